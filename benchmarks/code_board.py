@@ -31,7 +31,7 @@ from typing import Any, NamedTuple
 from benchmarks.code_peers import static_model
 from benchmarks.processes import cpu_seconds as cpu_of
 from sleuth import CodeRetriever, index_path, open_code
-from sleuth.engine import default_embedder
+from sleuth.engine.codebase import default_embedder
 
 MOST = 10
 WINDOW = 50

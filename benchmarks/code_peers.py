@@ -40,7 +40,7 @@ def static_model(folder: Path) -> str:
         from model2vec import StaticModel
         from tokenizers import Tokenizer
 
-        from sleuth.dense import VOCABULARY, load_model
+        from sleuth.dense.wordllama import VOCABULARY, load_model
 
         spec = find_spec("wordllama")
         assert spec is not None

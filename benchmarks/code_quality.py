@@ -168,7 +168,7 @@ def peer_rows(name: str, work: Path) -> None:
 
     from benchmarks.code_speed import code_tokens
     from sleuth.code import CodeRetriever
-    from sleuth.engine import default_embedder
+    from sleuth.engine.codebase import default_embedder
 
     files, tasks = beir(name, suffix=".py" if name == "cosqa" else "")
     tokens = [code_tokens(f"{path} {text}") for path, text in files]

@@ -28,9 +28,9 @@ from sleuth.code import Snapshot
 from sleuth.code.graph.resolve import CERTAIN, resolver_of
 from sleuth.code.parsing.detail import Reference
 from sleuth.code.repository.sources import FolderSource
-from sleuth.code.snapshots import Definition
 from sleuth.code.snapshots.indexing import index_source
 from sleuth.code.snapshots.record import FileRow
+from sleuth.code.snapshots.snapshot import Definition
 from sleuth.engine import open_code
 
 

@@ -29,7 +29,7 @@ from typing import Any
 
 from sleuth.code import CodeRetriever, index_path
 from sleuth.code.parsing.languages import LANGUAGES, language_of
-from sleuth.code.repository import source_at
+from sleuth.code.repository.sources import source_at
 from sleuth.engine import open_code
 
 _PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")

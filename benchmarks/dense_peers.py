@@ -58,7 +58,8 @@ class Sleuth(System):
         (self.home / "meta.json").write_text(json.dumps(pack.meta))
 
     def open(self) -> None:
-        from sleuth.dense import DenseLeg, DenseSearcher, WordLlamaEmbedder
+        from sleuth.dense import DenseLeg, WordLlamaEmbedder
+        from sleuth.dense.search import DenseSearcher
         from sleuth.store import SegmentView
 
         arrays = {path.stem: np.load(path, mmap_mode="r") for path in self.home.glob("*.npy")}

@@ -21,7 +21,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sleuth.dense import DenseLeg, DenseSearcher, WordLlamaEmbedder, search
+from sleuth.dense import DenseLeg, WordLlamaEmbedder, search
+from sleuth.dense.search import DenseSearcher
 from sleuth.store import SegmentView, pack
 
 Vectors = NDArray[np.float32]

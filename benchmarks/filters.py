@@ -21,9 +21,10 @@ from typing import Any
 import numpy as np
 
 from sleuth.filters import Filter, field
-from sleuth.store import Bitmap, Rows, SegmentData, SegmentView, count
-from sleuth.store.columns import ColumnsLeg
+from sleuth.store import Bitmap, Rows, SegmentData, SegmentView
+from sleuth.store.columns.leg import ColumnsLeg
 from sleuth.store.columns.search import ColumnsSearcher
+from sleuth.store.legs.leg import count
 
 ROUNDS = 7
 KEYS = ("source", "percent", "lang", "score", "year", "tags")

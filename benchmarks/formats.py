@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from sleuth.ingest import FileEntry, ReadOptions, read_file
-from sleuth.ingest.extraction import Extractors
+from sleuth.ingest.extraction.processes import Extractors
 from sleuth.types import Document
 
 TITLE: Final = "Harbour handbook"

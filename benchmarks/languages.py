@@ -24,7 +24,7 @@ from typing import Any, Final
 import numpy as np
 
 from sleuth import Document, Engine
-from sleuth.text import LANGUAGES
+from sleuth.text.languages import LANGUAGES
 
 K: Final = 10
 _SENTENCE_END: Final = re.compile(r"[.!?؟][\s\"”)]+|[।。！？]\s*")

@@ -10,7 +10,8 @@ from collections.abc import Callable, Iterable
 from functools import lru_cache
 from typing import Any
 
-from sleuth.evaluate import Collection, Run, in_order
+from sleuth.evaluate import Collection, Run
+from sleuth.evaluate.runs import in_order
 
 K = 100
 """Documents per query."""

@@ -21,8 +21,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from sleuth import Engine, RetrievedItem, Sources, index_path, open_code, open_sources
-from sleuth.compose import FusedRetriever, LabelledRetriever
-from sleuth.engine import score_texts
+from sleuth.compose import FusedRetriever
+from sleuth.compose.labelled import LabelledRetriever
+from sleuth.engine.relevance import score_texts
 
 QUESTIONS = Path(__file__).parent / "data" / "source_questions.json"
 POOL = 10

@@ -355,18 +355,17 @@ MODULES_FOR_ALL = {"sleuth.testing", "sleuth.surfaces.cli", "sleuth.plugins.fram
 
 
 def names_exported(module: str) -> set[str]:
-    """Return the names of a module that one of the packages above it exports."""
-    above = accumulate(module.split(".")[:-1], "{}.{}".format)
+    """Return the names of a module that one of the packages above it exports; `sleuth` itself repeats some."""
+    above = list(accumulate(module.split(".")[:-1], "{}.{}".format))[1:]
     return {name for package in above for name, home in exported().get(package, {}).items() if home == module}
 
 
 def module_paths(path: Path) -> list[str]:
     """Return the modules below a package from which a file outside of it imports names.
 
-    Tests and benchmarks import from modules what no other room needs, so that no package exports it.
+    Names that no package exports are not public; other rooms, tests and benchmarks import them from their modules.
     """
-    is_inside = path.is_relative_to(SRC)
-    own = f"sleuth.{unit(path)}." if is_inside else "-"
+    own = f"sleuth.{unit(path)}." if path.is_relative_to(SRC) else "-"
     return [
         module
         for module, names, _ in import_statements(path)
@@ -375,7 +374,7 @@ def module_paths(path: Path) -> list[str]:
         and not SRC.joinpath(*module.split(".")[1:], "__init__.py").exists()
         and not module.startswith(own)
         and module.rpartition(".")[0] not in MODULES_FOR_ALL
-        and (is_inside or not names_exported(module).isdisjoint(names))
+        and not names_exported(module).isdisjoint(names)
     ]
 
 

@@ -13,16 +13,18 @@ import numpy as np
 import pytest
 
 from sleuth import Document, Engine
-from sleuth.code import CodeRetriever, SnapshotRetriever, index_path, search_history
+from sleuth.code import CodeRetriever, index_path, search_history
+from sleuth.code.search.source import SnapshotRetriever
 from sleuth.compose import (
     BoostedRetriever,
     DedupedRetriever,
     DiversifiedRetriever,
     FusedRetriever,
-    LabelledRetriever,
     RerankedRetriever,
 )
-from sleuth.engine import Sources, open_code
+from sleuth.compose.labelled import LabelledRetriever
+from sleuth.engine import open_code
+from sleuth.engine.sources import Sources
 from sleuth.errors import ArgumentError
 from sleuth.knowledge_base import KnowledgeBaseRetriever, LocalKnowledgeBase, MultiSliceRetriever
 from sleuth.lexical import retrieve_local_docs

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from sleuth.plugins.neural import KNOWN
+from sleuth.plugins.neural.known import KNOWN
 from sleuth.testing.ollama import OllamaServer
 from sleuth.testing.tavily import TavilyServer, page
 from sleuth.testing.websearch import SearXNGServer

@@ -31,15 +31,13 @@ RANKING = {"table", "formats", "formats.table", "neural", "neural.reranking", "n
 def public_names(module: str) -> frozenset[str]:
     """Return the names that a plugin may import from a module of Sleuth.
 
-    A package has those above `__all__` in its stub. Modules directly in `sleuth` and in `sleuth.testing`, and that of
+    A package has those in its stub. Modules directly in `sleuth` and in `sleuth.testing`, and that of
     the command line's `app`, have those without an underscore.
     """
     path = SRC.joinpath(*module.split(".")[1:])
     stub = path / "__init__.pyi"
     if stub.exists():
-        names = re.findall(
-            r"import (\w+) as \1$", stub.read_text("utf8").partition("__all__")[0], re.MULTILINE
-        )
+        names = re.findall(r"import (\w+) as \1$", stub.read_text("utf8"), re.MULTILINE)
         return frozenset([*names, *(each.stem for each in SRC.glob("*.py") if path == SRC)])
     is_open = (
         module.count(".") == 1 or module.startswith("sleuth.testing.") or module == "sleuth.surfaces.cli.app"

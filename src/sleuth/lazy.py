@@ -16,13 +16,11 @@ def exports_of(package: str, file: str) -> tuple[Callable[[str], Any], Callable[
     Args:
         package: its `__name__`.
         file: its `__file__`; the stub lies beside it, as `__init__.pyi`, with a line `from HOME import NAME as NAME`
-            for each name. Names below its `__all__` are not public: other rooms can import them, and they are
-            not listed. Tests import other names from their modules.
+            for each name. Its names are those that users and plugins import; other rooms and tests import
+            what is not public from the module that defines it.
     """
     with open(f"{file.removesuffix('.py')}.pyi", encoding="utf8") as stub:  # noqa: PTH123 - pathlib costs more than the rest
-        public, _, internal = stub.read().partition("__all__")
-    public_homes = _homes(public)
-    homes = public_homes | _homes(internal)
+        homes = _homes(stub.read())
     namespace = vars(sys.modules[package])
 
     def find(name: str) -> Any:
@@ -38,7 +36,7 @@ def exports_of(package: str, file: str) -> tuple[Callable[[str], Any], Callable[
     def names() -> list[str]:
         return sorted([*namespace, *homes])
 
-    return find, names, sorted(public_homes)
+    return find, names, sorted(homes)
 
 
 def _homes(stub: str) -> dict[str, str]:
@@ -55,5 +53,5 @@ def _imports_of(name: str, package: str, file: str) -> list[str]:
     return [
         f"use `from {package}.{stub.parent.name} import {name}`"
         for stub in stubs
-        if name in _homes(stub.read_text("utf8").partition("__all__")[0])
+        if name in _homes(stub.read_text("utf8"))
     ]

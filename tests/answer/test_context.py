@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sleuth.answer import assemble, join_overlapping
-from sleuth.answer.context import best_at_ends, drop_repeats
+from sleuth.answer import assemble
+from sleuth.answer.context import best_at_ends, drop_repeats, join_overlapping
 from sleuth.errors import ArgumentError
 from sleuth.text import approximate_tokens
 from tests.answer.conftest import item

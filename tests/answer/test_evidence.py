@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from sleuth import Document, Engine
-from sleuth.answer import ExtractiveSynthesizer, Sentence
+from sleuth.answer import ExtractiveSynthesizer
 from sleuth.answer.evidence import (
     NO_EVIDENCE,
     WORDS_AND_MEANING,
@@ -18,6 +18,7 @@ from sleuth.answer.evidence import (
     question_words,
     weigh_evidence,
 )
+from sleuth.answer.extract import Sentence
 from sleuth.answer.parts import Part
 from sleuth.answer.quotes import Quote
 from sleuth.answer.words import plain_words

@@ -10,9 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sleuth.answer import ExtractiveSynthesizer, score_sentences, split_sentences
-from sleuth.answer.extract import Weights, passage_priors
+from sleuth.answer import ExtractiveSynthesizer
+from sleuth.answer.extract import Weights, passage_priors, score_sentences
 from sleuth.answer.quotes import choose
+from sleuth.answer.sentences import split_sentences
 from sleuth.answer.words import plain_words
 from sleuth.testing.ollama import embed
 from sleuth.types import RetrievedItem

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sleuth.answer import evaluate_relevance, read_rating
+from sleuth.answer import evaluate_relevance
+from sleuth.answer.judge import read_rating
 
 
 @pytest.mark.parametrize(

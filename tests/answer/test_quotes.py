@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from sleuth import Document, Engine
-from sleuth.answer import score_sentences
+from sleuth.answer.extract import score_sentences
 from sleuth.answer.quotes import choose
 from sleuth.results import Grade
 from tests.answer.conftest import item

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sleuth.answer import split_sentences
+from sleuth.answer.sentences import split_sentences
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import pytest
 
-from sleuth.answer import cite_summary, extract_summary, summarize_docs
-from sleuth.answer.summary import SUMMARY_NOTE
+from sleuth.answer import summarize_docs
+from sleuth.answer.summary import SUMMARY_NOTE, cite_summary, extract_summary
 from sleuth.errors import ArgumentError
 from sleuth.llm import LLMGenerator
 from sleuth.testing.ollama import OllamaServer

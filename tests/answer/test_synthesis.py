@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from sleuth import Engine
-from sleuth.answer import INTRODUCTIONS, REFUSAL, ExtractiveSynthesizer, LLMSynthesizer, budget_of
-from sleuth.answer.extractive import DISAGREEMENT, NEAREST
+from sleuth.answer import ExtractiveSynthesizer, LLMSynthesizer, budget_of
+from sleuth.answer.extractive import DISAGREEMENT, INTRODUCTIONS, NEAREST
+from sleuth.answer.prompt import REFUSAL
 from sleuth.answer.synthesis import trim_pieces
 from sleuth.errors import ArgumentError
 from sleuth.llm import Ollama, OpenAIGenerator, open_generator

@@ -5,7 +5,7 @@ from __future__ import annotations
 from sleuth import Engine
 from sleuth.cluster import Cache
 from sleuth.cluster.published import published_backend
-from sleuth.engine import OpenOptions
+from sleuth.engine.opening import OpenOptions
 
 
 def open_published(address: str, cache: Cache) -> Engine:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from sleuth import Engine
-from sleuth.cluster import address_of
+from sleuth.cluster.places import address_of
 from sleuth.errors import ArgumentError
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from sleuth.code import CodeRetriever, CodeStorage, index_path
-from sleuth.code.repository import source_at
+from sleuth.code.repository.sources import source_at
 from tests.code.conftest import Git
 
 ADD = "git -c protocol.file.allow=always submodule --quiet add $PWD inner; git commit -qm x"

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from sleuth import CodeStorage, index_path, open_code
-from sleuth.code import Snapshot, code_matches
+from sleuth.code import Snapshot
+from sleuth.code.search.facets import code_matches
 
 FILES = {
     "src/bucket.py": "class Bucket:\n    def refill(self):\n        return 1\n\n\ndef refill_all(buckets):\n    pass\n",

@@ -11,10 +11,11 @@ from typing import Any
 
 import pytest
 
-from sleuth.code import CodeStorage, SnapshotRetriever, index_path
-from sleuth.code.repository import why_too_large
-from sleuth.code.repository.extent import Bounds
-from sleuth.code.snapshots import FirstRun, StoppedError, gradual, is_partial
+from sleuth.code import CodeStorage, index_path
+from sleuth.code.repository.extent import Bounds, why_too_large
+from sleuth.code.search.source import SnapshotRetriever
+from sleuth.code.snapshots import gradual
+from sleuth.code.snapshots.gradual import FirstRun, StoppedError, is_partial
 from sleuth.code.snapshots.indexing import index_source
 from sleuth.engine import open_code
 from sleuth.engine.codebase import check_code
@@ -127,10 +128,10 @@ def test_a_stopped_run_is_continued(folder: Path, tmp_path: Path, parts: list[An
 def test_a_killed_run_is_continued(folder: Path, tmp_path: Path) -> None:
     """A process that is killed after its first part leaves a sound index, which the next run completes."""
     script = (
-        "import sys; from pathlib import Path; from sleuth.code.snapshots import FirstRun, gradual\n"
+        "import sys; from pathlib import Path; from sleuth.code.snapshots import gradual\n"
         "from sleuth.engine import open_code\n"
         "gradual._FIRST = 3_000\n"
-        "with open_code(sys.argv[1], create=True) as storage: FirstRun(storage, Path(sys.argv[2])).run()"
+        "with open_code(sys.argv[1], create=True) as storage: gradual.FirstRun(storage, Path(sys.argv[2])).run()"
     )
     index = tmp_path / "index"
     process = subprocess.Popen([sys.executable, "-c", script, str(index), str(folder)])

@@ -14,8 +14,8 @@ import pytest
 
 from sleuth.code import CodeRetriever, index_path
 from sleuth.code.snapshots import health
-from sleuth.engine import code_status, doctor, open_code
-from sleuth.engine.codebase import check_code, repair_code
+from sleuth.engine import doctor, open_code
+from sleuth.engine.codebase import check_code, code_status, repair_code
 from sleuth.errors import IndexDamagedError, StoreError, UnknownSnapshotError
 from tests.code.conftest import SHOP, Git
 

@@ -10,8 +10,9 @@ import tomllib
 from pathlib import Path
 
 from sleuth import open_code
-from sleuth.code import Navigator, SnapshotRetriever
+from sleuth.code import Navigator
 from sleuth.code.parsing.languages import LANGUAGES
+from sleuth.code.search.source import SnapshotRetriever
 
 HIDDEN = ["wordllama", *sorted({language.package for language in LANGUAGES.values() if language.extra})]
 START = "import sys; sys.modules.update(dict.fromkeys({hidden})); from sleuth.__main__ import main; main()"

@@ -12,7 +12,7 @@ import pytest
 from sleuth.code.repository.git import GONE
 from sleuth.code.repository.objects import Objects
 from sleuth.errors import CodeError, SleuthError
-from sleuth.remote import Cancellation, context_of
+from sleuth.remote.cancellation import Cancellation, context_of
 from tests.code.conftest import SHOP, Git, need_git
 from tests.waiting import wait_until
 

@@ -10,10 +10,13 @@ from typing import Any
 import pytest
 
 from sleuth.code import CodeStorage, Snapshot, index_path
-from sleuth.code.graph import affected_tests, call_path, definitions_at, unused_definitions
-from sleuth.code.repository import lines_of_diff
-from sleuth.code.search import similar_pieces
-from sleuth.engine import default_embedder, open_code
+from sleuth.code.graph.navigate import affected_tests, definitions_at
+from sleuth.code.graph.reach import call_path
+from sleuth.code.graph.unused import unused_definitions
+from sleuth.code.repository.diffs import lines_of_diff
+from sleuth.code.search.neighbours import similar_pieces
+from sleuth.engine import open_code
+from sleuth.engine.codebase import default_embedder
 from sleuth.errors import ArgumentError
 from tests.commands import sleuth
 from tests.surfaces.project import git

@@ -11,18 +11,12 @@ from types import SimpleNamespace
 
 import pytest
 
-from sleuth.code import (
-    CodeIndexReport,
-    CodeStorage,
-    Snapshot,
-    current_snapshot,
-    index_path,
-    refresh_history,
-    search_history,
-)
-from sleuth.code.snapshots import History, health
-from sleuth.engine import code_status, open_code
-from sleuth.engine.codebase import check_code, repair_code
+from sleuth.code import CodeIndexReport, CodeStorage, Snapshot, index_path, search_history
+from sleuth.code.snapshots import health
+from sleuth.code.snapshots.recording import History
+from sleuth.code.snapshots.refreshing import current_snapshot, refresh_history
+from sleuth.engine import open_code
+from sleuth.engine.codebase import check_code, code_status, repair_code
 from sleuth.errors import CodeError, FormatVersionError, IndexDamagedError
 from tests.code.conftest import Git, write
 from tests.code.golden import make

@@ -24,13 +24,15 @@ from sleuth.code import (
     render_context,
 )
 from sleuth.code.parsing.labels import LABELS
-from sleuth.code.search import embed_missing, ranking
+from sleuth.code.search import ranking
 from sleuth.code.search.context import count_tokens
 from sleuth.code.search.query import read_query
 from sleuth.code.search.ranking import rank_files
 from sleuth.code.search.signals import best_of
 from sleuth.code.search.similarity import Similar
-from sleuth.engine import default_embedder, open_code
+from sleuth.code.search.vectors import embed_missing
+from sleuth.engine import open_code
+from sleuth.engine.codebase import default_embedder
 from sleuth.errors import ArgumentError, EmbeddingError, FilterError, RetrievalError
 from sleuth.protocols import Embedder
 from sleuth.types import Explanation

@@ -14,10 +14,10 @@ from random import Random
 import pytest
 
 from sleuth.code import CodeRetriever, CodeStorage, Navigator, Snapshot, index_path
-from sleuth.code.repository import source_at
 from sleuth.code.repository.past import Past
+from sleuth.code.repository.sources import source_at
 from sleuth.code.search import signals
-from sleuth.code.snapshots import compare
+from sleuth.code.snapshots.diff import compare
 from sleuth.code.snapshots.indexing import index_source
 from sleuth.engine import open_code
 from sleuth.errors import (

@@ -6,9 +6,10 @@ from collections.abc import Callable
 
 import pytest
 
-from sleuth.code import CodeStorage, SnapshotRetriever
+from sleuth.code import CodeStorage
+from sleuth.code.search.source import SnapshotRetriever
 from sleuth.compose import BoostedRetriever, DiversifiedRetriever, FusedRetriever
-from sleuth.engine import default_embedder
+from sleuth.engine.codebase import default_embedder
 from sleuth.errors import ArgumentError, FilterError, UnknownRepositoryError, UnknownSnapshotError
 from sleuth.filters import as_filter, matches
 from sleuth.protocols import Retriever

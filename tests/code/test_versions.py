@@ -8,7 +8,7 @@ import pytest
 
 from sleuth.code import CodeStorage, index_path
 from sleuth.code.parsing import limits
-from sleuth.code.snapshots import compare
+from sleuth.code.snapshots.diff import compare
 from sleuth.engine import open_code
 from sleuth.errors import CodeError, UnknownSnapshotError
 from tests.code.conftest import SHOP, Git, write

@@ -29,7 +29,7 @@ from sleuth.code.parsing.limits import IN_PLACE_BYTES, MEMORY, seconds_for
 from sleuth.code.parsing.workers import Workers
 from sleuth.engine import open_code
 from sleuth.errors import CodeError
-from sleuth.files import Processes
+from sleuth.files.processes import Processes
 from tests.code.conftest import write
 from tests.code.stored import ENDINGS
 from tests.code.test_parse import SOURCES

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sleuth import RetrievedItem
-from sleuth.compose import Arrangement, Recency, moment_of, parse_boosts, sorted_by
+from sleuth.compose.arrange import Arrangement, Recency, moment_of, parse_boosts, sorted_by
 from sleuth.errors import ArgumentError, FilterError
 from sleuth.types import Explanation
 

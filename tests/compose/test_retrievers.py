@@ -19,10 +19,10 @@ from sleuth.compose import (
     FusedRetriever,
     RerankedRetriever,
     boost_items,
-    by_metadata,
     deduplicate,
     mmr,
 )
+from sleuth.compose.dedupe import by_metadata
 from sleuth.errors import ArgumentError, FilterError, RetrievalError
 from sleuth.protocols import Reranker, Retriever
 from sleuth.testing.contracts import RerankerContract, RetrieverContract

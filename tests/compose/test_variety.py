@@ -10,7 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from sleuth import RetrievedItem
-from sleuth.compose import choose, choose_among
+from sleuth.compose.variety import choose, choose_among
 from tests.text.test_repeats import prose
 
 

@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sleuth.dense import DenseLeg, check_embedder, embed_texts
+from sleuth.dense import DenseLeg
+from sleuth.dense.embedding import check_embedder, embed_texts
 from sleuth.errors import ArgumentError, EmbedderMismatchError, EmbeddingError
 from sleuth.store import Rows, text_hash
 from sleuth.vectors import unit

@@ -7,19 +7,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sleuth.dense import (
-    MOST_TOKENS,
-    DenseLeg,
-    DenseSearcher,
-    TokenReranker,
-    WordLlamaEmbedder,
-    late,
-    legible,
-    load_model,
-)
+from sleuth.dense import DenseLeg, TokenReranker, WordLlamaEmbedder, late
+from sleuth.dense.legibility import legible
+from sleuth.dense.search import DenseSearcher
+from sleuth.dense.wordllama import MOST_TOKENS, load_model
 from sleuth.errors import ArgumentError
 from sleuth.protocols import Reranker
-from sleuth.store import Row, SegmentView
+from sleuth.store import SegmentView
+from sleuth.store.record.values import Row
 from sleuth.testing.contracts import RerankerContract
 from sleuth.types import RetrievedItem
 from tests.dense.strategies import HashEmbedder, rows_of, view_of

@@ -10,7 +10,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from sleuth.dense import ClusterLists, DenseLeg, DenseSearcher, codes, lists, lists_in
+from sleuth.dense import DenseLeg, codes, lists
+from sleuth.dense.lists import ClusterLists, lists_in
+from sleuth.dense.search import DenseSearcher
 from sleuth.store import IN_MEMORY, Scratch, SegmentData, SegmentView, pack
 from sleuth.store.disk import scratch
 from sleuth.vectors import unit

@@ -8,7 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from sleuth.dense import DenseLeg, DenseSearcher, codes, encode
+from sleuth.dense import DenseLeg, codes
+from sleuth.dense.encoding import encode
+from sleuth.dense.search import DenseSearcher
 from sleuth.errors import ArgumentError, EmbedderMismatchError, EmbeddingError, IndexDamagedError
 from sleuth.store import Scratch, SegmentView, pack, unpack
 from tests.dense.strategies import HashEmbedder, rows_of, view_of

@@ -10,18 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sleuth.dense import (
-    TOKENS,
-    VOCABULARY,
-    WEIGHTS,
-    CodeEmbedder,
-    Vocabulary,
-    WordLlamaEmbedder,
-    is_gibberish,
-    legible,
-    read_table,
-    read_vocabulary,
-)
+from sleuth.dense import CodeEmbedder, WordLlamaEmbedder
+from sleuth.dense.legibility import legible
+from sleuth.dense.wordllama import TOKENS, VOCABULARY, WEIGHTS, is_gibberish, read_table, read_vocabulary
+from sleuth.dense.wordpieces import Vocabulary
 from sleuth.errors import LoadError
 from tests.examples import examples
 

@@ -26,13 +26,13 @@ from sleuth.store import (
     Scratch,
     SegmentData,
     SegmentView,
-    Tally,
     array_of,
     best_hits,
     check_offsets,
     require,
     unpack,
 )
+from sleuth.store.legs.searching import Tally
 from sleuth.types import Explanation
 
 SYNONYMS = {"auto": "car", "automobile": "car", "vehicle": "car", "petrol": "fuel", "gasoline": "fuel"}

@@ -10,7 +10,7 @@ import pytest
 
 from sleuth import Document, Engine, Sources
 from sleuth.cluster import ShardedEngine
-from sleuth.compose import rescored
+from sleuth.compose.items import rescored
 from sleuth.engine import WITHOUT_VARIETY
 from sleuth.errors import ArgumentError
 

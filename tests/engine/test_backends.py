@@ -7,7 +7,10 @@ from pathlib import Path
 import pytest
 
 from sleuth import Document, Engine
-from sleuth.engine import Backend, BackendKind, IndexBackend, OpenOptions, backends
+from sleuth.engine import IndexBackend, backends
+from sleuth.engine.backend import Backend
+from sleuth.engine.backends import BackendKind
+from sleuth.engine.opening import OpenOptions
 
 
 def test_a_registered_backend_opens_its_paths(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,9 +15,10 @@ import numpy as np
 import pytest
 
 from sleuth import ArgumentError, Document, Engine, FilterError
-from sleuth.engine import Count, Facet, MetadataKey
+from sleuth.engine import Facet
+from sleuth.engine.selection import Count, MetadataKey
 from sleuth.filters import field, matches
-from sleuth.ingest import content_hash
+from sleuth.ingest.hashing import content_hash
 
 DOCUMENTS = [
     Document("Tokens are refilled.", {"source": "limits.md", "lang": "en", "year": 2020, "tags": ["a", "b"]}),

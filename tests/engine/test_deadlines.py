@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from sleuth import ArgumentError, Document, Engine, RetrievalError, SleuthError
-from sleuth.remote import Cancellation, context_of
+from sleuth.remote.cancellation import Cancellation, context_of
 
 
 class Slow:

@@ -12,7 +12,7 @@ import pytest
 
 from sleuth import Document, Engine, Ranking
 from sleuth.dense import WordLlamaEmbedder
-from sleuth.engine import Searchers
+from sleuth.engine.search import Searchers
 from sleuth.errors import ArgumentError, EmbedderMismatchError, EmbeddingError, MissingPackageError
 from sleuth.ingest import IndexInterrupted
 from sleuth.plugins.embedders import Model2VecEmbedder

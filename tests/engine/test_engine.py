@@ -13,11 +13,12 @@ import pytest
 
 from sleuth import ArgumentError, Document, Engine, Ranking
 from sleuth.cluster import ShardedEngine
-from sleuth.dense import Reading, WordLlamaEmbedder
+from sleuth.dense import WordLlamaEmbedder
+from sleuth.dense.embedding import Reading
 from sleuth.engine import Fusion, expansion
 from sleuth.errors import EmbedderMismatchError, EmbeddingError, FilterError, IndexNotFoundError
 from sleuth.ingest import IndexInterrupted, IndexProgress
-from sleuth.lexical import LexicalSearcher
+from sleuth.lexical.search import LexicalSearcher
 
 DOCUMENTS = [
     Document("Tokens are refilled every second.", {"source": "limits.md", "year": 2021}),

@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sleuth import ArgumentError, Document, Engine
-from sleuth.engine import DocumentLines
+from sleuth.engine.matching_lines import DocumentLines
 from tests.commands import sleuth
 from tests.examples import examples
 from tests.surfaces.project import make_project

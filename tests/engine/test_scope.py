@@ -10,11 +10,13 @@ import pytest
 
 from sleuth import ArgumentError, Document, Engine, FilterError
 from sleuth.cluster import ShardedEngine
-from sleuth.engine import Count, Facet, narrowing
+from sleuth.engine import Facet, narrowing
 from sleuth.engine.scope import prefix_of
+from sleuth.engine.selection import Count
 from sleuth.errors import EmbeddingError
 from sleuth.filters import as_filter
-from sleuth.plugins.importers import StoredVectors, import_vectors
+from sleuth.plugins.importers import import_vectors
+from sleuth.plugins.importers.stored import StoredVectors
 
 DOCUMENTS = [
     Document("Our tokens are refilled.", {"source": "ours.md", "tenant": "us"}),

@@ -205,7 +205,7 @@ def test_lengths_and_names_count(name: str, text: str, name_of_other: str, text_
 
 def test_shares_without_vectors(both: Sources, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where the default embedder is not installed, a share is that of the query's words."""
-    monkeypatch.setattr("sleuth.dense.has_wordllama", lambda: False)
+    monkeypatch.setattr("sleuth.dense.wordllama.has_wordllama", lambda: False)
     ranking = both.retrieve("ledger closed zebra", 3, explain=True)
     first = ranking[0].explanation
     assert first is not None

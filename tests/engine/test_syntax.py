@@ -9,8 +9,8 @@ import pytest
 
 from sleuth import ArgumentError, Document, Engine, RetrievedItem
 from sleuth.cluster import ShardedEngine
-from sleuth.engine import QueryCondition as Condition
 from sleuth.engine.queries import MOST_SIGNS, SearchQuery, parse_query
+from sleuth.engine.queries import QueryCondition as Condition
 from sleuth.errors import RetrievalError
 
 DOCUMENTS = [

@@ -11,7 +11,8 @@ import pytest
 from typer.testing import CliRunner
 
 from sleuth import Document, Engine, default_embedder
-from sleuth.engine import Sources, examine
+from sleuth.engine.doctor import examine
+from sleuth.engine.sources import Sources
 from sleuth.errors import ArgumentError, EmbeddingError, MissingPackageError
 from sleuth.settings import IndexSettings
 from sleuth.surfaces.cli.app import app

@@ -21,12 +21,12 @@ from sleuth.evaluate import (
     compare,
     make_run,
     open_collection,
-    randomisation_p,
     read_qrels,
     read_run,
     score,
     write_run,
 )
+from sleuth.evaluate.measures import randomisation_p
 from sleuth.surfaces.cli.app import app
 from sleuth.surfaces.cli.eval import search
 from sleuth.types import Ranking, RetrievedItem

@@ -19,8 +19,9 @@ from sleuth.code.snapshots import health, record
 from sleuth.code.snapshots.record import FileRow
 from sleuth.engine import Engine, open_code
 from sleuth.errors import SleuthError
-from sleuth.store import CODE, DOCUMENTS, SegmentData
+from sleuth.store import SegmentData
 from sleuth.store.catalogue import building, segment_files, segments
+from sleuth.store.disk.files import CODE, DOCUMENTS
 from sleuth.types import Document
 from tests.code.conftest import SHOP, write
 from tests.dense.strategies import HashEmbedder

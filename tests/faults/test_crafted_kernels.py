@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from sleuth.dense import load_model
+from sleuth.dense.wordllama import load_model
 from sleuth.store import SegmentData
 from sleuth.store.catalogue import segments
 from sleuth.text import get_analyzer

@@ -10,10 +10,13 @@ from pathlib import Path
 import pytest
 
 from sleuth import Document, Engine
-from sleuth.code import CodeRetriever, changed_files, current_snapshot, index_path
-from sleuth.engine import examine, mend, open_code
+from sleuth.code import CodeRetriever, index_path
+from sleuth.code.snapshots.diff import changed_files
+from sleuth.code.snapshots.refreshing import current_snapshot
+from sleuth.engine import open_code
+from sleuth.engine.doctor import examine, mend
 from sleuth.errors import CodeError, IndexDamagedError
-from sleuth.store import CODE, DOCUMENTS
+from sleuth.store.disk.files import CODE, DOCUMENTS
 
 SCHEMAS = {
     "a generated column": ("documents", "metadata TEXT", "metadata TEXT, big AS (zeroblob(900000000))"),

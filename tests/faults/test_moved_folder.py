@@ -13,8 +13,9 @@ import pytest
 from starlette.testclient import TestClient
 
 from sleuth import Document, Engine
-from sleuth.code import CodeRetriever, CodeStorage, current_snapshot, index_path
+from sleuth.code import CodeRetriever, CodeStorage, index_path
 from sleuth.code.snapshots import health
+from sleuth.code.snapshots.refreshing import current_snapshot
 from sleuth.engine import open_code
 from sleuth.errors import StoreError
 from sleuth.store import Store

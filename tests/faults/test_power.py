@@ -155,7 +155,7 @@ def test_a_file_that_is_written_as_a_whole(tmp_path: Path) -> None:
     source.mkdir()
     copy.mkdir()
     writing = (
-        "import sys, pathlib\nfrom sleuth.files import whole_file\n"
+        "import sys, pathlib\nfrom sleuth.files.writing import whole_file\n"
         "with whole_file(pathlib.Path(sys.argv[1])) as file:\n    file.write(b'all of it')"
     )
     disk = Disk()

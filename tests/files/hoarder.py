@@ -11,7 +11,7 @@ import time
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from sleuth.files import serve
+from sleuth.files.serving import serve
 
 KEPT: list[bytearray] = []
 

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sleuth.files import decode, is_binary
+from sleuth.files import decode
+from sleuth.files.encodings import is_binary
 
 GERMAN = "Größe, Übermut und Straßenbahnschienen: schöne Wörter fürs Wörterbuch. " * 5
 RUSSIAN = "Быстрая бурая лиса перепрыгивает через ленивую собаку. " * 5

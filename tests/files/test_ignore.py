@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from sleuth.code.repository.git import ignored
 from sleuth.code.repository.sources import FolderSource, WorktreeSource
-from sleuth.files import MAX_BYTES, IgnoredPaths, Ignores, Rules, files_below
+from sleuth.files.ignore import MAX_BYTES, Ignores, Rules
+from sleuth.files.tree import IgnoredPaths, files_below
 from sleuth.ingest import FileEntry, ReadOptions, Skipped, walk
 from tests.code.conftest import need_git
 from tests.examples import examples

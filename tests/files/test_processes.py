@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from sleuth.files import ProcessEndedError, Processes
+from sleuth.files.processes import ProcessEndedError, Processes
 
 MEMORY = 100 << 20
 

@@ -8,17 +8,8 @@ import pytest
 from hypothesis import given, settings
 
 from sleuth.errors import FilterError
-from sleuth.filters import (
-    Compare,
-    Filter,
-    as_filter,
-    from_bedrock,
-    is_bedrock,
-    match,
-    matches,
-    to_bedrock,
-    to_text,
-)
+from sleuth.filters import Compare, Filter, as_filter, from_bedrock, match, matches, to_bedrock, to_text
+from sleuth.filters.bedrock import is_bedrock
 from tests.examples import examples
 from tests.filters.strategies import filters, metadata
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import sleuth.filters.match
-from sleuth.filters import MAX_DEPTH
-from sleuth.filters.tree import OPERATORS
+from sleuth.filters.tree import MAX_DEPTH, OPERATORS
 
 GUIDE = Path(__file__).parents[2] / "docs" / "concepts" / "filters.md"
 

@@ -10,19 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sleuth.errors import FilterError
-from sleuth.filters import (
-    MAX_DEPTH,
-    And,
-    Compare,
-    Not,
-    Or,
-    as_filter,
-    field,
-    from_mongo,
-    from_text,
-    to_mongo,
-    to_text,
-)
+from sleuth.filters import And, Compare, Not, Or, as_filter, field, from_mongo, from_text, to_mongo, to_text
+from sleuth.filters.tree import MAX_DEPTH
 from tests.filters.strategies import filters
 
 ANY_KEY = st.text(min_size=1, max_size=6).filter(lambda key: not key.startswith("$"))

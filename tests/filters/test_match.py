@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sleuth.filters import Not, as_filter, leaves, lies_within, matches
+from sleuth.filters import Not, as_filter, matches
+from sleuth.filters.match import leaves, lies_within
 from tests.filters.strategies import comparisons, filters, metadata
 
 ROWS: dict[str, dict[str, Any]] = {

@@ -12,21 +12,8 @@ import pytest
 from hypothesis import given
 
 from sleuth.errors import FilterError
-from sleuth.filters import (
-    MAX_DEPTH,
-    And,
-    Compare,
-    Filter,
-    Not,
-    Or,
-    all_of,
-    any_of,
-    as_filter,
-    field,
-    matches,
-    to_text,
-)
-from sleuth.filters.tree import negations_inward
+from sleuth.filters import And, Compare, Filter, Not, Or, all_of, any_of, as_filter, field, matches, to_text
+from sleuth.filters.tree import MAX_DEPTH, negations_inward
 from tests.filters.strategies import filters, metadata
 
 

@@ -13,7 +13,8 @@ from uuid import UUID
 import numpy as np
 import pytest
 
-from sleuth.filters import Compare, as_filter, field, plain_scalar
+from sleuth.filters import Compare, as_filter, field
+from sleuth.filters.values import plain_scalar
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from sleuth.files import ProcessEndedError, Processes
+from sleuth.files.processes import ProcessEndedError, Processes
 
 INPUTS = int(os.environ.get("SLEUTH_FUZZ", "8"))
 """Inputs of each reader and language."""

@@ -14,9 +14,11 @@ from typing import Any
 
 from sleuth.code.parsing.analyse import Analyser
 from sleuth.errors import LoadError
-from sleuth.files import serve
-from sleuth.ingest import FileEntry, ReadOptions, Skipped, prepare, with_language
-from sleuth.ingest.loaders import kind_of, load_here
+from sleuth.files.serving import serve
+from sleuth.ingest import FileEntry, ReadOptions, Skipped
+from sleuth.ingest.language import with_language
+from sleuth.ingest.loaders.registry import kind_of, load_here
+from sleuth.ingest.validate import prepare
 from sleuth.text import Chunker
 from sleuth.types import Document
 

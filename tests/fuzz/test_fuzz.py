@@ -12,8 +12,9 @@ import pytest
 
 from sleuth.code.parsing.languages import LANGUAGES
 from sleuth.code.parsing.limits import IN_PLACE_BYTES
-from sleuth.files import Processes
-from sleuth.ingest.extraction import ExtractionError, Extractors
+from sleuth.files.processes import Processes
+from sleuth.ingest.extraction import ExtractionError
+from sleuth.ingest.extraction.processes import Extractors
 from tests.code.stored import ENDINGS
 from tests.code.test_parse import SOURCES
 from tests.fuzz.conftest import HOME, INPUTS, read

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from sleuth import Engine
-from sleuth.files import BUILT_IN, FileFormat, kind_of_name
+from sleuth.files import FileFormat
+from sleuth.files.formats import BUILT_IN, kind_of_name
 from sleuth.ingest import ReadOptions
 from sleuth.types import Document
 from tests.fuzz.samples import cell, workbook

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sleuth.ingest import content_hash
+from sleuth.ingest.hashing import content_hash
 from sleuth.types import Document
 
 values = st.one_of(st.text(), st.integers(), st.booleans(), st.none(), st.lists(st.text()))

@@ -14,8 +14,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from sleuth import Engine
-from sleuth.files import BY_EXTENSION
-from sleuth.ingest import IndexReport, changed_files
+from sleuth.files.formats import BY_EXTENSION
+from sleuth.ingest import IndexReport
+from sleuth.ingest.changes import changed_files
 from tests.commands import sleuth
 
 TIMES: Final = st.one_of(

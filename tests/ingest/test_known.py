@@ -6,7 +6,7 @@ import tracemalloc
 from pathlib import Path
 
 from sleuth import Document, Engine
-from sleuth.ingest import IndexedFiles
+from sleuth.ingest.known import IndexedFiles
 from sleuth.store import Store
 
 

@@ -15,7 +15,8 @@ import pytest
 from sleuth import Engine
 from sleuth.errors import ArgumentError
 from sleuth.ingest import FileFormat, ReadOptions, Skipped, read
-from sleuth.ingest.loaders import FileBytes, kind_of, registry
+from sleuth.ingest.loaders import FileBytes, registry
+from sleuth.ingest.loaders.registry import kind_of
 from sleuth.text import Chunker
 from sleuth.types import RESERVED, Document
 from tests.ingest.files import docx, pdf

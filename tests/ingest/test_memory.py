@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from sleuth.files import BUILT_IN, CODE, kind_of_name
+from sleuth.files.formats import BUILT_IN, CODE, kind_of_name
 from tests.fuzz.samples import PACKED, packed
 from tests.fuzz.worst import WORST
 from tests.ingest.extraction.test_limits import nested_forms

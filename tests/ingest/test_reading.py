@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from sleuth.ingest import FileEntry, FileRead, Progress, ReadOptions, Record, Skipped, read, walk, workers
+from sleuth.ingest import FileEntry, Progress, ReadOptions, Record, Skipped, read, walk, workers
+from sleuth.ingest.reports import FileRead
 from sleuth.types import Document
 from tests.ingest.files import docx, pdf
 

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from sleuth import ArgumentError, Engine
-from sleuth.ingest import ReadOptions, Root
+from sleuth.ingest import ReadOptions
+from sleuth.ingest.roots import Root
 
 
 @pytest.fixture

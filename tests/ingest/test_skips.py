@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from sleuth import Engine
-from sleuth.ingest import skips_in
+from sleuth.ingest.skips import skips_in
 
 BROKEN = b"%PDF-1.4 broken"
 

@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from sleuth.errors import ArgumentError
-from sleuth.ingest import FileEntry, ReadOptions, SkipKind, Skipped, walk
+from sleuth.ingest import FileEntry, ReadOptions, Skipped, walk
+from sleuth.ingest.reports import SkipKind
 
 
 def make(root: Path, *names: str) -> None:

@@ -11,7 +11,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sleuth.lexical import FieldSpec, LexicalLeg, LexicalSearcher, blockmax
+from sleuth.lexical import LexicalLeg, blockmax
+from sleuth.lexical.leg import FieldSpec
+from sleuth.lexical.search import LexicalSearcher
 from sleuth.lexical.terms import weigh
 from sleuth.store import Rows, SegmentView
 

@@ -9,7 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sleuth.lexical import FieldSpec, LexicalLeg, LexicalSearcher, blockmax
+from sleuth.lexical import LexicalLeg, blockmax
+from sleuth.lexical.leg import FieldSpec
+from sleuth.lexical.search import LexicalSearcher
 from sleuth.lexical.terms import weigh
 from sleuth.store import Rows, SegmentData, SegmentView, pack
 from tests.examples import examples

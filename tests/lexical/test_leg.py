@@ -12,11 +12,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sleuth.errors import ArgumentError
-from sleuth.lexical import FieldSpec, LexicalLeg, LexicalSearcher, merging, postings
-from sleuth.lexical.leg import field_arrays
+from sleuth.lexical import LexicalLeg, merging, postings
+from sleuth.lexical.leg import FieldSpec, field_arrays
+from sleuth.lexical.search import LexicalSearcher
 from sleuth.store import SegmentData, SegmentView
 from sleuth.store.disk import scratch
-from sleuth.text import TermTable
+from sleuth.text.tokens import TermTable
 from tests.examples import examples
 from tests.lexical import oracle
 

@@ -10,7 +10,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from sleuth.lexical import FieldSpec, LexicalLeg, LexicalSearcher
+from sleuth.lexical import LexicalLeg
+from sleuth.lexical.leg import FieldSpec
+from sleuth.lexical.search import LexicalSearcher
 from sleuth.store import Rows, SegmentView, pack
 
 N = 30_000

@@ -10,7 +10,8 @@ from string import ascii_lowercase, digits
 from typing import NamedTuple
 
 from sleuth.lexical.query_terms import QueryTerms
-from sleuth.text import LANGUAGES, get_analyzer
+from sleuth.text import get_analyzer
+from sleuth.text.languages import LANGUAGES
 
 ANALYZERS = {
     "text": get_analyzer("english"),

@@ -11,7 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sleuth.errors import ArgumentError
-from sleuth.lexical import FieldSpec, LexicalLeg, LexicalSearcher, blockmax
+from sleuth.lexical import LexicalLeg, blockmax
+from sleuth.lexical.leg import FieldSpec
+from sleuth.lexical.search import LexicalSearcher
 from sleuth.lexical.terms import weigh
 from sleuth.store import SegmentView, pack, unpack
 from tests.examples import examples

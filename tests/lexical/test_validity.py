@@ -9,7 +9,8 @@ import pytest
 from numpy.typing import NDArray
 
 from sleuth.errors import ArgumentError
-from sleuth.lexical import FieldSpec, LexicalLeg, arrays, postings
+from sleuth.lexical import LexicalLeg, arrays, postings
+from sleuth.lexical.leg import FieldSpec
 from sleuth.store import SegmentData
 from tests.lexical.oracle import rows_of
 

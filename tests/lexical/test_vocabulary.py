@@ -8,7 +8,9 @@ from functools import cache
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sleuth.lexical import FieldSpec, LexicalLeg, LexicalSearcher
+from sleuth.lexical import LexicalLeg
+from sleuth.lexical.leg import FieldSpec
+from sleuth.lexical.search import LexicalSearcher
 from sleuth.lexical.vocabulary import distances
 from tests.lexical.test_search import segments_of
 

@@ -17,18 +17,10 @@ from hypothesis import strategies as st
 
 from sleuth import protocols
 from sleuth.errors import ArgumentError, EmbeddingError, GenerationError, RemoteError
-from sleuth.llm import (
-    LLMGenerator,
-    Ollama,
-    OllamaEmbedder,
-    ollama_status,
-    open_embedder,
-    open_generator,
-    resolve_url,
-)
+from sleuth.llm import LLMGenerator, Ollama, OllamaEmbedder, ollama_status, open_embedder, open_generator
 from sleuth.llm import http as llm_http
 from sleuth.llm.generator import ANSWER
-from sleuth.llm.ollama import WINDOW, host_url
+from sleuth.llm.ollama import WINDOW, host_url, resolve_url
 from sleuth.remote import in_thread
 from sleuth.remote.address import BASE_RULE
 from sleuth.testing.contracts import EmbedderContract

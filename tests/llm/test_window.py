@@ -11,7 +11,7 @@ import pytest
 
 from sleuth import Engine
 from sleuth.answer import budget_of
-from sleuth.engine import as_generator
+from sleuth.engine.answers import as_generator
 from sleuth.errors import ArgumentError
 from sleuth.llm import Ollama, OpenAIGenerator, window
 from sleuth.testing.serving import LocalServer, Reply, Request

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from sleuth.answer import INTRODUCTIONS
+from sleuth.answer.extractive import INTRODUCTIONS
 from sleuth.engine import Engine
 from sleuth.errors import ArgumentError, GenerationError, RetrievalError
 from sleuth.hooks import hook

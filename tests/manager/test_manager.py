@@ -10,7 +10,8 @@ import pytest
 
 from sleuth.errors import RetrievalError
 from sleuth.hooks import Morpheus
-from sleuth.manager import RETRIEVE, SYNTHESIZE, RetrievalManager
+from sleuth.manager import RetrievalManager
+from sleuth.manager.manager import RETRIEVE, SYNTHESIZE
 from sleuth.results import RetrievedItem, RetrieveResult, SearchResult, StatusCode, StatusDetail
 from sleuth.threads import THREADS
 from sleuth.types import Ranking

@@ -11,9 +11,11 @@ import pytest
 
 from sleuth import Document, Engine
 from sleuth import knowledge_base as kb
-from sleuth.code import CodeRetriever, SnapshotRetriever, index_path
+from sleuth.code import CodeRetriever, index_path
+from sleuth.code.search.source import SnapshotRetriever
 from sleuth.compose import BoostedRetriever, FusedRetriever
-from sleuth.engine import Sources, open_code
+from sleuth.engine import open_code
+from sleuth.engine.sources import Sources
 from sleuth.knowledge_base import clients
 from sleuth.llm import LLMGenerator, OpenAIEmbedder, OpenAIGenerator
 from sleuth.remote.endpoints import forget_endpoints

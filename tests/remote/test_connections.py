@@ -24,13 +24,11 @@ from sleuth.remote import (
     Deadline,
     Exchange,
     LargeError,
-    LateError,
-    Response,
-    UnreachableError,
     connections,
     in_thread,
-    request,
 )
+from sleuth.remote.exchange import Response, request
+from sleuth.remote.failures import LateError, UnreachableError
 from sleuth.testing.serving import LocalServer, Reply, Request
 from sleuth.threads import THREADS
 from sleuth.types import RetrievedItem

@@ -9,8 +9,9 @@ from time import monotonic
 
 import pytest
 
-from sleuth.remote import Cancellation, Deadline, TurnError, endpoint_at, retry
-from sleuth.remote.endpoints import SLOWEST, Endpoint, Pace, forget_endpoints
+from sleuth.remote import Deadline, retry
+from sleuth.remote.cancellation import Cancellation
+from sleuth.remote.endpoints import SLOWEST, Endpoint, Pace, TurnError, endpoint_at, forget_endpoints
 from sleuth.remote.retry import Again
 from tests.waiting import wait_until
 

@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sleuth.remote import Cancellation, Deadline, retry
+from sleuth.remote import Deadline, retry
+from sleuth.remote.cancellation import Cancellation
 from sleuth.remote.endpoints import Endpoint, Guard
 from sleuth.remote.retry import Again
 

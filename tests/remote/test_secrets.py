@@ -8,7 +8,7 @@ from urllib.parse import quote
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sleuth.remote import Mask
+from sleuth.remote.secrets import Mask
 
 keys = st.text(st.characters(min_codepoint=33, max_codepoint=126), min_size=8, max_size=40)
 

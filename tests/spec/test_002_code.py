@@ -21,8 +21,7 @@ from sleuth.code import (
     Snapshot,
     index_path,
 )
-from sleuth.code.snapshots import Repository
-from sleuth.code.snapshots.record import SnapshotInfo
+from sleuth.code.snapshots.record import Repository, SnapshotInfo
 from sleuth.engine import open_code
 from sleuth.errors import (
     ArgumentError,

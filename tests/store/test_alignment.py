@@ -6,7 +6,8 @@ import hypothesis.strategies as st
 import numpy as np
 from hypothesis import given
 
-from sleuth.store import SegmentView, align, pack, unpack
+from sleuth.store import SegmentView, pack, unpack
+from sleuth.store.catalogue.alignment import align
 
 
 def views(keys: list[int], cuts: list[int]) -> list[SegmentView]:

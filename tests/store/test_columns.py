@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 from sleuth.errors import IndexDamagedError
 from sleuth.filters import Compare, Filter, Not, field, from_text, matches
 from sleuth.store import Bitmap, Leg, Rows, SegmentData, SegmentView, pack, unpack
-from sleuth.store.columns import ColumnsLeg
 from sleuth.store.columns.column import (
     NO_FLOATS,
     NO_INTEGERS,
@@ -28,6 +27,7 @@ from sleuth.store.columns.column import (
     up_to,
     utf8,
 )
+from sleuth.store.columns.leg import ColumnsLeg
 from sleuth.store.columns.search import ColumnsSearcher, FilterCache
 from tests.examples import examples
 from tests.filters.strategies import filters, metadata

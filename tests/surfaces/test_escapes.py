@@ -11,8 +11,7 @@ from pathlib import Path
 import pytest
 
 from sleuth.surfaces import cli
-from sleuth.text import escape_json, escape_text
-from sleuth.text.clean import is_invisible
+from sleuth.text.clean import escape_json, escape_text, is_invisible
 from tests.code.conftest import Git, need_git
 from tests.commands import sleuth, sleuth_on_terminal
 

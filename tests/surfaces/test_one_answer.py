@@ -14,7 +14,8 @@ import pytest
 
 from sleuth import CodeRetriever, Document, Engine, Sources, index_path, open_code, open_sources
 from sleuth.code import CodeRequest
-from sleuth.engine import SearchRequest, default_embedder
+from sleuth.engine import SearchRequest
+from sleuth.engine.codebase import default_embedder
 from sleuth.plugins.neural import OnnxCrossEncoder
 from sleuth.request import defaults
 from sleuth.surfaces.cli.ask import ask
@@ -23,7 +24,7 @@ from sleuth.surfaces.cli.options import FLAGS
 from sleuth.surfaces.cli.search import search
 from sleuth.surfaces.cli.serve import extensions
 from sleuth.surfaces.mcp import TOOLS, Tools, Workspace
-from sleuth.surfaces.page import OPTIONS
+from sleuth.surfaces.page.state import OPTIONS
 from tests.commands import sleuth
 from tests.plugins.neural import tiny
 from tests.surfaces.http.conftest import Local, serving

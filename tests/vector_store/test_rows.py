@@ -104,8 +104,8 @@ def test_what_does_not_fit_is_refused(rows: Path, tmp_path: Path) -> None:
 KILLED_IMPORT = """
 import os, signal
 from sleuth import Engine
-from sleuth.plugins.importers import import_vectors
-from sleuth.plugins.importers import StoredVectors, read_vectors
+from sleuth.plugins.importers import import_vectors, read_vectors
+from sleuth.plugins.importers.stored import StoredVectors
 from tests.plugins.importers.test_import import Counted
 
 source = read_vectors("rows.jsonl", "vectors.npy")

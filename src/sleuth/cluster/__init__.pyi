@@ -7,12 +7,8 @@ from sleuth.cluster.storage.code import pull_code as pull_code
 from sleuth.cluster.storage.code import push_code as push_code
 from sleuth.cluster.storage.fetching import fetch as fetch
 from sleuth.cluster.storage.manifest import Manifest as Manifest
-from sleuth.cluster.storage.publishing import PublishProgress as PublishProgress
 from sleuth.cluster.storage.publishing import publish as publish
 from sleuth.cluster.storage.versions import prune as prune
 from sleuth.cluster.storage.versions import versions as versions
 
 __all__: list[str]
-
-# Not public: for the other rooms.
-from sleuth.cluster.places import address_of as address_of

@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from sleuth.cluster.places import address_of, is_sharded
-from sleuth.engine import BackendKind
+from sleuth.engine.backends import BackendKind
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from sleuth.engine import Backend, OpenOptions
+    from sleuth.engine.backend import Backend
+    from sleuth.engine.opening import OpenOptions
 
 
 def _open_published(path: str | Path, options: OpenOptions) -> Backend:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from sleuth.arguments import check_count
 from sleuth.compose.items import PooledRetriever
-from sleuth.text import Repeats
+from sleuth.text.repeats import Repeats
 from sleuth.types import Ranking, RetrievedItem
 
 Identity = Callable[[RetrievedItem], Hashable]

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from sleuth.text import Repeats
-from sleuth.types import RetrievedItem, documents_of
+from sleuth.text.repeats import Repeats
+from sleuth.types import RetrievedItem
+from sleuth.types.rankings import documents_of
 
 HEAD: Final = 10
 """The number of first places, in which the hits of one document are limited."""

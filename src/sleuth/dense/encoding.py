@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sleuth.dense import codes
-from sleuth.store import IN_MEMORY, Scratch, let_go
+from sleuth.store import IN_MEMORY, Scratch
+from sleuth.store.disk.scratch import let_go
 
 _Half = TypeVar("_Half", np.uint16, np.float16)
 

@@ -30,7 +30,6 @@ from sleuth.store import (
     Corpus,
     EncodingCache,
     Finding,
-    Growing,
     LegContext,
     LegSearcher,
     RankingLeg,
@@ -38,11 +37,12 @@ from sleuth.store import (
     Scratch,
     SegmentData,
     SegmentView,
-    let_go,
     require,
     unpack,
 )
-from sleuth.text import EMBEDDED_FIELDS, embedded_texts
+from sleuth.store.disk.scratch import Growing, let_go
+from sleuth.text import embedded_texts
+from sleuth.text.passages import EMBEDDED_FIELDS
 from sleuth.vectors import ask_embedder, ask_if_able, unit
 
 logger = logger_of("dense")

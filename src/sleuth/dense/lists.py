@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 
 from sleuth.dense import codes
 from sleuth.dense.encoding import BLOCK, encode, spread_of
-from sleuth.store import IN_MEMORY, Scratch, let_go
+from sleuth.store import IN_MEMORY, Scratch
+from sleuth.store.disk.scratch import let_go
 from sleuth.vectors import unit
 
 Halves = NDArray[np.float16]

@@ -21,24 +21,16 @@ from sleuth.dense import codes, late, matching
 from sleuth.dense.embedding import dimension_of
 from sleuth.dense.lists import lists_in
 from sleuth.errors import ArgumentError, EmbeddingError, IndexDamagedError
-from sleuth.store import (
-    Bitmap,
-    Hits,
-    Ids,
-    LegRequest,
-    LegSearcher,
-    SegmentData,
-    SegmentView,
-    best_hits,
-    no_hits,
-)
+from sleuth.store import Bitmap, Hits, LegRequest, LegSearcher, SegmentData, SegmentView, best_hits
+from sleuth.store.legs.hits import no_hits
+from sleuth.store.legs.searching import Ids
 from sleuth.text import embedded_text
 from sleuth.types import Explanation
 from sleuth.vectors import as_vector, ask_embedder
 
 if TYPE_CHECKING:
     from sleuth.dense.leg import DenseLeg
-    from sleuth.store import Row
+    from sleuth.store.record.values import Row
 
 Vector: TypeAlias = NDArray[np.float32]
 

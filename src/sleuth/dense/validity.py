@@ -13,7 +13,9 @@ from sleuth.dense.late import begins_of
 from sleuth.dense.lists import NO_ROW, PREFIX
 from sleuth.dense.matching import are_sets
 from sleuth.dense.wordllama import TOKENS
-from sleuth.store import array_of, arrays_of, check_offsets, integer_of, number_of, require, windows
+from sleuth.store import array_of, check_offsets, require
+from sleuth.store.disk.scratch import windows
+from sleuth.store.legs.arrays import arrays_of, integer_of, number_of
 
 MOST_DIMENSIONS = 1 << 17
 MOST = 4.0

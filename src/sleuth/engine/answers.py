@@ -14,16 +14,18 @@ from sleuth.errors import ArgumentError
 from sleuth.remote import async_twin
 
 if TYPE_CHECKING:
-    from sleuth.answer import ExtractiveSynthesizer, Rarity, Turn
+    from sleuth.answer import ExtractiveSynthesizer, Turn
+    from sleuth.answer.evidence import Rarity
     from sleuth.engine.hooked import Unhooked
     from sleuth.engine.request import SearchRequest
     from sleuth.filters import Filter
     from sleuth.hooks import Morpheus, PluginInfo
-    from sleuth.manager import Correct, RetrievalManager, SearchStream, Synthesizer
+    from sleuth.manager import RetrievalManager, SearchStream, Synthesizer
+    from sleuth.manager.manager import Correct
     from sleuth.protocols import Embedder, Generator
     from sleuth.results import Grade, ReturnMode, SearchResult
     from sleuth.settings import IndexSettings
-    from sleuth.text import Snippet
+    from sleuth.text.snippets import Snippet
     from sleuth.types import Ranking, RetrievedItem
 
     Model = Generator | str | None
@@ -123,8 +125,8 @@ class Answering:
     @property
     def has_retrieval_hooks(self) -> bool:
         """Whether `retrieve` goes through hooks other than the built-in one; not inside of a hook."""
-        from sleuth.hooks import BUILTIN
-        from sleuth.manager import RETRIEVE
+        from sleuth.hooks.registry import BUILTIN
+        from sleuth.manager.manager import RETRIEVE
 
         registry = self.morpheus
         hooks = registry.hooks(RETRIEVE)
@@ -319,19 +321,19 @@ class _Current:
         self._answers = answers
 
     def sources(self, items: Sequence[RetrievedItem]) -> list[dict[str, Any]]:
-        from sleuth.manager import Announcing
+        from sleuth.manager.manager import Announcing
 
         writer = self._answers.synthesizer()
         return writer.sources(items) if isinstance(writer, Announcing) else []
 
     def cautious(self) -> Synthesizer:
-        from sleuth.manager import Cautious
+        from sleuth.manager.manager import Cautious
 
         writer = self._answers.synthesizer()
         return writer.cautious() if isinstance(writer, Cautious) else writer
 
     def grading(self, further: Sequence[RetrievedItem]) -> Synthesizer:
-        from sleuth.manager import Grading
+        from sleuth.manager.manager import Grading
 
         writer = self._answers.synthesizer()
         return writer.grading(further) if isinstance(writer, Grading) else writer
@@ -353,7 +355,8 @@ def as_generator(model: Model) -> Generator | None:
     """
     if not isinstance(model, str):
         return model
-    from sleuth.llm import open_generator, split_name
+    from sleuth.llm import open_generator
+    from sleuth.llm.choose import split_name
 
     tokens = os.environ.get(CONTEXT_VARIABLE, "").strip()
     if tokens and not (tokens.isascii() and tokens.isdigit() and int(tokens)):

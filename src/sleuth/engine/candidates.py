@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from sleuth.compose import WINDOW, choose, choose_among
+from sleuth.compose.variety import WINDOW, choose, choose_among
 from sleuth.engine.expansion import grow
 from sleuth.engine.search import read_items
 from sleuth.errors import RetrievalError
 
 if TYPE_CHECKING:
-    from sleuth.compose import Arrangement
+    from sleuth.compose.arrange import Arrangement
     from sleuth.engine.ranking import RankedRows
     from sleuth.engine.request import SearchRequest
     from sleuth.store import IndexSnapshot

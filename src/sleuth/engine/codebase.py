@@ -17,16 +17,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sleuth.code import CodeStorage
-from sleuth.code.snapshots import ANALYZERS, SOURCES, WordLeg
+from sleuth.code.snapshots.words import ANALYZERS, SOURCES, WordLeg
 from sleuth.errors import StoreError
-from sleuth.lexical import FieldSpec, LexicalLeg
-from sleuth.store import CODE, Finding, Repair
+from sleuth.lexical import LexicalLeg
+from sleuth.lexical.leg import FieldSpec
+from sleuth.store import Finding, Repair
+from sleuth.store.disk.files import CODE
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from sleuth.code import CodeIndexReport, CodeRequest
-    from sleuth.code.snapshots import CodeStatus
+    from sleuth.code.snapshots.health import CodeStatus
     from sleuth.protocols import Embedder
 
 
@@ -105,7 +107,8 @@ def default_embedder() -> Embedder:
     Raises:
         MissingPackageError: the extra `hybrid` is not installed.
     """
-    from sleuth.dense import CodeEmbedder, has_wordllama, missing_wordllama
+    from sleuth.dense import CodeEmbedder
+    from sleuth.dense.wordllama import has_wordllama, missing_wordllama
 
     if not has_wordllama():
         raise missing_wordllama()
@@ -125,7 +128,7 @@ def embed_code(
         progress: called with the files done so far and in total; what it raises ends the call.
         embedder: None for the default one, if it is installed.
     """
-    from sleuth.code.search import embed_missing
+    from sleuth.code.search.vectors import embed_missing
 
     embedder = embedder or embedder_for()
     if embedder is not None:
@@ -143,7 +146,7 @@ def embedder_for(request: CodeRequest | None = None) -> Embedder | None:
     Raises:
         MissingPackageError: the request names a strategy that needs the extra `hybrid`, which is not installed.
     """
-    from sleuth.dense import has_wordllama
+    from sleuth.dense.wordllama import has_wordllama
 
     strategy = None if request is None else request.strategy
     if strategy == "keyword" or (strategy is None and not has_wordllama()):

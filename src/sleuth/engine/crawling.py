@@ -16,12 +16,14 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
-from sleuth.files import whole_file
+from sleuth.files.writing import whole_file
 from sleuth.filters import Compare
 from sleuth.ingest import AddReport, ReadOptions, Skipped, read
 from sleuth.remote import async_twin
 from sleuth.types import Document
-from sleuth.web import Crawl, CrawlLimits, PageRecord, Visit, domain_of
+from sleuth.web import CrawlLimits
+from sleuth.web.crawl import Crawl, PageRecord, Visit
+from sleuth.web.service import domain_of
 
 if TYPE_CHECKING:
     from sleuth.engine.engine import Engine

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from sleuth import filters, store
+from sleuth import filters
 from sleuth.arguments import check_count
 from sleuth.errors import ArgumentError, EmbeddingError, FilterError
 
@@ -16,9 +16,12 @@ if TYPE_CHECKING:
 
     from sleuth.engine.backend import IndexView
     from sleuth.filters import Filter
-    from sleuth.ingest import AddReport, IndexProgress, IndexReport, MoveReport, ReadOptions, Root, Skipped
+    from sleuth.ingest import AddReport, IndexProgress, IndexReport, ReadOptions, Skipped
+    from sleuth.ingest.reports import MoveReport
+    from sleuth.ingest.roots import Root
     from sleuth.store import IndexSnapshot
-    from sleuth.types import Document, RetrievedItem, StoredDocument
+    from sleuth.types import Document, RetrievedItem
+    from sleuth.types.documents import StoredDocument
     from sleuth.vector_store import ArrowTable
 
     FilterForm = Filter | Mapping[str, Any] | str | None
@@ -74,8 +77,9 @@ class Documents:
             EmbeddingError: the vectors could not be made. Where commits do not wait for them, the documents are
                 committed and the error says how to go on.
         """
-        from sleuth.ingest import AUTO, add_documents, open_chunker
-        from sleuth.vector_store import documents_of
+        from sleuth.ingest import add_documents, open_chunker
+        from sleuth.ingest.options import AUTO
+        from sleuth.vector_store.rows import documents_of
 
         settings = self._backend.settings
         report = add_documents(
@@ -143,7 +147,7 @@ class Documents:
 
     def roots(self) -> list[Root]:
         """Return the files and folders that were indexed by name, with the options remembered for each."""
-        from sleuth.ingest import roots_in
+        from sleuth.ingest.roots import roots_in
 
         self._view.check_unscoped("list what was indexed by name")
         with self._view.store.reader() as snapshot:
@@ -154,7 +158,7 @@ class Documents:
 
         They are in order of path, at most 2,000, as the last run over each of them found them.
         """
-        from sleuth.ingest import skips_in
+        from sleuth.ingest.skips import skips_in
 
         self._view.check_unscoped("list what could not be read")
         with self._view.store.reader() as snapshot:
@@ -170,7 +174,7 @@ class Documents:
         Raises:
             ArgumentError: the index holds no file of the old path, or an engine with a scope.
         """
-        from sleuth.ingest import move_documents
+        from sleuth.ingest.moving import move_documents
 
         self._view.check_unscoped("move files")
         before, after = self._backend.files.name_of(old), self._backend.files.name_of(new)
@@ -232,7 +236,7 @@ class Documents:
                 before and after the change; nothing is changed then.
             FilterError: a filter that cannot be read, or a key that no document has.
         """
-        from sleuth.ingest import check_changes, updated
+        from sleuth.ingest.updates import check_changes, updated
 
         changes = check_changes(changes)
         with self._view.store.writer(timeout=timeout) as writer, self._view.store.reader() as snapshot:
@@ -276,7 +280,9 @@ class Documents:
                 raise FilterError("; ".join(notes))
         if ids is not None and (isinstance(ids, (str, bytes)) or not isinstance(ids, Iterable)):
             raise ArgumentError(f"ids must be a list of document ids, got {ids!r}")
-        names = None if ids is None else dict.fromkeys(store.check_text(id, "each of ids") for id in ids)
+        from sleuth.store.record.layout import check_text
+
+        names = None if ids is None else dict.fromkeys(check_text(id, "each of ids") for id in ids)
         if names is not None and tree is None:
             return list(names)
         keys = self._keys_where(snapshot, tree)
@@ -289,10 +295,11 @@ class Documents:
 
     def get(self, id: str) -> list[RetrievedItem]:
         """Return the passage, or all passages of the document, with this id, in order; empty where there is neither."""
+        from sleuth.store.record.layout import check_text
         from sleuth.types import RetrievedItem
 
         with self._view.store.reader() as snapshot:
-            key = snapshot.key_of(store.check_text(id, "id"))
+            key = snapshot.key_of(check_text(id, "id"))
             rows = snapshot.chunks_of(id) if key is None else snapshot.rows([key])
         return [RetrievedItem(id=row.id, text=row.text, metadata=row.metadata) for row in rows]
 
@@ -316,7 +323,7 @@ class Documents:
             after: `DocumentPage.after` of the page before; None for the first.
             limit: how many at most, 1 or more.
         """
-        from sleuth.remote import check_cancelled
+        from sleuth.remote.cancellation import check_cancelled
 
         limit = check_count(limit, "limit", least=1)
         tree = filters.as_filter(filter)
@@ -335,7 +342,7 @@ class Documents:
 
 def _documents_until_cancelled(documents: Iterable[Document]) -> Iterator[Document]:
     """Yield the documents until the caller is cancelled."""
-    from sleuth.remote import check_cancelled
+    from sleuth.remote.cancellation import check_cancelled
 
     for document in documents:
         check_cancelled()
@@ -344,7 +351,7 @@ def _documents_until_cancelled(documents: Iterable[Document]) -> Iterator[Docume
 
 def _until_cancelled(progress: Callable[..., None] | None) -> Callable[..., None] | None:
     """Wrap a progress callback; raises KeyboardInterrupt once the async caller is cancelled."""
-    from sleuth.remote import current_cancellation
+    from sleuth.remote.cancellation import current_cancellation
 
     cancellation = current_cancellation()
     if cancellation is None:

@@ -42,7 +42,7 @@ def is_slow(spelling: str) -> bool:
 
 def default_spelling() -> str:
     """Return the spelling of the default embedder of a new index, or "" if it is not installed."""
-    from sleuth.dense import has_wordllama
+    from sleuth.dense.wordllama import has_wordllama
 
     return DEFAULT if has_wordllama() else ""
 
@@ -120,7 +120,7 @@ def open_embedder(
     else:
         embedder = _load(service, model, required=required or choice is not None) if spelling else None
     if answers and embedder is not None:
-        from sleuth.dense import embed_texts
+        from sleuth.dense.embedding import embed_texts
 
         embed_texts(embedder, ["text"])
     return embedder
@@ -139,7 +139,8 @@ def stand_in(spelling: str, store: Store) -> Embedder | None:
         return None
     if not missing:
         return None
-    from sleuth.dense import MissingEmbedder, MissingTokenEmbedder, embedder_of
+    from sleuth.dense.leg import embedder_of
+    from sleuth.dense.missing import MissingEmbedder, MissingTokenEmbedder
 
     legs = {leg.name: leg.fingerprint for leg in store.status().legs}
     has_tokens = any(fingerprint.endswith("|tokens") for fingerprint in legs.values())
@@ -186,7 +187,9 @@ def _load(service: str, model: str, *, required: bool) -> Embedder:
         return open_remote(f"{service}:{model}")
     if model:
         return _of_plugin(service, model)
-    from sleuth.dense import MissingTokenEmbedder, WordLlamaEmbedder, has_wordllama, missing_wordllama
+    from sleuth.dense import WordLlamaEmbedder
+    from sleuth.dense.missing import MissingTokenEmbedder
+    from sleuth.dense.wordllama import has_wordllama, missing_wordllama
 
     if has_wordllama():
         return WordLlamaEmbedder()

@@ -11,8 +11,8 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from sleuth.compose import best_first, rescored
-from sleuth.dense import embed_texts
+from sleuth.compose.items import best_first, rescored
+from sleuth.dense.embedding import embed_texts
 from sleuth.engine.embedders import RecordCache
 from sleuth.errors import StoreError
 from sleuth.protocols import Embedder

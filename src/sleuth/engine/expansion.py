@@ -7,11 +7,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from sleuth.errors import ArgumentError
-from sleuth.remote import check_cancelled
+from sleuth.remote.cancellation import check_cancelled
 from sleuth.types import RetrievedItem
 
 if TYPE_CHECKING:
-    from sleuth.store import IndexSnapshot, Row
+    from sleuth.store import IndexSnapshot
+    from sleuth.store.record.values import Row
 
 Expansion: TypeAlias = int | Literal["section", "document"] | None
 """How many passages on each side, or all of the section or the document; None for the passage alone."""

@@ -11,7 +11,7 @@ from numbers import Real
 from typing import Any
 
 from sleuth.arguments import check_count
-from sleuth.compose import RANK_CONSTANT, Method
+from sleuth.compose.methods import RANK_CONSTANT, Method
 from sleuth.errors import ArgumentError
 
 MOST = 1 << 40

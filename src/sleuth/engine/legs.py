@@ -14,7 +14,7 @@ from sleuth.errors import ArgumentError, StoreError
 from sleuth.extensions import extension, own_extensions
 from sleuth.lexical import LexicalLeg
 from sleuth.store import IndexLeg, LegContext, RankingLeg
-from sleuth.store.columns import ColumnsLeg
+from sleuth.store.columns.leg import ColumnsLeg
 
 if TYPE_CHECKING:
     from sleuth.protocols import Embedder

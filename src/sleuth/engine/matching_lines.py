@@ -10,15 +10,16 @@ from typing import TYPE_CHECKING, Any, Final
 
 from sleuth.engine.expansion import parts_of
 from sleuth.filters import all_of, matches
-from sleuth.remote import check_cancelled
+from sleuth.remote.cancellation import check_cancelled
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from sleuth.code.search import LinePattern
+    from sleuth.code.search.patterns import LinePattern
     from sleuth.engine.backend import IndexView
     from sleuth.filters import Filter
-    from sleuth.store import IndexSnapshot, Row
+    from sleuth.store import IndexSnapshot
+    from sleuth.store.record.values import Row
 
 _TOGETHER: Final = 1_000
 """Passages that are read at once, about: some megabytes of text."""

@@ -14,8 +14,12 @@ from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 import numpy as np
 
-from sleuth.filters import keys_in, lies_within, matches
-from sleuth.store import Counts, IndexSnapshot, check_text, count
+from sleuth.filters import matches
+from sleuth.filters.match import lies_within
+from sleuth.filters.tree import keys_in
+from sleuth.store import Counts, IndexSnapshot
+from sleuth.store.legs.leg import count
+from sleuth.store.record.layout import check_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -24,8 +28,9 @@ if TYPE_CHECKING:
 
     from sleuth.filters import Filter
     from sleuth.settings import IndexSettings
-    from sleuth.store import Bitmap, Row, SegmentView
-    from sleuth.types import StoredDocument
+    from sleuth.store import Bitmap, SegmentView
+    from sleuth.store.record.values import Row
+    from sleuth.types.documents import StoredDocument
 
 T = TypeVar("T")
 

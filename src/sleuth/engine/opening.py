@@ -50,7 +50,7 @@ def open_index(path: str | Path, options: OpenOptions) -> OpenIndex:
     new_settings, embedder = _named(options.settings), options.embedder
     chunker, re_embed = options.chunker, options.re_embed
     if chunker is not None:
-        from sleuth.ingest import spelling_of_chunker
+        from sleuth.ingest.chunkers import spelling_of_chunker
 
         new_settings = {**new_settings, "chunker": spelling_of_chunker(chunker)}
     of_new = IndexSettings.from_dict({"embedder": default_spelling(), **new_settings})

@@ -11,14 +11,16 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from sleuth.remote import check_cancelled
+from sleuth.remote.cancellation import check_cancelled
 from sleuth.store import unpack
-from sleuth.store.columns import naming_damage, read_column, scalar_rows, values_of
-from sleuth.text import language_of_query
+from sleuth.store.columns.layout import naming_damage, read_column
+from sleuth.store.columns.values import scalar_rows, values_of
+from sleuth.text.detection import language_of_query
 
 if TYPE_CHECKING:
     from sleuth.filters import Filter, Scalar
-    from sleuth.store import FilterSearcher, IndexSnapshot, TermSearcher
+    from sleuth.store import FilterSearcher, IndexSnapshot
+    from sleuth.store.legs.searching import TermSearcher
     from sleuth.text import Analyzer, Span
     from sleuth.types import RetrievedItem
 

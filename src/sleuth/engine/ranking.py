@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
-from sleuth.compose import Fused, best_places, fuse_hits
+from sleuth.compose import Fused, fuse_hits
+from sleuth.compose.fuse import best_places
 from sleuth.engine.fusion import Fusion
 from sleuth.engine.trust import names_alone, trust_in
 from sleuth.errors import RetrievalError
@@ -23,7 +24,8 @@ if TYPE_CHECKING:
     from sleuth.engine.queries import QueryCondition
     from sleuth.engine.wider import WiderQuery
     from sleuth.filters import Filter
-    from sleuth.store import Hits, RankingLeg, RowMatcher
+    from sleuth.store import Hits, RankingLeg
+    from sleuth.store.legs.searching import RowMatcher
 
 
 _STEP_BEYOND = 1e-6

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from sleuth.code import changed_files as changed_code
-from sleuth.ingest import ChangedFiles
-from sleuth.ingest import changed_files as changed_documents
+from sleuth.code.snapshots.diff import changed_files as changed_code
+from sleuth.ingest.changes import ChangedFiles
+from sleuth.ingest.changes import changed_files as changed_documents
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -16,7 +16,7 @@ def score_texts(query: str, texts: Sequence[str]) -> list[float]:
     Each token of the query counts by its nearest token in the text (see `sleuth.dense.late`). A score depends on the
     query and its text alone, not on the other texts.
     """
-    from sleuth.dense import match
+    from sleuth.dense.late import match
 
     return [_bounded(float(score)) for score in match(query, texts)] if texts else []
 

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Final, Literal, Self
 from pydantic import Field
 
 from sleuth.arguments import PER_DOCUMENT
-from sleuth.compose import Arrangement
+from sleuth.compose.arrange import Arrangement
 from sleuth.engine.expansion import Expansion, check_expansion
 from sleuth.engine.fusion import Fusion, as_fusion
 from sleuth.errors import ArgumentError

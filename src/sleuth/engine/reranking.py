@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 from sleuth.engine.embedders import is_slow
 from sleuth.errors import ArgumentError, EmbeddingError
 from sleuth.extensions import extension, extensions
-from sleuth.text import ENGLISH, LANGUAGES, language_of_query
+from sleuth.text.detection import language_of_query
+from sleuth.text.languages import ENGLISH, LANGUAGES
 
 if TYPE_CHECKING:
     from sleuth.compose import CrossEncoderReranker
@@ -119,7 +120,8 @@ class Reranking:
         first = items[: self.depth]  # no more, so that their order does not depend on how many are asked for
         if reranker is None or (self.is_default and self.is_english and not _are_english(query, first)):
             return RerankedItems(items)
-        from sleuth.compose import CrossEncoderReranker, reranked
+        from sleuth.compose import CrossEncoderReranker
+        from sleuth.compose.rerank import reranked
         from sleuth.engine.encoder import EncoderReranker
 
         if self.deadline is not None and isinstance(reranker, EncoderReranker | CrossEncoderReranker):

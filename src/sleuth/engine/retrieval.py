@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sleuth.arguments import MOST_K, is_blank
-from sleuth.compose import FEW, WINDOW, choose_among
+from sleuth.compose.variety import FEW, WINDOW, choose_among
 from sleuth.engine.candidates import Candidates
 from sleuth.engine.fusion import as_fusion
 from sleuth.engine.queries import SearchQuery, all_words, parse_query
@@ -17,13 +17,14 @@ from sleuth.engine.reranking import Reranking
 from sleuth.engine.search import check_legs, read_items
 from sleuth.engine.selection import KNOWN_KEYS, unknown_keys, unknown_values
 from sleuth.errors import RetrievalError
-from sleuth.filters import as_filter, in_any_case, to_text
+from sleuth.filters import as_filter, to_text
+from sleuth.filters.tree import in_any_case
 from sleuth.remote import Deadline
 from sleuth.text import get_analyzer
 from sleuth.types import Explanation, Ranking
 
 if TYPE_CHECKING:
-    from sleuth.compose import Arrangement, NotedItems
+    from sleuth.compose.arrange import Arrangement, NotedItems
     from sleuth.engine.backend import IndexView
     from sleuth.engine.queries import QueryCondition
     from sleuth.engine.ranking import Rankable

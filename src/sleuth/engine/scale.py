@@ -11,7 +11,7 @@ from operator import mul
 from statistics import fmean
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from sleuth.compose import KEY
+from sleuth.compose.labelled import KEY
 from sleuth.engine.relevance import score_texts
 from sleuth.text import get_analyzer
 from sleuth.types import Explanation, Ranking
@@ -246,7 +246,7 @@ def _worths(query: str, items: Sequence[RetrievedItem]) -> list[_Worth]:
 
 def _shares(query: str, texts: Sequence[str]) -> list[float]:
     """Return how much of a query each text holds, 0 to 1."""
-    from sleuth.dense import has_wordllama
+    from sleuth.dense.wordllama import has_wordllama
 
     if has_wordllama():
         return score_texts(query, texts)

@@ -11,13 +11,17 @@ from typing import TYPE_CHECKING, Any, Final, Unpack, cast
 from urllib.parse import quote
 
 from sleuth.errors import ArgumentError
-from sleuth.filters import And, Filter, Not, Or, all_of, any_of, lies_within, to_text
-from sleuth.store import DocumentBatch, DocumentFacts, rows_of
+from sleuth.filters import And, Filter, Not, Or, all_of, any_of, to_text
+from sleuth.filters.match import lies_within
+from sleuth.store import DocumentBatch, rows_of
+from sleuth.store.record.batch import DocumentFacts
 
 if TYPE_CHECKING:
     from sleuth.engine.narrowing import Scope
-    from sleuth.store import IndexSnapshot, Known, Row, Store, Writer
-    from sleuth.types import Chunk, RetrievedItem, StoredDocument
+    from sleuth.store import IndexSnapshot, Known, Store, Writer
+    from sleuth.store.record.values import Row
+    from sleuth.types import Chunk, RetrievedItem
+    from sleuth.types.documents import StoredDocument
 
 
 _LONGEST: Final = 100

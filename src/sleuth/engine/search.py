@@ -17,8 +17,10 @@ from sleuth.engine.legs import legs_that_rank
 from sleuth.engine.narrowing import ByScope, NarrowedSnapshot, Narrowing, Scope
 from sleuth.engine.ranking import PoolRequest, Pools
 from sleuth.errors import ArgumentError
-from sleuth.remote import check_cancelled
-from sleuth.store import FilterLeg, LegRequest, TermSearcher, align, pack
+from sleuth.remote.cancellation import check_cancelled
+from sleuth.store import FilterLeg, LegRequest, pack
+from sleuth.store.catalogue.alignment import align
+from sleuth.store.legs.searching import TermSearcher
 from sleuth.types import Explanation, PartReport
 
 if TYPE_CHECKING:
@@ -39,9 +41,8 @@ if TYPE_CHECKING:
         IndexSnapshot,
         LegSearcher,
         RankingLeg,
-        RowMatcher,
-        Tally,
     )
+    from sleuth.store.legs.searching import RowMatcher, Tally
     from sleuth.types import RetrievedItem
 
 READ_TOGETHER = 5_000

@@ -12,11 +12,14 @@ from numpy.typing import NDArray
 
 from sleuth.arguments import spelling_hint
 from sleuth.errors import ArgumentError
-from sleuth.filters import And, Compare, Or, keys_in, matches
-from sleuth.remote import check_cancelled
+from sleuth.filters import And, Compare, Or, matches
+from sleuth.filters.tree import keys_in
+from sleuth.remote.cancellation import check_cancelled
 from sleuth.store import unpack
-from sleuth.store.columns import keys_of, kinds_of, naming_damage, read_column, scalar_rows, values_of
-from sleuth.types import RESERVED, UPLOAD
+from sleuth.store.columns.layout import keys_of, naming_damage, read_column
+from sleuth.store.columns.values import kinds_of, scalar_rows, values_of
+from sleuth.types import RESERVED
+from sleuth.types.documents import UPLOAD
 
 if TYPE_CHECKING:
     from sleuth.filters import Filter, Scalar

@@ -18,7 +18,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sleuth.closing import Closing
-from sleuth.compose import WINDOW, FusedRetriever, LabelledRetriever, choose
+from sleuth.compose import FusedRetriever
+from sleuth.compose.labelled import LabelledRetriever
+from sleuth.compose.variety import WINDOW, choose
 from sleuth.engine.answers import Answering
 from sleuth.engine.codebase import embedder_for
 from sleuth.engine.hooked import Unhooked
@@ -251,7 +253,7 @@ class _Asked:
         self, query: str, k: int = 10, *, filter: Filter | Mapping[str, Any] | str | None = None
     ) -> Ranking:
         """Return the hits of the source, labelled; none for gibberish, whatever a service answers."""
-        from sleuth.dense import is_gibberish
+        from sleuth.dense.wordllama import is_gibberish
 
         ranking = LabelledRetriever(self._with_options(), self.label).retrieve(query, k, filter=filter)
         if is_gibberish(query) and not has_words_in_common(query, ranking):
@@ -377,7 +379,8 @@ def _code(
     stack: ExitStack, path: str | Path, which: str, *, refresh: bool
 ) -> tuple[dict[str, Retriever], list[str]]:
     """Open the code of an index: retrievers of one of its repositories, or all where `which` is "", and warnings."""
-    from sleuth.code import SnapshotRetriever, current_snapshot
+    from sleuth.code.search.source import SnapshotRetriever
+    from sleuth.code.snapshots.refreshing import current_snapshot
     from sleuth.engine.codebase import open_code
 
     storage = stack.enter_context(open_code(path))

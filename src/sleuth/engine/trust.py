@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from sleuth.compose import overlap
+from sleuth.compose.fuse import overlap
 
 if TYPE_CHECKING:
     from sleuth.store import Hits

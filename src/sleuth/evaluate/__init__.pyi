@@ -5,13 +5,9 @@ from sleuth.evaluate.measures import Comparison as Comparison
 from sleuth.evaluate.measures import Scores as Scores
 from sleuth.evaluate.measures import compare as compare
 from sleuth.evaluate.measures import parse_measures as parse_measures
-from sleuth.evaluate.measures import randomisation_p as randomisation_p
 from sleuth.evaluate.measures import score as score
-from sleuth.evaluate.plots import check_plot as check_plot
-from sleuth.evaluate.plots import plot as plot
 from sleuth.evaluate.runs import Run as Run
 from sleuth.evaluate.runs import best_passages as best_passages
-from sleuth.evaluate.runs import in_order as in_order
 from sleuth.evaluate.runs import make_run as make_run
 from sleuth.evaluate.runs import read_run as read_run
 from sleuth.evaluate.runs import write_run as write_run

@@ -1,15 +1,12 @@
 from sleuth.filters.bedrock import from_bedrock as from_bedrock
-from sleuth.filters.bedrock import is_bedrock as is_bedrock
 from sleuth.filters.bedrock import to_bedrock as to_bedrock
 from sleuth.filters.chroma import to_chroma as to_chroma
-from sleuth.filters.match import leaves as leaves
 from sleuth.filters.match import matches as matches
 from sleuth.filters.mongo import from_mongo as from_mongo
 from sleuth.filters.mongo import to_mongo as to_mongo
 from sleuth.filters.parse import as_filter as as_filter
 from sleuth.filters.text import from_text as from_text
 from sleuth.filters.text import to_text as to_text
-from sleuth.filters.tree import MAX_DEPTH as MAX_DEPTH
 from sleuth.filters.tree import And as And
 from sleuth.filters.tree import Compare as Compare
 from sleuth.filters.tree import Field as Field
@@ -21,13 +18,5 @@ from sleuth.filters.tree import Scalar as Scalar
 from sleuth.filters.tree import all_of as all_of
 from sleuth.filters.tree import any_of as any_of
 from sleuth.filters.tree import field as field
-from sleuth.filters.tree import keys_in as keys_in
 
 __all__: list[str]
-
-# Not public: for the other rooms.
-from sleuth.filters.match import comparable as comparable
-from sleuth.filters.match import lies_within as lies_within
-from sleuth.filters.tree import fits_int64 as fits_int64
-from sleuth.filters.tree import in_any_case as in_any_case
-from sleuth.filters.values import plain_scalar as plain_scalar

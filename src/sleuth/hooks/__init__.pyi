@@ -1,6 +1,5 @@
 from sleuth.hooks.plugins import load_plugins as load_plugins
 from sleuth.hooks.plugins import unload_plugins as unload_plugins
-from sleuth.hooks.registry import BUILTIN as BUILTIN
 from sleuth.hooks.registry import Hook as Hook
 from sleuth.hooks.registry import Morpheus as Morpheus
 from sleuth.hooks.registry import PluginInfo as PluginInfo
@@ -9,6 +8,3 @@ from sleuth.hooks.registry import hook as hook
 from sleuth.hooks.registry import plugin as plugin
 
 __all__: list[str]
-
-# Not public: for the other rooms.
-from sleuth.hooks.registry import options_of as options_of

@@ -4,9 +4,7 @@ from sleuth.ingest.api import present as present
 from sleuth.ingest.api import roots_of as roots_of
 from sleuth.ingest.chunkers import chunks_at as chunks_at
 from sleuth.ingest.chunkers import open_chunker as open_chunker
-from sleuth.ingest.chunkers import spelling_of_chunker as spelling_of_chunker
 from sleuth.ingest.documents import Adder as Adder
-from sleuth.ingest.hashing import content_hash as content_hash
 from sleuth.ingest.known import EXCESS_NOTE as EXCESS_NOTE
 from sleuth.ingest.known import READ_NOTE as READ_NOTE
 from sleuth.ingest.known import Excess as Excess
@@ -15,49 +13,22 @@ from sleuth.ingest.known import KnownFiles as KnownFiles
 from sleuth.ingest.known import file_of as file_of
 from sleuth.ingest.known import is_file as is_file
 from sleuth.ingest.loaders.registry import FileFormat as FileFormat
-from sleuth.ingest.moving import move_documents as move_documents
 from sleuth.ingest.names import FileNames as FileNames
 from sleuth.ingest.names import is_below as is_below
-from sleuth.ingest.names import printable as printable
-from sleuth.ingest.options import AUTO as AUTO
 from sleuth.ingest.options import ReadOptions as ReadOptions
 from sleuth.ingest.reading import Record as Record
 from sleuth.ingest.reading import read as read
-from sleuth.ingest.reports import PARTS as PARTS
 from sleuth.ingest.reports import AddReport as AddReport
 from sleuth.ingest.reports import FileEntry as FileEntry
-from sleuth.ingest.reports import FileRead as FileRead
-from sleuth.ingest.reports import GoneRoot as GoneRoot
 from sleuth.ingest.reports import IndexInterrupted as IndexInterrupted
 from sleuth.ingest.reports import IndexProgress as IndexProgress
 from sleuth.ingest.reports import IndexReport as IndexReport
-from sleuth.ingest.reports import MoveReport as MoveReport
 from sleuth.ingest.reports import Progress as Progress
-from sleuth.ingest.reports import SkipKind as SkipKind
 from sleuth.ingest.reports import Skipped as Skipped
 from sleuth.ingest.reports import Unchanged as Unchanged
-from sleuth.ingest.roots import Options as Options
-from sleuth.ingest.roots import Root as Root
-from sleuth.ingest.roots import covering as covering
-from sleuth.ingest.roots import roots_in as roots_in
-from sleuth.ingest.skips import skips_in as skips_in
 from sleuth.ingest.sync import Run as Run
-from sleuth.ingest.updates import check_changes as check_changes
-from sleuth.ingest.updates import updated as updated
-from sleuth.ingest.validate import identify as identify
-from sleuth.ingest.walking import WalkScope as WalkScope
 from sleuth.ingest.walking import is_gone as is_gone
 from sleuth.ingest.walking import walk as walk
 from sleuth.ingest.workers import read_file as read_file
 
 __all__: list[str]
-
-# Not public: for the other rooms and for tests.
-from sleuth.ingest.changes import ChangedFiles as ChangedFiles
-from sleuth.ingest.changes import changed_files as changed_files
-from sleuth.ingest.documents import State as State
-from sleuth.ingest.extraction import ExtractionError as ExtractionError
-from sleuth.ingest.extraction import Extractors as Extractors
-from sleuth.ingest.known import IndexedFiles as IndexedFiles
-from sleuth.ingest.language import with_language as with_language
-from sleuth.ingest.validate import prepare as prepare

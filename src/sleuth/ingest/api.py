@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 from sleuth.errors import ArgumentError
-from sleuth.files import IGNORE_FILES
+from sleuth.files.ignore import IGNORE_FILES
 from sleuth.ingest.documents import Adder
 from sleuth.ingest.known import IndexedFiles, files_below
 from sleuth.ingest.moving import gone_roots

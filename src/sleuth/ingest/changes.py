@@ -6,11 +6,11 @@ import os
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from sleuth.files import bounded_time
+from sleuth.files.tree import bounded_time
 from sleuth.ingest.known import file_of
 from sleuth.ingest.names import FileNames
 from sleuth.ingest.walking import is_gone
-from sleuth.types import StoredDocument
+from sleuth.types.documents import StoredDocument
 
 
 class ChangedFiles(NamedTuple):

@@ -13,7 +13,8 @@ from sleuth.ingest.loaders.registry import has_lines
 from sleuth.ingest.options import AUTO
 from sleuth.ingest.reports import AddReport
 from sleuth.ingest.validate import PreparedDocument, prepare
-from sleuth.store import BATCH_BYTES, DocumentBatch, Known
+from sleuth.store import DocumentBatch, Known
+from sleuth.store.writing.pending import BATCH_BYTES
 from sleuth.types import Chunk, Document
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from hashlib import blake2b
 from typing import Final
 
 from sleuth.errors import ArgumentError
-from sleuth.store import encode_values, joined, plain_values
+from sleuth.store.record.metadata import encode_values, joined, plain_values
 from sleuth.types import Document
 
 VOLATILE: Final = frozenset({"modified", "size", "content_hash"})

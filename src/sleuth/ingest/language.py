@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from sleuth.files import CODE
+from sleuth.files.formats import CODE
 from sleuth.ingest.options import AUTO
 from sleuth.ingest.validate import identify
-from sleuth.text import ENGLISH, detect_language
+from sleuth.text import detect_language
+from sleuth.text.languages import ENGLISH
 from sleuth.types import Document
 
 

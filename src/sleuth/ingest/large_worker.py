@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from sleuth.errors import LoadError, MissingPackageError
-from sleuth.files import serve
+from sleuth.files.serving import serve
 from sleuth.ingest.loaders.registry import load_here
 from sleuth.ingest.options import ReadOptions
 from sleuth.ingest.reports import FileEntry, Skipped

@@ -6,7 +6,7 @@ import re
 import string
 from typing import Final
 
-from sleuth.files import CODE
+from sleuth.files.formats import CODE
 
 _SAMPLE: Final = 16 << 10
 """Characters from the start of a text that are looked at."""

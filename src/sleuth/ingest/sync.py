@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from sleuth.files import ROWS
+from sleuth.files.formats import ROWS
 from sleuth.ingest.documents import UNKNOWN, Adder, State
 from sleuth.ingest.known import (
     EXCESS_NOTE,

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 from sleuth.errors import ArgumentError
 from sleuth.ingest.validate import check_metadata
-from sleuth.store import to_json
+from sleuth.store.record.layout import to_json
 from sleuth.types import RESERVED
 
 if TYPE_CHECKING:
     from sleuth.store import IndexSnapshot, Writer
-    from sleuth.types import StoredDocument
+    from sleuth.types.documents import StoredDocument
 
 
 def check_changes(changes: Mapping[str, Any]) -> Mapping[str, Any]:

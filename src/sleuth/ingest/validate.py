@@ -7,7 +7,9 @@ from typing import Any, Final, NamedTuple
 
 from sleuth.errors import ArgumentError
 from sleuth.ingest.hashing import content_hash, hash_of
-from sleuth.store import Json, as_json, check_text, fit_values, is_plain, joined, plain_value, read_back
+from sleuth.store import Json
+from sleuth.store.record.layout import check_text
+from sleuth.store.record.metadata import as_json, fit_values, is_plain, joined, plain_value, read_back
 from sleuth.types import Document
 
 _COLUMNS: Final = frozenset({"source", "title"})

@@ -8,7 +8,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TypeAlias
 
 from sleuth.errors import LoadError, MissingPackageError
-from sleuth.files import BUILT_IN
+from sleuth.files.formats import BUILT_IN
 from sleuth.ingest.extraction.processes import Extractors
 from sleuth.ingest.loaders.registry import is_built_in, kind_of, load
 from sleuth.ingest.options import DEFAULT, ReadOptions

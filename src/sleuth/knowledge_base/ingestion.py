@@ -10,7 +10,8 @@ from sleuth.errors import ArgumentError, KnowledgeBaseError
 from sleuth.knowledge_base.clients import default_client, endpoint_of, limit_of
 from sleuth.knowledge_base.errors import again_when_busy, again_when_down
 from sleuth.logs import logger_of
-from sleuth.remote import Deadline, async_twin, endpoint_at, retry
+from sleuth.remote import Deadline, async_twin, retry
+from sleuth.remote.endpoints import endpoint_at
 
 logger = logger_of("knowledge_base")
 

@@ -10,11 +10,13 @@ from typing import Any, NoReturn
 from sleuth.arguments import check_count, check_names, check_query
 from sleuth.compose import run_slices
 from sleuth.errors import ArgumentError, KnowledgeBaseError
-from sleuth.filters import Filter, as_filter, is_bedrock, to_bedrock
+from sleuth.filters import Filter, as_filter, to_bedrock
+from sleuth.filters.bedrock import is_bedrock
 from sleuth.knowledge_base.clients import default_client, endpoint_of
 from sleuth.knowledge_base.errors import KnowledgeBaseTimeoutError, again_when_down, explain, wrapped
 from sleuth.knowledge_base.results import SOURCE_KEY, deduplicate_results, documented, uri_of
-from sleuth.remote import Deadline, TurnError, async_twin, endpoint_at, retry
+from sleuth.remote import Deadline, async_twin, retry
+from sleuth.remote.endpoints import TurnError, endpoint_at
 from sleuth.types import PartReport
 
 MAX_RESULTS = 100

@@ -11,17 +11,8 @@ from collections.abc import Callable, Iterator
 from typing import Any
 from urllib.parse import urlsplit
 
-from sleuth.remote import (
-    BrokenError,
-    CertificateError,
-    Deadline,
-    LargeError,
-    LateError,
-    UnreachableError,
-    port_of,
-    proxy_for,
-    resolve,
-)
+from sleuth.remote import BrokenError, CertificateError, Deadline, LargeError, port_of, proxy_for, resolve
+from sleuth.remote.failures import LateError, UnreachableError
 
 MAX_BYTES = 64_000_000
 
@@ -75,8 +66,8 @@ def sender(timeout: float) -> Callable[..., Any]:
 
 
 def _exchange(request: Any, deadline: Deadline) -> Any:
-    from sleuth.remote import request as exchange
-    from sleuth.remote import tls_context
+    from sleuth.remote.exchange import request as exchange
+    from sleuth.remote.exchange import tls_context
 
     parts = urlsplit(request.url)
     host, port = parts.hostname or "", port_of(parts)

@@ -1,7 +1,5 @@
 from sleuth.lexical.arrays import Arrays as Arrays
 from sleuth.lexical.arrays import dictionary as dictionary
-from sleuth.lexical.leg import FieldSpec as FieldSpec
-from sleuth.lexical.leg import LexicalBuilder as LexicalBuilder
 from sleuth.lexical.leg import LexicalLeg as LexicalLeg
 from sleuth.lexical.local import aretrieve_local_docs as aretrieve_local_docs
 from sleuth.lexical.local import retrieve_local_docs as retrieve_local_docs
@@ -11,7 +9,6 @@ from sleuth.lexical.postings import FieldPostings as FieldPostings
 from sleuth.lexical.postings import PostingsWriter as PostingsWriter
 from sleuth.lexical.postings import tally as tally
 from sleuth.lexical.rows import SegmentRows as SegmentRows
-from sleuth.lexical.search import LexicalSearcher as LexicalSearcher
 from sleuth.lexical.terms import FieldIndex as FieldIndex
 from sleuth.lexical.terms import Found as Found
 from sleuth.lexical.validity import validate_field as validate_field

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from sleuth.store import Rows
-from sleuth.text import ENGLISH, LANGUAGES, LANGUAGES_VERSION
+from sleuth.text.languages import ENGLISH, LANGUAGES, LANGUAGES_VERSION
 
 _SIGN: Final = "@"
 

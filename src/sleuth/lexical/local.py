@@ -22,7 +22,7 @@ from sleuth.arguments import check_count, check_query
 from sleuth.errors import ArgumentError
 from sleuth.lexical.evidence import read_contents, weigh_by_term
 from sleuth.remote import async_twin
-from sleuth.text import TermCounter
+from sleuth.text.tokens import TermCounter
 
 _WORD = re.compile(r"(?u)\b\w\w+\b")
 _FOLD = bytes(

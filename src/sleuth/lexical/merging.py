@@ -24,7 +24,8 @@ from sleuth.lexical.postings import (
     sizes_of,
     tally_segment,
 )
-from sleuth.store import Growing, Scratch, SegmentView, let_go, unpack, zeros
+from sleuth.store import Scratch, SegmentView, unpack
+from sleuth.store.disk.scratch import Growing, let_go, zeros
 
 WINDOW = 8 << 20
 """Bytes of postings that are made at a time, about."""
@@ -121,7 +122,7 @@ def _terms(
 
 def _number(parts: Sequence[FieldPostings], scratch: Scratch) -> tuple[list[NDArray[np.uint32]], int]:
     """Per part the number of each of its terms among all, in order of first appearance, and how many there are."""
-    from sleuth.text import TermTable, number_terms
+    from sleuth.text.tokens import TermTable, number_terms
 
     ends = np.cumsum([part.n_terms for part in parts])
     firsts = zeros(int(ends[-1]), np.uint32)

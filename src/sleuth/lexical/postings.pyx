@@ -8,7 +8,7 @@ from libc.stdlib cimport calloc, free
 from libc.string cimport memcmp, memcpy
 
 from sleuth.errors import ArgumentError, IndexDamagedError
-from sleuth.store import zeros
+from sleuth.store.disk.scratch import zeros
 
 cdef extern from "Python.h":
     bint PyUnicode_IS_ASCII(object)

@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Generic, NamedTuple, Protocol, TypeAlias, Type
 
 from sleuth.lexical.by_language import field_language
 from sleuth.lexical.terms import tally, terms_of_word
-from sleuth.text import MAX_TOKEN, Analyzer, QueryLanguage, WordRule, language_of_query
+from sleuth.text import Analyzer
+from sleuth.text.analyzers import MAX_TOKEN, WordRule
+from sleuth.text.detection import QueryLanguage, language_of_query
 
 if TYPE_CHECKING:
     from sleuth.lexical.terms import Index

@@ -18,17 +18,8 @@ from sleuth.lexical.query_terms import QueryTerms, Terms
 from sleuth.lexical.rows import SegmentRows, TermCount
 from sleuth.lexical.statistics import FieldLengths, FieldStatistics
 from sleuth.lexical.terms import FieldIndex, Found, weigh
-from sleuth.store import (
-    Bitmap,
-    Corpus,
-    Hits,
-    Ids,
-    LegRequest,
-    SegmentView,
-    Tally,
-    TermSearcher,
-    unpack,
-)
+from sleuth.store import Bitmap, Corpus, Hits, LegRequest, SegmentView, unpack
+from sleuth.store.legs.searching import Ids, Tally, TermSearcher
 from sleuth.text import Analyzer, get_analyzer
 from sleuth.types import Explanation
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sleuth.store import windows
+from sleuth.store.disk.scratch import windows
 
 
 class FieldLengths(NamedTuple):

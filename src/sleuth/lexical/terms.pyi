@@ -5,7 +5,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sleuth.lexical.postings import FieldPostings
-from sleuth.text import WordRule
+from sleuth.text.analyzers import WordRule
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)

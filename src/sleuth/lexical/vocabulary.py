@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from sleuth.store import greatest
+from sleuth.store.legs.searching import greatest
 
 if TYPE_CHECKING:
     from sleuth.lexical.postings import FieldPostings

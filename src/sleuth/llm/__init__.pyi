@@ -10,8 +10,3 @@ from sleuth.llm.openai import OpenAIGenerator as OpenAIGenerator
 from sleuth.llm.reranker import RemoteReranker as RemoteReranker
 
 __all__: list[str]
-
-# Not public: for the other rooms.
-from sleuth.llm.choose import split_name as split_name
-from sleuth.llm.ollama import DEFAULT_URL as DEFAULT_URL
-from sleuth.llm.ollama import resolve_url as resolve_url

@@ -9,8 +9,10 @@ from typing import Final
 from sleuth.llm.ollama import DEFAULT_URL, Ollama
 from sleuth.logs import logger_of
 from sleuth.protocols import Generator
-from sleuth.remote import async_pieces, async_twin
-from sleuth.text import approximate_tokens, longest_prefix, pack
+from sleuth.remote import async_twin
+from sleuth.remote.twins import async_pieces
+from sleuth.text import approximate_tokens
+from sleuth.text.budget import longest_prefix, pack
 from sleuth.types import Document
 
 logger = logger_of("llm")

@@ -16,18 +16,10 @@ from typing import Any, ClassVar
 
 from sleuth.errors import ArgumentError, RemoteError
 from sleuth.logs import logger_of
-from sleuth.remote import (
-    Answer,
-    BrokenError,
-    CertificateError,
-    Deadline,
-    LateError,
-    Mask,
-    TurnError,
-    UnreachableError,
-    endpoint_at,
-    retry,
-)
+from sleuth.remote import Answer, BrokenError, CertificateError, Deadline, retry
+from sleuth.remote.endpoints import TurnError, endpoint_at
+from sleuth.remote.failures import LateError, UnreachableError
+from sleuth.remote.secrets import Mask
 
 logger = logger_of("llm")
 

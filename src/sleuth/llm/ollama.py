@@ -30,7 +30,8 @@ from sleuth.llm.http import (
 )
 from sleuth.llm.urllib_client import send
 from sleuth.llm.vectors import close, unit, vector, vectors
-from sleuth.remote import async_pieces, async_twin, checked_base, port_of
+from sleuth.remote import async_twin, checked_base, port_of
+from sleuth.remote.twins import async_pieces
 
 
 class _Default(str):

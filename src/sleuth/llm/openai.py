@@ -27,7 +27,9 @@ from sleuth.llm.http import (
 )
 from sleuth.llm.vectors import vectors
 from sleuth.llm.window import window_of
-from sleuth.remote import Answer, Deadline, Mask, async_pieces, async_twin, checked_base, port_of
+from sleuth.remote import Answer, Deadline, async_twin, checked_base, port_of
+from sleuth.remote.secrets import Mask
+from sleuth.remote.twins import async_pieces
 
 DEFAULT_URL = "https://api.openai.com/v1"
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from math import isfinite
 from typing import Any, ClassVar
 
-from sleuth.compose import best_first, rescored
+from sleuth.compose.items import best_first, rescored
 from sleuth.errors import EmbeddingError
 from sleuth.llm.http import AnswerError
 from sleuth.llm.openai import OpenAIFailures, connect

@@ -13,7 +13,9 @@ from functools import cache
 from io import BufferedIOBase, BytesIO
 from typing import Any
 
-from sleuth.remote import Answer, BrokenError, Deadline, LateError, UnreachableError, current_cancellation
+from sleuth.remote import Answer, BrokenError, Deadline
+from sleuth.remote.cancellation import current_cancellation
+from sleuth.remote.failures import LateError, UnreachableError
 
 _PIECE = 64 * 1024
 

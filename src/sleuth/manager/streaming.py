@@ -9,7 +9,8 @@ from threading import Event
 
 from sleuth.closing import Closing
 from sleuth.errors import SleuthError
-from sleuth.remote import Cancellation, context_of, in_thread
+from sleuth.remote import in_thread
+from sleuth.remote.cancellation import Cancellation, context_of
 from sleuth.results import SearchResult
 from sleuth.threads import THREADS
 

@@ -9,7 +9,7 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
 from sleuth.arguments import MOST_K
-from sleuth.engine import as_fusion
+from sleuth.engine.fusion import as_fusion
 from sleuth.errors import ArgumentError
 
 if TYPE_CHECKING:

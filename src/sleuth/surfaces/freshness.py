@@ -118,7 +118,7 @@ class Refresher:
         Returns:
             What still differs, and when the last comparison began: seconds of the monotonic clock.
         """
-        from sleuth.engine import changes_of, index_changes
+        from sleuth.engine.refresh import changes_of, index_changes
 
         began = time.monotonic()
         changes, error = changes_of(self._engine(), self._snapshots()), ""

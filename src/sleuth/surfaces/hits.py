@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from sleuth.surfaces.plain import shown_text
 
 if TYPE_CHECKING:
-    from sleuth.text import Snippet
+    from sleuth.text.snippets import Snippet
     from sleuth.types import RetrievedItem
 
 SnippetOf = Callable[..., "Snippet"]
@@ -127,7 +127,7 @@ def numbered_lines(passages: Sequence[RetrievedItem]) -> tuple[dict[int, str], d
 
     Passages may overlap. Those without lines of a file are numbered from 1 as they follow each other.
     """
-    from sleuth.answer import join_overlapping
+    from sleuth.answer.context import join_overlapping
 
     lines: dict[int, str] = {}
     numbers: dict[str, range] = {}

@@ -8,7 +8,7 @@ from functools import cache, lru_cache
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, Final
 
-from sleuth.files import BUILT_IN
+from sleuth.files.formats import BUILT_IN
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from sleuth.errors import ArgumentError
-from sleuth.files import CODE, MARKDOWN
+from sleuth.files.formats import CODE, MARKDOWN
 from sleuth.text import borders
 from sleuth.text.borders import EMPTY, Outline, count_tokens
 from sleuth.text.steps import after_blanks, after_tokens

@@ -7,10 +7,3 @@ from sleuth.types.rankings import Ranking as Ranking
 from sleuth.types.rankings import RetrievedItem as RetrievedItem
 
 __all__: list[str]
-
-# Not public: for the other rooms.
-from sleuth.types.documents import UPLOAD as UPLOAD
-from sleuth.types.documents import StoredDocument as StoredDocument
-from sleuth.types.rankings import HIDDEN_ERROR as HIDDEN_ERROR
-from sleuth.types.rankings import document_of as document_of
-from sleuth.types.rankings import documents_of as documents_of

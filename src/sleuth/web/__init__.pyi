@@ -10,12 +10,10 @@ from sleuth.web.fetch import Page as Page
 from sleuth.web.fetch import afetch_page as afetch_page
 from sleuth.web.fetch import fetch_page as fetch_page
 from sleuth.web.retriever import WebRetriever as WebRetriever
-from sleuth.web.retriever import item_of as item_of
 from sleuth.web.search import WebSearch as WebSearch
 from sleuth.web.search import asearch_web as asearch_web
 from sleuth.web.search import search_web as search_web
 from sleuth.web.searxng import SearXNG as SearXNG
-from sleuth.web.service import Hit as Hit
 from sleuth.web.service import WebQuery as WebQuery
 from sleuth.web.service import WebService as WebService
 from sleuth.web.several import FallbackService as FallbackService
@@ -24,11 +22,3 @@ from sleuth.web.several import open_service as open_service
 from sleuth.web.tavily import Tavily as Tavily
 
 __all__: list[str]
-
-# Not public: for the other rooms.
-from sleuth.web.crawl import Crawl as Crawl
-from sleuth.web.crawl import PageRecord as PageRecord
-from sleuth.web.crawl import Visit as Visit
-from sleuth.web.search import check_search as check_search
-from sleuth.web.search import web_docs as web_docs
-from sleuth.web.service import domain_of as domain_of

@@ -17,7 +17,9 @@ from typing import Literal
 from urllib.parse import SplitResult, urldefrag, urljoin, urlsplit
 
 from sleuth.errors import ArgumentError, WebError
-from sleuth.remote import Deadline, Response, check_cancelled, retry
+from sleuth.remote import Deadline, retry
+from sleuth.remote.cancellation import check_cancelled
+from sleuth.remote.exchange import Response
 from sleuth.web import robots
 from sleuth.web.fetch import (
     AGENT,

@@ -92,7 +92,8 @@ def _merged(answers: Sequence[Sequence[Hit]]) -> list[Hit]:
     """Return the hits of several rankings as one, by reciprocal rank; a page has the text of its first ranking."""
     import numpy as np
 
-    from sleuth.compose import Pool, fuse_hits
+    from sleuth.compose import fuse_hits
+    from sleuth.compose.fuse import Pool
 
     keys: dict[str, int] = {}
     hits: list[Hit] = []

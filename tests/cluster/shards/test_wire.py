@@ -10,9 +10,11 @@ import pytest
 
 from sleuth.cluster.shards import decode, encode
 from sleuth.cluster.shards.shard import Ask
-from sleuth.engine import PoolRequest, QueryCondition
+from sleuth.engine.queries import QueryCondition
+from sleuth.engine.ranking import PoolRequest
 from sleuth.filters import as_filter
-from sleuth.store import Corpus, Counts, Row
+from sleuth.store import Corpus, Counts
+from sleuth.store.record.values import Row
 from sleuth.types import Explanation
 
 ROW = Row(

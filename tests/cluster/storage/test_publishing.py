@@ -15,17 +15,10 @@ import pytest
 
 from sleuth import ArgumentError, Document, Engine, StoreError
 from sleuth.__main__ import main
-from sleuth.cluster import (
-    Cache,
-    PublishProgress,
-    ShardedEngine,
-    fetch,
-    prune,
-    publish,
-    versions,
-)
+from sleuth.cluster import Cache, ShardedEngine, fetch, prune, publish, versions
 from sleuth.cluster.storage import objects as storage
 from sleuth.cluster.storage import publishing
+from sleuth.cluster.storage.publishing import PublishProgress
 from sleuth.errors import IndexDamagedError, IndexNotFoundError, StorageError
 from tests.cluster.published import open_published
 from tests.commands import sleuth

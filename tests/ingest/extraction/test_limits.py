@@ -15,10 +15,13 @@ from pathlib import Path
 import pytest
 
 from sleuth.engine import Engine
-from sleuth.files import ProcessStartError
-from sleuth.ingest import FileEntry, FileRead, ReadOptions, Record, Skipped, read, walk
-from sleuth.ingest.extraction import ExtractionError, Extractors
-from sleuth.ingest.loaders import kind_of, large, load, load_here
+from sleuth.files.processes import ProcessStartError
+from sleuth.ingest import FileEntry, ReadOptions, Record, Skipped, read, walk
+from sleuth.ingest.extraction import ExtractionError
+from sleuth.ingest.extraction.processes import Extractors
+from sleuth.ingest.loaders import large
+from sleuth.ingest.loaders.registry import kind_of, load, load_here
+from sleuth.ingest.reports import FileRead
 from sleuth.types import Document
 from tests.ingest.files import docx_of, pdf_of
 

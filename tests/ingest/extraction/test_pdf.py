@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 from sleuth import Engine
-from sleuth.ingest import Extractors, ReadOptions, Skipped
+from sleuth.ingest import ReadOptions, Skipped
+from sleuth.ingest.extraction.processes import Extractors
 from sleuth.text import Chunker
 from tests.ingest.extraction.reading import load, only, reason
 from tests.ingest.files import Placed, filled_form, placed_pdf

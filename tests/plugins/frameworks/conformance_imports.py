@@ -28,7 +28,6 @@ from sleuth import Engine
 from sleuth.errors import ArgumentError, StoreError
 from sleuth.plugins.frameworks.whole import NamedEmbedder
 from sleuth.plugins.importers import (
-    StoredVectors,
     import_vectors,
     read_chroma,
     read_faiss,
@@ -36,6 +35,7 @@ from sleuth.plugins.importers import (
     read_qdrant,
     read_vectors,
 )
+from sleuth.plugins.importers.stored import StoredVectors
 from sleuth.testing.serving import LocalServer, Reply, Request
 
 COUNT = 1_203

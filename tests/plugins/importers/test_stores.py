@@ -14,15 +14,9 @@ import pytest
 
 from sleuth import Document, Engine
 from sleuth.errors import ArgumentError, MissingPackageError, StoreError
-from sleuth.plugins.importers import (
-    StoredVector,
-    StoredVectors,
-    import_vectors,
-    read_elasticsearch,
-    read_faiss,
-    read_qdrant,
-)
+from sleuth.plugins.importers import import_vectors, read_elasticsearch, read_faiss, read_qdrant
 from sleuth.plugins.importers.faiss import DataUnpickler
+from sleuth.plugins.importers.stored import StoredVector, StoredVectors
 from tests.commands import sleuth
 from tests.plugins.frameworks.documents import check_examples
 from tests.vector_store.conftest import Words

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from sleuth.plugins.neural import KNOWN
+from sleuth.plugins.neural.known import KNOWN
 
 GUIDE = Path(__file__).parents[3] / "docs" / "how-to" / "choose-a-model.md"
 

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from sleuth.errors import ArgumentError, EmbeddingError
-from sleuth.plugins.neural import ModelFolder, OnnxCrossEncoder, OnnxEmbedder, OnnxSparseEncoder
+from sleuth.plugins.neural import OnnxCrossEncoder, OnnxEmbedder, OnnxSparseEncoder
+from sleuth.plugins.neural.folder import ModelFolder
 from tests.plugins.neural import tiny
 
 OWN, ADDED = log(6), log(2.5)

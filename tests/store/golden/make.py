@@ -12,10 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from sleuth.lexical import LexicalLeg, LexicalSearcher
+from sleuth.lexical import LexicalLeg
+from sleuth.lexical.search import LexicalSearcher
 from sleuth.store import IndexSnapshot, Leg, Store, text_hash
 from sleuth.store.catalogue import building
-from sleuth.store.columns import ColumnsLeg
+from sleuth.store.columns.leg import ColumnsLeg
 from sleuth.store.store import FORMAT
 from sleuth.types import Chunk
 from tests.store.passages import put_passages

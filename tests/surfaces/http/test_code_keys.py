@@ -12,7 +12,8 @@ import httpx
 import pytest
 
 from sleuth import CodeStorage, Engine, index_path, open_code
-from sleuth.code import CodeRetriever, CodeView, Navigator, repository_map
+from sleuth.code import CodeRetriever, Navigator, repository_map
+from sleuth.code.snapshots.scope import CodeView
 from sleuth.errors import ArgumentError
 from sleuth.surfaces.cli.serve import extensions
 from sleuth.surfaces.http import add_key

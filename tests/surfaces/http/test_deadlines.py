@@ -15,7 +15,7 @@ import pytest
 from sleuth import CodeRetriever, Engine, index_path, open_code
 from sleuth.code import Navigator, commits_of, repository_map
 from sleuth.errors import SleuthError
-from sleuth.remote import Cancellation, context_of
+from sleuth.remote.cancellation import Cancellation, context_of
 from tests.waiting import wait_until
 
 CALLS: dict[str, Callable[[Engine], Any]] = {

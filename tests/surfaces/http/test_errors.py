@@ -15,7 +15,8 @@ from starlette.exceptions import HTTPException
 
 import sleuth
 from sleuth.errors import SleuthError
-from sleuth.surfaces.http import Extension, Refusal, Service
+from sleuth.surfaces.http import Extension, Service
+from sleuth.surfaces.http.problems import Refusal
 from tests.waiting import wait_until
 
 from .conftest import Local, make_index, serving

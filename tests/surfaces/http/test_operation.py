@@ -220,8 +220,8 @@ def test_spans_follow_the_conventions(tmp_path: Path, exporter: Any) -> None:
 
 def test_every_way_to_search_has_a_span(tmp_path: Path, exporter: Any) -> None:
     """Searches of code, of the page and of agents have retrieval spans; one that fails tells its kind alone."""
-    from sleuth.surfaces.mcp import mcp_extension
-    from sleuth.surfaces.page import page_extension
+    from sleuth.surfaces.mcp.http import mcp_extension
+    from sleuth.surfaces.page.extension import page_extension
 
     root = make_project(tmp_path / "project")
     searched = {"name": "search", "arguments": {"query": "secret"}}

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from sleuth.surfaces.http import SECONDS, add_key
+from sleuth.surfaces.http import add_key
 from sleuth.surfaces.http.keys import KeyFile, remove_key
-from sleuth.surfaces.http.sessions import Sessions, write_secret
+from sleuth.surfaces.http.sessions import SECONDS, Sessions, write_secret
 
 
 @pytest.fixture

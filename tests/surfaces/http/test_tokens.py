@@ -18,7 +18,7 @@ from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from sleuth import Engine
 from sleuth.errors import ArgumentError
 from sleuth.surfaces.http import ServerSettings, add_key
-from sleuth.surfaces.mcp import mcp_extension
+from sleuth.surfaces.mcp.http import mcp_extension
 
 from .conftest import DOCUMENTS, serving
 

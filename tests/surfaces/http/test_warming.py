@@ -9,8 +9,9 @@ from threading import Event
 import pytest
 from fastapi import FastAPI
 
-from sleuth.surfaces.http import Call, Extension, Service, Warmer
-from sleuth.surfaces.page import page_extension
+from sleuth.surfaces.http import Call, Extension, Service
+from sleuth.surfaces.http.warming import Warmer
+from sleuth.surfaces.page.extension import page_extension
 
 from .conftest import Local, make_index, serving
 

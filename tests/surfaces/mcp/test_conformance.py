@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from sleuth.surfaces.mcp import mcp_extension
+from sleuth.surfaces.mcp.http import mcp_extension
 from tests.surfaces.http.conftest import serving
 
 FOLDER = Path(__file__).parents[3] / "build" / "conformance" / "node_modules"

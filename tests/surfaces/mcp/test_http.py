@@ -7,7 +7,7 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from sleuth.surfaces.mcp import mcp_extension
+from sleuth.surfaces.mcp.http import mcp_extension
 from tests.surfaces.http.conftest import serving
 
 PING = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
@@ -17,7 +17,7 @@ STARTED = """
 import asyncio, sys
 from sleuth import Engine
 from sleuth.surfaces.http import ServerSettings, create_app
-from sleuth.surfaces.mcp import mcp_extension
+from sleuth.surfaces.mcp.http import mcp_extension
 
 async def begin_and_end(app):
     async with app.router.lifespan_context(app):

@@ -16,29 +16,27 @@ from sleuth.cluster.shards.layout import KEY_BITS, LOCAL
 from sleuth.cluster.shards.selection import GatheredSelection
 from sleuth.cluster.shards.shard import Ask
 from sleuth.cluster.shards.shards import ShardsMissingError
-from sleuth.engine import (
-    OF_ALL_LEGS,
-    ByScope,
-    PoolRequest,
-    Pools,
-    ask_leg,
-    failed_leg,
-    legs_that_rank,
-    matchers_of,
-    vector_leg,
-    words_among,
-)
-from sleuth.store import Corpus, Hits, Tally, best_hits, greatest
+from sleuth.engine.asking import OF_ALL_LEGS, ask_leg, failed_leg
+from sleuth.engine.legs import legs_that_rank
+from sleuth.engine.narrowing import ByScope
+from sleuth.engine.ranking import PoolRequest, Pools
+from sleuth.engine.search import matchers_of, vector_leg, words_among
+from sleuth.store import Corpus, Hits, best_hits
+from sleuth.store.legs.searching import Tally, greatest
 from sleuth.types import PartReport
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sleuth.cluster.shards.snapshot import GatheredSnapshot
-    from sleuth.engine import Completions, MetadataKey, QueryCondition, WiderQuery
+    from sleuth.engine.completions import Completions
+    from sleuth.engine.queries import QueryCondition
+    from sleuth.engine.selection import MetadataKey
+    from sleuth.engine.wider import WiderQuery
     from sleuth.filters import Filter
     from sleuth.remote import Deadline
-    from sleuth.store import IndexLeg, LegSearcher, RankingLeg, RowMatcher
+    from sleuth.store import IndexLeg, LegSearcher, RankingLeg
+    from sleuth.store.legs.searching import RowMatcher
     from sleuth.types import Explanation
 
 _MOST_COUNTS = 1 << 20

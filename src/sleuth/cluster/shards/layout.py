@@ -13,7 +13,8 @@ from typing import Final
 from sleuth.arguments import check_count
 from sleuth.cluster.places import SHARDS as NAME
 from sleuth.errors import ArgumentError, FormatVersionError, IndexDamagedError
-from sleuth.store import make_index, open_file, opened_folder, sync_folder
+from sleuth.store.catalogue.segment_files import sync_folder
+from sleuth.store.disk.files import make_index, open_file, opened_folder
 
 KEY_BITS: Final = 44
 """Of a key over all shards that name the row in its shard; the number of the shard is above them."""

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sleuth.cluster.shards.layout import KEY_BITS
-from sleuth.engine import Count, Facet, MetadataKey, ordered_types
+from sleuth.engine import Facet
+from sleuth.engine.selection import Count, MetadataKey, ordered_types
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -7,13 +7,17 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from sleuth.engine import ByScope, IndexBackend, PoolRequest, Searchers
+from sleuth.engine import IndexBackend
+from sleuth.engine.narrowing import ByScope
+from sleuth.engine.ranking import PoolRequest
+from sleuth.engine.search import Searchers
 from sleuth.store import Corpus
 
 if TYPE_CHECKING:
-    from sleuth.engine import Selection
+    from sleuth.engine.selection import Selection
     from sleuth.filters import Filter
-    from sleuth.store import Hits, IndexSnapshot, Tally
+    from sleuth.store import Hits, IndexSnapshot
+    from sleuth.store.legs.searching import Tally
     from sleuth.types import Explanation
 
 

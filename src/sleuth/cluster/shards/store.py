@@ -12,7 +12,9 @@ from sleuth.cluster.shards.shards import LocalShards
 from sleuth.cluster.shards.snapshot import GatheredSnapshot
 from sleuth.cluster.shards.writing import ShardedWriter
 from sleuth.engine import IndexBackend
-from sleuth.store import Counts, LegStatus, Status, readers
+from sleuth.store import Counts, Status
+from sleuth.store.record.values import LegStatus
+from sleuth.store.store import readers
 
 
 class ShardedStore:

@@ -17,9 +17,14 @@ from numpy.typing import NDArray
 from sleuth import filters
 from sleuth.cluster.shards.shard import Ask
 from sleuth.cluster.storage.manifest import PublishedFile, PublishedPart, PublishedPatch
-from sleuth.engine import Count, Facet, MetadataKey, PoolRequest, QueryCondition
-from sleuth.store import Corpus, Counts, Finding, Hits, Row
-from sleuth.types import Chunk, Explanation, StoredDocument
+from sleuth.engine import Facet
+from sleuth.engine.queries import QueryCondition
+from sleuth.engine.ranking import PoolRequest
+from sleuth.engine.selection import Count, MetadataKey
+from sleuth.store import Corpus, Counts, Finding, Hits
+from sleuth.store.record.values import Row
+from sleuth.types import Chunk, Explanation
+from sleuth.types.documents import StoredDocument
 
 _KINDS: Final[Mapping[str, type[Any]]] = {
     kind.__name__: kind

@@ -20,7 +20,7 @@ from sleuth.cluster.storage.manifest import Manifest, PublishedFile, PublishedPa
 from sleuth.cluster.storage.objects import ObjectFolder, ObjectMissingError
 from sleuth.cluster.storage.patches import apply_patch
 from sleuth.errors import ArgumentError, IndexDamagedError, StoreError
-from sleuth.files import whole_file
+from sleuth.files.writing import whole_file
 from sleuth.home import user_folder
 from sleuth.store import Store
 

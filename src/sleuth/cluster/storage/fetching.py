@@ -14,7 +14,9 @@ from sleuth.cluster.storage.cache import Fetched, fetch_file
 from sleuth.cluster.storage.manifest import Manifest, PublishedPart
 from sleuth.cluster.storage.objects import ObjectFolder
 from sleuth.errors import ArgumentError
-from sleuth.store import DOCUMENTS, Names, Store, folder_at
+from sleuth.store import Store
+from sleuth.store.catalogue.schema import folder_at
+from sleuth.store.disk.files import DOCUMENTS, Names
 
 
 def fetch_part(

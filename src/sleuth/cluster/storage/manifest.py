@@ -13,7 +13,7 @@ from typing import Annotated, Any, TypeAlias
 from pydantic import Field, TypeAdapter, ValidationError
 
 from sleuth.errors import FormatVersionError, IndexDamagedError
-from sleuth.store import CODE, DOCUMENTS
+from sleuth.store.disk.files import CODE, DOCUMENTS
 
 FORMAT = 1
 

@@ -31,7 +31,8 @@ from sleuth.cluster.storage.objects import ObjectFolder
 from sleuth.cluster.storage.patches import PAGE, changed_pages, encode_patch, page_hashes, pages_of
 from sleuth.engine import Engine
 from sleuth.errors import ArgumentError, StoreError
-from sleuth.store import CODE, DOCUMENTS, Names, folder_at, open_file
+from sleuth.store.catalogue.schema import folder_at
+from sleuth.store.disk.files import CODE, DOCUMENTS, Names, open_file
 
 BLOCK = 16 << 20
 """Bytes per object: what changed of a large file is uploaded, and not all of it."""

@@ -1,5 +1,1 @@
 """Definitions, references and modules as a graph, resolved at a snapshot."""
-
-from sleuth.lazy import exports_of
-
-__getattr__, __dir__, __all__ = exports_of(__name__, __file__)

@@ -15,8 +15,8 @@ from sleuth.code.graph.walker import GraphWalker, describe
 from sleuth.code.snapshots.places import is_below
 from sleuth.code.snapshots.snapshot import Definition, Snapshot
 from sleuth.errors import ArgumentError
-from sleuth.remote import check_cancelled
-from sleuth.text import spellings_near
+from sleuth.remote.cancellation import check_cancelled
+from sleuth.text.spelling import spellings_near
 
 _LETTERS = string.ascii_letters + string.digits + "_"
 _MOST_STEPS = 6

@@ -1,5 +1,1 @@
 """Source files into definitions, references, imports and chunks."""
-
-from sleuth.lazy import exports_of
-
-__getattr__, __dir__, __all__ = exports_of(__name__, __file__)

@@ -21,7 +21,8 @@ from sleuth.code.parsing.limits import (
 )
 from sleuth.code.parsing.notebooks import code_of_notebook
 from sleuth.code.parsing.workers import Workers
-from sleuth.files import decode, is_binary
+from sleuth.files import decode
+from sleuth.files.encodings import is_binary
 
 _MINIFIED_LINE = 5_000
 _MINIFIED_MEAN = 400

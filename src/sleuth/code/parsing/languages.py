@@ -11,7 +11,7 @@ from typing import Final
 
 from sleuth.arguments import nearest_name
 from sleuth.errors import ArgumentError
-from sleuth.files import BY_EXTENSION, kind_of_first_line, kind_of_name
+from sleuth.files.formats import BY_EXTENSION, kind_of_first_line, kind_of_name
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
 from sleuth.code.parsing.languages import Language, language_named
-from sleuth.files import Notebook, read_notebook, source_of
+from sleuth.files.notebooks import Notebook, read_notebook, source_of
 
 _HEAD: Final = re.compile(r"(?:#|//|--) %% notebook in (\w+)\n")
 _SOURCE: Final = re.compile(r'\s*"(?:source|input)":\s*\[\s*')

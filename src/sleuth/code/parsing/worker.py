@@ -11,7 +11,7 @@ from typing import Any, Final
 from sleuth.code.parsing.facts import facts_of, pack_facts, unpack_sources
 from sleuth.code.parsing.grammars import grammar
 from sleuth.errors import CodeError
-from sleuth.files import serve
+from sleuth.files.serving import serve
 
 _BETWEEN_COLLECTIONS: Final = 50
 

@@ -14,7 +14,7 @@ from sleuth.closing import Closing
 from sleuth.code.parsing.facts import Facts, SourceText, facts_of_text, pack_sources, unpack_facts
 from sleuth.code.parsing.limits import MEMORY, OUT_OF_MEMORY, UNPARSED, seconds_for
 from sleuth.errors import CodeError
-from sleuth.files import ProcessEndedError, Processes, ProcessStartError
+from sleuth.files.processes import ProcessEndedError, Processes, ProcessStartError
 
 
 class Workers(Closing):

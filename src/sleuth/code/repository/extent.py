@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 
 from sleuth.code.parsing.limits import MAX_BYTES
 from sleuth.code.repository.sources import is_passed_over
-from sleuth.files import files_below
+from sleuth.files.tree import files_below
 
 
 class Bounds(NamedTuple):

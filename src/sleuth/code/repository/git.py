@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from sleuth.code.repository.process import NoGitError, SlowGitError, filters_off, finish, run, start
 from sleuth.errors import CodeError
-from sleuth.files import IgnoredPaths, files_of_worktree
+from sleuth.files.tree import IgnoredPaths, files_of_worktree
 from sleuth.remote import shown_url
 
 Stamp = tuple[Any, ...]

@@ -24,15 +24,15 @@ from sleuth.code.repository.listing import SUBMODULE, FileTime, Listed, Listing,
 from sleuth.code.repository.objects import Objects
 from sleuth.code.repository.past import Past, Recall
 from sleuth.errors import ArgumentError, CodeError
-from sleuth.files import IGNORE_FILES, SLEUTH_IGNORE, IgnoredPaths, files_below, files_of_worktree
+from sleuth.files.ignore import IGNORE_FILES, SLEUTH_IGNORE
+from sleuth.files.tree import IgnoredPaths, files_below, files_of_worktree
 
 _FEW = 100
 """Paths that git is asked for one by one."""
 _SETTLED_NS = 2_000_000_000
 """A file that changed less than this before it was read may have changed again within the clock's grain."""
 _KINDS = {stat.S_IFLNK: "a link", stat.S_IFDIR: SUBMODULE}
-_RULES = frozenset({*IGNORE_FILES, ".gitattributes", ".gitmodules", ".git"})
-"""Files that decide what others are."""
+_RULES = frozenset({*IGNORE_FILES, ".gitattributes", ".gitmodules", ".git"})  # they decide what others are
 _SKIPPED_FOLDERS = frozenset({"node_modules", "__pycache__", "venv", "site-packages"})
 
 

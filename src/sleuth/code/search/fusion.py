@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from sleuth.compose import RANK_CONSTANT, Pool, fuse_hits
+from sleuth.compose import fuse_hits
+from sleuth.compose.fuse import Pool
+from sleuth.compose.methods import RANK_CONSTANT
 from sleuth.types import Explanation
 
 if TYPE_CHECKING:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from sleuth.code.snapshots.record import FileRow
     from sleuth.code.snapshots.snapshot import Snapshot
     from sleuth.code.snapshots.words import WordSearcher
-    from sleuth.store import Connection
+    from sleuth.store.record.layout import Connection
 
 WEIGHTS: Final = {"message": 1.0, "paths": 0.5, "changes": 0.5}
 """What a word counts in the message of a commit, its paths, and the lines that it changed."""

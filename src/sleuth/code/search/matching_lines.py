@@ -16,9 +16,11 @@ from sleuth.code.search.patterns import LinePattern, LinePlace
 from sleuth.code.snapshots.diff import changed_files
 from sleuth.code.snapshots.record import FileRow
 from sleuth.errors import ArgumentError, CodeError
-from sleuth.files import decode, is_binary
+from sleuth.files import decode
+from sleuth.files.encodings import is_binary
 from sleuth.filters import matches
-from sleuth.remote import async_twin, check_cancelled
+from sleuth.remote import async_twin
+from sleuth.remote.cancellation import check_cancelled
 
 if TYPE_CHECKING:
     from sleuth.code.snapshots.snapshot import Snapshot

@@ -1,5 +1,1 @@
 """The storage of code: file versions, snapshots and their segments."""
-
-from sleuth.lazy import exports_of
-
-__getattr__, __dir__, __all__ = exports_of(__name__, __file__)

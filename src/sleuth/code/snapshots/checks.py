@@ -12,7 +12,10 @@ from sleuth.code.snapshots.damage import AGAIN, TABLES
 from sleuth.code.snapshots.record import CODE_SCHEMA
 from sleuth.code.snapshots.shelf import Shelf
 from sleuth.code.snapshots.words import WordLeg, Words
-from sleuth.store import Checks, Connection, Database, Finding, Live
+from sleuth.store import Finding
+from sleuth.store.catalogue.database import Database
+from sleuth.store.health.checks import Checks, Live
+from sleuth.store.record.layout import Connection
 
 LiveKeys = Callable[[Connection, WordLeg], NDArray[np.int64]]
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from sleuth.code.repository import commit_named, commits_between, source_at
+from sleuth.code.repository.commits import commits_between
+from sleuth.code.repository.objects import commit_named
+from sleuth.code.repository.sources import source_at
 from sleuth.code.snapshots.lookup import outermost
 from sleuth.errors import CodeError
 

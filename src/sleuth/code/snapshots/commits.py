@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from sleuth.code.repository.commits import Commit, ReadCommit, is_commit_id
 from sleuth.code.snapshots import record
 from sleuth.errors import CodeError, IndexDamagedError
-from sleuth.store import Connection, select_in
+from sleuth.store.record.layout import Connection, select_in
 
 _MOST_TIPS: Final = 32
 """Branches whose history is known to be whole; more are listed again."""

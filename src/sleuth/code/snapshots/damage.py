@@ -9,7 +9,8 @@ from __future__ import annotations
 from sleuth.code.snapshots import commits, record
 from sleuth.code.snapshots.record import FileRow
 from sleuth.errors import IndexDamagedError
-from sleuth.store import CheckedTable, Connection
+from sleuth.store.health.checks import CheckedTable
+from sleuth.store.record.layout import Connection
 
 AGAIN = "sleuth doctor --repair, then `sleuth code index` the snapshots that it names again"
 

@@ -15,19 +15,13 @@ from sleuth.code.snapshots.shelf import Batch, ranges
 from sleuth.code.snapshots.storage import CodeStorage
 from sleuth.code.snapshots.words import WordLeg
 from sleuth.errors import IndexDamagedError
-from sleuth.store import (
-    END,
-    Built,
-    Connection,
-    Finding,
-    Repair,
-    SegmentEntry,
-    check_segment,
-    open_segments,
-    structure_faults,
-)
-from sleuth.store import check as check_index
+from sleuth.store import Finding, Repair
 from sleuth.store.catalogue import manifest, segment_files
+from sleuth.store.catalogue.building import Built
+from sleuth.store.catalogue.manifest import SegmentEntry
+from sleuth.store.health.checks import END, check_segment, open_segments, structure_faults
+from sleuth.store.health.checks import check as check_index
+from sleuth.store.record.layout import Connection
 
 _READ_AGAIN = "removed; `sleuth code index` reads them again"
 _TOGETHER = 1_000

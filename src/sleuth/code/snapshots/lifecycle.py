@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sleuth.code.snapshots import record
-from sleuth.store import Connection
+from sleuth.store.record.layout import Connection
 
 
 def begin(connection: Connection, repository: str, id: str, base: str, names: Sequence[str]) -> None:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from sleuth.code.snapshots.record import FileRow
     from sleuth.code.snapshots.shelf import Shelf
     from sleuth.code.snapshots.words import Words
-    from sleuth.store import Connection
+    from sleuth.store.record.layout import Connection
 
 
 class FileVersions(Protocol):

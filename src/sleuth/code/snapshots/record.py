@@ -12,8 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sleuth.errors import IndexDamagedError, IndexNotFoundError
-from sleuth.store import CODE, MANIFEST, Access, Connection, Schema, select_in
 from sleuth.store.catalogue import schema
+from sleuth.store.catalogue.schema import Access, Schema
+from sleuth.store.disk.files import CODE
+from sleuth.store.record.layout import MANIFEST, Connection, select_in
 
 if TYPE_CHECKING:
     from sleuth.code.parsing.analyse import Analysed

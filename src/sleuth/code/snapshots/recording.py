@@ -36,7 +36,7 @@ from sleuth.code.snapshots.commits import (
     write_tips,
 )
 from sleuth.errors import CodeError
-from sleuth.store import Built
+from sleuth.store.catalogue.building import Built
 
 if TYPE_CHECKING:
     from sleuth.code.snapshots.reading import FileVersions

@@ -32,9 +32,11 @@ from sleuth.code.snapshots.snapshot import Snapshot
 from sleuth.code.snapshots.validity import check_files, check_ranges
 from sleuth.code.snapshots.words import WordLeg, Words
 from sleuth.errors import CodeError, StoreError
-from sleuth.store import Built, Connection, Database, select_in, translated
 from sleuth.store.catalogue import schema
+from sleuth.store.catalogue.building import Built
+from sleuth.store.catalogue.database import Database
 from sleuth.store.record import mark
+from sleuth.store.record.layout import Connection, select_in, translated
 
 if TYPE_CHECKING:
     from sleuth.code.parsing.analyse import Analysed, KeptAnalyser

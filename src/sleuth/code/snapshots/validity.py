@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from sleuth.code.parsing.labels import CATEGORIES
 from sleuth.code.snapshots.record import FileRow, damaged
-from sleuth.store import Connection
+from sleuth.store.record.layout import Connection
 
 _CHUNKS_PER_BYTE = 16
 """A database holds fewer chunks for each of its bytes: their texts are compressed, but not to nothing."""

@@ -1,4 +1,3 @@
-from sleuth.ingest.extraction.processes import Extractors as Extractors
 from sleuth.ingest.extraction.result import Extracted as Extracted
 from sleuth.ingest.extraction.result import ExtractionError as ExtractionError
 from sleuth.ingest.extraction.result import within as within

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from sleuth.files import ProcessEndedError, Processes
+from sleuth.files.processes import ProcessEndedError, Processes
 from sleuth.ingest.extraction.result import Extracted, ExtractionError
 
 

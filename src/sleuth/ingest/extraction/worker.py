@@ -11,7 +11,8 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from sleuth.extensions import named_object
-from sleuth.files import BUILT_IN, serve
+from sleuth.files.formats import BUILT_IN
+from sleuth.files.serving import serve
 from sleuth.ingest.extraction.result import Extracted, ExtractionError
 
 

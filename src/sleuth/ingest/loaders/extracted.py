@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Literal
 
 from sleuth.errors import LoadError
-from sleuth.files import BUILT_IN
+from sleuth.files.formats import BUILT_IN
 from sleuth.ingest.extraction.result import Extracted, ExtractionError
 from sleuth.ingest.loaders.file import FileBytes
 from sleuth.ingest.options import ReadOptions

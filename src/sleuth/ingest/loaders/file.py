@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any, BinaryIO, Final
 
 from sleuth.errors import LoadError
-from sleuth.files import decode, is_binary
+from sleuth.files import decode
+from sleuth.files.encodings import is_binary
 from sleuth.ingest.extraction.processes import Extractors
 from sleuth.ingest.extraction.result import Extracted
 from sleuth.ingest.extraction.worker import extract

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from sleuth.errors import LoadError
-from sleuth.files import ProcessEndedError
+from sleuth.files.processes import ProcessEndedError
 from sleuth.ingest.loaders.file import FileBytes
 from sleuth.ingest.options import ReadOptions
 from sleuth.ingest.reports import FileEntry, Skipped

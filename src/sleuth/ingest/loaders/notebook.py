@@ -7,11 +7,11 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from sleuth.errors import LoadError
-from sleuth.files import read_notebook, source_of, text_of
+from sleuth.files.notebooks import read_notebook, source_of, text_of
 from sleuth.ingest.loaders.file import FileBytes
 from sleuth.ingest.loaders.plain import document
 from sleuth.ingest.options import ReadOptions
-from sleuth.text import scan_markdown
+from sleuth.text.borders import scan_markdown
 from sleuth.types import Document
 
 _OUTPUT: Final = 2_000

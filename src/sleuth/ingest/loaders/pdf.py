@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from sleuth.errors import LoadError
-from sleuth.files import BUILT_IN
+from sleuth.files.formats import BUILT_IN
 from sleuth.ingest.extraction.pdf import SILENT
 from sleuth.ingest.extraction.result import Extracted, ExtractionError
 from sleuth.ingest.loaders.extracted import as_load_error, extracted_document

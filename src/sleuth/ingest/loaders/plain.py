@@ -10,7 +10,7 @@ from sleuth.errors import LoadError
 from sleuth.ingest.loaders.file import FileBytes
 from sleuth.ingest.loaders.front_matter import front_matter
 from sleuth.ingest.options import ReadOptions
-from sleuth.text import Outline, scan_markdown, scan_rest
+from sleuth.text.borders import Outline, scan_markdown, scan_rest
 from sleuth.types import Document
 
 _TITLE_SPAN: Final = 20_000

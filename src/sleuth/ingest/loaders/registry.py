@@ -12,8 +12,9 @@ from typing import Any, BinaryIO, Final
 
 from sleuth.errors import ArgumentError, LoadError
 from sleuth.extensions import loaded, named_object
-from sleuth.files import BUILT_IN, ROWS, Loader, kind_of_content, kind_of_name
 from sleuth.files import FileFormat as FileFormat  # noqa: PLC0414  # `sleuth.ingest` exports it
+from sleuth.files.format import Loader
+from sleuth.files.formats import BUILT_IN, ROWS, kind_of_content, kind_of_name
 from sleuth.ingest.extraction.processes import Extractors
 from sleuth.ingest.loaders.file import HEAD_BYTES, FileBytes
 from sleuth.ingest.loaders.large import LARGE, MANY_VALUES, load_large

@@ -14,12 +14,14 @@ from itertools import islice
 from typing import Any, BinaryIO, Final
 
 from sleuth.errors import LoadError
-from sleuth.files import decode, is_binary, marked_encoding
+from sleuth.files import decode
+from sleuth.files.encodings import is_binary, marked_encoding
 from sleuth.ingest.loaders.file import FileBytes
 from sleuth.ingest.options import ReadOptions
 from sleuth.ingest.prose import NUMBERS, SAMPLE_OF_ROWS, has_words, why_no_rows
 from sleuth.ingest.reports import Skipped
-from sleuth.types import RESERVED, UPLOAD, Document
+from sleuth.types import RESERVED, Document
+from sleuth.types.documents import UPLOAD
 
 _TITLES: Final = ("title", "name", "Title", "Name")
 _DEPTH: Final = 100

@@ -6,8 +6,6 @@ from sleuth.plugins.importers.importing import aimport_vectors as aimport_vector
 from sleuth.plugins.importers.importing import import_vectors as import_vectors
 from sleuth.plugins.importers.lancedb import read_lancedb as read_lancedb
 from sleuth.plugins.importers.qdrant import read_qdrant as read_qdrant
-from sleuth.plugins.importers.stored import StoredVector as StoredVector
-from sleuth.plugins.importers.stored import StoredVectors as StoredVectors
 from sleuth.plugins.importers.vectors import read_vectors as read_vectors
 
 __all__: list[str]

@@ -15,7 +15,7 @@ from sleuth.remote import async_twin
 
 if TYPE_CHECKING:
     from sleuth.engine import Engine
-    from sleuth.plugins.importers import StoredVector, StoredVectors
+    from sleuth.plugins.importers.stored import StoredVector, StoredVectors
 
 SAMPLE = 3
 """Documents that are embedded again, to see whether the embedder is the one that made the vectors."""

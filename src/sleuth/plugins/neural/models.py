@@ -16,7 +16,7 @@ from sleuth.surfaces.cli.app import app
 from sleuth.text import clean_text
 
 if TYPE_CHECKING:
-    from sleuth.plugins.neural import ModelFolder
+    from sleuth.plugins.neural.folder import ModelFolder
 
 EXAMPLES = """[bold]Examples[/bold]
 
@@ -44,7 +44,8 @@ def list_models(context: typer.Context, json: JsonOption = False) -> None:
     """List the models that are here: kind, size, licence, measured quality, and speed on this machine."""
     if context.invoked_subcommand is not None:
         return
-    from sleuth.plugins.neural import KNOWN, installed_models, models_folder
+    from sleuth.plugins.neural import installed_models, models_folder
+    from sleuth.plugins.neural.known import KNOWN
 
     rows = [describe(folder) for folder in installed_models()]
     missing = [name for name in KNOWN if name not in {row["name"] for row in rows}]
@@ -66,7 +67,8 @@ def list_models(context: typer.Context, json: JsonOption = False) -> None:
 
 def describe(folder: ModelFolder) -> dict[str, Any]:
     """Return what is known of a model here; `error` says why it does not run, "" where it does."""
-    from sleuth.plugins.neural import ORIGIN, known_model
+    from sleuth.plugins.neural.known import known_model
+    from sleuth.plugins.neural.pull import ORIGIN
 
     model = known_model(folder.name)
     try:
@@ -123,7 +125,8 @@ def pull(
     json: JsonOption = False,
 ) -> None:
     """Get a model from the hub ($HF_ENDPOINT, https://huggingface.co): its files in ONNX, with their checksums."""
-    from sleuth.plugins.neural import find_model, models_folder, pull_model
+    from sleuth.plugins.neural import models_folder, pull_model
+    from sleuth.plugins.neural.pull import find_model
 
     model = find_model(name)
     what = f"{model.repository} at {model.revision[:12]}, {human_bytes(model.bytes)}, licence {model.licence}"

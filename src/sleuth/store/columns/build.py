@@ -16,7 +16,8 @@ from typing import Any, Final, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from sleuth.filters import comparable, fits_int64, leaves
+from sleuth.filters.match import comparable, leaves
+from sleuth.filters.tree import fits_int64
 from sleuth.store.columns.column import (
     BARE,
     FALSE,

@@ -79,9 +79,8 @@ def _status(path: Path, *, follow: bool = False) -> os.stat_result | None:
         return None
     except OSError as error:
         mend = "; open it as a user who may read it" if isinstance(error, PermissionError) else ""
-        raise StoreError(
-            f"cannot look into {path.parent}: {error.strerror}{mend}", path=str(path.parent)
-        ) from error
+        index = path if follow else path.parent  # a link is followed for the folder of the index alone
+        raise StoreError(f"cannot look into {index}: {error.strerror}{mend}", path=str(index)) from error
 
 
 def _check(path: Path, is_kind: Callable[[int], bool], owners: set[int]) -> None:

@@ -9,7 +9,7 @@ from math import isfinite
 from typing import Any, NamedTuple
 
 from sleuth.errors import ArgumentError
-from sleuth.filters import plain_scalar
+from sleuth.filters.values import plain_scalar
 from sleuth.store.record.layout import check_text, from_json
 
 _ENCODER = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False, allow_nan=False, sort_keys=True)

@@ -32,7 +32,8 @@ from sleuth.text import clean_text
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from sleuth.engine import Answering, Engine
+    from sleuth.engine import Engine
+    from sleuth.engine.answers import Answering
     from sleuth.llm import LLMGenerator
     from sleuth.results import SearchResult
     from sleuth.types import RetrievedItem
@@ -135,7 +136,7 @@ def judge_of(model: str | None) -> LLMGenerator:
     Raises:
         ArgumentError: no model is named.
     """
-    from sleuth.engine import as_generator
+    from sleuth.engine.answers import as_generator
     from sleuth.llm import LLMGenerator
 
     generator = as_generator(model)
@@ -160,7 +161,7 @@ def summarize(
 ) -> None:
     """Summarize documents in bullet points."""
     from sleuth.answer import SummarySynthesizer, budget_of
-    from sleuth.engine import as_generator
+    from sleuth.engine.answers import as_generator
     from sleuth.llm import LLMGenerator
 
     if bool(documents) == bool(about):
@@ -207,7 +208,7 @@ def whole(engine: Engine, name: str) -> RetrievedItem:
     Raises:
         ArgumentError: no document has this name.
     """
-    from sleuth.answer import join_overlapping
+    from sleuth.answer.context import join_overlapping
 
     items = passages_of(engine, name)
     if not items:
@@ -244,7 +245,8 @@ def local_model() -> str:
     """Return a model that Ollama offers on this machine, "" for none. No other machine is asked."""
     from urllib.parse import urlsplit
 
-    from sleuth.llm import DEFAULT_URL, ollama_status, resolve_url
+    from sleuth.llm import ollama_status
+    from sleuth.llm.ollama import DEFAULT_URL, resolve_url
 
     try:
         url = resolve_url(DEFAULT_URL)

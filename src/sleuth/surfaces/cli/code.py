@@ -163,7 +163,7 @@ def search(
     import sys
 
     from sleuth.code import CodeRetriever, Navigator, render_context
-    from sleuth.engine import embedder_for
+    from sleuth.engine.codebase import embedder_for
 
     text = sys.stdin.read() if query == ["-"] else " ".join(query)
     request = request_of(CodeRequest, text, options)
@@ -378,7 +378,7 @@ def snapshots(
     index: IndexOption = None,
 ) -> None:
     """List the snapshots of a repository, newest first."""
-    from sleuth.code.snapshots import compare
+    from sleuth.code.snapshots.diff import compare
     from sleuth.engine import open_code
 
     with open_code(index_folder(index)) as storage:

@@ -31,7 +31,7 @@ def push(
 ) -> None:
     """Upload the index of the commit that is checked out. Bytes that are already stored are not uploaded again."""
     from sleuth.cluster import push_code
-    from sleuth.code.snapshots import indexed_commit
+    from sleuth.code.snapshots.clones import indexed_commit
     from sleuth.engine import open_code
 
     folder = index_folder(index)
@@ -53,8 +53,8 @@ def pull(
 ) -> None:
     """Start this clone with the index of its commit, or of the newest ancestor that was pushed."""
     from sleuth.cluster import pull_code
-    from sleuth.code.repository import source_at
-    from sleuth.code.snapshots import ancestors, relocate
+    from sleuth.code.repository.sources import source_at
+    from sleuth.code.snapshots.clones import ancestors, relocate
     from sleuth.engine import open_code
 
     commits = ancestors(path)

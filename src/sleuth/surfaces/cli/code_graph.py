@@ -23,7 +23,7 @@ from sleuth.surfaces.cli.terminal import say, say_row
 
 if TYPE_CHECKING:
     from sleuth.code import Snapshot
-    from sleuth.code.snapshots import Definition
+    from sleuth.code.snapshots.snapshot import Definition
 
 
 @takes_snapshot
@@ -35,7 +35,7 @@ def path(
     json: JsonOption = False,
 ) -> None:
     """Print how one definition reaches another: a shortest chain of calls."""
-    from sleuth.code.graph import call_path
+    from sleuth.code.graph.reach import call_path
 
     with opening as place:
         chain = call_path(place.snapshot, start, end, hops)
@@ -66,7 +66,7 @@ def tests(
     index: IndexOption = None,
 ) -> None:
     """Print the tests that reach a definition or a change, nearest first; by default what changed since the commit."""
-    from sleuth.code.graph import affected_tests
+    from sleuth.code.graph.navigate import affected_tests
 
     with opened(repo, None, max_refresh, no_refresh, index) as place:
         definitions = _changed(place.snapshot, change)
@@ -88,8 +88,8 @@ def tests(
 
 def _changed(snapshot: Snapshot, change: str) -> list[Definition]:
     """Return the definitions that a name or a diff means."""
-    from sleuth.code.graph import definitions_at
-    from sleuth.code.repository import diff_since, lines_of_diff
+    from sleuth.code.graph.navigate import definitions_at
+    from sleuth.code.repository.diffs import diff_since, lines_of_diff
     from sleuth.errors import CodeError
 
     if definitions := snapshot.definitions(change):
@@ -118,8 +118,8 @@ def similar(
     json: JsonOption = False,
 ) -> None:
     """Print the pieces of code that are nearest in meaning to a place."""
-    from sleuth.code.search import similar_pieces
-    from sleuth.engine import default_embedder
+    from sleuth.code.search.neighbours import similar_pieces
+    from sleuth.engine.codebase import default_embedder
 
     with opening as open_place:
         pieces = similar_pieces(open_place.snapshot, place, default_embedder(), k)
@@ -140,7 +140,7 @@ def unused(
     json: JsonOption = False,
 ) -> None:
     """Print definitions whose name is nowhere else in the repository, and how sure it is that nothing uses them."""
-    from sleuth.code.graph import unused_definitions
+    from sleuth.code.graph.unused import unused_definitions
 
     with opening as place:
         entries = [entry for entry in unused_definitions(place.snapshot) if entry.confidence >= least]

@@ -32,7 +32,7 @@ def history(
 ) -> None:
     """List the commits that touched a file, some lines of it or a definition, newest first."""
     from sleuth.code import commits_of
-    from sleuth.code.search import base_of, places_named
+    from sleuth.code.search.history import base_of, places_named
 
     with opening as current:
         snapshot = current.snapshot
@@ -82,7 +82,8 @@ def search_messages(
     Args:
         refresh: whether commits that are not recorded are recorded first.
     """
-    from sleuth.code import refresh_history, search_history
+    from sleuth.code import search_history
+    from sleuth.code.snapshots.refreshing import refresh_history
 
     if path is not None and len(path) > 1:
         raise ArgumentError(f"--path must be given once with --history, got {path!r}")

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 def forget_snapshots(storage: CodeStorage, path: Path, *, submodules: bool) -> None:
     """Forget all snapshots of the repository at a path, and of its submodules, so that every file is parsed again."""
-    from sleuth.code.repository import source_at
-    from sleuth.code.snapshots import indexed_submodules
+    from sleuth.code.repository.sources import source_at
+    from sleuth.code.snapshots.submodules import indexed_submodules
 
     root = source_at(path).root
     repositories = {Path(repository.path): repository for repository in storage.repositories()}
@@ -42,8 +42,8 @@ class IndexRun:
         """Index behind a progress bar."""
         from rich.progress import Progress
 
-        from sleuth.code.snapshots import History
-        from sleuth.engine import embed_code
+        from sleuth.code.snapshots.recording import History
+        from sleuth.engine.codebase import embed_code
 
         err = console(stderr=True)
         with Progress(console=err, transient=True, disable=quiet or not err.is_terminal) as bar:
@@ -88,8 +88,8 @@ def print_report(report: CodeIndexReport, *, json: bool) -> None:
 
 
 def _print_lines(report: CodeIndexReport) -> None:
-    from sleuth.code.parsing import UNPARSED
-    from sleuth.code.snapshots import LEFT_OUT
+    from sleuth.code.parsing.limits import UNPARSED
+    from sleuth.code.snapshots.submodules import LEFT_OUT
     from sleuth.ingest import Skipped
     from sleuth.surfaces.cli.skips import grouped
     from sleuth.text import clean_text

@@ -15,10 +15,13 @@ from sleuth.home import user_folder
 from sleuth.surfaces.cli.defaults import synonyms_file
 from sleuth.surfaces.cli.places import index_folder
 from sleuth.surfaces.cli.terminal import say
-from sleuth.text import clean_text, escape_json
+from sleuth.text import clean_text
+from sleuth.text.clean import escape_json
 
 if TYPE_CHECKING:
-    from sleuth.engine import Answering, Engine, Sources
+    from sleuth.engine import Engine
+    from sleuth.engine.answers import Answering
+    from sleuth.engine.sources import Sources
 
 IndexOption = Annotated[
     Path | None,
@@ -81,13 +84,13 @@ def open_sources(
     names = list(dict.fromkeys(sources or ["docs"]))
     if names == ["docs"]:
         return open_index(option)
-    from sleuth import engine
+    from sleuth.engine.sources import open_sources as open_named
     from sleuth.web import WebRetriever
 
     own = [name for name in names if name != "web"]
     web = {"web": WebRetriever(cache=web_cache(), timeout=deadline)} if "web" in names else {}
     path = index_folder(option) if any(name.partition(":")[0] in ("docs", "code") for name in own) else ""
-    opened_sources = engine.open_sources(
+    opened_sources = open_named(
         path, own, extra=web, deadline=deadline, refresh=True, synonyms=synonyms_file()
     )
     for warning in opened_sources.warnings:

@@ -12,7 +12,7 @@ from sleuth.surfaces.cli.places import index_folder
 from sleuth.surfaces.cli.terminal import console
 
 if TYPE_CHECKING:
-    from sleuth.engine import Diagnosis
+    from sleuth.engine.doctor import Diagnosis
 
 EXAMPLES = """[bold]Examples[/bold]
 
@@ -41,7 +41,7 @@ def doctor(
     index: IndexOption = None,
 ) -> None:
     """Check the index and the environment; say what to do about each problem."""
-    from sleuth.engine import examine, mend
+    from sleuth.engine.doctor import examine, mend
 
     path = index_folder(index)
     findings = [*(mend(path) if repair else []), *examine(path, full=full)]

@@ -66,7 +66,8 @@ def evaluate(
     json: JsonOption = False,
 ) -> None:
     """Measure rankings on a collection with judgements: nDCG@10, recall@100, MRR and MAP."""
-    from sleuth.engine import check_legs, ranking_legs
+    from sleuth.engine.legs import ranking_legs
+    from sleuth.engine.search import check_legs
     from sleuth.evaluate import compare, open_collection, parse_measures, read_run, score, write_run
 
     measure_names = [name.strip() for name in re.findall(r"(?:\([^()]*\)|[^,])+", measures) or [""]]
@@ -93,7 +94,7 @@ def evaluate(
     if out:
         write_run(runs_by_name, out)
     if plot:
-        from sleuth.evaluate import plot as draw
+        from sleuth.evaluate.plots import plot as draw
 
         draw(scores, plot, judged.name)
 
@@ -105,7 +106,8 @@ def check_paths(run: Path | None, against: str | None, out: Path | None, plot: P
         ArgumentError: names the option and its value.
         MissingPackageError: `--plot` was given and matplotlib is not installed.
     """
-    from sleuth.engine import as_fusion, ranking_legs
+    from sleuth.engine.fusion import as_fusion
+    from sleuth.engine.legs import ranking_legs
 
     if run and not run.is_file():
         raise ArgumentError(f"--run must be a TREC run that exists, got {str(run)!r}")
@@ -121,14 +123,14 @@ def check_paths(run: Path | None, against: str | None, out: Path | None, plot: P
         if path and (path.is_dir() or not path.parent.is_dir() or not os.access(path.parent, os.W_OK)):
             raise ArgumentError(f"{option} must be a file in a folder that exists, got {str(path)!r}")
     if plot:
-        from sleuth.evaluate import check_plot
+        from sleuth.evaluate.plots import check_plot
 
         check_plot(plot)
 
 
 def spell(legs: Sequence[str] | None, fusion: str | None) -> str:
     """Return the name of a configuration in tables."""
-    from sleuth.engine import as_fusion
+    from sleuth.engine.fusion import as_fusion
 
     name = str(as_fusion(fusion))
     return legs[0] if legs and len(legs) == 1 else name
@@ -136,7 +138,7 @@ def spell(legs: Sequence[str] | None, fusion: str | None) -> str:
 
 def other_run(judged: Collection, against: str, k: int, analyzer: str | None) -> Run:
     """Return the run to compare with: that of a file, a leg or a fusion."""
-    from sleuth.engine import ranking_legs
+    from sleuth.engine.legs import ranking_legs
     from sleuth.evaluate import read_run
 
     if Path(against).is_file():

@@ -60,7 +60,7 @@ def facets_of(
     engine: Engine, keys: Iterable[str] | None, filter: Filter | None, query: str | None, k: int
 ) -> list[dict[str, Any]]:
     """Return keys with the types of their values, their documents and their most frequent values, fit for JSON."""
-    from sleuth.engine import OF_PASSAGES
+    from sleuth.engine.narrowing import OF_PASSAGES
 
     described = {each.name: each for each in engine.metadata_keys(filter)}
     names = list(dict.fromkeys(keys or [name for name in described if name not in OF_PASSAGES]))

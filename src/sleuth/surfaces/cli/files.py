@@ -12,7 +12,8 @@ from sleuth.surfaces.hits import place_of
 from sleuth.text import clean_text
 
 if TYPE_CHECKING:
-    from sleuth.engine import Answering, Engine, SearchRequest
+    from sleuth.engine import Engine, SearchRequest
+    from sleuth.engine.answers import Answering
     from sleuth.filters import Compare, Filter
     from sleuth.ingest import FileNames
     from sleuth.types import RetrievedItem
@@ -75,7 +76,8 @@ def place(engine: Answering, id: str, metadata: Mapping[str, Any]) -> str:
 
 def passages_of(engine: Engine, name: str) -> list[RetrievedItem]:
     """Return the passages of the file at a path, of its rows or lines, or of the document of an id."""
-    from sleuth.ingest import file_of, printable
+    from sleuth.ingest import file_of
+    from sleuth.ingest.names import printable
 
     file = engine.files.name_of(name)
     if items := engine.get(file) or engine.get(printable(name)):
@@ -97,7 +99,8 @@ def passages_of(engine: Engine, name: str) -> list[RetrievedItem]:
 
 def documents_at(engine: Engine, name: str) -> list[str]:
     """Return the ids of the documents from the file at a path or from the folder there, else its id."""
-    from sleuth.ingest import file_of, is_below, printable
+    from sleuth.ingest import file_of, is_below
+    from sleuth.ingest.names import printable
 
     root = engine.files.name_of(name)
     ids = [

@@ -25,7 +25,8 @@ from sleuth.surfaces.cli.snapshots import (
 from sleuth.surfaces.cli.terminal import say
 
 if TYPE_CHECKING:
-    from sleuth.engine import DocumentLine, Engine
+    from sleuth.engine import Engine
+    from sleuth.engine.matching_lines import DocumentLine
     from sleuth.filters import Filter
     from sleuth.surfaces.cli.snapshots import OpenSnapshot
 
@@ -67,7 +68,7 @@ def grep(
     ] = None,
 ) -> None:
     """Print every line that matches, and count them all."""
-    from sleuth.engine import has_code
+    from sleuth.engine.codebase import has_code
 
     names = _sources(sources, of_code={"--repo": repo, "--at": at, "--no-refresh": no_refresh or None})
     if not names:

@@ -437,7 +437,7 @@ def print_gone(report: IndexReport, names: FileNames) -> None:
 
 def print_skipped(report: IndexReport, names: FileNames, *, verbose: bool) -> None:
     """Print what could not be read, files before parts of files: a line for each kind and reason, or for each one."""
-    from sleuth.ingest import PARTS
+    from sleuth.ingest.reports import PARTS
 
     skips = [replace(each, path=shown(names, each.path)) for each in report.skipped]
     parts = [each for each in skips if each.kind in PARTS]

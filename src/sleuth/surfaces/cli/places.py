@@ -85,7 +85,7 @@ def _is_tracked(folder: Path) -> bool:
 
 def _git_lists(home: Path, path: Path) -> bool:
     """Return whether git tracks a path or something below it; True if git fails."""
-    from sleuth.code.repository import tracks
+    from sleuth.code.repository.git import tracks
     from sleuth.errors import CodeError
 
     try:

@@ -34,7 +34,7 @@ def plugins(
     index: IndexOption = None,
 ) -> None:
     """List plugins with their hooks, or with their error if they do not load or start."""
-    from sleuth.engine import try_plugins
+    from sleuth.engine.doctor import try_plugins
 
     infos = try_plugins(index_folder(index), folder)
     if json:

@@ -36,8 +36,9 @@ def publish(
     index: IndexOption = None,
 ) -> None:
     """Upload the index as a new version, if it has changed. Bytes that are already stored are not uploaded again."""
-    from sleuth.cluster import PublishProgress, prune
+    from sleuth.cluster import prune
     from sleuth.cluster import publish as upload
+    from sleuth.cluster.storage.publishing import PublishProgress
 
     uploaded = 0
 

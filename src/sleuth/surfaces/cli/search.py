@@ -22,7 +22,7 @@ from sleuth.surfaces.cli.options import takes
 from sleuth.surfaces.cli.recent import ResultPlace, remember
 
 if TYPE_CHECKING:
-    from sleuth.engine import Answering
+    from sleuth.engine.answers import Answering
     from sleuth.types import Ranking, RetrievedItem
 
 EXAMPLES = """[bold]Examples[/bold]

@@ -186,11 +186,11 @@ def extensions() -> list[Extension]:
     """Return further surfaces of the server: the page, and agents if the SDK is installed."""
     from importlib.util import find_spec
 
-    from sleuth.surfaces.page import page_extension
+    from sleuth.surfaces.page.extension import page_extension
 
     if find_spec("mcp") is None:
         return [page_extension()]
-    from sleuth.surfaces.mcp import mcp_extension
+    from sleuth.surfaces.mcp.http import mcp_extension
 
     return [page_extension(), mcp_extension()]
 

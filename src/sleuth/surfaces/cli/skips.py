@@ -9,7 +9,8 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from sleuth.ingest import SkipKind, Skipped
+    from sleuth.ingest import Skipped
+    from sleuth.ingest.reports import SkipKind
 
 _WORDS: dict[SkipKind, str] = {"row": "rows", "link": "links", "empty": "empty"}
 """Names of groups by kind; groups of other kinds are named by the extensions of their files."""

@@ -19,7 +19,7 @@ from sleuth.surfaces.cli.terminal import say
 
 if TYPE_CHECKING:
     from sleuth.code import CodeStorage, Snapshot
-    from sleuth.code.snapshots import Repository
+    from sleuth.code.snapshots.record import Repository
 
 RepoOption = Annotated[
     str | None, typer.Option("--repo", "-r", help="Repository: id, path or URL. Default: the one here.")
@@ -64,7 +64,8 @@ def opened(
     index: IndexOption = None,
 ) -> Iterator[OpenSnapshot]:
     """Open the snapshot of a command; index it again first if few files changed."""
-    from sleuth.code import Current, current_snapshot, snapshot_at
+    from sleuth.code import snapshot_at
+    from sleuth.code.snapshots.refreshing import Current, current_snapshot
     from sleuth.engine import open_code
 
     with open_code(index_folder(index)) as storage:
@@ -94,7 +95,7 @@ def repository_here(storage: CodeStorage, repo: str | None) -> Repository:
         ArgumentError: there are several, or the current folder is in a worktree that is not indexed: another worktree
             of the same repository, or a repository inside an indexed one, must not answer for it.
     """
-    from sleuth.code.snapshots import outermost
+    from sleuth.code.snapshots.lookup import outermost
 
     if repo is not None:
         return storage.repository(repo)
@@ -113,7 +114,7 @@ def repository_here(storage: CodeStorage, repo: str | None) -> Repository:
 
 
 def _check_worktree(here: Path, nearest: Repository | None, repositories: list[Repository]) -> None:
-    from sleuth.code.repository import common_folder, worktree_of
+    from sleuth.code.repository.git import common_folder, worktree_of
 
     top = worktree_of(here)
     if top is None:

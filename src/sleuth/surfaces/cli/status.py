@@ -20,13 +20,14 @@ from sleuth.surfaces.cli.terminal import console, say
 from sleuth.text import clean_text
 
 if TYPE_CHECKING:
-    from sleuth.ingest import FileNames, Root
+    from sleuth.ingest import FileNames
+    from sleuth.ingest.roots import Root
 
 
 @app.command("status", epilog="[bold]Example[/bold]  sleuth status --json")
 def status(json: JsonOption = False, index: IndexOption = None) -> None:
     """Show counts, sizes and versions of the indexes of documents and code."""
-    from sleuth.engine import code_status, has_code
+    from sleuth.engine.codebase import code_status, has_code
 
     folder = index_folder(index)
     code = code_status(folder)._asdict() if has_code(folder) else None

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from sleuth.text import escape_text
+from sleuth.text.clean import escape_text
 
 if TYPE_CHECKING:
     from rich.console import Console

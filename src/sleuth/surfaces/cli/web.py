@@ -26,7 +26,7 @@ from sleuth.surfaces.cli.terminal import console, say
 
 if TYPE_CHECKING:
     from sleuth.engine import CrawlReport
-    from sleuth.web import Hit
+    from sleuth.web.service import Hit
 
 EXAMPLES = """[bold]Examples[/bold]
 
@@ -85,7 +85,9 @@ def search(
     json: JsonOption = False,
 ) -> None:
     """Find pages of the web that answer a question; the word `search` may be left out."""
-    from sleuth.web import WebSearch, check_search, item_of, web_docs
+    from sleuth.web import WebSearch
+    from sleuth.web.retriever import item_of
+    from sleuth.web.search import check_search, web_docs
 
     options: dict[str, Any] = {
         "service": service,

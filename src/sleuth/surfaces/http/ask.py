@@ -22,7 +22,7 @@ from sleuth.surfaces.http.answers import MISSING, json_response
 from sleuth.surfaces.http.problems import Refusal, problem
 from sleuth.surfaces.http.routes import json_router
 from sleuth.surfaces.http.service import Call, CurrentCall
-from sleuth.types import HIDDEN_ERROR
+from sleuth.types.rankings import HIDDEN_ERROR
 
 if TYPE_CHECKING:
     from sleuth.manager import SearchStream

@@ -12,7 +12,7 @@ from pydantic import BaseModel, Field
 from pydantic_core import to_json
 from starlette.responses import Response, StreamingResponse
 
-from sleuth.answer import CitationMark, citation_marks
+from sleuth.answer.citations import CitationMark, citation_marks
 from sleuth.errors import ArgumentError, SleuthError
 from sleuth.filters import all_of, any_of
 from sleuth.results import SearchResult
@@ -25,7 +25,7 @@ from sleuth.surfaces.http.routes import json_router
 from sleuth.surfaces.http.service import CurrentCall
 from sleuth.surfaces.http.stores import scope_of
 from sleuth.surfaces.http.uploads import file_of
-from sleuth.types import document_of
+from sleuth.types.rankings import document_of
 
 router = json_router("OpenAI")
 
@@ -224,7 +224,7 @@ def _chunk(head: dict[str, Any], delta: dict[str, Any], reason: str | None = Non
 
 def _usage(body: ChatRequest, result: SearchResult) -> dict[str, int]:
     """Return the tokens of the conversation with the passages, and of the answer, as `count_tokens` has them."""
-    from sleuth.text import count_tokens
+    from sleuth.text.chunkers import count_tokens
 
     texts = [message.text for message in body.messages] + [item.text for item in result.items or ()]
     prompt, completion = sum(map(count_tokens, texts)), count_tokens(_text_of(result))

@@ -45,7 +45,7 @@ AtParam = Annotated[
 
 def _snapshot(call: Call, repository: str | None, at: str | None) -> Snapshot:
     """Return a snapshot of a repository that the server offers the caller."""
-    from sleuth.code.snapshots import outermost
+    from sleuth.code.snapshots.lookup import outermost
 
     service, storage = call.service, call.code
     if repository is None:
@@ -108,7 +108,7 @@ async def search(body: CodeRequest, call: CurrentCall) -> Response:
 
     def read(snapshot: Snapshot) -> dict[str, Any]:
         from sleuth.code import CodeRetriever
-        from sleuth.engine import embedder_for
+        from sleuth.engine.codebase import embedder_for
 
         retriever = CodeRetriever(call.code, embedder_for(body))
         with call.retrieval_span(body.query, body.k):

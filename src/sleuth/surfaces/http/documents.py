@@ -25,11 +25,12 @@ from sleuth.surfaces.http.routes import json_router
 from sleuth.surfaces.http.search import FilterField
 from sleuth.surfaces.http.service import Call, CurrentCall
 from sleuth.surfaces.http.uploads import UploadedFile
-from sleuth.types import RESERVED, UPLOAD
+from sleuth.types import RESERVED
+from sleuth.types.documents import UPLOAD
 
 if TYPE_CHECKING:
     from sleuth.ingest import AddReport
-    from sleuth.remote import Cancellation
+    from sleuth.remote.cancellation import Cancellation
     from sleuth.surfaces.http.job_record import RecordedJob
     from sleuth.surfaces.http.job_runs import Step, Tell
     from sleuth.types import Document
@@ -239,7 +240,9 @@ def _skip(file: UploadedFile, name: str, reason: str) -> dict[str, str | None]:
 
 
 def _report(report: AddReport, documents: Sequence[Document], call: Call) -> dict[str, Any]:
-    from sleuth.ingest import AUTO, identify, with_language
+    from sleuth.ingest.language import with_language
+    from sleuth.ingest.options import AUTO
+    from sleuth.ingest.validate import identify
 
     language = AUTO if call.engine.settings.tells_languages else ""
     named = (

@@ -111,7 +111,7 @@ async def embeddings(body: EmbeddingsRequest, call: CurrentCall) -> Response:
 
 
 def _embed(body: EmbeddingsRequest, call: Call) -> dict[str, Any]:
-    from sleuth.text import count_tokens
+    from sleuth.text.chunkers import count_tokens
     from sleuth.vectors import as_vectors, ask_embedder
 
     embedder = call.service.engine.embedder

@@ -16,7 +16,7 @@ from starlette.responses import Response
 
 from sleuth.errors import ArgumentError
 from sleuth.filters import Compare, Filter, any_of, matches
-from sleuth.remote import Cancellation
+from sleuth.remote.cancellation import Cancellation
 from sleuth.surfaces.hits import text_of
 from sleuth.surfaces.http.answers import MISSING, Strict, json_response
 from sleuth.surfaces.http.documents import Upload, upload_job
@@ -47,7 +47,8 @@ from sleuth.surfaces.http.uploads import (
     file_of,
     upload_of,
 )
-from sleuth.types import UPLOAD, RetrievedItem
+from sleuth.types import RetrievedItem
+from sleuth.types.documents import UPLOAD
 
 router = json_router("OpenAI")
 

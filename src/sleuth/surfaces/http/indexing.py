@@ -10,7 +10,7 @@ from pydantic import Field
 from starlette.responses import Response
 
 from sleuth.errors import ArgumentError
-from sleuth.remote import Cancellation, context_of
+from sleuth.remote.cancellation import Cancellation, context_of
 from sleuth.surfaces.http.answers import Strict, json_response
 from sleuth.surfaces.http.documents import UploadResponse
 from sleuth.surfaces.http.jobs import ACCEPTED, WAIT_PARAMETER, accepted, is_asynchronous, start_job

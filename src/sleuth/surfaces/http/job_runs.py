@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from sleuth.remote import Cancellation, in_thread
+from sleuth.remote import in_thread
+from sleuth.remote.cancellation import Cancellation
 from sleuth.surfaces.http.job_record import RecordedJob, new_id, why_interrupted
 from sleuth.surfaces.http.problems import EXPECTED, RETRY_SECONDS, Refusal, problem_document
 

@@ -10,7 +10,7 @@ from pydantic import BaseModel
 from starlette.responses import Response
 
 from sleuth.errors import ArgumentError
-from sleuth.remote import Cancellation
+from sleuth.remote.cancellation import Cancellation
 from sleuth.surfaces.http.answers import MISSING, json_response
 from sleuth.surfaces.http.job_record import Job, RecordedJob
 from sleuth.surfaces.http.job_runs import Order, Step

@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import ParamSpec, TypeVar
 
-from sleuth.remote import Cancellation, context_of
+from sleuth.remote.cancellation import Cancellation, context_of
 from sleuth.surfaces.http.problems import RETRY_SECONDS, Refusal
 
 P = ParamSpec("P")

@@ -11,17 +11,19 @@ from starlette.responses import Response
 
 from sleuth.arguments import MOST_QUERY
 from sleuth.errors import ArgumentError
-from sleuth.filters import MAX_DEPTH, And, Filter, Or, all_of
+from sleuth.filters import And, Filter, Or, all_of
+from sleuth.filters.tree import MAX_DEPTH
 from sleuth.surfaces.http.answers import MISSING, Remarks, Strict, json_response
 from sleuth.surfaces.http.routes import json_router
 from sleuth.surfaces.http.scores import scored_page
 from sleuth.surfaces.http.service import Call, CurrentCall
 from sleuth.surfaces.http.stores import OpenAIList, list_of, scope_of
 from sleuth.surfaces.http.uploads import attribute_filter, attributes_of, file_of
-from sleuth.types import document_of
+from sleuth.types.rankings import document_of
 
 if TYPE_CHECKING:
-    from sleuth.types import RetrievedItem, StoredDocument
+    from sleuth.types import RetrievedItem
+    from sleuth.types.documents import StoredDocument
 
 router = json_router("OpenAI")
 

@@ -17,7 +17,8 @@ from fastapi import Depends, Request
 
 from sleuth.engine import SearchRequest
 from sleuth.errors import ArgumentError, IndexNotFoundError, UnknownRepositoryError, UnknownSnapshotError
-from sleuth.filters import And, Compare, Filter, all_of, as_filter, lies_within
+from sleuth.filters import And, Compare, Filter, all_of, as_filter
+from sleuth.filters.match import lies_within
 from sleuth.surfaces.freshness import Refresher
 from sleuth.surfaces.http.cache import AnswerCache
 from sleuth.surfaces.http.job_record import JobRecord
@@ -31,8 +32,11 @@ from sleuth.surfaces.http.tracing import retrieval_span
 from sleuth.types import RESERVED
 
 if TYPE_CHECKING:
-    from sleuth.code import CodeStorage, CodeView, Repository, Snapshot
-    from sleuth.engine import Engine, Sources
+    from sleuth.code import CodeStorage, Snapshot
+    from sleuth.code.snapshots.record import Repository
+    from sleuth.code.snapshots.scope import CodeView
+    from sleuth.engine import Engine
+    from sleuth.engine.sources import Sources
     from sleuth.protocols import Retriever
     from sleuth.surfaces.http.settings import ServerSettings
     from sleuth.surfaces.http.tokens import AccessTokens
@@ -117,7 +121,7 @@ class Service:
             UnknownRepositoryError: the server does not offer code, or the index has no code.
             Refusal: 403, for a key that is limited to documents.
         """
-        from sleuth.code import CodeView
+        from sleuth.code.snapshots.scope import CodeView
 
         if not key.sees_code:
             raise Refusal(403, "ScopeError", f"the key {key.name!r} is limited to documents")
@@ -203,7 +207,7 @@ class Service:
                 raise ArgumentError(f"sources must be among {', '.join(offered)}, got {name!r}")
         if names == ("docs",):
             return self.view(key)
-        from sleuth.engine import open_sources
+        from sleuth.engine.sources import open_sources
 
         engine, place = self.view(key), (names, key.filter, key.code)
         code = self._code_retrievers(key, names) if key.code and place not in self._opened else {}
@@ -225,8 +229,8 @@ class Service:
         Raises:
             UnknownRepositoryError: no repository that is indexed.
         """
-        from sleuth.code import SnapshotRetriever
-        from sleuth.engine import embedder_for
+        from sleuth.code.search.source import SnapshotRetriever
+        from sleuth.engine.codebase import embedder_for
 
         code = self.code(key)
         repositories = [each for each in code.repositories() if _is_named(each, names)]

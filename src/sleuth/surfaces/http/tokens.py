@@ -166,7 +166,7 @@ def _json_at(url: str) -> Mapping[str, Any]:
     Raises:
         ValueError: not https (http on this machine alone), another status, or not a JSON object.
     """
-    from sleuth.remote import request  # loads httpx, which a server without tokens does not need
+    from sleuth.remote.exchange import request  # loads httpx, which a server without tokens does not need
 
     parts = urlsplit(url)
     host = parts.hostname or ""

@@ -18,7 +18,8 @@ from pydantic import BaseModel, Field, ValidationError
 
 from sleuth.errors import ArgumentError
 from sleuth.filters import And, Compare, Filter, Operator, any_of
-from sleuth.types import RESERVED, UPLOAD
+from sleuth.types import RESERVED
+from sleuth.types.documents import UPLOAD
 
 STORES: Final = "vector_store"
 """Metadata key: names of the scoped vector stores that a document is in."""

@@ -1,4 +1,3 @@
-from sleuth.surfaces.mcp.http import mcp_extension as mcp_extension
 from sleuth.surfaces.mcp.schemas import TOOLS as TOOLS
 from sleuth.surfaces.mcp.schemas import ToolSchema as ToolSchema
 from sleuth.surfaces.mcp.server import build_server as build_server

@@ -17,7 +17,7 @@ from sleuth.threads import THREADS
 
 if TYPE_CHECKING:
     from sleuth.code import CodeStorage
-    from sleuth.code.snapshots import Coverage, FirstRun
+    from sleuth.code.snapshots.gradual import Coverage, FirstRun
 
 WAIT = 1.4
 """Seconds that a call waits until the first part can answer."""
@@ -84,9 +84,9 @@ class FirstIndex:
             self._done.wait(seconds)
 
     def _index(self) -> None:
-        from sleuth.code.repository import why_too_large
-        from sleuth.code.snapshots import FirstRun, StoppedError
-        from sleuth.engine import embed_code
+        from sleuth.code.repository.extent import why_too_large
+        from sleuth.code.snapshots.gradual import FirstRun, StoppedError
+        from sleuth.engine.codebase import embed_code
 
         command = f"`sleuth code index {self._root}` indexes it"
         try:
@@ -124,9 +124,9 @@ def preload_code_modules() -> None:
     A missing package is ignored: the first call names it.
     """
     with suppress(ImportError):
-        from sleuth.code import SnapshotRetriever
-        from sleuth.code.snapshots import FirstRun
-        from sleuth.engine import Sources
+        from sleuth.code.search.source import SnapshotRetriever
+        from sleuth.code.snapshots.gradual import FirstRun
+        from sleuth.engine.sources import Sources
 
         del SnapshotRetriever, FirstRun, Sources
 

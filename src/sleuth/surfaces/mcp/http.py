@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 from starlette.responses import JSONResponse
 from starlette.routing import Route
 
-from sleuth.surfaces.http import METADATA, Extension, Service
+from sleuth.surfaces.http import Extension, Service
+from sleuth.surfaces.http.tokens import METADATA
 
 if TYPE_CHECKING:
     from fastapi import FastAPI

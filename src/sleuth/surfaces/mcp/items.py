@@ -11,8 +11,9 @@ from sleuth.surfaces.mcp.budget import Graded
 
 if TYPE_CHECKING:
     from sleuth.code import Commit, Snapshot
-    from sleuth.code.search import LinePattern
-    from sleuth.engine import Answering, DocumentLine
+    from sleuth.code.search.patterns import LinePattern
+    from sleuth.engine.answers import Answering
+    from sleuth.engine.matching_lines import DocumentLine
     from sleuth.filters import Filter
     from sleuth.types import RetrievedItem
 

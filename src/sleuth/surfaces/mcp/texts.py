@@ -30,7 +30,7 @@ class FetchedText(NamedTuple):
 
 def document_text(engine: Engine | None, id: str, first: int | None, last: int | None) -> FetchedText | None:
     """Return a passage or a document, or some lines of it; None for an unknown id."""
-    from sleuth.answer import join_overlapping
+    from sleuth.answer.context import join_overlapping
 
     passages = engine.get(id) if engine else []
     if not passages:
@@ -61,7 +61,8 @@ def code_text(
     Raises:
         ArgumentError: lines after the end of the file.
     """
-    from sleuth.code import file_metadata, piece_id
+    from sleuth.code.search.context import piece_id
+    from sleuth.code.search.filters import file_metadata
 
     for snapshot in snapshots:
         root = f"{snapshot.repository.path}/"

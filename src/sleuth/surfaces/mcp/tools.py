@@ -24,11 +24,12 @@ from sleuth.surfaces.mcp.wordings import search, wordings_of
 
 if TYPE_CHECKING:
     from sleuth.code import Snapshot
-    from sleuth.code.search import Place
-    from sleuth.engine import Engine, Sources
+    from sleuth.code.search.history import Place
+    from sleuth.engine import Engine
+    from sleuth.engine.sources import Sources
     from sleuth.filters import Filter
     from sleuth.surfaces.mcp.workspace import Workspace
-    from sleuth.types import StoredDocument
+    from sleuth.types.documents import StoredDocument
 
 MAX_TOKENS = 4_000
 LEAST_TOKENS = 200
@@ -353,7 +354,7 @@ class Tools:
         Raises:
             ArgumentError: nothing.
         """
-        from sleuth.engine import Sources
+        from sleuth.engine.sources import Sources
 
         if self._allowed is None:
             return self._workspace.sources(at)
@@ -428,7 +429,7 @@ class Tools:
 
     def _touched(self, name: str, at: str | None) -> tuple[Snapshot, Place]:
         """Return the file and lines of a path, a path with lines or the name of a definition."""
-        from sleuth.code.search import places_named
+        from sleuth.code.search.history import places_named
 
         for snapshot in self._workspace.snapshots_at(at):
             inside = self._absolute(name).removeprefix(f"{snapshot.repository.path}/")

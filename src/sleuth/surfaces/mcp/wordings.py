@@ -6,13 +6,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from sleuth.compose import WINDOW, FusedRetriever, choose_among
+from sleuth.compose import FusedRetriever
+from sleuth.compose.variety import WINDOW, choose_among
 from sleuth.engine import WITHOUT_VARIETY
 from sleuth.errors import ArgumentError
 from sleuth.types import Ranking
 
 if TYPE_CHECKING:
-    from sleuth.engine import Answering, SearchRequest
+    from sleuth.engine import SearchRequest
+    from sleuth.engine.answers import Answering
     from sleuth.filters import Filter
 
 MOST = 5

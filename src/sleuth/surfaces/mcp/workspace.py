@@ -15,8 +15,11 @@ from sleuth.threads import THREADS
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from sleuth.code import CodeStorage, CodeView, Repository, Snapshot
-    from sleuth.engine import Engine, Sources
+    from sleuth.code import CodeStorage, Snapshot
+    from sleuth.code.snapshots.record import Repository
+    from sleuth.code.snapshots.scope import CodeView
+    from sleuth.engine import Engine
+    from sleuth.engine.sources import Sources
     from sleuth.protocols import Retriever
 
 
@@ -126,8 +129,9 @@ class Workspace:
         Raises:
             ArgumentError: it is of another worktree than the root's, and has no code of the root's.
         """
-        from sleuth.code import CodeView
-        from sleuth.engine import has_code, open_code
+        from sleuth.code.snapshots.scope import CodeView
+        from sleuth.engine import open_code
+        from sleuth.engine.codebase import has_code
 
         with self._guard:
             if self._storage is None and has_code(self.index):
@@ -148,7 +152,7 @@ class Workspace:
 
         One inside another, such as a submodule or a nested worktree, does not answer for a root.
         """
-        from sleuth.code.snapshots import outermost
+        from sleuth.code.snapshots.lookup import outermost
 
         storage = self.code()
         repositories = [] if storage is None else storage.repositories()
@@ -195,8 +199,9 @@ class Workspace:
             IndexNotFoundError: there is nothing yet; says how to index.
             UnknownSnapshotError: `at` is not indexed; lists what is.
         """
-        from sleuth.code import SnapshotRetriever
-        from sleuth.engine import Sources, embedder_for
+        from sleuth.code.search.source import SnapshotRetriever
+        from sleuth.engine.codebase import embedder_for
+        from sleuth.engine.sources import Sources
 
         engine = documents or self.documents()  # its hooks apply to code, too
         retrievers: dict[str, Retriever] = {}
@@ -252,13 +257,14 @@ class Workspace:
 
     def _newest_is_whole(self) -> bool:
         """Return whether the code of the root is indexed, and not only a part of it."""
-        from sleuth.code.snapshots import is_partial
+        from sleuth.code.snapshots.gradual import is_partial
 
         snapshots = self.snapshots()
         return bool(snapshots) and not any(is_partial(each.info) for each in snapshots)
 
     def _has_code_of_here(self) -> bool:
-        from sleuth.engine import has_code, open_code
+        from sleuth.engine import open_code
+        from sleuth.engine.codebase import has_code
 
         if not has_code(self.index):
             return False
@@ -286,7 +292,7 @@ class Workspace:
         )
 
     def _top(self, folder: Path) -> Path | None:
-        from sleuth.code import root_of
+        from sleuth.code.repository.git import root_of
 
         if folder not in self._tops:
             self._tops[folder] = root_of(folder) if folder.is_dir() else None

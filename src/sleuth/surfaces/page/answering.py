@@ -8,12 +8,12 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlencode, urlsplit
 
-from sleuth.answer import citation_marks
+from sleuth.answer.citations import citation_marks
 from sleuth.errors import SleuthError
-from sleuth.surfaces.http import Refusal
+from sleuth.surfaces.http.problems import Refusal
 from sleuth.surfaces.page.markdown import Element, Node, parse, texts_of, to_json
 from sleuth.surfaces.plain import plain
-from sleuth.text import escape_text
+from sleuth.text.clean import escape_text
 
 if TYPE_CHECKING:
     from markupsafe import Markup

@@ -11,10 +11,10 @@ from urllib.parse import urlencode
 
 from sleuth.errors import StoreError
 from sleuth.filters import Compare
-from sleuth.surfaces.http import for_clients
+from sleuth.surfaces.http.problems import for_clients
 from sleuth.surfaces.page.facets import shared_folders
 from sleuth.surfaces.page.lookup import snapshots_of, stale_files
-from sleuth.text import escape_text
+from sleuth.text.clean import escape_text
 
 if TYPE_CHECKING:
     from sleuth.surfaces.http import Call

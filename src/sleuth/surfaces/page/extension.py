@@ -8,7 +8,8 @@ from fastapi import FastAPI
 from starlette.requests import Request
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from sleuth.surfaces.http import Extension, Service, Warmer
+from sleuth.surfaces.http import Extension, Service
+from sleuth.surfaces.http.warming import Warmer
 from sleuth.surfaces.page import files
 from sleuth.surfaces.page.handlers import PageHandlers
 

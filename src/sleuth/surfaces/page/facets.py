@@ -11,10 +11,11 @@ from itertools import takewhile
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from sleuth.filters import And, Compare, to_text
-from sleuth.text import ENGLISH, LANGUAGES, escape_text
+from sleuth.text.clean import escape_text
+from sleuth.text.languages import ENGLISH, LANGUAGES
 
 if TYPE_CHECKING:
-    from sleuth.code import CodeMatches
+    from sleuth.code.search.facets import CodeMatches
     from sleuth.engine import Facet
     from sleuth.surfaces.http import Call
     from sleuth.surfaces.page.state import PageState

@@ -19,14 +19,18 @@ from starlette.responses import (
 )
 
 from sleuth.errors import SleuthError
-from sleuth.ingest import Extractors, ReadOptions
-from sleuth.surfaces.http import LOCAL, Call, Refusal, Service, call_of
+from sleuth.ingest import ReadOptions
+from sleuth.ingest.extraction.processes import Extractors
+from sleuth.surfaces.http import Call, Service
+from sleuth.surfaces.http.problems import Refusal
+from sleuth.surfaces.http.service import call_of
+from sleuth.surfaces.http.warming import LOCAL
 from sleuth.surfaces.page import contents, files, lookup
 from sleuth.surfaces.page.answering import events_of
 from sleuth.surfaces.page.reference import operations_of
 from sleuth.surfaces.page.security import HEADERS, admit, signed_in, signed_out
 from sleuth.surfaces.page.state import OPTIONS, PageState, number_in
-from sleuth.text import escape_text
+from sleuth.text.clean import escape_text
 
 LONGEST = 200
 """Characters of a question that are completed."""

@@ -10,21 +10,22 @@ from urllib.parse import urlencode
 from markupsafe import Markup
 
 from sleuth.errors import SleuthError, UnknownRepositoryError
-from sleuth.files import bounded_time
+from sleuth.files.tree import bounded_time
 from sleuth.surfaces.hits import Location, numbered_lines
-from sleuth.surfaces.http import Refusal
+from sleuth.surfaces.http.problems import Refusal
 from sleuth.surfaces.page import views
 from sleuth.surfaces.page.answering import AnswerView, view_of
 from sleuth.surfaces.page.facets import facets_of
 from sleuth.surfaces.page.pieces import lines_of
 from sleuth.surfaces.page.sources import SourceView, source_view
 from sleuth.surfaces.page.state import PAGE, PageState
-from sleuth.text import escape_text
-from sleuth.types import document_of
+from sleuth.text.clean import escape_text
+from sleuth.types.rankings import document_of
 
 if TYPE_CHECKING:
-    from sleuth.code import CodeMatches, Snapshot
-    from sleuth.ingest import Extractors
+    from sleuth.code import Snapshot
+    from sleuth.code.search.facets import CodeMatches
+    from sleuth.ingest.extraction.processes import Extractors
     from sleuth.surfaces.http import Call
 
 MOST_USES = 200
@@ -89,7 +90,7 @@ def searches_code(state: PageState) -> bool:
 
 def matching_code(call: Call, state: PageState) -> dict[str, CodeMatches]:
     """Return what holds a word of the question in each repository that is searched, by its path."""
-    from sleuth.code import code_matches
+    from sleuth.code.search.facets import code_matches
 
     if not searches_code(state):
         return {}
@@ -206,7 +207,7 @@ def picture(call: Call, id: str, extractors: Extractors) -> bytes | None:
     Args:
         extractors: draw it in a process with limits of time and memory.
     """
-    from sleuth.ingest import ExtractionError
+    from sleuth.ingest.extraction import ExtractionError
 
     path = original(call, id)
     page = next((item.metadata.get("page") for item in call.engine.get(id)[:1]), None)
@@ -220,7 +221,7 @@ def picture(call: Call, id: str, extractors: Extractors) -> bytes | None:
 
 def _file(call: Call, state: PageState, id: str) -> SourceView:
     """Return a file of a repository that the server offers."""
-    from sleuth.code import file_metadata
+    from sleuth.code.search.filters import file_metadata
     from sleuth.types import RetrievedItem
 
     place, _, _ = id.rpartition("@") if "@" in id else (id, "", "")

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from markupsafe import Markup, escape
 
 from sleuth.surfaces.plain import parser, rows_of, words_of_tokens
-from sleuth.text import escape_text
+from sleuth.text.clean import escape_text
 
 if TYPE_CHECKING:
     from markdown_it.token import Token

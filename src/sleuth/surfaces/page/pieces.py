@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from sleuth.text import escape_text
+from sleuth.text.clean import escape_text
 
 if TYPE_CHECKING:
     from pygments.lexer import Lexer

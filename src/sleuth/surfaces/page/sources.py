@@ -21,10 +21,10 @@ from sleuth.surfaces.page.markdown import (
 from sleuth.surfaces.page.pieces import LinePiece, Span, lines_of
 from sleuth.surfaces.page.views import language, shown_place
 from sleuth.surfaces.plain import is_markdown, is_prose, without_heading_signs
-from sleuth.text import escape_text
+from sleuth.text.clean import escape_text
 
 if TYPE_CHECKING:
-    from sleuth.engine import Answering
+    from sleuth.engine.answers import Answering
     from sleuth.types import RetrievedItem
 
 MOST_LINES: Final = 2_000

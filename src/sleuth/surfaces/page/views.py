@@ -9,15 +9,17 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
-from sleuth.filters import Compare, leaves, to_text
+from sleuth.filters import Compare, to_text
+from sleuth.filters.match import leaves
 from sleuth.surfaces.hits import Location, excerpt, place_of, title_of
 from sleuth.surfaces.page.pieces import LinePiece, lines_of
 from sleuth.surfaces.page.reasons import Reason, reason_of, sentence_of
 from sleuth.surfaces.plain import is_markdown
-from sleuth.text import escape_text
+from sleuth.text.clean import escape_text
 
 if TYPE_CHECKING:
-    from sleuth.engine import Answering, SearchRequest
+    from sleuth.engine import SearchRequest
+    from sleuth.engine.answers import Answering
     from sleuth.surfaces.page.state import PageState
     from sleuth.types import RetrievedItem
 
@@ -83,7 +85,7 @@ class NoteView:
 
 def note_of(note: str, state: PageState) -> NoteView:
     """Show a note; one that suggests another spelling leads to the results of that."""
-    from sleuth.engine import misspelling_of
+    from sleuth.engine.spelling import misspelling_of
 
     misspelling = misspelling_of(note)
     if misspelling is None:
