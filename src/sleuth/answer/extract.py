@@ -129,13 +129,20 @@ def score_sentences(
     terms_of = terms_by_text((question, *texts, *around), analyze)
     terms, question_terms = [terms_of[text] for text in texts], terms_of[question]
     terms_asked = frozenset(question_terms)
-    idf = _idf(Counter(question_terms), terms)
+    counts_asked = Counter(question_terms)
+    n_sentences = len(terms)
+    df: Counter[str] = Counter()
+    for sentence_terms in terms:
+        df.update(counts_asked.keys() & set(sentence_terms))
+    idf = {term: math.log(1 + (n_sentences - df[term] + 0.5) / (df[term] + 0.5)) for term in counts_asked}
     context = _score_context(parts, terms, idf, terms_of, use)
     words = list(map(add, score_words(question_terms, terms, idf, use), context))
     best = max(words, default=0.0) or 1.0
     prior = passage_priors(items)
     meaning = cosines(embedder, question, texts) if embedder is not None else [0.0] * len(texts)
-    is_named = _are_named(items, question)
+    # A question may write out a definition, also beginning with a step of its file or class, as "textwrap.wrap" does.
+    names = [re.split(r"\.|::", name.rstrip(".:")) for name in _IDENTIFIER.findall(question)]
+    is_named = [bool(names) and _is_named(item, names) for item in items]
     headings = {
         part.heading: _overlap(terms_asked, frozenset(terms_of[part.heading])) for _, part, _, _ in parts
     }
@@ -234,15 +241,6 @@ def parts_of(item: RetrievedItem) -> list[Part]:
     return [replace(part, heading=readable(item)[0])] if part.text else []
 
 
-def _are_named(items: Sequence[RetrievedItem], question: str) -> list[bool]:
-    """Return of each passage whether it is a definition that the question writes out.
-
-    A name may begin with a step of the file or of the definition, as `textwrap.wrap` and `Cart.pay` do.
-    """
-    names = [re.split(r"\.|::", name.rstrip(".:")) for name in _IDENTIFIER.findall(question)]
-    return [bool(names) and _is_named(item, names) for item in items]
-
-
 def _is_named(item: RetrievedItem, names: Sequence[Sequence[str]]) -> bool:
     """Return whether a name in the question is the name of the passage's definition.
 
@@ -311,11 +309,3 @@ def passage_priors(items: Sequence[RetrievedItem]) -> list[float]:
         low, high = min(scores), max(scores)
         return [(score - low) / (high - low) for score in scores]
     return [1 - place / len(items) for place in range(len(items))]
-
-
-def _idf(question_terms: Counter[str], terms: Sequence[Sequence[str]]) -> dict[str, float]:
-    n = len(terms)
-    df: Counter[str] = Counter()
-    for sentence_terms in terms:
-        df.update(question_terms.keys() & set(sentence_terms))
-    return {term: math.log(1 + (n - df[term] + 0.5) / (df[term] + 0.5)) for term in question_terms}

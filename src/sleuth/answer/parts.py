@@ -185,15 +185,11 @@ def _term(text: str, block: _Block, following: _Block | None) -> str:
     return f"`{term}`" if _CODE_SIGN.search(term) and "`" not in term else term
 
 
-def _is_question(part: Part) -> bool:
-    return part.text.rstrip("\"'”’)*_").endswith(("?", "？", "؟"))
-
-
 def _under_headings(text: str, parts: list[Part], headings: list[tuple[int, str]]) -> list[Part]:
     """Return the parts that may answer, each with the last heading or question that ends before it."""
     statements: list[Part] = []
     for part in parts:
-        if _is_question(part):
+        if part.text.rstrip("\"'”’)*_").endswith(("?", "？", "؟")):
             headings.append((part.end, part.text))
         else:
             statements.append(part)

@@ -53,7 +53,13 @@ def split_sentences(text: str) -> list[Span]:
                 spans.append((begin, match.end()))
                 begin = match.end()
         spans.append((begin, end))
-    return _stripped(spans, text)
+    # Without the white space around sentences, and without those that hold nothing else.
+    stripped: list[Span] = []
+    for start, end in spans:
+        body = text[start:end].lstrip()
+        if body:
+            stripped.append((end - len(body), end - len(body) + len(body.rstrip())))
+    return stripped
 
 
 def _blocks(text: str) -> list[Span]:
@@ -89,13 +95,3 @@ def _ends_here(text: str, begin: int, mark: int, after: int, end: int) -> bool:
     if last.lower() in _ABBREVIATIONS or (len(last) == 1 and last.isupper()):
         return False
     return not following.islower()
-
-
-def _stripped(spans: list[Span], text: str) -> list[Span]:
-    """Return spans without the white space around them, and without those that hold nothing else."""
-    stripped: list[Span] = []
-    for start, end in spans:
-        body = text[start:end].lstrip()
-        if body:
-            stripped.append((end - len(body), end - len(body) + len(body.rstrip())))
-    return stripped

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
 
 from sleuth.cluster.places import address_of
 from sleuth.cluster.sharded import ShardedBackend
@@ -21,7 +20,6 @@ from sleuth.engine.opening import OpenOptions
 from sleuth.errors import ArgumentError, StoreError
 from sleuth.ingest import FileNames
 from sleuth.protocols import Embedder
-from sleuth.settings import IndexSettings
 from sleuth.store import Store
 
 
@@ -49,7 +47,12 @@ def published_backend(
         )
     objects = ObjectFolder(source.url)
     manifest = versions.find_version(source, objects)
-    _check_settings(options.settings, manifest, source)
+    settings = options.settings or {}
+    for name, value in (settings if isinstance(settings, Mapping) else settings.to_dict()).items():
+        if manifest.settings.get(name) != value:
+            raise ArgumentError(
+                f"{name} must be {manifest.settings.get(name)!r} as in the index at {source}, got {value!r}"
+            )
     with ExitStack() as stack:
         model = open_embedder(str(manifest.settings["embedder"]), options.embedder, path=str(source))
         indexes = open_parts(manifest, objects, model, cache or Cache(), stack)
@@ -78,14 +81,3 @@ def open_parts(
         stack.callback(store.close)
         indexes.append(IndexBackend(store, embedder))
     return indexes
-
-
-def _check_settings(
-    settings: IndexSettings | Mapping[str, Any] | None, manifest: Manifest, source: Address
-) -> None:
-    expected = settings if isinstance(settings, Mapping) or settings is None else settings.to_dict()
-    for name, value in (expected or {}).items():
-        if manifest.settings.get(name) != value:
-            raise ArgumentError(
-                f"{name} must be {manifest.settings.get(name)!r} as in the index at {source}, got {value!r}"
-            )

@@ -16,7 +16,7 @@ from sleuth.compose.methods import RANK_CONSTANT, Method
 from sleuth.compose.slices import run_slices
 from sleuth.errors import ArgumentError, RetrievalError
 from sleuth.remote import async_twin
-from sleuth.types import PartReport, Ranking, RetrievedItem
+from sleuth.types import Ranking, RetrievedItem
 
 if TYPE_CHECKING:
     from sleuth.filters import Filter
@@ -71,7 +71,17 @@ class FusedRetriever:
             },
             deadline=self.deadline,
         )
-        _raise_if_none(rankings, reports, query, k)
+        # The caller's own mistakes are raised unchanged.
+        failed = [report.exception for report in reports if report.exception is not None]
+        for error in failed:
+            if isinstance(error, ArgumentError):
+                raise error
+        if not rankings:
+            reasons = "; ".join(f"{report.name}: {report.error}" for report in reports)
+            context = {"query": query, "k": k, "parts": [report.to_dict() for report in reports]}
+            raise RetrievalError(f"no retriever answered: {reasons}", context=context) from next(
+                iter(failed), None
+            )
         if self.prepare is not None:
             rankings = dict(self.prepare(query, rankings))
         items = _by_id(rankings)
@@ -105,22 +115,6 @@ def _pool_of(
             context={"query": query, "k": pool},
         )
     return ranking
-
-
-def _raise_if_none(
-    rankings: Mapping[str, Ranking], reports: Sequence[PartReport], query: str, k: int
-) -> None:
-    """Raise the caller's own mistakes unchanged, and RetrievalError if all retrievers failed."""
-    failed = [report.exception for report in reports if report.exception is not None]
-    for error in failed:
-        if isinstance(error, ArgumentError):
-            raise error
-    if not rankings:
-        reasons = "; ".join(f"{report.name}: {report.error}" for report in reports)
-        context = {"query": query, "k": k, "parts": [report.to_dict() for report in reports]}
-        raise RetrievalError(f"no retriever answered: {reasons}", context=context) from next(
-            iter(failed), None
-        )
 
 
 def _by_id(rankings: Mapping[str, Ranking]) -> dict[str, RetrievedItem]:

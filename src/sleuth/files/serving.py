@@ -29,7 +29,12 @@ def serve(
     requests = sys.stdin.buffer
     pipe = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # output of libraries must not mix with the answers
-    _limit_memory(memory)
+    # This process may take so much more than it has, and leaves no core behind where that ends it.
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    with suppress(OSError, ValueError):  # a system that does not say, or does not limit
+        pages = int(Path("/proc/self/statm").read_text("ascii").split()[0])
+        limit = pages * resource.getpagesize() + memory
+        resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
     _write(pipe, {}, b"")  # tells the parent that this process is ready
     while frame := requests.read(_FRAME.size):
         head_size, body_size = _FRAME.unpack(frame)
@@ -46,12 +51,3 @@ def _write(pipe: BinaryIO, head: Mapping[str, Any], body: bytes) -> None:
     pipe.write(_FRAME.pack(len(encoded), len(body)) + encoded)
     pipe.write(body)
     pipe.flush()
-
-
-def _limit_memory(memory: int) -> None:
-    """Let this process take so much more than it has, and leave no core behind where that ends it."""
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    with suppress(OSError, ValueError):  # a system that does not say, or does not limit
-        pages = int(Path("/proc/self/statm").read_text("ascii").split()[0])
-        limit = pages * resource.getpagesize() + memory
-        resource.setrlimit(resource.RLIMIT_AS, (limit, limit))

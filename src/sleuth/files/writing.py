@@ -28,15 +28,10 @@ def whole_file(path: Path, *, mode: int = 0o600, durable: bool = True) -> Iterat
                 os.fsync(out.fileno())
         partial.replace(path)
         if durable:
-            _sync_folder(path.parent)
+            descriptor = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
+            try:
+                os.fsync(descriptor)
+            finally:
+                os.close(descriptor)
     finally:
         partial.unlink(missing_ok=True)
-
-
-def _sync_folder(folder: Path) -> None:
-    """Make the names in a folder durable."""
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

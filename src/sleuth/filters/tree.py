@@ -70,7 +70,10 @@ class Compare(_Node):
     value: Scalar | tuple[Scalar, ...]
 
     def __post_init__(self) -> None:
-        _check_key(self.key)
+        if not isinstance(self.key, str) or not self.key or self.key.startswith("$"):
+            raise FilterError(
+                f"key must be a non-empty string that does not begin with '$', got {self.key!r}"
+            )
         original = self.value
         value = tuple(map(_plain, original)) if isinstance(original, tuple) else _plain(original)
         _check_value(self.operator, value)
@@ -286,11 +289,6 @@ def _plain(value: Any) -> Any:
         return value
     plain = plain_scalar(value)
     return value if plain is None else plain
-
-
-def _check_key(key: object) -> None:
-    if not isinstance(key, str) or not key or key.startswith("$"):
-        raise FilterError(f"key must be a non-empty string that does not begin with '$', got {key!r}")
 
 
 def _check_parts(name: str, parts: object, *, at_least: int = 2) -> None:

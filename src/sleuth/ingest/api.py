@@ -135,18 +135,14 @@ def index_paths(
     report.documents, report.passages = counts.documents, counts.chunks
     report.hidden, report.ignored = left_out.hidden, left_out.ignored
     report.seconds = time.monotonic() - started
-    _log(report, len(readings))
+    logger.info(
+        "indexed %d roots in %.1f s: %d documents added, %d updated, %d unchanged, %d deleted, %d pruned; %d skipped",
+        *(len(readings), report.seconds, report.added, report.updated, report.unchanged),
+        *(report.deleted, report.pruned, len(report.skipped)),
+    )
     if report.interrupted:
         raise IndexInterrupted(report)
     return report
-
-
-def _log(report: IndexReport, roots: int) -> None:
-    logger.info(
-        "indexed %d roots in %.1f s: %d documents added, %d updated, %d unchanged, %d deleted, %d pruned; %d skipped",
-        *(roots, report.seconds, report.added, report.updated, report.unchanged),
-        *(report.deleted, report.pruned, len(report.skipped)),
-    )
 
 
 def _until_interrupted(entries: Iterator[_Record], report: IndexReport) -> Iterator[_Record]:
@@ -172,17 +168,6 @@ def roots_of(paths: Sequence[str | Path], names: FileNames) -> list[str]:
     return [_absolute(path, names) for path in paths]
 
 
-def _refuse_address(path: str | Path, absolute: str) -> None:
-    """Refuse an address, and name the command that reads it; a `Path` of one has lost a slash."""
-    scheme, separator, rest = str(path).partition(":/")
-    if separator and scheme.isalnum() and len(scheme) > 1 and not os.path.lexists(absolute):
-        address = f"{scheme}://{rest.lstrip('/')}"
-        mend = f"`sleuth cluster index file:///FOLDER {address}` reads it into the index at file:///FOLDER"
-        if scheme.startswith("http"):
-            mend = f"`sleuth web crawl {address}` reads a site"
-        raise ArgumentError(f"paths must be files and folders of this machine, got {address!r}: {mend}")
-
-
 def _absolute(path: str | Path, names: FileNames) -> str:
     try:
         absolute = names.locate(path)
@@ -191,7 +176,14 @@ def _absolute(path: str | Path, names: FileNames) -> str:
         raise ArgumentError(f"paths must be of text or Paths, got {path!r}") from None
     except ValueError:  # a NUL; the walk names it
         return os.path.abspath(path)  # noqa: PTH100
-    _refuse_address(path, absolute)
+    # An address is refused with the command that reads it; a `Path` of one has lost a slash.
+    scheme, separator, rest = str(path).partition(":/")
+    if separator and scheme.isalnum() and len(scheme) > 1 and not os.path.lexists(absolute):
+        address = f"{scheme}://{rest.lstrip('/')}"
+        mend = f"`sleuth cluster index file:///FOLDER {address}` reads it into the index at file:///FOLDER"
+        if scheme.startswith("http"):
+            mend = f"`sleuth web crawl {address}` reads a site"
+        raise ArgumentError(f"paths must be files and folders of this machine, got {address!r}: {mend}")
     return absolute
 
 

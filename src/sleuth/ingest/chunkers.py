@@ -35,7 +35,9 @@ class CheckedChunker:
         """
         chunks = list(self._chunker.split(document))
         for chunk in chunks:
-            if not isinstance(chunk, Chunk) or not _is_part(chunk, document.page_content):
+            if not isinstance(chunk, Chunk) or not (
+                chunk.text.strip() and chunk.text == document.page_content[chunk.start : chunk.end]
+            ):
                 raise ArgumentError(
                     f"chunks of {self._chunker.fingerprint!r} must be Chunks with the text from start to end, "
                     f"got {chunk!r}"
@@ -45,10 +47,6 @@ class CheckedChunker:
     def fits(self, document: Document) -> bool:
         """Return False: only the chunker knows whether a document is one chunk."""
         return False
-
-
-def _is_part(chunk: Chunk, text: str) -> bool:
-    return bool(chunk.text.strip()) and chunk.text == text[chunk.start : chunk.end]
 
 
 def spelling_of_chunker(chunker: DocumentChunker | str) -> str:

@@ -68,13 +68,10 @@ def roots_in(notes: Mapping[str, str], names: FileNames) -> list[Root]:
         name = note.removeprefix(ROOT_NOTE)
         if name != note:
             options = _options_in(text)
-            roots.append(Root(name, options, is_gone=_is_away(names.path_of(name))))
+            path = names.path_of(name)
+            is_missing = is_gone(path) and not os.path.isdir(path)  # noqa: PTH112 - many, as strings
+            roots.append(Root(name, options, is_gone=is_missing))
     return roots
-
-
-def _is_away(path: str) -> bool:
-    """Return whether neither a file nor a folder has this path."""
-    return is_gone(path) and not os.path.isdir(path)  # noqa: PTH112
 
 
 def _options_in(text: str) -> ReadOptions:

@@ -78,7 +78,14 @@ class _Cache:
             if entry is not None and np.array_equal(entry.hashes, hashes):
                 self._cache.move_to_end(key)
                 return entry
-        index = _make_index(contents, hashes)
+        counter = TermCounter(_FOLD, _expand, _prepare)
+        ends, terms, counts, _ = counter.count([contents], [1])
+        n_texts = len(contents)
+        df = np.bincount(terms, minlength=len(counter))
+        idf = np.log((1 + n_texts) / (1 + df)) + 1
+        starts, rows, weights = weigh_by_term(ends, terms, counts, idf)
+        data, offsets = counter.dictionary()
+        index = _Index(hashes, _numbers(data.tobytes(), offsets.tolist()), idf, starts, rows, weights)
         with self._lock:
             self._cache[key] = index
             self._cache.move_to_end(key)
@@ -151,17 +158,6 @@ def _expand(runs: list[str]) -> list[str | list[str]]:
 def _prepare(text: str) -> str:
     """Sigma has two lower cases, and the right one depends on more than its run."""
     return " ".join(_words(text)) if "Σ" in text else text
-
-
-def _make_index(contents: list[str], hashes: NDArray[np.int64]) -> _Index:
-    counter = TermCounter(_FOLD, _expand, _prepare)
-    ends, terms, counts, _ = counter.count([contents], [1])
-    n = len(contents)
-    df = np.bincount(terms, minlength=len(counter))
-    idf = np.log((1 + n) / (1 + df)) + 1
-    starts, rows, weights = weigh_by_term(ends, terms, counts, idf)
-    data, offsets = counter.dictionary()
-    return _Index(hashes, _numbers(data.tobytes(), offsets.tolist()), idf, starts, rows, weights)
 
 
 def _numbers(data: bytes, offsets: list[int]) -> dict[str, int]:

@@ -47,17 +47,15 @@ def near(postings: FieldPostings, word: str, edits: int) -> dict[str, int]:
     numbers = numbers[np.isin(data[starts[numbers]], list(firsts))]
     rows_by_term = _counted(postings, numbers, most=len(numbers))
     terms = [
-        term for term in rows_by_term if _begins_alike(term, word) and abs(len(term) - len(word)) <= edits
+        term
+        for term in rows_by_term
+        if (term[0] == word[0] or term[:2] == word[1::-1]) and abs(len(term) - len(word)) <= edits
     ]
     return {
         term: rows_by_term[term]
         for term, distance in zip(terms, distances(word, terms), strict=True)
         if 0 < distance <= edits
     }
-
-
-def _begins_alike(term: str, word: str) -> bool:
-    return term[0] == word[0] or term[:2] == word[1::-1]
 
 
 def distances(word: str, others: Sequence[str]) -> list[int]:

@@ -193,8 +193,19 @@ class RetrievalManager:
         arguments = (retrieved, mode, {**options, **listeners, **graded})
         result = self._run(SYNTHESIZE, start, arguments, {"query": query, "k": k}, {})
         result.query = query
-        _fill_from_retrieval(result, retrieved, searched)
-        _keep_known_sources(result, retrieved)
+        # What the hook left empty comes from the retrieval.
+        if result.items is None:
+            result.items = retrieved.items
+        if result.is_ok() and result.detail is None:
+            result.detail = retrieved.detail
+        result.extra = {**searched, **result.extra}
+        retrieved_ids = {item.id for item in retrieved.items}
+        source_ids = list(dict.fromkeys(result.used_source_ids))
+        unknown = [id for id in source_ids if id not in retrieved_ids]
+        if unknown:
+            result.extra["unknown_source_ids"] = unknown
+        if unknown or len(source_ids) != len(result.used_source_ids):
+            result.used_source_ids = [id for id in source_ids if id in retrieved_ids]
         if mode is ReturnMode.MINIMAL:
             result.items = None
         return result
@@ -463,26 +474,3 @@ def _detail_of(ranking: Ranking) -> StatusDetail | None:
         message = f"Some parts did not answer: {names}"
         return StatusDetail(code=StatusCode.DEGRADED, message=message, context=context)
     return None
-
-
-def _fill_from_retrieval(result: SearchResult, retrieved: RetrieveResult, extra: Mapping[str, Any]) -> None:
-    """Fill what the hook left empty from the retrieval.
-
-    Args:
-        extra: the part of `retrieved.extra` that a search repeats; the hook's own values win.
-    """
-    if result.items is None:
-        result.items = retrieved.items
-    if result.is_ok() and result.detail is None:
-        result.detail = retrieved.detail
-    result.extra = {**extra, **result.extra}
-
-
-def _keep_known_sources(result: SearchResult, retrieved: RetrieveResult) -> None:
-    retrieved_ids = {item.id for item in retrieved.items}
-    source_ids = list(dict.fromkeys(result.used_source_ids))
-    unknown = [id for id in source_ids if id not in retrieved_ids]
-    if unknown:
-        result.extra["unknown_source_ids"] = unknown
-    if unknown or len(source_ids) != len(result.used_source_ids):
-        result.used_source_ids = [id for id in source_ids if id in retrieved_ids]

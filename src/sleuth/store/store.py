@@ -119,18 +119,14 @@ class Store:
             access = access._replace(writable=False, immutable=True)
         store = cls(folder, writable=access.writable, immutable=access.immutable)
         try:
-            store._introduce(note)
+            with store._connection() as connection:
+                mark.refuse_other(store.path, connection.salt, note)
+                store.settings = MappingProxyType(record.read_settings(connection, store.path))
+                store._lost = opening.lost(note.version, record.read_version(connection, store.path))
         except BaseException:
             store.close()
             raise
         return store
-
-    def _introduce(self, note: mark.Mark) -> None:
-        """Read what the record says of itself; see whether it is of this index, and has all that was acknowledged."""
-        with self._connection() as connection:
-            mark.refuse_other(self.path, connection.salt, note)
-            self.settings = MappingProxyType(record.read_settings(connection, self.path))
-            self._lost = opening.lost(note.version, record.read_version(connection, self.path))
 
     def attach(self, legs: Sequence[Leg], *, deferred: Collection[str] = ()) -> list[Repair]:
         """Serve these legs from now on, and mend what they lack.

@@ -137,15 +137,11 @@ def routes(service: str) -> list[Route]:
         operation = model.operation_model(name)
         path = urlsplit(operation.http["requestUri"]).path.rstrip("/")
         fixed = len(re.sub(r"\{[^{}]*\}", "", path))
-        operations.append((fixed, Route(operation.http["method"], _pattern_of(path), operation)))
+        # `{name}` stands for one part of a path, `{name+}` for one or more.
+        with_rests = re.sub(r"\{(\w+)\+\}", r"(?P<\1>.+)", path)
+        pattern = re.sub(r"\{(\w+)\}", r"(?P<\1>[^/]+)", with_rests)
+        operations.append((fixed, Route(operation.http["method"], re.compile(f"{pattern}/?"), operation)))
     return [route for _, route in sorted(operations, key=lambda pair: -pair[0])]
-
-
-def _pattern_of(path: str) -> re.Pattern[str]:
-    """Return the pattern of a path template: `{name}` stands for one part of a path, `{name+}` for one or more."""
-    with_rests = re.sub(r"\{(\w+)\+\}", r"(?P<\1>.+)", path)
-    pattern = re.sub(r"\{(\w+)\}", r"(?P<\1>[^/]+)", with_rests)
-    return re.compile(f"{pattern}/?")
 
 
 def read_params(route: Route, request: Request) -> dict[str, Any]:

@@ -85,7 +85,8 @@ def detect_language(text: str) -> str:
     """Return the ISO 639-1 code of the language of a text; "" where the text is too short or too mixed to tell."""
     if _is_english(text[:_HEAD]):
         return ENGLISH
-    sample = text if len(text) <= 2 * _SAMPLE else f"{text[:_SAMPLE]} {_middle(text)}"
+    start = (len(text) - _SAMPLE) // 2
+    sample = text if len(text) <= 2 * _SAMPLE else f"{text[:_SAMPLE]} {text[start : start + _SAMPLE]}"
     if sample.isascii() or not _ACCENTED.search(sample):
         return _by_words(sample, sample.lower().translate(_LETTERS_ALONE).split(), LATIN)
     if len(_NOT_LATIN.findall(sample)) > _FEW * len(sample) or _VIETNAMESE.search(sample):
@@ -119,11 +120,6 @@ def _by_shared_script(sample: str, letters: str) -> str:
     if len(_DEVANAGARI.findall(letters)) > least:
         return _by_words(sample, _word.findall(fold(sample)), ("hi", "ne"), is_accented=True)
     return _classified(sample) if sum(letter > "\u024f" for letter in letters) > least else UNKNOWN
-
-
-def _middle(text: str) -> str:
-    start = (len(text) - _SAMPLE) // 2
-    return text[start : start + _SAMPLE]
 
 
 LATIN: Final = tuple(

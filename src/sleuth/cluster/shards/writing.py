@@ -66,16 +66,7 @@ class ShardedWriter:
 
     def put_batch(self, batch: DocumentBatch) -> int:
         """Add or replace the documents of a batch; how many changed."""
-        self._defer_states(batch)
-        parts = by_shard(batch, len(self._writers))
-        return sum(self._writers[number].put_batch(part) for number, part in parts.items())
-
-    def put(self, document_id: str, content_hash: str, chunks: Sequence[Chunk], **options: Any) -> bool:
-        """Add a document, or replace the one with this id; see `Writer.put`."""
-        return self._writers[self._number(document_id)].put(document_id, content_hash, chunks, **options)
-
-    def _defer_states(self, batch: DocumentBatch) -> None:
-        """Hold back size and time of files that may have documents in several shards."""
+        # Size and time of files that may have documents in several shards are held back.
         for row, modified_ns in enumerate(batch.modified):
             of_many = batch.sources.at(row) is not None or "#" in batch.ids[row]
             if modified_ns is not None and of_many and len(self._writers) > 1:
@@ -83,6 +74,12 @@ class ShardedWriter:
                 self._states[name] = _FileState(name, batch.sizes.at(row), modified_ns)
                 batch.modified.replace(row, None)
                 batch.sizes.replace(row, 0)
+        parts = by_shard(batch, len(self._writers))
+        return sum(self._writers[number].put_batch(part) for number, part in parts.items())
+
+    def put(self, document_id: str, content_hash: str, chunks: Sequence[Chunk], **options: Any) -> bool:
+        """Add a document, or replace the one with this id; see `Writer.put`."""
+        return self._writers[self._number(document_id)].put(document_id, content_hash, chunks, **options)
 
     def touch(self, document_id: str, size: int, modified_ns: int | None) -> None:
         """Note another size or time of the file of a document whose content is the same."""

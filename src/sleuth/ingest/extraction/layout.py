@@ -74,7 +74,7 @@ def _pieces(words: pypdfium2.PdfTextPage, text: str, start: int, end: int) -> It
     """Yield the parts of a line between wide gaps."""
     if not text[start:end].strip():
         return
-    boxes = _boxes(words, start, end)
+    boxes = [_Box(*words.get_rect(number)) for number in range(words.count_rects(start, end - start))]
     if not boxes:
         return
     first = 0
@@ -93,10 +93,6 @@ def _pieces(words: pypdfium2.PdfTextPage, text: str, start: int, end: int) -> It
                 _baseline(words, start, stop),
             )
         start, first = stop, number
-
-
-def _boxes(words: pypdfium2.PdfTextPage, start: int, end: int) -> list[_Box]:
-    return [_Box(*words.get_rect(number)) for number in range(words.count_rects(start, end - start))]
 
 
 def _baseline(words: pypdfium2.PdfTextPage, start: int, end: int) -> float:

@@ -61,14 +61,12 @@ def _repeated(pages: Sequence[Sequence[Line]], edge: Sequence[_Place]) -> list[l
     groups = []
     for places in alike.values():
         usual = median(pages[page][number].baseline for page, number in places)
-        level = [place for place in places if abs(_height(pages, place) - usual) <= _SAME_HEIGHT]
+        level = [
+            place for place in places if abs(pages[place.page][place.number].baseline - usual) <= _SAME_HEIGHT
+        ]
         if len(level) >= _PAGES:
             groups.append(level)
     return groups
-
-
-def _height(pages: Sequence[Sequence[Line]], place: _Place) -> float:
-    return pages[place.page][place.number].baseline
 
 
 def _bare(pages: Sequence[Sequence[Line]], edge: Sequence[_Place]) -> set[_Place]:

@@ -184,13 +184,13 @@ class Database:
             names = {entry.name for entry in manifest.entries(connection)}
         with record.failing_disk(self.path):
             if segment_files.orphans(self.segments, names):
-                self._sync_log()
+                # Make every commit durable, also one whose process was killed before its sync.
+                with (
+                    suppress(FileNotFoundError),
+                    opened_file(self._file.with_name(f"{self._file.name}-wal")) as log,
+                ):
+                    os.fsync(log)
                 segment_files.sweep(self.segments, names)
-
-    def _sync_log(self) -> None:
-        """Make every commit durable, also one whose process was killed before its sync."""
-        with suppress(FileNotFoundError), opened_file(self._file.with_name(f"{self._file.name}-wal")) as log:
-            os.fsync(log)
 
     # --- upkeep
 

@@ -54,7 +54,20 @@ class WriterLock:
         self._fd = fd
         with suppress(OSError):  # a full disk must not keep a writer from deleting
             os.ftruncate(fd, 0)
-            os.pwrite(fd, json.dumps(_myself()).encode(), 0)
+            # Without the arguments of the command line, which may hold a key.
+            program = Path(sys.argv[0]).name if sys.argv and sys.argv[0] else "python"
+            os.pwrite(
+                fd,
+                json.dumps(
+                    {
+                        "pid": os.getpid(),
+                        "host": platform.node(),
+                        "program": program[:200],
+                        "since": datetime.now(UTC).isoformat(timespec="seconds"),
+                    }
+                ).encode(),
+                0,
+            )
 
     def release(self) -> None:
         """Let the next one in. Harmless where it is not held."""
@@ -155,14 +168,3 @@ def read_holder(path: Path) -> dict[str, Any] | None:
         return {}
     whole = isinstance(holder, dict) and {"pid", "host", "program", "since"} <= holder.keys()
     return holder if whole else {}
-
-
-def _myself() -> dict[str, Any]:
-    """Describe this process without the arguments of its command line, which may hold a key."""
-    program = Path(sys.argv[0]).name if sys.argv and sys.argv[0] else "python"
-    return {
-        "pid": os.getpid(),
-        "host": platform.node(),
-        "program": program[:200],
-        "since": datetime.now(UTC).isoformat(timespec="seconds"),
-    }

@@ -182,9 +182,14 @@ def decode(
         raise IndexDamagedError(f"segment {name}: its header describes no segment ({error})") from error
     arrays = {key: array for key, array in named_arrays.items() if key not in (_KEYS, _TIES)}
     checksums = {entry.name: entry.checksum for entry in entries}
-    padding = _padding(buffer, entries)
+    # The bytes outside arrays: the last word of the prelude, and what aligns.
+    *_, length, _, _ = PRELUDE.unpack_from(buffer)
+    padding, end = [bytes(buffer[PRELUDE.size - 4 : PRELUDE.size])], PRELUDE.size + length
+    for entry in entries:
+        padding.append(bytes(buffer[end : entry.offset]))
+        end = entry.end
     file = buffer if isinstance(buffer, mmap.mmap) else None
-    return Opened(name, keys, ties, arrays, header["meta"], named_arrays, checksums, padding, file)
+    return Opened(name, keys, ties, arrays, header["meta"], named_arrays, checksums, tuple(padding), file)
 
 
 def in_memory(
@@ -252,15 +257,11 @@ def _stored(
     keys: RowKeys, tie_ranks: NDArray[np.uint32] | None, data: SegmentData
 ) -> dict[str, NDArray[Any]]:
     """Return the arrays that a segment keeps: those of its leg after keys and tie ranks."""
-    return {**_pack_keys(keys), **({} if tie_ranks is None else {_TIES: tie_ranks}), **data.arrays}
-
-
-def _pack_keys(keys: RowKeys) -> dict[str, NDArray[Any]]:
-    """Pack keys: nothing where they have no gap, otherwise their distances from the first in the fewest bytes."""
-    if isinstance(keys, range) or not len(keys) or int(keys[-1]) - int(keys[0]) == len(keys) - 1:
-        return {}
-    distance = keys - keys[0]
-    return {_KEYS: distance.astype(np.uint32) if distance[-1] < 2**32 else distance}
+    packed_keys = {}
+    if len(keys) and int(keys[-1]) - int(keys[0]) != len(keys) - 1:  # keys without gaps need no array
+        distance = np.asarray(keys) - keys[0]
+        packed_keys[_KEYS] = distance.astype(np.uint32) if distance[-1] < 2**32 else distance
+    return {**packed_keys, **({} if tie_ranks is None else {_TIES: tie_ranks}), **data.arrays}
 
 
 def _unpack_keys(start: int, rows: int, array: NDArray[Any] | None, most_rows: int) -> RowKeys:
@@ -364,16 +365,6 @@ def _view(buffer: bytes | mmap.mmap, entry: _Entry) -> NDArray[Any]:
         raise ValueError(f"array {entry.name!r} reaches beyond its end")
     view: NDArray[Any] = np.frombuffer(buffer, entry.dtype, entry.size, entry.offset)
     return view.reshape(entry.shape)
-
-
-def _padding(buffer: bytes | mmap.mmap, entries: Sequence[_Entry]) -> tuple[bytes, ...]:
-    """Return the bytes of no array: the last word of the prelude, and what aligns."""
-    *_, length, _, _ = PRELUDE.unpack_from(buffer)
-    padding, end = [bytes(buffer[PRELUDE.size - 4 : PRELUDE.size])], PRELUDE.size + length
-    for entry in entries:
-        padding.append(bytes(buffer[end : entry.offset]))
-        end = entry.end
-    return tuple(padding)
 
 
 def _dtype(described: Any) -> np.dtype[Any]:

@@ -26,7 +26,12 @@ def merge_column(parts: Sequence[Part]) -> Column | None:
     floats = ascending(
         np.concatenate([one.numbers(one.column.floats, one.column.first_float) for one in inputs])
     )
-    texts, places = _merge_texts(inputs)
+    number_of: dict[bytes, int] = {}
+    for one in inputs:
+        one.number_texts(number_of)
+    texts = sorted(number_of)
+    places = np.empty(len(texts), np.uint32)
+    places[np.fromiter(map(number_of.__getitem__, texts), np.int64, len(texts))] = np.arange(len(texts))
     first_float = FIRST_INTEGER + len(integers)
     first_string = first_float + len(floats)
     first_list = first_string + len(texts)
@@ -96,17 +101,6 @@ class _Input:
     def lists(self) -> NDArray[np.int64]:
         """Return the places of the lists in use."""
         return np.flatnonzero(self.is_used[self.column.first_list :])
-
-
-def _merge_texts(inputs: Sequence[_Input]) -> tuple[list[bytes], NDArray[np.uint32]]:
-    """Number the strings in use; return them in order, and by number the place of each, shape (strings,)."""
-    number_of: dict[bytes, int] = {}
-    for one in inputs:
-        one.number_texts(number_of)
-    texts = sorted(number_of)
-    places = np.empty(len(texts), np.uint32)
-    places[np.fromiter(map(number_of.__getitem__, texts), np.int64, len(texts))] = np.arange(len(texts))
-    return texts, places
 
 
 def _rows(

@@ -139,22 +139,27 @@ def _check(connection: Connection, checks: Checks, *, full: bool) -> Iterator[Fi
     yield from checks.losses(connection)
     broken = structure_faults(connection) if full else []
     yield from (Finding("error", checks.subject, fault, checks.again) for fault in broken)
-    yield from _check_size(connection, checks)
+    # SQLite does not mind a wrong length of the file.
+    pages, page = (connection.execute(f"PRAGMA {name}").fetchone()[0] for name in ("page_count", "page_size"))
+    size = checks.file.stat().st_size
+    if size % page or (size > pages * page and not log_bytes(checks.file)):
+        yield Finding(
+            "warning",
+            checks.subject,
+            f"its file has {size} bytes, its pages take {pages * page}; no row is in the rest",
+            REBUILD,
+        )
     if not broken:
         yield from checks.counts(connection)
         if full:
-            yield from _check_tables(connection, checks)
+            is_whole = True
+            for table in checks.tables:
+                if bad := table.bad(connection, 0, END):
+                    is_whole = False
+                    yield Finding("error", checks.subject, table.describe(bad), table.remedy)
+            if is_whole:
+                yield Finding("ok", checks.subject, "every row is as it was written")
         yield from _check_segments(connection, checks, segments_open, full=full)
-
-
-def _check_tables(connection: Connection, checks: Checks) -> Iterator[Finding]:
-    is_whole = True
-    for table in checks.tables:
-        if bad := table.bad(connection, 0, END):
-            is_whole = False
-            yield Finding("error", checks.subject, table.describe(bad), table.remedy)
-    if is_whole:
-        yield Finding("ok", checks.subject, "every row is as it was written")
 
 
 def _check_segments(
@@ -216,19 +221,6 @@ def structure_faults(connection: Connection) -> list[str]:
     if strays := connection.execute("PRAGMA foreign_key_check").fetchall():
         faults.append(f"{len(strays)} rows refer to rows that are not there")
     return faults
-
-
-def _check_size(connection: Connection, checks: Checks) -> Iterator[Finding]:
-    """Yield a wrong length of the database's file, which SQLite does not mind."""
-    pages, page = (connection.execute(f"PRAGMA {name}").fetchone()[0] for name in ("page_count", "page_size"))
-    size = checks.file.stat().st_size
-    if size % page or (size > pages * page and not log_bytes(checks.file)):
-        yield Finding(
-            "warning",
-            checks.subject,
-            f"its file has {size} bytes, its pages take {pages * page}; no row is in the rest",
-            REBUILD,
-        )
 
 
 def check_segment(

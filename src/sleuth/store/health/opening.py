@@ -45,7 +45,12 @@ def is_whole(folder: Path) -> bool:
     whole = schema.is_whole(folder, DOCUMENTS_SCHEMA)
     if not whole:
         with schema.readable(folder):
-            _refuse_remains(folder)
+            if remains := _remains(folder):
+                raise IndexDamagedError(
+                    f"the record {folder / RECORD} is missing or empty; what remains: {remains}. "
+                    "Restore it from a copy, or remove the folder and index the documents again",
+                    path=str(folder),
+                )
     return whole
 
 
@@ -135,12 +140,3 @@ def _remains(folder: Path) -> str:
     if not files and version == 0:
         return ""
     return f"{files} segment files, which hold no text, and a note of version {'?' if version is None else version}"
-
-
-def _refuse_remains(folder: Path) -> None:
-    if remains := _remains(folder):
-        raise IndexDamagedError(
-            f"the record {folder / RECORD} is missing or empty; what remains: {remains}. "
-            "Restore it from a copy, or remove the folder and index the documents again",
-            path=str(folder),
-        )

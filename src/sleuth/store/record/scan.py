@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from itertools import chain, islice
 
@@ -71,7 +71,11 @@ def batches_between(
             raise IndexDamagedError(
                 f"the record has lost chunks of {document.id!r}: `sleuth doctor --full` says what remains"
             )
-        if not _are_whole(connection, document, own):
+        salt = connection.salt
+        if not (
+            has_checksum(document_checksum, document, salt)
+            and all(has_checksum(chunk_checksum, chunk, salt) for chunk in own)
+        ):
             raise damaged_row(document.id)
         batch.add_stored(document, own)
         keys.append(document.key)
@@ -80,13 +84,6 @@ def batches_between(
             batch, keys = DocumentBatch(), []
     if keys:
         yield batch, Keys.of(np.array(keys, np.int64), batch.chunk_counts())
-
-
-def _are_whole(connection: Connection, document: DocumentRow, chunks: Sequence[StoredChunk]) -> bool:
-    salt = connection.salt
-    return has_checksum(document_checksum, document, salt) and all(
-        has_checksum(chunk_checksum, chunk, salt) for chunk in chunks
-    )
 
 
 def ranks_of(connection: sqlite3.Connection, keys: RowKeys) -> NDArray[np.uint32] | None:
