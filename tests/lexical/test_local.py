@@ -103,13 +103,13 @@ def test_bad_input_is_a_value_error_that_names_it(
 def test_the_same_list_is_not_indexed_again_and_a_changed_one_is(monkeypatch: pytest.MonkeyPatch) -> None:
     """A list is indexed once, and again after a document changed in place."""
     indexes: list[str] = []
-    make = local._make_index
+    make = local._Index
 
-    def watched(contents: list[str], hashes: Any) -> Any:
+    def watched(*parts: Any) -> Any:
         indexes.append("index")
-        return make(contents, hashes)
+        return make(*parts)
 
-    monkeypatch.setattr(local, "_make_index", watched)
+    monkeypatch.setattr(local, "_Index", watched)
     evidence = [{"id": i, "content": f"unique text {i} of this test"} for i in range(50)]
     for _ in range(3):
         retrieve_local_docs("text", evidence)

@@ -216,9 +216,6 @@ def _score_context(
     """Return for each part the weight of the terms next to it and of those of its page.
 
     A term counts once, at its nearest place.
-
-    Args:
-        terms_of: by text, those of pages and headings.
     """
     scores: list[float] = []
     before, last = frozenset[str](), -1

@@ -202,10 +202,7 @@ def assign(vectors: Halves, centres: Halves, scratch: Scratch = IN_MEMORY) -> It
         let_go(vectors)
     let_go(centres)
     nearest, second, products = (target.array() for target in growing)
-    # The median, as `np.median` gives it, without a copy of the numbers.
-    middle: np.float32 = np.median(
-        [_nth(products, (len(products) - 1) // 2), _nth(products, len(products) // 2)]
-    )
+    middle = _median(products)
     sizes = np.zeros(len(centres), np.int64)
     for first in range(0, len(vectors), _ROWS):
         some = slice(first, first + _ROWS)
@@ -219,6 +216,12 @@ def assign(vectors: Halves, centres: Halves, scratch: Scratch = IN_MEMORY) -> It
         last = max(first + 1, int(np.searchsorted(ends, ends[first] + _ROWS)))
         yield from _members(nearest, second, products, middle, range(first, min(last, len(centres))))
         first = last
+
+
+def _median(values: NDArray[np.float32]) -> np.float32:
+    """Return the median of finite numbers as `np.median` does, without a copy of them."""
+    middle: np.float32 = np.median([_nth(values, (len(values) - 1) // 2), _nth(values, len(values) // 2)])
+    return middle
 
 
 def _nth(values: NDArray[np.float32], place: int) -> np.float32:

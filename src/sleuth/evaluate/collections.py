@@ -120,10 +120,6 @@ def _open_ir_dataset(id: str) -> IrCollection:
     """Open a collection of ir_datasets by its id; only judged queries are kept.
 
     To use your own files, register them first with `ir_datasets.registry.register`.
-
-    Raises:
-        EvaluationError: an unknown id, one without documents, queries or judgements, or a failed download.
-        MissingPackageError: ir_datasets is not installed.
     """
     try:
         import ir_datasets

@@ -262,11 +262,7 @@ def options_of(hooks: Sequence[Hook]) -> frozenset[str] | None:
 
 
 def _execute(one: Hook, result: T, args: tuple[Any, ...], rag2f: Any, options: Mapping[str, Any]) -> T:
-    """Call one hook with the options that it accepts, and return its result, or the given one if it returns None.
-
-    Raises:
-        RetrievalError: the hook raised, returned another type, or left an invalid item.
-    """
+    """Call one hook with the options that it accepts, and return its result, or the given one if it returns None."""
     accepted = options if one.accepts is None else {k: options[k] for k in one.accepts if k in options}
     try:
         returned = one.function(result, *args, rag2f=rag2f, **accepted)
@@ -283,11 +279,7 @@ def _execute(one: Hook, result: T, args: tuple[Any, ...], rag2f: Any, options: M
 
 
 def _check_items(one: Hook, items: object) -> None:
-    """Refuse items whose fields a hook changed to values that they cannot have, and make scores floats.
-
-    Raises:
-        RetrievalError: names the hook and the item.
-    """
+    """Refuse items whose fields a hook changed to values that they cannot have, and make scores floats."""
     for item in items if isinstance(items, list) else ():
         if not isinstance(item, RetrievedItem):
             continue  # such as a dict, which becomes an item after the last hook

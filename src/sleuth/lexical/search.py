@@ -38,12 +38,7 @@ class _Segment:
     """
 
     def __init__(self, view: SegmentView, leg: LexicalLeg, earlier: _Segment | None) -> None:
-        """Read a segment.
-
-        Args:
-            earlier: the same segment as an earlier searcher opened it, when other rows were live; its postings are
-                reused. None reads them.
-        """
+        """Read a segment; the postings of `earlier` are reused, which is the same segment with other rows live."""
         self.view = view
         self.n = len(view)
         names = leg.field_names([view])
@@ -307,9 +302,6 @@ class LexicalSearcher(TermSearcher[str | Terms]):
 
         A str is analysed, and terms that no live row holds are dropped. A mapping (field -> token -> weight) is checked
         and kept whole.
-
-        Raises:
-            ArgumentError: the query is of another type, names an unknown field, or has a weight that is not above 0.
         """
         if isinstance(query, str):
             return self._query_terms.counts(query)

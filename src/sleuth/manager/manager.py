@@ -268,14 +268,7 @@ class RetrievalManager:
         context: dict[str, Any],
         options: Mapping[str, Any],
     ) -> R:
-        """Run all hooks of a name, and return the result that they leave, validated.
-
-        Args:
-            context: query and k, which every error carries.
-
-        Raises:
-            RetrievalError: a hook raised, returned another type, or left an invalid value.
-        """
+        """Run all hooks of a name, and return the result that they leave, validated."""
         if self.rag2f is None:
             return result
         try:

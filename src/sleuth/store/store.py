@@ -193,11 +193,7 @@ class Store:
 
     @contextmanager
     def _writing(self, timeout: float, *, sweep: bool = True) -> Iterator[Writer]:
-        """`writer`, without the commit at its end.
-
-        Args:
-            sweep: whether files that a crash left may be removed; an index that was only opened deletes nothing.
-        """
+        """`writer`, without the commit at its end; `sweep` may remove files that a crash left."""
         from sleuth.store.writing.writer import Writer
 
         with self._database.locked(timeout, sweep=sweep) as connection:

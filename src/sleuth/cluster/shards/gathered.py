@@ -117,11 +117,7 @@ class GatheredSearchers:
         return self._alone(vector_leg(self.legs), vector, PoolRequest(k, tree, False, True, exact), snapshot)
 
     def _alone(self, leg: str, query: Any, request: PoolRequest, snapshot: GatheredSnapshot) -> Hits:
-        """Return the best rows of one leg over all shards.
-
-        Raises:
-            ShardsMissingError: a shard does not answer.
-        """
+        """Return the best rows of one leg over all shards."""
         hits, failures = self.gather({leg: query}, request, snapshot)
         if failures:
             raise ShardsMissingError(failures)

@@ -204,11 +204,7 @@ class GatheredSnapshot:
 
 
 def _complete(answers: ShardAnswers) -> dict[int, Any]:
-    """Return the values of all shards that were asked.
-
-    Raises:
-        ShardsMissingError: one did not answer.
-    """
+    """Return the values of all shards that were asked."""
     if answers.failures:
         raise ShardsMissingError(answers.failures)
     return answers.values

@@ -123,11 +123,7 @@ class Cache:
         return sum(entry.stat().st_size for entry in os.scandir(self._files)) if self._files.is_dir() else 0
 
     def _evict(self, size: int, keep: str) -> None:
-        """Remove the views that were opened longest ago until there is room; those that are open stay.
-
-        Raises:
-            StoreError: not enough can be removed.
-        """
+        """Remove the views that were opened longest ago until there is room; those that are open stay."""
         locks = sorted(self._views.glob("*.lock"), key=lambda lock: lock.stat().st_mtime)
         for path in locks:
             if self.size() + size <= self.limit:
@@ -199,11 +195,7 @@ def patch_file(
 
 
 def _object(digest: str, file: PublishedFile, objects: ObjectFolder) -> bytes:
-    """Return the content of an object that a file needs.
-
-    Raises:
-        IndexDamagedError: it is missing or damaged; names it.
-    """
+    """Return the content of an object that a file needs."""
     where = f"{objects.url}/{object_name(digest)}"
     try:
         data = objects.get(object_name(digest))

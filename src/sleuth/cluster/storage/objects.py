@@ -158,11 +158,7 @@ class ObjectFolder:
 
     @contextmanager
     def _named(self, name: str, *, creates: bool = False) -> Iterator[None]:
-        """Raise errors of obstore as Sleuth's errors that name the object.
-
-        Args:
-            creates: whether the object need not be there: then the bucket is missing.
-        """
+        """Raise errors of obstore as Sleuth's errors that name the object."""
         where = f"{self.url}/{name}" if name else self.url
         try:
             yield

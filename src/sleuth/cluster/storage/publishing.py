@@ -244,12 +244,7 @@ class _Upload:
     def part(
         self, name: str, copy: _Copy, base: PublishedPart | None, blocks: Sequence[bytes] | None
     ) -> PublishedPart:
-        """Upload the files of an index folder.
-
-        Args:
-            base: what is published of the folder.
-            blocks: of its listing; None to keep the one of `base` if the folder has not changed.
-        """
+        """Upload the files of an index folder."""
         record, *segments = copy.files
         before = {file.path: file for file in base.files} if base else {}
         files = (self._record(record, before.get(record.path)), *map(self._blocks_of, segments))
@@ -332,11 +327,7 @@ class _Upload:
             self._progress(PublishProgress(self._done, self._total, self._uploaded))
 
     def check(self) -> None:
-        """Upload again what somebody pruned meanwhile.
-
-        Raises:
-            StoreError: an object of the version that this one extends is gone.
-        """
+        """Upload again what somebody pruned meanwhile."""
         absent = self._needed - self._listed()
         if unknown := sorted(absent - self._contents.keys()):
             raise StoreError(

@@ -90,11 +90,7 @@ def opened_pdf(data: bytes) -> pypdfium2.PdfDocument:
 
 
 def _read(pdf: pypdfium2.PdfDocument, limit: int, silent: list[int]) -> Iterator[list[Line]]:
-    """Yield the lines of each page.
-
-    Args:
-        silent: gets the numbers of pages that have something drawn and no text, from 1.
-    """
+    """Yield the lines of each page; `silent` gets the numbers of pages that are drawn and hold no text."""
     length = 0
     for number in range(len(pdf)):
         page = pdf[number]

@@ -55,12 +55,7 @@ def page_picture(
 
 
 def _png(dots: bytes, width: int, height: int, stride: int, channels: int) -> bytes:
-    """Return rows of dots as PNG.
-
-    Args:
-        stride: bytes from one row to the next.
-        channels: bytes of a dot: 1 of grey, 3 of red, green and blue.
-    """
+    """Return rows of dots as PNG."""
     rows = b"".join(b"\0" + dots[row * stride : row * stride + width * channels] for row in range(height))
     head = struct.pack(">IIBBBBB", width, height, 8, _COLOUR_TYPES[channels], 0, 0, 0)
     parts = ((b"IHDR", head), (b"IDAT", zlib.compress(rows, 1)), (b"IEND", b""))

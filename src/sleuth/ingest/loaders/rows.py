@@ -184,11 +184,7 @@ def load_json(file: FileBytes, options: ReadOptions) -> Iterator[Document | Skip
 
 
 def _check_rows(file: FileBytes, options: ReadOptions) -> bool:
-    """Return whether rows hold numbers alone, so that only the names of their fields are worth reading.
-
-    Raises:
-        LoadError: nobody looks for the rows, unless `options.all` or the fields are chosen.
-    """
+    """Return whether rows hold numbers alone, so that only the names of their fields are worth reading."""
     if options.all or options.text_fields or options.metadata_fields:
         return False
     file.stream.seek(0)

@@ -358,11 +358,7 @@ class Views:
     def _view(
         self, connection: Connection, entry: SegmentEntry, generation: int, dead: NDArray[np.int64]
     ) -> SegmentView | None:
-        """Return the view of an entry; None where it is damaged, which is noted.
-
-        Args:
-            dead: keys of all rows that were deleted since the generations of the segments that are open, ascending.
-        """
+        """Return the view of an entry; None where it is damaged, which is noted."""
         if entry.name in self.damage:
             return None
         item = self._cache.get(entry.name)

@@ -150,12 +150,7 @@ def _has_format(connection: sqlite3.Connection, path: Path, schema: Schema) -> b
 
 
 def _refuse_others(connection: sqlite3.Connection, path: Path, schema: Schema) -> None:
-    """Refuse a schema that Sleuth did not write: a trigger, a view or a generated column changes what a statement does.
-
-    Raises:
-        IndexUnsafeError: a part of it is not of Sleuth; names it.
-        IndexDamagedError: a part is written in another way.
-    """
+    """Refuse a schema that Sleuth did not write: a trigger, a view or a generated column changes statements."""
     own = {
         _OWN.findall(text)[0]: text.strip().removesuffix(";")
         for text in schema.statements.split(";\n")

@@ -293,11 +293,7 @@ def _describe(name: str, array: NDArray[Any]) -> dict[str, Any]:
 def _lay_out(
     head: dict[str, Any], described: Sequence[dict[str, Any]], sizes: Sequence[int]
 ) -> tuple[bytes, list[int], int]:
-    """Return the header, the offset of each array and the total size. Offsets count from the header's aligned end.
-
-    Args:
-        sizes: bytes of each array.
-    """
+    """Return the header, the offset of each array and the total size. Offsets count from the header's aligned end."""
     offsets, position = [], 0
     for entry, size in zip(described, sizes, strict=True):
         entry["offset"] = position = _align(position)

@@ -87,11 +87,7 @@ class _Stored(NamedTuple):
         return f"{self.document_id}#{self.n}"
 
     def row(self, passage: dict[str, Any]) -> Row:
-        """Return the chunk as callers of the store see it.
-
-        Args:
-            passage: what a hit shows of it.
-        """
+        """Return the chunk as callers of the store see it."""
         return Row(
             self.key,
             passage["id"],
@@ -202,11 +198,7 @@ class IndexSnapshot:
         return _passages(self._stored(keys))
 
     def _stored(self, keys: Iterable[int]) -> list[_Stored]:
-        """Return the chunks with these keys, after they and their documents were compared with their checksums.
-
-        Raises:
-            IndexDamagedError: one is not as it was written.
-        """
+        """Return the chunks with these keys, after they and their documents were compared with their checksums."""
         numbers, rows = list(map(int, keys)), dict[int, _Stored]()
         salt = self._connection.salt
         for values in self._connection.rows_on_pages(numbers):
