@@ -250,7 +250,7 @@ def test_strings_are_searched_as_in_python(words: list[str], needle: str) -> Non
     words = sorted(words)
     strings = Strings.of([utf8(word) for word in words])
     assert [text_of(string) for string in strings.all()] == words
-    assert [text_of(strings.at(place)) for place in range(len(words))] == words
+    assert [text_of(strings.item(place)) for place in range(len(words))] == words
     assert below(strings, utf8(needle)) == sum(word < needle for word in words)
     assert up_to(strings, utf8(needle)) == sum(word <= needle for word in words)
     assert strings.containing(needle).tolist() == [needle in word for word in words]

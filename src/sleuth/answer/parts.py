@@ -344,8 +344,8 @@ def _block_at(lines: list[str], place: int) -> tuple[BlockKind, int]:
     for kind, pattern in _LINES.items():
         if pattern.match(line):
             return kind, after
-    if item := _ITEM.match(line):
-        return "item", _while(lines, after, lambda i: _continues(lines[i], len(item.group(1))))
+    if _ITEM.match(line):
+        return "item", _while(lines, after, lambda i: _is_prose(lines[i]) and _is_indented(lines[i]))
     literal = _literal_indent(lines, place)
     if literal or (_is_indented(line) and _is_apart(lines, place) and not _is_described(lines, place)):
         return "code", _while(lines, after, lambda i: _goes_on(lines, i, literal))
@@ -400,11 +400,6 @@ def _goes_on(lines: list[str], place: int, literal: int) -> bool:
     """
     line = lines[place] if lines[place].strip() else "".join(lines[place + 1 : place + 2])
     return _indent(line) >= literal and bool(line.strip()) if literal else _is_indented(line)
-
-
-def _continues(line: str, indent: int) -> bool:
-    """Return whether a line belongs to the list item above it."""
-    return _is_prose(line) and _indent(line) >= min(indent + 1, 1)
 
 
 def _is_prose(line: str) -> bool:

@@ -167,21 +167,9 @@ def suits(kind: QuestionType, part: Part, question: str) -> float:
         question: names in it are no answer to "who".
     """
     if kind in _JUDGED:
-        return _JUDGED[kind](part, question)
+        return float(_JUDGED[kind](part, question))
     form = _FORMS.get(kind)
     return float(form is not None and form.search(part.text) is not None)
-
-
-def _is_step(part: Part, _: str) -> float:
-    return float(part.kind == "code" or "\n" in part.text or _STEPS.search(part.text) is not None)
-
-
-def _concludes(part: Part, _: str) -> float:
-    return float(_FINDING.search(part.text) is not None and _AIM.search(part.text) is None)
-
-
-def _is_entry(part: Part, _: str) -> float:
-    return float(_OPTION.match(part.text) is not None)
 
 
 def _names_someone(part: Part, question: str) -> float:
@@ -190,14 +178,6 @@ def _names_someone(part: Part, question: str) -> float:
     if any(name.casefold() not in lower_question for name in _PERSON.findall(part.text)):
         return 1.0
     return 0.5 * any(name.casefold() not in lower_question for name in names_of(part.text))
-
-
-def _tells_a_time(part: Part, question: str) -> float:
-    return float((_DATE if _PAST.search(question) else _TIME).search(part.text) is not None)
-
-
-def _names_a_place(part: Part, question: str) -> float:
-    return float(_PLACE.search(part.text) is not None or _names_someone(part, question) > 0)
 
 
 def _defines(part: Part, question: str) -> float:
@@ -220,13 +200,15 @@ def _defines(part: Part, question: str) -> float:
     return 1.0 if _IS.fullmatch(begins["verb"]) or begins["gap"].startswith((":", "`:")) else 0.5
 
 
-_JUDGED: Final[Mapping[QuestionType, Callable[[Part, str], float]]] = {
+_JUDGED: Final[Mapping[QuestionType, Callable[[Part, str], float | bool]]] = {
     "definition": _defines,
-    "option": _is_entry,
-    "steps": _is_step,
-    "when": _tells_a_time,
-    "where": _names_a_place,
-    "whether": _concludes,
+    "option": lambda part, _: _OPTION.match(part.text) is not None,
+    "steps": lambda part, _: part.kind == "code" or "\n" in part.text or _STEPS.search(part.text) is not None,
+    "when": lambda part, question: (_DATE if _PAST.search(question) else _TIME).search(part.text) is not None,
+    "where": lambda part, question: (
+        _PLACE.search(part.text) is not None or _names_someone(part, question) > 0
+    ),
+    "whether": lambda part, _: _FINDING.search(part.text) is not None and _AIM.search(part.text) is None,
     "who": _names_someone,
 }
 """Types whose form takes more than one pattern."""

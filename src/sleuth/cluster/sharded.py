@@ -182,11 +182,6 @@ class ShardedBackend(GatheredBackend):
             for name, index in zip(self._shards.names, self._shards.indexes, strict=True)
             for finding in index.check(full=full)
         ]
-        return sorted([*findings, *self._misplaced()], key=lambda finding: _LEVELS.index(finding.level))
-
-    def _misplaced(self) -> list[Finding]:
-        """Name the shards that hold documents of others."""
-        findings = []
         for number, (name, index) in enumerate(zip(self._shards.names, self._shards.indexes, strict=True)):
             with index.store.reader() as snapshot:
                 ids = [document.id for document in snapshot.documents()]
@@ -196,7 +191,7 @@ class ShardedBackend(GatheredBackend):
                 findings.append(
                     Finding("error", name, message, "index the documents again in another folder")
                 )
-        return findings
+        return sorted(findings, key=lambda finding: _LEVELS.index(finding.level))
 
     def repair(self) -> list[Repair]:
         """Check each shard fully and mend what can be mended."""

@@ -68,8 +68,14 @@ def run_slices(
         elif name not in outcomes:
             late = f"no answer within {deadline:g} s" if deadline is not None else "no answer"
             reports.append(PartReport(name, "abandoned", waited, error=late))
+        elif (error := outcomes[name].error) is not None:
+            reason = str(error) or type(error).__name__
+            reports.append(PartReport(name, "failed", outcomes[name].seconds, error=reason, exception=error))
         else:
-            reports.append(_settle(outcomes[name], results))
+            value: T = outcomes[name].value  # type: ignore[assignment]
+            results[name] = value
+            hits = len(value) if hasattr(value, "__len__") else 0
+            reports.append(PartReport(name, "ok", outcomes[name].seconds, hits))
     return results, reports
 
 
@@ -117,14 +123,3 @@ def _run(name: str, run: Callable[[], T], started: float, *, is_here: bool = Fal
             raise
         return _Outcome(name, monotonic() - started, error=error)
     return _Outcome(name, monotonic() - started, value)
-
-
-def _settle(outcome: _Outcome[T], results: dict[str, T]) -> PartReport:
-    """Store the value of one outcome under its name and report how its slice ended."""
-    if outcome.error is not None:
-        reason = str(outcome.error) or type(outcome.error).__name__
-        return PartReport(outcome.name, "failed", outcome.seconds, error=reason, exception=outcome.error)
-    value: T = outcome.value  # type: ignore[assignment]
-    results[outcome.name] = value
-    hits = len(value) if hasattr(value, "__len__") else 0
-    return PartReport(outcome.name, "ok", outcome.seconds, hits)

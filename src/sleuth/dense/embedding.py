@@ -90,13 +90,9 @@ def embed_texts(
 
     form = CachedForm(cache, embedder.fingerprint)
     vectors: list[NDArray[np.float32]] = encode_once(
-        texts, embed, form, read=read, write=_bytes_of, progress=progress
+        texts, embed, form, read=read, write=lambda vector: vector.tobytes(), progress=progress
     )
     return np.stack(vectors)
-
-
-def _bytes_of(vector: NDArray[np.float32]) -> bytes:
-    return vector.tobytes()
 
 
 def check_embedder(recorded: str, current: str, *, path: str = "") -> None:

@@ -136,34 +136,19 @@ def _equals_any(leaf: Leaf, value: object) -> bool:
     return any(one == other and kind(one) is kind(other) for one in _as_list(leaf) for other in options)
 
 
-def _equals_in_any_case(leaf: Leaf, value: str) -> bool:
-    text = value.casefold()
-    return any(isinstance(element, str) and element.casefold() == text for element in _as_list(leaf))
-
-
-def _contains(leaf: Leaf, value: object) -> bool:
-    return isinstance(leaf, list) and _equals_any(leaf, value)
-
-
-def _substring(leaf: Leaf, value: str) -> bool:
-    return any(isinstance(element, str) and value in element for element in _as_list(leaf))
-
-
-def _prefix(leaf: Leaf, value: str) -> bool:
-    return isinstance(leaf, str) and leaf.startswith(value)
-
-
 def _in_order(holds: Callable[[Any, Any], bool], leaf: Leaf, value: object) -> bool:
     return not isinstance(leaf, list) and kind(leaf) is kind(value) and holds(leaf, value)
 
 
 _TESTS: Final[Mapping[str, Callable[[Leaf, Any], bool]]] = {
     "eq": _equals_any,
-    "ieq": _equals_in_any_case,
+    "ieq": lambda leaf, value: any(
+        isinstance(element, str) and element.casefold() == value.casefold() for element in _as_list(leaf)
+    ),
     "in": _equals_any,
-    "contains": _contains,
-    "substring": _substring,
-    "prefix": _prefix,
+    "contains": lambda leaf, value: isinstance(leaf, list) and _equals_any(leaf, value),
+    "substring": lambda leaf, value: any(isinstance(one, str) and value in one for one in _as_list(leaf)),
+    "prefix": lambda leaf, value: isinstance(leaf, str) and leaf.startswith(value),
     "gt": partial(_in_order, operator.gt),
     "gte": partial(_in_order, operator.ge),
     "lt": partial(_in_order, operator.lt),

@@ -37,10 +37,6 @@ def _float(value: float) -> float | None:
     return None if isnan(value) else float.__float__(value)
 
 
-def _iso(value: date | time) -> str | None:
-    return None if value != value else value.isoformat()  # noqa: PLR0124  # NaT is a datetime
-
-
 def _number(value: Decimal) -> int | float | None:
     if value.is_nan():
         return None
@@ -57,7 +53,7 @@ _FORMS: Final[tuple[tuple[Any, Callable[[Any], Any]], ...]] = (
     (float, _float),
     (Decimal, _number),
     ((UUID, PurePath), str),
-    ((date, time), _iso),
+    ((date, time), lambda value: value.isoformat() if value == value else None),  # noqa: PLR0124  # NaT is a datetime
 )
 """Types with the function that gives their plain form."""
 

@@ -109,10 +109,6 @@ async def _slowly(writer: asyncio.StreamWriter, data: bytes) -> None:
         await asyncio.sleep(1.0)
 
 
-async def _drip(writer: asyncio.StreamWriter, path: str) -> None:
-    await _slowly(writer, _OK + b"Content-Length: 2\r\n\r\n{}")
-
-
 async def _drip_body(writer: asyncio.StreamWriter, path: str) -> None:
     writer.write(_OK + b"Content-Length: 3600\r\n\r\n")
     await _slowly(writer, b"[" + b" " * 3599)
@@ -147,10 +143,6 @@ async def _wrong_type(writer: asyncio.StreamWriter, path: str) -> None:
     await _send(writer, head + page)
 
 
-async def _garbage(writer: asyncio.StreamWriter, path: str) -> None:
-    await _send(writer, b"\x00\xff\x16\x03\x01 SSH-2.0-nothing\r\n" * 8)
-
-
 async def _endless(writer: asyncio.StreamWriter, path: str) -> None:
     writer.write(_OK + b"Transfer-Encoding: chunked\r\n\r\n")
     piece = b" " * 65536
@@ -166,12 +158,12 @@ async def _redirect(writer: asyncio.StreamWriter, path: str) -> None:
 
 
 _BEHAVIOURS: dict[str, Callable[[asyncio.StreamWriter, str], Awaitable[None]]] = {
-    "drip": _drip,
+    "drip": lambda writer, _: _slowly(writer, _OK + b"Content-Length: 2\r\n\r\n{}"),
     "drip-body": _drip_body,
     "reset": _reset,
     "truncate": _truncate,
     "wrong-type": _wrong_type,
-    "garbage": _garbage,
+    "garbage": lambda writer, _: _send(writer, b"\x00\xff\x16\x03\x01 SSH-2.0-nothing\r\n" * 8),
     "endless": _endless,
     "redirect": _redirect,
 }

@@ -146,21 +146,6 @@ class LocalServer(ABC):
         return self.refusal(request) if is_refused else self.answer(request)
 
 
-def _framing(reply: Reply) -> dict[str, str]:
-    if reply.pieces is None:
-        return {"Content-Length": str(len(reply.body))}
-    return {"Transfer-Encoding": "chunked"}
-
-
-def _framed(reply: Reply) -> Iterable[bytes]:
-    if reply.pieces is None:
-        yield reply.body
-        return
-    for piece in reply.pieces:
-        yield b"%x\r\n%b\r\n" % (len(piece), piece)
-    yield b"0\r\n\r\n"
-
-
 def _handler(owner: LocalServer) -> type[BaseHTTPRequestHandler]:
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
@@ -179,11 +164,18 @@ def _handler(owner: LocalServer) -> type[BaseHTTPRequestHandler]:
                     self.close_connection = True
                     return
                 self.send_response(reply.status)
-                for name, value in {**_framing(reply), **reply.headers}.items():
+                framing = {"Transfer-Encoding": "chunked"}
+                if reply.pieces is None:
+                    framing = {"Content-Length": str(len(reply.body))}
+                for name, value in {**framing, **reply.headers}.items():
                     self.send_header(name, value)
                 self.end_headers()
-                for piece in _framed(reply):
-                    self.wfile.write(piece)
+                if reply.pieces is None:
+                    self.wfile.write(reply.body)
+                    return
+                for piece in reply.pieces:
+                    self.wfile.write(b"%x\r\n%b\r\n" % (len(piece), piece))
+                self.wfile.write(b"0\r\n\r\n")
             except (BrokenPipeError, ConnectionResetError):
                 self.close_connection = True  # the client gave up waiting, as some tests want it to
 

@@ -22,15 +22,11 @@ from sleuth.types import Chunk, Document
 __all__ = ["Chunker", "count_tokens"]
 
 
-def _scan_pages(text: str) -> Outline:
-    """Headings at the start of a page count too."""
-    return borders.scan_markdown(text.replace("\f", "\n"))
-
-
 _SCANNERS: Final[dict[str, Callable[[str], Outline]]] = {
     **dict.fromkeys(MARKDOWN, borders.scan_markdown),
     "rst": borders.scan_rest,
-    "pdf": _scan_pages,
+    # Headings at the start of a page count, too.
+    "pdf": lambda text: borders.scan_markdown(text.replace("\f", "\n")),
 }
 
 _SPELLING = re.compile(r"chunker-2\(size=(\d+),overlap=(\d+)\)")

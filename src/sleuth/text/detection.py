@@ -85,7 +85,7 @@ def detect_language(text: str) -> str:
     """Return the ISO 639-1 code of the language of a text; "" where the text is too short or too mixed to tell."""
     if _is_english(text[:_HEAD]):
         return ENGLISH
-    start = (len(text) - _SAMPLE) // 2
+    start = (len(text) - _SAMPLE) // 2  # of the middle
     sample = text if len(text) <= 2 * _SAMPLE else f"{text[:_SAMPLE]} {text[start : start + _SAMPLE]}"
     if sample.isascii() or not _ACCENTED.search(sample):
         return _by_words(sample, sample.lower().translate(_LETTERS_ALONE).split(), LATIN)

@@ -68,17 +68,9 @@ def _without_vowel_signs(word: str) -> str:
     return _marks.sub("", word).replace("\u0640", "")
 
 
-def _persian(word: str) -> str:
-    return _marks.sub("", word).translate(_PERSIAN_LETTERS)
-
-
 def _hindi(word: str) -> str:
     """Write nasals as anusvara, and letters with and without a dot below in one way."""
     return _hindi_nasal.sub("\u0902", word.translate(_HINDI_LETTERS))
-
-
-def _russian(word: str) -> str:
-    return word.translate(_RUSSIAN_LETTERS)
 
 
 def _greek(word: str) -> str:
@@ -113,7 +105,7 @@ LANGUAGES: Final = {
         _language("es", "spanish"),
         _language("et", "estonian"),
         _language("eu", "basque"),
-        _language("fa", "persian", before=_persian),
+        _language("fa", "persian", before=lambda word: _marks.sub("", word).translate(_PERSIAN_LETTERS)),
         _language("fi", "finnish"),
         _language("fr", "french"),
         _language("ga", "irish"),
@@ -129,7 +121,7 @@ LANGUAGES: Final = {
         _language("pl", "polish"),
         _language("pt", "portuguese"),
         _language("ro", "romanian"),
-        _language("ru", "russian", before=_russian),
+        _language("ru", "russian", before=lambda word: word.translate(_RUSSIAN_LETTERS)),
         _language("sr", "serbian"),
         _language("st", "sesotho"),
         _language("sv", "swedish"),

@@ -12,7 +12,6 @@ from dataclasses import fields, is_dataclass
 from typing import Any, Final, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sleuth import filters
 from sleuth.cluster.shards.shard import Ask
@@ -105,16 +104,15 @@ def _pack_bytes(value: bytes, buffers: Buffers) -> int:
     return len(buffers) - 1
 
 
-def _pack_array(value: NDArray[Any], buffers: Buffers) -> list[Any]:
-    return [_pack_bytes(np.ascontiguousarray(value).tobytes(), buffers), value.dtype.str, value.shape]
-
-
 _PACKED: Final[Mapping[str, tuple[type[Any], Callable[[Any, Buffers], Any]]]] = {
     "tuple": (tuple, _pack_items),
     "dict": (Mapping, lambda value, buffers: _pack_items(value.items(), buffers)),
     "set": (frozenset, lambda value, buffers: _pack_items(sorted(value), buffers)),
     "bytes": (bytes, _pack_bytes),
-    "array": (np.ndarray, _pack_array),
+    "array": (
+        np.ndarray,
+        lambda value, buffers: [_pack_bytes(value.tobytes(), buffers), value.dtype.str, value.shape],
+    ),
 }
 
 

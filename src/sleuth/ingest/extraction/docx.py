@@ -30,7 +30,7 @@ def extract_docx(data: bytes, limit: int) -> Extracted:
     with opened_zip(data, limit, "docx") as archive:
         data = _unwrapped(archive, data)
     try:
-        image = mammoth.images.img_element(_no_image)
+        image = mammoth.images.img_element(lambda _: {"src": ""})
         html = mammoth.convert_to_html(BytesIO(data), convert_image=image).value
     except (MemoryError, RecursionError):
         raise
@@ -52,7 +52,3 @@ def _unwrapped(archive: ZipFile, data: bytes) -> bytes:
             content = _wrapping.sub(b"", body) if member.filename == _BODY else archive.read(member)
             copy.writestr(member.filename, content)
     return out.getvalue()
-
-
-def _no_image(image: object) -> dict[str, str]:
-    return {"src": ""}

@@ -44,7 +44,11 @@ def extract_spreadsheet(data: bytes, limit: int) -> Extracted:
             if lines:
                 sheets.append("\n".join([f"# {name}", "", *lines]))
     except (python_calamine.CalamineError, OSError, ValueError) as error:
-        raise ExtractionError(_reason(error)) from error
+        if "password" in str(error).lower():
+            raise ExtractionError("protected by a password") from error
+        raise ExtractionError(
+            f"not readable as a spreadsheet: {str(error) or type(error).__name__}"
+        ) from error
     except BaseException as error:
         if type(error).__name__ != "PanicException":  # of pyo3: no Exception, and in no module
             raise
@@ -70,12 +74,6 @@ def extract_ods(data: bytes, limit: int) -> Extracted:
             return extract_opendocument(data, limit)
         except ExtractionError:
             raise error from None
-
-
-def _reason(error: Exception) -> str:
-    if "password" in str(error).lower():
-        return "protected by a password"
-    return f"not readable as a spreadsheet: {str(error) or type(error).__name__}"
 
 
 def _lines(rows: Iterator[Sequence[Any]]) -> Iterator[str]:

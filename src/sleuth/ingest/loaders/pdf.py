@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from sleuth.errors import LoadError
 from sleuth.files.formats import BUILT_IN
@@ -35,7 +35,10 @@ def load_pdf(file: FileBytes, options: ReadOptions) -> Iterator[Document | Skipp
     why = _REMEDY
     if silent and options.ocr and file.extractors is not None:
         try:
-            result, silent = _recognised(result, silent, data, file, options.ocr), []
+            pages = result.text.split("\f")
+            for number in silent:
+                pages[number - 1] = recognise(options.ocr, file.extractors.picture(data, number))
+            result, silent = Extracted("\f".join(pages), result.title, result.metadata), []
         except (ExtractionError, RecognitionError) as error:
             why = str(error)
     if not result.text.strip():
@@ -46,19 +49,3 @@ def load_pdf(file: FileBytes, options: ReadOptions) -> Iterator[Document | Skipp
         of = result.metadata["pages"]
         count = "1 page holds" if len(silent) == 1 else f"{len(silent):,} pages hold"
         yield Skipped(file.entry.source, f"{count} no text, of {of:,}: scanned, perhaps; {why}", "page")
-
-
-def _recognised(
-    result: Extracted, silent: Sequence[int], data: bytes, file: FileBytes, command: Sequence[str]
-) -> Extracted:
-    """Return the text with that of the pages that hold none by themselves.
-
-    Raises:
-        ExtractionError: a page cannot be drawn.
-        RecognitionError: the program failed.
-    """
-    assert file.extractors is not None  # noqa: S101 - the caller looked
-    pages = result.text.split("\f")
-    for number in silent:
-        pages[number - 1] = recognise(command, file.extractors.picture(data, number))
-    return Extracted("\f".join(pages), result.title, result.metadata)

@@ -193,20 +193,13 @@ def purge_tombstones(connection: Connection, folder: Path, first: int, last: int
     is_needed = np.zeros(len(dead), bool)
     for entry in entries(connection):
         if len(dead) and entry.first <= last and entry.last >= first:
-            is_needed |= _held_by(connection, folder, entry, dead)
+            try:
+                is_needed |= np.isin(dead, open_segment(connection, folder, entry).keys, assume_unique=True)
+            except (SegmentMissingError, IndexDamagedError):  # nothing is dropped too early
+                is_needed |= (dead >= entry.first) & (dead <= entry.last)
     connection.executemany(
         "DELETE FROM tombstones WHERE key = ?", ((key,) for key in dead[~is_needed].tolist())
     )
-
-
-def _held_by(
-    connection: Connection, folder: Path, entry: SegmentEntry, keys: NDArray[np.int64]
-) -> NDArray[np.bool_]:
-    """Return the keys of a segment; its whole range where it is unreadable, so that nothing is dropped too early."""
-    try:
-        return np.isin(keys, open_segment(connection, folder, entry).keys, assume_unique=True)
-    except (SegmentMissingError, IndexDamagedError):
-        return (keys >= entry.first) & (keys <= entry.last)
 
 
 def _tombstones(connection: Connection, where: str, values: tuple[int, ...]) -> NDArray[np.int64]:

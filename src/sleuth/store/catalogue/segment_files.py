@@ -55,7 +55,10 @@ class Held:
                 try:
                     self._fd = _create_locked(temporary, within)
                     for part in segment.parts:
-                        _write_all(self._fd, part)
+                        for piece in pieces(memoryview(part)):
+                            written = 0
+                            while written < len(piece):
+                                written += os.write(self._fd, piece[written:])
                     os.fsync(self._fd)
                     os.rename(temporary.name, self.path.name, src_dir_fd=within, dst_dir_fd=within)
                 except OSError:
@@ -178,10 +181,3 @@ def _create_locked(path: Path, within: int) -> int:
             os.close(fd)
             raise
         os.close(fd)
-
-
-def _write_all(fd: int, part: bytes | memoryview) -> None:
-    for piece in pieces(memoryview(part)):
-        rest = piece
-        while rest:
-            rest = rest[os.write(fd, rest) :]

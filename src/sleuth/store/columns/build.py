@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import chain
+from itertools import chain, compress
 from operator import itemgetter
 from typing import Any, Final, TypeVar
 
@@ -25,7 +25,6 @@ from sleuth.store.columns.column import (
     NO_LISTS,
     Column,
     Lists,
-    Numbers,
     Strings,
     narrowest,
     utf8,
@@ -117,51 +116,25 @@ def _is_flat(types: set[type], values: list[Any]) -> bool:
 
 def _column(n: int, collected: _Values) -> Column:
     values = collected.values
-    coded, codes, lists = _coded_lists(values) if _has_lists(values) else _coded_scalars(values)
-    rows = np.zeros(n, narrowest(coded.n_codes + lists.count))
+    is_list, scalars, sequences = np.zeros(0, np.bool_), values, []
+    if any(issubclass(kind, list | tuple) for kind in set(map(type, values))):
+        is_list = np.fromiter((isinstance(value, list | tuple) for value in values), np.bool_, len(values))
+        scalars, sequences = list(compress(values, ~is_list)), list(compress(values, is_list))
+    integers, floats, strings, atom_codes = _encode(scalars + list(chain.from_iterable(sequences)))
+    codes, lists = atom_codes, NO_LISTS
+    first_list = FIRST_INTEGER + len(integers) + len(floats) + len(strings)
+    if sequences:
+        codes = np.empty(len(values), np.uint32)
+        codes[~is_list] = atom_codes[: len(scalars)]
+        owners = np.repeat(np.arange(len(sequences)), list(map(len, sequences)))
+        codes[is_list], lists = distinct_lists(owners, atom_codes[len(scalars) :], len(sequences), first_list)
+    rows = np.zeros(n, narrowest(first_list + len(lists)))
     rows[collected.rows] = codes
-    return Column.of(rows, coded.integers, coded.floats, coded.strings, lists)
+    return Column.of(rows, integers, floats, strings, lists)
 
 
-def _has_lists(values: list[Any]) -> bool:
-    return any(issubclass(kind, list | tuple) for kind in set(map(type, values)))
-
-
-def _coded_scalars(values: list[Any]) -> tuple[_Coded, NDArray[np.uint32], Lists]:
-    coded = _encode(values)
-    return coded, coded.codes, NO_LISTS
-
-
-def _coded_lists(values: list[Any]) -> tuple[_Coded, NDArray[np.uint32], Lists]:
-    """Code values of which some are lists: return the dictionary, the code of each value, and the distinct lists."""
-    is_list = np.fromiter((isinstance(value, list | tuple) for value in values), np.bool_, len(values))
-    scalars = [value for value in values if not isinstance(value, list | tuple)]
-    several = [value for value in values if isinstance(value, list | tuple)]
-    coded = _encode(scalars + list(chain.from_iterable(several)))
-    lengths = np.fromiter(map(len, several), np.int64, len(several))
-    owners = np.repeat(np.arange(len(several)), lengths)
-    codes = np.empty(len(values), np.uint32)
-    codes[~is_list] = coded.codes[: len(scalars)]
-    codes[is_list], lists = distinct_lists(owners, coded.codes[len(scalars) :], len(several), coded.n_codes)
-    return coded, codes, lists
-
-
-@dataclass(frozen=True, slots=True)
-class _Coded:
-    """Atoms, which are scalars or elements of lists: the distinct ones, and the code of each, shape (atoms,)."""
-
-    integers: Numbers
-    floats: Numbers
-    strings: Strings
-    codes: NDArray[np.uint32]
-
-    @property
-    def n_codes(self) -> int:
-        return FIRST_INTEGER + self.integers.count + self.floats.count + self.strings.count
-
-
-def _encode(atoms: list[Any]) -> _Coded:
-    """Code atoms. What equals nothing (null, NaN) has the code BARE."""
+def _encode(atoms: list[Any]) -> tuple[NDArray[np.int64], NDArray[np.float64], Strings, NDArray[np.uint32]]:
+    """Return the distinct integers, floats and strings, and the code of each atom; BARE if it equals nothing."""
     groups = _by_type(atoms)
     codes = np.full(len(atoms), BARE, np.uint32)
     places, truths = groups[bool]
@@ -174,7 +147,7 @@ def _encode(atoms: list[Any]) -> _Coded:
     codes[whole] = FIRST_INTEGER + np.searchsorted(integers, wholes)
     codes[broken] = first_float + np.searchsorted(floats, others)
     codes[worded] = first_float + len(floats) + word_codes
-    return _Coded(Numbers(integers), Numbers(floats), strings, codes)
+    return integers, floats, strings, codes
 
 
 def _by_type(atoms: list[Any]) -> dict[type, tuple[NDArray[np.int64], list[Any]]]:

@@ -36,26 +36,6 @@ END: Final = b"\xff"
 
 
 @dataclass(frozen=True, slots=True)
-class Numbers:
-    """Distinct numbers in order: integers of 64 bits, or the floats that equal none of these.
-
-    Attributes:
-        values: shape (count,), int64 or float64.
-    """
-
-    values: Array
-
-    @property
-    def count(self) -> int:
-        return len(self.values)
-
-    def at(self, place: int) -> int | float:
-        """Return the number at this place, such that Python compares it exactly."""
-        number: int | float = self.values[place].item()
-        return number
-
-
-@dataclass(frozen=True, slots=True)
 class Strings:
     """The distinct strings of a key in order of code point.
 
@@ -75,28 +55,27 @@ class Strings:
         block = np.frombuffer(END.join([*strings, b""]), np.uint8)
         return cls(block, offsets.astype(narrowest(len(block) + 1)))
 
-    @property
-    def count(self) -> int:
+    def __len__(self) -> int:
         return len(self.offsets) - 1
 
-    def at(self, place: int) -> bytes:
+    def item(self, place: int) -> bytes:
         """Return the string at this place, UTF-8."""
         return self.block[int(self.offsets[place]) : int(self.offsets[place + 1]) - 1].tobytes()
 
     def all(self) -> list[bytes]:
         """Return all strings, UTF-8. Raises ValueError where the block holds other ones than the offsets say."""
         strings = self.block.tobytes().split(END)[:-1]
-        if len(strings) != self.count:
-            raise ValueError(f"{len(strings)} strings where {self.count} must be")
+        if len(strings) != len(self):
+            raise ValueError(f"{len(strings)} strings where {len(self)} must be")
         return strings
 
     def containing(self, text: str) -> NDArray[np.bool_]:
         """Return a mask of those that hold `text`, shape (count,)."""
         if not text:
-            return np.ones(self.count, np.bool_)
+            return np.ones(len(self), np.bool_)
         matches = re.finditer(re.escape(utf8(text)) + rb"[^\xff]*+", self.block)  # type: ignore[call-overload]
         starts = np.fromiter((match.start() for match in matches), np.int64)
-        mask = np.zeros(self.count, np.bool_)
+        mask = np.zeros(len(self), np.bool_)
         mask[np.searchsorted(self.offsets, starts.astype(self.offsets.dtype), "right") - 1] = True
         return mask
 
@@ -104,21 +83,22 @@ class Strings:
         """Return a mask of those that equal `text` without case, shape (count,). Reads each of them."""
         value = text.casefold()
         return np.fromiter(
-            (text_of(string).casefold() == value for string in self.all()), np.bool_, self.count
+            (text_of(string).casefold() == value for string in self.all()), np.bool_, len(self)
         )
 
 
-Ordered: TypeAlias = Numbers | Strings
+Ordered: TypeAlias = Array | Strings
+"""Distinct values in order. Python compares its `item`s exactly, also an integer with a float."""
 
 
 def below(values: Ordered, value: float | bytes) -> int:
     """Return how many are less than `value`."""
-    return bisect_left(range(values.count), value, key=values.at)
+    return bisect_left(range(len(values)), value, key=values.item)
 
 
 def up_to(values: Ordered, value: float | bytes) -> int:
     """Return how many are at most `value`."""
-    return bisect_right(range(values.count), value, key=values.at)
+    return bisect_right(range(len(values)), value, key=values.item)
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,13 +108,12 @@ class Lists:
     offsets: Array
     elements: Array
 
-    @property
-    def count(self) -> int:
+    def __len__(self) -> int:
         return len(self.offsets) - 1
 
     def any_of(self, table: NDArray[np.bool_]) -> NDArray[np.bool_]:
         """Return a mask of the lists with an element whose code is in `table`."""
-        if not self.count:
+        if not len(self):
             return np.zeros(0, np.bool_)
         return np.logical_or.reduceat(table[self.elements], self.offsets[:-1].astype(np.int64))
 
@@ -147,8 +126,8 @@ class Lists:
         return owners, self.elements[np.repeat(starts, lengths) + within].astype(np.int64)
 
 
-NO_INTEGERS: Final = Numbers(np.zeros(0, np.int64))
-NO_FLOATS: Final = Numbers(np.zeros(0, np.float64))
+NO_INTEGERS: Final = np.zeros(0, np.int64)
+NO_FLOATS: Final = np.zeros(0, np.float64)
 NO_STRINGS: Final = Strings(np.zeros(0, np.uint8), np.zeros(1, np.uint8))
 NO_LISTS: Final = Lists(np.zeros(1, np.uint8), np.zeros(0, np.uint8))
 
@@ -161,18 +140,20 @@ class Column:
         n: rows.
         codes: shape (n,), or (runs,) where there are `runs`; unsigned.
         runs: how many rows each code is of, shape (runs,), uint32; None where every row has its code.
+        integers: the distinct ones of 64 bits, ascending, shape (integers,).
+        floats: the distinct ones that equal no such integer, ascending, shape (floats,).
     """
 
     n: int
     codes: Array
     runs: NDArray[np.uint32] | None
-    integers: Numbers
-    floats: Numbers
+    integers: Array
+    floats: Array
     strings: Strings
     lists: Lists
 
     @classmethod
-    def of(cls, codes: Array, integers: Numbers, floats: Numbers, strings: Strings, lists: Lists) -> Column:
+    def of(cls, codes: Array, integers: Array, floats: Array, strings: Strings, lists: Lists) -> Column:
         """Return the column of rows with these codes, shape (n,), at least one row; as runs where that is smaller."""
         starts = np.flatnonzero(np.concatenate((np.ones(1, np.bool_), codes[1:] != codes[:-1])))
         runs = None
@@ -183,19 +164,19 @@ class Column:
 
     @property
     def first_float(self) -> int:
-        return FIRST_INTEGER + self.integers.count
+        return FIRST_INTEGER + len(self.integers)
 
     @property
     def first_string(self) -> int:
-        return self.first_float + self.floats.count
+        return self.first_float + len(self.floats)
 
     @property
     def first_list(self) -> int:
-        return self.first_string + self.strings.count
+        return self.first_string + len(self.strings)
 
     @property
     def n_codes(self) -> int:
-        return self.first_list + self.lists.count
+        return self.first_list + len(self.lists)
 
     def row_codes(self) -> Array:
         """Return the code of every row, shape (n,)."""

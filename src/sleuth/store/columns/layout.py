@@ -16,7 +16,6 @@ from sleuth.store.columns.column import (
     NO_STRINGS,
     Column,
     Lists,
-    Numbers,
     Strings,
 )
 from sleuth.store.columns.validity import piece_of, validate_column
@@ -48,12 +47,12 @@ def to_segment(n: int, columns: Iterable[tuple[str, Column]], scratch: Scratch =
         pieces = {
             "codes": column.codes,
             "runs": column.runs,
-            "integers": column.integers.values if column.integers.count else None,
-            "floats": column.floats.values if column.floats.count else None,
-            "strings": column.strings.block if column.strings.count else None,
-            "ends": column.strings.offsets if column.strings.count else None,
-            "elements": column.lists.elements if column.lists.count else None,
-            "offsets": column.lists.offsets if column.lists.count else None,
+            "integers": column.integers if len(column.integers) else None,
+            "floats": column.floats if len(column.floats) else None,
+            "strings": column.strings.block if len(column.strings) else None,
+            "ends": column.strings.offsets if len(column.strings) else None,
+            "elements": column.lists.elements if len(column.lists) else None,
+            "offsets": column.lists.offsets if len(column.lists) else None,
         }
         keys[key] = {}
         for name, piece in pieces.items():
@@ -103,8 +102,8 @@ def column_of(segment: SegmentData, key: str) -> Column | None:
         n=segment.meta["n"],
         codes=pieces["codes"],
         runs=pieces.get("runs"),
-        integers=Numbers(pieces["integers"]) if "integers" in pieces else NO_INTEGERS,
-        floats=Numbers(pieces["floats"]) if "floats" in pieces else NO_FLOATS,
+        integers=pieces.get("integers", NO_INTEGERS),
+        floats=pieces.get("floats", NO_FLOATS),
         strings=Strings(pieces["strings"], pieces["ends"]) if "ends" in pieces else NO_STRINGS,
         lists=Lists(pieces["offsets"], pieces["elements"]) if "offsets" in pieces else NO_LISTS,
     )

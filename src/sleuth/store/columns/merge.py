@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sleuth.store.columns.build import ascending, distinct_lists
-from sleuth.store.columns.column import FIRST_INTEGER, MISSING, Array, Column, Numbers, Strings, narrowest
+from sleuth.store.columns.column import FIRST_INTEGER, MISSING, Array, Column, Strings, narrowest
 
 Part: TypeAlias = tuple[Column | None, NDArray[np.bool_]]
 """A segment's column, None where no row has the key, and the mask of the rows to keep, shape (rows,)."""
@@ -40,10 +40,10 @@ def merge_column(parts: Sequence[Part]) -> Column | None:
         column, mapping = one.column, one.mapping
         mapping[:FIRST_INTEGER] = np.arange(FIRST_INTEGER)
         mapping[FIRST_INTEGER : column.first_float] = FIRST_INTEGER + np.searchsorted(
-            integers, column.integers.values
+            integers, column.integers
         )
         mapping[column.first_float : column.first_string] = first_float + np.searchsorted(
-            floats, column.floats.values
+            floats, column.floats
         )
         one.place_texts(places, first_string)
         owner, element = column.lists.elements_of(one.lists())
@@ -54,8 +54,8 @@ def merge_column(parts: Sequence[Part]) -> Column | None:
     for one in inputs:
         in_use = one.lists()
         one.mapping[one.column.first_list + in_use], list_codes = np.split(list_codes, [len(in_use)])
-    codes = _rows(parts, (one.mapping for one in inputs), narrowest(first_list + lists.count))
-    return Column.of(codes, Numbers(integers), Numbers(floats), Strings.of(texts), lists)
+    codes = _rows(parts, (one.mapping for one in inputs), narrowest(first_list + len(lists)))
+    return Column.of(codes, integers, floats, Strings.of(texts), lists)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,9 +81,9 @@ class _Input:
         is_used[elements] = True
         return cls(column, is_used, np.zeros(column.n_codes, np.uint32))
 
-    def numbers(self, numbers: Numbers, first: int) -> Array:
+    def numbers(self, numbers: Array, first: int) -> Array:
         """Return those in use of the numbers whose codes begin at `first`."""
-        return numbers.values[self.is_used[first : first + numbers.count]]
+        return numbers[self.is_used[first : first + len(numbers)]]
 
     def number_texts(self, number_of: dict[bytes, int]) -> None:
         """Map the strings in use to their numbers; those that have none yet get the next ones."""

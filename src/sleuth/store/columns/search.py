@@ -137,7 +137,7 @@ def rows_where(column: Column, test: Compare) -> Bitmap:
         return column.by_intervals(scalar_codes(column, test.operator, values[0]))
     intervals = [interval for value in values for interval in scalar_codes(column, "eq", value)]
     intervals = [(low, high) for low, high in intervals if low < high]
-    if not column.lists.count:
+    if not len(column.lists):
         if test.operator == "contains":
             return column.by_intervals([])
         if len(intervals) <= _MAX_SCANS:
@@ -165,7 +165,7 @@ def scalar_codes(column: Column, operator: Operator, value: Scalar) -> list[Inte
 
 def _interval(values: Ordered, first: int, operator: Operator, value: float | bytes) -> Interval:
     """Return the codes of the values, which begin at `first`, for which a comparison is true."""
-    low, high = 0, values.count
+    low, high = 0, len(values)
     if operator in ("eq", "gte", "prefix"):
         low = below(values, value)
     elif operator == "gt":

@@ -18,7 +18,7 @@ def validate_column(column: Column) -> None:
     Raises:
         ValueError: says what is wrong.
     """
-    for name, values in (("integers", column.integers.values), ("floats", column.floats.values)):
+    for name, values in (("integers", column.integers), ("floats", column.floats)):
         rise = all(np.all(some[1:] > some[:-1]) for some in windows(values, 1))
         require(rise and not np.isnan(values[:1]).any(), f"{name} must rise")
     check_offsets("ends", column.strings.offsets, len(column.strings.block), strictly=True)

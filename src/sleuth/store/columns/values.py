@@ -52,9 +52,9 @@ def values_of(column: Column, codes: NDArray[np.int64]) -> list[Scalar]:
         codes, np.searchsorted(codes, [FIRST_INTEGER, column.first_float, column.first_string])
     )
     values: list[Scalar] = [bool(code - FALSE) for code in booleans]
-    values += column.integers.values[integers - FIRST_INTEGER].tolist()
-    values += column.floats.values[floats - column.first_float].tolist()
-    return values + [text_of(column.strings.at(code)) for code in strings - column.first_string]
+    values += column.integers[integers - FIRST_INTEGER].tolist()
+    values += column.floats[floats - column.first_float].tolist()
+    return values + [text_of(column.strings.item(code)) for code in strings - column.first_string]
 
 
 def kinds_of(column: Column, rows: NDArray[np.int64]) -> dict[str, NDArray[np.int64]]:

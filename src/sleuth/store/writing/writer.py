@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
 
@@ -81,8 +81,12 @@ class Writer:
         self._views = views
         self._transaction = Transaction(connection, path, merges)
         legs_built = [views.legs[name] for name in legs]
-        self._pending = PendingDocuments(self._transaction, legs_built, self._note_written)
         self._absent: set[str] = set()  # names that `known` did not find in the record
+        self._pending = PendingDocuments(
+            self._transaction,
+            legs_built,
+            lambda ids: self._absent.difference_update(ids),  # noqa: PLW0108 - `known` replaces the set
+        )
         self.repairs = Repairs(self._transaction, self.commit)
 
     # --- reading
@@ -111,9 +115,6 @@ class Writer:
                 (name, Known(digest.hex(), size, modified)) for name, digest, size, modified in rows
             )
         return facts_by_id
-
-    def _note_written(self, ids: Collection[str]) -> None:
-        self._absent.difference_update(ids)
 
     # --- in
 
