@@ -192,6 +192,35 @@ def test_arguments() -> None:
         LLMSynthesizer(Scripted(), budget=-5)
 
 
+@pytest.mark.parametrize("k", [1, 5, 10, 15])
+def test_sentences_are_embedded_once(k: int) -> None:
+    """For any number of passages the first ten are read once: their grade is one, and quotes are of those shown."""
+    pages = [item(f"p{n}", f"Bucket {n} is refilled every {n + 1} seconds.", 20.0 - n) for n in range(15)]
+    embedder = Counting()
+    writer = ExtractiveSynthesizer(embedder=embedder).grading(pages[k:])
+    result = writer.synthesize("How often is a bucket refilled?", pages[:k])
+    assert result.grade is ExtractiveSynthesizer().assess("How often is a bucket refilled?", pages).grade
+    sentences = [text for text in embedder.texts if text.startswith("Bucket")]
+    assert sentences == [each.text for each in pages[:10]]
+    assert set(result.used_source_ids) <= {each.id for each in pages[: min(k, 10)]}
+
+
+class Counting:
+    """An embedder of one direction, with the sentences that it was given."""
+
+    fingerprint = "counting"
+
+    def __init__(self) -> None:
+        self.texts: list[str] = []
+
+    def embed_query(self, text: str) -> list[float]:
+        return [1.0, 0.0]
+
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        self.texts += texts
+        return [[0.0, 1.0] for _ in texts]
+
+
 def test_sources_that_disagree() -> None:
     """Statements that differ in a number are quoted together, newest first, and the result says so."""
     items = [

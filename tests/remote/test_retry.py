@@ -125,6 +125,21 @@ def test_no_wait_past_the_deadline() -> None:
     assert deadline.passed()
 
 
+class EndedByItsWait(Cancellation):
+    """A call that is cancelled while it waits."""
+
+    def wait(self, seconds: float) -> None:
+        self.cancel()
+
+
+def test_no_attempt_follows_a_wait_that_the_deadline_ended() -> None:
+    """What a wait leaves of the time decides: a call that ended while it waited makes no further attempt."""
+    attempt = Failing(9)
+    with pytest.raises(ConnectionError):
+        run(attempt, deadline=Deadline(60.0, EndedByItsWait()))
+    assert attempt.calls == 1
+
+
 def test_parts_of_a_deadline() -> None:
     """A part ends with the whole at the latest; a deadline of None never passes."""
     assert Deadline(10.0).within(1.0).remaining() <= 1.0

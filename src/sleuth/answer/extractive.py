@@ -156,21 +156,16 @@ class ExtractiveSynthesizer:
     asynthesize = async_twin(synthesize)
 
     def assess(self, question: str, items: Sequence[RetrievedItem]) -> Assessment:
-        """Choose what to quote from passages, best first, and say how well the first `DEFAULT_K` of all fit."""
-        first = [*items, *self.further][:DEFAULT_K]
-        graded = self._assess_all(question, first)
-        if len(first) == len(items):
-            return graded
-        quotes = self._assess_all(question, items).quotes or tuple(opening(items))
-        return replace(graded, quotes=quotes)
+        """Choose what to quote from passages, best first, and say how well the first `DEFAULT_K` of all fit.
 
-    def _assess_all(self, question: str, items: Sequence[RetrievedItem]) -> Assessment:
-        """Choose what to quote, and say how well it fits; by words alone if the embedder fails."""
+        Quotes are chosen from those passages too, and no further ones; by words alone if the embedder fails.
+        """
+        shown, items = len(items), [*items, *self.further][:DEFAULT_K] if items else []
         try:
-            assessment = self._assess(question, items, self._embedder_for(question))
+            assessment = self._assess(question, items, shown, self._embedder_for(question))
         except (EmbeddingError, TimeoutError) as error:
             logger.warning("an answer is chosen by words alone: %s", error)
-            assessment = self._assess(question, items, None)
+            assessment = self._assess(question, items, shown, None)
         if assessment.grade is Grade.LIKELY or not items:
             return assessment
         is_in_doubt = (
@@ -191,7 +186,10 @@ class ExtractiveSynthesizer:
         in_order = tuple([*first, *others][: self.sentences])
         return replace(assessment, quotes=in_order, grade=Grade.MAY_HELP, is_in_doubt=True)
 
-    def _assess(self, question: str, items: Sequence[RetrievedItem], embedder: Embedder | None) -> Assessment:
+    def _assess(
+        self, question: str, items: Sequence[RetrievedItem], shown: int, embedder: Embedder | None
+    ) -> Assessment:
+        """Grade the best quotes of `items`, and return with the grade those of the first `shown`."""
         analyze = self._analyzer(items)
         sentences = score_sentences(question, items, analyze=analyze, embedder=embedder)
         about = passages_about(question, items, analyze)
@@ -206,6 +204,9 @@ class ExtractiveSynthesizer:
         evidence = weigh_evidence(
             question, items, best, analyze=analyze, rarity=self.rarity, embedder=embedder
         )
+        if shown < len(items):
+            sentences = [sentence for sentence in sentences if sentence.item < shown]
+            quotes = choose(question, sentences, items, self.sentences, analyze=analyze) or opening(items)
         return Assessment(tuple(quotes), evidence, grader.grade(evidence), grader.probability(evidence))
 
     def _is_related(self, question: str, item: RetrievedItem) -> bool:

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterator
 from typing import Any
@@ -117,6 +118,29 @@ def test_what_an_operation_does_not_take_is_refused(api: Local) -> None:
                 answer = api.client.post(path, data={"zzzz": "a"}, files={"file": ("a.md", b"a")})
                 assert answer.status_code == 422, (method, path, answer.text)
                 assert "form fields must be among" in answer.text, (method, path, answer.text)
+
+
+def test_a_field_comes_once_unless_it_is_a_list(api: Local) -> None:
+    """Each operation answers a query parameter or form field that comes twice with 422, save lists."""
+    document = api.client.get("/openapi.json").json()
+    for path, operations in document["paths"].items():
+        for method, operation in operations.items():
+            body = {} if "application/json" in operation.get("requestBody", {}).get("content", {}) else None
+            for each in operation.get("parameters", ()):
+                if each["in"] != "query":
+                    continue
+                answer = api.client.request(method, path, params={each["name"]: ["1", "2"]}, json=body)
+                is_refused = f"must come once each, got {each['name']!r} 2 times" in answer.text
+                is_list = '"array"' in json.dumps(each["schema"])
+                assert is_refused != is_list, (method, path, each["name"], answer.text)
+                assert is_list or answer.status_code == 422
+    twice = {"metadata": ["{}", "{}"]}
+    answer = api.client.post("/v1/documents/upload", data=twice, files={"files": ("a.md", b"a")})
+    assert (answer.status_code, "form fields must come once each, got 'metadata'" in answer.text) == (
+        422,
+        True,
+    )
+    assert answer.json().keys() >= {"title", "detail"}
 
 
 def test_every_field_has_a_sentence_and_an_example(api: Local) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from sleuth.surfaces.cli.serve import extensions
 from tests.surfaces.http.conftest import serving
 
@@ -14,6 +16,28 @@ def test_a_query_that_is_too_long_is_refused_with_the_rule(corpus: Path) -> None
         answer = server.client.get("/", params={"q": "a" * 10_001})
         assert "query must have at most 10,000 characters, got 10,001" in answer.text
         assert server.client.get("/", params={"q": "a" * 10_000}).status_code == 200
+
+
+def test_a_page_has_as_many_results_as_its_address_says(corpus: Path) -> None:
+    """`k` is a page's number of results, with the bounds of every door; the next page goes on with as many."""
+    with serving(corpus / ".sleuth", extensions=extensions(), sources=("docs",)) as server:
+        first = server.client.get("/", params={"q": "tokens", "k": "1"}).text
+        second = server.client.get("/", params={"q": "tokens", "k": "1", "page": "2"}).text
+        refused = server.client.get("/", params={"q": "tokens", "k": "10001"})
+    assert ('id="hit-1"' in first, 'id="hit-2"' in first, 'id="hit-2"' in second) == (True, False, True)
+    assert "k=1&amp;page=2" in first
+    assert (refused.status_code, "k must be" in refused.text) == (422, True)
+
+
+@pytest.mark.parametrize("path", ["/", "/source", "/symbol", "/browse", "/contents", "/answer"])
+@pytest.mark.parametrize("query", ["?q=tokens&k=3&k=5", "?q=a&q=b", "?q=a&page=1&page=2", "?q=a&filter=x"])
+def test_a_page_refuses_what_it_does_not_use(corpus: Path, path: str, query: str) -> None:
+    """A parameter that no page takes, and a second value of one, is named with status 422, not left out."""
+    with serving(corpus / ".sleuth", extensions=extensions(), sources=("docs",)) as server:
+        answer = server.client.get(path + query)
+        lists = server.client.get("/?q=tokens&f=a:b&f=c:d&after=a&after=b&legs=lexical&legs=dense")
+    assert (answer.status_code, "query parameters must" in answer.text) == (422, True)
+    assert lists.status_code == 200
 
 
 def test_a_suggested_spelling_is_a_link(corpus: Path) -> None:

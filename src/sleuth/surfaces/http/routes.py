@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Coroutine
-from typing import Any, TypeAlias, TypeVar
+from collections.abc import Callable, Collection, Coroutine, Mapping
+from typing import Any, TypeAlias, TypeVar, get_args, get_origin
 
 from fastapi import APIRouter, Depends, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.params import Form
 from fastapi.routing import APIRoute
 from pydantic import ValidationError
+from starlette.datastructures import ImmutableMultiDict
 
 from sleuth.arguments import check_names
+from sleuth.errors import ArgumentError
 from sleuth.request import adapter_of, own_fault
 from sleuth.surfaces.http.answers import PROBLEMS
 from sleuth.surfaces.http.problems import Refusal
@@ -31,17 +33,18 @@ class JsonRoute(APIRoute):
     """
 
     async def check_names(self, request: Request) -> None:
-        """Refuse query parameters and form fields that the route does not take: a misspelt filter would not filter.
+        """Refuse query parameters and form fields as `check_fields` does.
 
         Raises:
-            ArgumentError: gives the nearest name that is taken.
+            ArgumentError: names the field.
         """
         others = (self.openapi_extra or {}).get("parameters", ())
-        names = {field.alias for field in self.dependant.query_params} | {each["name"] for each in others}
-        check_names(request.query_params, names, "query parameters")
+        fields = {field.alias: field.field_info.annotation for field in self.dependant.query_params}
+        names = [*fields, *(each["name"] for each in others)]
+        check_fields(request.query_params, names, _lists(fields), "query parameters")
         if self.body_field is not None and isinstance(self.body_field.field_info, Form):
-            fields = {field.alias for field in self.dependant.body_params}
-            check_names(await request.form(), fields, "form fields")
+            fields = {field.alias: field.field_info.annotation for field in self.dependant.body_params}
+            check_fields(await request.form(), fields, _lists(fields), "form fields")
 
     def get_route_handler(self) -> Handler:
         """Return what answers a request."""
@@ -59,6 +62,30 @@ class JsonRoute(APIRoute):
             return response
 
         return handler
+
+
+def check_fields(
+    values: ImmutableMultiDict[str, Any], known: Collection[str], lists: Collection[str], argument: str
+) -> None:
+    """Refuse fields that nothing takes, and a second value: a misspelt filter, or the first of two, would not filter.
+
+    Args:
+        known: names of the fields that are taken.
+        lists: those that take several values.
+        argument: what the fields are called.
+
+    Raises:
+        ArgumentError: names the field; gives the nearest name that is taken.
+    """
+    check_names(values, known, argument)
+    for name in values:
+        if name not in lists and (count := len(values.getlist(name))) > 1:
+            raise ArgumentError(f"{argument} must come once each, got {name!r} {count} times")
+
+
+def _lists(fields: Mapping[str, Any]) -> set[str]:
+    """Return the names of fields, given with their types, that are lists or may be."""
+    return {name for name, kind in fields.items() if list in map(get_origin, (kind, *get_args(kind)))}
 
 
 async def _check_names(request: Request) -> None:

@@ -79,8 +79,8 @@ class PageHandlers:
         """Answer with the question field and the results; a question that follows others is rewritten first."""
         call = call_of(request)
         if request.query_params.get("follow") == "1" and admit(request, call):
-            state = PageState.of(request.query_params, call.sources)
             try:
+                state = PageState.of(request.query_params, call.sources)
                 query = await call.answers(lookup.standalone, call, state)
             except (SleuthError, Refusal) as error:
                 refusal = call.refusal_of(error)

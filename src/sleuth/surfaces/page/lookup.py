@@ -9,6 +9,7 @@ from urllib.parse import urlencode
 
 from markupsafe import Markup
 
+from sleuth.arguments import MOST_K
 from sleuth.errors import SleuthError, UnknownRepositoryError
 from sleuth.files.tree import bounded_time
 from sleuth.surfaces.hits import Location, numbered_lines
@@ -18,7 +19,7 @@ from sleuth.surfaces.page.answering import AnswerView, view_of
 from sleuth.surfaces.page.facets import facets_of
 from sleuth.surfaces.page.pieces import lines_of
 from sleuth.surfaces.page.sources import SourceView, source_view
-from sleuth.surfaces.page.state import PAGE, PageState
+from sleuth.surfaces.page.state import PageState
 from sleuth.text.clean import escape_text
 from sleuth.types.rankings import document_of
 
@@ -49,19 +50,20 @@ def results(call: Call, state: PageState) -> dict[str, Any]:
             "stale": 0,
         }
     retriever = call.retriever(list(state.sources))
-    last = state.page * PAGE
-    request = call.request(state.request, k=last + 1)
-    with call.retrieval_span(state.query, last + 1):
+    query = state.request
+    last = state.page * query.k
+    request = call.request(query, k=min(last + 1, MOST_K))
+    with call.retrieval_span(state.query, request.k):
         ranking = call.shown(retriever.run(request))
-    items = ranking[last - PAGE : last]
+    items = ranking[last - query.k : last]
     code = matching_code(call, state)
     values = {
-        "hits": views.hits_of(items, request, retriever, last - PAGE + 1),
+        "hits": views.hits_of(items, request, retriever, last - query.k + 1),
         "passages": len(items),
         "matching": _matching(call, state, code),
         "facets": facets_of(call, state, code),
         "counts": None,
-        "more": len(ranking) > last,
+        "more": query.k > 0 and len(ranking) > last,
         "answer": _answer(call, state) if state.with_answer and state.page == 1 else None,
         "failures": [f"{part.name}: {part.error}" for part in ranking.failures],
         "notes": [views.note_of(note, state) for note in ranking.notes],

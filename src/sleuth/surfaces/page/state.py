@@ -11,11 +11,11 @@ from urllib.parse import urlencode
 from sleuth.arguments import MOST_QUERY
 from sleuth.engine import SearchRequest
 from sleuth.filters import Compare, all_of, as_filter, to_text
+from sleuth.surfaces.http.routes import check_fields
 
 if TYPE_CHECKING:
     from starlette.datastructures import QueryParams
 
-PAGE = 10
 MOST_PAGES = 10
 MOST_FILTERS = 20
 MOST_DIGITS = 10
@@ -25,9 +25,13 @@ _DECIMAL = re.compile(r"-?\d{1,15}(\.\d{1,15})?")
 OPTIONS = {
     name: schema
     for name, schema in SearchRequest.properties().items()
-    if name not in ("query", "k", "filter", "sources", "explain")
+    if name not in ("query", "filter", "sources", "explain")
 }
 """Schemas of the options that an address writes by their name; the page has its own parts for the others."""
+
+_LISTS = {"f", "in", "after", *(name for name, schema in OPTIONS.items() if schema.get("type") == "array")}
+_OF_RESULTS = {"q", "page", "answer", "why", "said", "follow", "key", "low", "high"}
+_OF_OTHER_PAGES = {"id", "text", "name", "under", "skipped"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +77,13 @@ class PageState:
 
     @classmethod
     def of(cls, parameters: QueryParams, offered: Sequence[str]) -> PageState:
-        """Read an address."""
+        """Read an address.
+
+        Raises:
+            ArgumentError: a parameter that no page takes, or a second value of one that has no list.
+        """
+        names = {*OPTIONS, *_LISTS, *_OF_RESULTS, *_OF_OTHER_PAGES}
+        check_fields(parameters, names, _LISTS, "query parameters")
         page, why = (number_in(parameters.get(name, "")) for name in ("page", "why"))
         filters = [*(text for text in parameters.getlist("f") if text.strip()), *_range(parameters)]
         return cls(
