@@ -442,7 +442,7 @@ def test_another_format_is_refused(store: Store, version: int) -> None:
     connection.execute(f"PRAGMA user_version = {version}")
     connection.close()
     with pytest.raises(
-        FormatVersionError, match=f"has format {version}, .* reads format 1: .*: sleuth index"
+        FormatVersionError, match=f"has format {version}, .* reads format 1: `sleuth index --rebuild"
     ):
         Store.open(store.path, create=True)
 

@@ -12,6 +12,7 @@ from sleuth.engine.fusion import Fusion as Fusion
 from sleuth.engine.index import IndexBackend as IndexBackend
 from sleuth.engine.legs import open_legs as open_legs
 from sleuth.engine.legs import register_leg as register_leg
+from sleuth.engine.rebuilding import rebuilt as rebuilt
 from sleuth.engine.relevance import score_hits as score_hits
 from sleuth.engine.request import WITHOUT_VARIETY as WITHOUT_VARIETY
 from sleuth.engine.request import SearchRequest as SearchRequest

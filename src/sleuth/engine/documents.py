@@ -132,6 +132,7 @@ class Documents:
             open_chunker(self._backend.settings, self._backend.chunker),
             paths,
             names=self._backend.files,
+            index=self._backend.path,
             options=options,
             prune=prune,
             changed=changed,

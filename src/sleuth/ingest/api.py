@@ -87,6 +87,7 @@ def index_paths(
     paths: Sequence[str | Path],
     *,
     names: FileNames,
+    index: Path,
     options: Options = None,
     prune: bool = False,
     changed: Collection[str | Path] | None = None,
@@ -97,6 +98,7 @@ def index_paths(
 
     Args:
         names: those of files in this index.
+        index: its folder, which is not read.
     """
     started = time.monotonic()
     roots = roots_of(paths, names)
@@ -117,7 +119,7 @@ def index_paths(
             run = Run(adder, IndexedFiles(store, names_read), report, names)
             skips = RememberedSkips(notes, names_read)
             remember(writer, roots, remembered, options, names)
-            entries = _read(readings, run, progress, started, index=store.path, left_out=left_out, only=only)
+            entries = _read(readings, run, progress, started, index=index, left_out=left_out, only=only)
             for entry in _until_interrupted(entries, report):
                 run.take(entry)
                 if isinstance(entry, Unchanged):

@@ -125,7 +125,8 @@ def test_a_field_comes_once_unless_it_is_a_list(api: Local) -> None:
     document = api.client.get("/openapi.json").json()
     for path, operations in document["paths"].items():
         for method, operation in operations.items():
-            body = {} if "application/json" in operation.get("requestBody", {}).get("content", {}) else None
+            content = operation.get("requestBody", {}).get("content", {})
+            body: dict[str, Any] | None = {} if "application/json" in content else None
             for each in operation.get("parameters", ()):
                 if each["in"] != "query":
                     continue

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -29,7 +30,7 @@ class Schema(NamedTuple):
         names: what its parts are called in an index folder.
         format: the version of its format.
         statements: what makes its tables.
-        again: what to do about one of another format.
+        again: what to do about one of another format; `{}` stands for the index folder, as a shell reads it.
     """
 
     names: Names
@@ -143,8 +144,9 @@ def _has_format(connection: sqlite3.Connection, path: Path, schema: Schema) -> b
         return True
     if not version and not connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0]:
         return False
+    again = schema.again.format(shlex.quote(str(path.parent)))
     raise FormatVersionError(
-        f"{path} has format {version}, this version of Sleuth reads format {schema.format}: {schema.again}",
+        f"{path} has format {version}, this version of Sleuth reads format {schema.format}: {again}",
         path=str(path.parent),
     )
 
@@ -161,16 +163,31 @@ def _refuse_others(connection: sqlite3.Connection, path: Path, schema: Schema) -
             continue
         expected = own.get((str(kind).upper(), str(name)))
         if expected is None or _VIRTUAL.match(str(statement)):
-            raise IndexUnsafeError(
-                f"{path} holds a {kind} {name!r} that Sleuth did not make: index the documents again in another folder",
-                path=str(path.parent),
-                part=path.name,
-            )
+            raise _foreign(path, kind, name)
         if statement != expected:
             raise IndexDamagedError(
                 f"the {kind} {name!r} of {path.name} is not as Sleuth makes it: run `sleuth doctor --repair`",
                 path=str(path.parent),
             )
+
+
+def refuse_programs(connection: sqlite3.Connection, path: Path) -> None:
+    """Refuse a record of any format that holds more than tables and indexes, which change what a statement does.
+
+    Raises:
+        IndexUnsafeError: names the part.
+    """
+    for kind, name, statement in connection.execute("SELECT type, name, sql FROM sqlite_schema"):
+        if kind not in ("table", "index") or _VIRTUAL.match(str(statement)):
+            raise _foreign(path, kind, name)
+
+
+def _foreign(path: Path, kind: str, name: str) -> IndexUnsafeError:
+    return IndexUnsafeError(
+        f"{path} holds a {kind} {name!r} that Sleuth did not make: index the documents again in another folder",
+        path=str(path.parent),
+        part=path.name,
+    )
 
 
 @contextmanager

@@ -31,7 +31,7 @@ DOCUMENTS_SCHEMA = Schema(
     DOCUMENTS,
     record.FORMAT,
     record.SCHEMA,
-    "open it with the version that made it, or make a new one: sleuth index PATH --index FOLDER",
+    "`sleuth index --rebuild --index {}` makes it again with its texts, or open it with the version that made it",
 )
 
 

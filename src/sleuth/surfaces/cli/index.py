@@ -6,6 +6,7 @@ import math
 import shlex
 import sys
 from collections.abc import Callable, Collection, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -45,6 +46,7 @@ EXAMPLES = """[bold]Examples[/bold]
   sleuth index notes/ --watch               what is saved is searchable at once, until Ctrl-C
   sleuth index src/ --analyzer code         identifiers split and kept whole
   sleuth index --re-embed --embedder onnx:all-MiniLM-L6-v2       `sleuth models` lists what is here
+  sleuth index --rebuild                    an index that another version of Sleuth made
 """
 
 
@@ -80,6 +82,13 @@ ReEmbedOption = Annotated[
     typer.Option(
         "--re-embed",
         help="Compute all vectors again, with --embedder, else with the index's own or the default one.",
+    ),
+]
+RebuildOption = Annotated[
+    bool,
+    typer.Option(
+        "--rebuild",
+        help="Make the index again in its place, with the texts that it holds, as where another version made it.",
     ),
 ]
 AllOption = Annotated[
@@ -180,6 +189,7 @@ def index(
     timeout: TimeoutOption = 10.0,
     embedder: EmbedderOption = None,
     re_embed: ReEmbedOption = False,
+    rebuild: RebuildOption = False,
     everything: AllOption = None,
     ocr: OcrOption = None,
     defaults: DefaultsOption = False,
@@ -200,17 +210,24 @@ def index(
     check_new_index(place, paths)
     if paths and not (quiet or json or folder) and place != Path.cwd() / NAME and place.exists():
         say(f"Writing to the index of a folder above, {place}; --index names another one.", err=True)
-    settings = {"analyzer": analyzer, "chunk_size": chunk_size, "chunker": chunker, "legs": legs}
+    of_new = {"analyzer": analyzer, "chunk_size": chunk_size, "chunker": chunker, "legs": legs}
+    settings = {name: value for name, value in of_new.items() if value is not None} or None
     creates = not place.exists()
-    with opener_for(shards)(
-        place,
-        create=bool(paths),
-        settings={name: value for name, value in settings.items() if value is not None} or None,
-        embedder=embedder,
-        re_embed=re_embed,
-    ) as engine:
+    open_index: Callable[[], AbstractContextManager[Engine]] = partial(
+        opener_for(shards), place, create=bool(paths), settings=settings, embedder=embedder, re_embed=re_embed
+    )
+    if rebuild:
+        from sleuth.engine import rebuilt
+
+        if settings or shards is not None or watch:
+            raise ArgumentError("--rebuild must stand without --watch and options for a new index")
+        open_index = partial(rebuilt, place, embedder=embedder, re_embed=re_embed, timeout=timeout)
+    with open_index() as engine:
         paths = paths or ([] if re_embed else remembered_paths(engine))
         report = read_paths(engine, paths, options, prune, timeout, visible=not (quiet or json))
+        if rebuild and report.interrupted:
+            say("Interrupted. The index is as it was before.", err=True)
+            raise typer.Exit(130)
         if json:
             print_json(report.to_dict())
         elif not quiet:

@@ -85,7 +85,11 @@ def check_fields(
 
 def _lists(fields: Mapping[str, Any]) -> set[str]:
     """Return the names of fields, given with their types, that are lists or may be."""
-    return {name for name, kind in fields.items() if list in map(get_origin, (kind, *get_args(kind)))}
+    return {
+        name
+        for name, kind in fields.items()
+        if any(get_origin(each) is list for each in (kind, *get_args(kind)))
+    }
 
 
 async def _check_names(request: Request) -> None:

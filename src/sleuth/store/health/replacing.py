@@ -1,0 +1,146 @@
+"""Makes a database of an index folder again, in the place of one of an earlier format."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
+from pathlib import Path
+from tempfile import mkdtemp
+
+from sleuth.errors import IndexDamagedError, IndexNotFoundError, StoreError
+from sleuth.store.catalogue import schema
+from sleuth.store.catalogue.lock import WriterLock
+from sleuth.store.catalogue.segment_files import SUFFIX, sync_folder
+from sleuth.store.disk.files import DOCUMENTS, Names, make_folder
+from sleuth.store.health.opening import create
+from sleuth.store.record import layout as record
+from sleuth.store.record.batch import BatchColumn
+from sleuth.store.record.scan import batches_between
+from sleuth.store.writing.pending import BATCH_BYTES
+from sleuth.store.writing.writer import Writer
+
+_PREFIX = "rebuild-"
+"""Begins the name of the folder within an index folder where its successor is made."""
+
+
+@contextmanager
+def successor(folder: Path, names: Names, *, timeout: float = 10.0) -> Iterator[Path]:
+    """Provide a folder for a new database, which takes the place of the one in `folder` after the block.
+
+    Until then the old one stays as it is, also where the block raises or the process dies; nobody writes into it.
+
+    Args:
+        names: which database.
+        timeout: seconds to wait for its writer.
+
+    Raises:
+        IndexNotFoundError: no database is there.
+        IndexLockedError: somebody writes into it.
+        StoreError: another program has it open.
+    """
+    if not (folder / names.record).is_file():
+        raise IndexNotFoundError(f"no index at {folder}: `sleuth index PATH` makes one", path=str(folder))
+    lock = WriterLock(folder / names.lock)
+    lock.acquire(timeout)
+    try:
+        _settle(folder / names.record)
+        with record.failing_disk(folder):
+            for leftover in folder.glob(f"{_PREFIX}*"):
+                shutil.rmtree(leftover, ignore_errors=True)
+            beside = Path(mkdtemp(prefix=_PREFIX, dir=folder))
+        try:
+            yield beside
+            for place in (beside, folder):
+                _settle(place / names.record)
+            with record.failing_disk(folder):
+                _put_in_place(beside, folder, names)
+        finally:
+            shutil.rmtree(beside, ignore_errors=True)
+    finally:
+        lock.release()
+
+
+def _settle(file: Path) -> None:
+    """Copy the log of a database into it, and remove the log, which must not be taken for that of the next one.
+
+    Raises:
+        StoreError: another program has the database open.
+    """
+    folder = file.parent
+    with record.translated(folder), closing(record.connect(file, write=True)) as connection:
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    if file.with_name(f"{file.name}-wal").exists():  # who closes a database last removes its log
+        raise StoreError(
+            f"another program has the index {folder} open: close it and try again", path=str(folder)
+        )
+
+
+def _put_in_place(beside: Path, folder: Path, names: Names) -> None:
+    """Move segments, then the record, whose arrival is the change; old segments are swept by the next writer."""
+    make_folder(folder / names.segments)
+    for segment in (beside / names.segments).glob(f"*{SUFFIX}"):
+        segment.rename(folder / names.segments / segment.name)
+    sync_folder(folder / names.segments)
+    (folder / names.mark).unlink(missing_ok=True)  # it names the salt of the old record
+    (beside / names.record).replace(folder / names.record)
+    sync_folder(folder)
+    with suppress(FileNotFoundError):
+        (beside / names.mark).replace(folder / names.mark)
+
+
+@contextmanager
+def rebuilding(path: str | os.PathLike[str], *, timeout: float = 10.0) -> Iterator[Path]:
+    """Provide the folder of a new, empty index with the settings of the one at `path`, as `successor` does.
+
+    Raises:
+        IndexDamagedError: the tables cannot be read: they are damaged, or differ too much from those of this format.
+    """
+    folder = schema.folder_at(path)
+    with successor(folder, DOCUMENTS, timeout=timeout) as beside:
+        with _reading(folder) as connection:
+            settings = record.read_settings(connection, folder)
+        create(beside, settings)
+        yield beside
+
+
+def take_over(path: str | os.PathLike[str], writer: Writer) -> None:
+    """Copy documents with their texts, notes and vectors from the index at `path` into that of a writer.
+
+    Files count as changed, so that the next run over them reads those that are still there.
+
+    Raises:
+        IndexDamagedError: as `rebuilding`.
+    """
+    folder = schema.folder_at(path)
+    with _reading(folder) as connection:
+        for batch, _ in batches_between(connection, 1, 1 << 62, BATCH_BYTES):
+            times = (None if time is None else time - 1 for time in batch.modified)  # no file has that time
+            batch.modified = BatchColumn(None, times)
+            writer.put_batch(batch)
+            writer.commit()
+        for name, value in connection.execute("SELECT name, value FROM meta WHERE name GLOB 'note *'"):
+            writer.note(name.removeprefix("note "), value)
+        for model, fingerprint in connection.execute("SELECT model, fingerprint FROM models").fetchall():
+            vectors = connection.execute("SELECT hash, vector FROM embeddings WHERE model = ?", (model,))
+            while rows := vectors.fetchmany(record.MANY):
+                writer.put_embeddings(fingerprint, {digest.hex(): vector for digest, vector in rows})
+
+
+@contextmanager
+def _reading(folder: Path) -> Iterator[record.Connection]:
+    """Provide a connection to the record of any format, for the length of a block."""
+    try:
+        with (
+            record.translated(folder),
+            closing(record.connect(folder / DOCUMENTS.record, write=True)) as connection,
+        ):
+            schema.refuse_programs(connection, folder / DOCUMENTS.record)
+            yield connection
+    except IndexDamagedError as error:
+        raise IndexDamagedError(
+            f"the texts of {folder} cannot be taken over ({error}): "
+            "index the files into another folder, `sleuth index PATH --index FOLDER`",
+            path=str(folder),
+        ) from error
