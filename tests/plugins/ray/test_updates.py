@@ -221,3 +221,11 @@ def test_a_kill_during_publishing_loses_nothing(pair: Pair, puts: int) -> None:
     pair.published()
     pair.compare()
     assert pair.published().version == 2
+
+
+def test_a_time_alone_is_published(pair: Pair) -> None:
+    """A file of rows with another time and the same rows is read once more, and not by the run after that."""
+    pair.update()
+    os.utime(pair.corpus / "rows.jsonl", ns=(10**18, 10**18))
+    assert pair.update().read == 1
+    assert pair.update().read == 0

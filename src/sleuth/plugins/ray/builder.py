@@ -15,6 +15,7 @@ from sleuth.cluster.storage import (
     ListedFile,
     ListedNote,
     ObjectFolder,
+    digest_of,
     encode_listing,
     fetch_part,
     upload_parts,
@@ -184,9 +185,11 @@ class ShardBuilder:
             engine.embed()
             engine.wait()
             with engine.store.reader() as snapshot:
-                if before is not None and before.listing is not None and before.version == snapshot.version:
-                    return before
                 listing = list(encode_listing(_entries(snapshot)))
+                # Times of files and notes change without a new version; the listing holds them.
+                same = before is not None and before.listing == tuple(map(digest_of, listing))
+                if before is not None and same and before.version == snapshot.version:
+                    return before
         name = self._names[number]
         base = () if before is None else (before,)
         (part,) = upload_parts({name: shard.folder}, self._objects, base, listings={name: listing})
