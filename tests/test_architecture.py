@@ -22,8 +22,6 @@ SRC = Path(__file__).parents[1] / "src" / "sleuth"
 BASE = {
     "arguments",
     "extensions",
-    "closing",
-    "home",
     "vectors",
     "errors",
     "types",
@@ -32,7 +30,6 @@ BASE = {
     "lazy",
     "logs",
     "threads",
-    "request",
 }
 GROUND = BASE | {"filters", "settings", "text", "store", "files"}
 FAMILIES = {"lexical", "dense", "code", "web", "knowledge_base", "vector_store", "llm"}
@@ -42,18 +39,15 @@ ENGINE = GROUND | FAMILIES | {"compose", "answer", "ingest", "hooks", "manager",
 
 ALLOWED: dict[str, set[str]] = {
     "errors": set(),
-    "home": set(),
     "arguments": {"errors"},
     "vectors": {"errors", "protocols"},
-    "closing": set(),
     "lazy": set(),
     "extensions": {"logs"},
     "logs": set(),
     "threads": set(),
-    "types": {"errors"},
+    "types": {"errors", "arguments"},
     "results": {"errors", "types"},
     "protocols": {"types", "filters"},
-    "request": {"errors", "arguments"},
     "filters": {"errors"},
     "settings": BASE,
     "remote": BASE,

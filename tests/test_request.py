@@ -6,7 +6,7 @@ import pytest
 
 from sleuth.engine import SearchRequest
 from sleuth.errors import ArgumentError
-from sleuth.request import _adapter
+from sleuth.types.request import _adapter
 
 
 def test_values_that_need_no_conversion_are_read_without_pydantic() -> None:

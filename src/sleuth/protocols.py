@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, Self, runtime_checkable
 
 if TYPE_CHECKING:
+    from types import TracebackType
+
     import numpy as np
     from numpy.typing import NDArray
 
@@ -99,3 +102,19 @@ class DocumentChunker(Protocol):
 
     def split(self, document: Document) -> Sequence[Chunk]:
         """Return the chunks of `document` in order; none if it is blank."""
+
+
+class Closing(ABC):
+    """A context manager that closes itself at the end of a `with` block, whatever happened in it."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """End it."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()

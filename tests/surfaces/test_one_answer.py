@@ -17,7 +17,6 @@ from sleuth.code import CodeRequest
 from sleuth.engine import SearchRequest
 from sleuth.engine.codebase import default_embedder
 from sleuth.plugins.neural import OnnxCrossEncoder
-from sleuth.request import defaults
 from sleuth.surfaces.cli.ask import ask
 from sleuth.surfaces.cli.code import search as code_search
 from sleuth.surfaces.cli.options import FLAGS
@@ -25,6 +24,7 @@ from sleuth.surfaces.cli.search import search
 from sleuth.surfaces.cli.serve import extensions
 from sleuth.surfaces.mcp import TOOLS, Tools, Workspace
 from sleuth.surfaces.page.state import OPTIONS
+from sleuth.types.request import defaults
 from tests.commands import sleuth
 from tests.plugins.neural import tiny
 from tests.surfaces.http.conftest import Local, serving

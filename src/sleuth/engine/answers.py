@@ -91,7 +91,7 @@ class Answering:
                 from sleuth.engine.request import WITHOUT_VARIETY, SearchRequest
                 from sleuth.hooks import Morpheus, load_plugins
                 from sleuth.manager import install_builtins
-                from sleuth.request import defaults
+                from sleuth.types.request import defaults
 
                 base = None if self._parent is None else self._parent.morpheus
                 registry = self._registry = Morpheus(base)

@@ -15,7 +15,7 @@ from sleuth.engine.fusion import Fusion, as_fusion
 from sleuth.errors import ArgumentError
 from sleuth.filters import Filter
 from sleuth.protocols import Reranker
-from sleuth.request import BaseRequest, Wire
+from sleuth.types.request import BaseRequest, Wire
 
 MOST_EDITS: Final = 2
 """Edits by which words of a fuzzy search differ at most."""

@@ -17,7 +17,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sleuth.closing import Closing
 from sleuth.compose import FusedRetriever
 from sleuth.compose.labelled import LabelledRetriever
 from sleuth.compose.variety import WINDOW, choose
@@ -29,6 +28,7 @@ from sleuth.engine.request import WITHOUT_VARIETY, SearchRequest
 from sleuth.engine.reranking import Reranking
 from sleuth.engine.scale import FIRST, has_words_in_common, on_one_scale
 from sleuth.errors import ArgumentError, UnknownRepositoryError
+from sleuth.protocols import Closing
 from sleuth.remote import Deadline, async_twin
 from sleuth.settings import IndexSettings
 from sleuth.text import get_analyzer

@@ -1,5 +1,6 @@
 from sleuth.files.encodings import decode as decode
 from sleuth.files.format import FileFormat as FileFormat
 from sleuth.files.format import Package as Package
+from sleuth.files.home import user_folder as user_folder
 
 __all__: list[str]

@@ -14,7 +14,6 @@ from secrets import token_hex
 from typing import Any, Protocol
 
 from sleuth.arguments import check_names
-from sleuth.closing import Closing
 from sleuth.errors import ArgumentError, FilterError, LoadError
 from sleuth.filters import And, Compare, Filter, Not, Or, from_bedrock
 from sleuth.knowledge_base.errors import local_error
@@ -23,6 +22,7 @@ from sleuth.knowledge_base.local_jobs import Jobs
 from sleuth.knowledge_base.local_places import Places, read_text
 from sleuth.knowledge_base.results import SOURCE_KEY
 from sleuth.knowledge_base.retriever import REQUEST_OPTIONS, SEARCH_OPTIONS
+from sleuth.protocols import Closing
 from sleuth.types import Document, Ranking, RetrievedItem
 
 URI_KEY = "x-amz-bedrock-kb-source-uri"

@@ -21,7 +21,6 @@ from sleuth.manager.streaming import SearchStream
 from sleuth.protocols import Retriever
 from sleuth.remote import async_twin
 from sleuth.remote.twins import async_pieces
-from sleuth.request import DEFAULT_K
 from sleuth.results import (
     BaseResult,
     RetrievedItem,
@@ -32,6 +31,7 @@ from sleuth.results import (
     StatusDetail,
 )
 from sleuth.types import Ranking
+from sleuth.types.request import DEFAULT_K
 
 RETRIEVE = "indiana_jones_retrieve"
 SYNTHESIZE = "indiana_jones_synthesize"

@@ -7,8 +7,8 @@ from functools import partial
 from queue import Empty, Full, Queue
 from threading import Event
 
-from sleuth.closing import Closing
 from sleuth.errors import SleuthError
+from sleuth.protocols import Closing
 from sleuth.remote import in_thread
 from sleuth.remote.cancellation import Cancellation, context_of
 from sleuth.results import SearchResult

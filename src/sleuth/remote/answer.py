@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping
 
-from sleuth.closing import Closing
+from sleuth.protocols import Closing
 
 
 class Answer(Closing):

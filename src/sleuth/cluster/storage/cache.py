@@ -20,8 +20,8 @@ from sleuth.cluster.storage.manifest import Manifest, PublishedFile, PublishedPa
 from sleuth.cluster.storage.objects import ObjectFolder, ObjectMissingError
 from sleuth.cluster.storage.patches import apply_patch
 from sleuth.errors import ArgumentError, IndexDamagedError, StoreError
+from sleuth.files import user_folder
 from sleuth.files.writing import whole_file
-from sleuth.home import user_folder
 from sleuth.store import Store
 
 FOLDER_VARIABLE = "SLEUTH_CACHE"

@@ -8,7 +8,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from sleuth.closing import Closing
 from sleuth.code.parsing.facts import Facts, SourceText, facts_of, facts_of_text
 from sleuth.code.parsing.grammars import has_grammar
 from sleuth.code.parsing.labels import category_of
@@ -23,6 +22,7 @@ from sleuth.code.parsing.notebooks import code_of_notebook
 from sleuth.code.parsing.workers import Workers
 from sleuth.files import decode
 from sleuth.files.encodings import is_binary
+from sleuth.protocols import Closing
 
 _MINIFIED_LINE = 5_000
 _MINIFIED_MEAN = 400

@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 
-from sleuth.closing import Closing
 from sleuth.code.parsing.facts import Facts, SourceText, facts_of_text, pack_sources, unpack_facts
 from sleuth.code.parsing.limits import MEMORY, OUT_OF_MEMORY, UNPARSED, seconds_for
 from sleuth.errors import CodeError
 from sleuth.files.processes import ProcessEndedError, Processes, ProcessStartError
+from sleuth.protocols import Closing
 
 
 class Workers(Closing):

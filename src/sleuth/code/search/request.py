@@ -9,7 +9,7 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from sleuth.code.search.weights import read_weights
-from sleuth.request import BaseRequest, Wire
+from sleuth.types.request import BaseRequest, Wire
 
 _Texts = list[str] | None
 

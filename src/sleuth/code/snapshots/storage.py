@@ -22,7 +22,6 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sleuth.closing import Closing
 from sleuth.code.snapshots import commits, lifecycle, record
 from sleuth.code.snapshots.lookup import repository_named, snapshot_named
 from sleuth.code.snapshots.memory import Memory
@@ -32,6 +31,7 @@ from sleuth.code.snapshots.snapshot import Snapshot
 from sleuth.code.snapshots.validity import check_files, check_ranges
 from sleuth.code.snapshots.words import WordLeg, Words
 from sleuth.errors import CodeError, StoreError
+from sleuth.protocols import Closing
 from sleuth.store.catalogue import schema
 from sleuth.store.catalogue.building import Built
 from sleuth.store.catalogue.database import Database

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from sleuth.closing import Closing
+from sleuth.protocols import Closing
 from sleuth.surfaces.mcp import TOOLS, Tools, ToolSchema, Workspace
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Final, Literal
 
 from sleuth.errors import ArgumentError, EmbeddingError
-from sleuth.home import user_folder
+from sleuth.files import user_folder
 from sleuth.plugins.neural.known import KnownModel, known_model
 
 MODEL_FILES: Final = ("model.onnx", "onnx/model.onnx")

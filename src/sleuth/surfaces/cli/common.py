@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from sleuth import errors
-from sleuth.home import user_folder
+from sleuth.files import user_folder
 from sleuth.surfaces.cli.defaults import synonyms_file
 from sleuth.surfaces.cli.places import index_folder
 from sleuth.surfaces.cli.terminal import say

@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple
 
 from sleuth.arguments import spelling_hint
 from sleuth.errors import ArgumentError
-from sleuth.home import user_folder
+from sleuth.files import user_folder
 
 NAME: Final = "sleuth.toml"
 VARIABLE: Final = "SLEUTH_CONFIG"

@@ -12,7 +12,7 @@ from typing import Annotated, Any, TypeVar, Union, get_args, get_origin, get_typ
 import typer
 from pydantic.fields import FieldInfo
 
-from sleuth.request import BaseRequest, Wire
+from sleuth.types.request import BaseRequest, Wire
 
 R = TypeVar("R", bound=BaseRequest)
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from sleuth.home import user_folder
+from sleuth.files import user_folder
 
 
 class ResultPlace(NamedTuple):

@@ -16,13 +16,13 @@ from starlette.responses import Response, StreamingResponse
 from sleuth.arguments import MOST_QUERY
 from sleuth.engine import SearchRequest
 from sleuth.errors import SleuthError
-from sleuth.request import Wire
 from sleuth.results import Grade
 from sleuth.surfaces.http.answers import MISSING, json_response
 from sleuth.surfaces.http.problems import Refusal, problem
 from sleuth.surfaces.http.routes import json_router
 from sleuth.surfaces.http.service import Call, CurrentCall
 from sleuth.types.rankings import HIDDEN_ERROR
+from sleuth.types.request import Wire
 
 if TYPE_CHECKING:
     from sleuth.manager import SearchStream

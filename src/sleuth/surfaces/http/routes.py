@@ -15,10 +15,10 @@ from starlette.datastructures import ImmutableMultiDict
 
 from sleuth.arguments import check_names
 from sleuth.errors import ArgumentError
-from sleuth.request import adapter_of, own_fault
 from sleuth.surfaces.http.answers import PROBLEMS
 from sleuth.surfaces.http.problems import Refusal
 from sleuth.surfaces.http.service import call_of
+from sleuth.types.request import adapter_of, own_fault
 
 M = TypeVar("M")
 

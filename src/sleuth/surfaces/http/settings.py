@@ -14,7 +14,7 @@ from pydantic import Field
 
 from sleuth.errors import ArgumentError
 from sleuth.remote import checked_base
-from sleuth.request import Wire
+from sleuth.types.request import Wire
 
 CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 

@@ -12,7 +12,7 @@ from threading import Event, Lock
 from typing import TYPE_CHECKING
 
 from sleuth.errors import SleuthError
-from sleuth.home import home_folder
+from sleuth.files.home import home_folder
 from sleuth.threads import THREADS
 
 if TYPE_CHECKING:

@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Any
 from sleuth.arguments import MOST_K, check_count, check_name, check_names
 from sleuth.engine import SearchRequest
 from sleuth.errors import ArgumentError
-from sleuth.request import DEFAULT_K, defaults
 from sleuth.surfaces.cursors import cursor_of, offset_of
 from sleuth.surfaces.mcp import items
 from sleuth.surfaces.mcp.budget import Graded, fit, fit_text, tokens_of, write
 from sleuth.surfaces.mcp.schemas import MOST_RESULTS
 from sleuth.surfaces.mcp.texts import FetchedText, code_text, document_text
 from sleuth.surfaces.mcp.wordings import search, wordings_of
+from sleuth.types.request import DEFAULT_K, defaults
 
 if TYPE_CHECKING:
     from sleuth.code import Snapshot
