@@ -132,8 +132,8 @@ def spelling_hint(name: str, known: Collection[str]) -> str:
     """Return a question for the known name that is most like a misspelt one; "" where none is."""
     from difflib import get_close_matches
 
-    near = get_close_matches(name, known, 1)
-    return f"; did you mean {near[0]!r}?" if near else ""
+    near_names = get_close_matches(name, known, 1)
+    return f"; did you mean {near_names[0]!r}?" if near_names else ""
 
 
 def nearest_name(name: str, known: Collection[str], likeness: float = 0.6) -> str:
@@ -144,11 +144,11 @@ def nearest_name(name: str, known: Collection[str], likeness: float = 0.6) -> st
     """
     from difflib import get_close_matches
 
-    other = _OF_OTHER_LIBRARIES.get(name)
-    near = [other] if other in known else get_close_matches(name, known, 1, likeness)
-    if not near:
+    foreign_name = _OF_OTHER_LIBRARIES.get(name)
+    near_names = [foreign_name] if foreign_name in known else get_close_matches(name, known, 1, likeness)
+    if not near_names:
         return ""
-    value = f"settings={{{name!r}: ...}}" if near[0] == "settings" != name else repr(near[0])
+    value = f"settings={{{name!r}: ...}}" if near_names[0] == "settings" != name else repr(near_names[0])
     return f"; did you mean {value}?"
 
 
@@ -162,7 +162,7 @@ def hinted(function: Callable[P, T]) -> Callable[P, T]:
             return function(*args, **kwargs)
         except TypeError:
             known = signature(function).parameters
-            if all(each.kind is not each.VAR_KEYWORD for each in known.values()):
+            if all(parameter.kind is not parameter.VAR_KEYWORD for parameter in known.values()):
                 for name in kwargs.keys() - known:
                     hint = nearest_name(name, known)
                     raise TypeError(f"{function.__qualname__}() has no argument {name!r}{hint}") from None

@@ -49,14 +49,14 @@ class Contribution(NamedTuple):
 
 def extension(kind: str, name: str) -> Contribution | None:
     """Return the extension with a name; None if there is none. Sleuth's own comes before another package's."""
-    own = own_extensions(kind)
-    return own.get(name) or installed_extensions(kind).get(name)
+    ours = own_extensions(kind)
+    return ours.get(name) or installed_extensions(kind).get(name)
 
 
 def extensions(kind: str) -> dict[str, Contribution]:
     """Return all extensions of a kind by name: Sleuth's own in the order of their table, then others by name."""
-    own = own_extensions(kind)
-    return own | {name: each for name, each in installed_extensions(kind).items() if name not in own}
+    ours = own_extensions(kind)
+    return ours | {name: entry for name, entry in installed_extensions(kind).items() if name not in ours}
 
 
 def own_extensions(kind: str) -> dict[str, Contribution]:
@@ -111,12 +111,12 @@ def loaded(kind: str, expected: type, *, own: bool = True) -> Iterator[Any]:
         own: whether Sleuth's own come, too.
     """
     logger = logger_of("extensions")
-    for each in (extensions if own else installed_extensions)(kind).values():
+    for entry in (extensions if own else installed_extensions)(kind).values():
         try:
-            value = each.load()
+            value = entry.load()
         except Exception as error:  # noqa: BLE001 - whatever a package raises is logged
             logger.warning(
-                "%s of %s failed to load: %s: %s", each.name, each.origin, type(error).__name__, error
+                "%s of %s failed to load: %s: %s", entry.name, entry.origin, type(error).__name__, error
             )
             continue
         for item in value if isinstance(value, tuple) else (value,):
@@ -124,5 +124,5 @@ def loaded(kind: str, expected: type, *, own: bool = True) -> Iterator[Any]:
                 yield item
             else:
                 logger.warning(
-                    "%s of %s must be %s, got %s", each.name, each.origin, KINDS[kind], type(item).__name__
+                    "%s of %s must be %s, got %s", entry.name, entry.origin, KINDS[kind], type(item).__name__
                 )

@@ -137,9 +137,9 @@ def read_claim(text: str, analyze: Analyze, language: str = "") -> Claim:
     plain = re.sub(r"[`*_\"]", "", text)
     valueless = _VALUE.sub(" ", plain)
     tokens = tuple(re.findall(r"\w+", plain.casefold()))
-    rest = _NEGATION.sub(" ", _FULL_NAME.sub(" ", valueless))
+    unnegated_text = _NEGATION.sub(" ", _FULL_NAME.sub(" ", valueless))
     return Claim(
-        rest=rest,
+        rest=unnegated_text,
         values=tuple(map(_value, map(str.casefold, _VALUE.findall(plain)))),
         names=frozenset(map(str.casefold, (*_FULL_NAME.findall(valueless), *names_of(valueless, language)))),
         is_negated=_NEGATION.search(plain) is not None,
@@ -157,8 +157,8 @@ def _value(text: str) -> Value:
         return Value(text)
     if month is not None:
         return Value(re.sub(r"\D", "", text), month[0])
-    digits, rest = number[0], text[number.end() :].strip(" -")
-    unit = rest.removesuffix("s") if len(rest) > 3 else rest
+    digits, unit_text = number[0], text[number.end() :].strip(" -")
+    unit = unit_text.removesuffix("s") if len(unit_text) > 3 else unit_text
     plain = re.sub(r",(?=\d{3}\b)", "", digits)
     if digits not in _NUMBERS and not re.fullmatch(r"\d+(?:\.\d+)?", plain):  # a time of day, a version
         return Value(digits, unit)
@@ -184,10 +184,10 @@ def disagree(one: Claim, other: Claim, question: str) -> bool:
     """
     if not _are_comparable(one, other):
         return False
-    shared, every = one.words & other.words, one.words | other.words
+    shared, all_words = one.words & other.words, one.words | other.words
     if not shared:
         return False
-    alike = len(shared) / len(every)
+    alike = len(shared) / len(all_words)
     has_one_frame = alike >= FRAME
     if one.is_negated != other.is_negated:
         return has_one_frame and len(shared) > 1
@@ -219,7 +219,7 @@ def _differ_in_a_name(one: Claim, other: Claim) -> bool:
 
 def _longest(names: Set[str]) -> list[str]:
     """Return the names that are no part of another one."""
-    return [name for name in names if not any(name != other and name in other for other in names)]
+    return [name for name in names if not any(name != rival and name in rival for rival in names)]
 
 
 def _differ_in_a_word(one: Claim, other: Claim) -> bool:

@@ -129,9 +129,9 @@ def check_citations(answer: str, passages: Sequence[Passage]) -> CitationReport:
 def support(statement: str, passage: str) -> float:
     """Share of the numbers and longer words of a statement that a passage holds; 1 without such words."""
     words = {word.casefold() for word in _WORD.findall(statement)}
-    there = {word.casefold() for word in _WORD.findall(passage)}
-    stems = {word[:5] for word in there if not word[0].isdigit()}
-    matches = sum(word in there or (not word[0].isdigit() and word[:5] in stems) for word in words)
+    passage_words = {word.casefold() for word in _WORD.findall(passage)}
+    stems = {word[:5] for word in passage_words if not word[0].isdigit()}
+    matches = sum(word in passage_words or (not word[0].isdigit() and word[:5] in stems) for word in words)
     return matches / len(words) if words else 1.0
 
 

@@ -148,16 +148,16 @@ def _merge_neighbours(selection: Sequence[tuple[int, RetrievedItem]]) -> list[_C
             parts.append(_ContextPart(rank, [item], item.text))
         else:
             placed.append((place, rank, item))
-    previous: ChunkNumber | None = None
+    neighbour: ChunkNumber | None = None
     for place, rank, item in sorted(placed, key=lambda entry: entry[0]):
-        if previous is not None and place == ChunkNumber(previous.document, previous.number + 1):
+        if neighbour is not None and place == ChunkNumber(neighbour.document, neighbour.number + 1):
             part = parts[-1]
             part.rank = min(part.rank, rank)
             part.items.append(item)
             part.text = join_overlapping(part.text, item.text)
         else:
             parts.append(_ContextPart(rank, [item], item.text))
-        previous = place
+        neighbour = place
     return parts
 
 
@@ -172,13 +172,13 @@ def join_overlapping(before: str, after: str) -> str:
 
 def describe_source(items: Sequence[RetrievedItem]) -> str:
     """Say in one line where a passage stands: path, url or id, then page, lines or, without these, the heading."""
-    first, last = items[0], items[-1]
+    first, last_item = items[0], items[-1]
     metadata = first.metadata
     name = str(metadata.get("path") or metadata.get("source") or metadata.get("url") or first.id)
-    pages = [item.metadata["page"] for item in (first, last) if item.metadata.get("page")]
+    pages = [item.metadata["page"] for item in (first, last_item) if item.metadata.get("page")]
     if pages:
         return f"{name} p.{pages[0]}" if pages[0] == pages[-1] else f"{name} p.{pages[0]}-{pages[-1]}"
-    start, end = metadata.get("start_line"), last.metadata.get("end_line")
+    start, end = metadata.get("start_line"), last_item.metadata.get("end_line")
     if start and end:
         return f"{name}:{start}-{end}"
     heading = str(metadata.get("heading") or "").rpartition(" > ")[2]

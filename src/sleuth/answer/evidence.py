@@ -167,7 +167,7 @@ def _is_its_page(question: str, items: Sequence[RetrievedItem], item: RetrievedI
     program = program_of(question)
     if not program or program in _WORD.findall(page_of(item).lower()):
         return True
-    return not any(program in _WORD.findall(str(other.metadata.get("title")).lower()) for other in items)
+    return not any(program in _WORD.findall(str(rival.metadata.get("title")).lower()) for rival in items)
 
 
 def question_words(question: str, analyze: Analyze) -> dict[str, str]:
@@ -228,13 +228,13 @@ def _coverage(
     if not missing or not vocabulary:
         return covers
     vectors = unit_vectors(embedder, [*(words[term] for term in missing), *vocabulary])
-    near = vectors[: len(missing)] @ vectors[len(missing) :].T
-    near = np.clip((near - RELATED) / (1 - RELATED), 0.0, 1.0)
+    nearness = vectors[: len(missing)] @ vectors[len(missing) :].T
+    nearness = np.clip((nearness - RELATED) / (1 - RELATED), 0.0, 1.0)
     column = {token: i for i, token in enumerate(vocabulary)}
     for cover, sentence in zip(covers, tokens, strict=True):
         columns = [column[token] for token in sentence]
         if columns:
-            for term, value in zip(missing, near[:, columns].max(axis=1).tolist(), strict=True):
+            for term, value in zip(missing, nearness[:, columns].max(axis=1).tolist(), strict=True):
                 cover[term] = max(cover[term], value)
     return covers
 
@@ -242,9 +242,9 @@ def _coverage(
 def _nearest_form(word: str, others: Sequence[str]) -> float:
     """Return how far the nearest of other words may be a form of a word, such as "located" of "location", 0 to 1."""
     forms = (
-        2 * sum(takewhile(bool, map(eq, word, other))) / (len(word) + len(other))
-        for other in others
-        if len(word) >= STEM and other.startswith(word[:STEM])
+        2 * sum(takewhile(bool, map(eq, word, candidate))) / (len(word) + len(candidate))
+        for candidate in others
+        if len(word) >= STEM and candidate.startswith(word[:STEM])
     )
     nearest = max(forms, default=0.0)
     return nearest if nearest >= ALIKE else 0.0

@@ -159,10 +159,10 @@ def score_sentences(
             + use.heading * headings[part.heading]
             - use.polarity * (not holds_polarity(question, part.text))
         )
-        score, own = words[number] + best * extra, frozenset(terms[number])
+        score, bag = words[number] + best * extra, frozenset(terms[number])
         language = language_of(items[place])
         sentences.append(
-            Sentence(place, part, score, own & terms_asked, own, siblings, language, meaning[number], form)
+            Sentence(place, part, score, bag & terms_asked, bag, siblings, language, meaning[number], form)
         )
     sentences.sort(key=attrgetter("item", "part.start"))
     return sorted(sentences, key=attrgetter("score"), reverse=True)
@@ -188,13 +188,13 @@ def _candidates(items: Sequence[RetrievedItem], kind: QuestionType) -> list[_Can
     candidates: list[_Candidate] = []
     for place, item in enumerate(items):
         parts, page = parts_of(item), page_of(item)
-        for whole in parts:
-            if whole.kind == "definition":
-                definition = (item.metadata.get("source"), whole.text)
+        for full_part in parts:
+            if full_part.kind == "definition":
+                definition = (item.metadata.get("source"), full_part.text)
                 if definition in definitions:
                     continue
                 definitions.add(definition)
-            part = _without_code(whole) if whole.kind == "code" and kind != "steps" else whole
+            part = _without_code(full_part) if full_part.kind == "code" and kind != "steps" else full_part
             if part is not None:
                 candidates.append(_Candidate(place, part, parts, page))
     return candidates
@@ -218,15 +218,15 @@ def _score_context(
     A term counts once, at its nearest place.
     """
     scores: list[float] = []
-    before, last = frozenset[str](), -1
-    for (place, part, _, page), own in zip(parts, map(frozenset, terms), strict=True):
-        near = frozenset(terms_of[part.heading])
-        if last == place and (part.kind == "code" or REFERS.match(part.text)):
-            near |= before
-        around = sum(map(idf.__getitem__, idf.keys() & near - own))
-        beyond = sum(map(idf.__getitem__, idf.keys() & frozenset(terms_of[page]) - near - own))
+    terms_before, last_place = frozenset[str](), -1
+    for (place, part, _, page), part_terms in zip(parts, map(frozenset, terms), strict=True):
+        nearby_terms = frozenset(terms_of[part.heading])
+        if last_place == place and (part.kind == "code" or REFERS.match(part.text)):
+            nearby_terms |= terms_before
+        around = sum(map(idf.__getitem__, idf.keys() & nearby_terms - part_terms))
+        beyond = sum(map(idf.__getitem__, idf.keys() & frozenset(terms_of[page]) - nearby_terms - part_terms))
         scores.append(use.context * around + use.page * beyond)
-        before, last = own, place
+        terms_before, last_place = part_terms, place
     return scores
 
 
@@ -257,8 +257,8 @@ def _is_named(item: RetrievedItem, names: Sequence[Sequence[str]]) -> bool:
 
 
 def _are_in_order(name: Sequence[str], steps: Sequence[str]) -> bool:
-    rest = iter(steps)
-    return all(step in rest for step in name)
+    unread_steps = iter(steps)
+    return all(step in unread_steps for step in name)
 
 
 def score_words(

@@ -180,10 +180,10 @@ class ExtractiveSynthesizer:
         """Return quotes of which the first is of the first passage: what the search found first may help."""
         quotes = assessment.quotes if assessment.grade is Grade.MAY_HELP else ()
         first = [quote for quote in quotes if quote.sentence.item == 0] or opening(items)
-        others = [quote for quote in quotes if quote.sentence.item]
+        later_quotes = [quote for quote in quotes if quote.sentence.item]
         if not first:
             return assessment
-        in_order = tuple([*first, *others][: self.sentences])
+        in_order = tuple([*first, *later_quotes][: self.sentences])
         return replace(assessment, quotes=in_order, grade=Grade.MAY_HELP, is_in_doubt=True)
 
     def _assess(
@@ -264,11 +264,11 @@ def _is_foreign(question: str, item: RetrievedItem) -> bool:
     """Return whether a question is in another language than a passage, so that its words do not tell what is close."""
     words = _WORDS.findall(question)
     language = detect_language(question) or language_of_query(words).code
-    own = language_of(item) or ENGLISH
+    code = language_of(item) or ENGLISH
     if language != UNKNOWN:
-        return language != own
+        return language != code
     # A short question may hold no common word of any language.
-    return own == ENGLISH and any(not word.isascii() for word in words if word.islower() or word == words[0])
+    return code == ENGLISH and any(not word.isascii() for word in words if word.islower() or word == words[0])
 
 
 def passages_about(question: str, items: Sequence[RetrievedItem], analyze: Analyze) -> Container[int]:
@@ -319,13 +319,13 @@ class _Quotation:
 
     def _cited(self, text: str, places: Iterable[int], *, indent: int = 2) -> str:
         """Return a quote with its citations; what follows its first line stays in lines, as code must."""
-        first, _, rest = clean_text(text).partition("\n")
+        first, _, tail = clean_text(text).partition("\n")
         marks = []
         for place in places:
             number = self._numbers.setdefault(place, len(self._numbers) + 1)
             marks.append(f"[{number}]")
             self._citations.append(Citation(number, (self._items[place].id,), text, 1.0))
-        lines = "".join(f"\n{' ' * indent}{line}".rstrip() for line in rest.split("\n")) if rest else ""
+        lines = "".join(f"\n{' ' * indent}{line}".rstrip() for line in tail.split("\n")) if tail else ""
         return f"{first} {''.join(dict.fromkeys(marks))}{lines}"
 
 

@@ -228,8 +228,8 @@ def _documentation(text: str, name: re.Match[str] | None) -> str:
     lines = text.strip().splitlines()
     comments = next((i for i, line in enumerate(lines) if not _COMMENT.match(line)), 0)
     match = _DOCSTRING.search(text)
-    before = text[: match.start()].strip() if match else lines[comments] if lines else ""
-    if before and name is not None and name[0] not in before:
+    text_before = text[: match.start()].strip() if match else lines[comments] if lines else ""
+    if text_before and name is not None and name[0] not in text_before:
         return ""
     comment_lines = match[match.lastindex or 0].splitlines() if match else lines[:comments]
     return "\n".join(_COMMENT_SIGN.sub("", line) for line in comment_lines)
@@ -252,8 +252,8 @@ def _sentences(text: str, block: _Block, after: list[_Block]) -> list[Part]:
     parts: list[Part] = []
     kind: Kind = "list" if block.kind == "item" else "sentence"
     spans = split_sentences(text[block.start : block.end])
-    for number, (first, last) in enumerate(spans):
-        start, end = block.start + first, block.start + last
+    for number, (first, end_in_block) in enumerate(spans):
+        start, end = block.start + first, block.start + end_in_block
         sentence = without_markup(text[start:end])
         if not _LETTER.search(sentence):
             continue
@@ -262,8 +262,8 @@ def _sentences(text: str, block: _Block, after: list[_Block]) -> list[Part]:
             follows = list(_following(text, block, after))
             if follows:
                 last_block = follows[-1]
-                rest = "\n".join(_shown(text, part) for part in follows)
-                parts.append(Part(start, last_block.end, f"{sentence}\n{rest}", _kind_of(last_block)))
+                list_text = "\n".join(_shown(text, part) for part in follows)
+                parts.append(Part(start, last_block.end, f"{sentence}\n{list_text}", _kind_of(last_block)))
                 continue
         parts.append(Part(start, end, sentence, kind))
     return parts
@@ -278,18 +278,18 @@ def _following(text: str, block: _Block, after: list[_Block]) -> Iterator[_Block
     """Yield the blocks of one kind that a colon announces, until they are too long."""
     room = LONGEST
     kind = ""
-    for other in after:
-        if other.kind == "skip" and not kind and _CODE_BEGINS.match(text[other.start : other.end]):
+    for follower in after:
+        if follower.kind == "skip" and not kind and _CODE_BEGINS.match(text[follower.start : follower.end]):
             continue
-        if other.kind in ("prose", "skip") or (kind and other.kind != kind):
+        if follower.kind in ("prose", "skip") or (kind and follower.kind != kind):
             return
-        if block.kind == "item" and other.kind == "item" and other.indent <= block.indent:
+        if block.kind == "item" and follower.kind == "item" and follower.indent <= block.indent:
             return
-        room -= other.end - other.start
+        room -= follower.end - follower.start
         if room < 0 and kind:
             return
-        kind = other.kind
-        yield other
+        kind = follower.kind
+        yield follower
         if kind == "code":
             return
 
@@ -317,42 +317,42 @@ def _is_fragment(text: str, part: Part) -> bool:
 
 def _blocks(text: str) -> list[_Block]:
     """Return the blocks of a passage, blank lines left out."""
-    whole = text.splitlines(keepends=True)
+    raw_lines = text.splitlines(keepends=True)
     lines = text.splitlines()
-    starts = [0, *accumulate(map(len, whole))]
+    starts = [0, *accumulate(map(len, raw_lines))]
     blocks: list[_Block] = []
     place = 0
     while place < len(lines):
         if not lines[place].strip():
             place += 1
             continue
-        kind, after = _block_at(lines, place)
+        kind, stop = _block_at(lines, place)
         indent = _indent(lines[place])
-        blocks.append(_Block(kind, starts[place], starts[after - 1] + len(lines[after - 1]), indent))
-        place = after
+        blocks.append(_Block(kind, starts[place], starts[stop - 1] + len(lines[stop - 1]), indent))
+        place = stop
     return blocks
 
 
 def _block_at(lines: list[str], place: int) -> tuple[BlockKind, int]:
     """Return the kind of the block that begins at a line, and the line after its last."""
-    line, after = lines[place], place + 1
+    line, stop = lines[place], place + 1
     if fence := _FENCE.match(line):
         closing = next(
-            (i for i in range(after, len(lines)) if lines[i].strip().startswith(fence.group(1))), len(lines)
+            (i for i in range(stop, len(lines)) if lines[i].strip().startswith(fence.group(1))), len(lines)
         )
         return "code", min(closing + 1, len(lines))
     for kind, pattern in _LINES.items():
         if pattern.match(line):
-            return kind, after
+            return kind, stop
     if _ITEM.match(line):
-        return "item", _while(lines, after, lambda i: _is_prose(lines[i]) and _is_indented(lines[i]))
+        return "item", _while(lines, stop, lambda i: _is_prose(lines[i]) and _is_indented(lines[i]))
     literal = _literal_indent(lines, place)
     if literal or (_is_indented(line) and _is_apart(lines, place) and not _is_described(lines, place)):
-        return "code", _while(lines, after, lambda i: _goes_on(lines, i, literal))
-    after = _while(lines, after, lambda i: _is_prose(lines[i]))
-    if after == place + 1 < len(lines) and _UNDERLINE.match(lines[after]):
-        return "skip", after + 1
-    return "prose", after
+        return "code", _while(lines, stop, lambda i: _goes_on(lines, i, literal))
+    stop = _while(lines, stop, lambda i: _is_prose(lines[i]))
+    if stop == place + 1 < len(lines) and _UNDERLINE.match(lines[stop]):
+        return "skip", stop + 1
+    return "prose", stop
 
 
 def _while(lines: list[str], place: int, holds: Callable[[int], bool]) -> int:

@@ -89,9 +89,9 @@ def choose(
 
 def _extends(selection: list[Quote], quote: Quote) -> bool:
     """Return whether a quote holds a chosen sentence of its passage, and has given that quote its text."""
-    for place, other in enumerate(selection):
-        if other.sentence.item == quote.sentence.item and other.sentence.text in quote.text:
-            selection[place] = replace(other, text=quote.text)
+    for place, earlier_quote in enumerate(selection):
+        if earlier_quote.sentence.item == quote.sentence.item and earlier_quote.sentence.text in quote.text:
+            selection[place] = replace(earlier_quote, text=quote.text)
             return True
     return False
 
@@ -184,9 +184,9 @@ def _widened(sentence: Sentence, item: RetrievedItem) -> str:
     texts = [sentence.text]
     if place and REFERS.match(sentence.text) and _are_together(parts[place - 1], parts[place], item.text):
         texts.insert(0, parts[place - 1].text)
-    for before, part in zip(parts[place:], parts[place + 1 :], strict=False):
+    for part_before, part in zip(parts[place:], parts[place + 1 :], strict=False):
         room = LENGTH - sum(map(len, texts)) - len(part.text)
-        if len(texts) == SENTENCES or room < 0 or not _are_together(before, part, item.text):
+        if len(texts) == SENTENCES or room < 0 or not _are_together(part_before, part, item.text):
             break
         texts.append(part.text)
     return " ".join(texts)

@@ -64,11 +64,11 @@ def split_sentences(text: str) -> list[Span]:
 
 def _blocks(text: str) -> list[Span]:
     blocks: list[Span] = []
-    last = 0
+    block_end = 0
     for fence in _FENCED.finditer(text):
-        blocks += [*_paragraphs(text, last, fence.start()), fence.span()]
-        last = fence.end()
-    return [*blocks, *_paragraphs(text, last, len(text))]
+        blocks += [*_paragraphs(text, block_end, fence.start()), fence.span()]
+        block_end = fence.end()
+    return [*blocks, *_paragraphs(text, block_end, len(text))]
 
 
 def _paragraphs(text: str, start: int, end: int) -> list[Span]:
@@ -91,7 +91,7 @@ def _ends_here(text: str, begin: int, mark: int, after: int, end: int) -> bool:
     if after >= end or text[mark] != ".":
         return not (after - mark > 1 and following.islower())  # as in: "Why?" he said
     word = text[max(begin, mark - _LONGEST_WORD) : mark].rsplit(None, 1)[-1:] or [""]
-    last = word[0].lstrip("\"'“‘«([")
-    if last.lower() in _ABBREVIATIONS or (len(last) == 1 and last.isupper()):
+    last_word = word[0].lstrip("\"'“‘«([")
+    if last_word.lower() in _ABBREVIATIONS or (len(last_word) == 1 and last_word.isupper()):
         return False
     return not following.islower()

@@ -62,9 +62,9 @@ def summarize_docs(
             pieces = stream(batches[0]) if stream and on_text else [writer.summarize_docs(batches[0])]
             return "".join(told(piece, on_text) for piece in pieces)
         parts = [writer.summarize_docs(batch) for batch in batches]
-        before = sum(count_tokens(doc.page_content) for doc in texts)
+        size_before = sum(count_tokens(doc.page_content) for doc in texts)
         texts = [Document(part) for part in parts]
-        if sum(map(count_tokens, parts)) >= before:
+        if sum(map(count_tokens, parts)) >= size_before:
             break  # a writer that does not shorten would go on for ever
     return told("\n".join(doc.page_content for doc in texts), on_text)
 

@@ -26,10 +26,10 @@ def address_of(path: str | Path) -> str | None:
     A `Path` that was made of an address has lost a slash, which is put back.
     """
     text = str(path)
-    scheme, _, rest = text.partition(":")
+    scheme, _, path_text = text.partition(":")
     scheme = scheme.lower()
-    if scheme not in SCHEMES or not rest.startswith("/"):
+    if scheme not in SCHEMES or not path_text.startswith("/"):
         return None
     if isinstance(path, str):
-        return text if rest.startswith("//") else None
-    return f"{scheme}://{rest if scheme == 'file' else rest.lstrip('/')}"
+        return text if path_text.startswith("//") else None
+    return f"{scheme}://{path_text if scheme == 'file' else path_text.lstrip('/')}"

@@ -147,13 +147,13 @@ class ShardedBackend(GatheredBackend):
                 f"{folder} lacks {', '.join(missing)}: restore them from a copy", path=str(folder)
             )
         with ExitStack() as stack:
-            first, *others = folders
+            first, *places = folders
             indexes = [stack.enter_context(IndexBackend.open(first, options))]
-            for other in others:
+            for place in places:
                 index = (
-                    IndexBackend.open(other, options)
+                    IndexBackend.open(place, options)
                     if options.re_embed
-                    else indexes[0].open_beside(other, create=options.create)
+                    else indexes[0].open_beside(place, create=options.create)
                 )
                 indexes.append(stack.enter_context(index))
             stack.pop_all()
@@ -202,6 +202,6 @@ def _named(store: ShardedStore, repairs: Sequence[Sequence[Repair]]) -> list[Rep
     """Return the repairs of all shards, each with the name of its shard."""
     return [
         repair._replace(what=f"{name}: {repair.what}")
-        for name, some in zip(store.names, repairs, strict=True)
-        for repair in some
+        for name, repairs_of_shard in zip(store.names, repairs, strict=True)
+        for repair in repairs_of_shard
     ]

@@ -76,13 +76,13 @@ class Recency:
         """
         match = _RECENCY.fullmatch(text.strip()) if isinstance(text, str) else None
         half_life = float(match[2]) * _SECONDS[match[3]] if match else 0.0
-        most = float(match[4] or 2) if match else 0.0
-        if match is None or not half_life or not most:
+        most_times = float(match[4] or 2) if match else 0.0
+        if match is None or not half_life or not most_times:
             raise ArgumentError(
                 'recency must be a key and a half-life, as in "date:30d" or "date:1y^3" '
                 f"(h, d, w, m, y; ^ is the factor of a passage of now), got {text!r}"
             )
-        return cls(match[1], half_life, most)
+        return cls(match[1], half_life, most_times)
 
     def factor(self, item: RetrievedItem, now: float) -> Factor | None:
         """Return the factor of a hit; None without a date."""
@@ -253,13 +253,13 @@ class Arrangement:
         A note suggests the nearest key that one of the items has.
         """
         keys = [self.sort, self.collapse, self.recency.key if self.recency else ""]
-        absent = [
-            key for key in dict.fromkeys(keys) if key and not any(values_of(each, key) for each in items)
+        absent_keys = [
+            key for key in dict.fromkeys(keys) if key and not any(values_of(hit, key) for hit in items)
         ]
-        if not absent or not items:
+        if not absent_keys or not items:
             return []
         names = sorted({name for item in items for name in leaves(item.metadata)})
-        return [f"no result has the metadata key {key!r}{spelling_hint(key, names)}" for key in absent]
+        return [f"no result has the metadata key {key!r}{spelling_hint(key, names)}" for key in absent_keys]
 
 
 def sorted_by(items: Sequence[RetrievedItem], key: str, *, is_descending: bool) -> list[RetrievedItem]:
@@ -270,9 +270,9 @@ def sorted_by(items: Sequence[RetrievedItem], key: str, *, is_descending: bool) 
     """
     pick = max if is_descending else min
     keyed = [(tuple(map(_order_of, values_of(item, key))), item) for item in items]
-    present = [(pick(values), item) for values, item in keyed if values]
-    present.sort(key=lambda pair: pair[0], reverse=is_descending)
-    return [*(item for _, item in present), *(item for values, item in keyed if not values)]
+    keyed_items = [(pick(values), item) for values, item in keyed if values]
+    keyed_items.sort(key=lambda pair: pair[0], reverse=is_descending)
+    return [*(item for _, item in keyed_items), *(item for values, item in keyed if not values)]
 
 
 def folded(items: Iterable[RetrievedItem], key: str) -> list[RetrievedItem]:

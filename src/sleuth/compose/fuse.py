@@ -103,8 +103,8 @@ class Fused:
         """Return the values of each leg's hits at `keys`, shape (legs, m); `otherwise` where a leg has no such hit."""
         table = np.full(self.ranks.shape, otherwise)
         for leg, value in enumerate(values):
-            here = np.flatnonzero(self.ranks[leg])
-            table[leg, here] = value[self.ranks[leg, here] - 1]
+            places = np.flatnonzero(self.ranks[leg])
+            table[leg, places] = value[self.ranks[leg, places] - 1]
         return table
 
     def __len__(self) -> int:
@@ -206,12 +206,12 @@ def normalise(
         return values
     if method == "rrf":
         return 1 / (rank_constant + np.arange(1, len(values) + 1))
-    least = values.min()
-    scale = values.max() - least
+    minimum = values.min()
+    scale = values.max() - minimum
     if method == "zscore":  # `cumsum` adds the values one by one, in their order; `sum` would group them
         deviations = values - values.cumsum()[-1] / len(values)
         scale = np.sqrt((deviations * deviations).cumsum()[-1] / len(values))
-    return (values - least) / scale if scale > 0 else np.ones(len(values))
+    return (values - minimum) / scale if scale > 0 else np.ones(len(values))
 
 
 def _check(
@@ -263,9 +263,9 @@ def overlap(one: RankedKeys, other: RankedKeys, first: int, among: int) -> float
         first: hits of each, 1 or more, and those that tie with the last of them, whose order is not settled.
         among: hits of the other, likewise.
     """
-    (head, more), (other_head, other_more) = _heads(one, first, among), _heads(other, first, among)
-    both = len(head & other_more) + len(other_head & more)
-    return both / (len(head) + len(other_head))
+    (head, wide), (other_head, other_wide) = _heads(one, first, among), _heads(other, first, among)
+    shared_count = len(head & other_wide) + len(other_head & wide)
+    return shared_count / (len(head) + len(other_head))
 
 
 def _heads(ranking: RankedKeys, *counts: int) -> list[set[int]]:

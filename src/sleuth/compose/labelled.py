@@ -62,7 +62,7 @@ def decided(tree: Filter | None, facts: Mapping[str, Any]) -> Filter | bool:
     parts = [decided(part, facts) for part in tree.parts]
     if any(part is (not neutral) for part in parts):
         return not neutral
-    rest = tuple(part for part in parts if not isinstance(part, bool))
-    if len(rest) < 2:
-        return rest[0] if rest else neutral
-    return type(tree)(rest)
+    open_parts = tuple(part for part in parts if not isinstance(part, bool))
+    if len(open_parts) < 2:
+        return open_parts[0] if open_parts else neutral
+    return type(tree)(open_parts)

@@ -110,5 +110,5 @@ class CrossEncoderReranker:
             rescored(item, score, "rerank", "the cross-encoder's score of query and passage")
             for item, score in zip(items, scores, strict=False)
         ]
-        rest = [item.model_copy(update={"score": None}) for item in items[len(scores) :]]
-        return [*best_first(scored), *rest]
+        unscored = [item.model_copy(update={"score": None}) for item in items[len(scores) :]]
+        return [*best_first(scored), *unscored]

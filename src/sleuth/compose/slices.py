@@ -90,13 +90,13 @@ def _gather(
         return lambda: arrived.put(_run(name, lambda: context.run(run), started))
 
     # Without a deadline the caller runs the last slice itself instead of waiting for it.
-    beside, here = (names[:-1], names[-1:]) if end is None else (names, [])
+    beside, names_here = (names[:-1], names[-1:]) if end is None else (names, [])
     for name in beside:
         try:
             THREADS.submit(job(name))
         except RuntimeError as error:  # the system refuses another thread
             arrived.put(_Outcome(name, monotonic() - started, error=error))
-    outcomes = {name: _run(name, slices[name], started, is_here=True) for name in here}
+    outcomes = {name: _run(name, slices[name], started, is_here=True) for name in names_here}
     while len(outcomes) < len(names):
         try:
             outcome = arrived.get(timeout=None if end is None else _within(end - monotonic()))

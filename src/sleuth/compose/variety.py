@@ -52,8 +52,8 @@ def choose(
     missing = HEAD - len(head)
     fillers, _ = choice.pick([*waiting, *places[WINDOW:]], max(k - len(head), missing))
     first_ten = sorted(head + fillers[:missing])
-    rest = fillers[missing:]
-    return choice.items([*first_ten, *rest][:k])
+    later_places = fillers[missing:]
+    return choice.items([*first_ten, *later_places][:k])
 
 
 def choose_among(
@@ -88,11 +88,11 @@ class _Choice:
     def pick(self, places: Sequence[int], count: int, per_document: int = 0) -> tuple[list[int], list[int]]:
         """Choose up to `count` hits that repeat no chosen one; return their places, and those of hits that wait."""
         selection: list[int] = []
-        others: list[int] = []
+        waiting_places: list[int] = []
         items, documents, counts, window = self._items, self._documents, self._counts, self._window
         for at, place in enumerate(places):
             if len(selection) == count:
-                return selection, [*others, *places[at:]]
+                return selection, [*waiting_places, *places[at:]]
             if place >= len(items) and not self._read_up_to(place, count - len(selection)):
                 break
             if per_document:
@@ -100,14 +100,14 @@ class _Choice:
                     documents += documents_of(items[len(documents) : place + count])
                 document = documents[place]
                 if counts.get(document, 0) >= per_document:
-                    others.append(place)
+                    waiting_places.append(place)
                     continue
             if place < window and self._is_copy(place):
                 continue
             if per_document:
                 counts[document] = counts.get(document, 0) + 1
             selection.append(place)
-        return selection, others
+        return selection, waiting_places
 
     def _read_up_to(self, place: int, missing: int) -> bool:
         """Read hits up to a place, and so many as are missing and a few more; return whether there is a hit."""

@@ -44,7 +44,7 @@ class TokenReranker:
 
     def rerank(self, query: str, items: Sequence[RetrievedItem]) -> list[RetrievedItem]:
         """Return all items, best first, ties by id; those without a score are taken to have 0."""
-        head, rest = list(items[: self.depth]), list(items[self.depth :])
+        head, tail = list(items[: self.depth]), list(items[self.depth :])
         matches = match(query, [item.text for item in head])
         scores = matching.lift(np.array([item.score or 0.0 for item in head]), matches, self.weight)
         lifted = [
@@ -58,7 +58,7 @@ class TokenReranker:
                 explain(float(score), float(value), item.score or 0.0, self.weight, item.explanation)
             ]
         ]
-        return sorted([*lifted, *rest], key=lambda item: (-(item.score or 0.0), item.id))
+        return sorted([*lifted, *tail], key=lambda item: (-(item.score or 0.0), item.id))
 
 
 def explain(

@@ -110,8 +110,8 @@ class DenseLeg(RankingLeg[NDArray[np.float32]]):
         if not fields:
             raise ArgumentError(f"fields must name at least one text, got {fields!r}")
         if batch_size is None:
-            own = getattr(embedder, "batch_size", None)
-            batch_size = own if isinstance(own, int) and own > 0 else 256
+            stated_size = getattr(embedder, "batch_size", None)
+            batch_size = stated_size if isinstance(stated_size, int) and stated_size > 0 else 256
         if batch_size < 1 or threads < 1:
             raise ArgumentError(
                 f"batch_size and threads must be at least 1, got {batch_size!r} and {threads!r}"
@@ -266,9 +266,9 @@ class DenseLeg(RankingLeg[NDArray[np.float32]]):
             live = None if view.live is None else unpack(view.live, len(view))
             _append_rows(vectors, view.arrays["vectors"], live)
             if self._reader is not None:
-                sets, each = view.arrays["tokens"], view.arrays["sizes"]
-                _append_sets(tokens, sets, each, live)
-                _append_rows(sizes, each, live)
+                sets, set_sizes = view.arrays["tokens"], view.arrays["sizes"]
+                _append_sets(tokens, sets, set_sizes, live)
+                _append_rows(sizes, set_sizes, live)
         rows = vectors.array().reshape(-1, dimension) if dimension else np.zeros((0, 0), np.float16)
         if not are_finite(rows):
             raise IndexDamagedError(
@@ -357,6 +357,6 @@ def _append_sets(
     for first in range(0, len(sizes), PIECE):
         rows = slice(first, first + PIECE)
         begin, end = end, end + int(sizes[rows].sum(dtype=np.int64))
-        some = sets[begin:end]
-        target.append(some if live is None else some[np.repeat(live[rows], sizes[rows])])
+        piece = sets[begin:end]
+        target.append(piece if live is None else piece[np.repeat(live[rows], sizes[rows])])
         let_go(sets)

@@ -34,9 +34,9 @@ class LetterModel:
     def reads_like_words(self, text: str) -> bool:
         """Return whether all words of a text in Latin letters read like words, and it holds little else."""
         letters = text.lower().encode("utf-8", "replace")
-        others = sum(not (97 <= byte <= 122 or byte == 32) for byte in letters)
+        signs = sum(not (97 <= byte <= 122 or byte == 32) for byte in letters)
         words = _WORD.findall(letters)
-        if not words or others > _MOST_SIGNS * len(letters):
+        if not words or signs > _MOST_SIGNS * len(letters):
             return False
         return all(self._likelihood(word) > _LIKELY for word in words)
 

@@ -205,17 +205,17 @@ def assign(vectors: Halves, centres: Halves, scratch: Scratch = IN_MEMORY) -> It
     middle = _median(products)
     sizes = np.zeros(len(centres), np.int64)
     for first in range(0, len(vectors), _ROWS):
-        some = slice(first, first + _ROWS)
-        for owners in (nearest[some], second[some][products[some] < middle]):
+        rows = slice(first, first + _ROWS)
+        for owners in (nearest[rows], second[rows][products[rows] < middle]):
             sizes += np.bincount(owners, minlength=len(centres))
         for array in (nearest, second, products):
             let_go(array)
     ends = np.cumsum(sizes)
     first = 0
     while first < len(centres):
-        last = max(first + 1, int(np.searchsorted(ends, ends[first] + _ROWS)))
-        yield from _members(nearest, second, products, middle, range(first, min(last, len(centres))))
-        first = last
+        stop = max(first + 1, int(np.searchsorted(ends, ends[first] + _ROWS)))
+        yield from _members(nearest, second, products, middle, range(first, min(stop, len(centres))))
+        first = stop
 
 
 def _median(values: NDArray[np.float32]) -> np.float32:
@@ -230,8 +230,8 @@ def _nth(values: NDArray[np.float32], place: int) -> np.float32:
     for shift in (24, 16, 8, 0):
         counts = np.zeros(256, np.int64)
         for first in range(0, len(values), _ROWS):
-            some = values[first : first + _ROWS].view(np.uint32)
-            ordered = np.where(some >> 31, ~some, some | np.uint32(1 << 31)) >> shift
+            piece = values[first : first + _ROWS].view(np.uint32)
+            ordered = np.where(piece >> 31, ~piece, piece | np.uint32(1 << 31)) >> shift
             counts += np.bincount(ordered[ordered >> 8 == bits] & 0xFF, minlength=256)
             let_go(values)
         ends = np.cumsum(counts)
@@ -253,13 +253,13 @@ def _members(
     rows, owners = [], []
     for choice in (nearest, second):
         for start in range(0, len(choice), _ROWS):
-            some = slice(start, start + _ROWS)
-            is_listed = (choice[some] >= lists.start) & (choice[some] < lists.stop)
+            span = slice(start, start + _ROWS)
+            is_listed = (choice[span] >= lists.start) & (choice[span] < lists.stop)
             if choice is second:
-                is_listed &= products[some] < middle
+                is_listed &= products[span] < middle
             places = np.flatnonzero(is_listed)
             rows.append((start + places).astype(np.int32))
-            owners.append(choice[some][places])
+            owners.append(choice[span][places])
             let_go(choice)
             let_go(products)
     all_owners = np.concatenate(owners)
@@ -283,8 +283,8 @@ def _nearest(rows: Halves | Vectors, centres: Vectors) -> NDArray[np.intp]:
     nearest = np.empty(len(rows), np.intp)
     step = min(max(_PRODUCTS // len(centres), 256), 1 << 12)
     for start in range(0, len(rows), step):
-        some = rows[start : start + step].astype(np.float32, copy=False)
-        nearest[start : start + step] = (some @ centres.T).argmax(axis=1)
+        batch = rows[start : start + step].astype(np.float32, copy=False)
+        nearest[start : start + step] = (batch @ centres.T).argmax(axis=1)
         let_go(rows)
     return nearest
 
@@ -299,11 +299,13 @@ def _k_means(rows: Halves | Vectors, count: int, random: np.random.Generator) ->
         ends = np.append(begins[1:], len(rows))
         centres = centres.copy()
         for first in range(0, len(begins), _CLUSTERS):
-            some = begins[first : first + _CLUSTERS]
-            its_rows = rows[order[some[0] : ends[first : first + _CLUSTERS][-1]]].astype(
+            group_begins = begins[first : first + _CLUSTERS]
+            its_rows = rows[order[group_begins[0] : ends[first : first + _CLUSTERS][-1]]].astype(
                 np.float32, copy=False
             )
-            centres[owners[order[some]]] = np.add.reduceat(its_rows, some - some[0], axis=0)
+            centres[owners[order[group_begins]]] = np.add.reduceat(
+                its_rows, group_begins - group_begins[0], axis=0
+            )
             let_go(rows)
         centres = unit(centres)
     return centres

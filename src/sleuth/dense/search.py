@@ -143,17 +143,17 @@ class DenseSearcher(LegSearcher[Vector]):
         parts = self._whole
         if allowed is not None:
             parts = [(*self._arrays[i], self._mask(i, allowed[i])) for i in self._by_size]
-        table, step, least, error = codes.steps(vector, STEPS)
+        table, step, offset, error = codes.steps(vector, STEPS)
         narrow = min(self._rows // SPARSE, MOST_EXACT)
         few = self._rows if request.exact else max(EXACT_BELOW, 2 * max(k, depth or 0), narrow)
-        margin = near = -1.0
+        margin = list_margin = -1.0
         if depth is None:
             margin = margin_of(self._spread, error, len(vector))
-            near = margin_of(LIST_CERTAINTY / CERTAINTY * self._list_spread, error, len(vector))
+            list_margin = margin_of(LIST_CERTAINTY / CERTAINTY * self._list_spread, error, len(vector))
         try:
             owners, keys, scores, tied = codes.scan(
-                table, step, least, parts, vector, k, depth or max(MOST_DEPTH, 2 * k), margin, few,
-                lists=self._lists if k <= LISTED_K else None, near=near,
+                table, step, offset, parts, vector, k, depth or max(MOST_DEPTH, 2 * k), margin, few,
+                lists=self._lists if k <= LISTED_K else None, near=list_margin,
             )  # fmt: skip
         except ValueError as error:
             raise self.damage(error) from error

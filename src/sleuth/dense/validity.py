@@ -60,7 +60,7 @@ def validate_arrays(
 def _check_within(name: str, values: NDArray[np.floating[Any]], lower: float) -> None:
     # A NaN is neither.
     are_within = all(
-        not len(some) or (some.min() >= lower and some.max() <= MOST) for some in windows(values)
+        not len(piece) or (piece.min() >= lower and piece.max() <= MOST) for piece in windows(values)
     )
     require(are_within, f"{name!r} must be from {lower:g} to {MOST:g}")
 
@@ -74,7 +74,7 @@ def _check_tokens(arrays: Mapping[str, NDArray[Any]], n: int, *, full: bool) -> 
             "begins": (np.uint64, (-(-n // BLOCK),)),
         },
     )
-    total = sum(int(some.sum(dtype=np.int64)) for some in windows(sizes))
+    total = sum(int(piece.sum(dtype=np.int64)) for piece in windows(sizes))
     require(total == len(tokens), "'sizes' must add up to the tokens")
     require(np.array_equal(begins, begins_of(sizes)), "'begins' must follow from the sizes")
     if full:

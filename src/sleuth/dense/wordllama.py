@@ -126,7 +126,8 @@ class WordLlamaEmbedder:
         encode = load_model().vocabulary.encode
         pieces = len(encode(legible(word)))
         return pieces >= _PIECES and any(
-            len(encode(legible(other))) <= pieces - _FEWER_PIECES for other in _one_edit_away(word.lower())
+            len(encode(legible(spelling))) <= pieces - _FEWER_PIECES
+            for spelling in _one_edit_away(word.lower())
         )
 
     def salience(self, words: Sequence[str]) -> NDArray[np.float32]:
@@ -219,7 +220,7 @@ def _letter_model() -> LetterModel:
 def share_of_pieces(text: str) -> float:
     """Return which share of the letters of a text stand in tokens of one or two, and are no words of their own."""
     tokens = [_token_letters(id) for id in load_model().vocabulary.encode(legible(text)).tolist()]
-    ends = [*(after.starts for after in tokens[1:]), True]
+    ends = [*(following.starts for following in tokens[1:]), True]
     pieces = (
         token.letters
         for token, ends_word in zip(tokens, ends, strict=False)
@@ -231,13 +232,13 @@ def share_of_pieces(text: str) -> float:
 def _one_edit_away(word: str) -> Iterator[str]:
     """Yield the words that a letter less, more or other makes, or two letters that change places."""
     for place in range(len(word) + 1):
-        before, after = word[:place], word[place:]
-        if after:
-            yield before + after[1:]
-            yield before + after[1:2] + after[:1] + after[2:]
+        head, tail = word[:place], word[place:]
+        if tail:
+            yield head + tail[1:]
+            yield head + tail[1:2] + tail[:1] + tail[2:]
         for letter in ascii_lowercase:
-            yield before + letter + after
-            yield before + letter + after[1:]
+            yield head + letter + tail
+            yield head + letter + tail[1:]
 
 
 class _TokenLetters(NamedTuple):

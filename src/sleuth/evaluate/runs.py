@@ -70,10 +70,10 @@ def in_order(scores: Mapping[str, float]) -> dict[str, float]:
     import numpy as np
 
     lowered: dict[str, float] = {}
-    last = np.float32(np.inf)
+    last_score = np.float32(np.inf)
     for id, score in scores.items():
-        last = min(np.float32(score), np.nextafter(last, np.float32(-np.inf)))
-        lowered[id] = score if np.float32(score) == last else float(last)
+        last_score = min(np.float32(score), np.nextafter(last_score, np.float32(-np.inf)))
+        lowered[id] = score if np.float32(score) == last_score else float(last_score)
     return lowered
 
 

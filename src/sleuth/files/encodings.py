@@ -50,8 +50,8 @@ def _wide_encoding(head: bytes) -> str | None:
     """Detect UTF-16 without a mark: every other byte of mostly Latin text is NUL."""
     even, odd = head[0::2], head[1::2]
     even_zeros, odd_zeros = even.count(0), odd.count(0)
-    fewer, more = sorted((even_zeros, odd_zeros))
-    if len(head) < 4 or more < 0.6 * len(odd) or fewer > 0.05 * len(odd):
+    fewest_zeros, most_zeros = sorted((even_zeros, odd_zeros))
+    if len(head) < 4 or most_zeros < 0.6 * len(odd) or fewest_zeros > 0.05 * len(odd):
         return None
     return "utf-16-be" if even_zeros > odd_zeros else "utf-16-le"
 

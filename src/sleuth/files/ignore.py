@@ -145,12 +145,12 @@ def _path_regex(parts: Sequence[str]) -> str | None:
         if regex is None:
             return None
         groups[-1].append(regex)
-    first, *rest = ["/".join(group) for group in groups]
-    if not rest:
+    first, *further_parts = ["/".join(group) for group in groups]
+    if not further_parts:
         return first
-    middle = "".join(f"(?>{_SHORTEST}{group}/)" for group in rest[:-1] if group)
-    last = f"(?:[^/]+/)*{rest[-1]}" if rest[-1] else ".+"
-    return (first + "/" if first else "") + middle + last
+    middle = "".join(f"(?>{_SHORTEST}{group}/)" for group in further_parts[:-1] if group)
+    last_part = f"(?:[^/]+/)*{further_parts[-1]}" if further_parts[-1] else ".+"
+    return (first + "/" if first else "") + middle + last_part
 
 
 def _name_regex(glob: str) -> str | None:
@@ -177,11 +177,11 @@ def _name_regex(glob: str) -> str | None:
             position += 1
         else:
             segments[-1] += re.escape(sign)
-    first, *rest = segments
-    if not rest:
+    first, *further_segments = segments
+    if not further_segments:
         return first
-    middle = "".join(f"(?>[^/]*?{segment})" for segment in rest[:-1] if segment)
-    return f"{first}{middle}[^/]*{rest[-1]}(?![^/])"
+    middle = "".join(f"(?>[^/]*?{segment})" for segment in further_segments[:-1] if segment)
+    return f"{first}{middle}[^/]*{further_segments[-1]}(?![^/])"
 
 
 def _bracket(glob: str, position: int) -> tuple[str, int] | None:
@@ -190,7 +190,7 @@ def _bracket(glob: str, position: int) -> tuple[str, int] | None:
     position += negated
     signs = ""
     start = position
-    last = ""  # the sign that a range may begin with
+    range_start = ""  # the sign that a range may begin with
     while glob[position : position + 1] != "]" or position == start:
         sign = glob[position : position + 1]
         position += 1
@@ -198,9 +198,9 @@ def _bracket(glob: str, position: int) -> tuple[str, int] | None:
             if name.group(1) not in _POSIX:
                 return None
             signs += _POSIX[name.group(1)]
-            position, last = name.end(), ""
+            position, range_start = name.end(), ""
             continue
-        is_range = sign == "-" and last and glob[position : position + 1] not in ("", "]")
+        is_range = sign == "-" and range_start and glob[position : position + 1] not in ("", "]")
         if is_range:
             sign = glob[position]
             position += 1
@@ -211,9 +211,9 @@ def _bracket(glob: str, position: int) -> tuple[str, int] | None:
             return None
         if not is_range:
             signs += re.escape(sign)
-        elif last <= sign:  # else an empty range, as in [z-a]
-            signs += f"{re.escape(last)}-{re.escape(sign)}"
-        last = "" if is_range else sign
+        elif range_start <= sign:  # else an empty range, as in [z-a]
+            signs += f"{re.escape(range_start)}-{re.escape(sign)}"
+        range_start = "" if is_range else sign
     if not signs:
         return "[^/]" if negated else "(?!)", position + 1
     return f"(?!/)[{'^' if negated else ''}{signs}]", position + 1
@@ -246,11 +246,11 @@ class Ignores:
         if ".gitignore" in self.names and (present is None or ".git" in present):
             files[:0] = _exclude_file(folder)  # ranks below `.gitignore`: the last rule that matches wins
         prefix = byte_text(folder).rstrip("/") + "/"
-        own = [
+        rules_of_files = [
             _read(file) if self.contents is None else _rules(self.contents.get(file, b"")) for file in files
         ]
-        truncated = any(whole is False for _, whole in own)
-        rules = tuple((prefix, rules) for rules, _ in own if rules.patterns)
+        truncated = any(is_complete is False for _, is_complete in rules_of_files)
+        rules = tuple((prefix, rules) for rules, _ in rules_of_files if rules.patterns)
         if not rules and truncated == self.truncated:
             return self
         return Ignores(self.rules + rules, self.names, truncated, self.contents)
@@ -291,8 +291,8 @@ def _read(file: str) -> tuple[Rules, bool]:
 def _rules(data: bytes) -> tuple[Rules, bool]:
     """Return the rules in the content of an ignore file, and whether they are all."""
     lines = data[: MAX_BYTES + 1].removeprefix(b"\xef\xbb\xbf").decode("latin-1").split("\n")
-    whole = len(data) <= MAX_BYTES
-    return Rules.of(lines if whole else lines[:-1]), whole
+    is_complete = len(data) <= MAX_BYTES
+    return Rules.of(lines if is_complete else lines[:-1]), is_complete
 
 
 def _exclude_file(folder: str) -> list[str]:

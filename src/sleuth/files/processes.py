@@ -118,8 +118,8 @@ class _Process:
     def _wait(self, pipe: select.poll, patience: float) -> None:
         """Wait for a pipe as long as the process works; its limit of CPU time ends that."""
         while not pipe.poll(1000 * patience):
-            before, self._cpu = self._cpu, _cpu_seconds(self.popen.pid)
-            if self._cpu - before < _SLEEPING * patience:
+            cpu_before, self._cpu = self._cpu, _cpu_seconds(self.popen.pid)
+            if self._cpu - cpu_before < _SLEEPING * patience:
                 raise TimeoutError
 
     def _read(self, size: int, patience: float) -> bytes:

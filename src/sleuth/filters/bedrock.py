@@ -103,12 +103,12 @@ def _filter(value: object, where: str, level: int) -> Filter:
             f"filter must have one key of {names}, shaped as Bedrock has it, got {value!r}", where=where
         )
     [(name, item)] = value.items()
-    here = f"{where}.{name}" if where else name
+    place = f"{where}.{name}" if where else name
     if name not in ("andAll", "orAll"):
-        return _comparison(name, item, here)
+        return _comparison(name, item, place)
     if len(item) < 2:
-        raise FilterError(f"{name} must have at least two members, got {len(item)}", where=here)
-    parts = tuple(_filter(part, f"{here}[{index}]", level + 1) for index, part in enumerate(item))
+        raise FilterError(f"{name} must have at least two members, got {len(item)}", where=place)
+    parts = tuple(_filter(part, f"{place}[{index}]", level + 1) for index, part in enumerate(item))
     return And(parts) if name == "andAll" else Or(parts)
 
 

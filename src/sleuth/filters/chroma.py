@@ -82,8 +82,8 @@ def _in_order(test: Compare) -> dict[str, Any]:
     if not _is_fraction(test.value):
         return plain
     below = test.operator in ("lt", "lte")
-    whole = {test.key: {"$lte": math.floor(test.value)} if below else {"$gte": math.ceil(test.value)}}
-    parts = [{test.key: {"$lt" if below else "$gt": test.value}}, whole]
+    integer_test = {test.key: {"$lte": math.floor(test.value)} if below else {"$gte": math.ceil(test.value)}}
+    parts = [{test.key: {"$lt" if below else "$gt": test.value}}, integer_test]
     return {
         "$or": parts + ([_equals_fraction(test.key, "eq", test.value)] if test.operator.endswith("e") else [])
     }
@@ -118,10 +118,10 @@ def _equality(test: Compare, lists: bool) -> dict[str, Any]:
     fractions = [value for value in values if _is_fraction(value)]
     parts = [_equals_fraction(test.key, "eq" if join == "$or" else "ne", value) for value in fractions]
     if isinstance(test.value, tuple):
-        others: list[Any] = list(_by_type(tuple(value for value in values if not _is_fraction(value))))
+        plain_values: list[Any] = list(_by_type(tuple(value for value in values if not _is_fraction(value))))
     else:
-        others = [] if fractions else [test.value]
-    parts += [{test.key: {scalar_operator: one}} for one in others]
+        plain_values = [] if fractions else [test.value]
+    parts += [{test.key: {scalar_operator: one}} for one in plain_values]
     return _joined(join, parts + (_per_element(test, list_operator) if lists else []))
 
 

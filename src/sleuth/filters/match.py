@@ -133,7 +133,7 @@ def _compare(test: Compare, leaf: Leaf | None) -> bool:
 
 def _equals_any(leaf: Leaf, value: object) -> bool:
     options = value if isinstance(value, tuple) else (value,)
-    return any(one == other and kind(one) is kind(other) for one in _as_list(leaf) for other in options)
+    return any(one == option and kind(one) is kind(option) for one in _as_list(leaf) for option in options)
 
 
 def _in_order(holds: Callable[[Any, Any], bool], leaf: Leaf, value: object) -> bool:

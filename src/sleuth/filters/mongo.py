@@ -49,20 +49,20 @@ def _filter(value: object, where: str, level: int) -> Filter:
 
 def _entry(key: object, item: object, where: str, level: int) -> Iterator[Filter]:
     """Return what one key of a dict demands: one filter, or one per operator."""
-    here = f"{where}.{key}" if where else str(key)
+    place = f"{where}.{key}" if where else str(key)
     if key in ("$and", "$or"):
         if not isinstance(item, list | tuple) or not item:
             raise FilterError(
-                f"value of {key!r} must be a list of at least one filter, got {item!r}", where=here
+                f"value of {key!r} must be a list of at least one filter, got {item!r}", where=place
             )
-        below = [_filter(part, f"{here}[{index}]", level + 1) for index, part in enumerate(item)]
+        below = [_filter(part, f"{place}[{index}]", level + 1) for index, part in enumerate(item)]
         yield _joined(below) if key == "$and" or len(below) == 1 else Or(tuple(below))
     elif key == "$not":
-        yield Not(_filter(item, here, level + 1))
+        yield Not(_filter(item, place, level + 1))
     elif isinstance(key, str) and key.startswith("$"):
-        raise _unknown(key, here, "must stand under a key" if key in _BY_NAME else "")
+        raise _unknown(key, place, "must stand under a key" if key in _BY_NAME else "")
     else:
-        yield from _conditions(key, item, here, level)
+        yield from _conditions(key, item, place, level)
 
 
 def _conditions(key: Any, item: object, where: str, level: int) -> Iterator[Filter]:
@@ -77,17 +77,17 @@ def _conditions(key: Any, item: object, where: str, level: int) -> Iterator[Filt
     if not item:
         raise FilterError("a comparison must have at least one operator, got {}", where=where)
     for name, value in item.items():
-        here = f"{where}.{name}"
+        place = f"{where}.{name}"
         if name == "$not":
-            yield Not(_joined(list(_conditions(key, value, here, level + 1))))
+            yield Not(_joined(list(_conditions(key, value, place, level + 1))))
         elif name in _BY_NAME:
-            yield _compare(key, _BY_NAME[name], value, here)
+            yield _compare(key, _BY_NAME[name], value, place)
         elif isinstance(name, str) and not name.startswith("$"):
             raise FilterError(
-                f"a key inside an object must be written with a dot: '{key}.{name}'", where=here
+                f"a key inside an object must be written with a dot: '{key}.{name}'", where=place
             )
         else:
-            raise _unknown(name, here, "must stand before keys, not under one" if name in _TREES else "")
+            raise _unknown(name, place, "must stand before keys, not under one" if name in _TREES else "")
 
 
 def _compare(key: Any, operator: Operator, value: Any, where: str) -> Compare:

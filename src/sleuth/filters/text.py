@@ -234,8 +234,10 @@ class _Reader:
 
     def sees(self, word: str) -> bool:
         """Return whether this keyword stands here: the word alone, since `OR:5` compares a key."""
-        after = self.text[self.at + len(word) : self.at + len(word) + 1]
-        return self.text.startswith(word, self.at) and (not after or after.isspace() or after in '()-"')
+        sign_after = self.text[self.at + len(word) : self.at + len(word) + 1]
+        return self.text.startswith(word, self.at) and (
+            not sign_after or sign_after.isspace() or sign_after in '()-"'
+        )
 
     def keyword(self, word: str) -> bool:
         is_there = self.sees(word)
@@ -249,8 +251,8 @@ class _Reader:
 
     def fail(self, rule: str, at: int | None = None) -> NoReturn:
         start = self.at if at is None else at
-        rest = self.text[start : start + 20]
-        raise FilterError(f"{rule}, got {rest!r}", where=f"column {start + 1}")
+        unread = self.text[start : start + 20]
+        raise FilterError(f"{rule}, got {unread!r}", where=f"column {start + 1}")
 
 
 def _scalar(word: str) -> Scalar:

@@ -111,12 +111,12 @@ def _load(
     A failure is recorded in the returned info, not raised, and its hooks are removed; only KeyboardInterrupt is raised,
     too. A plugin whose name is taken is recorded as failed under "name (origin)".
     """
-    previous = registry.plugins.get(name)
+    known_plugin = registry.plugins.get(name)
     taken_by = ""
     if name == BUILTIN:
         taken_by = "Sleuth itself"
-    elif previous and previous.status == "active":
-        taken_by = previous.origin
+    elif known_plugin and known_plugin.status == "active":
+        taken_by = known_plugin.origin
     if taken_by:
         error = f"a plugin named {name!r} is loaded from {taken_by}"
         info = registry.plugins[f"{name} ({origin})"] = PluginInfo(name, origin, "failed", error)

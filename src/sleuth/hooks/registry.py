@@ -167,11 +167,11 @@ class Morpheus:
 
         Of the base registry only hooks of plugins count: this registry has built-in ones of its own.
         """
-        own = self._hooks.get(name, ())
+        own_hooks = self._hooks.get(name, ())
         if self._base is None:
-            return own
-        others = (one for one in self._base.hooks(name) if one.plugin != BUILTIN)
-        return tuple(sorted((*own, *others), key=lambda one: -one.priority))
+            return own_hooks
+        inherited = (one for one in self._base.hooks(name) if one.plugin != BUILTIN)
+        return tuple(sorted((*own_hooks, *inherited), key=lambda one: -one.priority))
 
     def all_plugins(self) -> dict[str, PluginInfo]:
         """Return the plugins of this registry and of its base."""
@@ -179,8 +179,8 @@ class Morpheus:
 
     def names(self) -> list[str]:
         """Return the calls that have hooks."""
-        others = () if self._base is None else self._base.names()
-        return sorted({*self._hooks, *(name for name in others if self.hooks(name))})
+        inherited_names = () if self._base is None else self._base.names()
+        return sorted({*self._hooks, *(name for name in inherited_names if self.hooks(name))})
 
     def add(self, *hooks: Hook, plugin: str | None = None) -> None:
         """Registers hooks; of equal priorities the first registered runs first.

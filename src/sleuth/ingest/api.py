@@ -179,9 +179,9 @@ def _absolute(path: str | Path, names: FileNames) -> str:
     except ValueError:  # a NUL; the walk names it
         return os.path.abspath(path)  # noqa: PTH100
     # An address is refused with the command that reads it; a `Path` of one has lost a slash.
-    scheme, separator, rest = str(path).partition(":/")
+    scheme, separator, address_path = str(path).partition(":/")
     if separator and scheme.isalnum() and len(scheme) > 1 and not os.path.lexists(absolute):
-        address = f"{scheme}://{rest.lstrip('/')}"
+        address = f"{scheme}://{address_path.lstrip('/')}"
         mend = f"`sleuth cluster index file:///FOLDER {address}` reads it into the index at file:///FOLDER"
         if scheme.startswith("http"):
             mend = f"`sleuth web crawl {address}` reads a site"
@@ -199,7 +199,7 @@ def _resolved(paths_changed: Collection[str | Path] | None) -> list[str] | None:
     paths = sorted({os.path.realpath(path) for path in paths_changed})
     if any(os.path.basename(path) in IGNORE_FILES for path in paths):  # noqa: PTH119
         return None
-    return [path for path in paths if not any(other != path and is_below(path, other) for other in paths)]
+    return [path for path in paths if not any(folder != path and is_below(path, folder) for folder in paths)]
 
 
 def _below(roots: Sequence[str], only: Sequence[str]) -> list[str]:
@@ -216,15 +216,15 @@ def present(roots: Sequence[str], files: Iterable[str], *, prune: bool) -> list[
         roots: absolute paths.
         files: absolute paths of files that the index holds.
     """
-    absent = [root for root in roots if not os.path.exists(root)]  # noqa: PTH110 - False without permission
-    paths = [printable(root) for root in absent]
+    absent_roots = [root for root in roots if not os.path.exists(root)]  # noqa: PTH110 - False without permission
+    paths = [printable(root) for root in absent_roots]
     indexed = {path for file in files for path in paths if is_below(file, path)} if paths else set()
     if wrong := [path for path in paths if not prune or path not in indexed]:
         mend = (
             "" if prune or not indexed.issuperset(wrong) else "; prune=True (--prune) deletes their documents"
         )
         raise ArgumentError(f"paths must name files or folders that exist, got {', '.join(wrong)}{mend}")
-    return [root for root in roots if root not in absent]
+    return [root for root in roots if root not in absent_roots]
 
 
 def _read(

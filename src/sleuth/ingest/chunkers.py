@@ -107,12 +107,12 @@ def chunks_at(text: str, spans: Sequence[tuple[int, int]]) -> list[Chunk]:
         spans: start and end of each, in characters, by ascending start.
     """
     chunks: list[Chunk] = []
-    line, last = 1, 0
+    line, counted_to = 1, 0
     for start, end in spans:
         body = text[start:end].strip()
         first = text.find(body, start)
-        line += text.count("\n", last, first)
-        last = first
+        line += text.count("\n", counted_to, first)
+        counted_to = first
         if body:
             chunks.append(Chunk(body, first, first + len(body), line, line + body.count("\n")))
     return chunks

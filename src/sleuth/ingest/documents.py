@@ -213,5 +213,5 @@ def _is_whole(chunks: Sequence[Chunk], document: Document) -> bool:
     if len(chunks) != 1:
         return False
     only = chunks[0]
-    whole = only.text == document.page_content and only.start_line == 1
-    return whole and only.page is None and not only.fields and not only.metadata
+    is_all_text = only.text == document.page_content and only.start_line == 1
+    return is_all_text and only.page is None and not only.fields and not only.metadata

@@ -226,9 +226,9 @@ class IndexedFiles:
         begin = f"{source}#"
         with self._store.reader() as snapshot:
             documents, keys = [snapshot.document(source)], _keys_below(snapshot, begin)
-            while some := list(islice(keys, _FEW)):
-                documents += snapshot.documents_at(some)
-        ids = [each.id for each in documents if each and is_file(each) and file_of(each) == source]
+            while page := list(islice(keys, _FEW)):
+                documents += snapshot.documents_at(page)
+        ids = [row.id for row in documents if row and is_file(row) and file_of(row) == source]
         return ids + self.own_ids.get(source, [])
 
     def own_ids_of(self, source: str) -> Sequence[str]:
@@ -247,11 +247,13 @@ class IndexedFiles:
 def files_below(snapshot: IndexSnapshot, roots: Sequence[str]) -> Iterator[tuple[str, StoredDocument]]:
     """Yield the documents of files below these names, each once, with the names of their files."""
     for number, root in enumerate(roots):
-        before = roots[:number]
+        roots_before = roots[:number]
         for document in snapshot.documents(under=root or None):
             source = file_of(document)
             # Other documents may have such a source, too; and the file beside a root may be named `root#1`.
-            is_new = is_below(source, root) and not (before and any(is_below(source, one) for one in before))
+            is_new = is_below(source, root) and not (
+                roots_before and any(is_below(source, one) for one in roots_before)
+            )
             if is_new and is_file(document):
                 yield source, document
 

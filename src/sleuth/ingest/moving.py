@@ -64,14 +64,14 @@ def _match(
         if any(is_below(document.source, name) for name in away):
             continue
         by_name[PurePath(document.source).name].append(document)
-    compared = list(islice((each for each in documents if each.source.startswith(f"{old}/")), _SAMPLE))
+    compared = list(islice((one for one in documents if one.source.startswith(f"{old}/")), _SAMPLE))
     folders: Counter[str] = Counter()
     for document in compared:
         inside = document.source[len(old) :]
         texts = _texts(snapshot, document)
-        for other in by_name.get(PurePath(document.source).name, ()):
-            if other.source.endswith(inside) and _texts(snapshot, other) == texts:
-                folders[other.source.removesuffix(inside)] += 1
+        for candidate in by_name.get(PurePath(document.source).name, ()):
+            if candidate.source.endswith(inside) and _texts(snapshot, candidate) == texts:
+                folders[candidate.source.removesuffix(inside)] += 1
     if not folders:
         return GoneRoot(old, len(documents))
     folder, equal = folders.most_common(1)[0]
@@ -93,10 +93,10 @@ def move_documents(store: Store, old: str, new: str, *, timeout: float = 10.0) -
         for document in _files_below(snapshot, old):
             source = _renamed(document.source, old, new)
             id = source if document.id == document.source else document.id
-            other = snapshot.document(id) if id != document.id else None
-            if other is not None:
+            heir = snapshot.document(id) if id != document.id else None
+            if heir is not None:
                 replaced += 1
-                _inherit(snapshot, writer, other, document)
+                _inherit(snapshot, writer, heir, document)
             else:
                 count += 1
                 path = _renamed(file_of(document), old, new)
@@ -127,12 +127,12 @@ def _inherit(snapshot: IndexSnapshot, writer: Writer, heir: StoredDocument, old:
     """Give a document the metadata of another one with the same text, except what its file determines."""
     if _texts(snapshot, heir) != _texts(snapshot, old):
         return
-    own = {key: value for key, value in old.metadata.items() if key not in RESERVED}
-    metadata = {**heir.metadata, **own}
+    kept_metadata = {key: value for key, value in old.metadata.items() if key not in RESERVED}
+    metadata = {**heir.metadata, **kept_metadata}
     if metadata != heir.metadata:
         rewrite(snapshot, writer, heir, metadata)
 
 
 def _renamed(name: str, old: str, new: str) -> str:
-    rest = name[len(old) :].removeprefix("/") if old else name
-    return f"{new}/{rest}".strip("/") if not new.startswith("/") else f"{new}/{rest}".rstrip("/")
+    inner_name = name[len(old) :].removeprefix("/") if old else name
+    return f"{new}/{inner_name}".strip("/") if not new.startswith("/") else f"{new}/{inner_name}".rstrip("/")

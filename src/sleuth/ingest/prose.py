@@ -124,16 +124,18 @@ def _is_dump(text: str, kind: str) -> bool:
     """Return whether windows of a text, evenly spaced over all of it, hold few letters."""
     if kind in CODE:
         return False
-    last = max(0, len(text) - _WINDOW)
-    starts = sorted({last * number // (_WINDOWS - 1) for number in range(_WINDOWS)})
+    end = max(0, len(text) - _WINDOW)
+    starts = sorted({end * number // (_WINDOWS - 1) for number in range(_WINDOWS)})
     return _has_few_letters("".join(text[start : start + _WINDOW] for start in starts))
 
 
 def _has_few_letters(text: str) -> bool:
     ascii_signs = text.encode("ascii", "ignore").translate(None, _ASCII_BLANKS)
     letters = len(ascii_signs) - len(ascii_signs.translate(None, _ASCII_LETTERS))
-    others = "" if text.isascii() else "".join("".join(_beyond_ascii.findall(text)).split())
-    return letters + sum(map(str.isalpha, others)) < _FEW_LETTERS * (len(ascii_signs) + len(others))
+    foreign_signs = "" if text.isascii() else "".join("".join(_beyond_ascii.findall(text)).split())
+    return letters + sum(map(str.isalpha, foreign_signs)) < _FEW_LETTERS * (
+        len(ascii_signs) + len(foreign_signs)
+    )
 
 
 def _why_not_worth_reading(sample: str, kind: str) -> str:

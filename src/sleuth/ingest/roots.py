@@ -115,18 +115,18 @@ def _readings(path: str, roots: Sequence[Root], options: Options, names: FileNam
         yield RootReading(path, anchor, settings)
         return
     inside = [
-        other
-        for other in roots
-        if other.name != name
-        and is_below(other.name, name)
-        and other.options != settings
-        and not other.is_gone
+        inner
+        for inner in roots
+        if inner.name != name
+        and is_below(inner.name, name)
+        and inner.options != settings
+        and not inner.is_gone
     ]
-    own = {other.name: names.path_of(other.name) for other in inside}
-    yield RootReading(path, anchor, settings, tuple(own.values()))
-    for other in inside:
-        deeper = tuple(place for at, place in own.items() if at != other.name and is_below(at, other.name))
-        yield RootReading(own[other.name], own[other.name], other.options, deeper)
+    paths = {inner.name: names.path_of(inner.name) for inner in inside}
+    yield RootReading(path, anchor, settings, tuple(paths.values()))
+    for inner in inside:
+        deeper = tuple(place for at, place in paths.items() if at != inner.name and is_below(at, inner.name))
+        yield RootReading(paths[inner.name], paths[inner.name], inner.options, deeper)
 
 
 def changed(remembered: ReadOptions, options: Options) -> ReadOptions:
@@ -159,9 +159,9 @@ def remember(
         root = covering(name, roots)
         settings = changed(root.options if root else DEFAULT, options)
         if options is not None:
-            for other in roots:
-                if other.name != name and is_below(other.name, name):
-                    writer.note(f"{ROOT_NOTE}{other.name}", "")
+            for inner in roots:
+                if inner.name != name and is_below(inner.name, name):
+                    writer.note(f"{ROOT_NOTE}{inner.name}", "")
         if root is not None and root.options == settings:
             continue
         if root is not None or settings != DEFAULT or os.path.isdir(path):  # noqa: PTH112

@@ -67,13 +67,13 @@ def rewrite(
     """
     id = document.id if id is None else id
     content = f"{document.content_hash} {to_json(metadata, 'changes')}"
-    own = {name: value for name, value in metadata.items() if name not in ("source", "title")}
+    plain_metadata = {name: value for name, value in metadata.items() if name not in ("source", "title")}
     source, title = metadata["source"], metadata.get("title", "")
     writer.put(
         id,
         blake2b(content.encode(), digest_size=16).hexdigest(),
         snapshot.chunk_values(document.id),
-        metadata=own,
+        metadata=plain_metadata,
         source=None if source == id else source,
         title=title,
         size=document.size,

@@ -63,13 +63,13 @@ def _with_metadata(document: Document, id: str | None) -> PreparedDocument:
     if source is not None and not isinstance(source, str):
         raise ArgumentError(f"metadata['source'] must be a string, got {source!r}")
     check_text(source or "", "source")
-    own = {name: value for name, value in metadata.items() if name not in _COLUMNS}
-    text = check_text(joined(values, left_out=_COLUMNS), "metadata") if own else ""
+    further_metadata = {name: value for name, value in metadata.items() if name not in _COLUMNS}
+    text = check_text(joined(values, left_out=_COLUMNS), "metadata") if further_metadata else ""
     return PreparedDocument(
         document,
         digest if id is None else check_text(id, "id"),
         digest,
-        read_back(own, text) if own else None,
+        read_back(further_metadata, text) if further_metadata else None,
         source,
         "" if title is None else check_text(str(title), "title"),
     )

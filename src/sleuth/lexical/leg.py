@@ -123,8 +123,8 @@ class LexicalLeg(RankingLeg[str | Terms]):
         corpus: Corpus | None = None,
     ) -> LexicalSearcher:
         """Open a searcher; see `RankingLeg.searcher`."""
-        before = previous if isinstance(previous, LexicalSearcher) else None
-        return LexicalSearcher(self, segments, previous=before, corpus=corpus)
+        known_searcher = previous if isinstance(previous, LexicalSearcher) else None
+        return LexicalSearcher(self, segments, previous=known_searcher, corpus=corpus)
 
     def greatest(self, query: str, idf: Callable[[Iterable[str]], Mapping[str, float]]) -> float:
         """Return the sum of the idf of the query's words, which BM25 of a row approaches and never reaches."""
@@ -276,13 +276,13 @@ class _FieldBuilder:
 
     def add(self, texts: Mapping[str, Sequence[str]], n: int) -> None:
         """Count the tokens of `n` rows, whose texts are given by the name of their source (title, heading, text)."""
-        present = [name for name in self._sources if name in texts]
-        if not present or not n:
+        names = [name for name in self._sources if name in texts]
+        if not names or not n:
             self._batches.append(_Batch(np.zeros(n, np.int64), np.zeros(0, np.uint32), np.zeros(0, np.uint8)))
             self._lengths.append(np.zeros(n, np.uint32))
             return
-        columns = [texts[name] for name in present]
-        ends, terms, counts, lengths = self._counter.count(columns, [self._sources[name] for name in present])
+        columns = [texts[name] for name in names]
+        ends, terms, counts, lengths = self._counter.count(columns, [self._sources[name] for name in names])
         small = counts.astype(np.uint8) if not len(counts) or int(counts.max()) < 256 else counts
         self._batches.append(_Batch(ends, terms, small))
         self._lengths.append(lengths)

@@ -124,8 +124,8 @@ def retrieve_local_docs(
     if not contents or not query.strip():
         return []
     scores = _cache.index(contents, hashes).scores(query)
-    least = np.partition(scores, len(scores) - k)[len(scores) - k] if k < len(scores) else 0.0
-    matches = np.flatnonzero((scores >= least) & (scores > 0))
+    lowest_score = np.partition(scores, len(scores) - k)[len(scores) - k] if k < len(scores) else 0.0
+    matches = np.flatnonzero((scores >= lowest_score) & (scores > 0))
     best = matches[np.argsort(-scores[matches], kind="stable")[:k]]
     return [{**evidence[i], "score": float(scores[i])} for i in best.tolist()]
 

@@ -82,15 +82,15 @@ def merge_field(
     """
     lengths_by_row = scratch.growing(np.uint32)
     for part, its in zip(parts, rows, strict=True):
-        own = part.arrays["lengths"]
-        lengths_by_row.append(own if its.rows is None else own[its.rows != GONE])
+        part_lengths = part.arrays["lengths"]
+        lengths_by_row.append(part_lengths if its.rows is None else part_lengths[its.rows != GONE])
         _let_go([part])
     lengths = lengths_by_row.array()
     numbers, df, long_counts, words = _terms(parts, rows, n, scratch)
     output = _Joined(scratch)
     c0, c1 = norm(lengths)
-    for first, last in _windows(len(df), lambda some: sizes_of(df[some], long_counts[some], n)):
-        writer = PostingsWriter(df[first:last], long_counts[first:last], lengths, c0, c1)
+    for first, stop in _windows(len(df), lambda some: sizes_of(df[some], long_counts[some], n)):
+        writer = PostingsWriter(df[first:stop], long_counts[first:stop], lengths, c0, c1)
         for part, its, its_numbers in zip(parts, rows, numbers, strict=True):
             for begin in range(0, part.n_terms, TERMS):
                 writer.add_segment(part, its_numbers, its.rows, its.base, first, begin, begin + TERMS)
@@ -141,8 +141,8 @@ def _terms_of(part: FieldPostings) -> Iterator[tuple[int, NDArray[np.uint8], NDA
     """Yield terms some at a time: the number of the first, their bytes end to end, and where they begin and end."""
     data, starts = part.arrays["term_bytes"], part.arrays["term_starts"]
     for first in range(0, part.n_terms, TERMS):
-        some = starts[first : first + TERMS + 1]
-        yield first, data[some[0] : some[-1]], some
+        piece_starts = starts[first : first + TERMS + 1]
+        yield first, data[piece_starts[0] : piece_starts[-1]], piece_starts
         _let_go([part])
 
 
@@ -156,8 +156,8 @@ def _dictionary(
     for part, numbers_of_part in zip(parts, numbers, strict=True):
         seen = count
         for first, data_of_terms, starts_of_terms in _terms_of(part):
-            own, lengths = numbers_of_part[first : first + TERMS], np.diff(starts_of_terms)
-            is_new = (own >= seen) & (own != GONE)
+            term_numbers, lengths = numbers_of_part[first : first + TERMS], np.diff(starts_of_terms)
+            is_new = (term_numbers >= seen) & (term_numbers != GONE)
             new_data = data_of_terms[np.repeat(is_new, lengths)]
             bounds = size + np.cumsum(np.append(0, lengths[is_new]))
             size = int(bounds[-1])
@@ -197,13 +197,13 @@ def _count(
     for part, its, terms in zip(parts, live_rows, numbers, strict=True):
         if its.rows is not None:
             continue
-        own = part.arrays["dense_terms"]
+        part_dense_terms = part.arrays["dense_terms"]
         # In the stream of a dense term each long count takes a byte more.
-        long_counts[terms[own]] += (np.diff(part.arrays["dense_starts"]) - part.arrays["dense_df"]).astype(
-            np.uint32
-        )
+        long_counts[terms[part_dense_terms]] += (
+            np.diff(part.arrays["dense_starts"]) - part.arrays["dense_df"]
+        ).astype(np.uint32)
         in_lists = dense[terms]
-        in_lists[own] = False
+        in_lists[part_dense_terms] = False
         for number in np.flatnonzero(in_lists).tolist():
             _, frequencies = part.postings(number)
             long_counts[terms[number]] += np.count_nonzero(frequencies >= 16)
@@ -221,9 +221,9 @@ def _tally_live(
 ) -> None:
     """Add the rows of each term, and its long counts, of a segment that has lost rows."""
     rows_of_term = _rows_of(part)
-    for first, last in _windows(len(terms), lambda some: 4 * rows_of_term[some].astype(np.int64)):
+    for first, stop in _windows(len(terms), lambda some: 4 * rows_of_term[some].astype(np.int64)):
         some_terms = np.full(len(terms), GONE, np.uint32)
-        some_terms[first:last] = terms[first:last]
+        some_terms[first:stop] = terms[first:stop]
         tally_segment(part, some_terms, rows, df, long_counts)
         _let_go([part])
 

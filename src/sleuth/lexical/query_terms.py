@@ -126,8 +126,8 @@ class QueryTerms(Generic[T]):
         counts: dict[str, dict[str, float]] = {}
         for name, analyzer in self._analyzers.items():
             share = _FOREIGN if is_told and self._languages[name] != language.code else 1.0
-            own = [run for run in runs[analyzer.run] if language.stops.isdisjoint(run.split()[:1])]
-            times = Counter(analyzer.tokens_of(own))
+            language_runs = [run for run in runs[analyzer.run] if language.stops.isdisjoint(run.split()[:1])]
+            times = Counter(analyzer.tokens_of(language_runs))
             counts[name] = {token: number * share for token, number in times.items()}
         return counts
 

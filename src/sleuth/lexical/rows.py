@@ -115,9 +115,9 @@ def _locate(view: SegmentView, keys: NDArray[np.int64]) -> tuple[NDArray[np.int6
     if not len(view):
         return np.zeros(0, np.int64), np.zeros(0, np.uint32)
     at = np.minimum(np.searchsorted(view.keys, keys), len(view) - 1)
-    here = view.keys[at] == keys
+    is_held = view.keys[at] == keys
     if view.live is not None:
         words = view.live[at >> 6] >> (at & 63).astype(np.uint64)
-        here &= (words & np.uint64(1)).astype(bool)
-    places = np.flatnonzero(here)
+        is_held &= (words & np.uint64(1)).astype(bool)
+    places = np.flatnonzero(is_held)
     return places, at[places].astype(np.uint32)

@@ -96,11 +96,11 @@ class LexicalSearcher(TermSearcher[str | Terms]):
         self._ids = ids
         self._corpus = corpus
         names: tuple[str, ...] = tuple(leg.field_names(segments, corpus.totals if corpus else ()))
-        before = {segment.view.name: segment for segment in previous._segments} if previous else {}
+        segments_before = {segment.view.name: segment for segment in previous._segments} if previous else {}
         self._names: tuple[str, ...] = names
         self._segments: list[_Segment] = []
         for view in segments:
-            earlier = before.get(view.name)
+            earlier = segments_before.get(view.name)
             is_unchanged = earlier is not None and earlier.view.live is view.live
             self._segments.append(earlier if is_unchanged and earlier else _Segment(view, leg, earlier))
         self.statistics = {name: FieldStatistics.of(lengths) for name, lengths in self.lengths().items()}
@@ -124,9 +124,11 @@ class LexicalSearcher(TermSearcher[str | Terms]):
         """Return the lengths of the live rows of these segments, by field."""
         lengths = dict.fromkeys(self._names, FieldLengths(0, 0))
         for segment in self._segments:
-            for name, own in segment.live_lengths.items():
+            for name, lengths_of_segment in segment.live_lengths.items():
                 total, filled = lengths[name]
-                lengths[name] = FieldLengths(total + own.total, filled + own.filled)
+                lengths[name] = FieldLengths(
+                    total + lengths_of_segment.total, filled + lengths_of_segment.filled
+                )
         return lengths
 
     # --- as a leg of an index
@@ -167,13 +169,13 @@ class LexicalSearcher(TermSearcher[str | Terms]):
         """Return the terms of a query that some row of the corpus holds."""
         if isinstance(query, str) or self._corpus is None:
             return query
-        present: dict[str, dict[str, float]] = {}
+        weights_by_field: dict[str, dict[str, float]] = {}
         for name, terms in query.items():
             counts = self._corpus.counts[name]
             for token, times in terms.items():
                 if counts.get(token):
-                    present.setdefault(name, {})[token] = times
-        return present
+                    weights_by_field.setdefault(name, {})[token] = times
+        return weights_by_field
 
     @property
     def analyzer(self) -> Analyzer:
@@ -186,8 +188,8 @@ class LexicalSearcher(TermSearcher[str | Terms]):
 
     def widened(self, query: str, weights: Mapping[str, Mapping[str, float]]) -> Terms:
         """Return a query with further tokens, by field; its own tokens count as they did."""
-        own = self.analyse(query)
-        return {name: {**weights.get(name, {}), **own.get(name, {})} for name in self._names}
+        query_weights = self.analyse(query)
+        return {name: {**weights.get(name, {}), **query_weights.get(name, {})} for name in self._names}
 
     def analyzer_of(self, group: str) -> Analyzer:
         """Return what cuts the texts of a field into tokens."""
@@ -322,13 +324,13 @@ class LexicalSearcher(TermSearcher[str | Terms]):
 
         A segment without the field gets empty postings.
         """
-        average, absent = self.statistics[name].average, self.leg.no_postings
+        average, no_postings = self.statistics[name].average, self.leg.no_postings
         lengths_at_build = [segment.lengths_with_deleted.get(name, _NO_LENGTHS) for segment in self._segments]
         c0, c1 = self._norms[name]
         has_one_field = len(self.leg.fields) == 1
         return FieldIndex(
             name=name,
-            postings=[segment.postings.get(name, absent) for segment in self._segments],
+            postings=[segment.postings.get(name, no_postings) for segment in self._segments],
             lives=[segment.view.live for segment in self._segments],
             n=self.statistics[name].n,
             c0=c0,

@@ -26,8 +26,8 @@ class FieldLengths(NamedTuple):
     def of_rows(cls, lengths: NDArray[np.uint32]) -> FieldLengths:
         """Add up the lengths of rows, shape (n,); the memory of the file behind them is let go."""
         total = filled = 0
-        for some in windows(lengths):
-            total, filled = total + int(some.sum(dtype=np.int64)), filled + int(np.count_nonzero(some))
+        for piece in windows(lengths):
+            total, filled = total + int(piece.sum(dtype=np.int64)), filled + int(np.count_nonzero(piece))
         return cls(total, filled)
 
 

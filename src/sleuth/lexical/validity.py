@@ -42,7 +42,7 @@ def validate_field(arrays: Mapping[str, NDArray[Any]], facts: object, n: int, *,
     dense_terms = _check_lists(arrays, n_terms)
     _check_dense(arrays, dense_terms, n)
     arrays_of(arrays, dict.fromkeys(("large_terms", "large_docs"), (np.uint32, counts.shape)))
-    is_large = all(not len(some) or int(some.min()) >= LARGE for some in windows(counts))
+    is_large = all(not len(piece) or int(piece.min()) >= LARGE for piece in windows(counts))
     require(is_large, f"'large_counts' must be {LARGE} and more")
     if full:
         try:
@@ -64,10 +64,10 @@ def _check_dictionary(arrays: Mapping[str, NDArray[Any]]) -> int:
     check_offsets("term_starts", starts, len(term_bytes))
     n_terms = len(starts) - 1
     greatest, free = 0, 0
-    for some in windows(slots):
+    for piece in windows(slots):
         greatest, free = (
-            max(greatest, int(some.max(initial=0))),
-            free + len(some) - int(np.count_nonzero(some)),
+            max(greatest, int(piece.max(initial=0))),
+            free + len(piece) - int(np.count_nonzero(piece)),
         )
     require(
         len(slots) > n_terms and len(slots) & (len(slots) - 1) == 0 and greatest <= n_terms,
@@ -92,9 +92,9 @@ def _check_lists(arrays: Mapping[str, NDArray[Any]], n_terms: int) -> NDArray[np
     check_offsets("list_starts", starts, len(entries))
     check_rising("dense_terms", dense_terms, n_terms)
     without, first = [np.zeros(0, np.int64)], 0
-    for some in windows(starts, 1):
-        without.append(first + np.flatnonzero(some[1:] == some[:-1]))
-        first += len(some) - 1
+    for piece in windows(starts, 1):
+        without.append(first + np.flatnonzero(piece[1:] == piece[:-1]))
+        first += len(piece) - 1
     require(
         np.array_equal(np.concatenate(without), dense_terms), "'dense_terms' must be the terms without a list"
     )

@@ -65,21 +65,23 @@ def distances(word: str, others: Sequence[str]) -> list[int]:
     width = max(map(len, others))
     letters = np.array(others, f"U{width}").view(np.uint32).reshape(len(others), width)
     lengths = np.array(list(map(len, others)))
-    own = np.array([word]).view(np.uint32)
+    word_letters = np.array([word]).view(np.uint32)
     rows = np.zeros(
         (width + 1, len(others), len(word) + 1), np.int32
     )  # [letters of other, other, letters of word]
     rows[0] = np.arange(len(word) + 1)
     for j in range(1, width + 1):
-        row, before = rows[j], rows[j - 1]
+        row, row_before = rows[j], rows[j - 1]
         row[:, 0] = j
-        is_other = letters[:, j - 1, None] != own
+        is_other = letters[:, j - 1, None] != word_letters
         for i in range(1, len(word) + 1):
             row[:, i] = np.minimum(
-                np.minimum(row[:, i - 1], before[:, i]) + 1, before[:, i - 1] + is_other[:, i - 1]
+                np.minimum(row[:, i - 1], row_before[:, i]) + 1, row_before[:, i - 1] + is_other[:, i - 1]
             )
             if i > 1 and j > 1:
-                swaps = (letters[:, j - 1] == own[i - 2]) & (letters[:, j - 2] == own[i - 1])
+                swaps = (letters[:, j - 1] == word_letters[i - 2]) & (
+                    letters[:, j - 2] == word_letters[i - 1]
+                )
                 row[:, i] = np.where(swaps, np.minimum(row[:, i], rows[j - 2][:, i - 2] + 1), row[:, i])
     return rows[lengths, np.arange(len(others)), len(word)].tolist()  # type: ignore[no-any-return]
 
@@ -95,11 +97,11 @@ def most_frequent(index: FieldIndex, counts: Iterable[Mapping[str, int]], most: 
     for segment in counts:
         total.update(segment)
     live: dict[str, int] = {}
-    least = 0
+    least_rows = 0
     for place, (term, rows) in enumerate(greatest(total, MOST_EXAMINED).items()):
         if len(live) >= most and place % most == 0:
-            least = sorted(live.values(), reverse=True)[most - 1]
-        if len(live) >= most and rows < least:
+            least_rows = sorted(live.values(), reverse=True)[most - 1]
+        if len(live) >= most and rows < least_rows:
             break
         if (entry := index.held(term)) is not None:
             live[term] = entry.df

@@ -105,9 +105,9 @@ class BraveServer(SearchServer):
                 422, "SUBSCRIPTION_TOKEN_INVALID", "The provided subscription token is invalid."
             )
         fields = self._fields(request)
-        query, most = fields.get("q", ""), 20 if path[1] == "web" else 50
+        query, limit = fields.get("q", ""), 20 if path[1] == "web" else 50
         sound = (
-            0 < len(query) <= 400 and len(query.split()) <= 50 and 1 <= int(fields.get("count", 20)) <= most
+            0 < len(query) <= 400 and len(query.split()) <= 50 and 1 <= int(fields.get("count", 20)) <= limit
         )
         if not sound or fields.get("freshness", "pd") not in ("pd", "pw", "pm", "py"):
             return self._error(422, "VALIDATION", "Unable to validate request parameter(s)")

@@ -178,8 +178,10 @@ class Analyzer:
     def recycle(self, counter: TermCounter) -> None:
         """Take back a counter of this analyzer: the next one starts with the tokens of the runs that it has seen."""
         counter.restart()
-        others = sum(spare.known for analyzer, spare in [*_spare_counters.items()] if analyzer is not self)
-        if others + counter.known > _MOST_KNOWN:
+        terms_kept = sum(
+            spare.known for analyzer, spare in [*_spare_counters.items()] if analyzer is not self
+        )
+        if terms_kept + counter.known > _MOST_KNOWN:
             _spare_counters.clear()
         elif counter.known:
             _spare_counters[self] = counter
@@ -233,18 +235,18 @@ class Analyzer:
         try:
             return list(map(cache.__getitem__, runs))
         except KeyError:
-            new = [run for run in runs if run not in cache]
-            cache.update(zip(new, self._expand(new), strict=True))
+            new_runs = [run for run in runs if run not in cache]
+            cache.update(zip(new_runs, self._expand(new_runs), strict=True))
             return list(map(cache.__getitem__, runs))
 
     def _expand(self, runs: list[str]) -> list[str | tuple[str, ...]]:
         """Return the tokens of each run: a str for one token, a tuple for any other number."""
         stop, find, pieces_of = self._stop, self._find, self._cut
         out: list[str | tuple[str, ...]] = list(runs)
-        whole = not self._keep_case
+        is_folded = not self._keep_case
         for place, run in enumerate(runs):
             is_ascii = run.isascii()
-            if whole and is_ascii and run.isalnum():
+            if is_folded and is_ascii and run.isalnum():
                 if run in stop or len(run) > MAX_TOKEN:
                     out[place] = ()
                 continue
@@ -380,9 +382,9 @@ def _identifier(name: str, base: int) -> list[Span]:
     if not bare:
         return []
     base += len(name) - len(name.lstrip("_"))
-    whole = (base, base + len(bare), bare.lower())
+    full_name = (base, base + len(bare), bare.lower())
     parts = [(base + m.start(), base + m.end(), m[0].lower()) for m in _PART.finditer(bare)]
-    return [whole] if len(parts) == 1 else [whole, *parts]
+    return [full_name] if len(parts) == 1 else [full_name, *parts]
 
 
 def _cut_identifier(run: str) -> list[str]:
@@ -396,9 +398,9 @@ def _cut_identifier(run: str) -> list[str]:
 
 def _accented(name: str, base: int, token: str) -> list[Span]:
     """Find an identifier with letters beyond ASCII: whole, and its parts between underscores."""
-    whole = token.strip("_")
+    core = token.strip("_")
     parts = [(base + m.start(), base + m.end(), words.fold(m[0])) for m in re.finditer("[^_]+", name)]
-    spans = [(base, base + len(name), whole)] if whole else []
+    spans = [(base, base + len(name), core)] if core else []
     return spans + parts if len(parts) > 1 else spans
 
 

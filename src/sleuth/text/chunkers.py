@@ -158,7 +158,7 @@ class _PassageCutter:
         """
         text, outline = self.text, self.outline
         page, page_end = 1, self._page_end(0)
-        line, last = 1, 0
+        line, counted_to = 1, 0
         last_end = 0
         position = after_blanks(text, 0)
         start = _text_start(text, 0)
@@ -168,8 +168,8 @@ class _PassageCutter:
             fresh = after_blanks(text, max(last_end, position))
             end, within = self._next_cut(position, fresh, page_end)
             body = text[start:end].rstrip()
-            line += text.count("\n", last, start)
-            last = start
+            line += text.count("\n", counted_to, start)
+            counted_to = start
             path = outline.path_at(position) if outline.headings else ""
             yield Chunk(
                 body,

@@ -99,27 +99,27 @@ def detect_language(text: str) -> str:
 
 def _by_script(letters: str) -> str:
     """Return the language whose own letters a text is written in; "" for letters of several languages."""
-    least = _SHARE_OF_SCRIPT * len(letters)
+    least_letters = _SHARE_OF_SCRIPT * len(letters)
     for code, script in _SCRIPTS.items():
-        if len(re.findall(script, letters)) > least:
+        if len(re.findall(script, letters)) > least_letters:
             return code
     return "vi" if len(_VIETNAMESE.findall(letters)) > _VIETNAMESE_SHARE * len(letters) else UNKNOWN
 
 
 def _by_shared_script(sample: str, letters: str) -> str:
     """Return the language of a text in a script that several languages share; "" for Latin letters."""
-    least = _SHARE_OF_SCRIPT * len(letters)
-    for code, (script, foreign, own) in _SHARED_SCRIPTS.items():
+    least_letters = _SHARE_OF_SCRIPT * len(letters)
+    for code, (script, foreign, own_letters) in _SHARED_SCRIPTS.items():
         letters_of_script = "".join(re.findall(script, letters))
-        if len(letters_of_script) > least:
+        if len(letters_of_script) > least_letters:
             return (
                 code
-                if re.search(own, letters_of_script) and not re.search(foreign, letters_of_script)
+                if re.search(own_letters, letters_of_script) and not re.search(foreign, letters_of_script)
                 else _classified(sample)
             )
-    if len(_DEVANAGARI.findall(letters)) > least:
+    if len(_DEVANAGARI.findall(letters)) > least_letters:
         return _by_words(sample, _word.findall(fold(sample)), ("hi", "ne"), is_accented=True)
-    return _classified(sample) if sum(letter > "\u024f" for letter in letters) > least else UNKNOWN
+    return _classified(sample) if sum(letter > "\u024f" for letter in letters) > least_letters else UNKNOWN
 
 
 LATIN: Final = tuple(
@@ -184,8 +184,8 @@ def _shares(stops: Sequence[str], words: int, codes: tuple[str, ...]) -> dict[st
     languages = _languages_of(codes)
     totals = Counter(chain.from_iterable(map(languages.__getitem__, stops)))
     different = Counter(chain.from_iterable(map(languages.__getitem__, set(stops))))
-    least = min(1 + words // _WORDS_FOR_ANOTHER, _MOST_DIFFERENT)
-    return {code: times / words for code, times in totals.items() if different[code] >= least}
+    least_words = min(1 + words // _WORDS_FOR_ANOTHER, _MOST_DIFFERENT)
+    return {code: times / words for code, times in totals.items() if different[code] >= least_words}
 
 
 class QueryLanguage(NamedTuple):
@@ -208,14 +208,14 @@ def language_of_query(words: Iterable[str]) -> QueryLanguage:
     folded = {word: word.lower() if word.isascii() else fold(word) for word in words}
     distinct = set(folded.values())
     languages = _languages_of(LATIN)
-    code, most = UNKNOWN, 0
+    code, most_stops = UNKNOWN, 0
     if foreign := languages.keys() & distinct:
         counts = Counter(chain.from_iterable(map(languages.__getitem__, foreign)))
-        code, most = max(counts.items(), key=itemgetter(1))
+        code, most_stops = max(counts.items(), key=itemgetter(1))
     stops = ENGLISH_STOP_WORDS & distinct
-    if len(stops) >= most and not _ENGLISH_WORDS.isdisjoint(stops):
+    if len(stops) >= most_stops and not _ENGLISH_WORDS.isdisjoint(stops):
         code = ENGLISH
-    elif len(stops) < most >= _LEAST_STOP_WORDS:
+    elif len(stops) < most_stops >= _LEAST_STOP_WORDS:
         stops = stop_words(code) & distinct
     else:
         return QueryLanguage()

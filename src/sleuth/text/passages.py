@@ -17,8 +17,8 @@ def embedded_texts(
     texts: Mapping[str, Sequence[str]], n: int, fields: Sequence[str] = EMBEDDED_FIELDS
 ) -> list[str]:
     """Return what is embedded of `n` passages with these texts by field, column-wise."""
-    present = [texts[name] for name in fields if name in texts]
-    return [_joined(parts) for parts in zip(*present, strict=True)] or [""] * n
+    columns = [texts[name] for name in fields if name in texts]
+    return [_joined(parts) for parts in zip(*columns, strict=True)] or [""] * n
 
 
 def _joined(texts: Iterable[str]) -> str:

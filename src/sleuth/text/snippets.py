@@ -114,14 +114,14 @@ def _beginning(text: str, start: int, low: int, least: int) -> int | None:
     """Return where a sentence or line begins between `least` and `low`, at `start` or after it if one does."""
     if start == 0:
         return 0
-    before = None
+    place_before = None
     for match in _BEGINNINGS.finditer(text, least, low):
         at = match.end()
         if least <= at <= low and _is_border(text, at):
             if at >= start:
                 return at
-            before = at
-    return before
+            place_before = at
+    return place_before
 
 
 def _is_border(text: str, i: int) -> bool:
@@ -148,9 +148,9 @@ def _in_word(char: str) -> bool:
 def _merged(spans: Sequence[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
     spans_so_far: list[tuple[int, int]] = []
     for start, end in sorted(spans):
-        first, last = spans_so_far[-1] if spans_so_far else (start, start)
-        if start < last:
-            spans_so_far[-1] = first, max(end, last)
+        first, last_end = spans_so_far[-1] if spans_so_far else (start, start)
+        if start < last_end:
+            spans_so_far[-1] = first, max(end, last_end)
         else:
             spans_so_far.append((start, end))
     return tuple(spans_so_far)

@@ -88,10 +88,10 @@ class RetrievedItem(BaseModel):
             passages: belong to the items from now on.
         """
         items: list[Self] = []
-        new = cls.__new__
+        make = cls.__new__
         for passage, score in zip(passages, scores, strict=True):
             passage["score"], passage["extra"] = score, {}
-            item = new(cls)
+            item = make(cls)
             _set_values(item, passage)
             _set_names(item, {"id", "text", "metadata", "score"})
             _set_extra(item, None)

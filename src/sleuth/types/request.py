@@ -67,8 +67,8 @@ class BaseRequest:
     def __post_init__(self) -> None:
         check_query(self.query)
         for name in self.counts:
-            most = MOST_K if name == "k" else None
-            object.__setattr__(self, name, check_count(getattr(self, name), name, most=most))
+            limit = MOST_K if name == "k" else None
+            object.__setattr__(self, name, check_count(getattr(self, name), name, most=limit))
 
     @classmethod
     def of(cls, query: str, k: int, options: Mapping[str, Any]) -> Self:
@@ -136,7 +136,7 @@ def defaults(kind: type[BaseRequest]) -> Mapping[str, Any]:
 
 @cache
 def _defaults(kind: Any) -> Mapping[str, Any]:
-    return {each.name: each.default for each in fields(kind) if each.init and each.name not in ("query", "k")}
+    return {item.name: item.default for item in fields(kind) if item.init and item.name not in ("query", "k")}
 
 
 def adapter_of(kind: type[Any]) -> TypeAdapter[Any]:
@@ -161,5 +161,5 @@ def argument_error(error: ValidationError) -> SleuthError:
 
 def own_fault(error: ValidationError) -> SleuthError | None:
     """Return the fault that a request itself found in its values; None where they do not even have its types."""
-    causes = (each.get("ctx", {}).get("error") for each in error.errors())
+    causes = (entry.get("ctx", {}).get("error") for entry in error.errors())
     return next((cause for cause in causes if isinstance(cause, SleuthError)), None)

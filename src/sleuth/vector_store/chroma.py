@@ -92,13 +92,13 @@ class ChromaStore:
             names = [document.id or _name(document, copies) for document in batch]
             newest = dict(zip(names, batch, strict=True))  # Chroma refuses a batch that holds an id twice
             passages = {name: _passages(document, name) for name, document in newest.items()}
-            passage_by_id = {id: passage for some in passages.values() for id, passage in some.items()}
+            passage_by_id = {id: passage for page in passages.values() for id, passage in page.items()}
             for start in range(0, len(passage_by_id), BATCH):
-                some = list(passage_by_id)[start : start + BATCH]
+                page = list(passage_by_id)[start : start + BATCH]
                 self.store.add_texts(
-                    [passage_by_id[id].page_content for id in some],
-                    metadatas=[passage_by_id[id].metadata for id in some],
-                    ids=some,
+                    [passage_by_id[id].page_content for id in page],
+                    metadatas=[passage_by_id[id].metadata for id in page],
+                    ids=page,
                 )
             self._delete_old(list(newest), passage_by_id)
             ids.extend(id for name in names for id in passages[name])
@@ -108,13 +108,13 @@ class ChromaStore:
 
     def _delete_old(self, names: list[str], passage_by_id: Collection[str]) -> None:
         """Delete what the store holds of documents with these ids, but the added passages."""
-        whole = self.store.get(ids=names, include=[])["ids"]
+        ids_of_documents = self.store.get(ids=names, include=[])["ids"]
         of_these: Any = {DOCUMENT_KEY: {"$in": names}}
         page = self.store.get(where=of_these, include=["metadatas"])
         parts = zip(page["ids"], page["metadatas"], strict=True)
         parts_of_these = [id for id, metadata in parts if id.startswith(f"{metadata[DOCUMENT_KEY]}#")]
-        if old := [id for id in (*whole, *parts_of_these) if id not in passage_by_id]:
-            self.store.delete(ids=old)
+        if old_ids := [id for id in (*ids_of_documents, *parts_of_these) if id not in passage_by_id]:
+            self.store.delete(ids=old_ids)
 
 
 def _documents(records: Iterable[Any]) -> Iterator[Document]:

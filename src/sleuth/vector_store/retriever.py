@@ -155,10 +155,12 @@ class Retriever:
     def _length_error(self, index_length: str, query_length: str) -> EmbeddingError:
         """Return the error for a query vector whose length is not the store's; it names both embedders."""
         maker = recorded_embedder(self.vs.store) or "an embedder that it does not name"
-        own = getattr(self.embedder, "model", None) or getattr(self.embedder, "fingerprint", "the embedder")
+        maker_asked = getattr(self.embedder, "model", None) or getattr(
+            self.embedder, "fingerprint", "the embedder"
+        )
         return EmbeddingError(
             f"embedder must give vectors of length {index_length}, as the store's, made with {maker}, "
-            f"got length {query_length} from {own}"
+            f"got length {query_length} from {maker_asked}"
         )
 
 

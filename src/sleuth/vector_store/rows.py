@@ -35,10 +35,10 @@ def row_document(row: Mapping[str, Any], place: str, text_field: str, id_field: 
     text, id = row.get(text_field), row.get(id_field)
     if not isinstance(text, str):
         raise ArgumentError(f"{place} must have a {text_field!r}, got {text!r} and the fields {sorted(row)}")
-    more = row.get("metadata")
-    fields = {**more, **row} if isinstance(more, Mapping) else dict(row)
-    own = {text_field, id_field} | ({"metadata"} if isinstance(more, Mapping) else set())
-    metadata = {key: value for key, value in fields.items() if value is not None and key not in own}
+    nested = row.get("metadata")
+    fields = {**nested, **row} if isinstance(nested, Mapping) else dict(row)
+    reserved = {text_field, id_field} | ({"metadata"} if isinstance(nested, Mapping) else set())
+    metadata = {key: value for key, value in fields.items() if value is not None and key not in reserved}
     return Document(text, metadata, id=None if id is None else str(id))
 
 

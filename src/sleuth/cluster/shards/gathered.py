@@ -128,7 +128,9 @@ class GatheredSearchers:
     ) -> list[int]:
         """Keys of all rows that fulfil conditions and match a filter, by document id and place."""
         parts = snapshot.ask_all("lookup", conditions, tree)
-        keys = [key | number << KEY_BITS for number, some in enumerate(parts) for key in some]
+        keys = [
+            key | number << KEY_BITS for number, keys_of_shard in enumerate(parts) for key in keys_of_shard
+        ]
         order = dict(zip(keys, snapshot.order(keys), strict=True))
         return sorted(keys, key=order.__getitem__)
 
@@ -206,9 +208,9 @@ class GatheredSearchers:
         names = snapshot.shards.names
         lost = {names.index(part.name) for part in failures} if failures else ()
         # Ties within a shard are put in order here, with those of other shards.
-        whole = self._ask_of(queries, replace(request, ordered=False))
+        full_question = self._ask_of(queries, replace(request, ordered=False))
         depth = share_of(request.depth, len(names))
-        share = replace(whole, request=replace(whole.request, depth=depth))
+        share = replace(full_question, request=replace(full_question.request, depth=depth))
         answers = snapshot.try_all("search", share, without=lost)
         failures += answers.failures
         if not answers.values:
@@ -216,7 +218,7 @@ class GatheredSearchers:
         pools: dict[int, dict[str, Hits]] = answers.values
         hits = merged(pools, queries, request, snapshot)
         if unsure := unsure_shards(pools, depth, hits, request.depth):
-            again = snapshot.try_some("search", dict.fromkeys(unsure, (whole,)))
+            again = snapshot.try_some("search", dict.fromkeys(unsure, (full_question,)))
             failures += again.failures
             hits = merged(pools | again.values, queries, request, snapshot)
         return hits, failures
@@ -253,8 +255,8 @@ class GatheredSearchers:
             counts = self.corpora[leg].counts
             for group, names in groups.items():
                 group_counts = counts.setdefault(group, {})
-                if some := set(names).difference(group_counts):
-                    unknown.setdefault(leg, {})[group] = sorted(some)
+                if unknown_names := set(names).difference(group_counts):
+                    unknown.setdefault(leg, {})[group] = sorted(unknown_names)
         if not unknown:
             return []
         answers = snapshot.try_all("counts_of", unknown)
@@ -285,10 +287,10 @@ def unsure_shards(
         return []
     unsure = set[int]()
     for leg, hits in best.items():
-        least = hits.scores[-1] if len(hits.scores) >= depth else -math.inf
+        lowest_score = hits.scores[-1] if len(hits.scores) >= depth else -math.inf
         for number, by_leg in pools.items():
             scores = by_leg[leg].scores
-            if len(scores) >= limit and scores[-1] >= least:
+            if len(scores) >= limit and scores[-1] >= lowest_score:
                 unsure.add(number)
     return sorted(unsure)
 
@@ -369,7 +371,7 @@ class GatheredVersion:
         queries: dict[str, Any] = {}
         parts: dict[str, PartReport] = {}
         started = time.perf_counter()
-        alone = len(legs) == 1
+        is_alone = len(legs) == 1
         for leg in legs:
             try:
                 searcher = self.searchers.by_leg[leg]
@@ -379,7 +381,7 @@ class GatheredVersion:
                     queries[leg] = ask_leg(self.legs[leg], searcher, query, self.snapshot.deadline)
             except Exception as error:  # noqa: BLE001 - reported, or raised again
                 queries.pop(leg, None)
-                parts[leg] = failed_leg(leg, error, started, alone=alone)
+                parts[leg] = failed_leg(leg, error, started, alone=is_alone)
         try:
             hits, failures = self.searchers.gather(queries, request, self.snapshot)
         except Exception as error:
@@ -387,8 +389,8 @@ class GatheredVersion:
                 raise
             hits, failures = self._gather_apart(queries, request, parts, started)
         seconds = time.perf_counter() - started
-        for leg, some in hits.items():
-            parts[leg] = PartReport(leg, "ok", seconds, len(some.keys))
+        for leg, hits_of_leg in hits.items():
+            parts[leg] = PartReport(leg, "ok", seconds, len(hits_of_leg.keys))
         return Pools(queries, hits, [*map(parts.__getitem__, legs), *failures])
 
     def _gather_apart(
@@ -399,8 +401,8 @@ class GatheredVersion:
         failures: list[PartReport] = []
         for leg, query in queries.items():
             try:
-                some, failures = self.searchers.gather({leg: query}, request, self.snapshot)
-                hits |= some
+                hits_of_leg, failures = self.searchers.gather({leg: query}, request, self.snapshot)
+                hits |= hits_of_leg
             except Exception as error:  # noqa: BLE001 - reported, or raised again
                 parts[leg] = failed_leg(leg, error, started, alone=False)
         return hits, failures

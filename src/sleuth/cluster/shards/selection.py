@@ -64,7 +64,7 @@ class GatheredSelection:
         keys_by_name: dict[str, MetadataKey] = {}
         for keys in self._ask("metadata_keys"):
             for key in keys:
-                before = keys_by_name.get(key.name, MetadataKey(key.name, (), 0))
-                types = ordered_types([*before.types, *key.types])
-                keys_by_name[key.name] = MetadataKey(key.name, types, before.documents + key.documents)
+                known_key = keys_by_name.get(key.name, MetadataKey(key.name, (), 0))
+                types = ordered_types([*known_key.types, *key.types])
+                keys_by_name[key.name] = MetadataKey(key.name, types, known_key.documents + key.documents)
         return [keys_by_name[name] for name in sorted(keys_by_name)]

@@ -88,11 +88,11 @@ class ShardIndex:
         return entry.searchers
 
     def _newest(self, snapshot: IndexSnapshot, ask: Ask) -> _OfCorpora:
-        own = self.backend.searchers_of(snapshot)
+        searchers = self.backend.searchers_of(snapshot)
         with self._lock:
             entry = self._of_corpora.get(snapshot.scope)
             if entry is None or entry.name != ask.name or not entry.searchers.show(snapshot):
-                entry = _OfCorpora.of(ask, own, snapshot)
+                entry = _OfCorpora.of(ask, searchers, snapshot)
                 self._of_corpora.put(snapshot.scope, entry)
             return entry
 
@@ -140,10 +140,10 @@ class LocalShard:
             return list(answer) if isinstance(answer, Iterator) else answer
         if question in FINDS:
             return getattr(self._searchers or self._own(), question)(*arguments, snapshot=self.snapshot)
-        own = _OWN.get(question)
-        if own is None:
+        method = _OWN.get(question)
+        if method is None:
             raise ValueError(f"question must be one of a shard, got {question!r}")
-        return own(self, *arguments)
+        return method(self, *arguments)
 
     def _own(self) -> Searchers:
         """Return the searchers under the numbers of this shard alone."""

@@ -111,6 +111,6 @@ class LocalShards:
     ) -> ShardAnswers:
         """Ask some shards the same question."""
         values: dict[int, Any] = {}
-        for number, some in arguments.items():
-            values[number] = self.shards[number].answer(question, some)
+        for number, arguments_of_shard in arguments.items():
+            values[number] = self.shards[number].answer(question, arguments_of_shard)
         return ShardAnswers(values, [])

@@ -102,8 +102,8 @@ class GatheredSnapshot:
         answers = self.try_some(question, arguments)
         if answers.failures:
             raise ShardsMissingError(answers.failures)
-        for number, some in answers.values.items():
-            for place, value in zip(places[number], some, strict=True):
+        for number, values_of_shard in answers.values.items():
+            for place, value in zip(places[number], values_of_shard, strict=True):
                 values[place] = value
         return values
 
@@ -180,10 +180,10 @@ class GatheredSnapshot:
         return merge(*streams, key=_id_of)
 
     def _ids(self, number: int, after: str) -> Iterator[tuple[int, str]]:
-        last = after
-        while page := self._ask(number, "by_id", last, _PAGE):
+        last_id = after
+        while page := self._ask(number, "by_id", last_id, _PAGE):
             yield from ((number << KEY_BITS | key, name) for key, name in page)
-            last = _id_of(page[-1])
+            last_id = _id_of(page[-1])
 
     def notes(self) -> dict[str, str]:
         """Return what `Writer.note` recorded, by name."""

@@ -19,7 +19,7 @@ def by_shard(batch: DocumentBatch, shards: int) -> dict[int, DocumentBatch]:
     """Return the documents of a batch by the shard that they belong to."""
     numbers = [shard_of(name, shards) for name in batch.ids]
     return {
-        number: batch.without({row for row, other in enumerate(numbers) if other != number})
+        number: batch.without({row for row, owner in enumerate(numbers) if owner != number})
         for number in sorted(set(numbers))
     }
 
@@ -96,12 +96,12 @@ class ShardedWriter:
     def delete(self, document_ids: Iterable[str]) -> list[str]:
         """Remove documents with their text; the ids that were there, in the order given."""
         names = list(dict.fromkeys(document_ids))
-        present: set[str] = set()
-        for number, some in self._by_shard(names).items():
-            present.update(self._writers[number].delete(some))
-        for name in present & self._states.keys():
+        known_names: set[str] = set()
+        for number, group_of_shard in self._by_shard(names).items():
+            known_names.update(self._writers[number].delete(group_of_shard))
+        for name in known_names & self._states.keys():
             del self._states[name]
-        return [name for name in names if name in present]
+        return [name for name in names if name in known_names]
 
     def put_embeddings(self, fingerprint: str, vectors: Mapping[str, bytes]) -> None:
         """Keep vectors by content hash in every shard, as any of them may be given the text."""

@@ -49,8 +49,10 @@ class Cache:
 
     def __init__(self, folder: Path | None = None, limit: int | None = None) -> None:
         """Open the cache in a folder; None means $SLEUTH_CACHE or the user's own, of $SLEUTH_CACHE_BYTES."""
-        own = os.environ.get(FOLDER_VARIABLE) or user_folder("XDG_CACHE_HOME", ".cache") / "published"
-        self.folder = folder or Path(own)
+        default_folder = (
+            os.environ.get(FOLDER_VARIABLE) or user_folder("XDG_CACHE_HOME", ".cache") / "published"
+        )
+        self.folder = folder or Path(default_folder)
         self.limit = _limit() if limit is None else limit
         self._files, self._views = self.folder / "files", self.folder / "views"
 
@@ -112,8 +114,8 @@ class Cache:
             earlier = self._files / replace(file, patches=file.patches[:count]).name
             if earlier.is_file():
                 with whole_file(content) as out:
-                    with earlier.open("rb") as before:
-                        shutil.copyfileobj(before, out)
+                    with earlier.open("rb") as source:
+                        shutil.copyfileobj(source, out)
                     patch_file(out, file, file.patches[count:], objects)
                 return
         fetch_file(file, content, objects)

@@ -77,7 +77,7 @@ def pull_code(address: str, path: str | Path, commits: Sequence[str], prepare: C
         )
     with _opened(address, write=False) as objects:
         manifests = {manifest.settings[_COMMIT]: manifest for manifest in _manifests(objects)}
-        commit = next((each for each in commits if each in manifests), None)
+        commit = next((commit_hash for commit_hash in commits if commit_hash in manifests), None)
         if commit is None:
             raise IndexNotFoundError(
                 f"{address} has no index of this commit or of its ancestors, but of {len(manifests)} others: "
@@ -126,7 +126,7 @@ def _opened(address: str, *, write: bool) -> Iterator[ObjectFolder]:
 def _pack(folder: Path, file: Path) -> None:
     """Write the objects of a folder to a file, whole or not at all."""
     file.absolute().parent.mkdir(parents=True, exist_ok=True)
-    with whole_file(file, mode=0o644) as whole, tarfile.open(fileobj=whole, mode="w") as out:
+    with whole_file(file, mode=0o644) as tar_file, tarfile.open(fileobj=tar_file, mode="w") as out:
         for path in sorted(path for path in folder.rglob("*") if path.is_file()):
             out.add(path, path.relative_to(folder).as_posix())
 

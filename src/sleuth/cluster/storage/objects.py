@@ -97,8 +97,8 @@ class ObjectFolder:
     def list(self, folder: str) -> Iterator[tuple[str, ObjectFacts]]:
         """Yield the objects below a folder of this folder, by name."""
         with self._named(folder):
-            for some in self._api.list(self._store, folder):
-                for entry in some:
+            for page in self._api.list(self._store, folder):
+                for entry in page:
                     yield entry["path"], _facts(entry)
 
     def head(self, name: str) -> ObjectFacts:
@@ -177,14 +177,14 @@ class ObjectFolder:
             raise StorageError(f"{where} cannot be reached: {reason}", path=where) from error
 
     def _no_bucket(self) -> StorageError:
-        scheme, _, rest = self.url.partition("://")
+        scheme, _, bucket = self.url.partition("://")
         kind, variables = "bucket", "its region and endpoint (AWS_REGION, AWS_ENDPOINT_URL)"
         if scheme == "gs":
             variables = "the account (GOOGLE_SERVICE_ACCOUNT)"
         elif not scheme.startswith("s3"):
             kind, variables = "container", "the account (AZURE_STORAGE_ACCOUNT_NAME)"
         return StorageError(
-            f"there is no {kind} {scheme}://{rest.partition('/')[0]}: create it, or check its name, and {variables}",
+            f"there is no {kind} {scheme}://{bucket.partition('/')[0]}: create it, or check its name, and {variables}",
             path=self.url,
         )
 

@@ -33,11 +33,13 @@ def changed_pages(before: bytes, now: bytes) -> NDArray[np.int64]:
     Args:
         before, now: as of `page_hashes`.
     """
-    old, new = (np.frombuffer(hashes, np.uint64).reshape(-1, _HASH // 8) for hashes in (before, now))
-    common = min(len(old), len(new))
-    same = np.zeros(len(new), bool)
-    same[:common] = (old[:common] == new[:common]).all(axis=1)
-    return np.flatnonzero(~same)
+    old_hashes, new_hashes = (
+        np.frombuffer(hashes, np.uint64).reshape(-1, _HASH // 8) for hashes in (before, now)
+    )
+    common = min(len(old_hashes), len(new_hashes))
+    is_same = np.zeros(len(new_hashes), bool)
+    is_same[:common] = (old_hashes[:common] == new_hashes[:common]).all(axis=1)
+    return np.flatnonzero(~is_same)
 
 
 def encode_patch(file: BinaryIO, size: int, pages: Sequence[int]) -> bytes:

@@ -246,8 +246,8 @@ class _Upload:
     ) -> PublishedPart:
         """Upload the files of an index folder."""
         record, *segments = copy.files
-        before = {file.path: file for file in base.files} if base else {}
-        files = (self._record(record, before.get(record.path)), *map(self._blocks_of, segments))
+        base_files = {file.path: file for file in base.files} if base else {}
+        files = (self._record(record, base_files.get(record.path)), *map(self._blocks_of, segments))
         listing = base.listing if base and base.files == files else None
         if blocks is not None:
             listing = tuple(self._put(block, partial(bytes, block)) for block in blocks)
@@ -260,8 +260,8 @@ class _Upload:
         with ThreadPoolExecutor(_AT_ONCE) as pool:
             blocks: list[str] = []
             starts = iter(range(0, source.size, BLOCK))
-            while some := [(start, _read(source, start)) for start in islice(starts, _AT_ONCE)]:
-                blocks += pool.map(lambda block: self._block(source, *block), some)
+            while pieces := [(start, _read(source, start)) for start in islice(starts, _AT_ONCE)]:
+                blocks += pool.map(lambda block: self._block(source, *block), pieces)
         return PublishedFile(source.path, source.size, tuple(blocks))
 
     def _record(self, source: _Source, base: PublishedFile | None) -> PublishedFile:
@@ -288,18 +288,18 @@ class _Upload:
         """
         numbers: set[int] = set()
         for number, table in enumerate(tables):
-            before = b""
+            base_table = b""
             if number < len(base.pages):
                 if digest_of(table) == base.pages[number]:
                     continue
-                before = self._objects.get(object_name(base.pages[number]))
-            numbers.update((changed_pages(before, table) + number * (BLOCK // PAGE)).tolist())
+                base_table = self._objects.get(object_name(base.pages[number]))
+            numbers.update((changed_pages(base_table, table) + number * (BLOCK // PAGE)).tolist())
         patches = list(base.patches)
-        most = source.size // _SHARE
-        while patches and patches[-1].size <= 2 * len(numbers) * PAGE <= 2 * most:
-            last = pages_of(self._objects.get(object_name(patches.pop().digest)))
-            numbers.update(page for page in last if page * PAGE < source.size)
-        if len(numbers) * PAGE + sum(patch.size for patch in patches) > most:
+        most_pages = source.size // _SHARE
+        while patches and patches[-1].size <= 2 * len(numbers) * PAGE <= 2 * most_pages:
+            last_pages = pages_of(self._objects.get(object_name(patches.pop().digest)))
+            numbers.update(page for page in last_pages if page * PAGE < source.size)
+        if len(numbers) * PAGE + sum(patch.size for patch in patches) > most_pages:
             return None
         encode = partial(encode_patch, source.file, source.size, sorted(numbers))
         patch = encode()
@@ -328,13 +328,13 @@ class _Upload:
 
     def check(self) -> None:
         """Upload again what somebody pruned meanwhile."""
-        absent = self._needed - self._listed()
-        if unknown := sorted(absent - self._contents.keys()):
+        absent_names = self._needed - self._listed()
+        if unknown := sorted(absent_names - self._contents.keys()):
             raise StoreError(
                 f"{self._objects.url}/{unknown[0]} was pruned meanwhile: publish again",
                 path=self._objects.url,
             )
-        for name in absent:
+        for name in absent_names:
             self._objects.put(name, self._contents[name]())
 
 

@@ -40,10 +40,10 @@ def is_remote(path: str | Path) -> bool:
     Raises:
         ArgumentError: an address of another kind.
     """
-    scheme, separator, rest = str(path).partition("://")
+    scheme, separator, path_text = str(path).partition("://")
     if not separator:
         return False
-    if scheme not in SCHEMES or scheme == "file" or not rest.strip("/"):
+    if scheme not in SCHEMES or scheme == "file" or not path_text.strip("/"):
         raise ArgumentError(
             "paths must be files and folders that all machines see, or s3://BUCKET/FOLDER, gs://BUCKET/FOLDER or "
             f"az://CONTAINER/FOLDER, got {str(path)!r}"
@@ -81,10 +81,10 @@ def _below(root: str) -> Iterator[tuple[str, str, ObjectFacts]]:
     for name, facts in ObjectFolder(root).list(""):
         is_empty = False
         yield f"{root}/{name}", name, facts
-    parent, _, last = root.rpartition("/")
+    parent, _, leaf = root.rpartition("/")
     if is_empty and "://" in parent and not parent.endswith("/"):
         with suppress(ObjectMissingError):
-            yield root, last, ObjectFolder(parent).head(last)
+            yield root, leaf, ObjectFolder(parent).head(leaf)
 
 
 @contextmanager

@@ -103,8 +103,8 @@ def prune(address: str, *, keep: int, grace: timedelta = GRACE) -> Pruned:
     check_count(keep, "keep", least=1)
     objects = ObjectFolder(Address.parse(address).url)
     versions = numbers(objects)
-    old, newest = versions[:-keep], versions[-keep:]
-    objects.delete(map(manifest_name, old))
+    old_versions, newest = versions[:-keep], versions[-keep:]
+    objects.delete(map(manifest_name, old_versions))
     limit = datetime.now(UTC) - grace
     builds = dict(objects.list(BUILDS))
     objects.delete(name for name, facts in builds.items() if facts.modified < limit)
@@ -115,4 +115,4 @@ def prune(address: str, *, keep: int, grace: timedelta = GRACE) -> Pruned:
         name for name, facts in objects.list("objects") if name not in references and facts.modified < limit
     ]
     objects.delete(orphans)
-    return Pruned(tuple(old), len(orphans))
+    return Pruned(tuple(old_versions), len(orphans))

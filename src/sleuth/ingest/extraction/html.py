@@ -70,9 +70,9 @@ def is_nested_too_deeply(html: str) -> bool:
             continue
         if end:
             while open_elements[name]:
-                last = stack.pop()
-                open_elements[last] -= 1
-                if last == name:
+                closed_name = stack.pop()
+                open_elements[closed_name] -= 1
+                if closed_name == name:
                     break
         elif not open_elements["svg"] or html[html.find(">", match.end(), match.end() + 9999) - 1] != "/":
             stack.append(name)

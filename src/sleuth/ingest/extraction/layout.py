@@ -162,13 +162,13 @@ def _gutter(lines: Sequence[Line]) -> float | None:
         end = edge + _ALIGNED
         gutter = edge - 1
         left_column = [line for line in lines if line.right <= gutter]
-        right = [line for line in lines if line.left >= gutter]
-        across = len(lines) - len(left_column) - len(right)
+        right_column = [line for line in lines if line.left >= gutter]
+        across = len(lines) - len(left_column) - len(right_column)
         if (
             _is_column(left_column)
-            and _is_column(right)
-            and _are_beside(left_column, right)
-            and across <= max(len(left_column), len(right))
+            and _is_column(right_column)
+            and _are_beside(left_column, right_column)
+            and across <= max(len(left_column), len(right_column))
         ):
             crossed[gutter] = across
     return min(crossed, key=lambda gutter: (crossed[gutter], gutter), default=None)
@@ -182,25 +182,25 @@ def _are_beside(column: Sequence[Line], right: Sequence[Line]) -> bool:
     """Return whether two columns share half of the height of the lower one."""
     low = max(min(line.bottom for line in column), min(line.bottom for line in right))
     high = min(max(line.top for line in column), max(line.top for line in right))
-    least = min(
+    least_height = min(
         max(line.top for line in side) - min(line.bottom for line in side) for side in (column, right)
     )
-    return high - low >= least / 2
+    return high - low >= least_height / 2
 
 
 def _joined(lines: Sequence[Line]) -> list[Line]:
     """Return lines whose parts follow each other at the same height joined again: a row of a table is one line."""
     merged_lines: list[Line] = []
     for line in lines:
-        last = merged_lines[-1] if merged_lines else None
-        if last is not None and line.left >= last.right - 1 and _are_level(last, line):
+        line_before = merged_lines[-1] if merged_lines else None
+        if line_before is not None and line.left >= line_before.right - 1 and _are_level(line_before, line):
             merged_lines[-1] = Line(
-                f"{last.text} {line.text}",
-                last.left,
-                min(last.bottom, line.bottom),
+                f"{line_before.text} {line.text}",
+                line_before.left,
+                min(line_before.bottom, line.bottom),
                 line.right,
-                max(last.top, line.top),
-                last.baseline,
+                max(line_before.top, line.top),
+                line_before.baseline,
             )
         else:
             merged_lines.append(line)

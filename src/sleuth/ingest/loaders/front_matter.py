@@ -69,9 +69,9 @@ def _yaml(body: str) -> dict[str, Any] | None:
             match = _PAIR.fullmatch(entry)
             if match is None:
                 return None
-            alone = _load(entry)
+            pairs_of_entry = _load(entry)
             key, value = _unquoted(match["key"].strip()), _unquoted(" ".join((match["value"] or "").split()))
-            pairs.update({key: value} if alone is None else alone)
+            pairs.update({key: value} if pairs_of_entry is None else pairs_of_entry)
     plain = {key: _plain(value) for key, value in pairs.items()}
     return {key: value for key, value in plain.items() if value not in (None, "", [])} if pairs else None
 

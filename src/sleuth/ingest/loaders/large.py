@@ -67,11 +67,11 @@ def _read(items: list[list[Any]], body: bytes) -> Iterator[Document | Skipped]:
     [path, reason, kind].
     """
     at = 0
-    for first, *rest in items:
+    for first, *fields in items:
         if isinstance(first, str):
-            reason, kind = rest
+            reason, kind = fields
             yield Skipped(first, reason, kind)
         else:
-            metadata, id = rest
+            metadata, id = fields
             yield Document(body[at : at + first].decode("utf-8", "surrogatepass"), metadata, id=id)
             at += first

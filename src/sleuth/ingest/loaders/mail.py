@@ -249,8 +249,8 @@ def _part(data: bytes) -> _MailPart | None:
 def _parts(body: bytes, separator: bytes) -> list[_MailPart]:
     """Return the parts of a body, 20 at most; none unless each separator is a line, and the last one ends the body."""
     pieces = body.split(separator, _MOST_PARTS + 1)
-    preamble, contents, rest = pieces[0], pieces[1:-1], pieces[-1]
-    if not (preamble == b"" or preamble.endswith(b"\n")) or not _closing.match(rest):
+    preamble, contents, epilogue = pieces[0], pieces[1:-1], pieces[-1]
+    if not (preamble == b"" or preamble.endswith(b"\n")) or not _closing.match(epilogue):
         return []
     parts: list[_MailPart] = []
     for content in contents:

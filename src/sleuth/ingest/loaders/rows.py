@@ -122,14 +122,14 @@ def _csv_rows(
         inside = too_long = False
         start = reader.line_num + 1
         # The limit is global to the process: set it only while a row is read.
-        before = csv.field_size_limit(limit)
+        limit_before = csv.field_size_limit(limit)
         values: list[str] | _RowError | None
         try:
             values = next(reader, None)
         except csv.Error as error:
             values = _RowError(str(error).partition(" - ")[0])  # the rest addresses programmers
         finally:
-            csv.field_size_limit(before)
+            csv.field_size_limit(limit_before)
         if values is None:
             return
         if too_long:
@@ -210,22 +210,22 @@ def _text_lines(file: FileBytes, options: ReadOptions) -> Iterator[str]:
         return
     file.stream.seek(len(codecs.BOM_UTF8) if file.head.startswith(codecs.BOM_UTF8) else 0)
     limit = options.max_row_bytes
-    other: str | None = None
+    encoding: str | None = None
     while line := file.stream.readline(limit + 1):
         if len(line) > limit and not line.endswith(b"\n"):
             quotes = line.count(b'"')
-            while (rest := file.stream.readline(1 << 20)) and not rest.endswith(b"\n"):
-                if b"\0" in rest:  # such as the hole of a sparse file, which may have exabytes
+            while (line_rest := file.stream.readline(1 << 20)) and not line_rest.endswith(b"\n"):
+                if b"\0" in line_rest:  # such as the hole of a sparse file, which may have exabytes
                     raise LoadError(file.entry.source, "binary", kind="binary")
-                quotes += rest.count(b'"')
-            quotes += rest.count(b'"')
+                quotes += line_rest.count(b'"')
+            quotes += line_rest.count(b'"')
             yield _TOO_LONG + '"' * (quotes % 2)
             continue
         try:
             text = line.decode("utf-8")
         except UnicodeDecodeError:
-            other = other or _encoding_from(file.stream, line)
-            text = line.decode(other, "replace")
+            encoding = encoding or _encoding_from(file.stream, line)
+            text = line.decode(encoding, "replace")
         yield text[:-2] + "\n" if text.endswith("\r\n") else text
 
 
@@ -234,9 +234,9 @@ def _encoding_from(stream: BinaryIO, line: bytes) -> str:
     place = stream.tell()
     ahead = stream.read(_AHEAD)
     stream.seek(place)
-    whole = ahead if len(ahead) < _AHEAD else ahead[: ahead.rfind(b"\n") + 1]
-    other = [line, *(later for later in whole.splitlines(keepends=True) if not _is_utf8(later))]
-    _, encoding = decode(b"".join(other))
+    full_lines = ahead if len(ahead) < _AHEAD else ahead[: ahead.rfind(b"\n") + 1]
+    foreign_lines = [line, *(later for later in full_lines.splitlines(keepends=True) if not _is_utf8(later))]
+    _, encoding = decode(b"".join(foreign_lines))
     return encoding.partition(" ")[0]
 
 
@@ -256,15 +256,15 @@ def _parse(text: str) -> Any:
 def _members(text: str) -> list[tuple[Any, tuple[int, int]]]:
     """Return the members of a JSON list, each with its first and last line."""
     members: list[tuple[Any, tuple[int, int]]] = []
-    line, last = 1, 0
+    line, counted_to = 1, 0
     place = _after_blanks(text, text.index("[") + 1)
     mark = "," if text[place : place + 1] != "]" else "]"
     with _json_errors():
         while mark == ",":
             value, end = _JSON.raw_decode(text, place)
-            line += text.count("\n", last, place)
+            line += text.count("\n", counted_to, place)
             members.append((value, (line, line + text.count("\n", place, end))))
-            last = place
+            counted_to = place
             place = _after_blanks(text, end)
             mark = text[place : place + 1]
             if mark == ",":

@@ -52,19 +52,19 @@ def _gather(
     is_matched = np.zeros(len(keys), np.bool_)
     if not len(keys):
         return is_matched
-    first, last = int(keys[0]), int(keys[-1])
-    if last - first > SPARSE * len(keys):
+    first_key, last_key = int(keys[0]), int(keys[-1])
+    if last_key - first_key > SPARSE * len(keys):
         for view, mask in zip(source, masks, strict=True):
             is_matched |= np.isin(keys, view.keys[mask], assume_unique=True)
         return is_matched
-    table = is_matched if _is_range(keys) else np.zeros(last - first + 1, np.bool_)
+    table = is_matched if _is_range(keys) else np.zeros(last_key - first_key + 1, np.bool_)
     for view, mask in zip(source, masks, strict=True):
-        low, high = np.searchsorted(view.keys, [first, last + 1])
+        low, high = np.searchsorted(view.keys, [first_key, last_key + 1])
         inside = view.keys[low:high]
         if not len(inside):
             continue
         if _is_range(inside):
-            table[int(inside[0]) - first : int(inside[-1]) - first + 1] = mask[low:high]
+            table[int(inside[0]) - first_key : int(inside[-1]) - first_key + 1] = mask[low:high]
         else:
-            table[inside - first] = mask[low:high]
-    return table if table is is_matched else table[keys - first]
+            table[inside - first_key] = mask[low:high]
+    return table if table is is_matched else table[keys - first_key]

@@ -166,5 +166,5 @@ def read_holder(path: Path) -> dict[str, Any] | None:
         holder = json.loads(text)
     except ValueError:
         return {}
-    whole = isinstance(holder, dict) and {"pid", "host", "program", "since"} <= holder.keys()
-    return holder if whole else {}
+    is_complete = isinstance(holder, dict) and {"pid", "host", "program", "since"} <= holder.keys()
+    return holder if is_complete else {}

@@ -98,10 +98,10 @@ def _entry(row: tuple[Any, ...]) -> SegmentEntry:
 def gaps(ranges: Sequence[tuple[int, int]], next_key: int) -> Iterator[tuple[int, int]]:
     """Yield what `ranges`, ascending and inclusive, leave of 1 to `next_key - 1`."""
     at = 1
-    for first, last in ranges:
+    for first, end in ranges:
         if first > at:
             yield at, first - 1
-        at = max(at, last + 1)
+        at = max(at, end + 1)
     if at < next_key:
         yield at, next_key - 1
 
@@ -338,7 +338,7 @@ class Views:
                     item for first, last in free for item in self._in_memory(connection, leg, first, last)
                 ]
             views[name] = tuple(view for _, _, view in sorted(ranges, key=lambda item: item[0]))
-        names = {view.name for some in views.values() for view in some}
+        names = {view.name for views_of_leg in views.values() for view in views_of_leg}
         files = {
             name: item.opened.file
             for name, item in self._cache.items()
@@ -420,15 +420,15 @@ def _bury(item: _Cached, keys: NDArray[np.int64]) -> None:
     key_list = item.opened.key_list
     if not len(keys) or not len(key_list) or keys[-1] < key_list[0] or key_list[-1] < keys[0]:
         return
-    own = item.opened.keys
-    keys = keys[slice(*np.searchsorted(keys, (own[0], own[-1] + 1)))]
-    at = np.searchsorted(own, keys)
-    at = at[own[at] == keys]
+    segment_keys = item.opened.keys
+    keys = keys[slice(*np.searchsorted(keys, (segment_keys[0], segment_keys[-1] + 1)))]
+    at = np.searchsorted(segment_keys, keys)
+    at = at[segment_keys[at] == keys]
     if item.dead is not None:
         at = at[~item.dead[at]]
     if not len(at):
         return
-    dead = np.zeros(len(own), bool) if item.dead is None else item.dead.copy()
+    dead = np.zeros(len(segment_keys), bool) if item.dead is None else item.dead.copy()
     dead[at] = True
     item.dead, item.live = dead, pack(~dead)
     item.live.flags.writeable = False

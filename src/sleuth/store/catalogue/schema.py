@@ -153,7 +153,7 @@ def _has_format(connection: sqlite3.Connection, path: Path, schema: Schema) -> b
 
 def _refuse_others(connection: sqlite3.Connection, path: Path, schema: Schema) -> None:
     """Refuse a schema that Sleuth did not write: a trigger, a view or a generated column changes statements."""
-    own = {
+    own_statements = {
         _OWN.findall(text)[0]: text.strip().removesuffix(";")
         for text in schema.statements.split(";\n")
         if _OWN.search(text)
@@ -161,7 +161,7 @@ def _refuse_others(connection: sqlite3.Connection, path: Path, schema: Schema) -
     for kind, name, statement in connection.execute("SELECT type, name, sql FROM sqlite_schema"):
         if statement is None and kind == "index":
             continue
-        expected = own.get((str(kind).upper(), str(name)))
+        expected = own_statements.get((str(kind).upper(), str(name)))
         if expected is None or _VIRTUAL.match(str(statement)):
             raise _foreign(path, kind, name)
         if statement != expected:

@@ -171,8 +171,8 @@ def decode(
     try:
         entries = _entries(header["arrays"], header["base"])
         named_arrays = {entry.name: _view(buffer, entry) for entry in entries}
-        most = len(buffer) if header["rows"] <= len(buffer) else most_rows()
-        keys = _unpack_keys(header["start"], header["rows"], named_arrays.get(_KEYS), most)
+        most_keys = len(buffer) if header["rows"] <= len(buffer) else most_rows()
+        keys = _unpack_keys(header["start"], header["rows"], named_arrays.get(_KEYS), most_keys)
         ties = named_arrays.get(_TIES)
         if ties is not None and (ties.dtype != np.uint32 or ties.shape != (len(keys),)):
             raise ValueError(f"{ties.dtype} tie ranks, shape {ties.shape}, of {len(keys)} rows")

@@ -50,8 +50,8 @@ class _Values:
 
     def add(self, rows: Sequence[int], values: Sequence[Any], *, has_null: bool) -> None:
         if has_null:
-            present = [index for index, value in enumerate(values) if value is not None]
-            rows, values = [rows[index] for index in present], [values[index] for index in present]
+            places = [index for index, value in enumerate(values) if value is not None]
+            rows, values = [rows[index] for index in places], [values[index] for index in places]
         self.rows += rows
         self.values += values
 
@@ -105,10 +105,10 @@ def _collect(
 
 def _is_flat(types: set[type], values: list[Any]) -> bool:
     """Return whether values of these types are scalars, or lists of scalars."""
-    others = types - _SCALARS
-    if not others:
+    foreign_types = types - _SCALARS
+    if not foreign_types:
         return True
-    if not others <= {list, tuple}:
+    if not foreign_types <= {list, tuple}:
         return False
     elements = chain.from_iterable(value for value in values if type(value) in (list, tuple))
     return set(map(type, elements)) <= _SCALARS
@@ -139,13 +139,13 @@ def _encode(atoms: list[Any]) -> tuple[NDArray[np.int64], NDArray[np.float64], S
     codes = np.full(len(atoms), BARE, np.uint32)
     places, truths = groups[bool]
     codes[places] = FALSE + np.array(truths, np.uint32)
-    whole, wholes, broken, others = _numbers(*groups[int], *groups[float])
+    whole_places, whole_values, broken_places, broken_values = _numbers(*groups[int], *groups[float])
     worded, words = groups[str]
     strings, word_codes = _strings(words)
-    integers, floats = ascending(wholes), ascending(others)
+    integers, floats = ascending(whole_values), ascending(broken_values)
     first_float = FIRST_INTEGER + len(integers)
-    codes[whole] = FIRST_INTEGER + np.searchsorted(integers, wholes)
-    codes[broken] = first_float + np.searchsorted(floats, others)
+    codes[whole_places] = FIRST_INTEGER + np.searchsorted(integers, whole_values)
+    codes[broken_places] = first_float + np.searchsorted(floats, broken_values)
     codes[worded] = first_float + len(floats) + word_codes
     return integers, floats, strings, codes
 

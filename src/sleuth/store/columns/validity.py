@@ -19,7 +19,7 @@ def validate_column(column: Column) -> None:
         ValueError: says what is wrong.
     """
     for name, values in (("integers", column.integers), ("floats", column.floats)):
-        rise = all(np.all(some[1:] > some[:-1]) for some in windows(values, 1))
+        rise = all(np.all(piece[1:] > piece[:-1]) for piece in windows(values, 1))
         require(rise and not np.isnan(values[:1]).any(), f"{name} must rise")
     check_offsets("ends", column.strings.offsets, len(column.strings.block), strictly=True)
     check_offsets("offsets", column.lists.offsets, len(column.lists.elements), strictly=True)
@@ -35,7 +35,7 @@ def validate_column(column: Column) -> None:
 
 
 def _check_below(name: str, codes: NDArray[Any], limit: int) -> None:
-    are_below = all(int(some.max(initial=0)) < limit for some in windows(codes))
+    are_below = all(int(piece.max(initial=0)) < limit for piece in windows(codes))
     require(are_below, f"{name} must be below {limit}")
 
 

@@ -62,6 +62,6 @@ def kinds_of(column: Column, rows: NDArray[np.int64]) -> dict[str, NDArray[np.in
     codes = column.row_codes()[rows]
     starts = (FALSE, FIRST_INTEGER, column.first_float, column.first_string, column.first_list)
     places = np.searchsorted(starts, codes, side="right") - 1
-    present = {kind: rows[places == place] for place, kind in enumerate(KINDS[:-1])}
-    present[KINDS[-1]] = rows[codes == BARE]
-    return {kind: members for kind, members in present.items() if len(members)}
+    rows_by_kind = {kind: rows[places == place] for place, kind in enumerate(KINDS[:-1])}
+    rows_by_kind[KINDS[-1]] = rows[codes == BARE]
+    return {kind: members for kind, members in rows_by_kind.items() if len(members)}

@@ -67,8 +67,8 @@ class Growing:
         try:
             if self._folder and self._size > ROOM and isinstance(self._file, BytesIO):
                 self._file = _spilled(self._file, self._folder)
-            for some in pieces(data):
-                self._file.write(some)
+            for part in pieces(data):
+                self._file.write(part)
         except OSError as error:
             raise StoreError(
                 f"cannot write into {self._folder}: {error.strerror}", path=str(self._folder)

@@ -101,14 +101,14 @@ def bad_documents(connection: Connection, first: int, end: int) -> dict[int, str
     chunk = _next_chunk(chunks)
     documents = connection.execute(f"SELECT {record.DOCUMENT_COLUMNS} FROM documents {among}", (first, end))
     for document in map(DocumentRow._make, documents):
-        whole = has_checksum(record.document_checksum, document, connection.salt)
+        is_sound = has_checksum(record.document_checksum, document, connection.salt)
         expected = 0
         while chunk is not None and chunk.key < document.key + max(document.chunks, 1):
-            right = chunk.key == document.key + expected and chunk.n == expected
-            whole &= right and has_checksum(record.chunk_checksum, chunk, connection.salt)
+            is_in_place = chunk.key == document.key + expected and chunk.n == expected
+            is_sound &= is_in_place and has_checksum(record.chunk_checksum, chunk, connection.salt)
             expected += 1
             chunk = _next_chunk(chunks)
-        if not whole or expected != document.chunks:
+        if not is_sound or expected != document.chunks:
             bad[document.key] = str(document.id)
     if chunk is not None:
         bad[chunk.key] = "(chunks without a document)"

@@ -174,7 +174,9 @@ def _check_segments(
         ]
         faults = [fault for _, fault in checks_of_segments if fault]
         yield from (Finding("error", subject, fault, REBUILD) for fault in faults)
-        keys = np.concatenate([np.zeros(0, np.int64), *(own for own, _ in checks_of_segments)])
+        keys = np.concatenate(
+            [np.zeros(0, np.int64), *(segment_keys for segment_keys, _ in checks_of_segments)]
+        )
         live = checks.live(connection, leg, keys)
         yield from _check_coverage(subject, keys, live, leg in checks.deferred, len(faults))
 
@@ -249,21 +251,21 @@ def _check_coverage(
     leg: str, keys: NDArray[np.int64], live: Live, deferred: bool, faults: int
 ) -> Iterator[Finding]:
     """Live rows of a leg against the rows of the database: each exactly once."""
-    present = live.present
+    live_keys = live.present
     covered = keys[~np.isin(keys, live.dead)]
     twice = len(covered) - len(np.unique(covered))
-    missing = np.count_nonzero(~np.isin(present, covered))
-    foreign = len(np.unique(covered[~np.isin(covered, present)]))
+    missing = np.count_nonzero(~np.isin(live_keys, covered))
+    foreign = len(np.unique(covered[~np.isin(covered, live_keys)]))
     if twice or foreign:
         message = f"{twice} rows are in two segments, {foreign} are of no document"
         yield Finding("error", leg, message, REBUILD)
     if missing and deferred and not faults:
-        message = f"{missing} of {len(present)} chunks are not indexed yet"
+        message = f"{missing} of {len(live_keys)} chunks are not indexed yet"
         yield Finding("warning", leg, message, "sleuth index")
     elif missing:
-        yield Finding("error", leg, f"{missing} of {len(present)} chunks are in no sound segment", REBUILD)
+        yield Finding("error", leg, f"{missing} of {len(live_keys)} chunks are in no sound segment", REBUILD)
     elif not (twice or foreign or faults):
-        yield Finding("ok", leg, f"every one of {len(present)} chunks is covered exactly once")
+        yield Finding("ok", leg, f"every one of {len(live_keys)} chunks is covered exactly once")
 
 
 def _check_orphans(connection: Connection, folder: Path) -> Iterator[Finding]:

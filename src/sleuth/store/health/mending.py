@@ -196,9 +196,11 @@ def _next_batch(connection: Connection, leg: Leg) -> tuple[Rows, int] | None:
 
 def _publish_free(connection: Connection, segment: Built, rows: Rows) -> list[Built]:
     """Publish, unless another process was faster; rows deleted since they were read are dead in it."""
-    new = segment.encoded
-    same = [e for e in manifest.entries(connection, new.leg) if e.fingerprint == new.fingerprint]
-    if any(e.first <= new.last and e.last >= new.first for e in same):
+    encoded = segment.encoded
+    entries_of_leg = [
+        e for e in manifest.entries(connection, encoded.leg) if e.fingerprint == encoded.fingerprint
+    ]
+    if any(e.first <= encoded.last and e.last >= encoded.first for e in entries_of_leg):
         segment.discard()
         return []
     manifest.bury_missing(connection, rows.keys)

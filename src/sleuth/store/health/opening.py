@@ -42,8 +42,8 @@ def is_whole(folder: Path) -> bool:
         IndexDamagedError: the rest of an index without its record, or a record that cannot be read.
         FormatVersionError: another version of the format.
     """
-    whole = schema.is_whole(folder, DOCUMENTS_SCHEMA)
-    if not whole:
+    has_record = schema.is_whole(folder, DOCUMENTS_SCHEMA)
+    if not has_record:
         with schema.readable(folder):
             if remains := _remains(folder):
                 raise IndexDamagedError(
@@ -51,7 +51,7 @@ def is_whole(folder: Path) -> bool:
                     "Restore it from a copy, or remove the folder and index the documents again",
                     path=str(folder),
                 )
-    return whole
+    return has_record
 
 
 def is_missing(folder: Path) -> bool:
@@ -100,8 +100,8 @@ def probe(folder: Path) -> Access:
         IndexDamagedError, IndexUnsafeError, FormatVersionError: as `is_whole`.
     """
     with schema.readable(folder):
-        there = folder.is_dir() and ((folder / RECORD).exists() or _remains(folder))
-    if not there:
+        is_index = folder.is_dir() and ((folder / RECORD).exists() or _remains(folder))
+    if not is_index:
         raise IndexNotFoundError(f"no index at {folder}: make one with create=True", path=str(folder))
     access = schema.probe(folder, DOCUMENTS_SCHEMA, lambda: is_whole(folder))
     if not access.whole:

@@ -32,10 +32,10 @@ def array_of(
     array = arrays.get(name)
     if array is None:
         raise ValueError(f"array {name!r} is missing")
-    whole = tuple(
-        [own if length is None else length for own, length in zip(array.shape, shape, strict=False)]
+    expected = tuple(
+        [size if length is None else length for size, length in zip(array.shape, shape, strict=False)]
     )
-    fits = array.ndim == len(shape) and array.shape == whole
+    fits = array.ndim == len(shape) and array.shape == expected
     if array.dtype != dtype or not (fits and array.flags.c_contiguous and array.flags.aligned):
         raise ValueError(
             f"array {name!r} must be {np.dtype(dtype)} of shape {shape}, got {array.dtype} of shape {array.shape}"
@@ -61,7 +61,7 @@ def check_offsets(name: str, offsets: NDArray[Any], end: int, *, strictly: bool 
         len(offsets) > 0
         and int(offsets[0]) == 0
         and int(offsets[-1]) == end
-        and all(np.all(rise(some[1:], some[:-1])) for some in windows(offsets, 1)),
+        and all(np.all(rise(piece[1:], piece[:-1])) for piece in windows(offsets, 1)),
         f"{name!r} must rise from 0 to {end}",
     )
 
@@ -71,7 +71,7 @@ def check_rising(name: str, values: NDArray[Any], below: int) -> None:
     require(
         not len(values)
         or (
-            all(np.all(some[1:] > some[:-1]) for some in windows(values, 1))
+            all(np.all(piece[1:] > piece[:-1]) for piece in windows(values, 1))
             and values[0] >= 0
             and int(values[-1]) < below
         ),

@@ -69,17 +69,19 @@ def encode_once(
     distinct = dict(zip(names, texts, strict=True))
     encodings: dict[str, T] = {}
     if form.cache is not None:
-        for some in batches_of(distinct, _TOGETHER):
-            for name, raw in form.cache.get(form.fingerprint, some).items():
+        for group in batches_of(distinct, _TOGETHER):
+            for name, raw in form.cache.get(form.fingerprint, group).items():
                 if (encoding := read(raw)) is not None:
                     encodings[name] = encoding
     missing = iter([name for name in distinct if name not in encodings])
     texts_to_encode = [text for name, text in distinct.items() if name not in encodings]
     for batch in encode(texts_to_encode) if texts_to_encode else ():
-        new = dict(zip(islice(missing, len(batch)), batch, strict=True))
-        encodings |= new
+        new_encodings = dict(zip(islice(missing, len(batch)), batch, strict=True))
+        encodings |= new_encodings
         if form.cache is not None:
-            form.cache.put(form.fingerprint, {name: write(encoding) for name, encoding in new.items()})
+            form.cache.put(
+                form.fingerprint, {name: write(encoding) for name, encoding in new_encodings.items()}
+            )
         if progress is not None:
             progress(len(encodings), len(distinct))
     return [encodings[name] for name in names]
@@ -87,6 +89,6 @@ def encode_once(
 
 def batches_of(values: Iterable[T], size: int) -> Iterator[list[T]]:
     """Yield values in lists of this length; the last one may be shorter."""
-    rest = iter(values)
-    while batch := list(islice(rest, size)):
+    unread_values = iter(values)
+    while batch := list(islice(unread_values, size)):
         yield batch

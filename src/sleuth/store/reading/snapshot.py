@@ -206,8 +206,8 @@ class IndexSnapshot:
                 rows[values[0]] = tuple.__new__(_Stored, values)  # `_make` takes twice as long
         if len(rows) == len(numbers):
             return list(rows.values())
-        others = numbers if not rows else [key for key in numbers if key not in rows]
-        for values in select_in(self._connection, _COLUMNS, _JOINED, "c.key", others):
+        unread_keys = numbers if not rows else [key for key in numbers if key not in rows]
+        for values in select_in(self._connection, _COLUMNS, _JOINED, "c.key", unread_keys):
             row = tuple.__new__(_Stored, values)
             if not has_checksums(values, _OF_CHUNK, salt, CHUNK_PARTS, DOCUMENT_PARTS):
                 raise damaged_row(row.id)

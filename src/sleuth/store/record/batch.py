@@ -189,11 +189,11 @@ class DocumentBatch:
         check_text(id, "id")
         digest, origin = digest_of(content_hash), _origin(id, source, "source")
         heading = check_text(title, "title") or None
-        own = _own_metadata(metadata, source, title)
+        own_values = _own_metadata(metadata, source, title)
         row = len(self.ids)
         self.sources.put(row, origin)
         self.titles.put(row, heading)
-        self.metadata.put(row, own)
+        self.metadata.put(row, own_values)
         self.digests.append(digest)
         self.ids.append(id)
 
@@ -237,16 +237,16 @@ class DocumentBatch:
         rows = [row for row in range(len(self)) if row not in dropped]
         owners = self.owners().tolist()
         chunks = [place for place, row in enumerate(owners) if row not in dropped]
-        rest = DocumentBatch()
-        for mine, theirs in zip(self._document_columns(), rest._document_columns(), strict=True):
+        remainder = DocumentBatch()
+        for mine, theirs in zip(self._document_columns(), remainder._document_columns(), strict=True):
             theirs.extend(map(mine.at, rows))
-        for mine, theirs in zip(self._chunk_columns(), rest._chunk_columns(), strict=True):
+        for mine, theirs in zip(self._chunk_columns(), remainder._chunk_columns(), strict=True):
             theirs.extend(map(mine.at, chunks))
-        rest.ids = [self.ids[row] for row in rows]
-        rest.digests = [self.digests[row] for row in rows]
-        rest.texts = [self.texts[place] for place in chunks]
-        rest.characters = sum(map(len, rest.texts))
-        return rest
+        remainder.ids = [self.ids[row] for row in rows]
+        remainder.digests = [self.digests[row] for row in rows]
+        remainder.texts = [self.texts[place] for place in chunks]
+        remainder.characters = sum(map(len, remainder.texts))
+        return remainder
 
     def _document_columns(self) -> tuple[BatchColumn[Any], ...]:
         return self.counts, self.sizes, self.modified, self.sources, self.titles, self.metadata

@@ -39,7 +39,7 @@ def tables_of(batch: DocumentBatch, keys: Keys, salt: int) -> tuple[TableRows, T
     """
     documents, chunks = len(batch.ids), len(batch.texts)
     document_keys, chunk_keys, places = keys.documents.tolist(), keys.chunks.tolist(), keys.places.tolist()
-    metadata, fields, own = _texts(batch.metadata), _texts(batch.fields), _texts(batch.own)
+    metadata, fields, own_texts = _texts(batch.metadata), _texts(batch.fields), _texts(batch.own)
     return (
         _table(
             "documents",
@@ -63,7 +63,7 @@ def tables_of(batch: DocumentBatch, keys: Keys, salt: int) -> tuple[TableRows, T
             "chunks",
             {
                 "key": chunk_keys,
-                "checksum": _chunk_sums(batch, chunk_keys, places, fields, own, salt),
+                "checksum": _chunk_sums(batch, chunk_keys, places, fields, own_texts, salt),
                 "text": batch.texts,
             },
             {
@@ -73,7 +73,7 @@ def tables_of(batch: DocumentBatch, keys: Keys, salt: int) -> tuple[TableRows, T
                 "line": (batch.lines, 1),
                 "lines": (batch.breaks, 0),
                 "fields": (fields, None),
-                "metadata": (own, None),
+                "metadata": (own_texts, None),
             },
             chunks,
         ),
@@ -81,7 +81,7 @@ def tables_of(batch: DocumentBatch, keys: Keys, salt: int) -> tuple[TableRows, T
 
 
 def _texts(column: BatchColumn[Json | None]) -> list[str | None]:
-    return [each and each.text for each in column]
+    return [value and value.text for value in column]
 
 
 def _table(
@@ -148,12 +148,14 @@ def insert(connection: sqlite3.Connection, table: TableRows) -> None:
     """Add rows, in order of key."""
     columns = table.columns
     width, n = len(columns), len(columns[0])
-    whole = n - n % _TOGETHER
+    full_rows = n - n % _TOGETHER
     many = f"INSERT INTO {table.into} VALUES {', '.join([table.marks] * _TOGETHER)}"
     bound: list[Any] = [None] * (width * _TOGETHER)
-    for at in range(0, whole, _TOGETHER):
+    for at in range(0, full_rows, _TOGETHER):
         for place, column in enumerate(columns):
             bound[place::width] = column[at : at + _TOGETHER]
         connection.execute(many, bound)
-    rest = [column[whole:] for column in columns]
-    connection.executemany(f"INSERT INTO {table.into} VALUES {table.marks}", zip(*rest, strict=True))
+    remaining_columns = [column[full_rows:] for column in columns]
+    connection.executemany(
+        f"INSERT INTO {table.into} VALUES {table.marks}", zip(*remaining_columns, strict=True)
+    )

@@ -445,14 +445,14 @@ def select_in(
         also: a second column and the value that it must have.
     """
     second, value = also or ("", None)
-    condition, more = (f"{second} = ? AND ", (value,)) if second else ("", ())
+    condition, bound_values = (f"{second} = ? AND ", (value,)) if second else ("", ())
     rows: list[tuple[Any, ...]] = []
     for at in range(0, len(values), MANY):
-        some = values[at : at + MANY]
-        size = min(MANY, 1 << (len(some) - 1).bit_length())
+        page = values[at : at + MANY]
+        size = min(MANY, 1 << (len(page) - 1).bit_length())
         marks = ",".join("?" * size)
         statement = f"SELECT {columns} FROM {table} WHERE {condition}{column} IN ({marks})"
-        padded = (*more, *some, *([None] * (size - len(some))))
+        padded = (*bound_values, *page, *([None] * (size - len(page))))
         rows += connection.execute(statement, padded).fetchall()
     return rows
 

@@ -81,7 +81,7 @@ def _texts(batch: DocumentBatch, owners: Sequence[int]) -> dict[str, Sequence[st
 def _field(batch: DocumentBatch, name: str, default: T) -> list[str | T]:
     """Return one of the other searchable texts of each chunk."""
     fields = batch.fields.filled(len(batch.texts))
-    return [default if each is None else each.values.get(name, default) for each in fields]
+    return [default if value is None else value.values.get(name, default) for value in fields]
 
 
 def _metadata(batch: DocumentBatch, owners: Sequence[int]) -> Sequence[Mapping[str, Any]]:
@@ -106,12 +106,12 @@ def _metadata(batch: DocumentBatch, owners: Sequence[int]) -> Sequence[Mapping[s
         return table
 
     def merged(i: int) -> dict[str, Any]:
-        document, own = batch.metadata.at(owners[i]), batch.own.at(i)
+        document, own_values = batch.metadata.at(owners[i]), batch.own.at(i)
         values = table[i]
         if document:
             values.update(document.values)
-        if own:
-            values.update(own.values)
+        if own_values:
+            values.update(own_values.values)
         return values
 
     return LazySequence(n, merged)

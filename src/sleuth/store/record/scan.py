@@ -66,18 +66,18 @@ def batches_between(
     )
     batch, keys = DocumentBatch(), list[int]()
     for document in map(DocumentRow._make, documents):
-        own = list(map(StoredChunk._make, islice(chunks, document.chunks)))
-        if len(own) != document.chunks or any(chunk.key - chunk.n != document.key for chunk in own):
+        passages = list(map(StoredChunk._make, islice(chunks, document.chunks)))
+        if len(passages) != document.chunks or any(chunk.key - chunk.n != document.key for chunk in passages):
             raise IndexDamagedError(
                 f"the record has lost chunks of {document.id!r}: `sleuth doctor --full` says what remains"
             )
         salt = connection.salt
         if not (
             has_checksum(document_checksum, document, salt)
-            and all(has_checksum(chunk_checksum, chunk, salt) for chunk in own)
+            and all(has_checksum(chunk_checksum, chunk, salt) for chunk in passages)
         ):
             raise damaged_row(document.id)
-        batch.add_stored(document, own)
+        batch.add_stored(document, passages)
         keys.append(document.key)
         if batch.characters >= batch_bytes:
             yield batch, Keys.of(np.array(keys, np.int64), batch.chunk_counts())
@@ -99,11 +99,11 @@ def ranks_of(connection: sqlite3.Connection, keys: RowKeys) -> NDArray[np.uint32
         return None
     ranks = zeros(len(keys), np.uint32)
     ranks[:] = _NO_RANK  # by first chunk the place of a document in order of id
-    documents, before, in_order = 0, -1, True
+    documents, key_before, in_order = 0, -1, True
     ends_of_empty: set[int] = set()  # where documents without chunks stand
     for page in _documents_by_id(connection, int(keys[0]), int(keys[-1])):
-        in_order = in_order and bool(page[0] > before and np.all(page[1:] > page[:-1]))
-        before = int(page[-1])
+        in_order = in_order and bool(page[0] > key_before and np.all(page[1:] > page[:-1]))
+        key_before = int(page[-1])
         if isinstance(keys, range):  # each key is that of a chunk
             places = page - keys.start
         else:
@@ -131,10 +131,14 @@ def _spread(ranks: NDArray[np.uint32], documents: int) -> None:
     firsts[1 + ranks[starts]] = counts
     np.cumsum(firsts, out=firsts)
     for first in range(0, documents, _SPREAD):
-        last = min(first + _SPREAD, documents) - 1
-        some, begin, end = slice(first, last + 1), int(starts[first]), int(starts[last] + counts[last])
-        shifts = firsts[ranks[starts[some]]] - starts[some]  # modulo 2^32, as is the sum
-        ranks[begin:end] = np.arange(begin, end, dtype=np.uint32) + np.repeat(shifts, counts[some])
+        end_row = min(first + _SPREAD, documents) - 1
+        span, begin, end = (
+            slice(first, end_row + 1),
+            int(starts[first]),
+            int(starts[end_row] + counts[end_row]),
+        )
+        shifts = firsts[ranks[starts[span]]] - starts[span]  # modulo 2^32, as is the sum
+        ranks[begin:end] = np.arange(begin, end, dtype=np.uint32) + np.repeat(shifts, counts[span])
 
 
 def _documents_by_id(connection: sqlite3.Connection, first: int, last: int) -> Iterator[NDArray[np.int64]]:
@@ -145,17 +149,17 @@ def _documents_by_id(connection: sqlite3.Connection, first: int, last: int) -> I
         "SELECT group_concat(key), max(id) FROM "
         f"(SELECT key, id FROM documents {how} WHERE id >= ? AND key BETWEEN ? AND ? ORDER BY id LIMIT ?)"
     )
-    least = ""
+    least_id = ""
     with read_once(connection):
         while True:
             # A row that is stepped to costs three times what it costs in a list, and gives the interpreter's lock away.
-            keys, greatest = connection.execute(gathered, (least, first, last, _PAGE)).fetchone()
+            keys, greatest = connection.execute(gathered, (least_id, first, last, _PAGE)).fetchone()
             page = np.fromstring(keys, np.int64, sep=",") if keys else np.zeros(0, np.int64)
             if len(page):
                 yield page
             if len(page) < _PAGE:
                 return
-            least = f"{greatest}\0"
+            least_id = f"{greatest}\0"
 
 
 @contextmanager

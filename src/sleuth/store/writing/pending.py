@@ -157,8 +157,8 @@ class PendingDocuments:
         connection, path = self._transaction.connection, self._transaction.path
         counters = self._transaction.begin()
         first, counters.next_key = counters.next_key, counters.next_key + batch.span()
-        last = counters.next_key - 1
-        return Flight(batch, first, last, self._legs, connection.salt, path / "segments", self._thread)
+        last_key = counters.next_key - 1
+        return Flight(batch, first, last_key, self._legs, connection.salt, path / "segments", self._thread)
 
     def _await_flight(self) -> Flight | None:
         """Wait for the batch under way and return it, ready to be written. Interrupted, it stays under way."""

@@ -39,10 +39,10 @@ class Repairs:
         ranges = []
         with record.translated(self._transaction.path):
             for key in keys:
-                (after,) = connection.execute(
+                (next_document,) = connection.execute(
                     "SELECT min(key) FROM documents WHERE key > ?", (key,)
                 ).fetchone()
-                ranges.append(KeyRange(key, (after or counters.next_key) - 1))
+                ranges.append(KeyRange(key, (next_document or counters.next_key) - 1))
         self._transaction.delete(ranges)
 
     def restore_salt(self) -> None:
@@ -102,14 +102,14 @@ class Writer:
         facts_by_id = self._pending.known(ids)
         if not self._transaction.begin().documents or self._absent.issuperset(ids):
             return facts_by_id
-        others = [name for name in ids if name not in facts_by_id and name not in self._absent]
+        unread_names = [name for name in ids if name not in facts_by_id and name not in self._absent]
         with record.translated(self._transaction.path):
             rows = record.select_in(
                 self._transaction.connection,
                 "id, content_hash, size, modified_ns",
                 "documents",
                 "id",
-                others,
+                unread_names,
             )
             facts_by_id.update(
                 (name, Known(digest.hex(), size, modified)) for name, digest, size, modified in rows
@@ -152,14 +152,14 @@ class Writer:
         """
         facts_by_id = self._known(batch.ids)
         if facts_by_id:
-            same = set()
+            unchanged_rows = set()
             for row, name in enumerate(batch.ids):
-                before, now = facts_by_id.get(name), batch.known(row)
-                if before is not None and before.content_hash == now.content_hash:
-                    same.add(row)
-                    if before != now:
+                stored_facts, now = facts_by_id.get(name), batch.known(row)
+                if stored_facts is not None and stored_facts.content_hash == now.content_hash:
+                    unchanged_rows.add(row)
+                    if stored_facts != now:
                         self.touch(name, now.size, now.modified_ns)
-            batch = batch.without(same)
+            batch = batch.without(unchanged_rows)
             self._remove([name for name in batch.ids if name in facts_by_id])
         if len(batch):
             self._pending.add(batch)
@@ -173,10 +173,10 @@ class Writer:
             values_of_row = connection.execute(
                 f"SELECT {record.DOCUMENT_COLUMNS} FROM documents WHERE id = ?", (document_id,)
             ).fetchone()
-            before = DocumentRow._make(values_of_row)
-            if not record.has_checksum(record.document_checksum, before, connection.salt):
+            document = DocumentRow._make(values_of_row)
+            if not record.has_checksum(record.document_checksum, document, connection.salt):
                 raise record.damaged_row(document_id)
-            row = before._replace(size=size, modified_ns=modified_ns)
+            row = document._replace(size=size, modified_ns=modified_ns)
             connection.execute(
                 "UPDATE documents SET size = ?, modified_ns = ?, checksum = ? WHERE key = ?",
                 (size, modified_ns, record.document_checksum(row, connection.salt), row.key),
@@ -195,9 +195,9 @@ class Writer:
         """Remove documents with their text; the ids that were there, in the order given."""
         names = list(dict.fromkeys(record.check_text(name, "document_ids") for name in document_ids))
         facts_by_id = self._known(names)
-        present = [name for name in names if name in facts_by_id]
-        self._remove(present)
-        return present
+        known_names = [name for name in names if name in facts_by_id]
+        self._remove(known_names)
+        return known_names
 
     def _remove(self, ids: Sequence[str]) -> None:
         """Remove documents that are there."""
