@@ -189,7 +189,7 @@ def test_a_merge_reads_all_terms_a_bounded_number_of_times(monkeypatch: pytest.M
         oracle.view_of(LEG, oracle.rows_of([{"title": "", "text": " ".join(words)}], at), str(at))
         for at, words in enumerate([[f"w{i}" for i in range(500)], [f"w{i}" for i in range(250, 750)]])
     ]
-    monkeypatch.setattr("sleuth.text.TermTable", CountedTable)
+    monkeypatch.setattr("sleuth.text.tokens.TermTable", CountedTable)
     monkeypatch.setattr(merging, "TERMS_OF_A_TABLE", 10)
     merged = LEG.merge(views)
     assert len(field_arrays(merged.arrays, "text")["term_starts"]) == 751
