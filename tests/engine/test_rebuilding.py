@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from sleuth import Document, Engine
+from sleuth import CodeRetriever, Document, Engine, index_path, open_code
 from sleuth.engine import rebuilt
 from sleuth.errors import (
     FormatVersionError,
@@ -41,8 +41,8 @@ def older(tmp_path: Path) -> Path:
     return index
 
 
-def change(index: Path, *statements: str) -> None:
-    connection = sqlite3.connect(index / "record.sqlite")
+def change(index: Path, *statements: str, record: str = "record.sqlite") -> None:
+    connection = sqlite3.connect(index / record)
     for statement in statements:
         connection.execute(statement)
     connection.commit()
@@ -148,6 +148,32 @@ def test_a_crash_while_the_new_index_arrives_loses_nothing(
     with rebuilt(older):
         pass
     assert contents(older)["passages"].keys() == {"api", "docs/a.md", "docs/gone.md"}
+
+
+def test_an_index_of_code_is_made_again_from_its_repositories(tmp_path: Path) -> None:
+    """The command that the error names indexes each of them; where one is gone, the old index stays."""
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "bucket.py").write_text(f"def refill_{name}(): ...\n")
+    index = tmp_path / "index"
+    with open_code(index, create=True) as storage:
+        for name in ("one", "two"):
+            index_path(storage, tmp_path / name)
+    (tmp_path / "two").rename(tmp_path / "away")
+    change(index, "PRAGMA user_version = 77", record="code.db")
+    before = files(index)
+    with pytest.raises(FormatVersionError) as caught:
+        open_code(index)
+    command = [sys.executable, "-m", *shlex.split(re.findall("`(sleuth .+?)`", str(caught.value))[0])]
+    refusal = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (refusal.returncode, f"would lose {tmp_path / 'two'}" in refusal.stderr) == (2, True)
+    assert files(index) == before
+    (tmp_path / "away").rename(tmp_path / "two")
+    subprocess.run(command, capture_output=True, check=True)
+    with open_code(index) as storage:
+        names = [Path(repository.path).name for repository in storage.repositories()]
+        hits = CodeRetriever(storage, None).retrieve("refill_two", str(tmp_path / "two"), strategy="keyword")
+    assert (names, [hit.file_path for hit in hits]) == (["one", "two"], ["bucket.py"])
 
 
 def test_only_an_index_is_made_again(tmp_path: Path) -> None:

@@ -12,6 +12,8 @@ with open_code(".sleuth", create=True) as storage:
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,7 +24,9 @@ from sleuth.errors import StoreError
 from sleuth.lexical import LexicalLeg
 from sleuth.lexical.leg import FieldSpec
 from sleuth.store import Finding, Repair
+from sleuth.store.catalogue.schema import folder_at
 from sleuth.store.disk.files import CODE
+from sleuth.store.health.replacing import reading, successor
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -63,6 +67,23 @@ def open_code(path: str | Path, *, create: bool = False) -> CodeStorage:
         IndexNotFoundError: the folder has no code index, and `create` is False.
     """
     return CodeStorage(path, code_words(), create=create, embed=embed_code)
+
+
+@contextmanager
+def rebuilt_code(path: str | Path, *, timeout: float = 10.0) -> Iterator[tuple[CodeStorage, list[Path]]]:
+    """Provide a new code index, which takes the place of the one in `path` after the block, and its repositories.
+
+    Nothing is copied: the caller indexes the repositories again. If the block raises, the old index stays.
+
+    Raises:
+        IndexNotFoundError, IndexDamagedError, IndexLockedError, StoreError: as of `sleuth.engine.rebuilt`.
+    """
+    folder = folder_at(path)
+    with successor(folder, CODE, timeout=timeout) as beside:
+        with reading(folder, CODE) as connection:
+            rows = connection.execute("SELECT path FROM repositories ORDER BY path").fetchall()
+        with open_code(beside, create=True) as storage:
+            yield storage, [Path(row[0]) for row in rows]
 
 
 def has_code(path: Path) -> bool:

@@ -67,7 +67,8 @@ CODE_SCHEMA = Schema(
     CODE,
     FORMAT,
     SCHEMA,
-    f"remove {CODE.record} and the folder {CODE.segments} beside it, and run `sleuth code index` again",
+    "`sleuth code index --rebuild --index {}` makes it again from its repositories, or open it with the version that "
+    "made it",
 )
 
 

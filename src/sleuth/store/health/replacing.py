@@ -99,7 +99,7 @@ def rebuilding(path: str | os.PathLike[str], *, timeout: float = 10.0) -> Iterat
     """
     folder = schema.folder_at(path)
     with successor(folder, DOCUMENTS, timeout=timeout) as beside:
-        with _reading(folder) as connection:
+        with reading(folder, DOCUMENTS) as connection:
             settings = record.read_settings(connection, folder)
         create(beside, settings)
         yield beside
@@ -114,7 +114,7 @@ def take_over(path: str | os.PathLike[str], writer: Writer) -> None:
         IndexDamagedError: as `rebuilding`.
     """
     folder = schema.folder_at(path)
-    with _reading(folder) as connection:
+    with reading(folder, DOCUMENTS) as connection:
         for batch, _ in batches_between(connection, 1, 1 << 62, BATCH_BYTES):
             times = (None if time is None else time - 1 for time in batch.modified)  # no file has that time
             batch.modified = BatchColumn(None, times)
@@ -129,18 +129,23 @@ def take_over(path: str | os.PathLike[str], writer: Writer) -> None:
 
 
 @contextmanager
-def _reading(folder: Path) -> Iterator[record.Connection]:
-    """Provide a connection to the record of any format, for the length of a block."""
+def reading(folder: Path, names: Names) -> Iterator[record.Connection]:
+    """Provide a connection to a database of any format, for the length of a block.
+
+    Raises:
+        IndexDamagedError: its tables cannot be read.
+        IndexUnsafeError: it holds more than tables.
+    """
     try:
         with (
             record.translated(folder),
-            closing(record.connect(folder / DOCUMENTS.record, write=True)) as connection,
+            closing(record.connect(folder / names.record, write=True)) as connection,
         ):
-            schema.refuse_programs(connection, folder / DOCUMENTS.record)
+            schema.refuse_programs(connection, folder / names.record)
             yield connection
     except IndexDamagedError as error:
         raise IndexDamagedError(
-            f"the texts of {folder} cannot be taken over ({error}): "
-            "index the files into another folder, `sleuth index PATH --index FOLDER`",
+            f"what {folder / names.record} holds cannot be taken over ({error}): "
+            "index the files again into another folder, with --index FOLDER",
             path=str(folder),
         ) from error

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -16,7 +17,7 @@ from sleuth.surfaces.cli.app import app
 from sleuth.surfaces.cli.code_clones import pull, push
 from sleuth.surfaces.cli.code_graph import path, similar, tests, unused
 from sleuth.surfaces.cli.code_history import check_messages, history, search_messages
-from sleuth.surfaces.cli.code_index import IndexRun, forget_snapshots, print_report
+from sleuth.surfaces.cli.code_index import IndexRun, forget_snapshots, print_report, rebuild_index
 from sleuth.surfaces.cli.common import IndexOption, JsonOption, TimeoutOption, print_json
 from sleuth.surfaces.cli.hits import print_hits
 from sleuth.surfaces.cli.options import request_of, takes
@@ -77,8 +78,9 @@ code.command("unused", epilog="[bold]Example[/bold]  sleuth code unused --min-co
 @code.command("index", epilog="[bold]Example[/bold]  sleuth code index . --rev v1.2")
 def index(
     path: Annotated[
-        Path, typer.Argument(help="A git worktree, a bare repository or a plain folder.")
-    ] = Path(),
+        Path | None,
+        typer.Argument(help="A git worktree, a bare repository or a plain folder; this folder without."),
+    ] = None,
     rev: Annotated[str | None, typer.Option("--rev", help="A commit, branch or tag.")] = None,
     watch: Annotated[
         bool, typer.Option("--watch", help="Index again after every save, until Ctrl-C.")
@@ -96,6 +98,14 @@ def index(
             "as after installing grammars.",
         ),
     ] = False,
+    rebuild: Annotated[
+        bool,
+        typer.Option(
+            "--rebuild",
+            help="Make the index again in its place, from all repositories that it holds, as where another version "
+            "made it.",
+        ),
+    ] = False,
     submodules: Annotated[
         bool,
         typer.Option(
@@ -110,12 +120,18 @@ def index(
     """Take a snapshot of a repository; unchanged files cost nothing."""
     from sleuth.engine import open_code
 
-    with open_code(index_folder(index), create=True) as storage:
+    place = index_folder(index)
+    run_over = partial(IndexRun, workers=workers, timeout=timeout, submodules=submodules, vectors=vectors)
+    if rebuild:
+        if path or rev or watch or again:
+            raise ArgumentError("--rebuild must stand without PATH, --rev, --watch and --again")
+        rebuild_index(place, run_over, timeout, json=json)
+        return
+    path = path or Path()
+    with open_code(place, create=True) as storage:
         if again:
             forget_snapshots(storage, path, submodules=submodules)
-        run = IndexRun(
-            storage, path, workers=workers, timeout=timeout, submodules=submodules, vectors=vectors
-        )
+        run = run_over(storage, path)
         report = run.index(rev, quiet=json)
         print_report(report, json=json)
         if watch:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from sleuth.errors import ArgumentError
 from sleuth.surfaces.cli.common import print_json
 from sleuth.surfaces.cli.terminal import amount, console, say
 
@@ -77,6 +78,27 @@ class IndexRun:
             vectors=False,  # made with a progress bar of their own
             **options,
         )
+
+
+def rebuild_index(place: Path, run_over: Callable[..., IndexRun], timeout: float, *, json: bool) -> None:
+    """Make a code index again from its repositories, each as it is now.
+
+    Args:
+        run_over: gives the run over a repository in a storage.
+
+    Raises:
+        ArgumentError: a repository is gone; the index stays as it is.
+    """
+    from sleuth.engine.codebase import rebuilt_code
+
+    with rebuilt_code(place, timeout=timeout) as (storage, paths):
+        if gone := [str(path) for path in paths if not path.exists()]:
+            raise ArgumentError(
+                f"--rebuild must find every repository of the index, and would lose {', '.join(gone)}: bring it back, "
+                "or index the others into another folder, with --index FOLDER"
+            )
+        for path in paths:
+            print_report(run_over(storage, path).index(None, quiet=json), json=json)
 
 
 def print_report(report: CodeIndexReport, *, json: bool) -> None:
