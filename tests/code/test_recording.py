@@ -492,7 +492,9 @@ def test_another_format_is_refused(storage: CodeStorage, version: int) -> None:
     storage.close()
     with closing(sqlite3.connect(storage.path / "code.db")) as connection:
         connection.execute(f"PRAGMA user_version = {version}")
-    with pytest.raises(FormatVersionError, match=f"has format {version}, .* reads format 1: `sleuth code index --rebuild"):
+    with pytest.raises(
+        FormatVersionError, match=f"has format {version}, .* reads format 1: `sleuth code index --rebuild"
+    ):
         open_code(storage.path, create=True)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -29,7 +30,10 @@ def test_a_page_has_as_many_results_as_its_address_says(corpus: Path) -> None:
     assert (refused.status_code, "k must be" in refused.text) == (422, True)
 
 
-@pytest.mark.parametrize("path", ["/", "/source", "/symbol", "/browse", "/contents", "/answer"])
+@pytest.mark.parametrize(
+    "path",
+    ["/", "/source", "/symbol", "/browse", "/contents", "/answer", "/original", "/picture", "/suggest"],
+)
 @pytest.mark.parametrize("query", ["?q=tokens&k=3&k=5", "?q=a&q=b", "?q=a&page=1&page=2", "?q=a&filter=x"])
 def test_a_page_refuses_what_it_does_not_use(corpus: Path, path: str, query: str) -> None:
     """A parameter that no page takes, and a second value of one, is named with status 422, not left out."""
@@ -38,6 +42,20 @@ def test_a_page_refuses_what_it_does_not_use(corpus: Path, path: str, query: str
         lists = server.client.get("/?q=tokens&f=a:b&f=c:d&after=a&after=b&legs=lexical&legs=dense")
     assert (answer.status_code, "query parameters must" in answer.text) == (422, True)
     assert lists.status_code == 200
+
+
+def test_a_form_has_only_the_fields_that_it_uses(corpus: Path) -> None:
+    """A form with an unknown field, with a field twice, or with files beside a deletion changes nothing."""
+    with serving(corpus / ".sleuth", extensions=extensions(), sources=("docs",)) as server:
+        before = server.engine.count().documents
+        headers = {"origin": server.url}
+        forms: list[dict[str, Any]] = [
+            {"data": {"delete": ["a", "b"]}},
+            {"data": {"remove": "a"}},
+            {"data": {"delete": "a"}, "files": {"files": ("new.md", b"new")}},
+        ]
+        answers = [server.client.post("/change", headers=headers, **form).status_code for form in forms]
+        assert (answers, server.engine.count().documents) == ([422, 422, 422], before)
 
 
 def test_a_suggested_spelling_is_a_link(corpus: Path) -> None:

@@ -23,13 +23,14 @@ from sleuth.ingest import ReadOptions
 from sleuth.ingest.extraction.processes import Extractors
 from sleuth.surfaces.http import Call, Service
 from sleuth.surfaces.http.problems import Refusal
+from sleuth.surfaces.http.routes import check_fields
 from sleuth.surfaces.http.service import call_of
 from sleuth.surfaces.http.warming import LOCAL
 from sleuth.surfaces.page import contents, files, lookup
 from sleuth.surfaces.page.answering import events_of
 from sleuth.surfaces.page.reference import operations_of
 from sleuth.surfaces.page.security import HEADERS, admit, signed_in, signed_out
-from sleuth.surfaces.page.state import OPTIONS, PageState, number_in
+from sleuth.surfaces.page.state import OPTIONS, PageState, check_parameters, number_in
 from sleuth.text.clean import escape_text
 
 LONGEST = 200
@@ -124,10 +125,14 @@ class PageHandlers:
         try:
             call.require("write")
             async with request.form(max_files=MOST_FILES, max_fields=4) as form:
+                check_fields(form, ("delete", "files"), ("files",), "form fields")
                 files = [
                     file for file in form.getlist("files") if not isinstance(file, str) and file.filename
                 ]
-                if id := str(form.get("delete", "")):
+                id = str(form.get("delete", ""))
+                if id and files:
+                    return self._missing("Delete a document or add files, one at a time.", 422)
+                if id:
                     await call.write(call.engine.delete, [id], timeout=call.remaining)
                 elif files:
                     uploads = [Upload.of(file) for file in files]
@@ -148,6 +153,7 @@ class PageHandlers:
         call = call_of(request)
         if not admit(request, call):
             return await self._page(request, "results.html", lookup.results)
+        check_parameters(request.query_params)
         path: Path | None = await call.read(lookup.original, call, request.query_params.get("id", ""))
         if path is None:
             return self._missing("There is no such PDF, or it has changed.")
@@ -162,6 +168,7 @@ class PageHandlers:
         call = call_of(request)
         if not admit(request, call):
             raise Refusal(401, "KeyMissingError", "sign in first")
+        check_parameters(request.query_params)
         id = request.query_params.get("id", "")
         data = await call.read(lookup.picture, call, id, self._extractors)
         if data is None:
@@ -188,6 +195,7 @@ class PageHandlers:
         call = call_of(request)
         if not admit(request, call):
             raise Refusal(401, "KeyMissingError", "sign in first")
+        check_parameters(request.query_params)
         prefix = request.query_params.get("q", "")[:LONGEST]
         suggestions = await call.read(completions, call, prefix, MOST_SUGGESTIONS)
         return JSONResponse({"suggestions": suggestions}, headers=HEADERS)
@@ -195,6 +203,7 @@ class PageHandlers:
     async def sign_in(self, request: Request) -> Response:
         """Begin the session of a reader who has a key."""
         form = await request.form(max_files=0, max_fields=4)
+        check_fields(form, ("key", "next"), (), "form fields")
         token, target = str(form.get("key", "")).strip(), str(form.get("next", "/"))
         sessions = self._service.sessions
         session = sessions.begin(token) if sessions is not None else None

@@ -82,8 +82,7 @@ class PageState:
         Raises:
             ArgumentError: a parameter that no page takes, or a second value of one that has no list.
         """
-        names = {*OPTIONS, *_LISTS, *_OF_RESULTS, *_OF_OTHER_PAGES}
-        check_fields(parameters, names, _LISTS, "query parameters")
+        check_parameters(parameters)
         page, why = (number_in(parameters.get(name, "")) for name in ("page", "why"))
         filters = [*(text for text in parameters.getlist("f") if text.strip()), *_range(parameters)]
         return cls(
@@ -173,6 +172,12 @@ class PageState:
     def of_sources(self, names: Sequence[str]) -> PageState:
         """Return this state over other sources."""
         return replace(self, sources=tuple(names), page=1, why=0)
+
+
+def check_parameters(parameters: QueryParams) -> None:
+    """Refuse parameters of an address as `check_fields` does."""
+    names = {*OPTIONS, *_LISTS, *_OF_RESULTS, *_OF_OTHER_PAGES}
+    check_fields(parameters, names, _LISTS, "query parameters")
 
 
 def _range(parameters: QueryParams) -> Iterator[str]:
