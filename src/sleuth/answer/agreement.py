@@ -31,7 +31,7 @@ _VALUE = re.compile(
     re.IGNORECASE,
 )
 """A date, or a number with the word after it."""
-_SCALES: Final = {
+_SCALES: Final = {  # in seconds and bytes; an answer that rounds kibibytes to kilobytes says the same
     "second": {
         "ms millisecond": 0.001, "s sec second": 1.0, "min minute": 60.0, "h hr hour": 3600.0, "d day": 86400.0,
         "week": 604800.0,

@@ -106,6 +106,7 @@ class Grader:
             + self.names * evidence.names
             + self.defines * evidence.defines
         )
+        # Beyond 60 nothing changes, and far beyond it exp overflows.
         return 1 / (1 + math.exp(-max(-60.0, min(60.0, logit))))
 
     def grade(self, evidence: Evidence) -> Grade:
@@ -148,11 +149,13 @@ def weigh_evidence(
     shares = {term: max(float(term in title), *(cover[term] for cover in covers)) for term in words}
     passage = sum(salience.get(term, 0.0) * shares[term] for term in words) / (sum(salience.values()) or 1.0)
     names = question_names(question, analyze, language_of(item))
+    scores = [rival.score or 0.0 for rival in items[: RIVALS + 1]]
+    lead = min(1.0, max(0.0, 1 - sum(scores[1:]) / RIVALS / scores[0])) if scores[0] > 0 else 0.0
     return Evidence(
         passage=passage,
         held=min(1.0, len(words.keys() & nearby) / ENOUGH),
         meaning=max(0.0, sentence.meaning),
-        lead=passage * _lead(items),
+        lead=passage * lead,
         names=_held(names, weights, title.union(*terms)),
         defines=float(question_type(question) == "definition" and sentence.form == 1),
         fits=float(
@@ -248,13 +251,6 @@ def _nearest_form(word: str, others: Sequence[str]) -> float:
     )
     nearest = max(forms, default=0.0)
     return nearest if nearest >= ALIKE else 0.0
-
-
-def _lead(items: Sequence[RetrievedItem]) -> float:
-    scores = [item.score or 0.0 for item in items[: RIVALS + 1]]
-    if scores[0] <= 0:
-        return 0.0
-    return min(1.0, max(0.0, 1 - sum(scores[1:]) / RIVALS / scores[0]))
 
 
 WORDS_AND_MEANING = Grader(3.26, 1.98, 1.67, 2.81, 1.35, 2.7, bias=-7.07, likely=0.44, may_help=0.12)

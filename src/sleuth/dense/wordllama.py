@@ -219,14 +219,14 @@ def _letter_model() -> LetterModel:
 
 def share_of_pieces(text: str) -> float:
     """Return which share of the letters of a text stand in tokens of one or two, and are no words of their own."""
-    tokens = [_token_letters(id) for id in load_model().vocabulary.encode(legible(text)).tolist()]
-    ends = [*(following.starts for following in tokens[1:]), True]
+    tokens = [_letters_of(id) for id in load_model().vocabulary.encode(legible(text)).tolist()]
+    ends = [*(starts for _, starts in tokens[1:]), True]
     pieces = (
-        token.letters
-        for token, ends_word in zip(tokens, ends, strict=False)
-        if token.letters <= _LONGEST_PIECE and not (token.starts and ends_word)
+        letters
+        for (letters, starts), ends_word in zip(tokens, ends, strict=False)
+        if letters <= _LONGEST_PIECE and not (starts and ends_word)
     )
-    return sum(pieces) / (sum(token.letters for token in tokens) or 1)
+    return sum(pieces) / (sum(letters for letters, _ in tokens) or 1)
 
 
 def _one_edit_away(word: str) -> Iterator[str]:
@@ -241,27 +241,16 @@ def _one_edit_away(word: str) -> Iterator[str]:
             yield head + letter + tail[1:]
 
 
-class _TokenLetters(NamedTuple):
-    """A token of the vocabulary.
-
-    Attributes:
-        letters: how many it has; a Chinese character counts as a word, a byte as one letter.
-        starts: whether it begins a word.
-    """
-
-    letters: int
-    starts: bool
-
-
 @cache
-def _token_letters(id: int) -> _TokenLetters:
+def _letters_of(id: int) -> tuple[int, bool]:
+    """Return how many letters a token has, and whether it begins a word."""
     text = load_model().tokens[id].decode("utf-8", "replace")
     bare = text.strip(" ")
     is_byte = _FIRST_BYTE <= id < _FIRST_TEXT
     is_word_sign = "\u3041" <= bare[:1] <= "\u9fff"
     # A token of kana or Chinese characters is a word: it counts as longer than a piece.
     letters = 1 if is_byte else _LONGEST_PIECE + 1 if is_word_sign else len(bare)
-    return _TokenLetters(letters, text.startswith(" "))
+    return letters, text.startswith(" ")
 
 
 def read_vocabulary(path: Path) -> list[bytes]:

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 MEASURES = ("nDCG@10", "R@100", "RR", "AP")
 """The default measures, in the spelling of ir_measures; all its spellings are accepted."""
+_ROUNDING = 1e-12
+"""Differences of measures up to this are those of rounding."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,8 +134,8 @@ def compare(first: Scores, second: Scores, *, rounds: int = 10_000, seed: int = 
                 measure,
                 float(np.mean(list(one.values()))),
                 float(np.mean(list(two.values()))),
-                int((differences > 1e-12).sum()),
-                int((differences < -1e-12).sum()),
+                int((differences > _ROUNDING).sum()),
+                int((differences < -_ROUNDING).sum()),
                 randomisation_p(differences, rounds, seed),
             )
         )
@@ -153,5 +155,5 @@ def randomisation_p(differences: NDArray[np.float64], rounds: int = 10_000, seed
     extreme = 0
     for start in range(0, rounds, 1000):
         signs = rng.integers(0, 2, (min(1000, rounds - start), len(differences)), np.int8) * 2 - 1
-        extreme += int((np.abs(signs @ differences) >= observed - 1e-12).sum())
+        extreme += int((np.abs(signs @ differences) >= observed - _ROUNDING).sum())
     return (extreme + 1) / (rounds + 1)

@@ -48,19 +48,12 @@ def lies_within(filter: Filter | None, metadata: Mapping[str, Any]) -> bool:
 
     A list matches `tenant:acme` where one element does, so that a row with two tenants is a row of both.
     """
-    return filter is None or _lies_within(negations_inward(filter), leaves(metadata))
+    return filter is None or _matches(negations_inward(filter), leaves(metadata), _compare_each)
 
 
-def _lies_within(filter: Filter, row: Mapping[str, Leaf]) -> bool:
-    if isinstance(filter, And):
-        return all(_lies_within(part, row) for part in filter.parts)
-    if isinstance(filter, Or):
-        return any(_lies_within(part, row) for part in filter.parts)
-    if isinstance(filter, Not):
-        return not _matches(filter.part, row)
-    leaf = row.get(filter.key)
+def _compare_each(test: Compare, leaf: Leaf | None) -> bool:
     values: list[Leaf] = [[element] for element in leaf] if isinstance(leaf, list) and leaf else []
-    return _compare(filter, leaf) and all(_compare(filter, value) for value in values)
+    return _compare(test, leaf) and all(_compare(test, value) for value in values)
 
 
 def leaves(metadata: Mapping[str, Any]) -> Mapping[str, Leaf]:
@@ -112,16 +105,6 @@ def _as_list(leaf: Leaf) -> list[Scalar]:
     return leaf if isinstance(leaf, list) else [leaf]
 
 
-def _matches(filter: Filter, row: Mapping[str, Leaf]) -> bool:
-    if isinstance(filter, And):
-        return all(_matches(part, row) for part in filter.parts)
-    if isinstance(filter, Or):
-        return any(_matches(part, row) for part in filter.parts)
-    if isinstance(filter, Not):
-        return not _matches(filter.part, row)
-    return _compare(filter, row.get(filter.key))
-
-
 def _compare(test: Compare, leaf: Leaf | None) -> bool:
     name = test.operator
     if name == "exists":
@@ -129,6 +112,18 @@ def _compare(test: Compare, leaf: Leaf | None) -> bool:
     if name in ("ne", "nin"):
         return leaf is None or not _equals_any(leaf, test.value)
     return leaf is not None and _TESTS[name](leaf, test.value)
+
+
+def _matches(
+    filter: Filter, row: Mapping[str, Leaf], compare: Callable[[Compare, Leaf | None], bool] = _compare
+) -> bool:
+    if isinstance(filter, And):
+        return all(_matches(part, row, compare) for part in filter.parts)
+    if isinstance(filter, Or):
+        return any(_matches(part, row, compare) for part in filter.parts)
+    if isinstance(filter, Not):  # what must not hold is compared as in any row
+        return not _matches(filter.part, row)
+    return compare(filter, row.get(filter.key))
 
 
 def _equals_any(leaf: Leaf, value: object) -> bool:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from functools import partial
-from types import MappingProxyType
+from types import MappingProxyType, SimpleNamespace
 from typing import Any, Protocol, TypeVar, runtime_checkable
 
 from sleuth.arguments import check_count, check_names, check_query
@@ -93,13 +93,6 @@ class Grading(Protocol):
         """Return the synthesizer of a question for which these passages were found after those that may be quoted."""
 
 
-class _Host:
-    """The smallest host of hooks: a registry."""
-
-    def __init__(self, morpheus: Morpheus) -> None:
-        self.morpheus = morpheus
-
-
 class RetrievalManager:
     """Runs queries through hooks and says how it went.
 
@@ -118,7 +111,7 @@ class RetrievalManager:
         """Build a manager without an engine: a retriever, an optional synthesizer, and a registry for hooks."""
         registry = morpheus or Morpheus()
         install_builtins(registry, retriever, synthesizer)
-        return cls(_Host(registry))
+        return cls(SimpleNamespace(morpheus=registry))
 
     def execute_retrieve(
         self,

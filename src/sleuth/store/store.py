@@ -53,6 +53,7 @@ FORMAT = record.FORMAT
 """The version of the format of the index folder."""
 
 _MEND_TIMEOUT = 0.2
+"""Seconds for which opening waits to mend: whoever writes meanwhile mends, too."""
 
 
 class Store:

@@ -175,7 +175,7 @@ class OllamaServer(LocalServer):
     def _drops(self, data: bytes) -> Iterator[bytes]:
         for byte in data:
             yield bytes([byte])
-            self._over.wait(0.05)
+            self._over.wait(0.05)  # slower than any deadline of a test for the whole answer
 
     def _whole(self, body: bytes, fault: Fault | None) -> Reply:
         headers = {"Content-Type": "application/json"}

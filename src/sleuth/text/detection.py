@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import threading
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from functools import cache
 from itertools import chain
 from operator import itemgetter
@@ -151,14 +151,10 @@ def _by_words(sample: str, words: Sequence[str], codes: tuple[str, ...], *, is_a
     if best >= _SURE_SHARE and best >= _SURE_LEAD * max(second, english):
         return max(shares, key=shares.__getitem__)
     code = _classified(sample)
-    return code if code == ENGLISH or _is_plausible(code, shares, len(words), is_accented) else UNKNOWN
-
-
-def _is_plausible(code: str, shares: Mapping[str, float], words: int, is_accented: bool) -> bool:
-    """Return whether a text shows what py3langid says: names and keywords look like any language to it."""
-    if code in LANGUAGES and shares.get(code, 0.0) >= _LEAST_SHARE:
-        return True
-    return words >= _PROSE and is_accented
+    # Names and keywords look like any language to py3langid: the text must show what it says.
+    is_shown = code in LANGUAGES and shares.get(code, 0.0) >= _LEAST_SHARE
+    is_plausible = code == ENGLISH or is_shown or (is_accented and len(words) >= _PROSE)
+    return code if is_plausible else UNKNOWN
 
 
 @cache

@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, TypeVar
 
 from sleuth.arguments import check_count, check_query
@@ -47,7 +48,7 @@ class Retriever:
     """
 
     def __init__(self, vector_store: Any, embedder: Embedder) -> None:
-        self.vs = vector_store if hasattr(vector_store, "store") else _Holder(vector_store)
+        self.vs = vector_store if hasattr(vector_store, "store") else SimpleNamespace(store=vector_store)
         self.embedder = embedder
 
     def retrieve(self, query: str, k: int = 5, filter: Where = None) -> list[Document]:
@@ -162,13 +163,6 @@ class Retriever:
             f"embedder must give vectors of length {index_length}, as the store's, made with {maker}, "
             f"got length {query_length} from {maker_asked}"
         )
-
-
-class _Holder:
-    """Wraps a bare Chroma, to give it a `store`."""
-
-    def __init__(self, store: Any) -> None:
-        self.store = store
 
 
 def query_vector(embedder: Embedder, query: str) -> list[float]:

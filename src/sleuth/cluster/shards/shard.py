@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from sleuth.engine.selection import Selection
     from sleuth.filters import Filter
     from sleuth.store import Hits, IndexSnapshot
-    from sleuth.store.legs.searching import Tally
-    from sleuth.types import Explanation
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,16 +154,6 @@ class LocalShard:
         self._searchers = searchers.alone
         return searchers.search_legs(ask.queries, ask.request, self.snapshot)
 
-    def _explain(self, ask: Ask, leg: str, key: int) -> Explanation:
-        return self.index.searchers(self.snapshot, ask).by_leg[leg].explain(ask.queries[leg], key)
-
-    def _totals(self) -> dict[str, Tally]:
-        return {leg: searcher.totals() for leg, searcher in self._own().by_leg.items()}
-
-    def _counts_of(self, words: Mapping[str, Mapping[str, Sequence[str]]]) -> dict[str, Tally]:
-        by_leg = self._own().by_leg
-        return {leg: by_leg[leg].counts(names) for leg, names in words.items()}
-
     def _selected(self, tree: Filter | None, query: str | None, question: str, *arguments: Any) -> Any:
         selection = self._selections.get((tree, query))
         if selection is None:
@@ -175,8 +163,12 @@ class LocalShard:
 
 _OWN: Final[Mapping[str, Callable[..., Any]]] = {
     "search": LocalShard._search,
-    "explain": LocalShard._explain,
-    "totals": LocalShard._totals,
-    "counts_of": LocalShard._counts_of,
+    "explain": lambda shard, ask, leg, key: (
+        shard.index.searchers(shard.snapshot, ask).by_leg[leg].explain(ask.queries[leg], key)
+    ),
+    "totals": lambda shard: {leg: one.totals() for leg, one in shard._own().by_leg.items()},
+    "counts_of": lambda shard, words: {
+        leg: shard._own().by_leg[leg].counts(names) for leg, names in words.items()
+    },
     "selected": LocalShard._selected,
 }

@@ -7,7 +7,7 @@ import sqlite3
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
@@ -189,14 +189,13 @@ def commit_version(
 def _copy(folder: Path, scratch: Path, stack: ExitStack, names: Names = DOCUMENTS) -> _Copy:
     """Copy the record as of one commit, and open the segments that it names."""
     for _ in range(_ATTEMPTS):
-        _back_up(folder / names.record, scratch)
-        connection = sqlite3.connect(scratch)
-        try:
-            rows = connection.execute("SELECT name FROM segments WHERE inline IS NULL")
+        scratch.unlink(missing_ok=True)
+        record = f"{(folder / names.record).absolute().as_uri()}?mode=ro"
+        with closing(sqlite3.connect(record, uri=True)) as source, closing(sqlite3.connect(scratch)) as copy:
+            source.backup(copy)
+            rows = copy.execute("SELECT name FROM segments WHERE inline IS NULL")
             segments = [f"{names.segments}/{name}.seg" for (name,) in rows]
-            facts = connection.execute(_FACTS[names]).fetchone()
-        finally:
-            connection.close()
+            facts = copy.execute(_FACTS[names]).fetchone()
         files = [(names.record, scratch), *((name, folder / name) for name in segments)]
         try:
             version, documents, passages = facts
@@ -206,17 +205,6 @@ def _copy(folder: Path, scratch: Path, stack: ExitStack, names: Names = DOCUMENT
     raise StoreError(
         f"{folder} changes too fast to be copied: publish again when less is written", path=str(folder)
     )
-
-
-def _back_up(record: Path, copy: Path) -> None:
-    copy.unlink(missing_ok=True)
-    source = sqlite3.connect(f"{record.absolute().as_uri()}?mode=ro", uri=True)
-    target = sqlite3.connect(copy)
-    try:
-        source.backup(target)
-    finally:
-        source.close()
-        target.close()
 
 
 def _open(path: str, file: Path, stack: ExitStack) -> _Source:

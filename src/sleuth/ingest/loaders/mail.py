@@ -80,20 +80,15 @@ def load_email(file: FileBytes, options: ReadOptions) -> Iterator[Document | Ski
         elif file.extractors is not None:
             yield from load_large(file, options)
         else:
-            yield from _load_parsed(file, options)
-
-
-def _load_parsed(file: FileBytes, options: ReadOptions) -> Iterator[Document | Skipped]:
-    """Yield what `load_email` does, by Python's parser."""
-    message = message_from_bytes(file.read(), policy=_POLICY)
-    if not isinstance(message, EmailMessage) or not message.keys():
-        raise LoadError(file.entry.source, "not readable as mail: it has no headers")
-    headers, body = _headers(_fields(message)), _body(message)
-    attachments = list(_attachments(message))
-    if mail_text(headers, body) or not attachments:  # a digest may hold mails alone
-        yield _message(file, headers, body)
-    for number, part in enumerate(attachments, 1):
-        yield from load_member(file, _attached(part, number), options)
+            message = message_from_bytes(file.read(), policy=_POLICY)
+            if not isinstance(message, EmailMessage) or not message.keys():
+                raise LoadError(file.entry.source, "not readable as mail: it has no headers")
+            headers, body = _headers(_fields(message)), _body(message)
+            attachments = list(_attachments(message))
+            if mail_text(headers, body) or not attachments:  # a digest may hold mails alone
+                yield _message(file, headers, body)
+            for number, part in enumerate(attachments, 1):
+                yield from load_member(file, _attached(part, number), options)
 
 
 def _message(file: FileBytes, headers: dict[str, Any], body: str) -> Document:

@@ -22,6 +22,7 @@ from sleuth.errors import ArgumentError, IndexLockedError, StoreError
 from sleuth.store.disk.files import open_file, opened_file
 
 _LONGEST_WAIT = 0.01
+"""Seconds between two tries: one that waits for long is late by no more."""
 _HOLDER_BYTES = 4096
 
 
@@ -102,7 +103,7 @@ class WriterLock:
             os.close(fd)  # somebody removed the file: a lock on it would keep nobody out
 
     def _wait(self, fd: int, deadline: float, timeout: float) -> None:
-        pause = 0.0005
+        pause = 0.0005  # then half as long again each time: most locks are held for a moment
         while True:
             try:
                 fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)

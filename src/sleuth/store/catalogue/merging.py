@@ -286,7 +286,7 @@ class Merges:
                         if merge_result.built:
                             merge_result.built.discard()
                         return
-            merge_result.settled.wait(0.02)
+            merge_result.settled.wait(0.02)  # then it looks again whether to stop
 
     def _run(self) -> None:
         try:

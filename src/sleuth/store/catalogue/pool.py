@@ -17,6 +17,7 @@ from sleuth.errors import StoreError
 from sleuth.store.record.layout import Connection
 
 _FORK_PATIENCE = 5.0
+"""Seconds for which a fork waits for readers in other threads."""
 
 
 class ConnectionPool:
@@ -96,7 +97,7 @@ class ConnectionPool:
         me = threading.get_ident()
         deadline = time.monotonic() + _FORK_PATIENCE
         while any(owner != me for owner in list(self._busy.values())) and time.monotonic() < deadline:
-            time.sleep(0.001)
+            time.sleep(0.001)  # a query ends in a few of these
         self._drain()
 
     def after_fork(self, *, child: bool) -> None:

@@ -19,6 +19,7 @@ from sleuth.store.record import layout as record
 from sleuth.store.record.layout import Connection
 
 _CREATION_SECONDS = 10.0
+"""For which one process waits while another makes the same index, as writers do by default."""
 _OWN = re.compile(r"CREATE (?:UNIQUE )?(TABLE|INDEX) (\w+)")
 _VIRTUAL = re.compile(r"\s*CREATE\s+VIRTUAL", re.IGNORECASE)
 

@@ -25,6 +25,7 @@ from sleuth.store.record.salt import new_salt, write_salt
 
 RECORD, SEGMENTS, LOCK = DOCUMENTS.record, DOCUMENTS.segments, DOCUMENTS.lock
 _FREE_SHARE = 0.25
+"""Of the pages: with more free ones, writing the database anew gives room back that is worth the copy."""
 
 
 DOCUMENTS_SCHEMA = Schema(

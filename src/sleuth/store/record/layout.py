@@ -35,6 +35,7 @@ CACHE: Final = 4096
 """Units of 1,024 bytes that a reader keeps of the database, at most."""
 
 BUSY_SECONDS = 30.0
+"""For which a statement waits for SQLite's own locks, which are held for one commit or checkpoint."""
 PAGE = 8192
 """Bytes: a chunk of 512 tokens, 2.5 KB, wastes 4 % of such a page and 40 % of one of 4096."""
 
