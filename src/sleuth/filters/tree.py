@@ -76,7 +76,23 @@ class Compare(_Node):
             )
         original = self.value
         value = tuple(map(_plain, original)) if isinstance(original, tuple) else _plain(original)
-        _check_value(self.operator, value)
+        if self.operator not in OPERATORS:
+            raise FilterError(f"operator must be one of {', '.join(OPERATORS)}, got {self.operator!r}")
+        if self.operator in MEMBERSHIP:
+            if not isinstance(value, tuple) or not value:
+                raise FilterError(
+                    f"value of {self.operator!r} must be a list of at least one value, got {value!r}"
+                )
+            for element in value:
+                _check_scalar(self.operator, element)
+        elif self.operator == "exists":
+            _check_type(self.operator, value, bool, "True or False")
+        elif self.operator in ("ieq", "prefix", "substring"):
+            _check_type(self.operator, value, str, "a string")
+        else:
+            _check_scalar(self.operator, value)
+            if self.operator in ORDERED and isinstance(value, bool):
+                raise FilterError(f"value of {self.operator!r} must be a number or a string, got {value!r}")
         object.__setattr__(self, "key", _plain(self.key))
         object.__setattr__(self, "value", value)
 
@@ -297,24 +313,6 @@ def _check_parts(name: str, parts: object, *, at_least: int = 2) -> None:
     for part in parts:
         if not isinstance(part, _Node):
             raise FilterError(f"a part of {name} must be a filter, got {part!r}")
-
-
-def _check_value(operator: str, value: object) -> None:
-    if operator not in OPERATORS:
-        raise FilterError(f"operator must be one of {', '.join(OPERATORS)}, got {operator!r}")
-    if operator in MEMBERSHIP:
-        if not isinstance(value, tuple) or not value:
-            raise FilterError(f"value of {operator!r} must be a list of at least one value, got {value!r}")
-        for element in value:
-            _check_scalar(operator, element)
-    elif operator == "exists":
-        _check_type(operator, value, bool, "True or False")
-    elif operator in ("ieq", "prefix", "substring"):
-        _check_type(operator, value, str, "a string")
-    else:
-        _check_scalar(operator, value)
-        if operator in ORDERED and isinstance(value, bool):
-            raise FilterError(f"value of {operator!r} must be a number or a string, got {value!r}")
 
 
 def _check_type(operator: str, value: object, kind: type, rule: str) -> None:

@@ -274,12 +274,8 @@ def _execute(one: Hook, result: T, args: tuple[Any, ...], rag2f: Any, options: M
         if isinstance(result, BaseResult) and not isinstance(returned, type(result)):
             raise hook_error(one, f"must return {type(result).__name__} or None, got {returned!r}")
         result = returned
-    _check_items(one, getattr(result, "items", None))
-    return result
-
-
-def _check_items(one: Hook, items: object) -> None:
-    """Refuse items whose fields a hook changed to values that they cannot have, and make scores floats."""
+    # A hook may have changed fields of items to values that they cannot have; scores become floats.
+    items = getattr(result, "items", None)
     for item in items if isinstance(items, list) else ():
         if not isinstance(item, RetrievedItem):
             continue  # such as a dict, which becomes an item after the last hook
@@ -292,6 +288,7 @@ def _check_items(one: Hook, items: object) -> None:
             if not isinstance(getattr(item, name), kind):
                 rule = f"{name} must be a {kind.__name__}"
                 raise hook_error(one, f"item {item.id!r}: {rule}, got {getattr(item, name)!r}")
+    return result
 
 
 def hook_error(one: Hook, what: str, cause: BaseException | None = None) -> RetrievalError:

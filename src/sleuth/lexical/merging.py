@@ -220,21 +220,15 @@ def _tally_live(
     long_counts: NDArray[np.uint32],
 ) -> None:
     """Add the rows of each term, and its long counts, of a segment that has lost rows."""
-    rows_of_term = _rows_of(part)
+    starts, rows_of_term = part.arrays["list_starts"], zeros(part.n_terms, np.uint32)
+    np.subtract(starts[1:], starts[:-1], out=rows_of_term)
+    rows_of_term[part.arrays["dense_terms"]] = part.arrays["dense_df"]
+    _let_go([part])
     for first, stop in _windows(len(terms), lambda some: 4 * rows_of_term[some].astype(np.int64)):
         some_terms = np.full(len(terms), GONE, np.uint32)
         some_terms[first:stop] = terms[first:stop]
         tally_segment(part, some_terms, rows, df, long_counts)
         _let_go([part])
-
-
-def _rows_of(part: FieldPostings) -> NDArray[np.uint32]:
-    """Return how many rows each term of a segment is in."""
-    starts, df = part.arrays["list_starts"], zeros(part.n_terms, np.uint32)
-    np.subtract(starts[1:], starts[:-1], out=df)
-    df[part.arrays["dense_terms"]] = part.arrays["dense_df"]
-    _let_go([part])
-    return df
 
 
 def _windows(count: int, sizes: Callable[[slice], NDArray[np.int64]]) -> Iterator[tuple[int, int]]:

@@ -48,23 +48,15 @@ class _Segment:
         self.postings: dict[str, FieldPostings] = (
             earlier.postings if earlier else {name: leg.postings_of(view, name) for name in names}
         )
-        self.live_lengths = (
-            self.lengths_with_deleted
-            if view.live is None
-            else self._without_deleted(unpack(view.live, self.n))
-        )
-
-    def _without_deleted(self, live: NDArray[np.bool_]) -> dict[str, FieldLengths]:
-        """Return the lengths of live rows: those of all rows without those of the dead ones, which are few."""
-        dead = np.flatnonzero(~live)
-        lengths = {}
-        for name, facts in self.lengths_with_deleted.items():
-            dead_lengths = self.postings[name].arrays["lengths"][dead]
-            lengths[name] = FieldLengths(
-                facts.total - int(dead_lengths.sum(dtype=np.int64)),
-                facts.filled - int(np.count_nonzero(dead_lengths)),
-            )
-        return lengths
+        self.live_lengths = dict(self.lengths_with_deleted)
+        if view.live is not None:  # less those of the dead rows, which are few
+            dead = np.flatnonzero(~unpack(view.live, self.n))
+            for name, facts in self.lengths_with_deleted.items():
+                dead_lengths = self.postings[name].arrays["lengths"][dead]
+                self.live_lengths[name] = FieldLengths(
+                    facts.total - int(dead_lengths.sum(dtype=np.int64)),
+                    facts.filled - int(np.count_nonzero(dead_lengths)),
+                )
 
 
 class LexicalSearcher(TermSearcher[str | Terms]):

@@ -40,7 +40,24 @@ def validate_field(arrays: Mapping[str, NDArray[Any]], facts: object, n: int, *,
     )
     n_terms = _check_dictionary(arrays)
     dense_terms = _check_lists(arrays, n_terms)
-    _check_dense(arrays, dense_terms, n)
+    n_dense, stride = len(dense_terms), stride_of(n)
+    df, starts, stream, *_ = arrays_of(
+        arrays,
+        {
+            "dense_df": (np.uint32, (n_dense,)),
+            "dense_starts": (np.uint64, (n_dense + 1,)),
+            "stream": (np.uint8, (None,)),
+            "maxima": (np.uint8, (n_dense * stride,)),
+            "sizes": (np.uint8, (n_dense * stride,)),
+            "anchors": (np.uint32, (n_dense * (stride // GROUP),)),
+        },
+    )
+    check_offsets("dense_starts", starts, len(stream))
+    sizes = np.diff(starts)
+    require(
+        np.all((df > 0) & (df <= n) & (sizes >= df) & (sizes <= 2 * df.astype(np.uint64))),
+        "'dense_df' must fit the stream",
+    )
     arrays_of(arrays, dict.fromkeys(("large_terms", "large_docs"), (np.uint32, counts.shape)))
     is_large = all(not len(piece) or int(piece.min()) >= LARGE for piece in windows(counts))
     require(is_large, f"'large_counts' must be {LARGE} and more")
@@ -99,24 +116,3 @@ def _check_lists(arrays: Mapping[str, NDArray[Any]], n_terms: int) -> NDArray[np
         np.array_equal(np.concatenate(without), dense_terms), "'dense_terms' must be the terms without a list"
     )
     return dense_terms
-
-
-def _check_dense(arrays: Mapping[str, NDArray[Any]], dense_terms: NDArray[np.uint32], n: int) -> None:
-    n_dense, stride = len(dense_terms), stride_of(n)
-    df, starts, stream, *_ = arrays_of(
-        arrays,
-        {
-            "dense_df": (np.uint32, (n_dense,)),
-            "dense_starts": (np.uint64, (n_dense + 1,)),
-            "stream": (np.uint8, (None,)),
-            "maxima": (np.uint8, (n_dense * stride,)),
-            "sizes": (np.uint8, (n_dense * stride,)),
-            "anchors": (np.uint32, (n_dense * (stride // GROUP),)),
-        },
-    )
-    check_offsets("dense_starts", starts, len(stream))
-    sizes = np.diff(starts)
-    require(
-        np.all((df > 0) & (df <= n) & (sizes >= df) & (sizes <= 2 * df.astype(np.uint64))),
-        "'dense_df' must fit the stream",
-    )

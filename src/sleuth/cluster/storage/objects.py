@@ -80,7 +80,15 @@ class ObjectFolder:
             with self._named(name, creates=True):
                 self._api.put(self._store, name, data, mode="create", use_multipart=False)
                 if self._folder is not None:
-                    _sync(self._folder, name)
+                    # A file and each new folder above it must be flushed to survive a power cut; obstore does not.
+                    path = self._folder / name
+                    while path != self._folder.parent.parent:
+                        fd = os.open(path, os.O_RDONLY)
+                        try:
+                            os.fsync(fd)
+                        finally:
+                            os.close(fd)
+                        path = path.parent
         except _ExistsError:
             return False
         return True
@@ -187,22 +195,6 @@ class ObjectFolder:
             f"there is no {kind} {scheme}://{bucket.partition('/')[0]}: create it, or check its name, and {variables}",
             path=self.url,
         )
-
-
-def _sync(folder: Path, name: str) -> None:
-    """Flush a new file to disk, and each folder above it up to the parent of `folder`.
-
-    So the file survives a power cut; obstore alone does not flush it.
-    """
-    path = folder / name
-    # `folder` may be new, so its entry in its parent is flushed, too.
-    while path != folder.parent.parent:
-        fd = os.open(path, os.O_RDONLY)
-        try:
-            os.fsync(fd)
-        finally:
-            os.close(fd)
-        path = path.parent
 
 
 def _facts(entry: Any) -> ObjectFacts:

@@ -134,7 +134,11 @@ class _ElementLines:
         self.sections -= name in _SECTIONS
         self.prose -= name in _PROSE
         if name in _TITLES and self.cell is None:
-            self._end_title()
+            title = _blanks.sub(" ", "".join(self.words)).strip()[:_TITLE_LENGTH]
+            if title:
+                self.title = self.title or title
+                self.lines += ["", f"{'#' * min(self.sections + 1, 6)} {title}", ""]
+            self.words, self.mark = [], ""
             return
         is_flowing = self.prose > 0 and name in _FLOWING
         if not is_flowing:
@@ -142,26 +146,15 @@ class _ElementLines:
             if name in _BLOCKS:
                 self.lines.append("")
             if name.lower() in _CELLS:
-                self._end_cell()
+                if self.cells is not None and self.cell is not None:  # its lines move into its row
+                    self.cells.append(" ".join(filter(None, self.lines[self.cell :])))
+                    del self.lines[self.cell :]
+                    self.cell = None
             elif name.lower() in _ROWS:
                 self._end_row()
 
     def text(self, text: str) -> None:
         self.words.append(text)
-
-    def _end_title(self) -> None:
-        title = _blanks.sub(" ", "".join(self.words)).strip()[:_TITLE_LENGTH]
-        if title:
-            self.title = self.title or title
-            self.lines += ["", f"{'#' * min(self.sections + 1, 6)} {title}", ""]
-        self.words, self.mark = [], ""
-
-    def _end_cell(self) -> None:
-        """Take the lines of the open cell out of the text and into its row."""
-        if self.cells is not None and self.cell is not None:
-            self.cells.append(" ".join(filter(None, self.lines[self.cell :])))
-            del self.lines[self.cell :]
-            self.cell = None
 
     def _end_row(self) -> None:
         if self.cells is None or self.cell is not None:

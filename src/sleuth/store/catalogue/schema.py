@@ -141,7 +141,23 @@ def _has_format(connection: sqlite3.Connection, path: Path, schema: Schema) -> b
     """Return whether the tables were made: False for what a crash left of a creation."""
     version = connection.execute("PRAGMA user_version").fetchone()[0]
     if version == schema.format:
-        _refuse_others(connection, path, schema)
+        # A trigger, a view or a generated column would change what a statement does.
+        own_statements = {
+            _OWN.findall(text)[0]: text.strip().removesuffix(";")
+            for text in schema.statements.split(";\n")
+            if _OWN.search(text)
+        }
+        for kind, name, statement in connection.execute("SELECT type, name, sql FROM sqlite_schema"):
+            if statement is None and kind == "index":
+                continue
+            expected = own_statements.get((str(kind).upper(), str(name)))
+            if expected is None or _VIRTUAL.match(str(statement)):
+                raise _foreign(path, kind, name)
+            if statement != expected:
+                raise IndexDamagedError(
+                    f"the {kind} {name!r} of {path.name} is not as Sleuth makes it: run `sleuth doctor --repair`",
+                    path=str(path.parent),
+                )
         return True
     if not version and not connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0]:
         return False
@@ -150,26 +166,6 @@ def _has_format(connection: sqlite3.Connection, path: Path, schema: Schema) -> b
         f"{path} has format {version}, this version of Sleuth reads format {schema.format}: {again}",
         path=str(path.parent),
     )
-
-
-def _refuse_others(connection: sqlite3.Connection, path: Path, schema: Schema) -> None:
-    """Refuse a schema that Sleuth did not write: a trigger, a view or a generated column changes statements."""
-    own_statements = {
-        _OWN.findall(text)[0]: text.strip().removesuffix(";")
-        for text in schema.statements.split(";\n")
-        if _OWN.search(text)
-    }
-    for kind, name, statement in connection.execute("SELECT type, name, sql FROM sqlite_schema"):
-        if statement is None and kind == "index":
-            continue
-        expected = own_statements.get((str(kind).upper(), str(name)))
-        if expected is None or _VIRTUAL.match(str(statement)):
-            raise _foreign(path, kind, name)
-        if statement != expected:
-            raise IndexDamagedError(
-                f"the {kind} {name!r} of {path.name} is not as Sleuth makes it: run `sleuth doctor --repair`",
-                path=str(path.parent),
-            )
 
 
 def refuse_programs(connection: sqlite3.Connection, path: Path) -> None:

@@ -133,9 +133,17 @@ class DocumentBatch:
         """
         parts = [_part(chunk) for chunk in chunks]
         row, first = len(self.ids), len(self.texts)
-        self._add_document(
-            id, content_hash, facts.get("metadata"), facts.get("source"), facts.get("title", "")
-        )
+        source = facts.get("source")
+        title = facts.get("title", "")
+        check_text(id, "id")
+        digest, origin = digest_of(content_hash), _origin(id, source, "source")
+        heading = check_text(title, "title") or None
+        own_values = _own_metadata(facts.get("metadata"), source, title)
+        self.sources.put(row, origin)
+        self.titles.put(row, heading)
+        self.metadata.put(row, own_values)
+        self.digests.append(digest)
+        self.ids.append(id)
         self.counts.put(row, len(parts))
         self.sizes.put(row, facts.get("size", 0))
         self.modified.put(row, facts.get("modified_ns"))
@@ -177,25 +185,6 @@ class DocumentBatch:
         self.digests += digests
         self.texts += texts
         self.characters += sum(map(len, texts))
-
-    def _add_document(
-        self,
-        id: str,
-        content_hash: str,
-        metadata: Mapping[str, Any] | Json | None,
-        source: str | None,
-        title: str,
-    ) -> None:
-        check_text(id, "id")
-        digest, origin = digest_of(content_hash), _origin(id, source, "source")
-        heading = check_text(title, "title") or None
-        own_values = _own_metadata(metadata, source, title)
-        row = len(self.ids)
-        self.sources.put(row, origin)
-        self.titles.put(row, heading)
-        self.metadata.put(row, own_values)
-        self.digests.append(digest)
-        self.ids.append(id)
 
     def add_stored(self, document: DocumentRow, chunks: Sequence[StoredChunk]) -> None:
         """Add a document as the record holds it, with its chunks."""

@@ -40,6 +40,18 @@ def tables_of(batch: DocumentBatch, keys: Keys, salt: int) -> tuple[TableRows, T
     documents, chunks = len(batch.ids), len(batch.texts)
     document_keys, chunk_keys, places = keys.documents.tolist(), keys.chunks.tolist(), keys.places.tolist()
     metadata, fields, own_texts = _texts(batch.metadata), _texts(batch.fields), _texts(batch.own)
+    n = len(chunk_keys)
+    columns = (
+        chunk_keys,
+        places,
+        batch.pages.filled(n),
+        batch.starts.filled(n),
+        batch.lines.filled(n),
+        batch.breaks.filled(n),
+        [*fields, *[None] * (n - len(fields))],
+        [*own_texts, *[None] * (n - len(own_texts))],
+        batch.texts,
+    )
     return (
         _table(
             "documents",
@@ -63,7 +75,7 @@ def tables_of(batch: DocumentBatch, keys: Keys, salt: int) -> tuple[TableRows, T
             "chunks",
             {
                 "key": chunk_keys,
-                "checksum": _chunk_sums(batch, chunk_keys, places, fields, own_texts, salt),
+                "checksum": [row_checksum(row, 6, 6, salt) for row in zip(*columns, strict=True)],
                 "text": batch.texts,
             },
             {
@@ -118,30 +130,6 @@ def _document_sums(
     rows = zip(batch.digests, zip(*columns, strict=True), strict=True)
     # Four numbers, then texts: the digest comes before the row, and the columns between are not in it.
     return [row_checksum(row, 4, 4, salt, zlib.crc32(digest)) for digest, row in rows]
-
-
-def _chunk_sums(  # noqa: PLR0917 - columns in their order
-    batch: DocumentBatch,
-    keys: Sequence[int],
-    places: Sequence[int],
-    fields: Sequence[str | None],
-    own: Sequence[str | None],
-    salt: int,
-) -> list[int]:
-    """`layout.chunk_checksum` of each chunk."""
-    n = len(keys)
-    columns = (
-        keys,
-        places,
-        batch.pages.filled(n),
-        batch.starts.filled(n),
-        batch.lines.filled(n),
-        batch.breaks.filled(n),
-        [*fields, *[None] * (n - len(fields))],
-        [*own, *[None] * (n - len(own))],
-        batch.texts,
-    )
-    return [row_checksum(row, 6, 6, salt) for row in zip(*columns, strict=True)]
 
 
 def insert(connection: sqlite3.Connection, table: TableRows) -> None:
