@@ -46,7 +46,7 @@ agents: $(VENV)/.developed $(VENV)/.kernels ## install the conformance tests of 
 
 FRAMEWORKS := build/conformance-frameworks
 MTEB := build/conformance-mteb
-SUITES = $(filter-out %_mteb.py %_sentence_transformers.py,$(wildcard tests/plugins/frameworks/conformance_*.py)) tests/plugins/frameworks/test_options.py
+SUITES = $(filter-out %_mteb.py %_sentence_transformers.py,$(wildcard tests/plugins/frameworks/conformance_*.py))
 CONFORMANCE := -m pytest -o addopts= -o asyncio_mode=auto --noconftest
 conformance: $(FRAMEWORKS)/.installed build ## the conformance suites of frameworks, and tests of adapters that need them, in an environment of their own
 	PYTHONPATH=. $(FRAMEWORKS)/bin/python $(CONFORMANCE) $(SUITES) tests/evaluate/test_ir_datasets.py

@@ -288,6 +288,7 @@ FOLDERS: dict[str, dict[str, set[str]]] = {
         "snapshots": {"parsing", "repository"},
         "graph": {"parsing", "snapshots"},
         "search": {"parsing", "repository", "snapshots", "graph"},
+        "language": {"parsing", "snapshots", "graph"},
         "": set(),
     },
     "ingest": {

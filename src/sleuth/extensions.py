@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 KINDS: Final = {
     "legs": "a class of `IndexLeg`",
+    "languages": "a `Language` of code; only Sleuth's own are read",
     "loaders": "a `FileFormat`, or a tuple of them",
     "chunkers": "a `DocumentChunker`, or what makes one",
     "commands": "a module that adds its commands to `sleuth.surfaces.cli.app.app`",

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 # ruff: noqa: E501 - sources of other languages, a line each
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -82,11 +84,6 @@ def run(db, items):
         {"load", "fetch", "save", "helper", "logger.info"},
         {"item", "part", "left", "value", "error", "own", "inner", "db.connect"},
     ),
-    "G.java": Sample(
-        "class G {\n  void run(Db db, Part part) {\n    // var helper = 1; for (int load : x) catch (save)\n    String text = \"var helper = 1; for load catch save as fetch\";\n    for (Item item : load(text)) { item.go(); part.go(); }\n    try (Opened opened = fetch(text)) { save(opened); opened.go(); } catch (Error error) { error.go(); }\n    int helper = helper(text);\n    db.connect(); logger.info(text);\n  }\n}\n",
-        {"load", "fetch", "save", "helper", "logger.info"},
-        {"item.go", "part.go", "opened.go", "error.go", "db.connect"},
-    ),
     "h.c": Sample(
         "void run(struct db *db, void (*part)(int)) {\n  // int helper = 1; for (load;;)\n  char *text = \"int helper = 1; for load\";\n  int (*own)(int) = fetch;\n  for (int item = load(text);;) { part(item); own(item); }\n  helper(text);\n  db->connect(text);\n  logger.info(text);\n}\n",
         {"load", "helper", "logger.info"},
@@ -97,50 +94,10 @@ def run(db, items):
         {"load", "save", "fetch", "helper", "logger.info"},
         {"item", "part", "error.go", "own", "db.connect"},
     ),
-    "J.cs": Sample(
-        "class J {\n  void Run(Db db, Action part) {\n    // var helper = 1; foreach (var load in x) catch (save) as fetch\n    var text = \"var helper = 1; foreach load in save as fetch\";\n    foreach (var item in Load(text)) { item.Go(); part(); }\n    try { Save(text); } catch (Error error) { error.Go(); }\n    using (var opened = Fetch(text)) { opened.Go(); }\n    Foo Foo = new Foo(Helper(text));\n    db.Connect(); logger.Info(text);\n  }\n}\n",
-        {"Load", "Save", "Fetch", "Helper", "Foo", "logger.Info"},
-        {"item.Go", "part", "error.Go", "opened.Go", "db.Connect"},
-    ),
     "k.rb": Sample(
         "def run(db, part)\n  # for load in helper; rescue save => fetch\n  text = \"for load in helper; rescue save => fetch\"\n  for item in load(text) do item.go end\n  begin\n    save(text)\n  rescue Error => error\n    error.go\n  end\n  fetch(text) { |inner| inner.go }\n  helper = helper(text)\n  part.go\n  db.connect\n  Log.info(text)\nend\n",
         {"load", "save", "fetch", "helper", "Log.info"},
         {"item.go", "error.go", "inner.go", "part.go", "db.connect"},
-    ),
-    "l.php": Sample(
-        "<?php\nfunction run(Db $db, $part) {\n  // foreach ($x as $helper) catch (save $load)\n  $text = 'foreach ($x as $helper) as load';\n  foreach (load($text) as $item) { $item->go(); $part->go(); }\n  try { save($text); } catch (Problem $error) { $error->go(); }\n  $helper = helper($text);\n  $db->connect(); Log::info($text);\n}\n",
-        {"load", "save", "helper", "Log.info"},
-        {"$item.go", "$part.go", "$error.go", "$db.connect"},
-    ),
-    "m.kt": Sample(
-        "fun run(db: Db, part: (Int) -> Unit) {\n  // val helper = 1; for (load in x) catch (save: E)\n  val text = \"val helper = 1; for (load in x)\"\n  for (item in load(text)) { item.go(); part(1) }\n  try { save(text) } catch (error: Problem) { error.go() }\n  val own = { inner: Int -> fetch(inner) }\n  own(1)\n  helper(text)\n  db.connect()\n  logger.info(text)\n}\n",
-        {"load", "save", "fetch", "helper", "logger.info"},
-        {"item.go", "part", "error.go", "own", "db.connect"},
-    ),
-    "n.scala": Sample(
-        "object N {\n  def run(db: Db, part: Int => Unit): Unit = {\n    // val helper = 1; for (load <- x) case save =>\n    val text = \"val helper = 1; for (load <- x)\"\n    for (item <- load(text)) { item.go(); part(1) }\n    save(text) match { case other => other.go() }\n    val own = (inner: Int) => fetch(inner)\n    own(1)\n    helper(text)\n    db.connect()\n    logger.info(text)\n  }\n}\n",
-        {"load", "save", "fetch", "helper", "logger.info"},
-        {"item.go", "part", "other.go", "own", "db.connect"},
-    ),
-    "o.lua": Sample(
-        "function run(db, part)\n  -- local helper = 1; for load in x do\n  local text, other = 'local helper = 1; for load in x', 1\n  for _, item in load(text) do item(); part(); other() end\n  helper(text)\n  db.connect()\n  logger.info(text)\nend\n",
-        {"load", "helper", "logger.info"},
-        {"item", "part", "other", "db.connect"},
-    ),
-    "p.swift": Sample(
-        "func run(db: Db, part: (Int) -> Void) {\n  // let helper = 1; for load in x; catch let save\n  let text = \"let helper = 1; for load in x\"\n  for item in load(text) { item.go(); part(1) }\n  if let left = fetch(text) { left.go() }\n  let own = { (inner: Int) in save(inner) }\n  own(1)\n  helper(text)\n  db.connect()\n  logger.info(text)\n}\n",
-        {"load", "fetch", "save", "helper", "logger.info"},
-        {"item.go", "part", "left.go", "own", "db.connect"},
-    ),
-    "q.dart": Sample(
-        "void run(Db db, Function part) {\n  // var helper = 1; for (var load in x) catch (save)\n  var text = 'var helper = 1; for (var load in x)';\n  for (var item in load(text)) { item.go(); part(1); }\n  try { save(text); } catch (error) { error.go(); }\n  final own = (inner) => fetch(inner);\n  own(1);\n  helper(text);\n  db.connect();\n  logger.info(text);\n}\n",
-        {"load", "save", "fetch", "helper", "logger.info"},
-        {"item.go", "part", "error.go", "own", "db.connect"},
-    ),
-    "r.ex": Sample(
-        "defmodule R do\n  def run(db, part) do\n    # for load <- x, helper = 1, fn save -> fetch\n    text = \"for load <- x, helper = 1\"\n    for item <- load(text), do: item.go(part)\n    {:ok, left} = fetch(text)\n    left.go(1)\n    helper = helper(text)\n    save(helper)\n    db.connect(1)\n    Log.info(text)\n  end\nend\n",
-        {"load", "fetch", "helper", "save", "Log.info"},
-        {"item.go", "left.go", "db.connect"},
     ),
     "s.sh": Sample(
         "run() {\n  # local helper=1; for load in x; read save\n  local helper='local load=1; for save in x'\n  for load in 1 2; do save $load; done\n  helper\n  load\n}\n",
@@ -153,9 +110,18 @@ def run(db, items):
 @pytest.fixture(scope="module")
 def storage(tmp_path_factory: pytest.TempPathFactory) -> Any:
     """All samples, indexed; and the repository's id."""
+    with indexed(tmp_path_factory, {name: sample.source for name, sample in SAMPLES.items()}) as code:
+        yield code
+
+
+@contextmanager
+def indexed(
+    tmp_path_factory: pytest.TempPathFactory, files: dict[str, str]
+) -> Iterator[tuple[CodeStorage, str]]:
+    """Index files, and yield the storage with the repository's id."""
     root = tmp_path_factory.mktemp("samples")
-    for name, sample in SAMPLES.items():
-        (root / name).write_text(sample.source)
+    for name, text in files.items():
+        (root / name).write_text(text)
     with open_code(tmp_path_factory.mktemp("index"), create=True) as code:
         yield code, index_path(code, root, workers=1).repository
 
@@ -163,14 +129,18 @@ def storage(tmp_path_factory: pytest.TempPathFactory) -> Any:
 @pytest.mark.parametrize("name", SAMPLES)
 def test_calls_stay_and_variables_do_not(storage: tuple[CodeStorage, str], name: str) -> None:
     """Words in comments and strings hide no call; parameters and variables are not listed."""
-    code, repository = storage
+    check_calls(*storage, name, SAMPLES[name])
+
+
+def check_calls(code: CodeStorage, repository: str, name: str, sample: Sample) -> None:
+    """Assert which calls of `run` in a file are listed."""
     hits = CodeRetriever(code, None).retrieve(
         "run", repository, strategy="keyword", limit=60, filters={"path_prefix": name}, granularity="function"
     )
     (hit,) = [hit for hit in hits if hit.symbol.rpartition(".")[2].lower() == "run"]
     names = {item["name"].replace("::", ".").replace("->", ".") for item in hit.outgoing_definitions}
-    assert names >= SAMPLES[name].kept
-    assert not names & SAMPLES[name].variables
+    assert names >= sample.kept
+    assert not names & sample.variables
 
 
 def test_the_example_of_calls(tmp_path: Path) -> None:

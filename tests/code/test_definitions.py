@@ -80,27 +80,6 @@ def test_rust_is_public_by_its_own_word() -> None:
     assert ["public_api" in definitions[name].labels for name in "ab"] == [False, True]
 
 
-def test_php_is_public_unless_it_says_otherwise() -> None:
-    """Functions, classes, traits, enums and members without a modifier are public."""
-    source = (
-        "<?php\nfunction a() {}\ntrait B {}\nenum C {}\nclass D {\n  function e() {}\n"
-        "  private function f() {}\n  protected static function g() {}\n}\n"
-    )
-    private_names = {name for name, s in symbols(source, "php").items() if "public_api" not in s.labels}
-    assert private_names == {"D.f", "D.g"}
-
-
-def test_the_definition_above_keeps_its_line() -> None:
-    """A line with an annotation and a definition is not a decorator of the next definition."""
-    source = "class A {\n  @Override public String a() { return null; }\n  void b() {}\n  @Override\n  void c() {}\n}\n"
-    definitions = symbols(source, "java")
-    assert [(definitions[f"A.{name}"].start, definitions[f"A.{name}"].end) for name in "abc"] == [
-        (2, 2),
-        (3, 3),
-        (4, 5),
-    ]
-
-
 def test_tags_of_a_page_are_no_uses() -> None:
     """`<label>` is HTML; a component has a capital letter or a module."""
     source = "const V = () => <form><label>a</label><ui.input/><Button/></form>;\n"
@@ -118,8 +97,6 @@ TYPES = {
     ("go", "package m\nfunc f(a string) (b *B, err error) { return x.(l.C) }\n"): ["B reference", "l.C reference"],
     ("typescript", "let a: A | null; let b: B[]; c as C; d instanceof D; let e: n.E;\n"): ["A reference", "B reference", "C reference", "D reference", "n.E reference"],
     ("javascript", "a instanceof A; b in B;\n"): ["A reference"],
-    ("php", "<?php function f(?A $a, B|C $b): D { $a instanceof E; F::G; H::class; }\n"): [f"{c} reference" for c in "ABCDEFH"],
-    ("csharp", "class X { L<A> a; B? b; C F(D d) { typeof(E); (G)h; } }\n"): [f"{c} reference" for c in "LABCDEG"],
     ("c", "struct node *n;\nnode_t f(struct node *m) { return (other_t) m; }\n"): ["node reference", "node_t reference", "node reference", "other_t reference"],
 }  # fmt: skip
 
@@ -137,22 +114,9 @@ NAMES = {
     ("cpp", "struct A { int operator[](int i) { } operator bool() const { } int& operator()() { } };\n"): ["A struct", "A.operator[] method", "A.operator bool method", "A.operator() method"],
     ("cpp", "bool n::A<T, U>::operator<(A o) {}\nn::A::operator n::B() {}\nclass operators {};\nint A<T, U>::f() {}\n"): ["n.A.operator< method", "n.A.operator n::B method", "operators class", "A.f method"],
     ("cpp", "TEST(Suite, Name) {}\nTYPED_TEST(Suite, Other) {}\nint TEST_all(A a, B b) {}\n"): ["Suite.Name method", "Suite.Other method", "TEST_all function"],
-    ("kotlin", "const val TOP = 1\nclass A {\n  val b = 1\n  companion object {\n    const val C = 2\n  }\n  fun f() { val g = 3 }\n}\n"): ["TOP constant", "A class", "A.b attribute", "A.companion class", "A.companion.C attribute", "A.f method"],
-    ("lua", "local A = {}\nfunction A.f() end\nfunction A:g() end\nlocal function h() end\nlocal i = function() end\nA.j = function() end\nK = 1\n"): ["A constant", "A.f function", "A.g method", "h function", "i function", "A.j function", "K constant"],
-    ("swift", "protocol P { func q() }\nstruct S { let a = 1; init() {} }\nenum E { case b }\nextension R: P { func r() {} }\ntypealias T = S\nactor Z {}\nlet top = 1\n"): ["P interface", "P.q method", "S struct", "S.a attribute", "S.init method", "E enum", "E.b attribute", "R impl", "R.r method", "T type", "Z class", "top constant"],
-    ("elixir", "defmodule A.B do\n  defmacro m(x) do\n  end\n  defp f(x) when x > 1, do: x\n  def g, do: 1\nend\ndefprotocol P do\n  def size(d)\nend\ndefimpl P, for: C do\nend\n"): ["A.B module", "A.B.m macro", "A.B.f function", "A.B.g function", "P interface", "P.size method", "C impl"],
-    ("hcl", "variable \"a\" {}\nmodule \"m\" {\n  source = \"./m\"\n}\nlocals {\n  b = 1\n}\ndata \"aws_ami\" \"c\" {}\noutput \"d\" {}\n"): ["a property", "m module", "b constant", "aws_ami.c struct", "d property"],
-    ("sql", "CREATE VIEW v AS SELECT 1;\nCREATE INDEX i ON t(a);\nCREATE FUNCTION f(x INT) RETURNS INT AS $$ SELECT 1 $$ LANGUAGE sql;\nCREATE TABLE t (a INT);\n"): ["v struct", "i constant", "f function", "t struct", "t.a attribute"],
-    ("graphql", "interface I { a: ID }\ninput N { b: Int }\nenum E { X }\nunion U = A | B\nquery Q { ...F }\nfragment F on A { c }\n"): ["I interface", "I.a attribute", "N struct", "N.b attribute", "E enum", "E.X attribute", "U type", "Q function", "F function"],
-    ("docker", "ARG A\nFROM a:1 AS b\nARG B=1\nENV C=1 D=2\nFROM b\n"): ["A constant", "b module", "B constant", "C constant", "D constant"],
-    ("kotlin", "interface I {\n  val a: Int\n}\nenum class E { X }\nsealed class S\n"): ["I interface", "I.a attribute", "E enum", "S class"],
-    ("csharp", "namespace My.App;\nclass A { int B = 1, C = 2; }\n"): ["My.App module", "My.App.A class", "My.App.A.B attribute", "My.App.A.C attribute"],
     ("typescript", "interface I { f(a: string): void; b: string }\n"): ["I interface", "I.f method", "I.b attribute"],
     ("go", "package m\ntype I interface {\n\tGet() int\n}\nconst C, D = 1, 2\n"): ["I interface", "I.Get method", "C constant", "D constant"],
-    ("java", "class A { int B = 1, C = 2; interface I { int D = 1; } }\n"): ["A class", "A.B attribute", "A.C attribute", "A.I interface", "A.I.D attribute"],
-    ("php", "<?php const A = 1, B = 2;\n"): ["A constant", "B constant"],
     ("python", "a, b = 1, 2\n(c, d) = a\ntype E = int\ntype F[T] = list[T]\nclass G:\n    h, i = 1, 2\n"): ["a constant", "b constant", "c constant", "d constant", "E type", "F type", "G class", "G.h attribute", "G.i attribute"],
-    ("scala", "package object p { def f = 1 }\ngiven x: A[B] with { def g = 1 }\ngiven y: C = z\n"): ["p class", "p.f method", "x class", "x.g method", "y constant"],
     ("bash", "readonly A=1\nexport B=2\nlog::info() { x; }\n"): ["A constant", "B constant", "log::info function"],
 }  # fmt: skip
 
@@ -171,22 +135,6 @@ def test_tests_of_googletest_are_tests() -> None:
     )
     assert "test_case" in definitions["Suite.Name"].labels
     assert ["public_api" in definitions[name].labels for name in ("A.f", "g")] == [True, False]
-
-
-def test_a_namespace_without_braces_reaches_to_the_end() -> None:
-    """A namespace without braces contains the rest of the file."""
-    namespace = symbols("using System;\nnamespace N;\n\nclass A\n{\n}\n", "csharp")["N"]
-    assert (namespace.start, namespace.end, namespace.signature) == (2, 6, "namespace N;")
-
-
-def test_arguments_of_a_base_are_no_bases() -> None:
-    """The only base of `class A(B b) : Base(b)` is `Base`."""
-    source = "class A(B b) : Base(b), I {}\nrecord C(int x) : D(x);\n"
-    assert [use for use in uses(source, "csharp") if "inheritance" in use] == [
-        "Base inheritance",
-        "I inheritance",
-        "D inheritance",
-    ]
 
 
 def test_a_command_is_one_word() -> None:

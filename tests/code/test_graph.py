@@ -67,10 +67,6 @@ def test_other_languages_are_resolved(project: Snapshot) -> None:
     script = resolved(project, "web/a.ts")
     assert script["make"] == "web/b.ts:make"
     assert script["s.draw"] == "web/b.ts:Shape.draw"
-    java = resolved(project, "java/p/A.java")
-    assert java["b.g"] == "java/q/B.java:B.g"
-    assert java["c.h"] == "java/p/C.java:C.h"
-    assert java["own"] == "java/p/A.java:A.own"
     go = resolved(project, "go/main.go")
     assert go["lib.Do"] == "go/lib/lib.go:Do"
     assert go["local"] == "go/other.go:local"
@@ -237,8 +233,6 @@ def test_a_name_means_nothing_of_another_language(storage: CodeStorage, tmp_path
         tmp_path / "mixed",
         {
             "a.py": "class Base:\n    pass\n\n\nclass Helper:\n    pass\n\n\ndef save(): pass\n\n\ndef draw(): pass\n",
-            "A.java": "class A extends Base { void f() { new Helper(); save(); new K(); } }\n",
-            "K.kt": "class K\n",
             "a.go": "package a\n\nfunc run() { save() }\n",
             "a.ts": "save(); show();\n",
             "b.js": "function show() {}\n",
@@ -246,7 +240,6 @@ def test_a_name_means_nothing_of_another_language(storage: CodeStorage, tmp_path
             "b.cpp": "int deep() { return 1; }\n",
         },
     )
-    assert resolved(snapshot, "A.java") == {"Base": "", "Helper": "", "save": "", "K": "K.kt:K"}
     assert resolved(snapshot, "a.go") == {"save": ""}
     assert resolved(snapshot, "a.ts") == {"save": "", "show": "b.js:show"}
     assert resolved(snapshot, "a.c") == {"draw": "", "deep": "b.cpp:deep"}

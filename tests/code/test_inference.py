@@ -15,12 +15,9 @@ from tests.code.test_graph import resolved
 
 CLASSES = {
     "python": ("models.py", "class A:\n    def go(self): pass\n    def twin(self) -> 'A': pass\n\n\nclass B(A):\n    def other(self): pass\n\n\nclass Far:\n    def go(self): pass\n\n\ndef make() -> A: pass\n"),
-    "java": ("A.java", "class A { A twin() { return this; } void go() {} }\nclass B extends A { void other() {} }\ninterface I { void go(); }\nclass Far { void go() {} void other() {} static A make() { return null; } }\n"),
     "typescript": ("models.ts", "export class A { go(): void {} twin(): A { return this; } }\nexport class B extends A { other(): void {} }\nexport interface I { go(): void }\nexport class Far { go(): void {} other(): void {} }\nexport function make(): A { return new A(); }\nexport async function later(): Promise<A> { return new A(); }\n"),
     "go": ("models.go", "package m\n\ntype A struct{}\n\nfunc (a *A) Go() {}\nfunc (a *A) Twin() *A { return a }\n\ntype B struct{ *A }\n\nfunc (b *B) Other() {}\n\ntype I interface{ Go() }\n\ntype Far struct{}\n\nfunc (f *Far) Go() {}\nfunc (f *Far) Other() {}\n\nfunc Make() (*A, error) { return nil, nil }\n"),
     "rust": ("models.rs", "pub struct A;\nimpl A {\n    pub fn new() -> Self { A }\n    pub fn go(&self) {}\n    pub fn twin(&self) -> Box<A> { todo!() }\n}\npub trait I { fn run(&self); }\npub struct Far;\nimpl Far {\n    pub fn go(&self) {}\n    pub fn run(&self) {}\n}\n"),
-    "csharp": ("A.cs", "class A { public A Twin() { return this; } public void Go() {} }\nclass B : A { public void Other() {} }\ninterface I { void Go(); }\nclass Far { public void Go() {} public void Other() {} public static A Make() { return null; } }\n"),
-    "kotlin": ("models.kt", "open class A {\n  fun twin(): A { return this }\n  fun go() {}\n}\nclass B : A() {\n  fun other() {}\n}\ninterface I {\n  fun go()\n}\nclass Far {\n  fun go() {}\n  fun other() {}\n}\nfun make(): A { return A() }\n"),
 }  # fmt: skip
 """A file of each language with classes: more than one has each method, so that no name decides alone."""
 
@@ -29,11 +26,6 @@ USES = {
         "use.py",
         "from models import A, B, Far, make\n\n\nclass Use:\n    declared: A\n\n    def __init__(self, given: A):\n        self.taken = given\n        self.made = B()\n        self.far: Far = None\n\n    def run(self, one: 'A', many: list[A], maybe: A | None):\n        self.declared.go()\n        self.taken.go()\n        self.made.other()\n        self.made.go()\n        self.far.go()\n        one.go()\n        maybe.go()\n        a = make()\n        a.go()\n        make().go()\n        one.twin().go()\n        for each in many:\n            each.go()\n        with A() as opened:\n            opened.go()\n",
         {"self.declared.go": "A.go", "self.taken.go": "A.go", "self.made.other": "B.other", "self.made.go": "A.go", "self.far.go": "Far.go", "one.go": "A.go", "maybe.go": "A.go", "a.go": "A.go", "make().go": "A.go", "one.twin().go": "A.go", "each.go": "A.go", "opened.go": "A.go"},
-    ),
-    "java": (
-        "Use.java",
-        "class Use {\n  private A field;\n  private final I port;\n  Use(I port) { this.port = port; }\n  void run(B given, List<A> many) {\n    field.go();\n    this.field.twin().go();\n    port.go();\n    given.go();\n    given.other();\n    var made = new Far();\n    made.other();\n    A a = Far.make();\n    a.go();\n    for (A each : many) { each.go(); }\n  }\n}\n",
-        {"field.go": "A.go", "this.field.twin().go": "A.go", "port.go": "I.go", "given.go": "A.go", "given.other": "B.other", "made.other": "Far.other", "a.go": "A.go", "each.go": "A.go"},
     ),
     "typescript": (
         "use.ts",
@@ -50,41 +42,40 @@ USES = {
         "use crate::models::{A, Far, I};\nstruct Use { field: A, port: Box<dyn I> }\nimpl Use {\n    fn run(&self, given: &dyn I, many: Vec<Far>, own: &mut Far) {\n        self.field.go();\n        self.port.run();\n        given.run();\n        own.go();\n        let a = A::new();\n        a.go();\n        a.twin().go();\n        for each in many { each.go(); }\n    }\n}\n",
         {"self.field.go": "A.go", "self.port.run": "I.run", "given.run": "I.run", "own.go": "Far.go", "a.go": "A.go", "a.twin().go": "A.go", "each.go": "Far.go"},
     ),
-    "csharp": (
-        "Use.cs",
-        "class Use {\n  private readonly A _field;\n  public I Port { get; }\n  void Run(B given, List<A> many) {\n    _field.Go();\n    this._field.Twin().Go();\n    Port.Go();\n    given.Go();\n    given.Other();\n    var made = new Far();\n    made.Other();\n    var a = Far.Make();\n    a.Go();\n    foreach (var each in many) { each.Go(); }\n  }\n}\n",
-        {"_field.Go": "A.Go", "this._field.Twin().Go": "A.Go", "Port.Go": "I.Go", "given.Go": "A.Go", "given.Other": "B.Other", "made.Other": "Far.Other", "a.Go": "A.Go", "each.Go": "A.Go"},
-    ),
-    "kotlin": (
-        "use.kt",
-        "class Use(private val taken: A, val port: I) {\n  val made = Far()\n  lateinit var late: B\n  fun run(given: B?, many: List<A>) {\n    taken.go()\n    port.go()\n    made.other()\n    late.other()\n    given.go()\n    val a = make()\n    a.go()\n    a.twin().go()\n    for (each in many) { each.go() }\n  }\n}\n",
-        {"taken.go": "A.go", "port.go": "I.go", "made.other": "Far.other", "late.other": "B.other", "given.go": "A.go", "a.go": "A.go", "a.twin().go": "A.go", "each.go": "A.go"},
-    ),
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("language", USES)
 def test_receivers_are_followed(storage: CodeStorage, tmp_path: Path, language: str) -> None:
     """Fields, parameters, variables, elements, returned values and bases lead to the one method that is meant."""
-    (models, source), (use, code, expected) = CLASSES[language], USES[language]
+    check_receivers(storage, tmp_path, CLASSES[language], USES[language])
+
+
+def check_receivers(
+    storage: CodeStorage,
+    tmp_path: Path,
+    classes: tuple[str, str],
+    uses: tuple[str, str, dict[str, str]],
+) -> None:
+    """Assert what the receivers of a file mean, beside a file of classes."""
+    (models, source), (use, code, expected) = classes, uses
     snapshot = open_project(storage, tmp_path / "types", {models: source, use: code})
     targets = resolved(snapshot, use)
     means = {name: targets.get(name, "no use").rpartition(":")[2] for name in expected}
     assert means == expected
 
 
-ARGUMENTS = {
-    "typescript": "class Key { go() {} }\nclass Item extends Key { take() {} }\nclass Far { go() {} take() {} }\nclass Store<K, V extends Key> { one: V; many: V[]; first(): V { return this.one } }\nclass Shelf<T extends Key> extends Store<string, T> {}\nclass Use extends Shelf<Item> {\n  run(of: Store<Far, Item>) {\n    this.one.take()\n    of.first().take()\n    for (const each of of.many) { each.take() }\n    this.first().go()\n  }\n}\n",
-    "java": "class Key { void go() {} }\nclass Item extends Key { void take() {} }\nclass Far { void go() {} void take() {} }\nclass Store<K, V extends Key> { V one; List<V> many; V first() { return one; } }\nclass Shelf<T extends Key> extends Store<String, T> {}\nclass Use extends Shelf<Item> {\n  void run(Store<Far, Item> of) {\n    this.one.take();\n    of.first().take();\n    for (Item each : of.many) { each.take(); }\n    this.first().go();\n  }\n}\n",
-}
+ARGUMENTS = "class Key { go() {} }\nclass Item extends Key { take() {} }\nclass Far { go() {} take() {} }\nclass Store<K, V extends Key> { one: V; many: V[]; first(): V { return this.one } }\nclass Shelf<T extends Key> extends Store<string, T> {}\nclass Use extends Shelf<Item> {\n  run(of: Store<Far, Item>) {\n    this.one.take()\n    of.first().take()\n    for (const each of of.many) { each.take() }\n    this.first().go()\n  }\n}\n"
 
 
-@pytest.mark.parametrize(("language", "path"), [("typescript", "a.ts"), ("java", "A.java")])
-def test_type_parameters_stand_for_arguments(
-    storage: CodeStorage, tmp_path: Path, language: str, path: str
-) -> None:
+def test_type_parameters_stand_for_arguments(storage: CodeStorage, tmp_path: Path) -> None:
     """A member whose type is a parameter of a class has the argument of the object, also through bases."""
-    targets = resolved(open_project(storage, tmp_path / "generic", {path: ARGUMENTS[language]}), path)
+    check_type_parameters(storage, tmp_path, "a.ts", ARGUMENTS)
+
+
+def check_type_parameters(storage: CodeStorage, tmp_path: Path, path: str, source: str) -> None:
+    """Assert what is called on members whose type is a parameter of their class."""
+    targets = resolved(open_project(storage, tmp_path / "generic", {path: source}), path)
     expected = {
         "this.one.take": "Item.take",
         "of.first().take": "Item.take",
@@ -138,22 +129,6 @@ fn run() {
     }  # fmt: skip
     targets = {name.replace("::", "."): target for name, target in targets.items()}
     assert {name: targets.get(name, "no use") for name in expected} == expected
-
-
-def test_companions_and_extensions_of_kotlin(storage: CodeStorage, tmp_path: Path) -> None:
-    """Members of a companion are named by its class; a function extends a type; a builder's `apply` returns itself."""
-    files = {
-        "kotlin/a/Block.kt": "package a\nclass Block {\n  fun show() {}\n  class Builder {\n    fun add(): Builder = apply { }\n    fun also2() = apply { }\n    fun build(): Block = Block()\n  }\n  companion object {\n    fun of(text: String): Block = Block()\n    fun builder() = Builder()\n  }\n}\n",
-        "kotlin/a/Far.kt": "package a\nclass Far {\n  fun show() {}\n  fun add() {}\n  fun also2() {}\n  fun of() {}\n}\nfun Block.shorten(): Block = this\nfun String.loud(): String = this\n",
-        "kotlin/a/Use.kt": "package a\nfun run(text: String) {\n  Block.of(text).show()\n  val made = Block.builder()\n  made.add().also2().build().show()\n  val block = Block.of(text)\n  block.shorten()\n  text.loud()\n}\n",
-    }
-    targets = resolved(open_project(storage, tmp_path / "companion", files), "kotlin/a/Use.kt")
-    expected = {
-        "Block.of": "Block.companion.of", "Block.of(text).show": "Block.show", "made.add": "Block.Builder.add",
-        "made.add().also2": "Block.Builder.also2", "made.add().also2().build": "Block.Builder.build",
-        "block.shorten": "shorten", "text.loud": "loud",
-    }  # fmt: skip
-    assert {name: targets.get(name, "no use").rpartition(":")[2] for name in expected} == expected
 
 
 def test_a_field_of_many_values_that_use_it_is_inferred_once(storage: CodeStorage, tmp_path: Path) -> None:
@@ -402,43 +377,6 @@ def meanings(storage: CodeStorage, root: Path, files: dict[str, str], use: str) 
     return target_by_use
 
 
-def test_java_gives_names_their_meaning(storage: CodeStorage, tmp_path: Path) -> None:
-    """Overloads are chosen by their arguments; fields, packages, static imports, bodies and outer classes are told apart."""
-    files = {
-        "src/main/java/p/Base.java": (
-            "package p;\npublic class Base {\n  int tag;\n  void put(String key) {}\n"
-            "  void put(String key, int n) {}\n  void put(String key, Object... rest) {}\n"
-            "  static Base of(Kind kind) { return null; }\n  static Base of(Number n) { return null; }\n"
-            "  static class Kind extends Base {}\n  String tag() { return null; }\n  void near() {}\n}\n"
-        ),
-        "src/main/java/q/Far.java": "package q;\npublic class Far { void near() {} void far() {} static int tag; }\n",
-        "src/test/java/p/Use.java": (
-            "package p;\nimport static p.Base.of;\nimport p.Base.Kind;\nclass Use<T extends Base> extends Base {\n"
-            "  void run(T bound, Object any) {\n"
-            '    bound.put("a(b");\n'
-            '    bound.put("a", 1);\n'
-            '    bound.put("a", "b", 2);\n'
-            "    of(new Kind());\n"
-            "    of(1.5);\n"
-            "    tag();\n"
-            "    new Base() {}.tag();\n"
-            "    ((Base) any).put(null);\n"
-            "    far();\n"
-            "    class Inner { void go() { near(); } }\n"
-            "  }\n}\n"
-        ),
-    }
-    base = "src/main/java/p/Base.java"
-    expected = {
-        "6 bound.put": f"{base}:Base.put:4", "7 bound.put": f"{base}:Base.put:5", "8 bound.put": f"{base}:Base.put:6",
-        "9 .of": f"{base}:Base.of:7", "10 .of": f"{base}:Base.of:8", "11 .tag": f"{base}:Base.tag:10",
-        "9 .Kind": f"{base}:Base.Kind:9", "12 new Base() {}.tag": f"{base}:Base.tag:10",
-        "13 ((Base) any).put": f"{base}:Base.put:4", "14 .far": "", "15 .near": f"{base}:Base.near:11",
-    }  # fmt: skip
-    targets = meanings(storage, tmp_path / "java", files, "src/test/java/p/Use.java")
-    assert {use: targets.get(use) for use in expected} == expected
-
-
 def test_go_gives_names_their_meaning(storage: CodeStorage, tmp_path: Path) -> None:
     """A module's path is its root, named results have types, and a type or function is not the method of its name."""
     files = {
@@ -522,7 +460,6 @@ fn use_value() {{
     ("path", "source", "method"),
     [
         ("a.rs", "trait T { fn go(&self); }\nstruct A;\nimpl T for A { fn go(&self) {} }\nimpl T for u8 { fn go(&self) {} }\nfn run() { let unclear = outside(); unclear.go(); }\n", "T.go"),
-        ("a.java", "interface T { void go(); }\nclass A implements T { public void go() {} }\nclass B extends A { public void go() {} }\nclass U { void run() { var unclear = outside(); unclear.go(); } }\n", "T.go"),
         ("a.py", "class T:\n    def go(self): pass\n\n\nclass A(T):\n    def go(self): pass\n\n\ndef run(unclear):\n    unclear.x.go()\n", "T.go"),
         ("b.py", "class T:\n    def go(self): pass\n\n\nclass A:\n    def go(self): pass\n\n\ndef run(unclear):\n    unclear.x.go()\n", ""),
     ],
@@ -531,192 +468,14 @@ def test_a_method_and_its_overrides_are_one_guess(
     storage: CodeStorage, tmp_path: Path, path: str, source: str, method: str
 ) -> None:
     """Of an unknown object, a name means the method that all others override, as a guess; names that collide mean none."""
+    check_guess(storage, tmp_path, path, source, method)
+
+
+def check_guess(storage: CodeStorage, tmp_path: Path, path: str, source: str, method: str) -> None:
+    """Assert what the only call of `go` means, as a guess."""
     snapshot = open_project(storage, tmp_path, {path: source})
     file = snapshot.file(path)
     use = next(each for each in snapshot.detail(file).references if each.name == "go" and each.qualifier)
     target = resolver_of(snapshot).resolve(file, use)
     assert (target.definition.symbol.qualified if target else "") == method
     assert target is None or target.confidence < CERTAIN
-
-
-NAMESPACES = {
-    "Core/Shapes.cs": """namespace App.Core {
-  public delegate IShape Maker(int size);
-  public interface IShape { void Draw(); }
-  public class Square : IShape { public Square(int size) {} public void Draw() {} public override string ToString() { return ""; } }
-  public partial class Canvas { public void Add(IShape shape) {} public int Count { get { return 1; } } }
-  public static class ShapeExtensions {
-    public static IShape Twice(this IShape shape) { return shape; }
-    public static T Same<T>(this T any, int times = 1) { return any; }
-    public static int Count(this Canvas canvas, int more) { return more; }
-  }
-}
-""",
-    "Core/Canvas.Text.cs": """namespace App.Core {
-  public partial class Canvas { public void Write(params string[] words) { Add(null); } public void Write(Square square) {} }
-}
-""",
-    "Other/Square.cs": "namespace App.Other { public class Square { public void Draw() {} } }\n",
-    "Use.cs": """using App.Core;
-using Far = App.Other.Square;
-namespace App.Use {
-  class Page : Canvas {
-    uint flags;
-    uint Flags { set { flags = flags.Same(2); } }
-    void Run(Maker make, Far far, Canvas canvas) {
-      var square = new Square(1);
-      square.Draw();
-      square.Twice().Same().Draw();
-      far.Draw();
-      canvas.Write("a", "b", "c");
-      canvas.Write(new Square(2));
-      canvas.Count(3);
-      make(1).Twice();
-      Core.ShapeExtensions.Twice(square);
-      base.Add(square);
-      Guid();
-      new Guid();
-    }
-  }
-  class Marshal { public Square Guid { get; set; } }
-}
-""",
-}  # fmt: skip
-
-
-def test_namespaces_parts_and_extensions_of_csharp(storage: CodeStorage, tmp_path: Path) -> None:
-    """Types are seen through namespaces, a class has all of its parts, and an extension is of the type it extends."""
-    snapshot = open_project(storage, tmp_path, NAMESPACES)
-    targets = resolved(snapshot, "Use.cs")
-    expected = {
-        "Canvas": "App.Core.Canvas",
-        "Square": "App.Core.Square",
-        "square.Draw": "App.Core.Square.Draw",
-        "square.Twice": "App.Core.ShapeExtensions.Twice",
-        "square.Twice().Same": "App.Core.ShapeExtensions.Same",
-        "square.Twice().Same().Draw": "App.Core.IShape.Draw",
-        "flags.Same": "App.Core.ShapeExtensions.Same",
-        "far.Draw": "App.Other.Square.Draw",
-        "canvas.Count": "App.Core.ShapeExtensions.Count",
-        "make(1).Twice": "App.Core.ShapeExtensions.Twice",
-        "Core.ShapeExtensions.Twice": "App.Core.ShapeExtensions.Twice",
-        "base.Add": "App.Core.Canvas.Add",
-        "Guid": "",
-    }
-    assert {name: targets[name].rpartition(":")[2] for name in expected} == expected
-    file = snapshot.file("Use.cs")
-    writes = [each for each in snapshot.detail(file).references if each.name == "Write"]
-    heads = [
-        target.definition.symbol.signature
-        for each in writes
-        if (target := resolver_of(snapshot).resolve(file, each))
-    ]
-    assert [head.partition("(")[2] for head in heads] == ["params string[] words)", "Square square)"]
-    inner = snapshot.file("Core/Canvas.Text.cs")
-    add = next(each for each in snapshot.detail(inner).references if each.name == "Add")
-    target = resolver_of(snapshot).resolve(inner, add)
-    assert target is not None and target.definition.file.path == "Core/Shapes.cs"
-
-
-def test_lambdas_of_kotlin(storage: CodeStorage, tmp_path: Path) -> None:
-    """`this` and `it` in a lambda are what it is called on, or what the function declares that takes it."""
-    use = """package a
-class Use(val writer: Writer, val items: List<Item>, val names: List<String>) {
-  fun emit(text: String) {}
-  fun direct() { emit("mine") }
-  fun scoped() = with(writer) {
-    emit("} {")
-    if (true) { indent() }
-  }
-  fun chained() = make()
-      .apply { emit("x") }
-  fun ran() { writer.run { indent() } }
-  fun built() = build("name") { emit("x") }
-  fun nested() = build("name") {
-    items.forEach { indent() }
-  }
-  fun each() { items.forEach { it.show() } }
-  fun named() { items.filter { true }.map { item -> item.show() } }
-  fun let() { writer.let { it.indent() } }
-  fun block() { walk { it.show() } }
-  fun first() { if (!items.first().show()) emit("mine") }
-  fun extended() { names.joined() }
-  fun after() { with(writer) { indent() }; emit("mine") }
-}
-"""
-    files = {
-        "kotlin/a/Writer.kt": "package a\nclass Writer {\n  fun emit(text: String) {}\n  fun indent() {}\n}\nfun make(): Writer = Writer()\nfun build(name: String, block: Writer.() -> Unit) {}\n",
-        "kotlin/a/Item.kt": "package a\nclass Item {\n  fun show(): Boolean = true\n}\nclass Far {\n  fun show() {}\n  fun indent() {}\n}\nfun walk(block: (Item) -> Unit) {}\nfun Collection<String>.joined() = 1\nfun Far.joined() = 1\n",
-        "kotlin/a/Use.kt": use,
-    }
-    snapshot = open_project(storage, tmp_path / "lambdas", files)
-    file = snapshot.file("kotlin/a/Use.kt")
-    lines = use.split("\n")
-    for use_of_name in snapshot.detail(file).references:
-        if use_of_name.name in ("emit", "indent", "show", "joined"):
-            target = resolver_of(snapshot).resolve(file, use_of_name)
-            is_own = "mine" in lines[use_of_name.line - 1] and use_of_name.name == "emit"
-            owner = {
-                "emit": "Use." if is_own else "Writer.",
-                "indent": "Writer.",
-                "show": "Item.",
-                "joined": "",
-            }
-            assert target is not None, lines[use_of_name.line - 1]
-            assert target.definition.symbol.qualified == owner[use_of_name.name] + use_of_name.name
-            assert target.confidence >= CERTAIN
-            assert target.definition.symbol.line != 11
-
-
-def test_a_lambda_whose_parameter_is_in_its_own_call(storage: CodeStorage, tmp_path: Path) -> None:
-    """What a lambda takes is unknown where its call has that parameter too, and the others are resolved."""
-    use = "package a\nclass A {\n  fun wrap() {}\n  fun take(f: (() -> A)?) = f?.let { { it().let { a -> a.wrap() } } }\n}\n"
-    snapshot = open_project(storage, tmp_path / "own", {"a/A.kt": use + "fun last(a: A) { a.wrap() }\n"})
-    file, resolver = snapshot.file("a/A.kt"), resolver_of(snapshot)
-    targets = [
-        resolver.resolve(file, each) for each in snapshot.detail(file).references if each.name == "wrap"
-    ]
-    assert targets[-1] is not None
-    assert targets[-1].definition.symbol.qualified == "A.wrap"
-
-
-def test_overloads_and_extensions_of_kotlin(storage: CodeStorage, tmp_path: Path) -> None:
-    """Arguments with names, defaults and lambdas choose the overload; what a function extends is `this` in it."""
-    source = """package shop
-enum class Kind { OPEN, SHUT }
-class Box {
-  val size = 1
-  fun size(kind: Kind) = apply { size }
-  fun put(text: String, times: Int = 1) = apply { println(text) }
-  fun put(kind: Kind, vararg rest: Kind) = apply { println(kind) }
-  fun put(text: String, block: () -> Unit) = apply { block() }
-  fun put(key: Kind, value: Kind) = apply { println(key) }
-  fun close() {}
-  companion object {
-    @JvmStatic fun of(text: String) = Box().put(text)
-  }
-}
-class Bag { fun close() {} }
-fun <T : Any> T.same(): T = this
-fun Box.seal() = close()
-fun Bag.seal() = this.close()
-fun use(box: Box, bag: Bag, odd: Any) {
-  box.put("one")
-  box.put("two", times = 2)
-  box.put("three") { println() }
-  box.put(Kind.OPEN)
-  box.put(key = Kind.OPEN, value = Kind.SHUT)
-  box.size(Kind.OPEN).close()
-  Box.of("four").seal()
-  bag.same().seal()
-}
-"""
-    snapshot = open_project(storage, tmp_path, {"shop/box.kt": source})
-    file = snapshot.file("shop/box.kt")
-    lines = {
-        each.line: target.definition.symbol.line
-        for each in snapshot.detail(file).references
-        if each.name in ("put", "seal", "close") and (target := resolver_of(snapshot).resolve(file, each))
-    }
-    expected = {12: 6, 17: 10, 18: 15, 20: 6, 21: 6, 22: 8, 23: 7, 24: 9, 25: 10, 26: 17, 27: 18}
-    assert {line: lines.get(line) for line in expected} == expected

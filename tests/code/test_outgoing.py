@@ -9,6 +9,7 @@ import pytest
 
 from sleuth.code import CodeRetriever, CodeStorage, index_path
 from sleuth.engine import open_code
+from tests.code.test_bindings import indexed
 
 # ruff: noqa: E501 - sources of other languages
 SOURCES = {
@@ -19,47 +20,42 @@ SOURCES = {
     "e.rs": "fn helper(x: i32) -> i32 { x }\nfn work(handler: fn(i32), items: Vec<i32>) {\n    let local = |y: i32| y;\n    for item in items {\n        handler(item);\n        local(item);\n        helper(item);\n    }\n}\n",
     "f.c": "int helper(int x) { return x; }\nvoid work(void (*handler)(int), int n) {\n  int (*local)(int) = helper;\n  handler(n);\n  local(n);\n  helper(n);\n}\n",
     "g.rb": "def helper(x)\n  x\nend\ndef work(handler, items)\n  local = Proc.new { |y| y }\n  items.each { |item| handler.call(item); local.call(item); helper(item) }\nend\n",
-    "h.php": "<?php\nfunction helper($x) { return $x; }\nfunction work($handler, $items) {\n  $local = function ($y) { return $y; };\n  foreach ($items as $item) { $handler($item); $local($item); helper($item); }\n}\n",
     "i.cpp": "int helper(int x) { return x; }\nvoid work(std::function<void(int)> handler, int n) {\n  auto local = [](int y) { return y; };\n  handler(n); local(n); helper(n);\n}\n",
-    "J.java": "class H {\n  static int helper(int x) { return x; }\n}\nclass J {\n  void work(Runnable handler, int n) {\n    Runnable local = () -> {};\n    handler.run(); local.run(); H.helper(n);\n  }\n}\n",
-    "k.kt": "fun helper(x: Int): Int = x\nfun work(handler: (Int) -> Unit, n: Int) {\n  val local = { y: Int -> y }\n  handler(n)\n  local(n)\n  helper(n)\n}\n",
-    "L.cs": "class H {\n  static int helper(int x) { return x; }\n}\nclass L {\n  void work(System.Action<int> handler, int n) {\n    System.Func<int,int> local = y => y;\n    handler(n); local(n); H.helper(n);\n  }\n}\n",
-    "m.scala": "object H {\n  def helper(x: Int): Int = x\n}\nobject M {\n  def work(handler: Int => Unit, n: Int): Unit = {\n    val local = (y: Int) => y\n    handler(n)\n    local(n)\n    H.helper(n)\n  }\n}\n",
-    "o.lua": "local function helper(x) return x end\nfunction work(handler, items)\n  local own = function(y) return y end\n  for _, item in ipairs(items) do\n    handler(item)\n    own(item)\n    helper(item)\n  end\nend\n",
-    "p.swift": "func helper(_ x: Int) -> Int { return x }\nfunc work(handler: (Int) -> Void, n: Int) {\n  let local = { (y: Int) in y }\n  handler(n)\n  _ = local(n)\n  _ = helper(n)\n}\n",
-    "q.ex": "defmodule H do\n  def helper(x), do: x\nend\n\ndefmodule Q do\n  def work(handler, items) do\n    local = fn y -> y end\n    for item <- items do\n      handler.(item)\n      local.(item)\n      H.helper(item)\n    end\n  end\nend\n",
     "r.tsx": "function helper(x: number): number { return x }\nexport function work(handler: (n: number) => void, items: number[]) {\n  const local = (y: number) => y;\n  for (const item of items) { handler(item); local(item); helper(item); }\n  return null;\n}\n",
     "n.sh": "helper() { echo 1; }\nwork() {\n  local handler=$1\n  helper\n  $handler\n}\n",
 }
-OTHERS = {"a.py": {"os.remove"}, "g.rb": {"Proc.new", "Proc"}, "o.lua": {"ipairs"}}
+OTHERS = {"a.py": {"os.remove"}, "g.rb": {"Proc.new", "Proc"}}
 """What belongs to no file of the repository, and yet is another place."""
 
 
 @pytest.fixture(scope="module")
 def storage(tmp_path_factory: pytest.TempPathFactory) -> Any:
     """All sources, indexed; and the repository's id."""
-    root = tmp_path_factory.mktemp("languages")
-    for name, text in SOURCES.items():
-        (root / name).write_text(text)
-    with open_code(tmp_path_factory.mktemp("index"), create=True) as code_index:
-        yield code_index, index_path(code_index, root, workers=1).repository
+    with indexed(tmp_path_factory, SOURCES) as code:
+        yield code
 
 
 @pytest.mark.parametrize("name", SOURCES)
 def test_definitions_elsewhere(storage: tuple[CodeStorage, str], name: str) -> None:
     """The function that is called is named with its line; parameters, variables and inner functions are not."""
-    code_index, repository = storage
+    check_definitions(*storage, name, SOURCES[name], OTHERS.get(name, set()))
+
+
+def check_definitions(
+    code_index: CodeStorage, repository: str, name: str, source: str, others: set[str]
+) -> None:
+    """Assert that `work` in a file names `helper` and the class around it, beside others."""
     hits = CodeRetriever(code_index, None).retrieve(
         "work", repository, strategy="keyword", limit=50, filters={"path_prefix": name}
     )
     (hit,) = [hit for hit in hits if "work" in hit.content]
-    names = {definition["name"] for definition in hit.outgoing_definitions} - OTHERS.get(name, set())
+    names = {definition["name"] for definition in hit.outgoing_definitions} - others
     assert {part for definition in names for part in definition.split(".")} <= {"H", "helper"}
     (helper,) = [
         definition for definition in hit.outgoing_definitions if definition["name"].endswith("helper")
     ]
     assert (helper["role"], helper["file_path"]) == ("call", name)
-    assert "helper(" in SOURCES[name].splitlines()[helper["line"] - 1]
+    assert "helper(" in source.splitlines()[helper["line"] - 1]
     assert not hit.start_line <= helper["line"] <= hit.end_line
 
 

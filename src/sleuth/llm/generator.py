@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Final
 
-from sleuth.errors import ArgumentError
 from sleuth.llm.ollama import DEFAULT_URL, Ollama
 from sleuth.logs import logger_of
 from sleuth.protocols import Generator
@@ -20,8 +19,6 @@ logger = logger_of("llm")
 
 ANSWER: Final = 1000
 """Tokens of a model's window that its answer may take, half the window at most."""
-_MODEL: Final = "llama3.1"
-_TIMEOUT: Final = 300.0
 
 
 def answer_prompt(question: str, context_docs: Sequence[Document]) -> str:
@@ -52,30 +49,19 @@ class LLMGenerator:
 
     Args:
         model: a model that Ollama runs.
-        llm: any other generator, in the place of `model`, `base_url` and `timeout`.
+        llm: any other generator; `model`, `base_url` and `timeout` are then ignored.
         base_url: where Ollama runs.
         timeout: seconds of silence after which a call fails.
-
-    Raises:
-        ArgumentError: an argument of Ollama beside `llm`.
     """
 
     def __init__(
         self,
-        model: str = _MODEL,
+        model: str = "llama3.1",
         *,
         llm: Generator | None = None,
         base_url: str = DEFAULT_URL,
-        timeout: float = _TIMEOUT,
+        timeout: float = 300.0,
     ) -> None:
-        values = {
-            "model": (model, _MODEL),
-            "base_url": (base_url, DEFAULT_URL),
-            "timeout": (timeout, _TIMEOUT),
-        }
-        for name, (value, default) in values.items():
-            if llm is not None and value != default:
-                raise ArgumentError(f"{name} must be left out beside llm, which has its own, got {value!r}")
         self.llm: Generator = Ollama(model, base_url, timeout=timeout) if llm is None else llm
 
     def _prompt(self, write: Callable[[Sequence[Document]], str], docs: Sequence[Document]) -> str:

@@ -225,22 +225,3 @@ def test_a_store_refuses_options_that_it_does_not_use(store: SleuthVectorStore) 
 def test_the_guide_is_true(tmp_path: Path) -> None:
     """The examples print what the guide says."""
     check_examples("LlamaIndex", tmp_path)
-
-
-@pytest.mark.parametrize(
-    ("name", "value", "mode"),
-    [
-        ("output_fields", ["text"], VectorStoreQueryMode.DEFAULT),
-        ("embedding_field", "other", VectorStoreQueryMode.DEFAULT),
-        ("mmr_threshold", 0.5, VectorStoreQueryMode.HYBRID),
-        ("alpha", 0.5, VectorStoreQueryMode.DEFAULT),
-        ("sparse_top_k", 3, VectorStoreQueryMode.HYBRID),
-        ("hybrid_top_k", 3, VectorStoreQueryMode.SPARSE),
-    ],
-)
-def test_a_query_has_only_what_its_mode_uses(
-    store: SleuthVectorStore, name: str, value: Any, mode: VectorStoreQueryMode
-) -> None:
-    """A value that changes nothing is refused by its name."""
-    with pytest.raises(ArgumentError, match=f"{name} must be None in mode"):
-        _ids(store, query_str="eiusmod", mode=mode, **{name: value})

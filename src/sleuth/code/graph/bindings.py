@@ -6,18 +6,15 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from sleuth.code.parsing.kinds import CONTAINERS, YIELDING
-from sleuth.code.parsing.languages import SCRIPTS
+from sleuth.code.parsing.languages import SCRIPTS, languages_with
 
 if TYPE_CHECKING:
     from sleuth.code.parsing.detail import Binding, Detail, Reference, Symbol
 
 _DECLARING: Final = frozenset({"variable", "element", "generic"})
-_CALLS_APART: Final = frozenset({"java", "ruby", "php", "elixir"})
-"""Languages in which a call without a receiver never calls a variable."""
-_TYPES_APART: Final = frozenset(
-    {"java", "csharp", "rust", "go", "c", "cpp", "php", "kotlin", "scala", "swift", "dart"}
-)
-"""Languages in which a variable is never instantiated."""
+_CALLS_APART: Final = languages_with("calls apart")
+_TYPES_APART: Final = languages_with("types apart")
+_NAMED_CONSTRUCTORS: Final = languages_with("named constructors")
 
 
 def is_variable(detail: Detail, reference: Reference, root: str, first: int = 0, last: int = 0) -> bool:
@@ -58,9 +55,11 @@ def may_mean(symbol: Symbol, use: Reference, language: str, *, inside: bool = Fa
     if role in ("instantiation", "inheritance", "type") and language in _TYPES_APART:
         return is_type
     if (role == "call" and language == "rust" and kind == "module") or (
-        language == "csharp" and symbol.qualified.endswith(f"{symbol.name}.{symbol.name}") and not is_type
+        language in _NAMED_CONSTRUCTORS
+        and symbol.qualified.endswith(f"{symbol.name}.{symbol.name}")
+        and not is_type
     ):
-        return False  # a constructor of C# is named by its class
+        return False
     if role == "call" and language in _CALLS_APART and not is_type:
         return kind not in _DATA
     # A method of Go, or of an object that is written as such, is never named alone.

@@ -266,6 +266,13 @@ def type_name(text: str) -> str:
     return ""
 
 
+def simple_name(text: str) -> str:
+    """Return the last part of the class that a type names, with `[]` for an array; `Function` for `(A) -> B`."""
+    if "->" in text:
+        return "Function"
+    return re.split(r"\.|::", type_name(text.replace("[]", "")))[-1] + "[]" * text.rstrip().endswith("[]")
+
+
 def element_of(text: str) -> str:
     """Return the type of the elements of a collection's type, or ""."""
     bare = _bare_type(text)

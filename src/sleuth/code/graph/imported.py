@@ -6,8 +6,8 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from sleuth.code.graph.modules import files_of
-from sleuth.code.parsing.imports import Import
 from sleuth.code.parsing.kinds import YIELDING
+from sleuth.code.parsing.language import Import
 
 if TYPE_CHECKING:
     from sleuth.code.graph.names import NamedDefinitions

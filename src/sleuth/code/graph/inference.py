@@ -24,25 +24,24 @@ from sleuth.code.graph.expressions import (
     read_argument,
     read_chain,
     returned_by_table,
+    simple_name,
     type_arguments,
     type_name,
     type_parameters,
 )
 from sleuth.code.graph.imported import MODULES
-from sleuth.code.graph.kotlin import extended_type, returned_by
-from sleuth.code.graph.lambdas import Lambdas
-from sleuth.code.graph.overloads import simple_name
-from sleuth.code.graph.types import NameResolver, Site, Type
+from sleuth.code.graph.rules import NameResolver
+from sleuth.code.graph.types import Site, Type
 from sleuth.code.parsing.detail import Binding, Reference
 from sleuth.code.parsing.kinds import CONTAINERS
+from sleuth.code.parsing.languages import languages_with, ways_of
 from sleuth.code.snapshots.record import FileRow
 from sleuth.code.snapshots.snapshot import Definition, Snapshot
 
 OWN_OBJECT: Final = frozenset(
     {"self", "this", "cls", "$this", "static", "Self", "@", "this.", "super()", "super"}
 )
-BARE_MEMBERS: Final = frozenset({"java", "csharp", "kotlin", "scala", "ruby", "cpp", "php", "swift", "dart"})
-"""Languages in which a member of the object around is named without it."""
+BARE_MEMBERS: Final = languages_with("bare members")
 _ITSELF: Final = frozenset({"Self", "this", "self", "static"})
 """Types that mean the class that they stand in."""
 _UNTYPED: Final = NO_CLASS | {""}
@@ -54,15 +53,6 @@ _CAST: Final = re.compile(r"\(\(([A-Z][\w.]*(?:<[^()]*>)?)\)\s*[^\s()]+(?:\([^()
 """A value in brackets that is cast to a class: `((Name) value)`."""
 _NEW: Final = re.compile(r"new\s+([A-Z][\w.]*+)\s*(?:<[^()]*>)?\([^()]*\)$")
 """A new object, of a class that may be of another project."""
-_PASSING_NAMES: Final = """
-unwrap expect unwrap_or unwrap_or_default unwrap_or_else clone cloned copied to_owned as_ref as_mut as_deref borrow
-borrow_mut lock read write get_mut into_inner iter iter_mut into_iter ok ok_or ok_or_else map_err
-"""
-_PASSING: Final = {
-    "rust": frozenset(_PASSING_NAMES.split()),
-    "kotlin": frozenset({"apply", "also", "takeIf", "takeUnless"}),
-}
-"""Methods of a language's own types that return what is inside, or the same again."""
 _TESTS: Final = 4
 """How many of the last bindings before a place may be tests that hold there."""
 _DEPTH: Final = 6
@@ -77,7 +67,6 @@ class Inference:
         self._snapshot = snapshot
         self._names = names
         self._local = threading.local()
-        self.lambdas = Lambdas(snapshot, self, names)
 
     def type_of(self, expression: str, site: Site, depth: int = _DEPTH) -> Type | None:
         """Return the type of an expression; None where nothing says it."""
@@ -125,7 +114,8 @@ class Inference:
             if owner is not None or parameter.type:
                 return owner or self.class_of(Type(parameter.type, site), depth - 1, member=member)
         target = self._named_type(inferred)
-        if target is not None and target.symbol.kind == "type" and target.file.language != "csharp":
+        is_alias = target is not None and target.symbol.kind == "type"
+        if target is not None and is_alias and not self._names.rules(target.file.language).has_delegates:
             target = self.class_of(self._of_definition(target, depth - 1), depth - 1)
         return target if target is not None and target.symbol.kind in CONTAINERS else None
 
@@ -219,17 +209,6 @@ class Inference:
             symbol = symbols[symbol].parent
         return Definition(file, symbol, symbols[symbol]) if symbol >= 0 else None
 
-    def extended_around(self, site: Site) -> Type | None:
-        """Return the type that the innermost function of Kotlin around a place extends: it is `this` there."""
-        symbols = self._snapshot.detail(site.file).symbols
-        at = site.symbol if site.file.language == "kotlin" else -1
-        while at >= 0 and symbols[at].kind not in CONTAINERS:
-            extended = extended_type(symbols[at].signature, symbols[at].name)
-            if extended:
-                return Type(extended, Site(site.file, at, symbols[at].line))
-            at = symbols[at].parent
-        return None
-
     def _along(self, steps: list[Step], site: Site, depth: int) -> Type | None:
         """Return the type at the end of a chain such as `a.b(x).c`."""
         if not steps:
@@ -252,10 +231,11 @@ class Inference:
             part = self._part(inferred, step, depth) or self._extended(inferred, step, site, depth)
             if part is None and step.is_called and (returned := returned_by_table(inferred.text, step.name)):
                 part = self._stepped(inferred._replace(text=returned), step)
-            if part is None and site.file.language == "kotlin":
-                returned = returned_by(inferred.text, step.name)
-                part = inferred._replace(text=returned) if returned else None
-            passes = step.name in _PASSING.get(site.file.language, ())
+            if part is None and (
+                returned := self._names.rules(site.file.language).returned(inferred.text, step.name)
+            ):
+                part = inferred._replace(text=returned)
+            passes = step.name in ways_of(site.file.language).passing
             inferred = inferred if part is None and passes else part
         return inferred
 
@@ -276,8 +256,8 @@ class Inference:
         return None
 
     def _called(self, inferred: Type | None, depth: int) -> Type | None:
-        """Return what a call of a value returns: of a delegate of C# its type, else as the value itself."""
-        if inferred is None or inferred.site.file.language != "csharp":
+        """Return what a call of a value returns: of a delegate its type, else as the value itself."""
+        if inferred is None or not self._names.rules(inferred.site.file.language).has_delegates:
             return inferred
         delegate = self._named_type(inferred)
         is_delegate = delegate is not None and delegate.symbol.kind == "type"
@@ -297,8 +277,9 @@ class Inference:
         return self._stepped(returned, step)
 
     def _first(self, step: Step, site: Site, depth: int) -> Type | None:
-        if step.name in OWN_OBJECT or (step.name == "apply" and site.file.language == "kotlin"):
-            extended = self.extended_around(site)
+        rules, ways = self._names.rules(site.file.language), ways_of(site.file.language)
+        if step.name in OWN_OBJECT or step.name in ways.own_object:
+            extended = rules.extended(site)
             if extended is not None:
                 return extended
             owner = self.around(site.file, site.symbol)
@@ -315,7 +296,7 @@ class Inference:
             inferred = self._bound(binding, site.file, depth)
             if inferred is not None:
                 return self._stepped(self._called(inferred, depth) if step.is_called else inferred, step)
-        inferred = self.lambdas.parameter(site.file, site.line, step.name)
+        inferred = rules.parameter(site.file, site.line, step.name)
         if inferred is not None or binding is not None:
             return self._stepped(inferred, step)
         return self._named(step, "", site, depth)

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from sleuth.code.graph.bindings import may_mean
-from sleuth.code.graph.csharp import Namespaces
-from sleuth.code.graph.kotlin import is_of_companion
 from sleuth.code.graph.names import NamedDefinitions, speak_alike
-from sleuth.code.graph.types import NameResolver, Resolved
+from sleuth.code.graph.rules import NameResolver
+from sleuth.code.graph.types import Resolved
 from sleuth.code.parsing.detail import Reference
 from sleuth.code.parsing.kinds import CONTAINERS
 from sleuth.code.snapshots.record import FileRow
@@ -27,16 +26,11 @@ class Members:
         self._snapshot = snapshot
         self._names = names
         self._resolver = resolver
-        self.namespaces = Namespaces(snapshot, names)
         self._heritage_by_file: dict[int, dict[int, list[Reference]]] = {}
 
     def named(self, owner: Definition, name: str, role: str) -> Resolved | None:
         """Return a member of a class, or of its bases, that a use in a role can mean."""
         return self.find(owner, Reference(name, "", role, 0, -1))
-
-    def _parts(self, owner: Definition) -> list[Definition]:
-        """Return the parts of a class, itself first; only C# has others."""
-        return self.namespaces.parts(owner) if owner.file.language == "csharp" else [owner]
 
     def bases(self, owner: Definition) -> list[Definition]:
         """Return the classes that a class inherits from; of an `impl` the type, whose fields it has."""
@@ -44,7 +38,7 @@ class Members:
         if owner.symbol.kind == "impl":
             types = [d for d in self._names.named(owner.symbol.name) if d.symbol.kind in ("struct", "enum")]
             bases += [self._names.nearest(owner.file, types)] if types else []
-        for part in self._parts(owner):
+        for part in self._resolver.rules(owner.file.language).parts(owner):
             for reference in self._heritage(part.file).get(part.index, ()):
                 use = reference._replace(role="type", symbol=part.symbol.parent)
                 base = self._resolver.resolve(part.file, use)
@@ -88,15 +82,12 @@ class Members:
         qualified = f"{owner.symbol.qualified}.{name}"
         members = [
             self._names.definition(part.file, i)
-            for part in self._parts(owner)
+            for part in self._resolver.rules(owner.file.language).parts(owner)
             for i in self._names.places(part.file).get(name, ())
             if self._is_member(part, i, qualified, use)
         ]
-        if members and language == "kotlin" and use.role == "call":
-            # A property of the same name may only be called if there is no such function.
-            members.sort(key=lambda member: member.symbol.kind not in ("method", "function"))
         if members:
-            return Resolved(members[0], confidence)
+            return Resolved(self._resolver.rules(language).meant(members, use), confidence)
         if language not in ("go", "cpp", "rust"):
             return None
         tail = f"{owner.symbol.name}.{name}"
@@ -108,10 +99,10 @@ class Members:
         return Resolved(self._names.nearest(owner.file, elsewhere), 0.85) if elsewhere else None
 
     def _is_member(self, part: Definition, at: int, qualified: str, use: Reference) -> bool:
-        """Return whether a definition is a member of a class, or of its companion, that a use can mean."""
+        """Return whether a definition is a member of a class that a use can mean."""
         detail = self._snapshot.detail(part.file)
         symbol = detail.symbols[at]
-        if part.file.language == "kotlin" and is_of_companion(detail, part, symbol):
+        if self._resolver.rules(part.file.language).is_member(part, detail, symbol):
             return True
         return symbol.qualified == qualified and may_mean(symbol, use, part.file.language, inside=True)
 

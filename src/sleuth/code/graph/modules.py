@@ -7,11 +7,12 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from sleuth.code.graph.rules import rules_class
 from sleuth.code.parsing.languages import SCRIPTS
 from sleuth.code.snapshots.places import module_steps
 
 if TYPE_CHECKING:
-    from sleuth.code.parsing.imports import Import
+    from sleuth.code.parsing.language import Import
     from sleuth.code.snapshots.record import FileRow
     from sleuth.code.snapshots.snapshot import Snapshot
 
@@ -48,35 +49,19 @@ def files_of(  # noqa: PLR0911 - one way per language
         return _script(snapshot, file, imported.module), imported.name
     if language == "go":
         return snapshot.shared(GoModules).files(imported.module), ""
-    if language in ("java", "kotlin", "scala"):
-        exact = _dotted(snapshot, file, f"{imported.module}.{imported.name}")
-        # The module may be a class, and the name a nested class or a static member of it.
-        of_class = _dotted(snapshot, file, imported.module)
-        return exact or of_class or _folder(snapshot, imported.module.replace(".", "/")), imported.name
-    if language == "lua":
-        return _dotted(snapshot, file, imported.module), imported.name
     if language == "rust":
         return _rust(snapshot, file, imported)
     if language == "ruby":
-        return _ending(snapshot, file, imported.module.lstrip("./"), (".rb",)), "*"
-    if language == "php":
-        return _dotted(
-            snapshot, file, f"{imported.module}.{imported.name}".replace("\\", ".").strip(".")
-        ), imported.name
-    if language == "dart":
-        package, _, path = imported.module.partition("/")
-        return _ending(
-            snapshot, file, path if package.startswith("package:") else imported.module, ("",)
-        ), imported.name
+        return files_ending(snapshot, file, imported.module.lstrip("./"), (".rb",)), "*"
     if language == "css":
-        return _ending(snapshot, file, imported.module.lstrip("./"), ("", ".css", ".scss")), "*"
+        return files_ending(snapshot, file, imported.module.lstrip("./"), ("", ".css", ".scss")), "*"
     if language in ("c", "cpp", "bash"):
-        return _ending(snapshot, file, imported.module.lstrip("./"), ("",)), "*"
-    return [], imported.name
+        return files_ending(snapshot, file, imported.module.lstrip("./"), ("",)), "*"
+    return rules_class(language).files(snapshot, file, imported)
 
 
 def package_folder(file: FileRow) -> str:
-    """Return what files of a package share: their folder, in Java and Kotlin below one named like the language."""
+    """Return what files of a package share: their folder, in layouts of Maven below one named like the language."""
     folder = file.path.rpartition("/")[0]
     return re.split(r"(?:^|/)(?:java|kotlin|scala)/", folder)[-1]
 
@@ -101,7 +86,7 @@ class GoModules:
     def files(self, path: str) -> list[int]:
         """Positions of the files of a package; without a `go.mod`, of the folder that ends most like its path."""
         if not self._roots:
-            return _folder(self._snapshot, path)
+            return files_below(self._snapshot, path)
         for root in sorted(self._roots, key=len, reverse=True):
             if path == root or path.startswith(f"{root}/"):
                 folder = f"{self._roots[root]}/{path[len(root) + 1 :]}".strip("/")
@@ -126,7 +111,7 @@ def _shared(a: str, b: str) -> int:
     return next((i for i, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))
 
 
-def _dotted(snapshot: Snapshot, file: FileRow, module: str) -> list[int]:
+def dotted_files(snapshot: Snapshot, file: FileRow, module: str) -> list[int]:
     steps = module.split(".")
     files = snapshot.modules.get(".".join(steps[-8:]), [])
     return nearest(snapshot, file, [i for i in files if snapshot.files[i].language == file.language])
@@ -182,7 +167,7 @@ def _script(snapshot: Snapshot, file: FileRow, module: str) -> list[int]:
     return []
 
 
-def _folder(snapshot: Snapshot, path: str) -> list[int]:
+def files_below(snapshot: Snapshot, path: str) -> list[int]:
     """Files right in the folder whose path ends like this one; more steps in common are better."""
     steps = [s for s in path.split("/") if s]
     for size in range(len(steps), 0, -1):
@@ -239,7 +224,7 @@ def _rust_ending(snapshot: Snapshot, file: FileRow, item: Import) -> tuple[list[
     return [], item.name
 
 
-def _ending(snapshot: Snapshot, file: FileRow, module: str, endings: Sequence[str]) -> list[int]:
+def files_ending(snapshot: Snapshot, file: FileRow, module: str, endings: Sequence[str]) -> list[int]:
     parts = posixpath.normpath(module).split("/")
     while parts and parts[0] == "..":
         parts.pop(0)

@@ -6,12 +6,10 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from sleuth.code.graph.modules import nearest
-from sleuth.code.parsing.languages import SCRIPTS
+from sleuth.code.parsing.languages import ways_of
 from sleuth.code.snapshots.record import FileRow
 from sleuth.code.snapshots.snapshot import Definition, Snapshot
 
-_FAMILIES = {"cpp": "c", "kotlin": "java", "scala": "java"} | dict.fromkeys(SCRIPTS, "javascript")
-"""Languages whose files use each other's definitions, by the one that stands for all of them."""
 _STYLED = frozenset({"css", "html", "vue", "svelte"})
 """Pages use the names that styles define."""
 _MOST_FILES = 2_000
@@ -55,4 +53,4 @@ class NamedDefinitions:
 def speak_alike(one: FileRow, other: FileRow) -> bool:
     """Return whether code of one file's language can use what the other defines."""
     a, b = one.language, other.language
-    return a == b or _FAMILIES.get(a, a) == _FAMILIES.get(b, b) or {a, b} <= _STYLED
+    return a == b or (ways_of(a).family or a) == (ways_of(b).family or b) or {a, b} <= _STYLED

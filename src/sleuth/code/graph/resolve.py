@@ -20,17 +20,18 @@ from sleuth.code.graph.alternatives import Alternatives
 from sleuth.code.graph.bindings import is_variable, may_mean
 from sleuth.code.graph.imported import MODULES, REEXPORTS, Imported
 from sleuth.code.graph.inference import BARE_MEMBERS, OWN_OBJECT, Inference
-from sleuth.code.graph.kotlin import extensions
 from sleuth.code.graph.members import Members
 from sleuth.code.graph.modules import files_of, package_folder
 from sleuth.code.graph.names import NamedDefinitions, speak_alike
+from sleuth.code.graph.rules import NameRules, rules_class
 from sleuth.code.graph.types import Resolved, Site, Type
 from sleuth.code.parsing.detail import Reference, Symbol
 from sleuth.code.parsing.kinds import CONTAINERS
+from sleuth.code.parsing.languages import languages_with, ways_of
 from sleuth.code.snapshots.record import FileRow
 from sleuth.code.snapshots.snapshot import Definition, Snapshot
 
-_SHARED_FOLDER = frozenset({"go", "java", "kotlin", "scala"})
+_SHARED_FOLDER = languages_with("shared package")
 _COMMON = """
 append extend items keys values join split strip format encode decode lower upper startswith endswith update
 add remove pop copy sort index count replace read write close open get set put push length size map filter
@@ -38,8 +39,7 @@ reduce forEach toString equals hashCode contains isEmpty log error warn info deb
 println printf len make string int float bool str
 """
 _BUILTIN = frozenset(dir(builtins)) | frozenset(_COMMON.split())
-_CLOSED = frozenset({"python", "go", "java", "rust", "csharp"})
-"""Languages whose files see no names but their own, their package's, imported ones and those of the language."""
+_CLOSED = languages_with("closed")
 CERTAIN = 0.5
 """Least confidence of a target that is more than a guess by a method's name."""
 _CALLABLE = frozenset({"method", "function", "property"})
@@ -66,8 +66,17 @@ class Resolver:
         self.member = self._members.named
         self._known: dict[tuple[int, Reference], Resolved | None] = {}
         self._local = threading.local()
-        self._inference = Inference(snapshot, self)
-        self._alternatives = Alternatives(snapshot, self._inference, self)
+        self.named = self._names.named
+        self.inference = Inference(snapshot, self)
+        self._rules: dict[str, NameRules] = {}
+        self._alternatives = Alternatives(snapshot)
+
+    def rules(self, language: str) -> NameRules:
+        """Return the rules of a language."""
+        rules = self._rules.get(language)
+        if rules is None:
+            rules = self._rules[language] = rules_class(language)(self._snapshot, self)
+        return rules
 
     def resolve(self, file: FileRow, reference: Reference) -> Resolved | None:
         """Return the definition that a reference means; None where it is unknown."""
@@ -92,8 +101,10 @@ class Resolver:
                 and symbols[reference.symbol].kind == "interface"
             ):
                 role = "type"
-            definition = self._alternatives.meant(target.definition, reference, role, file)
-            target = replace(target, definition=definition)
+            definition = target.definition
+            if role == "call":
+                definition = self.rules(definition.file.language).overload(definition, reference, file)
+            target = replace(target, definition=self._alternatives.meant(definition, role))
         if not under_way:
             # An intermediate result may be incomplete because of a cycle.
             if len(self._known) >= _REMEMBERED:
@@ -117,18 +128,18 @@ class Resolver:
                 return self._held(file, reference)
             return self._bare(file, reference)
         head = qualifier.removesuffix("()")
-        is_own = qualifier in OWN_OBJECT or head in ("super", "self.class")
-        is_own = is_own or (head == "base" and file.language == "csharp")
+        own_words = ways_of(file.language).own_object
+        is_own = qualifier in OWN_OBJECT or head in ("super", "self.class") or head in own_words
         site = Site(file, reference.symbol, reference.line)
-        if is_own and not self._inference.is_bound(qualifier, site):
+        if is_own and not self.inference.is_bound(qualifier, site):
             member = self._of_extended(file, reference) or self._member_around(file, reference)
-            return member or self.extension(reference, file, self._inference.type_of(qualifier, site))
+            return member or self.extension(reference, file, self.inference.type_of(qualifier, site))
         return self._in_module(file, head, reference) or self._of_object(file, head, reference)
 
     def _held(self, file: FileRow, call: Reference) -> Resolved | None:
         """Return what a call of a variable calls where its only value is a name: `add = self.add; add(x)`."""
         site = Site(file, call.symbol, call.line)
-        binding = self._inference.binding(call.name, site) if call.role in _CALLING else None
+        binding = self.inference.binding(call.name, site) if call.role in _CALLING else None
         if binding is None or binding.kind != "variable" or not _PATH.fullmatch(binding.value):
             return None
         values = self._snapshot.detail(file).bindings[call.name]
@@ -144,12 +155,13 @@ class Resolver:
         """Return a member of the class of the qualifier; without a known class, the only one of its name."""
         name, qualifier = reference.name, reference.qualifier
         site = Site(file, reference.symbol, reference.line)
-        receiver = self._inference.type_of(qualifier, site)
+        receiver = self.inference.type_of(qualifier, site)
         if receiver is None and file.language == "rust":
-            receiver = self._inference.path_type(head, site)
-        owner = self._inference.class_of(receiver, member=name)
-        if receiver is None and file.language == "csharp":
-            owner = self._members.namespaces.type_named(file, reference.symbol, head)
+            receiver = self.inference.path_type(head, site)
+        if receiver is None:
+            owner = self.rules(file.language).type_named(file, reference.symbol, head)
+        else:
+            owner = self.inference.class_of(receiver, member=name)
         member = None if owner is None else self.member(owner, name, reference.role)
         is_method = member is not None and member.definition.symbol.kind == "method"
         extension = None if is_method else self.extension(reference, file, receiver)
@@ -170,27 +182,24 @@ class Resolver:
 
     def extension(self, use: Reference, file: FileRow, receiver: Type | None) -> Resolved | None:
         """Return what extends the type of an object from outside of its class; a guess where the type is unknown."""
-        if file.language == "kotlin":
-            names, detail = self._inference.type_names(receiver), self._snapshot.detail(file)
-            methods = extensions(self._names.named(use.name), file, detail, names)
-        elif file.language == "csharp":
-            names = self._inference.type_names(receiver)
-            methods = self._members.namespaces.extensions(file, use.symbol, use.name, names)
-        else:
+        rules = self.rules(file.language)
+        if not rules.has_extensions:
             return None
+        names = self.inference.type_names(receiver)
+        methods = rules.extensions(use, file, names)
         if not methods:
             return None
         if names:
             return Resolved(methods[0], 0.8)
         others = [each for each in self._names.named(use.name) if each.symbol.kind in _CALLABLE]
-        is_only = file.language == "kotlin" and len(others) == 1 and use.name not in _BUILTIN
+        is_only = rules.trusts_names and len(others) == 1 and use.name not in _BUILTIN
         one_home = len({(each.file.key, each.symbol.parent) for each in methods}) == 1
         return Resolved(methods[0], 0.5 if is_only else 0.35) if one_home else None
 
     def external_name(self, file: FileRow, use: Reference) -> str:
         """Return what a use means in another project, such as `stripe.Client.charge`; "" where that is not known."""
         whole = f"{use.qualifier}.{use.name}" if use.qualifier else use.name
-        inferred = self._inference.type_of(whole, Site(file, use.symbol, use.line))
+        inferred = self.inference.type_of(whole, Site(file, use.symbol, use.line))
         return inferred.text if inferred is not None and inferred.is_foreign else ""
 
     def foreign_path(self, site: Site, head: str) -> str:
@@ -201,7 +210,7 @@ class Resolver:
             top = item.module.partition(".")[0] if not item.name else ""
             if first in (item.alias, top) and not files_of(self._snapshot, file, item)[0]:
                 return f"{item.module}.{item.name}".strip(".") if first == item.alias else top
-        if first and self._is_module(file) and not self._inference.is_bound(first, site):
+        if first and self._is_module(file) and not self.inference.is_bound(first, site):
             use = Reference(first, "", "value", site.line, site.symbol)
             if first not in OWN_OBJECT and self.resolve(file, use) is None:
                 return first
@@ -282,9 +291,9 @@ class Resolver:
             member = self._of_extended(file, reference) or self._member_around(file, reference)
             if member is not None:
                 return member
-        if file.language == "csharp":
-            type_or_none = self._members.namespaces.type_named(file, reference.symbol, reference.name)
-            return None if type_or_none is None else Resolved(type_or_none, 0.8)
+        type_or_none = self.rules(file.language).type_named(file, reference.symbol, reference.name)
+        if type_or_none is not None:
+            return Resolved(type_or_none, 0.8)
         if file.language in _SHARED_FOLDER:
             folder = package_folder(file)
             for definition in self._names.named(reference.name):
@@ -301,20 +310,20 @@ class Resolver:
 
     def _of_extended(self, file: FileRow, reference: Reference) -> Resolved | None:
         """Return a member of the type that the function around a use extends."""
-        extended = self._inference.extended_around(Site(file, reference.symbol, reference.line))
+        extended = self.rules(file.language).extended(Site(file, reference.symbol, reference.line))
         return self._of_type(file, reference, extended)
 
     def _of_lambda(self, file: FileRow, call: Reference) -> Resolved | None:
-        """Return a member of the object that `this` is in a lambda of Kotlin around a call."""
-        if file.language != "kotlin" or call.role != "call":
+        """Return a member of the object that a block around a call has around it."""
+        if call.role != "call":
             return None
-        receivers = self._inference.lambdas.receivers(file, call.line, call.name)
+        receivers = self.rules(file.language).receivers(file, call.line, call.name)
         members = (self._of_type(file, call, receiver) for receiver in receivers)
         return next((member for member in members if member is not None), None)
 
     def _of_type(self, file: FileRow, use: Reference, receiver: Type | None) -> Resolved | None:
         """Return a member of a type, or what extends it."""
-        owner = self._inference.class_of(receiver)
+        owner = self.inference.class_of(receiver)
         member = None if owner is None else self.member(owner, use.name, use.role)
         if member is not None or receiver is None:
             return member
@@ -366,7 +375,7 @@ class Resolver:
         steps = [step for step in re.split(r"\.|::|->|\\", called.removeprefix("new ")) if step]
         if not steps or not all(s.replace("_", "a").replace("$", "").isalnum() for s in steps):
             return None
-        own = head == "self" and self._inference.is_bound(head, Site(file, reference.symbol, reference.line))
+        own = head == "self" and self.inference.is_bound(head, Site(file, reference.symbol, reference.line))
         if file.language == "rust" and steps[0] in ("crate", "self", "super") and "." not in head and not own:
             positions, inside = self._imported.rust_module(file, steps)
             return self._in_files(file, positions, inside, reference)

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from sleuth.code.parsing.detail import Reference
     from sleuth.code.snapshots.record import FileRow
     from sleuth.code.snapshots.snapshot import Definition
 
@@ -42,22 +41,3 @@ class Type(NamedTuple):
     owner: Definition | None = None
     receiver: Type | None = None
     is_foreign: bool = False
-
-
-class NameResolver(Protocol):
-    """What resolves names; see `Resolver`."""
-
-    def resolve(self, file: FileRow, reference: Reference) -> Resolved | None:
-        """Return the definition that a reference means."""
-
-    def member(self, owner: Definition, name: str, role: str) -> Resolved | None:
-        """Return a member of a class, or of its bases, that a use in a role can mean."""
-
-    def bases(self, owner: Definition) -> list[Definition]:
-        """Return the classes that a class inherits from."""
-
-    def foreign_path(self, site: Site, head: str) -> str:
-        """Return the dotted path of what the first name of an expression brings in from outside, or ""."""
-
-    def extension(self, use: Reference, file: FileRow, receiver: Type | None) -> Resolved | None:
-        """Return what extends the type of an object from outside of its class."""

@@ -6,6 +6,7 @@ Names, signatures, docs and labels are read when somebody asks.
 from __future__ import annotations
 
 import re
+import zlib
 from collections.abc import Iterator
 from functools import cached_property
 from itertools import starmap
@@ -14,10 +15,10 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from sleuth.code.parsing.chunks import CHUNK_KINDS, CodeChunk
-from sleuth.code.parsing.imports import Import, imported_names, imports_of
 from sleuth.code.parsing.kinds import BINDINGS, CONTAINERS, KINDS, ROLES
 from sleuth.code.parsing.labels import labels_of
-from sleuth.code.parsing.languages import LANGUAGES, SCRIPTS
+from sleuth.code.parsing.language import Import
+from sleuth.code.parsing.languages import LANGUAGES, SCRIPTS, ways_of
 from sleuth.code.parsing.lines import LineIndex
 from sleuth.code.parsing.naming import OUTSIDE, Name, clean_comment, clean_doc, name_of, short_text
 from sleuth.code.parsing.tables import (
@@ -55,7 +56,15 @@ _USED = ReferenceRow._fields.index("name")
 _USED_SIZE = ReferenceRow._fields.index("name_size")
 _USED_IN = ReferenceRow._fields.index("symbol")
 _CHUNK_SYMBOL = ChunkRow._fields.index("symbol")
-_LANGUAGE_NAMES: Final = ("", *LANGUAGES)
+_FIRST_NAMES: Final = """
+python javascript typescript tsx go rust java c cpp csharp ruby php kotlin scala bash markdown rst text json yaml toml
+ini xml html css sql lua swift dart elixir perl r haskell hcl protobuf graphql make docker cmake gradle zig powershell
+vue svelte
+"""
+"""Languages by their number in stored tables, from 1; any other is numbered by a checksum of its name."""
+_NUMBERS: Final = {name: number for number, name in enumerate(("", *_FIRST_NAMES.split()))}
+_NUMBERS.update((name, zlib.crc32(name.encode()) >> 1) for name in LANGUAGES if name not in _NUMBERS)
+_NAMES: Final = {number: name for name, number in _NUMBERS.items()}
 
 
 class Symbol:
@@ -164,7 +173,7 @@ class Detail:
 
     def pack(self) -> bytes:
         """Return what is kept beside the text; read back by `read`."""
-        return pack_tables(self._tables, _LANGUAGE_NAMES.index(self.language))
+        return pack_tables(self._tables, _NUMBERS[self.language])
 
     @classmethod
     def read(cls, packed: bytes, source: bytes, path: str) -> Detail:
@@ -174,13 +183,13 @@ class Detail:
             CodeError: the bytes are damaged, or not of this text.
         """
         tables, language = unpack_tables(packed)
-        if not 0 <= language < len(_LANGUAGE_NAMES):
+        if language not in _NAMES:
             raise damaged_facts(f"no language has number {language}")
         try:
             validate_tables(tables, source)
         except ValueError as error:
             raise damaged_facts(str(error)) from error
-        return cls(source, _LANGUAGE_NAMES[language], path, tables)
+        return cls(source, _NAMES[language], path, tables)
 
     # definitions
 
@@ -324,8 +333,7 @@ class Detail:
         qualifier = (
             short_text(self.source[before : before + row.qualifier_size]) if row.qualifier_size else ""
         )
-        if self.language == "kotlin":  # its grammar reads `!a.b()` as `(!a).b()`
-            qualifier = qualifier.lstrip("!-+")
+        qualifier = qualifier.lstrip("!-+")  # the grammar of Kotlin reads `!a.b()` as `(!a).b()`
         return Reference(
             self.text(row.name, row.name + row.name_size), qualifier, ROLES[row.role], row.line, row.symbol
         )
@@ -343,7 +351,9 @@ class Detail:
         ends = starts + self._tables.references[:, _USED_SIZE]
         names = b" ".join([source[a:b] for a, b in zip(starts.tolist(), ends.tolist(), strict=True)])
         statements = [source[row.start : row.end] for row in self._import_rows]
-        return " ".join([names.decode("utf-8", "replace"), *imported_names(statements, self.language)])
+        read = ways_of(self.language).imports
+        items = (item for each in statements for item in read(each.decode("utf-8", "replace")))
+        return " ".join([names.decode("utf-8", "replace"), *(item.name or item.module for item in items)])
 
     # bindings
 
@@ -390,7 +400,7 @@ class Detail:
         imported = []
         for row in self._import_rows:
             text = self.text(row.start, row.end)
-            items = imports_of(text, self.language)
+            items = ways_of(self.language).imports(text)
             imported.append([item._replace(line=row.line + _lines_before(item, text)) for item in items])
         return imported
 

@@ -1,9 +1,10 @@
 """Grammars of languages with their queries, loaded when a file first needs them.
 
-The queries of a language are files of `queries/LANGUAGE`, in tree-sitter's query language: `definitions.scm`,
-`references.scm`, `bindings.scm`, `imports.scm`, and `injections.scm` where a file can hold parts in other languages. A
-first line `; inherits: ecma, jsx` puts the queries of other folders before them. The captures have one meaning in every
-language:
+The queries of a language are files of its plugin's folder, or of `queries/LANGUAGE`, in tree-sitter's query language:
+`definitions.scm`, `references.scm`, `bindings.scm`, `imports.scm`, and `injections.scm` where a file can hold parts in
+other languages. A first line `; inherits: ecma, jsx` puts the queries of other folders before them.
+
+The captures have one meaning in every language:
 
 - `@definition.KIND`: the node of a definition; `@name` is its name and `@scope` what the name belongs to, such as a
   receiver. Where C hides the name, `@declarator` is what it is inside of. `@body` is where its signature ends. After
@@ -37,7 +38,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sleuth.code.parsing.kinds import BINDING_NUMBERS, KINDS, ROLE_NUMBERS
-from sleuth.code.parsing.languages import LANGUAGES
+from sleuth.code.parsing.languages import LANGUAGES, ways_of
 from sleuth.errors import CodeError, MissingPackageError
 
 if TYPE_CHECKING:
@@ -139,7 +140,7 @@ def grammar(name: str) -> Grammar:
 
 def query_text(language: str, purpose: str) -> str:
     """Return the query of a language for a purpose, with those it inherits before it, or ""."""
-    path = _QUERIES / language / f"{purpose}.scm"
+    path = (ways_of(language).queries or _QUERIES / language) / f"{purpose}.scm"
     if not path.is_file():
         return ""
     text = path.read_text("utf-8")

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import re
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 from sleuth.code.parsing.kinds import KINDS
-from sleuth.code.parsing.languages import SCRIPTS
+from sleuth.code.parsing.languages import SCRIPTS, ways_of
+
+if TYPE_CHECKING:
+    from sleuth.code.parsing.language import Container
 
 CATEGORIES = ("code", "test", "docs", "config", "generated")
 
@@ -61,17 +64,6 @@ _PURPOSES = (
 )
 LABELS = frozenset({MODULE_LABEL, *_PURPOSES, *(f"{kind}_definition" for kind in KINDS)})
 """All labels that a piece of code can have."""
-
-
-class Container(Protocol):
-    """What labels depend on of the definition around another."""
-
-    kind: str
-    name: str
-
-    @property
-    def labels(self) -> tuple[str, ...]:
-        """Its own labels."""
 
 
 def category_of(path: str, language: str | None, head: bytes = b"") -> str:
@@ -136,6 +128,9 @@ def is_public(  # noqa: PLR0911 - one custom per language
     """Return whether other modules may use a definition, by the conventions of the language."""
     if outer is not None and outer.kind in ("function", "method"):
         return False
+    custom = ways_of(language).is_public
+    if custom is not None:
+        return custom(name, head, outer)
     if language == "python":
         is_private = name.startswith("_") and not (name.startswith("__") and name.endswith("__"))
         return not is_private and (outer is None or "public_api" in outer.labels)
@@ -143,17 +138,9 @@ def is_public(  # noqa: PLR0911 - one custom per language
         return name[:1].isupper()
     if language == "rust":
         return _PUB.search(head) is not None
-    if language == "php":
-        return b"private" not in head and b"protected" not in head
-    if language in ("java", "csharp"):
-        return b"public" in head or (outer is not None and outer.kind == "interface")
     if language in SCRIPTS:
         exported = b"export" in head or (outer is not None and "public_api" in outer.labels)
         return exported and b"private" not in head and not name.startswith(("_", "#"))
-    if language in ("kotlin", "scala", "swift"):
-        return b"private" not in head and b"internal" not in head
-    if language == "elixir":
-        return re.match(rb"\s*def(?:macro|guard)?p\b", head) is None
     if language in ("c", "cpp"):
         return b"static" not in head or (outer is not None and outer.kind != "module")
     return not name.startswith("_")

@@ -1,125 +1,123 @@
 """The languages that files can be in, told by their names and first lines.
 
-Each language is one entry: the kinds of its files, and its grammar where it has one (a wheel of its own, loaded when
-first needed). Its queries are in `queries/NAME`; `grammars.py` explains their captures.
+Each language of the core is one entry here, and each of a plugin a row of the plugins' table: the kinds of its files,
+and its grammar where it has one (a wheel of its own, loaded when first needed).
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
 from sleuth.arguments import nearest_name
+from sleuth.code.parsing import imports
+from sleuth.code.parsing.language import Language, Trait
 from sleuth.errors import ArgumentError
+from sleuth.extensions import own_extensions
 from sleuth.files.formats import BY_EXTENSION, kind_of_first_line, kind_of_name
 
-
-@dataclass(frozen=True, slots=True)
-class Language:
-    """A language that files can be in.
-
-    Attributes:
-        name: as filters and results spell it.
-        kinds: of files that are in it, as `sleuth.files.kinds` spells them; the name itself where empty.
-        package: the grammar's package, or "" where text is cut by its layout alone.
-        extra: of Sleuth that brings the package; "" where every installation has it.
-        entry: the function of that package that returns the grammar.
-        comment: what opens a line comment.
-    """
-
-    name: str
-    kinds: tuple[str, ...] = ()
-    package: str = ""
-    extra: str = ""
-    entry: str = "language"
-    comment: str = "//"
-
-
-LANGUAGES: dict[str, Language] = {
+_PASSING: Final = """
+unwrap expect unwrap_or unwrap_or_default unwrap_or_else clone cloned copied to_owned as_ref as_mut as_deref borrow
+borrow_mut lock read write get_mut into_inner iter iter_mut into_iter ok ok_or ok_or_else map_err
+"""
+_script = partial(Language, family="javascript", imports=imports.javascript_imports)
+_page = partial(
+    Language, package="tree_sitter_html", extra="code", family="javascript", imports=imports.markup_imports
+)
+_OWN: Final = (
+    Language(
+        "python",
+        package="tree_sitter_python",
+        comment="#",
+        imports=imports.python_imports,
+        traits=("closed", "capitals"),
+    ),
+    _script("javascript", package="tree_sitter_javascript", aliases=("node",)),
+    _script("typescript", package="tree_sitter_typescript", entry="language_typescript"),
+    _script("tsx", package="tree_sitter_typescript", entry="language_tsx"),
+    Language(
+        "go",
+        package="tree_sitter_go",
+        aliases=("golang",),
+        imports=imports.go_imports,
+        traits=("shared package", "closed", "types apart"),
+    ),
+    Language(
+        "rust",
+        package="tree_sitter_rust",
+        imports=imports.rust_imports,
+        traits=("closed", "types apart"),
+        passing=frozenset(_PASSING.split()),
+    ),
+    Language("c", package="tree_sitter_c", imports=imports.include_imports, traits=("types apart",)),
+    Language(
+        "cpp",
+        ("cpp", "cuda"),
+        package="tree_sitter_cpp",
+        aliases=("c++",),
+        imports=imports.include_imports,
+        family="c",
+        traits=("bare members", "types apart"),
+    ),
+    Language(
+        "ruby",
+        package="tree_sitter_ruby",
+        comment="#",
+        imports=imports.ruby_imports,
+        traits=("bare members", "calls apart"),
+    ),
+    Language("bash", ("shell",), package="tree_sitter_bash", comment="#", imports=imports.bash_imports),
+    Language("markdown", comment="", aliases=("docs",)),
+    Language("rst", comment=".."),
+    Language("text", ("text", "asciidoc"), comment=""),
+    Language("json", ("json", "jsonc"), comment=""),
+    Language("yaml", comment="#"),
+    Language("toml", comment="#"),
+    Language("ini", comment="#"),
+    Language("xml", ("xml", "svg"), comment=""),
+    _page("html", ("html", "template"), comment=""),
+    Language(
+        "css",
+        ("css", "scss"),
+        package="tree_sitter_css",
+        extra="code",
+        comment="",
+        imports=imports.css_imports,
+    ),
+    Language("perl", comment="#"),
+    Language("r", comment="#"),
+    Language("haskell", comment="--"),
+    Language("protobuf"),
+    Language("make", ("makefile",), comment="#"),
+    Language("cmake", comment="#"),
+    Language("gradle", ("groovy",)),
+    Language("zig"),
+    Language("powershell", comment="#"),
+    _page("vue"),
+    _page("svelte"),
+)
+LANGUAGES: Final[dict[str, Language]] = {
     language.name: language
-    for language in (
-        Language(
-            "python",
-            package="tree_sitter_python",
-            comment="#",
-        ),
-        Language(
-            "javascript",
-            package="tree_sitter_javascript",
-        ),
-        Language(
-            "typescript",
-            package="tree_sitter_typescript",
-            entry="language_typescript",
-        ),
-        Language(
-            "tsx",
-            package="tree_sitter_typescript",
-            entry="language_tsx",
-        ),
-        Language(
-            "go",
-            package="tree_sitter_go",
-        ),
-        Language("rust", package="tree_sitter_rust"),
-        Language("java", package="tree_sitter_java"),
-        Language("c", package="tree_sitter_c"),
-        Language(
-            "cpp",
-            ("cpp", "cuda"),
-            package="tree_sitter_cpp",
-        ),
-        Language("csharp", package="tree_sitter_c_sharp", extra="code"),
-        Language("ruby", package="tree_sitter_ruby", comment="#"),
-        Language("php", package="tree_sitter_php", extra="code", entry="language_php"),
-        Language("kotlin", package="tree_sitter_kotlin", extra="code"),
-        Language("scala", package="tree_sitter_scala", extra="code"),
-        Language("bash", ("shell",), package="tree_sitter_bash", comment="#"),
-        Language("markdown", comment=""),
-        Language("rst", comment=".."),
-        Language("text", ("text", "asciidoc"), comment=""),
-        Language("json", ("json", "jsonc"), comment=""),
-        Language("yaml", comment="#"),
-        Language("toml", comment="#"),
-        Language("ini", comment="#"),
-        Language("xml", ("xml", "svg"), comment=""),
-        Language("html", ("html", "template"), package="tree_sitter_html", extra="code", comment=""),
-        Language("css", ("css", "scss"), package="tree_sitter_css", extra="code", comment=""),
-        Language("sql", package="tree_sitter_sql", extra="code", comment="--"),
-        Language("lua", package="tree_sitter_lua", extra="code", comment="--"),
-        Language("swift", package="tree_sitter_swift", extra="code"),
-        Language("dart", package="tree_sitter_dart", extra="code"),
-        Language("elixir", package="tree_sitter_elixir", extra="code", comment="#"),
-        Language("perl", comment="#"),
-        Language("r", comment="#"),
-        Language("haskell", comment="--"),
-        Language("hcl", ("terraform",), package="tree_sitter_hcl", extra="code", comment="#"),
-        Language("protobuf"),
-        Language("graphql", package="tree_sitter_graphql", extra="code", comment="#"),
-        Language("make", ("makefile",), comment="#"),
-        Language("docker", ("dockerfile",), package="tree_sitter_containerfile", extra="code", comment="#"),
-        Language("cmake", comment="#"),
-        Language("gradle", ("groovy",)),
-        Language("zig"),
-        Language("powershell", comment="#"),
-        Language(
-            "vue", package="tree_sitter_html", extra="code"
-        ),  # new ones come last: files keep the number
-        Language("svelte", package="tree_sitter_html", extra="code"),
-    )
+    for language in (*_OWN, *(plugin.load() for plugin in own_extensions("languages").values()))
 }
+_PLAIN: Final = Language("")
 
-SCRIPTS: Final = frozenset({"javascript", "typescript", "tsx", "html", "vue", "svelte"})
+
+def ways_of(name: str) -> Language:
+    """Return a language; for the name of a plugin that is not there, one without a grammar and any ways."""
+    return LANGUAGES.get(name, _PLAIN)
+
+
+def languages_with(trait: Trait) -> frozenset[str]:
+    """Return the names of the languages with a trait."""
+    return frozenset(name for name, language in LANGUAGES.items() if trait in language.traits)
+
+
+SCRIPTS: Final = frozenset(name for name, language in LANGUAGES.items() if language.family == "javascript")
 """Languages whose definitions and imports are those of JavaScript."""
 
 _BY_KIND = {kind: language for language in LANGUAGES.values() for kind in language.kinds or (language.name,)}
-_ALIASES = {
-    "c++": "cpp",
-    "c#": "csharp",
-    "golang": "go",
-    "node": "javascript",
-    "docs": "markdown",
-}
+_ALIASES = {alias: name for name, language in LANGUAGES.items() for alias in language.aliases}
 
 
 DIALECTS: Final = frozenset({".jsx"})

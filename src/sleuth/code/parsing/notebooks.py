@@ -12,7 +12,8 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
-from sleuth.code.parsing.languages import Language, language_named
+from sleuth.code.parsing.language import Language
+from sleuth.code.parsing.languages import language_named
 from sleuth.files.notebooks import Notebook, read_notebook, source_of
 
 _HEAD: Final = re.compile(r"(?:#|//|--) %% notebook in (\w+)\n")

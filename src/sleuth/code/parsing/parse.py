@@ -16,7 +16,7 @@ import numpy as np
 from sleuth.code.parsing.chunks import cut_definitions
 from sleuth.code.parsing.definitions import definition_table, definitions_of
 from sleuth.code.parsing.detail import Detail
-from sleuth.code.parsing.languages import LANGUAGES
+from sleuth.code.parsing.languages import LANGUAGES, languages_with
 from sleuth.code.parsing.layers import layers_of
 from sleuth.code.parsing.lines import LineIndex
 from sleuth.code.parsing.references import imports_of_matches, references_of, spans_of
@@ -29,8 +29,7 @@ if TYPE_CHECKING:
     from sleuth.code.parsing.layers import Layer
     from sleuth.code.parsing.tables import Table
 
-_CAPITALS: Final = frozenset({"python", "kotlin", "scala", "swift", "dart"})
-"""Languages in which a call of a capitalised name makes an object."""
+_CAPITALS: Final = languages_with("capitals")
 
 
 def parse_source(source: bytes, language: str, path: str = "") -> Detail:

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from sleuth.arguments import check_options
 from sleuth.errors import MissingPackageError
 from sleuth.remote import async_twin
 
@@ -31,7 +30,6 @@ class SleuthRM:
     """
 
     def __init__(self, source: Any, k: int = 10, **options: Any) -> None:
-        check_options(source.retrieve, options)
         self.source, self.k, self.options = source, k, options
 
     def __call__(self, query: str, k: int | None = None, **options: Any) -> list[Prediction]:

@@ -17,7 +17,7 @@ from typing import Any
 
 from pydantic import ConfigDict, Field
 
-from sleuth.arguments import check_names, check_options
+from sleuth.arguments import check_names
 from sleuth.errors import ArgumentError, MissingPackageError
 from sleuth.plugins.frameworks.whole import NamedEmbedder, Whole, WholeIndex
 from sleuth.remote import async_twin
@@ -45,15 +45,11 @@ class SleuthRetriever(BaseRetriever):
         options: further arguments of every `source.retrieve`.
     """
 
-    model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid")
+    model_config = ConfigDict(arbitrary_types_allowed=True)
 
     source: Any
     k: int = 10
     options: dict[str, Any] = Field(default_factory=dict)
-
-    def model_post_init(self, _: Any, /) -> None:
-        """Refuse options that the source does not take."""
-        check_options(self.source.retrieve, self.options)
 
     def _get_relevant_documents(
         self, query: str, *, run_manager: CallbackManagerForRetrieverRun, **options: Any
@@ -211,7 +207,7 @@ class SleuthDocumentIndex(DocumentIndex):
         k: how many documents `invoke` gives.
     """
 
-    model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid")
+    model_config = ConfigDict(arbitrary_types_allowed=True)
 
     engine: Any
     k: int = 10

@@ -15,9 +15,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, cast
 
-from pydantic import ConfigDict
-
-from sleuth.arguments import check_names, check_options
+from sleuth.arguments import check_names
 from sleuth.engine import Fusion
 from sleuth.errors import ArgumentError, FilterError, MissingPackageError
 from sleuth.filters import Filter, Not, all_of, any_of, field
@@ -50,9 +48,6 @@ _NOT_FOR_MODELS = sorted(RESERVED - {"source"})
 _WORDS = {VectorStoreQueryMode.SPARSE, VectorStoreQueryMode.TEXT_SEARCH}
 _BOTH = {VectorStoreQueryMode.HYBRID, VectorStoreQueryMode.SEMANTIC_HYBRID}
 
-_OF_MODES = {"alpha": _BOTH, "sparse_top_k": _WORDS, "hybrid_top_k": _BOTH}
-"""Values of a query that only some modes use."""
-
 
 class SleuthRetriever(BaseRetriever):
     """Any retriever of Sleuth as one of LlamaIndex: an `Engine`, a `CodeRetriever`, `Sources`, a client of Chroma."""
@@ -66,7 +61,6 @@ class SleuthRetriever(BaseRetriever):
             options: further arguments of `source.retrieve`, such as `filter`.
         """
         super().__init__()
-        check_options(source.retrieve, options)
         self._source, self._k, self._options = source, k, options
 
     def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
@@ -100,8 +94,6 @@ class SleuthVectorStore(BasePydanticVectorStore):
     Modes of a query: "default" by the vector, "sparse" and "text_search" by words, "hybrid" and "semantic_hybrid" by
     both, where `alpha` from 0 (words) to 1 (vector) divides the weight.
     """
-
-    model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid")
 
     stores_text: bool = True
     is_embedding_query: bool = True
@@ -167,8 +159,8 @@ class SleuthVectorStore(BasePydanticVectorStore):
         """Return the nodes that answer a query best, with their scores.
 
         Raises:
-            ArgumentError: a mode that is not offered, a query without what its mode needs or with more than it uses, or
-                an option: all that searches take is in the query.
+            ArgumentError: a mode that is not offered, a query without what its mode needs, or an option: all that
+                searches take is in the query.
         """
         check_names(options, ())
         filter = all_of(self._chosen(query.node_ids, query.filters), _one_of("ref_doc_id", query.doc_ids))
@@ -180,11 +172,6 @@ class SleuthVectorStore(BasePydanticVectorStore):
 
     def _hits(self, query: VectorStoreQuery, filter: Filter | None) -> list[Whole]:
         text, vector, k = query.query_str, query.query_embedding, query.similarity_top_k
-        for name in ("output_fields", "embedding_field", "mmr_threshold", *_OF_MODES):
-            if getattr(query, name) is not None and query.mode not in _OF_MODES.get(name, ()):
-                raise ArgumentError(
-                    f"{name} must be None in mode {query.mode.value!r}, which does not use it"
-                )
         if query.mode == VectorStoreQueryMode.DEFAULT:
             if vector is None:
                 raise ArgumentError("query_embedding must be a vector in mode 'default', got None")

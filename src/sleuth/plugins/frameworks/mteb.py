@@ -13,7 +13,6 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import sleuth
-from sleuth.arguments import check_options
 from sleuth.engine import WITHOUT_VARIETY, Engine
 from sleuth.errors import ArgumentError, MissingPackageError
 from sleuth.evaluate import best_passages
@@ -48,7 +47,6 @@ class SleuthSearch:
         name: str = "sleuth/sleuth",
         **options: Any,
     ) -> None:
-        check_options(Engine.retrieve, options)
         self._own = None if path is not None else TemporaryDirectory(prefix="sleuth-mteb-")
         self._path = Path(self._own.name if self._own is not None else path)  # type: ignore[arg-type]
         self._embedder, self._name, self._options = embedder, name, options
@@ -73,17 +71,8 @@ class SleuthSearch:
         }
         return ModelMeta.create_empty(facts)
 
-    def index(
-        self,
-        corpus: Any,
-        *,
-        task_metadata: Any,
-        hf_split: str,
-        hf_subset: str,
-        encode_kwargs: Any = None,
-        num_proc: int | None = None,
-    ) -> None:
-        """Make the index of a corpus. MTEB sends batch sizes and processes to all models; they are the index's own."""
+    def index(self, corpus: Any, *, task_metadata: Any, hf_split: str, hf_subset: str, **_: Any) -> None:
+        """Make the index of a corpus."""
         self.close()
         folder = self._path / f"{task_metadata.name}-{hf_subset}-{hf_split}".replace("/", "-")
         self._engine = Engine.open(folder, create=True, embedder=self._embedder)
@@ -93,22 +82,12 @@ class SleuthSearch:
         )
 
     def search(
-        self,
-        queries: Any,
-        *,
-        top_k: int,
-        top_ranked: dict[str, list[str]] | None = None,
-        task_metadata: Any = None,
-        hf_split: str = "",
-        hf_subset: str = "",
-        encode_kwargs: Any = None,
-        num_proc: int | None = None,
+        self, queries: Any, *, top_k: int, top_ranked: dict[str, list[str]] | None = None, **_: Any
     ) -> dict[str, dict[str, float]]:
         """Return the scores of the best documents, by query and document.
 
         Args:
             top_ranked: the only documents that may be ranked, by query.
-            task_metadata, hf_split, hf_subset, encode_kwargs, num_proc: as of `index`.
         """
         if self._engine is None:
             raise ArgumentError("index must be called before search")

@@ -1,0 +1,136 @@
+"""What a language adds to how its names are resolved; a plugin's language has a subclass."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import cache
+from typing import TYPE_CHECKING, ClassVar, Protocol
+
+from sleuth.code.parsing.languages import ways_of
+from sleuth.extensions import named_object
+
+if TYPE_CHECKING:
+    from sleuth.code.graph.types import Resolved, Site, Type
+    from sleuth.code.parsing.detail import Detail, Reference, Symbol
+    from sleuth.code.parsing.language import Import
+    from sleuth.code.snapshots.record import FileRow
+    from sleuth.code.snapshots.snapshot import Definition, Snapshot
+
+
+class TypeInference(Protocol):
+    """What infers types; see `Inference`."""
+
+    def type_of(self, expression: str, site: Site) -> Type | None:
+        """Return the type of an expression; None where nothing says it."""
+
+    def type_names(self, inferred: Type | None) -> list[str]:
+        """Return the names of a type and of its bases, [] where it is unknown."""
+
+    def levels(self, owner: Definition) -> list[Definition]:
+        """Return a class and its bases, nearest first."""
+
+
+class NameResolver(Protocol):
+    """What resolves names; see `Resolver`."""
+
+    def resolve(self, file: FileRow, reference: Reference) -> Resolved | None:
+        """Return the definition that a reference means."""
+
+    def member(self, owner: Definition, name: str, role: str) -> Resolved | None:
+        """Return a member of a class, or of its bases, that a use in a role can mean."""
+
+    def bases(self, owner: Definition) -> list[Definition]:
+        """Return the classes that a class inherits from."""
+
+    def foreign_path(self, site: Site, head: str) -> str:
+        """Return the dotted path of what the first name of an expression brings in from outside, or ""."""
+
+    def rules(self, language: str) -> NameRules:
+        """Return the rules of a language."""
+
+    @property
+    def inference(self) -> TypeInference:
+        """What infers types."""
+
+    def named(self, name: str) -> list[Definition]:
+        """Return what a name can mean."""
+
+    def extension(self, use: Reference, file: FileRow, receiver: Type | None) -> Resolved | None:
+        """Return what extends the type of an object from outside of its class."""
+
+
+class NameRules:
+    """The rules of a language at one snapshot; these add nothing. Safe to share between threads.
+
+    Attributes:
+        has_extensions: whether definitions outside of a class extend it; `extensions` returns them.
+        trusts_names: whether the only definition of a name that extends an unknown object is meant, and no guess.
+        has_delegates: whether a definition of kind "type" is the type of a function, which calls return from.
+    """
+
+    has_extensions: ClassVar[bool] = False
+    trusts_names: ClassVar[bool] = False
+    has_delegates: ClassVar[bool] = False
+
+    def __init__(self, snapshot: Snapshot, resolver: NameResolver) -> None:
+        self.snapshot = snapshot
+        self.resolver = resolver
+
+    @staticmethod
+    def files(snapshot: Snapshot, file: FileRow, imported: Import) -> tuple[list[int], str]:
+        """Return the positions of the files that an import may mean, and the name to look for in them.
+
+        The name is "" for the module as a whole, and "*" for everything that the files define.
+        """
+        return [], imported.name
+
+    def parts(self, owner: Definition) -> Sequence[Definition]:
+        """Return the parts of a class, itself first."""
+        return [owner]
+
+    def is_member(self, owner: Definition, detail: Detail, symbol: Symbol) -> bool:
+        """Return whether a definition of the owner's file counts as its member although it is in another one."""
+        return False
+
+    def meant(self, members: Sequence[Definition], use: Reference) -> Definition:
+        """Return which of the members of one name a use means."""
+        return members[0]
+
+    def overload(self, definition: Definition, use: Reference, file: FileRow) -> Definition:
+        """Return the definition that the arguments of a call in a file fit, of those with the name of this one."""
+        return definition
+
+    def type_named(self, file: FileRow, symbol: int, name: str) -> Definition | None:
+        """Return the type that a name means in the definition at `symbol`, without an import that names it."""
+        return None
+
+    def extensions(self, use: Reference, file: FileRow, receiver: Sequence[str]) -> Sequence[Definition]:
+        """Return the visible definitions of a used name that extend a type.
+
+        Args:
+            receiver: the names of the object's type and of its bases; of any type where it is unknown.
+        """
+        return []
+
+    def extended(self, site: Site) -> Type | None:
+        """Return the type that the function around a place extends: it is the object around."""
+        return None
+
+    def receivers(self, file: FileRow, line: int, word: str) -> Iterator[Type]:
+        """Yield the types of the object around in the blocks around the first use of a word in a line."""
+        return iter(())
+
+    def parameter(self, file: FileRow, line: int, name: str) -> Type | None:
+        """Return the type of the parameter of a block around the first use of its name in a line."""
+        return None
+
+    def returned(self, text: str, name: str) -> str:
+        """Return the type that a method of one of the language's own types returns, or ""."""
+        return ""
+
+
+@cache
+def rules_class(language: str) -> type[NameRules]:
+    """Return the rules of a language."""
+    place = ways_of(language).rules
+    return named_object(place) if place else NameRules

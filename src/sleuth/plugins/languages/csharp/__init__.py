@@ -1,0 +1,1 @@
+"""C#: grammar, queries, imports and rules."""

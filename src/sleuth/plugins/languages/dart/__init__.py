@@ -1,0 +1,1 @@
+"""Dart: grammar, queries, imports and rules."""

@@ -1,0 +1,1 @@
+"""Dockerfiles: grammar, queries, imports and rules."""

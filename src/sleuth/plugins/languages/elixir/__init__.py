@@ -1,0 +1,1 @@
+"""Elixir: grammar, queries, imports and rules."""

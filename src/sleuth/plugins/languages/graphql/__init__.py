@@ -1,0 +1,1 @@
+"""GraphQL: grammar, queries, imports and rules."""

@@ -1,0 +1,1 @@
+"""HCL, the language of Terraform: grammar, queries, imports and rules."""

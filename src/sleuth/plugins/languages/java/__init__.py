@@ -1,0 +1,1 @@
+"""Java: grammar, queries, imports and rules."""

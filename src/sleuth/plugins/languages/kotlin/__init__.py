@@ -1,0 +1,1 @@
+"""Kotlin: grammar, queries, imports and rules."""

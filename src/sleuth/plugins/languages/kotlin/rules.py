@@ -1,0 +1,153 @@
+"""What only Kotlin has: companion objects, whose members are named by their class, and extension functions."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final
+
+from sleuth.code.language import (
+    CONTAINERS,
+    Site,
+    Type,
+    element_of,
+    package_folder,
+    simple_name,
+    type_parameters,
+)
+from sleuth.plugins.languages.java.rules import imported_files
+from sleuth.plugins.languages.kotlin.lambdas import Lambdas, extended_type
+from sleuth.plugins.languages.overloads import Overloading, arguments_in
+
+if TYPE_CHECKING:
+    from sleuth.code.language import Definition, Detail, FileRow, Reference, Symbol
+
+_ANYTHING: Final = ("Any",)
+_NAMED: Final = re.compile(r"(\w++)\s*+=(?!=)\s*+")
+_COLLECTION: Final = ("Collection", "Iterable")
+_STANDARD_BASES: Final = {
+    "Collection": ("Iterable",),
+    "List": _COLLECTION,
+    "Set": _COLLECTION,
+    "MutableCollection": _COLLECTION,
+    "MutableList": ("List", "MutableCollection", *_COLLECTION),
+    "MutableSet": ("Set", "MutableCollection", *_COLLECTION),
+    "MutableMap": ("Map",),
+    "String": ("CharSequence",),
+    "StringBuilder": ("CharSequence", "Appendable"),
+}
+"""Bases of the language's own types."""
+_ELEMENT_NAMES: Final = """
+first firstOrNull last lastOrNull single singleOrNull get getOrNull elementAt find random removeAt next maxBy minBy
+"""
+_ELEMENT: Final = frozenset(_ELEMENT_NAMES.split())
+_SAME_NAMES: Final = """
+filter filterNot sorted sortedBy sortedWith reversed asReversed take drop takeWhile dropWhile distinct toList toSet
+toMutableList toMutableSet plus minus orEmpty asSequence asIterable onEach iterator
+"""
+_SAME: Final = frozenset(_SAME_NAMES.split())
+"""Functions of the language's collections that return an element, and those that return such a collection again."""
+
+
+class KotlinRules(Overloading, Lambdas):
+    """The rules of Kotlin."""
+
+    has_extensions = True
+    trusts_names = True
+    files = staticmethod(imported_files)
+
+    def is_member(self, owner: Definition, detail: Detail, symbol: Symbol) -> bool:
+        """Return whether a definition is a member of the companion object of a class."""
+        holder = detail.symbols[symbol.parent] if symbol.parent >= 0 else None
+        return (
+            holder is not None
+            and holder.parent == owner.index
+            and owner.symbol.kind in CONTAINERS
+            and "companion object" in holder.signature
+        )
+
+    def meant(self, members: Sequence[Definition], use: Reference) -> Definition:
+        """Return the member that a use means: a property may be called only if there is no function of its name."""
+        functions = (
+            each for each in members if use.role == "call" and each.symbol.kind in ("method", "function")
+        )
+        return next(functions, members[0])
+
+    def extensions(self, use: Reference, file: FileRow, receiver: Sequence[str]) -> list[Definition]:
+        """Return the functions that extend the type of an object, in the package or imported."""
+        folder, detail = package_folder(file), self.snapshot.detail(file)
+        return [
+            each
+            for each in self.resolver.named(use.name)
+            if each.file.language == "kotlin"
+            and each.symbol.kind in ("function", "method")
+            and (package_folder(each.file) == folder or _is_imported(each, detail))
+            and (extended := extended_type(each.symbol.signature, each.symbol.name))
+            and (
+                not receiver
+                or simple_name(extended) in {*receiver, *_STANDARD_BASES.get(receiver[0], ()), *_ANYTHING}
+                or _extends_parameter(each, extended)
+            )
+        ]
+
+    def extended(self, site: Site) -> Type | None:
+        """Return the type that the innermost function around a place extends: it is `this` there."""
+        symbols = self.snapshot.detail(site.file).symbols
+        at = site.symbol
+        while at >= 0 and symbols[at].kind not in CONTAINERS:
+            extended = extended_type(symbols[at].signature, symbols[at].name)
+            if extended:
+                return Type(extended, Site(site.file, at, symbols[at].line))
+            at = symbols[at].parent
+        return None
+
+    def returned(self, text: str, name: str) -> str:
+        """Return the type that a function of the language's collections returns for one of a type, or ""."""
+        element = element_of(text)
+        if not element or name in _SAME:
+            return text if element else ""
+        return element if name in _ELEMENT else ""
+
+    def overloads(self, definition: Definition) -> list[Definition]:
+        """Return the methods of a name in a class and its bases; the functions of a package that extend one type."""
+        symbol = definition.symbol
+        if symbol.parent >= 0:
+            return super().overloads(definition)
+        extended = extended_type(symbol.signature, symbol.name)
+        return [
+            each
+            for each in self.snapshot.definitions(symbol.name)
+            if each.symbol.parent < 0
+            and each.symbol.kind == symbol.kind
+            and package_folder(each.file) == package_folder(definition.file)
+            and extended_type(each.symbol.signature, symbol.name) == extended
+        ]
+
+    def arguments(self, text: str, use: Reference, definition: Definition) -> list[str] | None:
+        """Return the arguments of a call; a block after the brackets is one."""
+        return arguments_in(text, use.name, lambda_follows=True)
+
+    def fits(self, overload: Definition, arguments: Sequence[str]) -> bool:
+        """Return whether an overload has the parameters that arguments name: `width` of `width = 3`."""
+        _, _, text = overload.symbol.signature.partition(f"{overload.symbol.name}(")
+        names = [match[1] for argument in arguments if (match := _NAMED.match(argument))]
+        return all(re.search(rf"\b{re.escape(name)}\s*+:", text) for name in names)
+
+    def value(self, argument: str) -> str:
+        """Return an argument without the name of its parameter."""
+        match = _NAMED.match(argument)
+        return argument if match is None else argument[match.end() :]
+
+
+def _is_imported(definition: Definition, detail: Detail) -> bool:
+    """Return whether an import brings in a definition by its name or with its whole package."""
+    package = package_folder(definition.file).replace("/", ".")
+    return any(
+        item.name == definition.symbol.name or (item.name == "*" and package.endswith(item.module))
+        for item in detail.imports
+    )
+
+
+def _extends_parameter(definition: Definition, extended: str) -> bool:
+    """Return whether a function extends a type parameter of its own."""
+    return extended in type_parameters(definition.symbol.signature, definition.symbol.name)

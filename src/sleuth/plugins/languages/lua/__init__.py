@@ -1,0 +1,1 @@
+"""Lua: grammar, queries, imports and rules."""

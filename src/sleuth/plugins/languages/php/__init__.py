@@ -1,0 +1,1 @@
+"""PHP: grammar, queries, imports and rules."""

@@ -1,0 +1,1 @@
+"""Scala: grammar, queries, imports and rules."""

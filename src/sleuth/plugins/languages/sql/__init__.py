@@ -1,0 +1,1 @@
+"""SQL: grammar, queries, imports and rules."""

@@ -1,0 +1,1 @@
+"""Swift: grammar, queries, imports and rules."""

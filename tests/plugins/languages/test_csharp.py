@@ -1,0 +1,106 @@
+"""What names of C# mean."""
+
+from __future__ import annotations
+
+# ruff: noqa: E501 - sources of other languages, a line each
+from pathlib import Path
+
+from sleuth.code import CodeStorage
+from sleuth.code.graph.resolve import resolver_of
+from tests.code.conftest import open_project
+from tests.code.test_definitions import symbols, uses
+from tests.code.test_graph import resolved
+
+NAMESPACES = {
+    "Core/Shapes.cs": """namespace App.Core {
+  public delegate IShape Maker(int size);
+  public interface IShape { void Draw(); }
+  public class Square : IShape { public Square(int size) {} public void Draw() {} public override string ToString() { return ""; } }
+  public partial class Canvas { public void Add(IShape shape) {} public int Count { get { return 1; } } }
+  public static class ShapeExtensions {
+    public static IShape Twice(this IShape shape) { return shape; }
+    public static T Same<T>(this T any, int times = 1) { return any; }
+    public static int Count(this Canvas canvas, int more) { return more; }
+  }
+}
+""",
+    "Core/Canvas.Text.cs": """namespace App.Core {
+  public partial class Canvas { public void Write(params string[] words) { Add(null); } public void Write(Square square) {} }
+}
+""",
+    "Other/Square.cs": "namespace App.Other { public class Square { public void Draw() {} } }\n",
+    "Use.cs": """using App.Core;
+using Far = App.Other.Square;
+namespace App.Use {
+  class Page : Canvas {
+    uint flags;
+    uint Flags { set { flags = flags.Same(2); } }
+    void Run(Maker make, Far far, Canvas canvas) {
+      var square = new Square(1);
+      square.Draw();
+      square.Twice().Same().Draw();
+      far.Draw();
+      canvas.Write("a", "b", "c");
+      canvas.Write(new Square(2));
+      canvas.Count(3);
+      make(1).Twice();
+      Core.ShapeExtensions.Twice(square);
+      base.Add(square);
+      Guid();
+      new Guid();
+    }
+  }
+  class Marshal { public Square Guid { get; set; } }
+}
+""",
+}  # fmt: skip
+
+
+def test_namespaces_parts_and_extensions_of_csharp(storage: CodeStorage, tmp_path: Path) -> None:
+    """Types are seen through namespaces, a class has all of its parts, and an extension is of the type it extends."""
+    snapshot = open_project(storage, tmp_path, NAMESPACES)
+    targets = resolved(snapshot, "Use.cs")
+    expected = {
+        "Canvas": "App.Core.Canvas",
+        "Square": "App.Core.Square",
+        "square.Draw": "App.Core.Square.Draw",
+        "square.Twice": "App.Core.ShapeExtensions.Twice",
+        "square.Twice().Same": "App.Core.ShapeExtensions.Same",
+        "square.Twice().Same().Draw": "App.Core.IShape.Draw",
+        "flags.Same": "App.Core.ShapeExtensions.Same",
+        "far.Draw": "App.Other.Square.Draw",
+        "canvas.Count": "App.Core.ShapeExtensions.Count",
+        "make(1).Twice": "App.Core.ShapeExtensions.Twice",
+        "Core.ShapeExtensions.Twice": "App.Core.ShapeExtensions.Twice",
+        "base.Add": "App.Core.Canvas.Add",
+        "Guid": "",
+    }
+    assert {name: targets[name].rpartition(":")[2] for name in expected} == expected
+    file = snapshot.file("Use.cs")
+    writes = [each for each in snapshot.detail(file).references if each.name == "Write"]
+    heads = [
+        target.definition.symbol.signature
+        for each in writes
+        if (target := resolver_of(snapshot).resolve(file, each))
+    ]
+    assert [head.partition("(")[2] for head in heads] == ["params string[] words)", "Square square)"]
+    inner = snapshot.file("Core/Canvas.Text.cs")
+    add = next(each for each in snapshot.detail(inner).references if each.name == "Add")
+    target = resolver_of(snapshot).resolve(inner, add)
+    assert target is not None and target.definition.file.path == "Core/Shapes.cs"
+
+
+def test_a_namespace_without_braces_reaches_to_the_end() -> None:
+    """A namespace without braces contains the rest of the file."""
+    namespace = symbols("using System;\nnamespace N;\n\nclass A\n{\n}\n", "csharp")["N"]
+    assert (namespace.start, namespace.end, namespace.signature) == (2, 6, "namespace N;")
+
+
+def test_arguments_of_a_base_are_no_bases() -> None:
+    """The only base of `class A(B b) : Base(b)` is `Base`."""
+    source = "class A(B b) : Base(b), I {}\nrecord C(int x) : D(x);\n"
+    assert [use for use in uses(source, "csharp") if "inheritance" in use] == [
+        "Base inheritance",
+        "I inheritance",
+        "D inheritance",
+    ]

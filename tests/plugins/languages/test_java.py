@@ -1,0 +1,97 @@
+"""What names of Java mean."""
+
+from __future__ import annotations
+
+# ruff: noqa: E501 - sources of other languages, a line each
+from pathlib import Path
+
+from sleuth.code import CodeStorage
+from tests.code.conftest import open_project
+from tests.code.test_definitions import symbols
+from tests.code.test_graph import resolved
+from tests.code.test_inference import check_guess, check_type_parameters, meanings
+
+ARGUMENTS = "class Key { void go() {} }\nclass Item extends Key { void take() {} }\nclass Far { void go() {} void take() {} }\nclass Store<K, V extends Key> { V one; List<V> many; V first() { return one; } }\nclass Shelf<T extends Key> extends Store<String, T> {}\nclass Use extends Shelf<Item> {\n  void run(Store<Far, Item> of) {\n    this.one.take();\n    of.first().take();\n    for (Item each : of.many) { each.take(); }\n    this.first().go();\n  }\n}\n"
+
+
+def test_type_parameters_stand_for_arguments(storage: CodeStorage, tmp_path: Path) -> None:
+    """A member whose type is a parameter of a class has the argument of the object, also through bases."""
+    check_type_parameters(storage, tmp_path, "A.java", ARGUMENTS)
+
+
+def test_a_method_and_its_overrides_are_one_guess(storage: CodeStorage, tmp_path: Path) -> None:
+    """Of an unknown object, a name means the method that all others override, as a guess."""
+    source = "interface T { void go(); }\nclass A implements T { public void go() {} }\nclass B extends A { public void go() {} }\nclass U { void run() { var unclear = outside(); unclear.go(); } }\n"
+    check_guess(storage, tmp_path, "a.java", source, "T.go")
+
+
+def test_java_gives_names_their_meaning(storage: CodeStorage, tmp_path: Path) -> None:
+    """Overloads are chosen by their arguments; fields, packages, static imports, bodies and outer classes are told apart."""
+    files = {
+        "src/main/java/p/Base.java": (
+            "package p;\npublic class Base {\n  int tag;\n  void put(String key) {}\n"
+            "  void put(String key, int n) {}\n  void put(String key, Object... rest) {}\n"
+            "  static Base of(Kind kind) { return null; }\n  static Base of(Number n) { return null; }\n"
+            "  static class Kind extends Base {}\n  String tag() { return null; }\n  void near() {}\n}\n"
+        ),
+        "src/main/java/q/Far.java": "package q;\npublic class Far { void near() {} void far() {} static int tag; }\n",
+        "src/test/java/p/Use.java": (
+            "package p;\nimport static p.Base.of;\nimport p.Base.Kind;\nclass Use<T extends Base> extends Base {\n"
+            "  void run(T bound, Object any) {\n"
+            '    bound.put("a(b");\n'
+            '    bound.put("a", 1);\n'
+            '    bound.put("a", "b", 2);\n'
+            "    of(new Kind());\n"
+            "    of(1.5);\n"
+            "    tag();\n"
+            "    new Base() {}.tag();\n"
+            "    ((Base) any).put(null);\n"
+            "    far();\n"
+            "    class Inner { void go() { near(); } }\n"
+            "  }\n}\n"
+        ),
+    }
+    base = "src/main/java/p/Base.java"
+    expected = {
+        "6 bound.put": f"{base}:Base.put:4", "7 bound.put": f"{base}:Base.put:5", "8 bound.put": f"{base}:Base.put:6",
+        "9 .of": f"{base}:Base.of:7", "10 .of": f"{base}:Base.of:8", "11 .tag": f"{base}:Base.tag:10",
+        "9 .Kind": f"{base}:Base.Kind:9", "12 new Base() {}.tag": f"{base}:Base.tag:10",
+        "13 ((Base) any).put": f"{base}:Base.put:4", "14 .far": "", "15 .near": f"{base}:Base.near:11",
+    }  # fmt: skip
+    targets = meanings(storage, tmp_path / "java", files, "src/test/java/p/Use.java")
+    assert {use: targets.get(use) for use in expected} == expected
+
+
+def test_the_definition_above_keeps_its_line() -> None:
+    """A line with an annotation and a definition is not a decorator of the next definition."""
+    source = "class A {\n  @Override public String a() { return null; }\n  void b() {}\n  @Override\n  void c() {}\n}\n"
+    definitions = symbols(source, "java")
+    assert [(definitions[f"A.{name}"].start, definitions[f"A.{name}"].end) for name in "abc"] == [
+        (2, 2),
+        (3, 3),
+        (4, 5),
+    ]
+
+
+def test_fields_packages_and_own_methods(storage: CodeStorage, tmp_path: Path) -> None:
+    """A field has its class, a class of the package needs no import, and a method of the object no name before it."""
+    files = {
+        "java/p/A.java": "package p;\nimport q.B;\nclass A { B b; void f() { b.g(); C c = new C(); c.h(); own(); } void own() {} }\n",
+        "java/p/C.java": "package p;\nclass C { void h() {} }\n",
+        "java/q/B.java": "package q;\npublic class B { public void g() {} }\n",
+    }
+    targets = resolved(open_project(storage, tmp_path / "packages", files), "java/p/A.java")
+    assert targets["b.g"] == "java/q/B.java:B.g"
+    assert targets["c.h"] == "java/p/C.java:C.h"
+    assert targets["own"] == "java/p/A.java:A.own"
+
+
+def test_a_name_means_nothing_of_another_language(storage: CodeStorage, tmp_path: Path) -> None:
+    """A base or a name of Python means nothing in Java; a class of Kotlin is one of Java, too."""
+    files = {
+        "a.py": "class Base:\n    pass\n\n\nclass Helper:\n    pass\n\n\ndef save(): pass\n",
+        "A.java": "class A extends Base { void f() { new Helper(); save(); new K(); } }\n",
+        "K.kt": "class K\n",
+    }
+    snapshot = open_project(storage, tmp_path / "mixed", files)
+    assert resolved(snapshot, "A.java") == {"Base": "", "Helper": "", "save": "", "K": "K.kt:K"}
