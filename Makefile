@@ -115,7 +115,7 @@ $(VENV)-bench/.installed: pyproject.toml setup.py
 image-steps: $(VENV)/.developed build ## as root: do the steps of deploy/Dockerfile in a fresh root of Debian, and start the server there
 	$(BIN)/python tools/image_steps.py build/image/root
 
-campaigns: $(VENV)/.developed build ## the slow ones: 200 kills, 680 power cuts, failing calls, 5,000 runs of the engine's model, 10,000 filters, all examples of each property
+campaigns: $(VENV)/.developed build ## the slow ones: 250 kills, 850 power cuts (also of the server), failing calls, 5,000 runs of the engine's model, 10,000 filters, all examples of each property
 	SLEUTH_EXPLORE=1 SLEUTH_RUNS=200 SLEUTH_CUTS=170 SLEUTH_SECONDS=60 SLEUTH_MODEL_RUNS=5000 SLEUTH_FILTERS=10000 $(BIN)/python -m pytest -n 2 -m '' \
 		tests/faults tests/code/test_workers.py tests/engine/test_model.py tests/testing/test_filters_agree.py
 	SLEUTH_EXACT_TIMES=1 SLEUTH_EXPLORE=1 $(BIN)/python -m pytest tests/web/test_web_faults.py tests/knowledge_base/test_slices_matrix.py
@@ -158,7 +158,7 @@ damage: $(VENV)/.developed build ## 1,000 damages to the files of both indexes, 
 	SLEUTH_DAMAGES=1000 $(BIN)/python -m pytest -s tests/faults/test_damage_campaign.py
 
 MUTANTS := 60
-mutants: $(VENV)/.developed build ## change the source in small ways, one at a time: faults planted by hand (tools/planted.toml), and MUTANTS= of each of five packages; a test must fail for each
+mutants: $(VENV)/.developed build ## change the source in small ways, one at a time: faults planted by hand (tools/planted.toml), and MUTANTS= of each of nine packages; a test must fail for each
 	$(BIN)/python tools/mutants.py --planted
 	$(BIN)/python tools/mutants.py --sample $(MUTANTS)
 

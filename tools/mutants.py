@@ -4,8 +4,9 @@
     python tools/mutants.py --planted                 # the faults of tools/planted.toml
     python tools/mutants.py --sample 40 --again       # those that survived once more, with the whole suite
 
-Works in a copy of the tree, `build/mutants`. A mutant is killed by a test of its package, or else of the engine, that
-fails or takes too long. Prints a table and every survivor.
+Works in a copy of the tree, `build/mutants`. The tests of the packages run once under coverage, which tells who runs
+which line; a mutant is killed by one of the tests of its line that fails or takes too long, the fastest first. Prints a
+table and every survivor.
 """
 
 from __future__ import annotations
@@ -18,17 +19,24 @@ import random
 import subprocess
 import sys
 import tomllib
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator
-from itertools import zip_longest
+from functools import cache
+from itertools import accumulate, takewhile, zip_longest
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+import pytest
+from coverage import Coverage
 
 HOME = Path(__file__).parents[1]
 COPY = HOME / "build" / "mutants"
-PACKAGES = ("store", "lexical", "dense", "compose", "filters")
+MAP = HOME / "build" / "mutants-map.json"
+PACKAGES = ("store", "engine", "compose", "remote", "ingest", "hooks", "lexical", "dense", "filters")
 MOST_SECONDS = 1800
 """For a run of tests, which the whole suite takes half of on a busy machine."""
+CHOSEN_SECONDS = 30.0
+"""Of tests for a mutant: hundreds run the lines that every search runs."""
 SWAPPED: dict[type[ast.AST], str] = {
     ast.Lt: "<=", ast.LtE: "<", ast.Gt: ">=", ast.GtE: ">", ast.Eq: "!=", ast.NotEq: "==", ast.In: "not in",
     ast.NotIn: "in", ast.Is: "is not", ast.IsNot: "is", ast.Add: "-", ast.Sub: "+", ast.Mult: "//",
@@ -135,10 +143,10 @@ def walk(node: ast.AST) -> Iterator[ast.AST]:
                 yield from walk(child)
 
 
-def sampled(number: int, seed: int) -> list[Mutant]:
+def sampled(number: int, seed: int, packages: list[str]) -> list[Mutant]:
     """Return so many mutants of each package, of all packages in turn; fewer are the first of more."""
     mutants: list[list[Mutant]] = []
-    for package in PACKAGES:
+    for package in packages:
         files = sorted((HOME / "src/sleuth" / package).rglob("*.py"))
         every = [
             mutant for file in files if file.name != "__init__.py" for mutant in mutants_of(file, package)
@@ -164,10 +172,13 @@ def outcome(mutant: Mutant) -> str:
     text = file.read_text("utf-8")
     file.write_text(mutant.apply(text), "utf-8")
     try:
-        compile_kernels()  # those of the mutant before are compiled again, too
+        if file.suffix != ".py":
+            compile_kernels()
         return next((came for came in map(run, mutant.tests) if came != "survived"), "survived")
     finally:
         file.write_text(text, "utf-8")
+        if file.suffix != ".py":
+            compile_kernels()
 
 
 def compile_kernels() -> None:
@@ -191,16 +202,90 @@ def run(tests: str) -> str:
         "no:cacheprovider",
         *tests.split(),
     ]
-    environment = os.environ | {"PYTHONPATH": str(COPY / "src"), "PYTHONDONTWRITEBYTECODE": "1"}
     try:
         result = subprocess.run(
-            command, cwd=COPY, env=environment, capture_output=True, check=False, timeout=MOST_SECONDS
+            command, cwd=COPY, env=environment(), capture_output=True, check=False, timeout=MOST_SECONDS
         )
     except subprocess.TimeoutExpired:
         return "too slow"
     if result.returncode > 1 and b"error" not in result.stdout.lower():
         raise RuntimeError(result.stdout.decode()[-2000:])
     return "killed" if result.returncode else "survived"
+
+
+def chosen(mutant: Mutant) -> Mutant:
+    """Return a mutant with the tests that run its line, else its file: the fastest ones of `CHOSEN_SECONDS`."""
+    lines = tests_by_line()["lines"].get(mutant.file, {})
+    seconds: dict[str, float] = tests_by_line()["seconds"]
+    first = int(mutant.name.rpartition(":")[2])
+    numbers = {str(line) for line in range(first, first + mutant.old.count("\n") + 1)}
+    names = {name for line in numbers for name in lines.get(line, ())} or {
+        name for tests in lines.values() for name in tests
+    }
+    fastest = sorted(names & seconds.keys(), key=seconds.__getitem__)
+    ends = accumulate(map(seconds.__getitem__, fastest))
+    count = max(1, sum(1 for _ in takewhile(CHOSEN_SECONDS.__gt__, ends)))
+    return mutant._replace(tests=(" ".join(fastest[:count]),)) if fastest else mutant
+
+
+@cache
+def tests_by_line() -> dict[str, Any]:
+    """Return the seconds of passing tests by name, and their names by file and line that they run; measured once."""
+    if not MAP.exists():
+        command = [sys.executable, str(Path("tools") / Path(__file__).name), "--map"]
+        subprocess.run(command, cwd=COPY, env=environment(), check=True)
+        (COPY / "build" / MAP.name).replace(MAP)
+    map_of_tests: dict[str, Any] = json.loads(MAP.read_text("utf-8"))
+    return map_of_tests
+
+
+class Observer:
+    """A plugin of pytest that tells coverage which test runs.
+
+    Attributes:
+        seconds: by the name of a test with all its parameters.
+        failing: names.
+    """
+
+    def __init__(self, coverage: Coverage) -> None:
+        self._coverage = coverage
+        self.seconds: defaultdict[str, float] = defaultdict(float)
+        self.failing: set[str] = set()
+
+    def pytest_runtest_setup(self, item: pytest.Item) -> None:
+        """Begin with a test, whose fixtures are run from here on."""
+        self._coverage.switch_context(item.nodeid.partition("[")[0])
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Count a phase of a test."""
+        name = report.nodeid.partition("[")[0]
+        self.seconds[name] += report.duration
+        if report.failed:
+            self.failing.add(name)
+
+
+def observe(folders: list[str]) -> None:
+    """Run the tests of folders in this process, and write what `tests_by_line` returns."""
+    coverage = Coverage(data_file=None, source=["src/sleuth"])
+    observer = Observer(coverage)
+    coverage.start()
+    pytest.main(["-n", "0", "-p", "no:cacheprovider", *folders], [observer])
+    coverage.stop()
+    data = coverage.get_data()
+    lines = {
+        Path(file).relative_to(HOME).as_posix(): {
+            line: [name for name in names if name] for line, names in data.contexts_by_lineno(file).items()
+        }
+        for file in data.measured_files()
+    }
+    seconds = {name: spent for name, spent in observer.seconds.items() if name not in observer.failing}
+    MAP.write_text(json.dumps({"seconds": seconds, "lines": lines}), "utf-8")
+
+
+def environment() -> dict[str, str]:
+    """Return the environment of tests of the copy."""
+    path = os.pathsep.join([str(COPY / "src"), os.environ.get("PYTHONPATH", "")])
+    return os.environ | {"PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": "1"}
 
 
 def copy_tree() -> None:
@@ -245,10 +330,17 @@ def main() -> None:
     )
     parser.add_argument("--sample", type=int, default=0, help="mutants of each package")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--packages", nargs="+", choices=PACKAGES, default=PACKAGES)
     parser.add_argument("--planted", action="store_true")
+    parser.add_argument("--map", action="store_true", help="only tell which test runs which line")
     parser.add_argument("--again", action="store_true", help="survivors once more, with the whole suite")
     arguments = parser.parse_args()
-    mutants = planted() if arguments.planted else sampled(arguments.sample, arguments.seed)
+    if arguments.map:
+        observe([f"tests/{package}" for package in arguments.packages])
+        return
+    mutants = (
+        planted() if arguments.planted else sampled(arguments.sample, arguments.seed, arguments.packages)
+    )
     copy_tree()
     record = Record(
         HOME / "build" / ("planted.jsonl" if arguments.planted else f"mutants-{arguments.seed}.jsonl")
@@ -257,7 +349,8 @@ def main() -> None:
     for mutant in mutants:
         came = record.get(mutant)
         if not came or (arguments.again and came == "survived" and not mutant.why):
-            came = outcome(mutant._replace(tests=("tests",)) if came else mutant)
+            first = mutant if arguments.planted else chosen(mutant)
+            came = outcome(mutant._replace(tests=("tests",)) if came else first)
             record.put(mutant, came)
         if came == "survived" and mutant.why:
             came = "no change"

@@ -121,7 +121,9 @@ class Disk:
     def __init__(self) -> None:
         self._files: dict[str, _File] = {}  # as the process sees them
         self._names: dict[str, _File] = {}  # as they lie on the disk
-        self._changes: list[tuple[str, str, _File | None]] = []  # of names: folder, path, what it is now
+        self._changes: list[
+            tuple[str, dict[str, _File | None]]
+        ] = []  # of names: folder, what is at paths now
 
     def apply(self, call: Call) -> None:
         """Do what a process did."""
@@ -136,6 +138,8 @@ class Disk:
         elif call.kind == "cut":
             self._files[call.path].pending.append((call.place, None))
             self._files[call.path].length = call.place
+        elif call.kind == "move" and call.path not in self._files:
+            self._move_folder(call.path, call.target)
         elif call.kind in ("link", "move"):
             self._name(call.target, self._files[call.path])
             if call.kind == "move":
@@ -147,8 +151,22 @@ class Disk:
             self._sync(call.path)
 
     def _name(self, path: str, file: _File | None) -> None:
-        self._changes.append((str(Path(path).parent), path, file))
+        self._changes.append((str(Path(path).parent), {path: file}))
         _put(self._files, path, file)
+
+    def _move_folder(self, path: str, target: str) -> None:
+        """Give a folder another name: at once, of what is in it by then."""
+        below = {name: file for name, file in self._files.items() if name.startswith(f"{path}/")}
+        moved: dict[str, _File | None] = {}
+        for name, file in below.items():
+            new = target + name.removeprefix(path)
+            if name in self._names:
+                moved |= {name: None, new: file}
+            else:
+                self._changes.append((str(Path(new).parent), {name: None, new: file}))
+            _put(self._files, name, None)
+            _put(self._files, new, file)
+        self._changes.append((str(Path(target).parent), moved))
 
     def _sync(self, path: str) -> None:
         if path in self._files:
@@ -159,7 +177,8 @@ class Disk:
         rest = []
         for change in self._changes:
             if change[0] == path:
-                _put(self._names, *change[1:])
+                for name, named in change[1].items():
+                    _put(self._names, name, named)
             else:
                 rest.append(change)
         self._changes = rest
@@ -172,8 +191,9 @@ class Disk:
             lost: the share of what is not synced that is lost: 1.0 for all, 0.0 for nothing.
         """
         names = dict(self._names)
-        for _, path, file in self._changes[: _kept(len(self._changes), rng, lost)]:
-            _put(names, path, file)
+        for _, files in self._changes[: _kept(len(self._changes), rng, lost)]:
+            for path, file in files.items():
+                _put(names, path, file)
         for path, file in names.items():
             if path.endswith("-shm"):
                 continue  # SQLite creates it again

@@ -21,6 +21,7 @@ from sleuth.code import CodeRetriever, index_path
 from sleuth.code.snapshots import health
 from sleuth.engine import open_code
 from sleuth.types import Document
+from tests.faults import actions
 from tests.faults.proof import command, prove, told
 from tests.faults.recording import Call, Disk, record
 from tests.faults.test_syncs import STRACE
@@ -243,3 +244,17 @@ def test_publishing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     command = [sys.executable, "-c", PUBLISHER, str(tmp_path / "index"), address, str(STEPS)]
     calls = record(command, source, tmp_path / "trace")
     assert cut(calls, source, tmp_path / "left", prove_published) == CUTS
+
+
+@pytest.mark.slow
+def test_server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Requests to a server and commands beside it: what was acknowledged is there, and all goes on."""
+    source = tmp_path / "source"
+    source.mkdir()
+    monkeypatch.setenv("SLEUTH_CACHE", str(tmp_path / "cache"))
+    calls = record(actions.command(source, 0, 1), source, tmp_path / "trace")
+    assert cut(calls, source, tmp_path / "left", prove_actions) == CUTS
+
+
+def prove_actions(path: Path, lines: list[str]) -> None:
+    actions.prove(path, actions.told(lines))

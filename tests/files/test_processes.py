@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -82,6 +84,22 @@ def without_patience(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_clock_does_not_end_what_works(processes: Processes) -> None:
     """A request that takes less CPU time than its limit is answered, however long that takes by the clock."""
     assert processes.ask({"bytes": 1, "works": 2.5}, b"", 10.0).head["answered"] == 1
+
+
+@pytest.mark.usefixtures("without_patience")
+def test_the_clock_does_not_end_what_waits_for_a_processor(processes: Processes) -> None:
+    """A request is answered by its first process, however little of a processor others leave to that one."""
+    assert ask(processes, 1)["answered"] == 1
+    (starved,) = processes.running
+    core = {min(os.sched_getaffinity(0))}
+    os.sched_setaffinity(starved, core)
+    os.sched_setscheduler(starved, os.SCHED_IDLE, os.sched_param(0))
+    with subprocess.Popen([sys.executable, "-c", "while True: pass"]) as busy:
+        os.sched_setaffinity(busy.pid, core)
+        try:
+            assert processes.ask({"bytes": 1, "works": 0.01}, b"", 10.0).head["answered"] == 2
+        finally:
+            busy.kill()
 
 
 @pytest.mark.usefixtures("without_patience")

@@ -22,7 +22,7 @@ from typing import Any, Final, NamedTuple
 PATIENCE: Final = 3.0
 """Times its limit of CPU time that a process may sleep, by the clock: a disk or a program may keep it waiting."""
 _SLEEPING: Final = 0.01
-"""Share of the clock below which the CPU time of a process says that it sleeps; on a busy machine, work gets more."""
+"""Share of the clock below which the CPU time of a process says that it sleeps, unless it waits for a processor."""
 _START_SECONDS: Final = 60.0
 _FRAME: Final = struct.Struct("<QQ")
 _AT_ONCE: Final = 1 << 16
@@ -95,7 +95,7 @@ class _Process:
     def send(self, head: Mapping[str, Any], body: bytes, patience: float) -> None:
         """Write a request. Raises as `receive`."""
         encoded = json.dumps(head).encode()
-        self._cpu = _cpu_seconds(self.popen.pid)
+        self._cpu, _ = _cpu_of(self.popen.pid)
         for part in (_FRAME.pack(len(encoded), len(body)) + encoded, body):
             remaining = memoryview(part)
             while remaining:
@@ -116,10 +116,11 @@ class _Process:
         return ProcessReply(json.loads(self._read(head, patience)), self._read(body, patience))
 
     def _wait(self, pipe: select.poll, patience: float) -> None:
-        """Wait for a pipe as long as the process works; its limit of CPU time ends that."""
+        """Wait for a pipe as long as the process works or would; its limit of CPU time ends that."""
         while not pipe.poll(1000 * patience):
-            cpu_before, self._cpu = self._cpu, _cpu_seconds(self.popen.pid)
-            if self._cpu - cpu_before < _SLEEPING * patience:
+            cpu_before = self._cpu
+            self._cpu, is_runnable = _cpu_of(self.popen.pid)
+            if not is_runnable and self._cpu - cpu_before < _SLEEPING * patience:
                 raise TimeoutError
 
     def _read(self, size: int, patience: float) -> bytes:
@@ -283,14 +284,17 @@ _LIMITS: Final[dict[int, str]] = {
 """Limit that a signal stands for: C libraries abort, or read beyond memory that was refused."""
 
 
-def _cpu_seconds(process: int) -> float:
-    """Return the CPU time that a process has used; 0 on a system that does not say, where the clock decides."""
+def _cpu_of(process: int) -> tuple[float, bool]:
+    """Return the CPU time that a process has used, and whether it runs or waits for a processor that others use.
+
+    0 and no on a system that does not say, where the clock decides.
+    """
     try:
         fields = Path(f"/proc/{process}/stat").read_bytes().rpartition(b")")[2].split()
     except OSError:
-        return 0.0
+        return 0.0, False
     user, system = fields[11:13]  # fields 14 and 15 of proc(5), in ticks
-    return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
+    return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK"), fields[0] == b"R"
 
 
 def _environment() -> dict[str, str]:

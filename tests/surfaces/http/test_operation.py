@@ -29,32 +29,6 @@ def add(url: str, n: int) -> httpx.Response:
     return httpx.post(f"{url}/v1/documents", json=body, timeout=60)
 
 
-def test_what_is_acknowledged_survives_a_kill(tmp_path: Path) -> None:
-    """After kill -9 during adds, each answered add is in the index, and the index is sound."""
-    path = make_index(tmp_path / "index")
-    acknowledged: list[int] = []
-    with running(path, "--quiet") as started:
-
-        def client(first: int) -> None:
-            for n in range(first, first + 1000):
-                try:
-                    if add(started.url, n).status_code == 200:
-                        acknowledged.append(n)
-                except httpx.TransportError:
-                    return
-
-        with ThreadPoolExecutor(4) as pool:
-            work = [pool.submit(client, 1000 * i) for i in range(4)]
-            wait_until(lambda: len(acknowledged) >= 12)
-            started.process.send_signal(signal.SIGKILL)
-            started.process.wait(60)
-            for client_of in work:
-                client_of.result()
-    with Engine.open(path) as engine:
-        assert [n for n in acknowledged if not engine.get(f"n{n}")] == []
-        assert all(finding.level != "error" for finding in engine.check(full=True))
-
-
 def test_what_was_accepted_is_answered_when_the_server_ends(tmp_path: Path) -> None:
     """After SIGTERM, queued requests are answered, the process exits with 0, and the index is closed."""
     path = make_index(tmp_path / "index")

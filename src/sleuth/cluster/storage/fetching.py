@@ -16,6 +16,7 @@ from sleuth.cluster.storage.objects import ObjectFolder
 from sleuth.errors import ArgumentError
 from sleuth.store import Store
 from sleuth.store.catalogue.schema import folder_at
+from sleuth.store.catalogue.segment_files import sync_folder
 from sleuth.store.disk.files import DOCUMENTS, Names
 
 
@@ -80,6 +81,7 @@ def fetch(
         if target.exists():
             target.rmdir()
         partial.rename(target)
+        sync_folder(target.parent)
     except BaseException:
         shutil.rmtree(partial, ignore_errors=True)
         raise

@@ -144,9 +144,8 @@ class JobRecord:
             self._lock = None
 
     def write(self, job: RecordedJob) -> None:
-        """Record a job as it is now; the disk has it at once when it begins or ends."""
-        is_step = job.status == "in_progress" and job.done > 0
-        with whole_file(self._file_of(job.id), durable=not is_step) as out:
+        """Record a job as it is now, and wait for the disk: else power could take the new file and the old one."""
+        with whole_file(self._file_of(job.id)) as out:
             out.write(job.model_dump_json().encode())
 
     def read(self, id: str) -> RecordedJob | None:
