@@ -23,7 +23,7 @@ from pathlib import Path
 from sleuth import Engine, RetrievedItem, Sources, index_path, open_code, open_sources
 from sleuth.compose import FusedRetriever
 from sleuth.compose.labelled import LabelledRetriever
-from sleuth.engine.relevance import score_texts
+from sleuth.engine import score_texts
 
 QUESTIONS = Path(__file__).parent / "data" / "source_questions.json"
 POOL = 10

@@ -136,6 +136,30 @@ def test_the_core_works_without_plugins(tmp_path: Path) -> None:
     assert (unknown.returncode, "embedder must be" in unknown.stderr) == (2, True)
 
 
+def test_the_core_serves_without_plugins(tmp_path: Path) -> None:
+    """Without the folder the server has search, documents, code, answers, status and the page, and no other doors."""
+    code = (
+        "import json\n"
+        "from sleuth import Engine\n"
+        "from starlette.testclient import TestClient\n"
+        "from sleuth.surfaces.cli.serve import extensions\n"
+        "from sleuth.surfaces.http import ServerSettings, create_app\n"
+        "with Engine.open('index', create=True) as engine:\n"
+        "    app = create_app(engine, ServerSettings(), extensions=extensions())\n"
+        "    with TestClient(app, 'http://localhost') as client:\n"
+        "        codes = [client.post('/v1/search', json={'query': 'tide'}).status_code, client.get('/').status_code]\n"
+        "        print(json.dumps([codes, list(client.get('/openapi.json').json()['paths'])]))"
+    )
+    process = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=tmp_path, env=core_alone(tmp_path), capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    codes, paths = json.loads(process.stdout)
+    assert codes == [200, 200]
+    assert {"/v1/search", "/v1/ask", "/v1/documents", "/v1/code/search", "/v1/status"} <= set(paths)
+    assert not {"/v1/files", "/v1/embeddings", "/v2/rerank", "/retrieval", "/v1/web_search"} & set(paths)
+
+
 @pytest.mark.slow
 def test_the_suite_of_the_core_passes_without_plugins(tmp_path: Path) -> None:
     """All tests outside of `tests/plugins` pass without the folder of plugins."""

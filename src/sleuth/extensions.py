@@ -25,6 +25,7 @@ KINDS: Final = {
     "commands": "a module that adds its commands to `sleuth.surfaces.cli.app.app`",
     "embedders": "what opens a model by name: `str -> Embedder`, with `opens_late` where words answer without it",
     "rerankers": "a `RerankModels`",
+    "routers": "a `JsonRouter` of `sleuth.surfaces.http`, or a tuple of them",
     "backends": "a `BackendKind`, or a tuple of them",
     "plugins": "a module with hooks",
 }

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sleuth.answer import Passage, check_citations
-from sleuth.answer.citations import citation_marks, cited_numbers, support, without_citations
+from sleuth.answer import Passage, check_citations, citation_marks
+from sleuth.answer.citations import cited_numbers, support, without_citations
 from tests.answer.conftest import item
 
 FIRST = Passage(1, "The bucket is refilled every 60 seconds.", (item("a", ""), item("b", "")))

@@ -11,8 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sleuth.errors import ArgumentError
-from sleuth.text import Chunker, borders, steps
-from sleuth.text.chunkers import count_tokens
+from sleuth.text import Chunker, borders, count_tokens, steps
 from sleuth.types import Chunk, Document
 from tests.examples import examples
 

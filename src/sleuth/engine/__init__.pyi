@@ -14,6 +14,7 @@ from sleuth.engine.legs import open_legs as open_legs
 from sleuth.engine.legs import register_leg as register_leg
 from sleuth.engine.rebuilding import rebuilt as rebuilt
 from sleuth.engine.relevance import score_hits as score_hits
+from sleuth.engine.relevance import score_texts as score_texts
 from sleuth.engine.request import WITHOUT_VARIETY as WITHOUT_VARIETY
 from sleuth.engine.request import SearchRequest as SearchRequest
 from sleuth.engine.reranking import RerankModel as RerankModel

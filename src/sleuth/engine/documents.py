@@ -20,8 +20,7 @@ if TYPE_CHECKING:
     from sleuth.ingest.reports import MoveReport
     from sleuth.ingest.roots import Root
     from sleuth.store import IndexSnapshot
-    from sleuth.types import Document, RetrievedItem
-    from sleuth.types.documents import StoredDocument
+    from sleuth.types import Document, RetrievedItem, StoredDocument
     from sleuth.vector_store import ArrowTable
 
     FilterForm = Filter | Mapping[str, Any] | str | None

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from sleuth.settings import IndexSettings
     from sleuth.store import Bitmap, SegmentView
     from sleuth.store.record.values import Row
-    from sleuth.types.documents import StoredDocument
+    from sleuth.types import StoredDocument
 
 T = TypeVar("T")
 

@@ -20,8 +20,7 @@ if TYPE_CHECKING:
     from sleuth.engine.narrowing import Scope
     from sleuth.store import IndexSnapshot, Known, Store, Writer
     from sleuth.store.record.values import Row
-    from sleuth.types import Chunk, RetrievedItem
-    from sleuth.types.documents import StoredDocument
+    from sleuth.types import Chunk, RetrievedItem, StoredDocument
 
 
 _LONGEST: Final = 100

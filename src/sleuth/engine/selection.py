@@ -18,8 +18,7 @@ from sleuth.remote.cancellation import check_cancelled
 from sleuth.store import unpack
 from sleuth.store.columns.layout import keys_of, naming_damage, read_column
 from sleuth.store.columns.values import kinds_of, scalar_rows, values_of
-from sleuth.types import RESERVED
-from sleuth.types.documents import UPLOAD
+from sleuth.types import RESERVED, UPLOAD
 
 if TYPE_CHECKING:
     from sleuth.filters import Filter, Scalar

@@ -10,7 +10,7 @@ from sleuth.files.tree import bounded_time
 from sleuth.ingest.known import file_of
 from sleuth.ingest.names import FileNames
 from sleuth.ingest.walking import is_gone
-from sleuth.types.documents import StoredDocument
+from sleuth.types import StoredDocument
 
 
 class ChangedFiles(NamedTuple):

@@ -15,7 +15,7 @@ from sleuth.ingest.names import is_below
 
 if TYPE_CHECKING:
     from sleuth.store import IndexSnapshot, Store
-    from sleuth.types.documents import StoredDocument
+    from sleuth.types import StoredDocument
 
 EXCESS_NOTE: Final = "limits "
 """Begins the name of the note of a file that exceeded one."""

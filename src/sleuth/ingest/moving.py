@@ -20,7 +20,7 @@ from sleuth.types import RESERVED
 
 if TYPE_CHECKING:
     from sleuth.store import IndexSnapshot, Store, Writer
-    from sleuth.types.documents import StoredDocument
+    from sleuth.types import StoredDocument
 
 _SAMPLE: Final = 100
 """Documents that are compared by content to recognise a folder."""

@@ -13,7 +13,7 @@ from sleuth.types import RESERVED
 
 if TYPE_CHECKING:
     from sleuth.store import IndexSnapshot, Writer
-    from sleuth.types.documents import StoredDocument
+    from sleuth.types import StoredDocument
 
 
 def check_changes(changes: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -34,4 +34,5 @@ TABLE: Final[dict[str, dict[str, str]]] = {
     "legs": {"sparse": "sleuth.plugins.sparse:SparseLeg"},
     "loaders": {"formats": "sleuth.plugins.formats.table:FORMATS"},
     "rerankers": {"onnx": "sleuth.plugins.neural.reranking:RERANKERS"},
+    "routers": {"vendors": "sleuth.plugins.vendors.routers:ROUTERS"},
 }

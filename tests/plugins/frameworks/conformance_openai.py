@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from sleuth.surfaces.http.embeddings import encoding_name
+from sleuth.plugins.vendors.embeddings import encoding_name
 from tests.surfaces.http.conftest import Local, make_index, serving
 
 langchain_openai = pytest.importorskip("langchain_openai", reason="installed by `make conformance`")

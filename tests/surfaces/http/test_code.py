@@ -76,8 +76,6 @@ def test_a_pasted_token_holds_nobody_up(shop: Local) -> None:
         ("/v1/ask", {"query": "token " * 2_000}),
         ("/v1/code/search", {"query": "token " * 2_000}),
         ("/v1/facets", {"keys": ["year"], "query": "token " * 2_000}),
-        ("/v1/rerank", {"query": "token " * 2_000, "documents": ["a"]}),
-        ("/v1/vector_stores/sleuth/search", {"query": ["token " * 1_000, "token " * 1_000]}),
     ],
 )
 def test_a_query_of_more_than_10_000_characters_is_refused(shop: Local, path: str, body: Any) -> None:

@@ -96,12 +96,6 @@ CODE_PATHS: list[tuple[str, str, Any, dict[str, Any]]] = [
     ("POST", "/v1/search", {"query": "refill tokens of the vault", "sources": ["code"], "k": 50}, {}),
     ("POST", "/v1/search", {"query": "refill tokens of the vault", "k": 50}, {}),
     ("POST", "/v1/ask", {"query": "who refills tokens of the vault?", "passages": True}, {}),
-    (
-        "POST",
-        "/v1/chat/completions",
-        {"messages": [{"role": "user", "content": "who refills tokens of the vault?"}]},
-        {},
-    ),
     ("GET", "/v1/code/definitions", None, {"name": "refill_tokens"}),
     ("GET", "/v1/code/definitions", None, {"name": "vault_total"}),
     ("GET", "/v1/code/references", None, {"name": "vault_total"}),

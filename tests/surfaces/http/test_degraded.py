@@ -16,12 +16,9 @@ from sleuth.surfaces.http import ServerSettings, create_app
 from tests.cluster.shards.test_sharded import lose
 from tests.waiting import wait_until
 
-SETTING = {"top_k": 5, "score_threshold": 0.0}
 REQUESTS: list[tuple[str, dict[str, Any]]] = [
     ("/v1/search", {"query": "tide"}),
     ("/v1/ask", {"query": "when is the tide"}),
-    ("/v1/vector_stores/docs/search", {"query": "tide"}),
-    ("/retrieval", {"knowledge_id": "docs", "query": "tide", "retrieval_setting": SETTING}),
 ]
 
 

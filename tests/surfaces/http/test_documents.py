@@ -111,7 +111,7 @@ def test_metadata_of_an_upload_is_none_of_the_engine(writable: Local) -> None:
         assert (answer.status_code, key in answer.json()["detail"]) == (422, True)
 
 
-@pytest.mark.parametrize("door", ["upload", "files", "documents"])
+@pytest.mark.parametrize("door", ["upload", "documents"])
 def test_a_key_fills_in_the_values_of_its_scope(tmp_path: Path, door: str) -> None:
     """A tenant adds without naming the tenant; a file cannot say another one, and a request that does is refused."""
     keys = tmp_path / "keys.json"
@@ -123,21 +123,19 @@ def test_a_key_fills_in_the_values_of_its_scope(tmp_path: Path, door: str) -> No
             if door == "documents":
                 document = {"text": "Efts are red.", "metadata": values}
                 return server.client.post("/v1/documents", json={"documents": [document]}, headers=acme)
-            name, path = ("files", "/v1/documents/upload") if door == "upload" else ("file", "/v1/files")
-            data = {"metadata": json.dumps(values)} if door == "upload" else {}
-            return server.client.post(path, files=[(name, ("a.md", text))], data=data, headers=acme)
+            files, data = [("files", ("a.md", text))], {"metadata": json.dumps(values)}
+            return server.client.post("/v1/documents/upload", files=files, data=data, headers=acme)
 
         assert post().status_code == 200
         hits = server.client.post("/v1/search", json={"query": "efts red", "k": 1}, headers=acme).json()[
             "items"
         ]
         assert (hits[0]["metadata"]["tenant"], hits[0]["metadata"]["year"]) == ("acme", 2021)
-        if door != "files":
-            wrong = post(tenant="zoo")
-            assert (wrong.status_code, "metadata['tenant'] must be 'acme'" in wrong.json()["detail"]) == (
-                422,
-                True,
-            )
+        wrong = post(tenant="zoo")
+        assert (wrong.status_code, "metadata['tenant'] must be 'acme'" in wrong.json()["detail"]) == (
+            422,
+            True,
+        )
         assert server.engine.count("tenant:zoo").documents == 1
 
 

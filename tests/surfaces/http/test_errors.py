@@ -15,8 +15,7 @@ from starlette.exceptions import HTTPException
 
 import sleuth
 from sleuth.errors import SleuthError
-from sleuth.surfaces.http import Extension, Service
-from sleuth.surfaces.http.problems import Refusal
+from sleuth.surfaces.http import Extension, Refusal, Service
 from tests.waiting import wait_until
 
 from .conftest import Local, make_index, serving
@@ -113,7 +112,6 @@ def test_a_message_without_a_command_stays(raising: Local) -> None:
         ("POST /v1/documents/upload", b"--x", 422),
         ("GET /v1/code/map", None, 404),
         ("GET /v1/documents/nothing", None, 404),
-        ("POST /v1/embeddings", b'{"input": []}', 422),
     ],
 )
 def test_a_wrong_request_leaves_no_trace(
@@ -126,7 +124,7 @@ def test_a_wrong_request_leaves_no_trace(
     assert (answer.status_code, traces(caplog)) == (status, [])
 
 
-@pytest.mark.parametrize("path", ["/v1/search", "/v1/ask", "/v1/documents/upload", "/v1/files"])
+@pytest.mark.parametrize("path", ["/v1/search", "/v1/ask", "/v1/documents/upload"])
 def test_a_client_that_hangs_up_is_no_error(
     raising: Local, caplog: pytest.LogCaptureFixture, path: str
 ) -> None:

@@ -15,8 +15,8 @@ import httpx
 import pytest
 
 from sleuth import Engine
-from sleuth.surfaces.http import add_key
-from sleuth.surfaces.http.job_record import JobRecord, RecordedJob
+from sleuth.surfaces.http import RecordedJob, add_key
+from sleuth.surfaces.http.job_record import JobRecord
 from tests.waiting import wait_until
 
 from .conftest import Local, make_index, running, serving

@@ -8,8 +8,8 @@ from threading import Event
 
 import pytest
 
+from sleuth.surfaces.http import Refusal
 from sleuth.surfaces.http.lanes import Lane
-from sleuth.surfaces.http.problems import Refusal
 
 
 def test_a_full_queue_refuses() -> None:

@@ -163,7 +163,7 @@ def test_every_field_has_a_sentence_and_an_example(api: Local) -> None:
 
 
 def test_every_route_is_described(api: Local) -> None:
-    """Each operation has a summary and its problems; the routes for foreign clients are included."""
+    """Each operation has a summary and its problems."""
     document = api.client.get("/openapi.json").json()
     assert set(document["paths"]) >= {
         "/v1/search",
@@ -182,11 +182,6 @@ def test_every_route_is_described(api: Local) -> None:
         "/v1/code/history",
         "/v1/code/map",
         "/v1/status",
-        "/v1/vector_stores/{vector_store_id}/search",
-        "/v1/embeddings",
-        "/v1/rerank",
-        "/v2/rerank",
-        "/retrieval",
     }
     for path, operations in document["paths"].items():
         for method, operation in operations.items():
@@ -207,15 +202,14 @@ def test_keys_and_limits_are_described(api: Local) -> None:
 
 
 def test_streams_are_described(api: Local) -> None:
-    """Each answer that may be a stream has both media types."""
+    """An answer that may be a stream has both media types."""
     document = api.client.get("/openapi.json").json()
-    for path in ("/v1/ask", "/v1/chat/completions", "/v1/responses"):
-        content = document["paths"][path]["post"]["responses"]["200"]["content"]
-        assert set(content) == {"application/json", "text/event-stream"}
+    content = document["paths"]["/v1/ask"]["post"]["responses"]["200"]["content"]
+    assert set(content) == {"application/json", "text/event-stream"}
 
 
 def test_errors_have_examples_of_each_status(api: Local) -> None:
-    """Each answer that is an error has an example, at Dify's path in Dify's shape."""
+    """Each answer that is an error has an example."""
     document = api.client.get("/openapi.json").json()
     for path, operations in document["paths"].items():
         for operation in operations.values():

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import httpx
-import openai
 import pytest
 
 from sleuth.surfaces.cli.serve import extensions
@@ -19,11 +17,6 @@ from .conftest import Local, make_index, serving
 
 QUERY = "how often are tokens refiolled"
 """Its last word is misspelt, which is noted of a question."""
-
-UNKNOWN_KEY: Any = {"type": "ne", "key": "tenent", "value": "zoo"}
-"""A filter by a key that no document has, which is noted of a search."""
-
-MESSAGES: Any = [{"role": "user", "content": QUERY}]
 
 
 class Remarks(NamedTuple):
@@ -55,10 +48,6 @@ def troubled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Local]:
             patch.setattr(server.engine.embedder, "embed_query", down, raising=False)
             yield server
     patch.undo()
-
-
-def client_of(server: Local) -> openai.OpenAI:
-    return openai.OpenAI(base_url=f"{server.url}/v1", api_key="-", max_retries=0)
 
 
 def of_answer(values: Any) -> Remarks:
@@ -93,62 +82,6 @@ def ask_streamed(server: Local) -> Remarks:
     return of_answer(events_of(response)["result"])
 
 
-def vector_store(server: Local) -> Remarks:
-    with client_of(server) as client:
-        page = client.vector_stores.search("sleuth", query=QUERY, filters=UNKNOWN_KEY)
-        return of_ranking(page.model_extra)
-
-
-def chat(server: Local) -> Remarks:
-    with client_of(server) as client:
-        return of_answer(client.chat.completions.create(model="sleuth", messages=MESSAGES).model_extra)
-
-
-def chat_streamed(server: Local) -> Remarks:
-    with client_of(server) as client:
-        chunks = list(client.chat.completions.create(model="sleuth", messages=MESSAGES, stream=True))
-    return of_answer(chunks[-1].model_extra)
-
-
-def chat_of_the_asynchronous_client(server: Local) -> Remarks:
-    async def complete() -> Any:
-        async with openai.AsyncOpenAI(base_url=f"{server.url}/v1", api_key="-", max_retries=0) as client:
-            return (await client.chat.completions.create(model="sleuth", messages=MESSAGES)).model_extra
-
-    return of_answer(asyncio.run(complete()))
-
-
-def vector_store_of_the_asynchronous_client(server: Local) -> Remarks:
-    async def find() -> Any:
-        async with openai.AsyncOpenAI(base_url=f"{server.url}/v1", api_key="-", max_retries=0) as client:
-            return (await client.vector_stores.search("sleuth", query=QUERY, filters=UNKNOWN_KEY)).model_extra
-
-    return of_ranking(asyncio.run(find()))
-
-
-def response(server: Local) -> Remarks:
-    with client_of(server) as client:
-        return of_answer(client.responses.create(model="sleuth", input=QUERY).model_extra)
-
-
-def response_streamed(server: Local) -> Remarks:
-    with client_of(server) as client:
-        *_, last = client.responses.create(model="sleuth", input=QUERY, stream=True)
-    assert last.type == "response.completed"
-    return of_answer(last.response.model_extra)
-
-
-def dify(server: Local) -> Remarks:
-    condition = {"name": "tenent", "comparison_operator": "is not", "value": "zoo"}
-    body = {
-        "knowledge_id": "sleuth",
-        "query": QUERY,
-        "retrieval_setting": {"top_k": 3, "score_threshold": 0},
-        "metadata_condition": {"conditions": [condition]},
-    }
-    return of_ranking(server.client.post("/retrieval", json=body).json())
-
-
 def agent(server: Local) -> Remarks:
     body = {"name": "search", "arguments": {"query": QUERY, "filter": "tenent!=zoo"}}
     call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": body}
@@ -174,16 +107,8 @@ def page_streamed(server: Local) -> Remarks:
 IN_SEARCHES, IN_ANSWERS, ON_PAGES = "'tenent'", "answered instead", "did you mean"
 """Words of the note, by kind of door."""
 
-SEARCHES = (search, vector_store, vector_store_of_the_asynchronous_client, dify, agent)
-ANSWERS = (
-    ask,
-    ask_streamed,
-    chat,
-    chat_streamed,
-    chat_of_the_asynchronous_client,
-    response,
-    response_streamed,
-)
+SEARCHES = (search, agent)
+ANSWERS = (ask, ask_streamed)
 PAGES = (page, page_streamed)
 DOORS = [
     *((door, IN_SEARCHES) for door in SEARCHES),

@@ -14,8 +14,7 @@ from sleuth.cluster.shards.layout import KEY_BITS, LOCAL, shard_of
 from sleuth.cluster.shards.shards import ShardAnswers, ShardsMissingError
 from sleuth.store import Counts
 from sleuth.store.record.values import Row
-from sleuth.types import RetrievedItem
-from sleuth.types.documents import StoredDocument
+from sleuth.types import RetrievedItem, StoredDocument
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

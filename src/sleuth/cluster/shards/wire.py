@@ -22,8 +22,7 @@ from sleuth.engine.ranking import PoolRequest
 from sleuth.engine.selection import Count, MetadataKey
 from sleuth.store import Corpus, Counts, Finding, Hits
 from sleuth.store.record.values import Row
-from sleuth.types import Chunk, Explanation
-from sleuth.types.documents import StoredDocument
+from sleuth.types import Chunk, Explanation, StoredDocument
 
 _KINDS: Final[Mapping[str, type[Any]]] = {
     kind.__name__: kind

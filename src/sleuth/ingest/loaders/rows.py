@@ -20,8 +20,7 @@ from sleuth.ingest.loaders.file import FileBytes
 from sleuth.ingest.options import ReadOptions
 from sleuth.ingest.prose import NUMBERS, SAMPLE_OF_ROWS, has_words, why_no_rows
 from sleuth.ingest.reports import Skipped
-from sleuth.types import RESERVED, Document
-from sleuth.types.documents import UPLOAD
+from sleuth.types import RESERVED, UPLOAD, Document
 
 _TITLES: Final = ("title", "name", "Title", "Name")
 _DEPTH: Final = 100

@@ -32,8 +32,7 @@ from sleuth.store.record.layout import (
 )
 from sleuth.store.record.scan import batches_between, read_once, rows_between
 from sleuth.store.record.values import Counts, Row
-from sleuth.types import Chunk, RetrievedItem
-from sleuth.types.documents import StoredDocument
+from sleuth.types import Chunk, RetrievedItem, StoredDocument
 
 if TYPE_CHECKING:
     from sleuth.filters import Filter

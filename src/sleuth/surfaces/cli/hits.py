@@ -13,8 +13,7 @@ from sleuth.files.formats import CODE
 from sleuth.surfaces.cli.terminal import console, say, styled
 from sleuth.surfaces.hits import ShownText, SnippetOf, excerpt, place_of, snippet_of, title_of
 from sleuth.text import clean_text
-from sleuth.types import Explanation, PartReport, RetrievedItem
-from sleuth.types.rankings import document_of
+from sleuth.types import Explanation, PartReport, RetrievedItem, document_of
 
 OPEN, CLOSE = "\ue000", "\ue001"
 """Marks around matches while a text is wrapped: characters of Unicode's private use area."""

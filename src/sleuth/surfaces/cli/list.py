@@ -17,7 +17,7 @@ from sleuth.text import clean_text
 
 if TYPE_CHECKING:
     from sleuth.engine import Engine
-    from sleuth.types.documents import StoredDocument
+    from sleuth.types import StoredDocument
 
 EXAMPLES = """[bold]Examples[/bold]
 

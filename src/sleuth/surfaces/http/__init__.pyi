@@ -1,11 +1,34 @@
+from sleuth.surfaces.hits import text_of as text_of
+from sleuth.surfaces.http.answers import MISSING as MISSING
+from sleuth.surfaces.http.answers import Remarks as Remarks
+from sleuth.surfaces.http.answers import Strict as Strict
+from sleuth.surfaces.http.answers import json_response as json_response
+from sleuth.surfaces.http.answers import passage_url as passage_url
+from sleuth.surfaces.http.answers import remarks_of as remarks_of
 from sleuth.surfaces.http.app import Extension as Extension
 from sleuth.surfaces.http.app import create_app as create_app
+from sleuth.surfaces.http.ask import AnswerEvent as AnswerEvent
+from sleuth.surfaces.http.ask import AskBody as AskBody
+from sleuth.surfaces.http.ask import TurnBody as TurnBody
+from sleuth.surfaces.http.ask import Writing as Writing
+from sleuth.surfaces.http.ask import sent_event as sent_event
+from sleuth.surfaces.http.documents import Upload as Upload
+from sleuth.surfaces.http.documents import upload_job as upload_job
+from sleuth.surfaces.http.job_record import RecordedJob as RecordedJob
+from sleuth.surfaces.http.jobs import job_of as job_of
+from sleuth.surfaces.http.jobs import start_job as start_job
 from sleuth.surfaces.http.keys import Key as Key
 from sleuth.surfaces.http.keys import add_key as add_key
+from sleuth.surfaces.http.problems import Refusal as Refusal
+from sleuth.surfaces.http.problems import problem as problem
+from sleuth.surfaces.http.routes import JsonRouter as JsonRouter
+from sleuth.surfaces.http.search import retrieve as retrieve
 from sleuth.surfaces.http.server import bind as bind
 from sleuth.surfaces.http.server import build_server as build_server
 from sleuth.surfaces.http.service import Call as Call
+from sleuth.surfaces.http.service import CurrentCall as CurrentCall
 from sleuth.surfaces.http.service import Service as Service
 from sleuth.surfaces.http.settings import ServerSettings as ServerSettings
+from sleuth.surfaces.http.uploads import UploadedFile as UploadedFile
 
 __all__: list[str]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal
+from urllib.parse import urlencode
 
 from pydantic import BaseModel, Field
 from pydantic_core import from_json, to_json
@@ -17,6 +19,14 @@ if TYPE_CHECKING:
 def json_response(value: Any, status: int = 200) -> Response:
     """Return a JSON response; infinite numbers and NaN become null."""
     return Response(to_json(value, inf_nan_mode="null", fallback=str), status, media_type="application/json")
+
+
+def passage_url(base: str, id: str, metadata: Mapping[str, Any]) -> str:
+    """Return the address of a passage: its page on the web, or else the source view of the server at `base`."""
+    source = str(metadata.get("source") or "")
+    if source.startswith(("http://", "https://")):
+        return source
+    return f"{base}source?{urlencode({'id': id})}#cited"
 
 
 def _problem(text: str, status: int, code: str, detail: str) -> dict[str, Any]:

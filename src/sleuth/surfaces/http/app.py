@@ -19,26 +19,12 @@ from starlette.middleware.cors import CORSMiddleware
 from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from sleuth.surfaces.http import (
-    ask,
-    chat,
-    code,
-    dify,
-    documents,
-    embeddings,
-    files,
-    indexing,
-    jobs,
-    openai,
-    openwebui,
-    rerank,
-    search,
-    status,
-    stores,
-)
+from sleuth.extensions import loaded
+from sleuth.surfaces.http import ask, code, documents, indexing, jobs, search, status
 from sleuth.surfaces.http.gate import Gate
 from sleuth.surfaces.http.openapi import describe
-from sleuth.surfaces.http.problems import EXPECTED, Dialect, problem
+from sleuth.surfaces.http.problems import EXPECTED
+from sleuth.surfaces.http.routes import JsonRouter
 from sleuth.surfaces.http.service import Service, call_of
 from sleuth.surfaces.http.warming import Warmer, warm
 
@@ -46,29 +32,7 @@ if TYPE_CHECKING:
     from sleuth.engine import Engine
     from sleuth.surfaces.http.settings import ServerSettings
 
-ROUTERS = tuple(
-    noun.router
-    for noun in (
-        search,
-        ask,
-        documents,
-        indexing,
-        jobs,
-        code,
-        status,
-        stores,
-        openai,
-        files,
-        embeddings,
-        chat,
-        rerank,
-        dify,
-        openwebui,
-    )
-)
-
-DIALECTS: dict[str, Dialect] = {dify.PATH: dify.error}
-"""Paths whose clients expect errors of another shape than problem documents."""
+ROUTERS = tuple(noun.router for noun in (search, ask, documents, indexing, jobs, code, status))
 
 Lifespan: TypeAlias = Callable[[], AbstractAsyncContextManager[object]]
 
@@ -82,11 +46,13 @@ class Extension:
             they need, or None. Its requests pass the gate: in a handler `call_of(request)` gives the request's key,
             filter and queues.
         public: paths of it that need no key.
+        answers: paths of it that a model may answer, which have the deadline of answers.
         lifespan: runs while the server does.
     """
 
     install: Callable[[FastAPI, Service], Warmer | None]
     public: Collection[str] = ()
+    answers: Collection[str] = ()
     lifespan: Lifespan | None = None
 
 
@@ -139,22 +105,27 @@ def create_app(engine: Engine, settings: ServerSettings, *, extensions: Sequence
         redirect_slashes=False,
     )
     app.state.service = service
-    app.openapi = partial(describe, app)  # type: ignore[method-assign]
+
+    async def answer_error(request: Request, error: Exception) -> Response:
+        return gate.written(call_of(request).refusal_of(error), request.scope)
+
     for kind in (*EXPECTED, Exception):
-        app.add_exception_handler(kind, _answer_error)
-    for router in ROUTERS:
+        app.add_exception_handler(kind, answer_error)
+    routers = [*ROUTERS, *loaded("routers", JsonRouter)]
+    for router in routers:
         app.include_router(router)
-    public = set(status.PUBLIC)
+    app.openapi = partial(describe, app, routers)  # type: ignore[method-assign]
     for extension in extensions:
         warmer = extension.install(app, service)
         if warmer is not None:
             warmers.append(warmer)
-        public |= set(extension.public)
-    app.outermost = Gate(
+    gate = app.outermost = Gate(
         app.answer,
         service,
-        public=frozenset(public),
-        dialects=DIALECTS,
+        public=frozenset(status.PUBLIC).union(*(each.public for each in extensions)),
+        answers=frozenset().union(*(each.answers for each in (*routers, *extensions))),
+        uploads=frozenset().union(*(router.uploads for router in routers)),
+        dialects={path: router.dialect for router in routers for path in router.paths},
     )
     if settings.cors:
         app.outermost = CORSMiddleware(
@@ -165,10 +136,3 @@ def create_app(engine: Engine, settings: ServerSettings, *, extensions: Sequence
             expose_headers=["x-request-id", "retry-after", "location"],
         )
     return app
-
-
-async def _answer_error(request: Request, error: Exception) -> Response:
-    """Return the response to an error of a handler, in the dialect of its path."""
-    write = DIALECTS.get(request.url.path, problem)
-    call = call_of(request)
-    return write(call.refusal_of(error), call.id)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, TypeAlias
@@ -19,7 +19,7 @@ from sleuth.errors import SleuthError
 from sleuth.results import Grade
 from sleuth.surfaces.http.answers import MISSING, json_response
 from sleuth.surfaces.http.problems import Refusal, problem
-from sleuth.surfaces.http.routes import json_router
+from sleuth.surfaces.http.routes import JsonRouter
 from sleuth.surfaces.http.service import Call, CurrentCall
 from sleuth.types.rankings import HIDDEN_ERROR
 from sleuth.types.request import Wire
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from sleuth.manager import SearchStream
     from sleuth.results import SearchResult
 
-router = json_router("ask")
+router = JsonRouter("ask", answers={"/v1/ask"})
 
 
 class TurnBody(BaseModel):
@@ -106,10 +106,17 @@ async def ask(body: AskBody, request: Request, call: CurrentCall) -> Response:
     call.require("read")
     writing = Writing(body, call)
     if not body.stream:
-        result = await writing.whole(request)
-        return json_response(answer_values(result, call, writing.standalone))
-    first = await writing.next()  # a failure before the first event is a problem, not a stream
-    return StreamingResponse(_events(writing, first), media_type="text/event-stream", headers=NO_BUFFER)
+        return json_response(writing.values(await writing.whole(request)))
+
+    async def events(before: AsyncIterator[AnswerEvent]) -> AsyncIterator[bytes]:
+        async for event in before:
+            yield sent_event(event.name, {event.name: event.value})
+        yield sent_event("result", writing.values(await writing.result()))
+
+    def failure(refusal: Refusal) -> bytes:
+        return b"event: error\ndata: " + bytes(problem(refusal, call.id).body) + b"\n\n"
+
+    return await writing.stream(events, failure)
 
 
 NO_BUFFER = {"cache-control": "no-store", "x-accel-buffering": "no"}
@@ -195,6 +202,35 @@ class Writing:
             await self._task
         return event
 
+    async def stream(
+        self,
+        events: Callable[[AsyncIterator[AnswerEvent]], AsyncIterator[bytes]],
+        failure: Callable[[Refusal], bytes],
+    ) -> Response:
+        """Return the answer as a stream of server-sent events. A failure before the first one is a problem.
+
+        Args:
+            events: writes what a client reads, from the events before the result and the result.
+            failure: writes that the answer cannot be finished.
+        """
+        first = await self.next()
+
+        async def pieces() -> AsyncIterator[bytes]:
+            try:
+                async for piece in events(self._from(first)):
+                    yield piece
+            except (SleuthError, Refusal) as error:
+                yield failure(self.call.refusal_of(error))
+            finally:
+                self.close()
+
+        return StreamingResponse(pieces(), media_type="text/event-stream", headers=NO_BUFFER)
+
+    async def _from(self, event: AnswerEvent | None) -> AsyncIterator[AnswerEvent]:
+        while event is not None:
+            yield event
+            event = await self.next()
+
     async def result(self) -> SearchResult:
         """Return the answer after its last piece."""
         return await self._task
@@ -215,6 +251,26 @@ class Writing:
             disconnection.cancel()
             self.close()
 
+    def values(self, result: SearchResult) -> dict[str, Any]:
+        """Return the answer as plain values; a key with a filter is not told why parts of the server failed."""
+        values = result.to_dict()
+        extra = values.pop("extra")
+        context = values["detail"]["context"] if values["detail"] else {}
+        if self.call.key.filter is not None and "failed" in context:
+            context["failed"] = [part | {"error": HIDDEN_ERROR} for part in context["failed"]]
+        return {
+            **values,
+            "standalone_query": self.standalone,
+            "grade": extra.get("grade"),
+            "synthesizer": extra.get("synthesizer"),
+            "sources": extra.get("sources", []),
+            "citations": extra.get("citations", []),
+            "unknown_citations": extra.get("unknown_citations", []),
+            "unsupported": extra.get("unsupported", []),
+            "degraded": "failed" in context,
+            "notes": extra.get("notes", []),
+        }
+
     def close(self) -> None:
         """Stop the model, if it still writes."""
         if self._stream is not None:
@@ -227,42 +283,7 @@ async def _disconnected(request: Request) -> None:
         continue
 
 
-async def _events(writing: Writing, event: AnswerEvent | None) -> AsyncIterator[bytes]:
-    """Yield the events of an answer whose first event is there."""
-    try:
-        while event is not None:
-            yield sent_event(event.name, {event.name: event.value})
-            event = await writing.next()
-        yield sent_event("result", answer_values(await writing.result(), writing.call, writing.standalone))
-    except (SleuthError, Refusal) as error:
-        refusal = writing.call.refusal_of(error)
-        yield b"event: error\ndata: " + bytes(problem(refusal, writing.call.id).body) + b"\n\n"
-    finally:
-        writing.close()
-
-
 def sent_event(name: str, value: Any) -> bytes:
     """Return an event as it is sent."""
     data = to_json(value, inf_nan_mode="null", fallback=str)  # JSON in one line, as events need it
     return b"event: " + name.encode() + b"\ndata: " + data + b"\n\n"
-
-
-def answer_values(result: SearchResult, call: Call, standalone: str | None) -> dict[str, Any]:
-    """Return a result as plain values; a key with a filter is not told why parts of the server failed."""
-    values = result.to_dict()
-    extra = values.pop("extra")
-    context = values["detail"]["context"] if values["detail"] else {}
-    if call.key.filter is not None and "failed" in context:
-        context["failed"] = [part | {"error": HIDDEN_ERROR} for part in context["failed"]]
-    return {
-        **values,
-        "standalone_query": standalone,
-        "grade": extra.get("grade"),
-        "synthesizer": extra.get("synthesizer"),
-        "sources": extra.get("sources", []),
-        "citations": extra.get("citations", []),
-        "unknown_citations": extra.get("unknown_citations", []),
-        "unsupported": extra.get("unsupported", []),
-        "degraded": "failed" in context,
-        "notes": extra.get("notes", []),
-    }

@@ -14,14 +14,14 @@ from sleuth.arguments import MOST_NAME, MOST_QUERY
 from sleuth.code import CodeRequest
 from sleuth.errors import ArgumentError
 from sleuth.surfaces.http.answers import GONE, MISSING, Remarks, json_response, remarks_of
-from sleuth.surfaces.http.routes import json_router
+from sleuth.surfaces.http.routes import JsonRouter
 from sleuth.surfaces.http.service import Call, CurrentCall
 from sleuth.types import Ranking
 
 if TYPE_CHECKING:
     from sleuth.code import Snapshot
 
-router = json_router("code")
+router = JsonRouter("code")
 
 NameParam = Annotated[
     str,

@@ -21,12 +21,11 @@ from sleuth.surfaces.http.answers import MISSING, Strict, json_response
 from sleuth.surfaces.http.job_record import SkippedFile
 from sleuth.surfaces.http.jobs import ACCEPTED, WAIT_PARAMETER, Steps, accepted, is_asynchronous, start_job
 from sleuth.surfaces.http.problems import Refusal, for_clients
-from sleuth.surfaces.http.routes import json_router
+from sleuth.surfaces.http.routes import JsonRouter
 from sleuth.surfaces.http.search import FilterField
 from sleuth.surfaces.http.service import Call, CurrentCall
 from sleuth.surfaces.http.uploads import UploadedFile
-from sleuth.types import RESERVED
-from sleuth.types.documents import UPLOAD
+from sleuth.types import RESERVED, UPLOAD
 
 if TYPE_CHECKING:
     from sleuth.ingest import AddReport
@@ -38,7 +37,7 @@ if TYPE_CHECKING:
 STEP_DOCUMENTS = 500
 """Documents that a job adds at a time; changes of others come between two steps."""
 
-router = json_router("documents")
+router = JsonRouter("documents")
 
 
 class NewDocument(Strict):

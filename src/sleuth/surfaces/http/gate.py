@@ -10,6 +10,7 @@ from typing import Any
 from urllib.parse import quote
 
 from starlette.requests import ClientDisconnect
+from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from sleuth.remote import in_thread
@@ -31,7 +32,9 @@ class Gate:
 
     Args:
         public: paths that need no key.
-        dialects: by path, who writes refusals there; problem documents elsewhere.
+        answers: paths that a model may answer, which have more time.
+        uploads: paths that take files, whose bodies may be larger.
+        dialects: by path, what writes refusals there; problem documents elsewhere.
     """
 
     def __init__(
@@ -40,10 +43,12 @@ class Gate:
         service: Service,
         *,
         public: frozenset[str],
+        answers: frozenset[str],
+        uploads: frozenset[str],
         dialects: Mapping[str, Dialect],
     ) -> None:
         self.app, self.service = app, service
-        self.public, self.dialects = public, dialects
+        self.public, self.answers, self.uploads, self.dialects = public, answers, uploads, dialects
         self._hosts = {name.lower() for name in service.settings.allow_host}
         self._origins = frozenset(service.settings.cors)
 
@@ -59,13 +64,13 @@ class Gate:
         started = time.monotonic()
         settings, headers = self.service.settings, dict(scope["headers"])
         path = scope["path"]
-        seconds = settings.answer_deadline if path in ANSWER_PATHS else settings.deadline
+        seconds = settings.answer_deadline if path in self.answers else settings.deadline
         call = Call(self.service, started + seconds)
         if (sent_id := headers.get(b"x-request-id")) and _REQUEST_ID.fullmatch(sent_id):
             call.id = sent_id.decode()
         scope["sleuth.call"] = call
         answer = _Answer(send, call)
-        body = _BodyReader(receive, settings.max_upload if path in UPLOAD_PATHS else settings.max_body)
+        body = _BodyReader(receive, settings.max_upload if path in self.uploads else settings.max_body)
         with tracing.request_span(scope, call.id) as span:
             try:
                 async with asyncio.timeout(seconds + _SLACK):
@@ -133,10 +138,14 @@ class Gate:
             )
         return key
 
+    def written(self, refusal: Refusal, scope: Scope) -> Response:
+        """Return the response to a request that is refused, or failed, as the clients of its path expect it."""
+        return self.dialects.get(scope["path"], problem)(refusal, scope["sleuth.call"].id)
+
     async def _refuse(self, scope: Scope, answer: _Answer, refusal: Refusal) -> None:
         if answer.status:  # it has begun: the connection is closed, so that nobody takes it for whole
             raise _BrokenError
-        response = self.dialects.get(scope["path"], problem)(refusal, scope["sleuth.call"].id)
+        response = self.written(refusal, scope)
         if refusal.status_code in {408, 413}:
             response.headers["connection"] = "close"  # the rest of the body is not read
         await response(scope, _nothing, answer.send)
@@ -159,8 +168,6 @@ class Gate:
 
 AGENTS_PATH = "/mcp"
 """Where access tokens are accepted, and not only keys."""
-ANSWER_PATHS = frozenset({"/v1/ask", "/answer"})
-UPLOAD_PATHS = frozenset({"/v1/documents/upload", "/v1/files"})
 
 
 class _BrokenError(ConnectionError):

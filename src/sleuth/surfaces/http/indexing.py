@@ -15,14 +15,14 @@ from sleuth.surfaces.http.answers import Strict, json_response
 from sleuth.surfaces.http.documents import UploadResponse
 from sleuth.surfaces.http.jobs import ACCEPTED, WAIT_PARAMETER, accepted, is_asynchronous, start_job
 from sleuth.surfaces.http.problems import for_clients
-from sleuth.surfaces.http.routes import json_router
+from sleuth.surfaces.http.routes import JsonRouter
 from sleuth.surfaces.http.service import Call, CurrentCall
 
 if TYPE_CHECKING:
     from sleuth.ingest import IndexProgress, IndexReport
     from sleuth.surfaces.http.job_runs import Step, Tell
 
-router = json_router("documents")
+router = JsonRouter("documents")
 
 
 class IndexRequest(Strict):

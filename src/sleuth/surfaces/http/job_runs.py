@@ -101,7 +101,6 @@ class JobRunner:
                 503,
                 "QueueFullError",
                 f"{MOST_ACTIVE} jobs wait already; try again when one of them has ended",
-                {"retry-after": str(RETRY_SECONDS)},
             )
         job = RecordedJob(
             id=new_id(),

@@ -15,10 +15,10 @@ from sleuth.surfaces.http.answers import MISSING, json_response
 from sleuth.surfaces.http.job_record import Job, RecordedJob
 from sleuth.surfaces.http.job_runs import Order, Step
 from sleuth.surfaces.http.problems import Refusal
-from sleuth.surfaces.http.routes import json_router
+from sleuth.surfaces.http.routes import JsonRouter
 from sleuth.surfaces.http.service import Call, CurrentCall
 
-router = json_router("jobs")
+router = JsonRouter("jobs")
 
 Steps: TypeAlias = Callable[[str, Cancellation], Sequence[Step]]
 """Makes the steps of a job, given its id and what cancels it."""

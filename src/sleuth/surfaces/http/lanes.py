@@ -53,7 +53,6 @@ class Lane:
                 503,
                 "QueueFullError",
                 f"{self.queue} requests wait already; try again in {RETRY_SECONDS} s",
-                {"retry-after": str(RETRY_SECONDS)},
             )
         cancellation = Cancellation()
         work = partial(context_of(cancellation).run, partial(function, *args, **kwargs))

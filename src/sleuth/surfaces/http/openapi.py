@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from fastapi import FastAPI
@@ -13,6 +14,7 @@ from sleuth.surfaces.http.problems import ProblemDocument
 from sleuth.surfaces.http.status import PUBLIC
 
 if TYPE_CHECKING:
+    from sleuth.surfaces.http.routes import JsonRouter
     from sleuth.surfaces.http.settings import ServerSettings
 
 
@@ -28,8 +30,8 @@ def _limits(settings: ServerSettings, *, has_keys: bool) -> str:
     )
 
 
-def describe(app: FastAPI) -> dict[str, Any]:
-    """Return the document, made once."""
+def describe(app: FastAPI, routers: Iterable[JsonRouter]) -> dict[str, Any]:
+    """Return the document, made once; the routers describe fields."""
     if app.openapi_schema is None:
         document = get_openapi(
             title=app.title,
@@ -52,5 +54,5 @@ def describe(app: FastAPI) -> dict[str, Any]:
             for operation in document["paths"][path].values():
                 operation["security"] = []
         document["info"]["description"] = _limits(service.settings, has_keys=service.keys is not None)
-        app.openapi_schema = described(document)
+        app.openapi_schema = described(document, [router.fields for router in routers])
     return app.openapi_schema

@@ -42,7 +42,7 @@ class ProblemDocument(BaseModel):
 
 
 class Refusal(HTTPException):
-    """A request that is refused, or that failed.
+    """A request that is refused, or that failed. One that may be sent again, a 503, has the header `retry-after`.
 
     Attributes:
         code: names the reason, for programs.
@@ -57,7 +57,8 @@ class Refusal(HTTPException):
         headers: Mapping[str, str] | None = None,
         errors: list[dict[str, Any]] | None = None,
     ) -> None:
-        super().__init__(status, for_clients(detail), dict(headers or {}))
+        again = {"retry-after": str(RETRY_SECONDS)} if status == 503 else {}
+        super().__init__(status, for_clients(detail), again | dict(headers or {}))
         self.code = code
         self.errors = errors
 
@@ -150,8 +151,7 @@ def refusal_of(error: Exception) -> Refusal:
     if not isinstance(error, errors.SleuthError):
         return Refusal(500, "InternalError", FAILED)
     status = next((status for kind, status in _STATUS if isinstance(error, kind)), 500)
-    headers = {"retry-after": str(RETRY_SECONDS)} if status == 503 else {}
-    return Refusal(status, type(error).__name__, str(error), headers)
+    return Refusal(status, type(error).__name__, str(error))
 
 
 def _invalid(error: RequestValidationError) -> Refusal:

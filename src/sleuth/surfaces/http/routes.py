@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Collection, Coroutine, Mapping
+from types import MappingProxyType
 from typing import Any, TypeAlias, TypeVar, get_args, get_origin
 
 from fastapi import APIRouter, Depends, Request, Response
 from fastapi.exceptions import RequestValidationError
-from fastapi.params import Form
+from fastapi.params import File, Form
 from fastapi.routing import APIRoute
 from pydantic import ValidationError
 from starlette.datastructures import ImmutableMultiDict
@@ -16,7 +17,7 @@ from starlette.datastructures import ImmutableMultiDict
 from sleuth.arguments import check_names
 from sleuth.errors import ArgumentError
 from sleuth.surfaces.http.answers import PROBLEMS
-from sleuth.surfaces.http.problems import Refusal
+from sleuth.surfaces.http.problems import Dialect, Refusal, problem
 from sleuth.surfaces.http.service import call_of
 from sleuth.types.request import adapter_of, own_fault
 
@@ -96,11 +97,45 @@ async def _check_names(request: Request) -> None:
     await request.scope["route"].check_names(request)
 
 
-def json_router(tag: str, responses: dict[int | str, dict[str, Any]] = PROBLEMS) -> APIRouter:
-    """Return a router of such routes, whose operations all document the responses."""
-    return APIRouter(
-        tags=[tag], route_class=JsonRoute, responses=responses, dependencies=[Depends(_check_names)]
-    )
+class JsonRouter(APIRouter):
+    """Routes of one noun of the API, behind the gate: its keys, limits, deadlines and log.
+
+    A handler that takes `call: CurrentCall` works by `call.read`, `call.write` or `call.answers`, which check the scope
+    of the key; one that does not calls `call.require`.
+
+    Args:
+        tag: of its operations in the OpenAPI document.
+        responses: that all of them document.
+        answers: paths that a model may answer, which have the deadline of answers.
+        dialect: writes errors at its paths as their clients expect them; a problem document where it is left out.
+        fields: a sentence and an example for each name of a field, or `Model.field`, that has none in its model.
+    """
+
+    def __init__(
+        self,
+        tag: str,
+        responses: dict[int | str, dict[str, Any]] = PROBLEMS,
+        *,
+        answers: Collection[str] = (),
+        dialect: Dialect = problem,
+        fields: Mapping[str, tuple[str, Any]] = MappingProxyType({}),
+    ) -> None:
+        super().__init__(
+            tags=[tag], route_class=JsonRoute, responses=responses, dependencies=[Depends(_check_names)]
+        )
+        self.answers, self.dialect, self.fields = frozenset(answers), dialect, fields
+
+    @property
+    def paths(self) -> frozenset[str]:
+        """The paths of its routes."""
+        return frozenset(route.path for route in self.routes if isinstance(route, APIRoute))
+
+    @property
+    def uploads(self) -> frozenset[str]:
+        """The paths that take files, whose bodies may be larger."""
+        routes = [route for route in self.routes if isinstance(route, APIRoute)]
+        bodies = ((route.path, route.body_field) for route in routes)
+        return frozenset(path for path, body in bodies if body and isinstance(body.field_info, File))
 
 
 def read_model(model: type[M], content_type: str, data: bytes) -> M:

@@ -14,11 +14,11 @@ from sleuth.engine import Engine, IndexBackend, SearchRequest
 from sleuth.filters import Filter, all_of, as_filter
 from sleuth.surfaces import cursors
 from sleuth.surfaces.http.answers import MISSING, Remarks, json_response, remarks_of
-from sleuth.surfaces.http.routes import json_router
+from sleuth.surfaces.http.routes import JsonRouter
 from sleuth.surfaces.http.service import Call, CurrentCall
 from sleuth.types import Ranking, RetrievedItem
 
-router = json_router("search")
+router = JsonRouter("search")
 
 SOURCES_POOL = 100
 """Hits that several sources find at most (`sleuth.engine.sources.POOL`), and that a reranker orders."""

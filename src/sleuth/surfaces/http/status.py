@@ -10,14 +10,14 @@ from starlette.responses import Response
 from sleuth.errors import SleuthError
 from sleuth.surfaces.http.answers import PROBLEMS, json_response
 from sleuth.surfaces.http.metrics import CONTENT_TYPE
-from sleuth.surfaces.http.problems import RETRY_SECONDS, Refusal
-from sleuth.surfaces.http.routes import json_router
+from sleuth.surfaces.http.problems import Refusal
+from sleuth.surfaces.http.routes import JsonRouter
 from sleuth.surfaces.http.service import CurrentCall
 
 if TYPE_CHECKING:
     from sleuth.engine import Engine
 
-router = json_router("status", {})
+router = JsonRouter("status", {})
 
 PUBLIC = frozenset({"/livez", "/readyz"})
 """They tell nothing of the index, so that a load balancer needs no key."""
@@ -52,9 +52,7 @@ async def livez() -> Response:
 async def readyz(call: CurrentCall) -> Response:
     """Searches are answered at full speed: what they need is loaded, keys are read, and the newest version answers."""
     if not call.service.is_warm:
-        raise Refusal(
-            503, "WarmingError", "the server loads what requests need", {"retry-after": str(RETRY_SECONDS)}
-        )
+        raise Refusal(503, "WarmingError", "the server loads what requests need")
     if call.service.keys is not None and call.service.keys.problem:
         raise Refusal(503, "KeysError", "no key is valid; the log says why")
     try:

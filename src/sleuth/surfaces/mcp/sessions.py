@@ -10,9 +10,7 @@ from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
 import sleuth
 from sleuth.errors import ArgumentError, SleuthError
-from sleuth.surfaces.http import Call, Key, Service
-from sleuth.surfaces.http.openwebui import passage_url
-from sleuth.surfaces.http.problems import Refusal
+from sleuth.surfaces.http import Call, Key, Refusal, Service, passage_url
 from sleuth.surfaces.http.service import call_of
 from sleuth.surfaces.mcp.server import build_server
 from sleuth.surfaces.mcp.tools import Tools

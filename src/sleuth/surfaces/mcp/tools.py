@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from sleuth.engine.sources import Sources
     from sleuth.filters import Filter
     from sleuth.surfaces.mcp.workspace import Workspace
-    from sleuth.types.documents import StoredDocument
+    from sleuth.types import StoredDocument
 
 MAX_TOKENS = 4_000
 LEAST_TOKENS = 200

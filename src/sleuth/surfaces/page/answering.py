@@ -8,9 +8,9 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlencode, urlsplit
 
-from sleuth.answer.citations import citation_marks
+from sleuth.answer import citation_marks
 from sleuth.errors import SleuthError
-from sleuth.surfaces.http.problems import Refusal
+from sleuth.surfaces.http import Refusal
 from sleuth.surfaces.page.markdown import Element, Node, parse, texts_of, to_json
 from sleuth.surfaces.plain import plain
 from sleuth.text.clean import escape_text
@@ -164,7 +164,7 @@ async def events_of(call: Call, state: PageState) -> AsyncIterator[bytes]:
     First `cards` where a model writes, then `blocks`, each with the number of the first block that it replaces. At the
     end the `cards` that are cited, the last `blocks`, and `done` or `error`.
     """
-    from sleuth.surfaces.http.ask import AskBody, Writing, sent_event
+    from sleuth.surfaces.http import AskBody, Writing, sent_event
 
     writing: Writing | None = None
     cards: list[Card] = []

@@ -36,7 +36,7 @@ METHODS = {
 
 def page_extension() -> Extension:
     """Return the page at `/`. Its requests need no `Authorization`; readers sign in with their key."""
-    return Extension(_install, public=(*METHODS, *files.PATHS))
+    return Extension(_install, public=(*METHODS, *files.PATHS), answers=("/answer",))
 
 
 def _install(app: FastAPI, service: Service) -> Warmer:

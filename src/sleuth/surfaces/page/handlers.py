@@ -21,8 +21,7 @@ from starlette.responses import (
 from sleuth.errors import SleuthError
 from sleuth.ingest import ReadOptions
 from sleuth.ingest.extraction.processes import Extractors
-from sleuth.surfaces.http import Call, Service
-from sleuth.surfaces.http.problems import Refusal
+from sleuth.surfaces.http import Call, Refusal, Service
 from sleuth.surfaces.http.routes import check_fields
 from sleuth.surfaces.http.service import call_of
 from sleuth.surfaces.http.warming import LOCAL
@@ -117,7 +116,8 @@ class PageHandlers:
 
     async def change(self, request: Request) -> Response:
         """Add the files of a form, or delete the document that it names, and go on to the state of the index."""
-        from sleuth.surfaces.http.documents import Upload, add_files
+        from sleuth.surfaces.http import Upload
+        from sleuth.surfaces.http.documents import add_files
 
         call = call_of(request)
         if not admit(request, call):

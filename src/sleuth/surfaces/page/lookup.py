@@ -13,7 +13,7 @@ from sleuth.arguments import MOST_K
 from sleuth.errors import SleuthError, UnknownRepositoryError
 from sleuth.files.tree import bounded_time
 from sleuth.surfaces.hits import Location, numbered_lines
-from sleuth.surfaces.http.problems import Refusal
+from sleuth.surfaces.http import Refusal
 from sleuth.surfaces.page import views
 from sleuth.surfaces.page.answering import AnswerView, view_of
 from sleuth.surfaces.page.facets import facets_of
@@ -21,7 +21,7 @@ from sleuth.surfaces.page.pieces import lines_of
 from sleuth.surfaces.page.sources import SourceView, source_view
 from sleuth.surfaces.page.state import PageState
 from sleuth.text.clean import escape_text
-from sleuth.types.rankings import document_of
+from sleuth.types import document_of
 
 if TYPE_CHECKING:
     from sleuth.code import Snapshot

@@ -9,8 +9,7 @@ import pytest
 
 from sleuth import Document, Engine
 from sleuth.surfaces.http import add_key
-
-from .conftest import Local, serving
+from tests.surfaces.http.conftest import Local, serving
 
 
 @pytest.fixture(scope="module")

@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from sleuth.plugins.vendors.chat import annotations_of
 from sleuth.results import SearchResult
-from sleuth.surfaces.http.chat import annotations_of
 from sleuth.testing.ollama import OllamaServer
-
-from .conftest import make_index, serving
+from tests.surfaces.http.conftest import make_index, serving
 
 if TYPE_CHECKING:
     import openai

@@ -12,8 +12,7 @@ import pytest
 from sleuth import Document, Engine
 from sleuth.engine import score_hits
 from sleuth.surfaces.http import add_key
-
-from .conftest import Local, make_index, serving
+from tests.surfaces.http.conftest import Local, make_index, serving
 
 if TYPE_CHECKING:
     import openai

@@ -12,9 +12,8 @@ import pytest
 
 from sleuth import Engine
 from sleuth.surfaces.http import add_key
+from tests.surfaces.http.conftest import Local, make_index, serving
 from tests.waiting import wait_until
-
-from .conftest import Local, make_index, serving
 
 UNREADABLE = bytes(range(256))
 

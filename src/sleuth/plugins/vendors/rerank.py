@@ -8,12 +8,11 @@ from pydantic import BaseModel, Field
 from starlette.responses import Response
 
 from sleuth.arguments import MOST_QUERY
-from sleuth.surfaces.http.answers import Strict, json_response
-from sleuth.surfaces.http.embeddings import Usage
-from sleuth.surfaces.http.routes import json_router
-from sleuth.surfaces.http.service import Call, CurrentCall
+from sleuth.plugins.vendors.embeddings import Usage
+from sleuth.plugins.vendors.fields import FIELDS
+from sleuth.surfaces.http import Call, CurrentCall, JsonRouter, Strict, json_response
 
-router = json_router("rerank")
+router = JsonRouter("rerank", fields=FIELDS)
 
 
 MOST_DOCUMENTS = 1000
@@ -87,7 +86,7 @@ class RerankV2Response(BaseModel):
 @router.post("/v1/rerank", response_model=RerankV1Response)
 async def rerank_v1(body: RerankV1Request, call: CurrentCall) -> Response:
     """Order documents by their relevance to a query, as Jina's clients and Open WebUI ask."""
-    from sleuth.text.chunkers import count_tokens
+    from sleuth.text import count_tokens
 
     texts = [document if isinstance(document, str) else document.text for document in body.documents]
     results = await _ranked(body, texts, call)
@@ -107,7 +106,7 @@ async def rerank_v2(body: RerankV2Request, call: CurrentCall) -> Response:
 
 
 async def _ranked(body: RerankRequest, texts: list[str], call: Call) -> list[dict[str, Any]]:
-    from sleuth.engine.relevance import score_texts
+    from sleuth.engine import score_texts
 
     scores = await call.read(score_texts, body.query, texts)
     order = sorted(range(len(texts)), key=lambda i: (-scores[i], i))

@@ -6,9 +6,7 @@ from typing import Any, NamedTuple
 
 from sleuth.engine import SearchRequest
 from sleuth.filters import Filter
-from sleuth.surfaces.http.answers import remarks_of
-from sleuth.surfaces.http.search import retrieve
-from sleuth.surfaces.http.service import Call
+from sleuth.surfaces.http import Call, remarks_of, retrieve
 from sleuth.types import RetrievedItem
 
 

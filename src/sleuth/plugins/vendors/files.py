@@ -6,7 +6,7 @@ What OpenAI's clients poll are jobs: one reads the file, another attaches it.
 from __future__ import annotations
 
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Annotated, Any, Literal, NamedTuple, TypeAlias
 
@@ -16,18 +16,10 @@ from starlette.responses import Response
 
 from sleuth.errors import ArgumentError
 from sleuth.filters import Compare, Filter, any_of, matches
-from sleuth.remote.cancellation import Cancellation
-from sleuth.surfaces.hits import text_of
-from sleuth.surfaces.http.answers import MISSING, Strict, json_response
-from sleuth.surfaces.http.documents import Upload, upload_job
-from sleuth.surfaces.http.job_record import RecordedJob
-from sleuth.surfaces.http.job_runs import Step, Tell
-from sleuth.surfaces.http.jobs import job_of, start_job
-from sleuth.surfaces.http.openai import Content, VectorStoreFile, files_page
-from sleuth.surfaces.http.problems import RETRY_SECONDS, Refusal
-from sleuth.surfaces.http.routes import json_router
-from sleuth.surfaces.http.service import Call, CurrentCall
-from sleuth.surfaces.http.stores import (
+from sleuth.plugins.vendors.attributes import OWN_KEYS, STORES, attributes_of, file_of, upload_of
+from sleuth.plugins.vendors.fields import FIELDS
+from sleuth.plugins.vendors.openai import Content, VectorStoreFile, files_page
+from sleuth.plugins.vendors.stores import (
     MOST_NAME,
     OpenAIList,
     VectorStoreObject,
@@ -39,18 +31,25 @@ from sleuth.surfaces.http.stores import (
     scope_of,
     store_object,
 )
-from sleuth.surfaces.http.uploads import (
-    OWN_KEYS,
-    STORES,
+from sleuth.surfaces.http import (
+    MISSING,
+    Call,
+    CurrentCall,
+    JsonRouter,
+    RecordedJob,
+    Refusal,
+    Strict,
+    Upload,
     UploadedFile,
-    attributes_of,
-    file_of,
-    upload_of,
+    job_of,
+    json_response,
+    start_job,
+    text_of,
+    upload_job,
 )
-from sleuth.types import RetrievedItem
-from sleuth.types.documents import UPLOAD
+from sleuth.types import UPLOAD, RetrievedItem
 
-router = json_router("OpenAI")
+router = JsonRouter("OpenAI", fields=FIELDS)
 
 _WAIT = 10.0
 """Seconds that an upload waits until its file is read; a client polls from then on."""
@@ -325,13 +324,11 @@ async def attach(attachments: Sequence[Attachment], store: str, call: Call) -> R
     for each in attachments:
         _attribute_changes({}, each.attributes or {}, call)  # refuses them before the job
 
-    def attach_one(number: int, tell: Tell) -> Mapping[str, Any]:
+    def attach_one(number: int, tell: Callable[[int, int | None], None]) -> Mapping[str, Any]:
         id, attributes, late = attachments[number].file_id, attachments[number].attributes, call.of_job()
         upload = _newest_job(id, late, "upload")
         if upload is not None and upload.is_active:  # another worker reads it
-            raise Refusal(
-                503, "QueueFullError", f"{id!r} is not read yet", {"retry-after": str(RETRY_SECONDS)}
-            )
+            raise Refusal(503, "QueueFullError", f"{id!r} is not read yet")
         file = _stored(id, late)
         if not file.ids:
             tell(number + 1, len(attachments))
@@ -345,11 +342,9 @@ async def attach(attachments: Sequence[Attachment], store: str, call: Call) -> R
         tell(number + 1, len(attachments))
         return {"ids": file.ids}
 
-    def steps(_: str, __: Cancellation) -> list[Step]:
-        return [partial(attach_one, number) for number in range(len(attachments))]
-
+    steps = [partial(attach_one, number) for number in range(len(attachments))]
     files = dict.fromkeys(each.file_id for each in attachments)
-    return await start_job("attach", steps, call, total=len(attachments), files=files)
+    return await start_job("attach", lambda *_: steps, call, total=len(attachments), files=files)
 
 
 def _attribute_changes(

@@ -10,12 +10,10 @@ from pydantic import BaseModel, Field
 from starlette.responses import Response
 
 from sleuth.errors import ArgumentError, MissingPackageError
-from sleuth.surfaces.http.answers import MISSING, Strict, json_response
-from sleuth.surfaces.http.problems import Refusal
-from sleuth.surfaces.http.routes import json_router
-from sleuth.surfaces.http.service import Call, CurrentCall
+from sleuth.plugins.vendors.fields import FIELDS
+from sleuth.surfaces.http import MISSING, Call, CurrentCall, JsonRouter, Refusal, Strict, json_response
 
-router = json_router("OpenAI")
+router = JsonRouter("OpenAI", fields=FIELDS)
 
 MOST_CHARACTERS = 100_000
 """Of one text."""
@@ -111,7 +109,7 @@ async def embeddings(body: EmbeddingsRequest, call: CurrentCall) -> Response:
 
 
 def _embed(body: EmbeddingsRequest, call: Call) -> dict[str, Any]:
-    from sleuth.text.chunkers import count_tokens
+    from sleuth.text import count_tokens
     from sleuth.vectors import as_vectors, ask_embedder
 
     embedder = call.service.engine.embedder

@@ -15,13 +15,11 @@ from starlette.responses import Response
 
 from sleuth.errors import ArgumentError
 from sleuth.filters import Compare, Filter
-from sleuth.surfaces.http.answers import MISSING, Strict, json_response
-from sleuth.surfaces.http.problems import Refusal
-from sleuth.surfaces.http.routes import json_router
-from sleuth.surfaces.http.service import Call, CurrentCall
-from sleuth.surfaces.http.uploads import STORES
+from sleuth.plugins.vendors.attributes import STORES
+from sleuth.plugins.vendors.fields import FIELDS
+from sleuth.surfaces.http import MISSING, Call, CurrentCall, JsonRouter, Refusal, Strict, json_response
 
-router = json_router("OpenAI")
+router = JsonRouter("OpenAI", fields=FIELDS)
 
 MOST_NAME = 100
 _MOST_STORES = 1_000

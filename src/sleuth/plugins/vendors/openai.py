@@ -10,22 +10,18 @@ from pydantic import BaseModel, Field
 from starlette.responses import Response
 
 from sleuth.arguments import MOST_QUERY
-from sleuth.errors import ArgumentError
 from sleuth.filters import And, Filter, Or, all_of
-from sleuth.filters.tree import MAX_DEPTH
-from sleuth.surfaces.http.answers import MISSING, Remarks, Strict, json_response
-from sleuth.surfaces.http.routes import json_router
-from sleuth.surfaces.http.scores import scored_page
-from sleuth.surfaces.http.service import Call, CurrentCall
-from sleuth.surfaces.http.stores import OpenAIList, list_of, scope_of
-from sleuth.surfaces.http.uploads import attribute_filter, attributes_of, file_of
-from sleuth.types.rankings import document_of
+from sleuth.plugins.vendors.attributes import attribute_filter, attributes_of, file_of
+from sleuth.plugins.vendors.fields import FIELDS
+from sleuth.plugins.vendors.scores import scored_page
+from sleuth.plugins.vendors.stores import OpenAIList, list_of, scope_of
+from sleuth.surfaces.http import MISSING, Call, CurrentCall, JsonRouter, Remarks, Strict, json_response
+from sleuth.types import document_of
 
 if TYPE_CHECKING:
-    from sleuth.types import RetrievedItem
-    from sleuth.types.documents import StoredDocument
+    from sleuth.types import RetrievedItem, StoredDocument
 
-router = json_router("OpenAI")
+router = JsonRouter("OpenAI", fields=FIELDS)
 
 _ID: Final = re.compile(r"file-[0-9a-f]{24}")
 _LAST: Final = "\U0010ffff"
@@ -41,7 +37,7 @@ class ComparisonFilter(Strict):
     key: str
     value: str | int | float | bool | list[str | int | float | bool]
 
-    def tree(self, _: int = 0) -> Filter:
+    def tree(self) -> Filter:
         """Return the comparison as a filter of Sleuth's."""
         value = tuple(self.value) if isinstance(self.value, list) else self.value
         return attribute_filter(self.key, self.type, value)
@@ -53,11 +49,9 @@ class CompoundFilter(Strict):
     type: Literal["and", "or"]
     filters: list[ComparisonFilter | CompoundFilter] = Field(min_length=1, max_length=1000)
 
-    def tree(self, depth: int = 0) -> Filter:
+    def tree(self) -> Filter:
         """Return the compound filter as a filter of Sleuth's."""
-        if depth >= MAX_DEPTH:
-            raise ArgumentError(f"filters must be nested at most {MAX_DEPTH} deep")
-        parts = tuple(part.tree(depth + 1) for part in self.filters)
+        parts = tuple(part.tree() for part in self.filters)
         if len(parts) == 1:
             return parts[0]
         return And(parts) if self.type == "and" else Or(parts)

@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-from urllib.parse import urlencode
-
 from fastapi import Request
 from pydantic import BaseModel, Field
 from starlette.responses import Response
 
 from sleuth.arguments import MOST_QUERY
 from sleuth.engine import SearchRequest
-from sleuth.surfaces.http.answers import Strict, json_response
-from sleuth.surfaces.http.routes import json_router
-from sleuth.surfaces.http.search import retrieve
-from sleuth.surfaces.http.service import Call, CurrentCall
+from sleuth.plugins.vendors.fields import FIELDS
+from sleuth.surfaces.http import Call, CurrentCall, JsonRouter, Strict, json_response, passage_url, retrieve
 
-router = json_router("Open WebUI")
+router = JsonRouter("Open WebUI", fields=FIELDS)
 
 
 class WebSearchRequest(Strict):
@@ -54,11 +48,3 @@ def _hits(body: WebSearchRequest, base: str, call: Call) -> list[dict[str, str]]
         }
         for item in ranking
     ]
-
-
-def passage_url(base: str, id: str, metadata: Mapping[str, Any]) -> str:
-    """Return the address of a passage: its page on the web, or else the source view of the server at `base`."""
-    source = str(metadata.get("source") or "")
-    if source.startswith(("http://", "https://")):
-        return source
-    return f"{base}source?{urlencode({'id': id})}#cited"

@@ -4,30 +4,41 @@ from __future__ import annotations
 
 import time
 from collections.abc import AsyncIterator, Iterator, Sequence
+from functools import partial
 from itertools import count
 from typing import Annotated, Any, Literal
 
 from fastapi import Request
 from pydantic import BaseModel, Field
 from pydantic_core import to_json
-from starlette.responses import Response, StreamingResponse
+from starlette.responses import Response
 
-from sleuth.answer.citations import CitationMark, citation_marks
-from sleuth.errors import ArgumentError, SleuthError
+from sleuth.answer import CitationMark, citation_marks
+from sleuth.errors import ArgumentError
 from sleuth.filters import all_of, any_of
+from sleuth.plugins.vendors.attributes import file_of
+from sleuth.plugins.vendors.fields import FIELDS
+from sleuth.plugins.vendors.openai import ComparisonFilter, CompoundFilter, file_values
+from sleuth.plugins.vendors.stores import scope_of
 from sleuth.results import SearchResult
-from sleuth.surfaces.http.answers import MISSING, Strict, json_response
-from sleuth.surfaces.http.ask import NO_BUFFER, AnswerEvent, AskBody, TurnBody, Writing, answer_values
-from sleuth.surfaces.http.openai import ComparisonFilter, CompoundFilter, file_values
-from sleuth.surfaces.http.openwebui import passage_url
-from sleuth.surfaces.http.problems import Refusal, problem
-from sleuth.surfaces.http.routes import json_router
-from sleuth.surfaces.http.service import CurrentCall
-from sleuth.surfaces.http.stores import scope_of
-from sleuth.surfaces.http.uploads import file_of
-from sleuth.types.rankings import document_of
+from sleuth.surfaces.http import (
+    MISSING,
+    AnswerEvent,
+    AskBody,
+    CurrentCall,
+    JsonRouter,
+    Refusal,
+    Strict,
+    TurnBody,
+    Writing,
+    json_response,
+    passage_url,
+    problem,
+    sent_event,
+)
+from sleuth.types import document_of
 
-router = json_router("OpenAI")
+router = JsonRouter("OpenAI", answers={"/v1/chat/completions", "/v1/responses"}, fields=FIELDS)
 
 MODEL = "sleuth"
 """The model that clients name; what writes is chosen by the server."""
@@ -166,9 +177,8 @@ async def chat_completions(body: ChatRequest, request: Request, call: CurrentCal
     base = str(request.base_url)
     head = {"id": f"chatcmpl-{call.id}", "created": int(time.time()), "model": body.model}
     if body.stream:
-        first = await writing.next()
-        events = _chunks(writing, first, {**head, "object": "chat.completion.chunk"}, base, body)
-        return StreamingResponse(events, media_type="text/event-stream", headers=NO_BUFFER)
+        chunks = partial(_chunks, writing, {**head, "object": "chat.completion.chunk"}, base, body)
+        return await writing.stream(chunks, partial(_failure, call.id))
     result = await writing.whole(request)
     message = {
         "role": "assistant",
@@ -183,38 +193,32 @@ async def chat_completions(body: ChatRequest, request: Request, call: CurrentCal
             "object": "chat.completion",
             "choices": [choice],
             "usage": _usage(body, result),
-            **_said(result, writing),
+            **_said(writing, result),
         }
     )
 
 
 async def _chunks(
-    writing: Writing, event: AnswerEvent | None, head: dict[str, Any], base: str, body: ChatRequest
+    writing: Writing, head: dict[str, Any], base: str, body: ChatRequest, before: AsyncIterator[AnswerEvent]
 ) -> AsyncIterator[bytes]:
     """Yield the chunks of an answer; the last one with a choice has its sources and citations."""
-    has_text = False
-    try:
-        while event is not None:
-            if event.name == "text":
-                yield _chunk(
-                    head,
-                    {"content": event.value} if has_text else {"role": "assistant", "content": event.value},
-                )
-                has_text = True
-            event = await writing.next()
-        result = await writing.result()
-        if not has_text:
-            yield _chunk(head, {"role": "assistant", "content": _text_of(result)})
-        annotations = {"annotations": url_citations(result, base)}
-        yield _chunk({**head, **_said(result, writing)}, annotations, "stop")
-        if body.stream_options is not None and body.stream_options.include_usage:
-            yield b"data: " + to_json({**head, "choices": [], "usage": _usage(body, result)}) + b"\n\n"
-        yield b"data: [DONE]\n\n"
-    except (SleuthError, Refusal) as error:
-        refusal = writing.call.refusal_of(error)
-        yield b'data: {"error":' + bytes(problem(refusal, writing.call.id).body) + b"}\n\n"
-    finally:
-        writing.close()
+    role = {"role": "assistant"}
+    async for event in before:
+        if event.name == "text":
+            yield _chunk(head, {**role, "content": event.value})
+            role = {}
+    result = await writing.result()
+    if role:
+        yield _chunk(head, {**role, "content": _text_of(result)})
+    annotations = {"annotations": url_citations(result, base)}
+    yield _chunk({**head, **_said(writing, result)}, annotations, "stop")
+    if body.stream_options is not None and body.stream_options.include_usage:
+        yield b"data: " + to_json({**head, "choices": [], "usage": _usage(body, result)}) + b"\n\n"
+    yield b"data: [DONE]\n\n"
+
+
+def _failure(id: str, refusal: Refusal) -> bytes:
+    return b'data: {"error":' + bytes(problem(refusal, id).body) + b"}\n\n"
 
 
 def _chunk(head: dict[str, Any], delta: dict[str, Any], reason: str | None = None) -> bytes:
@@ -224,7 +228,7 @@ def _chunk(head: dict[str, Any], delta: dict[str, Any], reason: str | None = Non
 
 def _usage(body: ChatRequest, result: SearchResult) -> dict[str, int]:
     """Return the tokens of the conversation with the passages, and of the answer, as `count_tokens` has them."""
-    from sleuth.text.chunkers import count_tokens
+    from sleuth.text import count_tokens
 
     texts = [message.text for message in body.messages] + [item.text for item in result.items or ()]
     prompt, completion = sum(map(count_tokens, texts)), count_tokens(_text_of(result))
@@ -264,11 +268,10 @@ def _text_of(result: SearchResult) -> str:
     return result.response or (result.detail.message if result.detail else "")
 
 
-def _said(result: SearchResult, writing: Writing) -> dict[str, Any]:
+def _said(writing: Writing, result: SearchResult) -> dict[str, Any]:
     """Return what is said of an answer beside its text."""
-    values = answer_values(result, writing.call, writing.standalone)
-    names = ("sources", "citations", "unknown_citations", "degraded", "notes", "standalone_query", "detail")
-    return {name: values[name] for name in names}
+    values = writing.values(result)
+    return {name: values[name] for name in AnswerFacts.model_fields}
 
 
 class FileSearch(Strict):
@@ -346,9 +349,8 @@ async def responses(body: ResponsesRequest, request: Request, call: CurrentCall)
     question = _asked(messages, k=tool.max_num_results, filter=tree, sources=["docs"], passages=True)
     writing = Writing(question, call)
     if body.stream:
-        first = await writing.next()
-        events = _response_events(body, writing, question.query, first)
-        return StreamingResponse(events, media_type="text/event-stream", headers=NO_BUFFER)
+        events = _ResponseEvents(body, writing, question.query)
+        return await writing.stream(events.whole, events.failure)
     result = await writing.whole(request)
     return json_response(_response(body, writing, _outputs(body, writing, question.query, result), result))
 
@@ -370,7 +372,7 @@ def _response(
         "parallel_tool_calls": False,
         "tool_choice": "auto",
         "tools": [each.model_dump(exclude_none=True) for each in body.tools],
-        **({} if result is None else _said(result, writing)),
+        **({} if result is None else _said(writing, result)),
     }
 
 
@@ -406,19 +408,25 @@ def _text_part(text: str, annotations: list[dict[str, Any]]) -> dict[str, Any]:
     return {"type": "output_text", "text": text, "annotations": annotations}
 
 
-async def _response_events(
-    body: ResponsesRequest, writing: Writing, query: str, event: AnswerEvent | None
-) -> AsyncIterator[bytes]:
-    """Yield the events of a response: the search, the text in pieces, its annotations, and the whole."""
-    numbers = count()
+class _ResponseEvents:
+    """The events of a response, which are numbered."""
 
-    def say(name: str, **values: Any) -> bytes:
-        data = {"type": name, "sequence_number": next(numbers), **values}
-        return b"event: " + name.encode() + b"\ndata: " + to_json(data, fallback=str) + b"\n\n"
+    def __init__(self, body: ResponsesRequest, writing: Writing, query: str) -> None:
+        self._body, self._writing, self._query = body, writing, query
+        self._numbers = count()
 
-    try:
+    def _say(self, name: str, **values: Any) -> bytes:
+        return sent_event(name, {"type": name, "sequence_number": next(self._numbers), **values})
+
+    def failure(self, refusal: Refusal) -> bytes:
+        """Return the event of an answer that cannot be finished."""
+        return self._say("error", code=refusal.code, message=str(refusal.detail), param=None)
+
+    async def whole(self, before: AsyncIterator[AnswerEvent]) -> AsyncIterator[bytes]:
+        """Yield the events of a response: the search, the text in pieces, its annotations, and the whole."""
+        body, writing, say = self._body, self._writing, self._say
         yield say("response.created", response=_response(body, writing, [], None))
-        search, message = _outputs(body, writing, query, None)
+        search, message = _outputs(body, writing, self._query, None)
         in_search = {"item_id": search["id"], "output_index": 0}
         place = {"item_id": message["id"], "output_index": 1, "content_index": 0}
         yield say("response.output_item.added", output_index=0, item=search)
@@ -427,13 +435,12 @@ async def _response_events(
         yield say("response.output_item.added", output_index=1, item=message)
         yield say("response.content_part.added", **place, part=_text_part("", []))
         has_text = False
-        while event is not None:
+        async for event in before:
             if event.name == "text":
                 has_text = True
                 yield say("response.output_text.delta", **place, delta=event.value, logprobs=[])
-            event = await writing.next()
         result = await writing.result()
-        search, message = _outputs(body, writing, query, result)
+        search, message = _outputs(body, writing, self._query, result)
         (part,) = message["content"]
         if not has_text:
             yield say("response.output_text.delta", **place, delta=part["text"], logprobs=[])
@@ -450,11 +457,6 @@ async def _response_events(
         yield say("response.content_part.done", **place, part=part)
         yield say("response.output_item.done", output_index=1, item=message)
         yield say("response.completed", response=_response(body, writing, [search, message], result))
-    except (SleuthError, Refusal) as error:
-        refusal = writing.call.refusal_of(error)
-        yield say("error", code=refusal.code, message=str(refusal.detail), param=None)
-    finally:
-        writing.close()
 
 
 def annotations_of(result: SearchResult) -> list[dict[str, Any]]:

@@ -5,22 +5,15 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, Field
-from pydantic_core import to_json
 from starlette.responses import Response
 
 from sleuth.arguments import MOST_QUERY
 from sleuth.errors import ArgumentError
 from sleuth.filters import Compare, Filter, Not, Operator, any_of
 from sleuth.filters import all_of as every
-from sleuth.surfaces.http.answers import Remarks, Strict, json_response
-from sleuth.surfaces.http.problems import Refusal
-from sleuth.surfaces.http.routes import json_router
-from sleuth.surfaces.http.scores import scored_page
-from sleuth.surfaces.http.service import Call, CurrentCall
-
-router = json_router("Dify", {})
-
-PATH = "/retrieval"
+from sleuth.plugins.vendors.fields import FIELDS
+from sleuth.plugins.vendors.scores import scored_page
+from sleuth.surfaces.http import Call, CurrentCall, JsonRouter, Refusal, Remarks, Strict, json_response
 
 MOST_VALUES = 10_000
 """Values of a key that `end with` looks through."""
@@ -60,8 +53,14 @@ def error(refusal: Refusal, _: str) -> Response:
     """Return an error in Dify's form, with 403 for every problem of keys and names of knowledge bases."""
     code = _CODES.get(refusal.code)
     status = refusal.status_code if code is None else 403
-    body = to_json({"error_code": code or refusal.status_code, "error_msg": str(refusal.detail)})
-    return Response(body, status, refusal.headers, "application/json")
+    response = json_response(
+        {"error_code": code or refusal.status_code, "error_msg": str(refusal.detail)}, status
+    )
+    response.headers.update(refusal.headers or {})
+    return response
+
+
+router = JsonRouter("Dify", {}, dialect=error, fields=FIELDS)
 
 
 class RetrievalSetting(Strict):
@@ -116,7 +115,7 @@ class RetrievalResponse(Remarks):
     records: list[Record]
 
 
-@router.post(PATH, response_model=RetrievalResponse, responses=_ERRORS)
+@router.post("/retrieval", response_model=RetrievalResponse, responses=_ERRORS)
 async def retrieval(body: RetrievalRequest, call: CurrentCall) -> Response:
     """Search the index as an external knowledge base; it has the name of its folder."""
     if body.knowledge_id != call.service.name:

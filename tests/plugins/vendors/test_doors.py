@@ -1,0 +1,206 @@
+"""What holds at the server's own doors holds at those of other services: keys, limits, problems, deadlines."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from starlette.testclient import TestClient
+
+from sleuth import Engine
+from sleuth.plugins.vendors.routers import ROUTERS
+from sleuth.surfaces.http import add_key
+from sleuth.testing.ollama import OllamaServer
+from tests.surfaces.http import test_code_keys, test_degraded, test_errors
+from tests.surfaces.http.conftest import Local, make_index, serving
+from tests.waiting import wait_until
+
+client, engine = test_degraded.client, test_degraded.engine
+raising, shop = test_errors.raising, test_code_keys.shop
+
+PATHS = {path for router in ROUTERS for path in router.paths}
+WRITES = {
+    ("post", "/v1/files"),
+    ("delete", "/v1/files/{file_id}"),
+    ("post", "/v1/vector_stores"),
+    ("post", "/v1/vector_stores/{vector_store_id}"),
+    ("delete", "/v1/vector_stores/{vector_store_id}"),
+    ("post", "/v1/vector_stores/{vector_store_id}/files"),
+    ("delete", "/v1/vector_stores/{vector_store_id}/files/{file_id}"),
+    ("post", "/v1/vector_stores/{vector_store_id}/file_batches"),
+    ("post", "/v1/vector_stores/{vector_store_id}/file_batches/{batch_id}/cancel"),
+}
+"""Operations that change the index; all others read."""
+
+QUESTION: Any = [{"role": "user", "content": "who refills tokens of the vault?"}]
+BODIES: dict[str, Any] = {
+    "/retrieval": {"knowledge_id": "sleuth", "query": "tokens", "retrieval_setting": {"top_k": 1}},
+    "/v1/chat/completions": {"messages": QUESTION},
+    "/v1/embeddings": {"input": "tokens", "model": "m"},
+    "/v1/rerank": {"query": "tokens", "documents": ["a"]},
+    "/v1/responses": {"input": "tokens?"},
+    "/v1/vector_stores": {"name": "a"},
+    "/v1/vector_stores/{vector_store_id}": {"name": "a"},
+    "/v1/vector_stores/{vector_store_id}/file_batches": {"file_ids": ["cats.md"]},
+    "/v1/vector_stores/{vector_store_id}/files": {"file_id": "cats.md"},
+    "/v1/vector_stores/{vector_store_id}/search": {"query": "tokens"},
+    "/v1/web_search": {"query": "tokens"},
+    "/v2/rerank": {"query": "tokens", "documents": ["a"]},
+}
+
+
+@pytest.fixture(scope="module")
+def locked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Local, dict[str, str]]]:
+    """Run a server with a key for each scope."""
+    folder = tmp_path_factory.mktemp("locked")
+    keys = {scope: add_key(folder / "keys.json", scope, (scope,)) for scope in ("read", "write", "metrics")}
+    with serving(make_index(folder / "index"), keys=folder / "keys.json") as server:
+        yield server, keys
+
+
+def operations(server: Local) -> list[tuple[str, str]]:
+    paths = server.client.get("/openapi.json", headers=server.client.headers).json()["paths"]
+    return [
+        (method, path) for path in paths if path.replace(":path", "") in _plain() for method in paths[path]
+    ]
+
+
+def _plain() -> set[str]:
+    return {path.replace(":path", "") for path in PATHS}
+
+
+def request(server: Local, method: str, path: str, key: str = "") -> httpx.Response:
+    address = path.format(vector_store_id="index:a", file_id="cats.md", batch_id="job_1", model="sleuth")
+    options: dict[str, Any] = {"headers": {"authorization": f"Bearer {key}"} if key else {}}
+    if (method, path) == ("post", "/v1/files"):
+        options["files"] = {"file": ("a.md", b"Efts are red.")}
+    elif method == "post" and path in BODIES:
+        options["json"] = BODIES[path]
+    return server.client.request(method, address, **options)
+
+
+def test_each_operation_needs_a_key_with_its_scope(locked: tuple[Local, dict[str, str]]) -> None:
+    """Without a key each is refused; a key for the counts, or for the other scope, does not open it."""
+    server, keys = locked
+    server.client.headers["authorization"] = f"Bearer {keys['read']}"
+    open_to_readers = operations(server)
+    del server.client.headers["authorization"]
+    assert {path for _, path in open_to_readers} == _plain()
+    assert set(open_to_readers) > WRITES
+    for method, path in open_to_readers:
+        other = keys["read" if (method, path) in WRITES else "write"]
+        codes = [request(server, method, path, key).status_code for key in ("", keys["metrics"], other)]
+        assert codes == [403 if path == "/retrieval" else 401, 403, 403], (method, path)
+
+
+def test_a_read_only_server_changes_nothing(server: Local) -> None:
+    """Each operation that changes something is refused, and no other one for that reason."""
+    for method, path in operations(server):
+        answer = request(server, method, path)
+        is_refused = answer.status_code == 403 and answer.json().get("code") == "ReadOnlyError"
+        assert is_refused is ((method, path) in WRITES), (method, path, answer.text)
+
+
+def test_streams_are_described(server: Local) -> None:
+    """Each answer that may be a stream has both media types."""
+    document = server.client.get("/openapi.json").json()
+    for path in ("/v1/chat/completions", "/v1/responses"):
+        content = document["paths"][path]["post"]["responses"]["200"]["content"]
+        assert set(content) == {"application/json", "text/event-stream"}
+
+
+@pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.parametrize(
+    ("path", "body"), [("/v1/chat/completions", {"messages": QUESTION}), ("/v1/responses", {"input": "who?"})]
+)
+def test_an_answer_has_the_time_of_answers(
+    index: Path, monkeypatch: pytest.MonkeyPatch, path: str, body: dict[str, Any], stream: bool
+) -> None:
+    """An answer that a model writes may take longer than another request."""
+
+    def slowly(_: str) -> str:
+        time.sleep(2)
+        return "Every second [1]."
+
+    with OllamaServer(reply=slowly) as model:
+        monkeypatch.setenv("OLLAMA_HOST", model.url)
+        with serving(index, model="llama3.1", read_only=True, deadline=1) as server:
+            answer = server.client.post(path, json=body | {"stream": stream})
+    assert (answer.status_code, "file_citation" in answer.text or "url_citation" in answer.text) == (
+        200,
+        True,
+    )
+
+
+SETTING = {"top_k": 5, "score_threshold": 0.0}
+SEARCHES: list[tuple[str, dict[str, Any]]] = [
+    ("/v1/vector_stores/docs/search", {"query": "tide"}),
+    ("/retrieval", {"knowledge_id": "docs", "query": "tide", "retrieval_setting": SETTING}),
+]
+
+
+@pytest.mark.parametrize(("path", "body"), SEARCHES)
+def test_a_lost_shard_is_named(
+    client: TestClient, engine: Engine, monkeypatch: pytest.MonkeyPatch, path: str, body: dict[str, Any]
+) -> None:
+    """A header names the shard that did not answer."""
+    test_degraded.test_a_lost_shard_is_named(client, engine, monkeypatch, path, body)
+
+
+@pytest.mark.parametrize(("path", "body"), SEARCHES)
+def test_without_any_shard_nothing_is_answered(
+    client: TestClient, engine: Engine, monkeypatch: pytest.MonkeyPatch, path: str, body: dict[str, Any]
+) -> None:
+    """No door answers with an empty list: all say 503."""
+    test_degraded.test_without_any_shard_nothing_is_answered(client, engine, monkeypatch, path, body)
+
+
+def test_a_folder_is_all_that_a_key_sees(shop: test_code_keys.Shop) -> None:
+    """A chat has the code of the folder that its key is limited to."""
+    test_code_keys.test_a_folder_is_all_that_a_key_sees(
+        shop, "POST", "/v1/chat/completions", {"messages": QUESTION}, {}
+    )
+
+
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        ("/v1/rerank", {"query": "token " * 2_000, "documents": ["a"]}),
+        ("/v1/vector_stores/index/search", {"query": ["token " * 1_000, "token " * 1_000]}),
+    ],
+)
+def test_a_query_of_more_than_10_000_characters_is_refused(raising: Local, path: str, body: Any) -> None:
+    """Also one that is made of several."""
+    answer = raising.client.post(path, json=body)
+    assert answer.status_code in (400, 422), answer.text
+    assert "10,000 characters" in answer.text or "10000 characters" in answer.text
+
+
+def test_a_wrong_request_leaves_no_trace(raising: Local, caplog: pytest.LogCaptureFixture) -> None:
+    """What a client does wrong is one line of the log."""
+    test_errors.test_a_wrong_request_leaves_no_trace(
+        raising, caplog, "POST /v1/embeddings", b'{"input": []}', 422
+    )
+
+
+def test_a_client_that_hangs_up_is_no_error(raising: Local, caplog: pytest.LogCaptureFixture) -> None:
+    """Whoever leaves before a file is complete makes an entry of level info alone."""
+    test_errors.test_a_client_that_hangs_up_is_no_error(raising, caplog, "/v1/files")
+
+
+def test_an_upload_gets_the_values_of_its_key(tmp_path: Path) -> None:
+    """A file of a tenant's key is the tenant's, whatever the file says."""
+    key = add_key(tmp_path / "keys.json", "acme", filter="tenant:acme")
+    with serving(make_index(tmp_path / "index"), keys=tmp_path / "keys.json") as server:
+        file = ("a.md", b"---\ntenant: zoo\n---\nEfts are red.")
+        headers = {"authorization": f"Bearer {key}"}
+        answer = server.client.post("/v1/files", files={"file": file}, headers=headers)
+        address = f"/v1/files/{answer.json()['id']}"
+        wait_until(lambda: server.client.get(address, headers=headers).json()["status"] == "processed")
+        hits = server.client.post("/v1/search", json={"query": "efts red", "k": 1}, headers=headers).json()
+        assert hits["items"][0]["metadata"]["tenant"] == "acme"
+        assert server.engine.count("tenant:zoo").documents == 1
