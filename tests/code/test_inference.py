@@ -174,6 +174,9 @@ def test_a_parameter_hides_a_function(storage: CodeStorage, tmp_path: Path) -> N
     [
         ("new A<B>(x, 'y.z').b", "A() b"),
         ("await self.f(a, (b)).g[0]", "self f() g[]"),
+        ("Box[int](1).b", "Box() b"),
+        ("Box[int]()[0]", "Box()[]"),
+        ("makers[0](1)", "makers()[]"),
         ("crate::x::Foo::new(1)?", "crate x Foo new()"),
         ("&Foo{a: 1}", "Foo()"),
         ("a?.b!.c", "a b c"),

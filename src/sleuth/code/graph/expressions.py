@@ -210,7 +210,8 @@ def read_chain(text: str) -> list[Step]:
             if text[at] in "?!" and _SEPARATOR.match(text, at):
                 break
             is_called = is_called or text[at] in "({"
-            is_indexed = is_indexed or text[at] == "["
+            # `Box[int]()` is an object of a class with type arguments, and no element of it.
+            is_indexed = text[at] == "[" or (is_indexed and not (is_called and name_match[0][0].isupper()))
             at = after_bracket(text, at) if text[at] in _CLOSING else at + 1
         steps.append(Step(name_match[0], is_called, is_indexed))
         at = len(text) - len(text[at:].lstrip())
