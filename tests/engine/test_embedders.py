@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -15,7 +13,6 @@ from sleuth.dense import WordLlamaEmbedder
 from sleuth.engine.search import Searchers
 from sleuth.errors import ArgumentError, EmbedderMismatchError, EmbeddingError, MissingPackageError
 from sleuth.ingest import IndexInterrupted
-from sleuth.plugins.embedders import Model2VecEmbedder
 from sleuth.store import text_hash
 from tests.dense.strategies import HashEmbedder
 from tests.store.passages import put_passages
@@ -234,19 +231,6 @@ def test_an_embedder_that_does_not_load_makes_no_index(tmp_path: Path, embedder:
     with pytest.raises((EmbeddingError, MissingPackageError), match="/nowhere"):
         Engine.open(tmp_path / "i", create=True, embedder=embedder)
     assert not (tmp_path / "i").exists()
-
-
-def test_what_a_package_raises_is_an_embedding_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Any exception of a package becomes an EmbeddingError with the model."""
-
-    class Model:
-        @staticmethod
-        def from_pretrained(model: str, **options: object) -> None:
-            raise FileNotFoundError("no config.json\nin the folder")
-
-    monkeypatch.setitem(sys.modules, "model2vec", SimpleNamespace(StaticModel=Model))
-    with pytest.raises(EmbeddingError, match=r"'potion' does not load \(no config.json\)"):
-        Model2VecEmbedder("potion")
 
 
 def test_progress_of_embedding(tmp_path: Path) -> None:

@@ -15,8 +15,6 @@ from sleuth.engine.scope import prefix_of
 from sleuth.engine.selection import Count
 from sleuth.errors import EmbeddingError
 from sleuth.filters import as_filter
-from sleuth.plugins.importers import import_vectors
-from sleuth.plugins.importers.stored import StoredVectors
 
 DOCUMENTS = [
     Document("Our tokens are refilled.", {"source": "ours.md", "tenant": "us"}),
@@ -96,7 +94,6 @@ def test_writing_stays_within(ours: Engine, whole: Engine) -> None:
         lambda: ours.index([whole.path.parent]),
         lambda: ours.move("theirs.md", "taken.md"),
         *(ours.roots, ours.skips, ours.check, ours.repair, ours.compact, lambda: ours.searcher("lexical")),
-        lambda: import_vectors(ours, StoredVectors("none", ())),
     ):
         with pytest.raises(ArgumentError, match=r"scope must be None to|re_embed must be True"):
             call()

@@ -12,7 +12,7 @@ import pytest
 
 from sleuth import Document, Engine
 from sleuth.errors import ArgumentError, MissingPackageError
-from tests.plugins.frameworks.documents import stored
+from tests.documents import stored
 
 ROWS: list[dict[str, Any]] = [
     {"name": 1, "body": "A bucket is refilled.", "year": 2021, "tenant": "acme", "x": None},

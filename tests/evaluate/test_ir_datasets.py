@@ -11,7 +11,7 @@ import pytest
 from sleuth.errors import EvaluationError
 from sleuth.evaluate import open_collection
 from tests.commands import sleuth_process
-from tests.plugins.frameworks.documents import check_examples
+from tests.documents import check_examples
 
 ir_datasets: Any = pytest.importorskip("ir_datasets", reason="it is no dependency: pip install ir_datasets")
 

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from contextlib import ExitStack, suppress
 from pathlib import Path
 from threading import Thread
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import httpx
 import pytest
@@ -24,7 +24,6 @@ from hypothesis.stateful import (
 
 from sleuth import ArgumentError, Document, Engine
 from sleuth.cluster import ShardedEngine
-from sleuth.plugins.importers import import_vectors, read_vectors
 from sleuth.surfaces.cli.serve import extensions
 from sleuth.surfaces.http import ServerSettings, add_key, bind, build_server
 from tests.examples import examples
@@ -145,7 +144,10 @@ def _answer(response: httpx.Response) -> Any:
 class TwoTenants(RuleBasedStateMachine):
     """Each step is a change by one tenant, through the engine or over HTTP; then the other's view is compared."""
 
-    opener: ClassVar[Callable[[Path], Engine]]
+    @staticmethod
+    def opener(path: Path) -> Engine:
+        """Return the new index of a run."""
+        return Engine.open(path, create=True, embedder="")
 
     def __init__(self) -> None:
         super().__init__()
@@ -202,14 +204,6 @@ class TwoTenants(RuleBasedStateMachine):
         """Upload a file; its name is the source of its documents."""
         self.change(tenant, Client.upload, name or "x.md", text, {"tenant": value})
 
-    @rule(tenant=st.sampled_from(TENANTS), text=TEXTS, value=TENANT_VALUES, re_embed=st.booleans())
-    def import_rows(self, tenant: str, text: str, value: Any, re_embed: bool) -> None:
-        """Import rows of a file through the engine; with vectors, that is refused."""
-        path = self.folder / "rows.jsonl"
-        row = {"id": "a.md", "text": text, "tenant": value, "vector": [1.0, 2.0]}
-        path.write_text(json.dumps(row) + "\n")
-        self.change(tenant, lambda client: import_vectors(client.view, read_vectors(path), re_embed=re_embed))
-
     @rule(tenant=st.sampled_from(TENANTS), door=DOORS, selection=SELECTIONS, value=TENANT_VALUES)
     def update(self, tenant: str, door: str, selection: dict[str, Any], value: Any) -> None:
         """Change metadata of documents, also their tenant."""
@@ -242,12 +236,10 @@ def test_no_step_of_a_tenant_changes_what_another_one_sees(shards: int) -> None:
     """Documents, passages, hits, counts, facets and keys of a tenant stay, whatever another one does."""
     pytest.importorskip("mcp")
 
-    def opener(path: Path) -> Engine:
-        if shards:
-            return ShardedEngine.open(path, create=True, embedder="", shards=shards)
-        return Engine.open(path, create=True, embedder="")
+    def sharded(path: Path) -> Engine:
+        return ShardedEngine.open(path, create=True, embedder="", shards=shards)
 
-    machine = type("Tenants", (TwoTenants,), {"opener": staticmethod(opener)})
+    machine = type("Tenants", (TwoTenants,), {"opener": staticmethod(sharded)}) if shards else TwoTenants
     run_state_machine_as_test(
         machine, settings=settings(max_examples=examples(30), stateful_step_count=12, deadline=None)
     )

@@ -16,7 +16,6 @@ from sleuth import CodeRetriever, Document, Engine, Sources, index_path, open_co
 from sleuth.code import CodeRequest
 from sleuth.engine import SearchRequest
 from sleuth.engine.codebase import default_embedder
-from sleuth.plugins.neural import OnnxCrossEncoder
 from sleuth.surfaces.cli.ask import ask
 from sleuth.surfaces.cli.code import search as code_search
 from sleuth.surfaces.cli.options import FLAGS
@@ -26,7 +25,6 @@ from sleuth.surfaces.mcp import TOOLS, Tools, Workspace
 from sleuth.surfaces.page.state import OPTIONS
 from sleuth.types.request import defaults
 from tests.commands import sleuth
-from tests.plugins.neural import tiny
 from tests.surfaces.http.conftest import Local, serving
 
 GUIDE = (
@@ -257,44 +255,6 @@ def test_every_door_gives_the_same_grade(place: Place, question: str, grade: str
         "mcp": found["grade"],
     }
     assert grades == dict.fromkeys(grades, grade)
-
-
-@pytest.mark.parametrize("sources", [["docs"], ["code"], ["docs", "code"]], ids=str)
-@pytest.mark.parametrize("explain", [True, False])
-def test_scores_after_reranking_are_those_of_the_reranker(
-    place: Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, sources: list[str], explain: bool
-) -> None:
-    """Each door shows the order of the reranker, its scores and, if asked, its explanations."""
-    monkeypatch.setenv("SLEUTH_MODELS", str(tmp_path))
-    model = OnnxCrossEncoder(tiny.write_cross_encoder(tmp_path / RERANKER))
-    options: dict[str, Any] = {"rerank": RERANKER, "sources": sources, "explain": explain}
-    question = Question("token bucket", options)
-    ranking = place.sources.retrieve(question.query, **options)
-    assert len(ranking) > 1
-    expected = model.predict([(question.query, item.text) for item in ranking])
-    assert [item.score for item in ranking] == pytest.approx(sorted(expected, reverse=True))
-    assert expected[0] > expected[-1]
-    ids = [item.id for item in ranking]
-    assert {
-        door.__name__: door(place, question).ids for door in (python, command, http, mcp, page)
-    } == dict.fromkeys(("python", "command", "http", "mcp", "page"), ids)
-    body = {"query": question.query, **options}
-    items_over_http = place.server.client.post("/v1/search", json=body).json()["items"]
-    printed = json.loads(
-        sleuth(
-            *("search", "--json", "--rerank", RERANKER, *(f"--in={name}" for name in sources)),
-            *(["--explain"] if explain else []),
-            question.query,
-            cwd=place.root,
-        ).stdout
-    )["items"]
-    for items in (items_over_http, printed):
-        assert [item["score"] for item in items] == [item.score for item in ranking]
-    explanations = [item.get("explanation", {}).get("value") for item in items_over_http]
-    assert explanations == [item.score if explain else None for item in ranking]
-    assert all(("explanation" in item["extra"]) is explain for item in printed)
-    html = place.server.client.get("/", params={"q": question.query, "rerank": RERANKER, "in": sources}).text
-    assert re.findall(r'<span class="score">(.*?)</span>', html) == [f"{item.score:.3g}" for item in ranking]
 
 
 def test_every_item_has_its_text_under_one_name(place: Place) -> None:

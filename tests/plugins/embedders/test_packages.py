@@ -1,6 +1,8 @@
 """The embedders of other packages pass the contract, with models created here: nothing is downloaded."""
 
+import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -72,3 +74,16 @@ def test_a_spelling_opens_a_model(static_model: Path) -> None:
     assert embedder.fingerprint == f"model2vec/{static_model}/12"
     with pytest.raises(ArgumentError, match=r'"onnx:MODEL", "sentence-transformers:MODEL".*, got \'x:y\''):
         open_embedder("", "x:y")
+
+
+def test_what_a_package_raises_is_an_embedding_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Any exception of a package becomes an EmbeddingError with the model."""
+
+    class Model:
+        @staticmethod
+        def from_pretrained(model: str, **options: object) -> None:
+            raise FileNotFoundError("no config.json\nin the folder")
+
+    monkeypatch.setitem(sys.modules, "model2vec", SimpleNamespace(StaticModel=Model))
+    with pytest.raises(EmbeddingError, match=r"'potion' does not load \(no config.json\)"):
+        Model2VecEmbedder("potion")

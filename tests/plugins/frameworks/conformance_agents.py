@@ -17,7 +17,7 @@ from pydantic_ai.models.function import AgentInfo, FunctionModel
 
 from sleuth.plugins.frameworks.langgraph import SleuthToolkit
 from sleuth.plugins.frameworks.pydantic_ai import SleuthToolset
-from tests.plugins.frameworks.documents import check_examples
+from tests.documents import check_examples
 from tests.surfaces.project import make_project
 
 ROOT = Path(__file__).parents[3]

@@ -12,7 +12,7 @@ import pytest
 
 from sleuth import Document, Engine
 from sleuth.plugins.frameworks.dspy import SleuthRM
-from tests.plugins.frameworks.documents import check_examples
+from tests.documents import check_examples
 
 TEXTS = {"a": "A bucket is refilled every second.", "b": "A user logs in.", "c": "A bucket holds tokens."}
 

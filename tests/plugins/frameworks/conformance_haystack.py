@@ -14,7 +14,7 @@ from haystack.testing import document_store as suite
 from haystack.testing import document_store_async as async_suite
 
 from sleuth.plugins.frameworks.haystack import SleuthDocumentStore, SleuthRetriever, as_filter
-from tests.plugins.frameworks.documents import check_examples
+from tests.documents import check_examples
 
 
 class _Store:

@@ -22,7 +22,7 @@ from llama_index.core.vector_stores.types import (
 from sleuth import Document, Engine
 from sleuth.errors import ArgumentError
 from sleuth.plugins.frameworks.llama_index import SleuthRetriever, SleuthVectorStore
-from tests.plugins.frameworks.documents import check_examples
+from tests.documents import check_examples
 
 METADATA: tuple[dict[str, Any], ...] = (
     {"year": 1999, "theme": "Fiction", "tags": ["red", "blue"], "rating": 8.5, "director": None},

@@ -16,7 +16,7 @@ from sleuth.errors import EmbeddingError
 from sleuth.plugins.embedders import FastEmbedEmbedder, Model2VecEmbedder
 from sleuth.protocols import Embedder
 from sleuth.testing.contracts import EmbedderContract
-from tests.plugins.frameworks.documents import check_examples, check_spelling, closed_network
+from tests.documents import check_examples, check_spelling, closed_network
 from tests.plugins.neural.tiny import WORDS, cross_encoder, tokenizer, write, write_encoder
 
 SETTINGS: dict[str, Any] = {

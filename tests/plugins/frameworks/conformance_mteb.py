@@ -16,7 +16,7 @@ from mteb.results.task_result import TaskError, TaskResult
 
 from sleuth.errors import ArgumentError
 from sleuth.plugins.frameworks.mteb import SleuthSearch
-from tests.plugins.frameworks.documents import check_examples
+from tests.documents import check_examples
 
 CORPUS = [
     {"id": "a", "title": "Buckets", "text": "A bucket is refilled every second."},

@@ -11,7 +11,7 @@ import pytest
 
 from sleuth import Document, Engine
 from sleuth.plugins.frameworks.pyterrier import SleuthRetriever
-from tests.plugins.frameworks.documents import check_examples
+from tests.documents import check_examples
 
 TEXTS = {"a": "A bucket is refilled every second.", "b": "A user logs in.", "c": "A bucket holds tokens."}
 TOPICS = pd.DataFrame({"qid": ["2", "1"], "query": ["user logs in", "refilled bucket"], "split": ["x", "y"]})

@@ -17,7 +17,7 @@ from sleuth.compose import CrossEncoderReranker
 from sleuth.plugins.embedders import SentenceTransformerEmbedder
 from sleuth.protocols import Embedder
 from sleuth.testing.contracts import EmbedderContract
-from tests.plugins.frameworks.documents import check_spelling, closed_network
+from tests.documents import check_spelling, closed_network
 from tests.plugins.neural.tiny import WORDS, tokenizer
 
 __all__ = ["closed_network"]

@@ -17,7 +17,7 @@ from pyarrow import feather, parquet
 from sleuth import Engine
 from sleuth.errors import ArgumentError
 from sleuth.plugins.frameworks.tables import to_rows
-from tests.plugins.frameworks.documents import check_examples, stored
+from tests.documents import check_examples, stored
 
 COLUMNS: dict[str, list[Any]] = {
     "id": ["a", "b", "c"],

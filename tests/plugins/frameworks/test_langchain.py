@@ -10,7 +10,7 @@ import pytest
 
 from sleuth import Engine
 from sleuth.errors import ArgumentError, MissingPackageError
-from tests.plugins.frameworks.documents import check_examples
+from tests.documents import check_examples
 
 pytest.importorskip("langchain_core", reason="needs the extra `langchain`")
 

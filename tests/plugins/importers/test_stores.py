@@ -18,7 +18,7 @@ from sleuth.plugins.importers import import_vectors, read_elasticsearch, read_fa
 from sleuth.plugins.importers.faiss import DataUnpickler
 from sleuth.plugins.importers.stored import StoredVector, StoredVectors
 from tests.commands import sleuth
-from tests.plugins.frameworks.documents import check_examples
+from tests.documents import check_examples
 from tests.vector_store.conftest import Words
 
 TEXTS = [f"tide {word} moon" for word in ("one", "two", "three", "four", "five", "six")]

@@ -13,7 +13,7 @@ import pytest
 
 from sleuth import Document, Engine
 
-DOCS = Path(__file__).parents[3] / "docs" / "how-to"
+DOCS = Path(__file__).parents[1] / "docs" / "how-to"
 GUIDES = [
     DOCS / f"{name}.md"
     for name in ("frameworks", "agent-frameworks", "data-frames", "other-embedders", "moving-in")
