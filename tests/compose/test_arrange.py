@@ -112,6 +112,7 @@ def test_boosts_multiply_and_explanations_say_how() -> None:
     assert after.score == pytest.approx(0.8)
     explanation = both.explained(hit, Explanation("before", 0.8))
     assert explanation.value == after.score
+    assert explanation.formula == "score * factor"
     assert [explanation.facts["factor"], explanation.parts[0].facts["factor"]] == [0.5, 2]
     (negative,) = arrangement(boost="kind:note^2").order([item("a", -1.0, kind="note")])
     assert negative.score == -0.5

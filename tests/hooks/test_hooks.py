@@ -65,6 +65,20 @@ def test_order_over_a_base(hooks: list[tuple[bool, int]]) -> None:
     assert registry.execute_hook("call", [], rag2f=None) == expected
 
 
+def test_hooks_run_until_the_call_ends() -> None:
+    """A registry says inside its hooks that they run, and not after them, also where one failed."""
+    registry = Morpheus()
+    added = registry.on("call", lambda result, *, rag2f: registry.is_running, plugin="own")
+    assert (added.name, added.priority) == ("call", 1)
+    assert registry.execute_hook("call", False, rag2f=None)
+    assert not registry.is_running
+    registry.on("call", lambda result, *, rag2f: 1 // 0, priority=0)
+    with pytest.raises(RetrievalError):
+        registry.execute_hook("call", False, rag2f=None)
+    assert not registry.is_running
+    assert [registry.remove(plugin="own"), registry.remove(plugin="own")] == [1, 0]
+
+
 def test_none_keeps_the_result() -> None:
     """A hook that returns None keeps the result, including changes in place."""
     registry = Morpheus()

@@ -159,3 +159,10 @@ def test_retry_after() -> None:
     soon = format_datetime(datetime.now(UTC) + timedelta(seconds=3600), usegmt=True)
     assert 3000 < (retry.retry_after(soon) or 0) <= 3600
     assert retry.retry_after("Wed, 21 Oct 2015 07:28:00 GMT") == 0.0
+
+
+@given(number=st.integers(0, 6), base=st.floats(0.001, 10), after=st.none() | st.floats(0, 60))
+def test_a_wait_doubles_with_jitter(number: int, base: float, after: float | None) -> None:
+    """A wait is the doubled base and at most half as much more, or what the service asks for if that is longer."""
+    least = base * 2**number
+    assert max(least, after or 0) <= retry.backoff(number, base, after) <= max(1.5 * least, after or 0)
