@@ -22,7 +22,7 @@ WORDS = {"how-to": 800, "concepts": 1500}
 """Of a page at most, by its folder; `docs/start.md` counts as a how-to page."""
 PAGES = [DOCS / "start.md", *sorted(DOCS.glob("how-to/*.md")), *sorted(DOCS.glob("concepts/*.md"))]
 CRAWLING = DOCS / "how-to" / "crawl-a-site.md"
-"""Its blocks need a web site: `tests/engine/test_crawling.py` runs them over a local one."""
+"""Its blocks need a web site: `tests/plugins/crawl/test_crawling.py` runs them over a local one."""
 FILES = {
     "data.jsonl": '{"body": "Buckets are refilled every second."}\n{"body": "A lake has boats."}\n',
 }

@@ -43,6 +43,7 @@ PACKAGES = (
     "sleuth.code",
     "sleuth.llm",
     "sleuth.web",
+    "sleuth.plugins.crawl",
     "sleuth.knowledge_base",
     "sleuth.vector_store",
     "sleuth.evaluate",

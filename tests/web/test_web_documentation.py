@@ -18,6 +18,15 @@ def test_it_names_everything() -> None:
         for name in ("search-the-web", "web-answers-on-disk", "web-services")
     )
     explained = {"Hit", "Page", "WebSearch"}  # what the names above give and take
+    explained |= {
+        "AGENT",
+        "FetchRules",
+        "REDIRECTS",
+        "address_parts",
+        "content_headers",
+        "crawl_delay",
+    }  # of plugins
+    explained |= {"decoded", "domain_of", "fetch_once", "networks_of", "redirect_target"}
     assert [name for name in sleuth.web.__all__ if f"{name}" not in text and name not in explained] == []
     assert [name for name in SearchOptions.__annotations__ if f"`{name}`" not in text] == []
     assert list(signature(sleuth.web.search_web).parameters)[:3] == ["query", "k", "query_id"]

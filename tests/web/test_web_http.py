@@ -59,7 +59,7 @@ def test_a_certificate_of_nobody_is_refused(secure: str) -> None:
 def test_bad_urls(url: str) -> None:
     """A URL that is not http, or has credentials, is refused before anything is sent."""
     with pytest.raises(WebError, match="url must be"):
-        http.split(url)
+        http.address_parts(url)
 
 
 JSON = st.recursive(

@@ -1,7 +1,4 @@
 from sleuth.engine.codebase import open_code as open_code
-from sleuth.engine.crawling import CrawlReport as CrawlReport
-from sleuth.engine.crawling import acrawl_site as acrawl_site
-from sleuth.engine.crawling import crawl_site as crawl_site
 from sleuth.engine.documents import DocumentPage as DocumentPage
 from sleuth.engine.documents import Documents as Documents
 from sleuth.engine.embedders import is_slow as is_slow

@@ -9,6 +9,7 @@ TABLE: Final[dict[str, dict[str, str]]] = {
         "cluster": "sleuth.plugins.ray.command",
         "import": "sleuth.plugins.importers.command",
         "models": "sleuth.plugins.neural.models",
+        "web crawl": "sleuth.plugins.crawl.command",
     },
     "embedders": {
         "onnx": "sleuth.plugins.neural:OnnxEmbedder",

@@ -2,14 +2,17 @@ from sleuth.remote.address import checked_base as checked_base
 from sleuth.remote.address import port_of as port_of
 from sleuth.remote.address import shown_url as shown_url
 from sleuth.remote.answer import Answer as Answer
+from sleuth.remote.cancellation import check_cancelled as check_cancelled
 from sleuth.remote.cancellation import in_thread as in_thread
 from sleuth.remote.deadline import Deadline as Deadline
 from sleuth.remote.exchange import Exchange as Exchange
+from sleuth.remote.exchange import Response as Response
 from sleuth.remote.failures import BrokenError as BrokenError
 from sleuth.remote.failures import CertificateError as CertificateError
 from sleuth.remote.failures import LargeError as LargeError
 from sleuth.remote.hosts import resolve as resolve
 from sleuth.remote.proxies import proxy_for as proxy_for
+from sleuth.remote.retry import retry_after as retry_after
 from sleuth.remote.twins import async_twin as async_twin
 
 __all__: list[str]

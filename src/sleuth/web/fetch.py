@@ -21,7 +21,7 @@ from sleuth.remote.exchange import USER_AGENT, Response
 from sleuth.remote.hosts import Address, Network, refused_address
 from sleuth.remote.secrets import Mask
 from sleuth.web import robots
-from sleuth.web.http import request, resolve, split
+from sleuth.web.http import address_parts, request, resolve
 
 MAX_REDIRECTS = 5
 REDIRECTS = (301, 302, 303, 307, 308)
@@ -178,7 +178,7 @@ def redirect_target(url: str, location: str) -> str | None:
 
 def _checked(url: str, rules: FetchRules) -> list[Address]:
     """Resolve a URL's host; raise WebError if one of its addresses is refused."""
-    parts = split(url)
+    parts = address_parts(url)
     host = parts.hostname or ""
     addresses = resolve(host, port_of(parts), rules.deadline)
     if (refused := refused_address(addresses, rules.networks)) is not None:

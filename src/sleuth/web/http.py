@@ -21,7 +21,7 @@ class BrokenConnectionError(WebError):
     """No whole answer came: refused, reset, cut short or too late. A retry may succeed."""
 
 
-def split(url: str) -> SplitResult:
+def address_parts(url: str) -> SplitResult:
     """Split an http or https URL without credentials into its parts.
 
     Raises:
@@ -85,7 +85,7 @@ def request(
         BrokenConnectionError: no whole answer.
         WebError: the answer is too large, or the certificate is invalid.
     """
-    parts = split(url)
+    parts = address_parts(url)
     safe_url = shown_url(url)
     try:
         return exchange(

@@ -50,7 +50,7 @@ def allowed(url: str, agent: str, fetch: Callable[[str], tuple[int, bytes]]) -> 
     return rules.can_fetch(url, agent)
 
 
-def delay(url: str, agent: str) -> float:
+def crawl_delay(url: str, agent: str) -> float:
     """Return the seconds between requests that a site asks for, where its rules were read; 0 if it asks for none."""
     parts = urlsplit(url)
     with _lock:

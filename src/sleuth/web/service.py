@@ -16,7 +16,7 @@ from sleuth.remote import Deadline, port_of, retry
 from sleuth.remote.endpoints import TurnError, endpoint_at
 from sleuth.remote.exchange import Response
 from sleuth.remote.secrets import Mask
-from sleuth.web.http import BrokenConnectionError, request, resolve, split
+from sleuth.web.http import BrokenConnectionError, address_parts, request, resolve
 
 MAX_RESULTS = 20
 """Maximum number of results of one request: the limit of Tavily and Brave."""
@@ -232,7 +232,7 @@ class RemoteService(ABC):
 
     def _attempt(self, call: WebCall, deadline: Deadline) -> list[Hit]:
         url = f"{self.base_url.rstrip('/')}/{call.path}"
-        parts = split(url)
+        parts = address_parts(url)
         own = deadline.within(ATTEMPT_TIMEOUT)
         addresses = resolve(parts.hostname or "", port_of(parts), own)
         answer = request(

@@ -3,6 +3,7 @@ from sleuth.surfaces.cli.common import JsonOption as JsonOption
 from sleuth.surfaces.cli.common import human_bytes as human_bytes
 from sleuth.surfaces.cli.common import new_or_open_index as new_or_open_index
 from sleuth.surfaces.cli.common import print_json as print_json
+from sleuth.surfaces.cli.common import web_cache as web_cache
 from sleuth.surfaces.cli.index import AnalyzerOption as AnalyzerOption
 from sleuth.surfaces.cli.index import ChunkSizeOption as ChunkSizeOption
 from sleuth.surfaces.cli.index import EmbedderOption as EmbedderOption
@@ -25,5 +26,6 @@ from sleuth.surfaces.cli.skips import grouped as grouped
 from sleuth.surfaces.cli.terminal import amount as amount
 from sleuth.surfaces.cli.terminal import console as console
 from sleuth.surfaces.cli.terminal import say as say
+from sleuth.surfaces.cli.web import web_commands as web_commands
 
 __all__: list[str]

@@ -1,4 +1,4 @@
-"""sleuth web: prints pages of the web that answer a question, and crawls a site into an index."""
+"""sleuth web: prints pages of the web that answer a question."""
 
 from __future__ import annotations
 
@@ -13,19 +13,14 @@ from typer.core import TyperGroup
 from sleuth.errors import ArgumentError, LoadError
 from sleuth.surfaces.cli.app import app
 from sleuth.surfaces.cli.common import (
-    IndexOption,
     JsonOption,
-    human_bytes,
-    new_or_open_index,
     print_json,
     web_cache,
 )
 from sleuth.surfaces.cli.hits import print_hits
-from sleuth.surfaces.cli.places import index_folder
 from sleuth.surfaces.cli.terminal import console, say
 
 if TYPE_CHECKING:
-    from sleuth.engine import CrawlReport
     from sleuth.web.service import Hit
 
 EXAMPLES = """[bold]Examples[/bold]
@@ -40,8 +35,6 @@ EXAMPLES = """[bold]Examples[/bold]
 
   sleuth web --batch queries.json --out web.json
 
-  sleuth web crawl https://docs.example.org/sitemap.xml
-
 The key of a service, such as TAVILY_API_KEY, is read from the environment or from .env.
 """
 
@@ -55,17 +48,17 @@ class SearchByDefault(TyperGroup):
         return super().parse_args(ctx, args if is_named else ["search", *args])
 
 
-web = typer.Typer(
+web_commands = typer.Typer(
     name="web",
     cls=SearchByDefault,
-    help="Find pages of the web, or crawl a site into the index.",
+    help="Find pages of the web; plugins add commands.",
     epilog=EXAMPLES,
     rich_markup_mode="rich",
 )
-app.add_typer(web)
+app.add_typer(web_commands)
 
 
-@web.command("search", epilog=EXAMPLES)
+@web_commands.command("search", epilog=EXAMPLES)
 def search(
     query: Annotated[list[str] | None, typer.Argument(help="The question; quotes are optional.")] = None,
     k: Annotated[int, typer.Option("-k", "--limit", min=1, help="Number of pages; 20 at most.")] = 3,
@@ -147,67 +140,3 @@ def run_batch(path: Path, out: Path | None, k: int, options: dict[str, Any]) -> 
     console(stderr=True).print(f"{len(entries)} queries in {out}{note}", markup=False)
     if empty == len(entries):
         raise typer.Exit(1)
-
-
-CRAWL_EXAMPLES = """[bold]Examples[/bold]
-
-  sleuth web crawl https://docs.example.org/              pages that links of this host lead to
-
-  sleuth web crawl https://docs.example.org/sitemap.xml   pages that a sitemap lists
-
-  sleuth web crawl https://wiki.corp/ --allow-network 10.0.0.0/8 --pages 5000
-
-Run it again to go on after Ctrl-C or a limit, or to ask for what changed.
-"""
-
-
-@web.command("crawl", epilog=CRAWL_EXAMPLES)
-def crawl(
-    start: Annotated[str, typer.Argument(help="A page, whose links are followed, or a sitemap.")],
-    pages: Annotated[int, typer.Option("--pages", min=1, help="Requests at most.")] = 1000,
-    max_bytes: Annotated[int, typer.Option("--bytes", min=1, help="Bytes at most.")] = 200_000_000,
-    seconds: Annotated[float, typer.Option("--seconds", help="Seconds at most.")] = 3600.0,
-    delay: Annotated[float, typer.Option("--delay", help="Seconds between requests.")] = 0.5,
-    host: Annotated[list[str] | None, typer.Option("--host", help="Visit pages of this host, too.")] = None,
-    allow_network: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--allow-network", help="Visit this network, such as 10.0.0.0/8, although it is private."
-        ),
-    ] = None,
-    json: JsonOption = False,
-    index: IndexOption = None,
-) -> None:
-    """Crawl a web site into the index: `robots.txt` is obeyed, and pages that did not change are not sent again."""
-    from contextlib import ExitStack
-    from hashlib import sha256
-
-    from sleuth.engine import crawl_site
-    from sleuth.web import CrawlLimits
-
-    limits = CrawlLimits(pages, max_bytes, seconds, delay, tuple(host or ()), tuple(allow_network or ()))
-    target, err = index_folder(index), console(stderr=True)
-    name = sha256(f"{target.absolute()}\n{start}".encode()).hexdigest()[:32]
-    memory = web_cache().parent / "crawls" / f"{name}.jsonl"
-    with new_or_open_index(target) as engine, ExitStack() as stack:
-        progress = None
-        if err.is_terminal and not json:
-            status = stack.enter_context(err.status(f"crawling {start}"))
-
-            def progress(now: CrawlReport) -> None:
-                status.update(f"{now.pages:,} requests, {now.waiting:,} addresses left")
-
-        report = crawl_site(engine, start, limits=limits, memory=memory, progress=progress)
-    if json:
-        print_json(report.to_dict())
-        return
-    for address, reason in report.skipped[:10]:
-        say(f"skipped {address}: {reason.removeprefix(address).strip()}", err=True)
-    if len(report.skipped) > 10:
-        say(f"and {len(report.skipped) - 10:,} more", err=True)
-    say(
-        f"{report.pages:,} requests, {human_bytes(report.size)}: {report.added:,} added, {report.updated:,} updated, "
-        f"{report.unchanged + report.not_modified:,} unchanged, {report.gone:,} deleted in {target}"
-    )
-    if not report.is_complete:
-        say(f"{report.waiting:,} addresses are left: run it again to go on")

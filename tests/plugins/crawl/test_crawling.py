@@ -18,10 +18,10 @@ from typing import Any
 import pytest
 
 from sleuth import Engine
-from sleuth.engine import CrawlReport, crawl_site
 from sleuth.errors import ArgumentError, WebError
+from sleuth.plugins.crawl import CrawlLimits, CrawlReport, crawl_site
 from sleuth.testing.serving import LocalServer, Reply, Request
-from sleuth.web import CrawlLimits, robots
+from sleuth.web import robots
 from tests.commands import sleuth
 
 HTML = {"Content-Type": "text/html; charset=utf-8"}
@@ -174,13 +174,13 @@ KILLED_CRAWL = """
 import os, signal, sys
 from pathlib import Path
 from sleuth import Engine
-from sleuth.engine import crawling
-from sleuth.web import CrawlLimits
+from sleuth.plugins.crawl import indexing
+from sleuth.plugins.crawl import CrawlLimits
 
-crawling.BATCH = 2
+indexing.BATCH = 2
 limits = CrawlLimits(delay=0, allow_networks=("127.0.0.0/8",))
 with Engine.open("index", embedder="") as engine:
-    crawling.crawl_site(
+    indexing.crawl_site(
         engine, sys.argv[1], limits=limits, memory="memory.jsonl",
         progress=lambda report: report.pages >= 4 and os.kill(os.getpid(), signal.SIGKILL),
     )
@@ -356,7 +356,7 @@ def test_the_command_crawls_and_tells(site: Site, tmp_path: Path) -> None:
     assert (refused.returncode, (tmp_path / "iy").exists()) == (5, False)
 
 
-GUIDE = (Path(__file__).parents[2] / "docs/how-to/crawl-a-site.md").read_text("utf8")
+GUIDE = (Path(__file__).parents[3] / "docs/how-to/crawl-a-site.md").read_text("utf8")
 
 
 def local(text: str, site: Site) -> str:

@@ -17,21 +17,19 @@ from typing import Literal
 from urllib.parse import SplitResult, urldefrag, urljoin, urlsplit
 
 from sleuth.errors import ArgumentError, WebError
-from sleuth.remote import Deadline, retry
-from sleuth.remote.cancellation import check_cancelled
-from sleuth.remote.exchange import Response
-from sleuth.web import robots
-from sleuth.web.fetch import (
+from sleuth.remote import Deadline, Response, check_cancelled, retry_after
+from sleuth.web import (
     AGENT,
     REDIRECTS,
     FetchRules,
+    address_parts,
     content_headers,
+    crawl_delay,
     decoded,
     fetch_once,
     networks_of,
     redirect_target,
 )
-from sleuth.web.http import split
 
 Outcome = Literal["changed", "unchanged", "gone", "skipped"]
 
@@ -148,7 +146,7 @@ class Crawl:
 
     def __post_init__(self) -> None:
         self.start = urldefrag(self.start).url
-        self._netlocs = {split(self.start).netloc}
+        self._netlocs = {address_parts(self.start).netloc}
         self._hosts = {host.lower() for host in self.limits.hosts}
         self._addresses: set[str] = set()
         self._waiting: deque[str] = deque()
@@ -215,7 +213,7 @@ class Crawl:
         if answer.status in (429, 503) and url not in self._again:
             self._again.add(url)
             self._waiting.append(url)
-            pause = retry.retry_after(answer.headers.get("Retry-After")) or 5.0
+            pause = retry_after(answer.headers.get("Retry-After")) or 5.0
             self._delay = min(max(self._delay, pause), MOST_WAIT)
             return None
         if answer.status in (404, 410):
@@ -223,7 +221,7 @@ class Crawl:
         return Visit(url, "skipped", reason=f"{url} answered {answer.status}")
 
     def _request(self, url: str, record: PageRecord, deadline: Deadline) -> Response:
-        pause = min(max(self._delay, robots.delay(url, AGENT)), MOST_WAIT)
+        pause = min(max(self._delay, crawl_delay(url, AGENT)), MOST_WAIT)
         wait = self._asked_at + pause - time.monotonic()
         if self.pages and wait > 0:
             deadline.sleep(wait)
@@ -297,7 +295,7 @@ class Crawl:
 def _parts(url: str) -> SplitResult | None:
     """Return the parts of an address of the web; None for anything else."""
     try:
-        return split(url) if urlsplit(url).scheme in ("http", "https") else None
+        return address_parts(url) if urlsplit(url).scheme in ("http", "https") else None
     except (ValueError, WebError):
         return None
 

@@ -16,17 +16,16 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
-from sleuth.files.writing import whole_file
+from sleuth.files import whole_file
 from sleuth.filters import Compare
 from sleuth.ingest import AddReport, ReadOptions, Skipped, read
+from sleuth.plugins.crawl.site import Crawl, CrawlLimits, PageRecord, Visit
 from sleuth.remote import async_twin
 from sleuth.types import Document
-from sleuth.web import CrawlLimits
-from sleuth.web.crawl import Crawl, PageRecord, Visit
-from sleuth.web.service import domain_of
+from sleuth.web import domain_of
 
 if TYPE_CHECKING:
-    from sleuth.engine.engine import Engine
+    from sleuth.engine import Engine
 
 BATCH = 20
 """Pages of a commit."""
