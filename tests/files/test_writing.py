@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from sleuth.files.writing import whole_file
+from sleuth.files import whole_file
 
 
 @pytest.mark.parametrize("durable", [True, False])

@@ -24,10 +24,11 @@ from sleuth.remote import (
     Deadline,
     Exchange,
     LargeError,
+    Response,
     connections,
     in_thread,
 )
-from sleuth.remote.exchange import Response, request
+from sleuth.remote.exchange import request
 from sleuth.remote.failures import LateError, UnreachableError
 from sleuth.testing.serving import LocalServer, Reply, Request
 from sleuth.threads import THREADS

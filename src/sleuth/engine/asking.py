@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Final
 from sleuth.compose import run_slices
 from sleuth.errors import ArgumentError, SleuthError, StoreError, UnavailableError
 from sleuth.logs import logger_of
-from sleuth.remote import Deadline
-from sleuth.remote.cancellation import Cancellation, check_cancelled, context_of
+from sleuth.remote import Deadline, check_cancelled
+from sleuth.remote.cancellation import Cancellation, context_of
 from sleuth.types import PartReport
 
 if TYPE_CHECKING:

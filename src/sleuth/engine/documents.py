@@ -323,7 +323,7 @@ class Documents:
             after: `DocumentPage.after` of the page before; None for the first.
             limit: how many at most, 1 or more.
         """
-        from sleuth.remote.cancellation import check_cancelled
+        from sleuth.remote import check_cancelled
 
         limit = check_count(limit, "limit", least=1)
         tree = filters.as_filter(filter)
@@ -342,7 +342,7 @@ class Documents:
 
 def _documents_until_cancelled(documents: Iterable[Document]) -> Iterator[Document]:
     """Yield the documents until the caller is cancelled."""
-    from sleuth.remote.cancellation import check_cancelled
+    from sleuth.remote import check_cancelled
 
     for document in documents:
         check_cancelled()

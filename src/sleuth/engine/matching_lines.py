@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from sleuth.engine.expansion import parts_of
 from sleuth.filters import all_of, matches
-from sleuth.remote.cancellation import check_cancelled
+from sleuth.remote import check_cancelled
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from sleuth.remote.cancellation import check_cancelled
+from sleuth.remote import check_cancelled
 from sleuth.store import unpack
 from sleuth.store.columns.layout import naming_damage, read_column
 from sleuth.store.columns.values import scalar_rows, values_of

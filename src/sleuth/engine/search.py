@@ -17,7 +17,7 @@ from sleuth.engine.legs import legs_that_rank
 from sleuth.engine.narrowing import ByScope, NarrowedSnapshot, Narrowing, Scope
 from sleuth.engine.ranking import PoolRequest, Pools
 from sleuth.errors import ArgumentError
-from sleuth.remote.cancellation import check_cancelled
+from sleuth.remote import check_cancelled
 from sleuth.store import FilterLeg, LegRequest, pack
 from sleuth.store.catalogue.alignment import align
 from sleuth.store.legs.searching import TermSearcher

@@ -14,7 +14,7 @@ from sleuth.arguments import spelling_hint
 from sleuth.errors import ArgumentError
 from sleuth.filters import And, Compare, Or, matches
 from sleuth.filters.tree import keys_in
-from sleuth.remote.cancellation import check_cancelled
+from sleuth.remote import check_cancelled
 from sleuth.store import unpack
 from sleuth.store.columns.layout import keys_of, naming_damage, read_column
 from sleuth.store.columns.values import kinds_of, scalar_rows, values_of

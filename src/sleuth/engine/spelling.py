@@ -9,7 +9,7 @@ from math import inf
 from typing import TYPE_CHECKING, NamedTuple
 
 from sleuth.engine.queries import content_spans
-from sleuth.remote.cancellation import check_cancelled
+from sleuth.remote import check_cancelled
 from sleuth.text.spelling import spellings_near
 from sleuth.vectors import ask_if_able
 

@@ -10,7 +10,7 @@ from sleuth.engine.queries import MOST_SIGNS, WordPattern, content_spans
 from sleuth.engine.spelling import TWO_EDITS, UNKNOWN, unknown_words
 from sleuth.engine.synonyms import words_of
 from sleuth.engine.wider import WiderQuery
-from sleuth.remote.cancellation import check_cancelled
+from sleuth.remote import check_cancelled
 from sleuth.vectors import ask_if_able
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from typing import Any, Unpack
 
 from sleuth.arguments import check_count
 from sleuth.errors import ArgumentError, LoadError
-from sleuth.files.writing import whole_file
+from sleuth.files import whole_file
 from sleuth.remote import async_twin
 from sleuth.remote.cancellation import Cancellation, current_cancellation
 from sleuth.web.search import SearchOptions, WebSearch, check_search, search_entry

@@ -17,7 +17,7 @@ from time import time
 from typing import Any
 
 from sleuth.errors import ArgumentError
-from sleuth.files.writing import whole_file
+from sleuth.files import whole_file
 from sleuth.web.service import Hit
 
 FORMAT = 1

@@ -16,8 +16,8 @@ from typing import Any
 from urllib.parse import urldefrag, urljoin
 
 from sleuth.errors import ArgumentError, MissingPackageError, WebError
-from sleuth.remote import Deadline, async_twin, port_of, shown_url
-from sleuth.remote.exchange import USER_AGENT, Response
+from sleuth.remote import Deadline, Response, async_twin, port_of, shown_url
+from sleuth.remote.exchange import USER_AGENT
 from sleuth.remote.hosts import Address, Network, refused_address
 from sleuth.remote.secrets import Mask
 from sleuth.web import robots

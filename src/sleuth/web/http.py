@@ -6,9 +6,8 @@ from collections.abc import Mapping, Sequence
 from urllib.parse import SplitResult, quote
 
 from sleuth.errors import WebError
-from sleuth.remote import BrokenError, CertificateError, Deadline, LargeError, hosts, shown_url
+from sleuth.remote import BrokenError, CertificateError, Deadline, LargeError, Response, hosts, shown_url
 from sleuth.remote.address import split_url
-from sleuth.remote.exchange import Response
 from sleuth.remote.exchange import request as exchange
 from sleuth.remote.failures import LateError
 from sleuth.remote.hosts import Address

@@ -12,9 +12,8 @@ from typing import Any, ClassVar, NamedTuple, Protocol, TypeGuard
 from urllib.parse import urlsplit
 
 from sleuth.errors import WebError
-from sleuth.remote import Deadline, port_of, retry
+from sleuth.remote import Deadline, Response, port_of, retry
 from sleuth.remote.endpoints import TurnError, endpoint_at
-from sleuth.remote.exchange import Response
 from sleuth.remote.secrets import Mask
 from sleuth.web.http import BrokenConnectionError, address_parts, request, resolve
 

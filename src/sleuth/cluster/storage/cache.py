@@ -20,8 +20,7 @@ from sleuth.cluster.storage.manifest import Manifest, PublishedFile, PublishedPa
 from sleuth.cluster.storage.objects import ObjectFolder, ObjectMissingError
 from sleuth.cluster.storage.patches import apply_patch
 from sleuth.errors import ArgumentError, IndexDamagedError, StoreError
-from sleuth.files import user_folder
-from sleuth.files.writing import whole_file
+from sleuth.files import user_folder, whole_file
 from sleuth.store import Store
 
 FOLDER_VARIABLE = "SLEUTH_CACHE"

@@ -19,7 +19,7 @@ from sleuth.cluster.storage.manifest import Manifest
 from sleuth.cluster.storage.objects import ObjectFolder
 from sleuth.cluster.storage.publishing import BLOCK, commit_version, upload_parts
 from sleuth.errors import ArgumentError, IndexNotFoundError
-from sleuth.files.writing import whole_file
+from sleuth.files import whole_file
 from sleuth.store.catalogue.schema import folder_at
 from sleuth.store.disk.files import CODE, make_index
 

@@ -15,7 +15,7 @@ from sleuth.code.graph.walker import GraphWalker, describe
 from sleuth.code.snapshots.places import is_below
 from sleuth.code.snapshots.snapshot import Definition, Snapshot
 from sleuth.errors import ArgumentError
-from sleuth.remote.cancellation import check_cancelled
+from sleuth.remote import check_cancelled
 from sleuth.text.spelling import spellings_near
 
 _LETTERS = string.ascii_letters + string.digits + "_"

@@ -12,7 +12,7 @@ from sleuth.code.graph.resolve import resolver_of
 from sleuth.code.parsing.kinds import CONTAINERS
 from sleuth.code.snapshots.snapshot import Definition, Snapshot
 from sleuth.errors import ArgumentError
-from sleuth.remote.cancellation import check_cancelled
+from sleuth.remote import check_cancelled
 
 _MOST: Final = 20_000
 """Definitions that are looked at."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from sleuth.code.parsing.kinds import CONTAINERS
-from sleuth.remote.cancellation import check_cancelled
+from sleuth.remote import check_cancelled
 
 if TYPE_CHECKING:
     from sleuth.code.parsing.detail import Symbol

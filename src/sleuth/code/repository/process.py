@@ -16,7 +16,8 @@ from pathlib import Path
 from typing import IO
 
 from sleuth.errors import CodeError
-from sleuth.remote.cancellation import check_cancelled, current_cancellation
+from sleuth.remote import check_cancelled
+from sleuth.remote.cancellation import current_cancellation
 
 _OFF = (
     "core.fsmonitor=false",

@@ -10,7 +10,7 @@ from sleuth.code.search.context import RetrievedContext, piece_id
 from sleuth.code.search.fusion import Piece
 from sleuth.code.search.pieces import FunctionPiece
 from sleuth.code.snapshots.snapshot import Definition, Snapshot
-from sleuth.remote.cancellation import check_cancelled
+from sleuth.remote import check_cancelled
 
 
 def contexts_of(

@@ -15,7 +15,7 @@ from sleuth.code.search.filters import CodeFilter
 from sleuth.code.search.fusion import Piece, ordered
 from sleuth.code.search.query import Query, parts_of
 from sleuth.code.search.ranking import RankedFiles, rank_files
-from sleuth.remote.cancellation import check_cancelled
+from sleuth.remote import check_cancelled
 from sleuth.types import Explanation
 
 if TYPE_CHECKING:

@@ -19,8 +19,7 @@ from sleuth.errors import ArgumentError, CodeError
 from sleuth.files import decode
 from sleuth.files.encodings import is_binary
 from sleuth.filters import matches
-from sleuth.remote import async_twin
-from sleuth.remote.cancellation import check_cancelled
+from sleuth.remote import async_twin, check_cancelled
 
 if TYPE_CHECKING:
     from sleuth.code.snapshots.snapshot import Snapshot

@@ -25,7 +25,7 @@ from sleuth.code.graph.modules import files_of
 from sleuth.code.search.context import count_tokens
 from sleuth.code.snapshots.places import is_below
 from sleuth.errors import ArgumentError
-from sleuth.remote.cancellation import check_cancelled
+from sleuth.remote import check_cancelled
 
 if TYPE_CHECKING:
     from sleuth.code.parsing.detail import Reference, Symbol

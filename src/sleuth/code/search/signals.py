@@ -29,7 +29,7 @@ from sleuth.arguments import MOST_NAME
 from sleuth.code.search.phrases import READ, phrase_scores
 from sleuth.code.search.query import Query, parts_of
 from sleuth.code.search.stems import Stems
-from sleuth.remote.cancellation import check_cancelled
+from sleuth.remote import check_cancelled
 
 if TYPE_CHECKING:
     from sleuth.code.snapshots.snapshot import Snapshot

@@ -9,7 +9,7 @@ import typer
 
 from sleuth.engine import Synonyms
 from sleuth.engine.synonyms import SYNONYMS_FILE
-from sleuth.files.writing import whole_file
+from sleuth.files import whole_file
 from sleuth.surfaces.cli.app import app
 from sleuth.surfaces.cli.common import IndexOption, open_index
 from sleuth.surfaces.cli.places import index_folder

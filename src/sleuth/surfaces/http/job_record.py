@@ -14,7 +14,7 @@ from typing import Literal, TypeAlias
 
 from pydantic import BaseModel, Field, ValidationError
 
-from sleuth.files.writing import whole_file
+from sleuth.files import whole_file
 from sleuth.surfaces.http.problems import ProblemDocument, Refusal, problem_document
 from sleuth.surfaces.http.uploads import UploadedFile
 

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from sleuth.errors import ArgumentError
-from sleuth.files.writing import whole_file
+from sleuth.files import whole_file
 from sleuth.filters import And, Compare, Filter, any_of, as_filter
 from sleuth.surfaces.http.problems import Refusal
 
