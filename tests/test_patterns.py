@@ -49,7 +49,7 @@ _LOCAL_VALUES: dict[str, list[dict[str, Any]]] = {
             "fence": "```",
         }
     ],
-    "text/detection.py": [dict.fromkeys(("script", "own", "foreign"), "[\u3041-\u30ff]")],
+    "text/detection.py": [dict.fromkeys(("script", "own_letters", "foreign"), "[\u3041-\u30ff]")],
 }
 """Values of the local names that patterns are built of, by file."""
 
