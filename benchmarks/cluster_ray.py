@@ -24,7 +24,9 @@ from benchmarks import passages
 from benchmarks.cluster import milliseconds, storage
 from sleuth import Engine
 from sleuth.cluster import versions
-from sleuth.plugins.ray import RayEngine, RouterOptions, index_on_ray, ray_session, serve_from_ray
+from sleuth.plugins.ray import RouterOptions, index_on_ray, serve_from_ray
+from sleuth.plugins.ray.engine import RayEngine
+from sleuth.plugins.ray.session import ray_session
 
 
 def main() -> None:

@@ -50,7 +50,8 @@ class Sleuth(System):
     """One segment: its arrays as files, memory-mapped."""
 
     def build(self, rows: Vectors) -> None:
-        from sleuth.dense import DenseLeg, WordLlamaEmbedder
+        from sleuth.dense import DenseLeg
+        from sleuth.dense.wordllama import WordLlamaEmbedder
 
         pack = DenseLeg(WordLlamaEmbedder()).pack(rows.astype(np.float16))
         for name, values in pack.arrays.items():
@@ -58,8 +59,9 @@ class Sleuth(System):
         (self.home / "meta.json").write_text(json.dumps(pack.meta))
 
     def open(self) -> None:
-        from sleuth.dense import DenseLeg, WordLlamaEmbedder
+        from sleuth.dense import DenseLeg
         from sleuth.dense.search import DenseSearcher
+        from sleuth.dense.wordllama import WordLlamaEmbedder
         from sleuth.store import SegmentView
 
         arrays = {path.stem: np.load(path, mmap_mode="r") for path in self.home.glob("*.npy")}

@@ -21,9 +21,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sleuth.dense import DenseLeg, WordLlamaEmbedder, search
+from sleuth.dense import DenseLeg, search
 from sleuth.dense.search import DenseSearcher
-from sleuth.store import SegmentView, pack
+from sleuth.dense.wordllama import WordLlamaEmbedder
+from sleuth.store import SegmentView
+from sleuth.store.legs.leg import pack
 
 Vectors = NDArray[np.float32]
 WORDS = 60

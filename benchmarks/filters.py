@@ -21,10 +21,10 @@ from typing import Any
 import numpy as np
 
 from sleuth.filters import Filter, field
-from sleuth.store import Bitmap, Rows, SegmentData, SegmentView
+from sleuth.store import Rows, SegmentData, SegmentView
 from sleuth.store.columns.leg import ColumnsLeg
 from sleuth.store.columns.search import ColumnsSearcher
-from sleuth.store.legs.leg import count
+from sleuth.store.legs.leg import Bitmap, count
 
 ROUNDS = 7
 KEYS = ("source", "percent", "lang", "score", "year", "tags")

@@ -33,7 +33,7 @@ import numpy as np
 from benchmarks.hybrid_systems import CLASSES, SHARED, K, System, blocks, shelf_of
 from benchmarks.lexical_peers import Worker, build, folder_bytes, lines, throughput
 from benchmarks.passages import CACHE, passages
-from sleuth.dense import WordLlamaEmbedder
+from sleuth.dense.wordllama import WordLlamaEmbedder
 
 MODULE = "benchmarks.hybrid_peers"
 ROUND = 20

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.lexical_peers import lines
-from sleuth.dense import WordLlamaEmbedder
+from sleuth.dense.wordllama import WordLlamaEmbedder
 
 K = 10
 SHELVES = 10

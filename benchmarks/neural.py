@@ -27,8 +27,9 @@ from numpy.typing import NDArray
 
 from benchmarks.quality import DATA, SETS
 from sleuth import Document, Engine
-from sleuth.dense import DenseLeg, WordLlamaEmbedder
-from sleuth.engine import EncoderReranker
+from sleuth.dense import DenseLeg
+from sleuth.dense.wordllama import WordLlamaEmbedder
+from sleuth.engine.encoder import EncoderReranker
 from sleuth.evaluate import Collection, make_run, open_collection, score
 from sleuth.plugins.neural import OnnxEmbedder
 from sleuth.store import text_hash

@@ -47,7 +47,7 @@ class Exact:
     """Exact search by cosine over the vectors of the default embedder."""
 
     def __init__(self, texts: list[str]) -> None:
-        from sleuth.dense import WordLlamaEmbedder
+        from sleuth.dense.wordllama import WordLlamaEmbedder
 
         self.embedder = WordLlamaEmbedder()
         self.vectors = self.embedder.embed_documents(texts)

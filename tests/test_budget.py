@@ -18,7 +18,9 @@ PLUGINS = ROOT / "src" / "sleuth" / "plugins"
 
 def limits_of(text: str) -> dict[str, int]:
     """Return the limits of a budget, such as `lines.core`."""
-    return {f"{part}.{name}": limit for part, row in tomllib.loads(text).items() for name, limit in row.items()}
+    return {
+        f"{part}.{name}": limit for part, row in tomllib.loads(text).items() for name, limit in row.items()
+    }
 
 
 def files_below(folder: Path) -> Iterator[Path]:
@@ -57,7 +59,9 @@ def test_limits_only_go_down() -> None:
     """No limit is above one that an earlier commit had."""
 
     def git(*arguments: str) -> str:
-        return subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True, text=True, check=False).stdout
+        return subprocess.run(
+            ["git", *arguments], cwd=ROOT, capture_output=True, text=True, check=False
+        ).stdout
 
     revisions = git("log", "--format=%H", "--", BUDGET).split()
     if not revisions:

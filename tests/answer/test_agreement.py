@@ -10,7 +10,7 @@ import pytest
 
 from sleuth import Document, Engine
 from sleuth.answer.agreement import disagree, read_claim, say_the_same
-from sleuth.text import get_analyzer
+from sleuth.text.analyzers import get_analyzer
 
 English = get_analyzer("english").words_of_each
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from sleuth.answer import assemble
 from sleuth.answer.context import best_at_ends, drop_repeats, join_overlapping
 from sleuth.errors import ArgumentError
-from sleuth.text import approximate_tokens
+from sleuth.text.budget import approximate_tokens
 from tests.answer.conftest import item
 
 A = "The token bucket is refilled every second with as many tokens as the limit allows."

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from sleuth.answer import Turn, standalone_question
+from sleuth.answer.conversation import Turn, standalone_question
 
 TURNS = [Turn("How often are tokens refilled?", "Every second [1]."), Turn("Who refills them?")]
 

@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from sleuth import Document, Engine
-from sleuth.answer import ExtractiveSynthesizer
 from sleuth.answer.evidence import (
     NO_EVIDENCE,
     WORDS_AND_MEANING,
@@ -19,6 +18,7 @@ from sleuth.answer.evidence import (
     weigh_evidence,
 )
 from sleuth.answer.extract import Sentence
+from sleuth.answer.extractive import ExtractiveSynthesizer
 from sleuth.answer.parts import Part
 from sleuth.answer.quotes import Quote
 from sleuth.answer.words import plain_words

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sleuth.answer import ExtractiveSynthesizer
 from sleuth.answer.extract import Weights, passage_priors, score_sentences
+from sleuth.answer.extractive import ExtractiveSynthesizer
 from sleuth.answer.quotes import choose
 from sleuth.answer.sentences import split_sentences
 from sleuth.answer.words import plain_words

@@ -11,7 +11,7 @@ from sleuth.answer.summary import SUMMARY_NOTE, cite_summary, extract_summary
 from sleuth.errors import ArgumentError
 from sleuth.llm import LLMGenerator
 from sleuth.testing.ollama import OllamaServer
-from sleuth.text import approximate_tokens
+from sleuth.text.budget import approximate_tokens
 from sleuth.types import Document
 
 

@@ -8,15 +8,15 @@ from pathlib import Path
 import pytest
 
 from sleuth import Engine
-from sleuth.answer import ExtractiveSynthesizer, LLMSynthesizer, budget_of
-from sleuth.answer.extractive import DISAGREEMENT, INTRODUCTIONS, NEAREST
+from sleuth.answer import LLMSynthesizer, budget_of
+from sleuth.answer.extractive import DISAGREEMENT, INTRODUCTIONS, NEAREST, ExtractiveSynthesizer
 from sleuth.answer.prompt import REFUSAL
 from sleuth.answer.synthesis import trim_pieces
 from sleuth.errors import ArgumentError
 from sleuth.llm import Ollama, OpenAIGenerator, open_generator
 from sleuth.results import Grade
 from sleuth.testing.ollama import OllamaServer
-from sleuth.text import get_analyzer
+from sleuth.text.analyzers import get_analyzer
 from sleuth.types import RetrievedItem
 from tests.answer.conftest import Scripted, item
 

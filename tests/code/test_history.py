@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from sleuth.code import CodeStorage, Snapshot, commits_of, index_path, search_history
+from sleuth.code import CodeStorage, Snapshot, index_path, search_history
+from sleuth.code.repository.history import commits_of
 from sleuth.errors import ArgumentError
 from tests.code.conftest import Git, write
 from tests.code.test_cli import run

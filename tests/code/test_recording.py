@@ -11,10 +11,11 @@ from types import SimpleNamespace
 
 import pytest
 
-from sleuth.code import CodeIndexReport, CodeStorage, Snapshot, index_path, search_history
+from sleuth.code import CodeStorage, Snapshot, index_path, search_history
 from sleuth.code.snapshots import health
 from sleuth.code.snapshots.recording import History
 from sleuth.code.snapshots.refreshing import current_snapshot, refresh_history
+from sleuth.code.snapshots.report import CodeIndexReport
 from sleuth.engine import open_code
 from sleuth.engine.codebase import check_code, code_status, repair_code
 from sleuth.errors import CodeError, FormatVersionError, IndexDamagedError

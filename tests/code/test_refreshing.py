@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from sleuth.code import CodeStorage, index_path, snapshot_at
+from sleuth.code import CodeStorage, index_path
 from sleuth.code.snapshots.record import Repository
-from sleuth.code.snapshots.refreshing import Current, current_snapshot
+from sleuth.code.snapshots.refreshing import Current, current_snapshot, snapshot_at
 from sleuth.engine.sources import open_sources
 from sleuth.errors import UnknownSnapshotError
 from tests.code.conftest import SHOP, Git, write

@@ -14,20 +14,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from sleuth.code import (
-    CodeRequest,
-    CodeRetriever,
-    CodeStorage,
-    RetrievedContext,
-    Snapshot,
-    index_path,
-    render_context,
-)
+from sleuth.code import CodeRetriever, CodeStorage, RetrievedContext, Snapshot, index_path, render_context
 from sleuth.code.parsing.labels import LABELS
 from sleuth.code.search import ranking
 from sleuth.code.search.context import count_tokens
 from sleuth.code.search.query import read_query
 from sleuth.code.search.ranking import rank_files
+from sleuth.code.search.request import CodeRequest
 from sleuth.code.search.signals import best_of
 from sleuth.code.search.similarity import Similar
 from sleuth.code.search.vectors import embed_missing

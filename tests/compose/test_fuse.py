@@ -8,8 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from sleuth.compose import fuse_hits
-from sleuth.compose.fuse import FORMULAS, best_places, normalise, overlap
+from sleuth.compose.fuse import FORMULAS, best_places, fuse_hits, normalise, overlap
 from sleuth.compose.methods import Method
 from sleuth.errors import ArgumentError
 from tests.examples import examples

@@ -18,11 +18,10 @@ from sleuth.compose import (
     DiversifiedRetriever,
     FusedRetriever,
     RerankedRetriever,
-    boost_items,
-    deduplicate,
-    mmr,
 )
-from sleuth.compose.dedupe import by_metadata
+from sleuth.compose.boost import boost_items
+from sleuth.compose.dedupe import by_metadata, deduplicate
+from sleuth.compose.diversify import mmr
 from sleuth.errors import ArgumentError, FilterError, RetrievalError
 from sleuth.protocols import Reranker, Retriever
 from sleuth.testing.contracts import RerankerContract, RetrieverContract

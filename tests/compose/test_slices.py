@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sleuth.compose import run_slices
+from sleuth.compose.slices import run_slices
 from sleuth.errors import ArgumentError
 from tests.waiting import wait_until
 

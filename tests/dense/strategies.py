@@ -7,7 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sleuth.dense import DenseLeg
-from sleuth.store import Bitmap, Rows, SegmentView, pack
+from sleuth.store import Rows, SegmentView
+from sleuth.store.legs.leg import Bitmap, pack
 
 
 class HashEmbedder:

@@ -1,6 +1,6 @@
 """Every embedder of the package passes the contract, with models created here: nothing is downloaded."""
 
-from sleuth.dense import CodeEmbedder, WordLlamaEmbedder
+from sleuth.dense.wordllama import CodeEmbedder, WordLlamaEmbedder
 from sleuth.protocols import Embedder
 from sleuth.testing.contracts import EmbedderContract
 

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sleuth.dense import DenseLeg, TokenReranker, WordLlamaEmbedder, late
+from sleuth.dense import DenseLeg, TokenReranker, late
 from sleuth.dense.legibility import legible
 from sleuth.dense.search import DenseSearcher
-from sleuth.dense.wordllama import MOST_TOKENS, load_model
+from sleuth.dense.wordllama import MOST_TOKENS, WordLlamaEmbedder, load_model
 from sleuth.errors import ArgumentError
 from sleuth.protocols import Reranker
 from sleuth.store import SegmentView

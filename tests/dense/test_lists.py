@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 from sleuth.dense import DenseLeg, codes, lists
 from sleuth.dense.lists import ClusterLists, lists_in
 from sleuth.dense.search import DenseSearcher
-from sleuth.store import IN_MEMORY, Scratch, SegmentData, SegmentView, pack
+from sleuth.store import IN_MEMORY, Scratch, SegmentData, SegmentView
 from sleuth.store.disk import scratch
+from sleuth.store.legs.leg import pack
 from sleuth.vectors import unit
 
 N, DIMENSION = 6_000, 40

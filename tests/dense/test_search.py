@@ -12,7 +12,8 @@ from sleuth.dense import DenseLeg, codes
 from sleuth.dense.encoding import encode
 from sleuth.dense.search import DenseSearcher
 from sleuth.errors import ArgumentError, EmbedderMismatchError, EmbeddingError, IndexDamagedError
-from sleuth.store import Scratch, SegmentView, pack, unpack
+from sleuth.store import Scratch, SegmentView, unpack
+from sleuth.store.legs.leg import pack
 from tests.dense.strategies import HashEmbedder, rows_of, view_of
 from tests.examples import examples
 

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sleuth.dense import DenseLeg, WordLlamaEmbedder
+from sleuth.dense import DenseLeg
+from sleuth.dense.wordllama import WordLlamaEmbedder
 from sleuth.store import SegmentData
 from tests.lexical.oracle import rows_of
 

@@ -10,9 +10,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sleuth.dense import CodeEmbedder, WordLlamaEmbedder
 from sleuth.dense.legibility import legible
-from sleuth.dense.wordllama import TOKENS, VOCABULARY, WEIGHTS, is_gibberish, read_table, read_vocabulary
+from sleuth.dense.wordllama import (
+    TOKENS,
+    VOCABULARY,
+    WEIGHTS,
+    CodeEmbedder,
+    WordLlamaEmbedder,
+    is_gibberish,
+    read_table,
+    read_vocabulary,
+)
 from sleuth.dense.wordpieces import Vocabulary
 from sleuth.errors import LoadError
 from tests.examples import examples

@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 
 from sleuth import Document, Engine
-from sleuth.engine import IndexBackend, backends
+from sleuth.engine import backends
 from sleuth.engine.backend import Backend
 from sleuth.engine.backends import BackendKind
+from sleuth.engine.index import IndexBackend
 from sleuth.engine.opening import OpenOptions
 
 

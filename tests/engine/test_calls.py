@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from sleuth import Document, Engine
-from sleuth.engine import Documents, calls
+from sleuth.engine import calls
+from sleuth.engine.documents import Documents
 from sleuth.engine.searching import IndexSearch
 
 

@@ -15,8 +15,7 @@ import numpy as np
 import pytest
 
 from sleuth import ArgumentError, Document, Engine, FilterError
-from sleuth.engine import Facet
-from sleuth.engine.selection import Count, MetadataKey
+from sleuth.engine.selection import Count, Facet, MetadataKey
 from sleuth.filters import field, matches
 from sleuth.ingest.hashing import content_hash
 

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from sleuth import Document, Engine, Ranking
-from sleuth.dense import WordLlamaEmbedder
+from sleuth.dense.wordllama import WordLlamaEmbedder
 from sleuth.engine.search import Searchers
 from sleuth.errors import ArgumentError, EmbedderMismatchError, EmbeddingError, MissingPackageError
-from sleuth.ingest import IndexInterrupted
+from sleuth.ingest.reports import IndexInterrupted
 from sleuth.store import text_hash
 from tests.dense.strategies import HashEmbedder
 from tests.store.passages import put_passages

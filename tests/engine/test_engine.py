@@ -13,11 +13,11 @@ import pytest
 
 from sleuth import ArgumentError, Document, Engine, Ranking
 from sleuth.cluster import ShardedEngine
-from sleuth.dense import WordLlamaEmbedder
 from sleuth.dense.embedding import Reading
+from sleuth.dense.wordllama import WordLlamaEmbedder
 from sleuth.engine import Fusion, expansion
 from sleuth.errors import EmbedderMismatchError, EmbeddingError, FilterError, IndexNotFoundError
-from sleuth.ingest import IndexInterrupted, IndexProgress
+from sleuth.ingest.reports import IndexInterrupted, IndexProgress
 from sleuth.lexical.search import LexicalSearcher
 
 DOCUMENTS = [

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sleuth import Document, Engine
-from sleuth.dense import WordLlamaEmbedder
+from sleuth.dense.wordllama import WordLlamaEmbedder
 from sleuth.engine import Fusion
 from sleuth.errors import ArgumentError
 

@@ -9,7 +9,7 @@ import pytest
 from sleuth import Document, Engine
 from sleuth.errors import ArgumentError
 from sleuth.ingest import ReadOptions
-from sleuth.text import Chunker
+from sleuth.text.chunkers import Chunker
 from tests.commands import sleuth
 from tests.text.test_detection import TEXTS
 

@@ -15,7 +15,7 @@ from hypothesis.stateful import Bundle, RuleBasedStateMachine, initialize, invar
 from sleuth import Document, Engine
 from sleuth.engine import WITHOUT_VARIETY
 from sleuth.filters import as_filter, matches
-from sleuth.text import get_analyzer
+from sleuth.text.analyzers import get_analyzer
 from tests.reference.bm25 import bm25
 
 WORDS = ["refill", "token", "bucket", "limit", "cat", "dog", "naïve", "検索", "x1", "burst"]

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from sleuth import CodeRetriever, Document, Engine, index_path, open_code
-from sleuth.engine import rebuilt
+from sleuth.engine.rebuilding import rebuilt
 from sleuth.errors import (
     FormatVersionError,
     IndexDamagedError,
@@ -22,7 +22,7 @@ from sleuth.errors import (
     IndexUnsafeError,
     StoreError,
 )
-from sleuth.store import Store
+from sleuth.store.store import Store
 
 
 @pytest.fixture

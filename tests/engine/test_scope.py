@@ -10,9 +10,9 @@ import pytest
 
 from sleuth import ArgumentError, Document, Engine, FilterError
 from sleuth.cluster import ShardedEngine
-from sleuth.engine import Facet, narrowing
+from sleuth.engine import narrowing
 from sleuth.engine.scope import prefix_of
-from sleuth.engine.selection import Count
+from sleuth.engine.selection import Count, Facet
 from sleuth.errors import EmbeddingError
 from sleuth.filters import as_filter
 

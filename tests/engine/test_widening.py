@@ -11,7 +11,7 @@ import pytest
 
 from sleuth import Document, Engine, Sources
 from sleuth.cluster import ShardedEngine
-from sleuth.engine import Synonyms
+from sleuth.engine.synonyms import Synonyms
 from sleuth.errors import ArgumentError
 
 WORDS = ("bucket", "buckaroo", "bukket", "packet", "kubernetes", "javascript", "integration", "buckskin")

@@ -16,17 +16,10 @@ from typer.testing import CliRunner
 from sleuth import Document, Engine
 from sleuth.engine import Fusion
 from sleuth.errors import EvaluationError, SleuthError
-from sleuth.evaluate import (
-    best_passages,
-    compare,
-    make_run,
-    open_collection,
-    read_qrels,
-    read_run,
-    score,
-    write_run,
-)
+from sleuth.evaluate import best_passages, compare, make_run, open_collection, score
+from sleuth.evaluate.collections import read_qrels
 from sleuth.evaluate.measures import randomisation_p
+from sleuth.evaluate.runs import read_run, write_run
 from sleuth.surfaces.cli.app import app
 from sleuth.surfaces.cli.eval import search
 from sleuth.types import Ranking, RetrievedItem

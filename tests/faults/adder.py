@@ -10,8 +10,9 @@ import sys
 from pathlib import Path
 
 from sleuth.errors import SleuthError
-from sleuth.store import Store, Writer
+from sleuth.store import Writer
 from sleuth.store.catalogue import building
+from sleuth.store.store import Store
 from tests.store.words import SumsLeg, put
 
 LEGS = ("sums", "second")

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
-from sleuth.store import Store
+from sleuth.store.store import Store
 from tests.faults.adder import DOCUMENTS, LEGS, deletion_of, legs
 from tests.store.words import contents, faults, put
 

@@ -13,17 +13,19 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sleuth.dense import DenseLeg, WordLlamaEmbedder, lists
+from sleuth.dense import DenseLeg, lists
 from sleuth.dense.search import DenseSearcher
+from sleuth.dense.wordllama import WordLlamaEmbedder
 from sleuth.errors import IndexDamagedError
 from sleuth.filters import from_text
 from sleuth.lexical import LexicalLeg
 from sleuth.lexical.leg import FieldSpec
 from sleuth.lexical.search import LexicalSearcher
-from sleuth.store import Leg, Rows, SegmentData, SegmentView, pack
+from sleuth.store import Rows, SegmentData, SegmentView
 from sleuth.store.catalogue import segments
 from sleuth.store.columns.leg import ColumnsLeg
 from sleuth.store.columns.search import ColumnsSearcher
+from sleuth.store.legs.leg import Leg, pack
 from tests.dense.strategies import HashEmbedder
 from tests.faults.crafting import craft, craft_header
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from sleuth.dense.wordllama import load_model
 from sleuth.store import SegmentData
 from sleuth.store.catalogue import segments
-from sleuth.text import get_analyzer
+from sleuth.text.analyzers import get_analyzer
 from tests.faults.test_crafted import Subject, attempt, subject
 
 EXAMPLES = max(15, int(os.environ.get("SLEUTH_CRAFTED", "200")) // 8)

@@ -12,8 +12,8 @@ import pytest
 
 from sleuth.engine import Engine, open_code
 from sleuth.errors import IndexDamagedError, StoreError
-from sleuth.store import Store
 from sleuth.store.catalogue import building
+from sleuth.store.store import Store
 from sleuth.types import Chunk, Document
 from tests.faults.damaging import PAGE
 from tests.faults.trial import rows

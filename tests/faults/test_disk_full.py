@@ -12,7 +12,7 @@ import pytest
 
 from sleuth import Document, Engine
 from sleuth.errors import StoreError
-from sleuth.store import Store
+from sleuth.store.store import Store
 from tests.commands import sleuth
 from tests.faults.adder import add, legs
 from tests.faults.proof import prove

@@ -14,9 +14,9 @@ import pytest
 from sleuth.code.snapshots import shelf
 from sleuth.engine import Engine
 from sleuth.errors import IndexUnsafeError
-from sleuth.store import Store
 from sleuth.store.catalogue import building, segments
 from sleuth.store.disk.files import CODE, DOCUMENTS
+from sleuth.store.store import Store
 from sleuth.types import Document
 from tests import commands
 from tests.store.words import SumsLeg, put

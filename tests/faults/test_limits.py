@@ -14,8 +14,8 @@ import pytest
 
 from sleuth.engine import Engine
 from sleuth.errors import ArgumentError, IndexDamagedError, StoreError
-from sleuth.store import Store
 from sleuth.store.catalogue import building
+from sleuth.store.store import Store
 from sleuth.types import Document
 from tests.faults.descriptors import free_descriptors
 from tests.faults.proof import ROOT
@@ -166,7 +166,7 @@ def test_a_record_that_is_cut_off_under_a_reader(path: Path) -> None:
 CUT_WHILE_READING = """
 import os, sys
 from sleuth.errors import IndexDamagedError
-from sleuth.store import Store
+from sleuth.store.store import Store
 from tests.faults.proof import ROOT
 from tests.store.words import SumsLeg, contents, put
 with Store.open(sys.argv[1]) as store:

@@ -18,7 +18,7 @@ from sleuth.code.snapshots import health
 from sleuth.code.snapshots.refreshing import current_snapshot
 from sleuth.engine import open_code
 from sleuth.errors import StoreError
-from sleuth.store import Store
+from sleuth.store.store import Store
 from sleuth.surfaces.http import ServerSettings, create_app
 from tests.store.words import SumsLeg, put
 

@@ -170,7 +170,7 @@ KILLED = """
 import sqlite3
 import sys
 from contextlib import closing
-from sleuth.store import Store
+from sleuth.store.store import Store
 from sleuth.store.catalogue import building
 from tests.store.words import SumsLeg, put
 building.INLINE_BYTES = 0

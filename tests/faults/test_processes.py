@@ -8,7 +8,7 @@ import sys
 import time
 from pathlib import Path
 
-from sleuth.store import Store
+from sleuth.store.store import Store
 from tests.faults.adder import LEGS, legs
 from tests.faults.proof import ROOT
 from tests.store.words import contents, faults, put

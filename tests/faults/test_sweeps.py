@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sleuth.store import SegmentData, Store
+from sleuth.store import SegmentData
 from sleuth.store.catalogue import segment_files, segments
 from sleuth.store.disk.files import open_file
+from sleuth.store.store import Store
 from tests.faults.adder import legs
 from tests.faults.proof import ROOT, command, prove, told
 

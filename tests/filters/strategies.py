@@ -12,7 +12,8 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from sleuth.filters import And, Compare, Filter, Not, Or, Scalar
+from sleuth.filters import And, Compare, Filter, Not, Or
+from sleuth.filters.tree import Scalar
 
 KEYS = ("year", "lang", "author.name", "tags", "author", "a b")
 WORDS = (

@@ -19,7 +19,7 @@ from sleuth.ingest import FileEntry, ReadOptions, Skipped
 from sleuth.ingest.language import with_language
 from sleuth.ingest.loaders.registry import kind_of, load_here
 from sleuth.ingest.validate import prepare
-from sleuth.text import Chunker
+from sleuth.text.chunkers import Chunker
 from sleuth.types import Document
 
 FOLDER = Path(tempfile.mkdtemp(prefix="sleuth-fuzz-"))

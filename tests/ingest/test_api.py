@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from sleuth import ArgumentError, Document, Engine
-from sleuth.ingest import FileFormat, IndexInterrupted, ReadOptions, documents
+from sleuth.ingest import FileFormat, ReadOptions, documents
+from sleuth.ingest.reports import IndexInterrupted
 from sleuth.store import Writer
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from sleuth import Document, Engine
 from sleuth.ingest.known import IndexedFiles
-from sleuth.store import Store
+from sleuth.store.store import Store
 
 
 def held(folder: Path, count: int) -> int:

@@ -17,7 +17,7 @@ from sleuth.errors import ArgumentError
 from sleuth.ingest import FileFormat, ReadOptions, Skipped, read
 from sleuth.ingest.loaders import FileBytes, registry
 from sleuth.ingest.loaders.registry import kind_of
-from sleuth.text import Chunker
+from sleuth.text.chunkers import Chunker
 from sleuth.types import RESERVED, Document
 from tests.ingest.files import docx, pdf
 

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from sleuth.ingest import FileEntry, Progress, ReadOptions, Record, Skipped, read, walk, workers
-from sleuth.ingest.reports import FileRead
+from sleuth.ingest import FileEntry, ReadOptions, Record, Skipped, read, walk, workers
+from sleuth.ingest.reports import FileRead, Progress
 from sleuth.types import Document
 from tests.ingest.files import docx, pdf
 

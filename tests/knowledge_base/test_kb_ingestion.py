@@ -336,7 +336,7 @@ def test_async_twins(server: BedrockServer, agent: Any) -> None:
 def test_clients_are_made_from_the_environment(aws: BedrockServer) -> None:
     """Without a client, one is created for AWS_REGION, with short timeouts and one attempt."""
     assert kb.start_ingestion_with_retry(KB, DS)["status"] == "STARTING"
-    from sleuth.knowledge_base import default_client
+    from sleuth.knowledge_base.clients import default_client
 
     config = default_client("bedrock-agent-runtime", 5.0).meta.config
     assert (config.connect_timeout, config.read_timeout) == (2.0, 5.0)

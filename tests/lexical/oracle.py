@@ -9,8 +9,9 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from sleuth.lexical import LexicalLeg
-from sleuth.store import Rows, SegmentView, pack
-from sleuth.text import get_analyzer
+from sleuth.store import Rows, SegmentView
+from sleuth.store.legs.leg import pack
+from sleuth.text.analyzers import get_analyzer
 
 Row = Mapping[str, str]
 

@@ -13,7 +13,8 @@ from sleuth.lexical import LexicalLeg, blockmax
 from sleuth.lexical.leg import FieldSpec
 from sleuth.lexical.search import LexicalSearcher
 from sleuth.lexical.terms import weigh
-from sleuth.store import Rows, SegmentData, SegmentView, pack
+from sleuth.store import Rows, SegmentData, SegmentView
+from sleuth.store.legs.leg import pack
 from tests.examples import examples
 
 LEG = LexicalLeg({"text": FieldSpec("english", {"title": 2, "text": 1}, by_language=True)})

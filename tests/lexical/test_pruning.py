@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from sleuth.lexical import LexicalLeg
 from sleuth.lexical.leg import FieldSpec
 from sleuth.lexical.search import LexicalSearcher
-from sleuth.store import Rows, SegmentView, pack
+from sleuth.store import Rows, SegmentView
+from sleuth.store.legs.leg import pack
 
 N = 30_000
 VOCABULARY = 4_000

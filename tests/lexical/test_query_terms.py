@@ -10,7 +10,7 @@ from string import ascii_lowercase, digits
 from typing import NamedTuple
 
 from sleuth.lexical.query_terms import QueryTerms
-from sleuth.text import get_analyzer
+from sleuth.text.analyzers import get_analyzer
 from sleuth.text.languages import LANGUAGES
 
 ANALYZERS = {

@@ -15,7 +15,8 @@ from sleuth.lexical import LexicalLeg, blockmax
 from sleuth.lexical.leg import FieldSpec
 from sleuth.lexical.search import LexicalSearcher
 from sleuth.lexical.terms import weigh
-from sleuth.store import SegmentView, pack, unpack
+from sleuth.store import SegmentView, unpack
+from sleuth.store.legs.leg import pack
 from tests.examples import examples
 from tests.lexical import oracle
 

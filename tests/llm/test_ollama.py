@@ -26,7 +26,7 @@ from sleuth.remote.address import BASE_RULE
 from sleuth.testing.contracts import EmbedderContract
 from sleuth.testing.faults import FAULTS, FaultServer
 from sleuth.testing.ollama import Fault, OllamaServer
-from sleuth.text import approximate_tokens
+from sleuth.text.budget import approximate_tokens
 from sleuth.types import Document
 from tests.examples import examples
 from tests.waiting import wait_until

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from sleuth.errors import ArgumentError
 from sleuth.llm import Ollama, OllamaEmbedder, OpenAIEmbedder, OpenAIGenerator
 from sleuth.remote import checked_base, shown_url
-from sleuth.web import WebSearch
+from sleuth.web.search import WebSearch
 
 SECRETS = [
     "https://user:hunter2@host/v1",

@@ -14,8 +14,8 @@ from typing import Any, assert_type, get_type_hints
 import pytest
 
 from sleuth import CodeRetriever, Engine, FusedRetriever, Ranking, aindex_path, index_path
-from sleuth.code import CodeIndexReport
 from sleuth.code.search.context import RetrievedContexts
+from sleuth.code.snapshots.report import CodeIndexReport
 from sleuth.llm import LLMGenerator
 from sleuth.remote import async_twin
 from sleuth.remote.twins import async_pieces

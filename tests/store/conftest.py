@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from sleuth.store import Store
+from sleuth.store.store import Store
 from tests.store.words import SumsLeg
 
 

@@ -6,8 +6,9 @@ import hypothesis.strategies as st
 import numpy as np
 from hypothesis import given
 
-from sleuth.store import SegmentView, pack, unpack
+from sleuth.store import SegmentView, unpack
 from sleuth.store.catalogue.alignment import align
+from sleuth.store.legs.leg import pack
 
 
 def views(keys: list[int], cuts: list[int]) -> list[SegmentView]:

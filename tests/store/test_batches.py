@@ -10,9 +10,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from sleuth.store import Store, text_hash
+from sleuth.store import text_hash
 from sleuth.store.catalogue import building
 from sleuth.store.health import opening
+from sleuth.store.store import Store
 from sleuth.store.writing import pending
 from sleuth.types import Chunk
 from tests.examples import examples

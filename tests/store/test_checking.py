@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from sleuth.store import Store
 from sleuth.store.catalogue import building, manifest, segment_files, segments
+from sleuth.store.store import Store
 from tests.store.passages import put_passages
 from tests.store.words import faults
 

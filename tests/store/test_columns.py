@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from sleuth.errors import IndexDamagedError
 from sleuth.filters import Compare, Filter, Not, field, from_text, matches
-from sleuth.store import Bitmap, Leg, Rows, SegmentData, SegmentView, pack, unpack
+from sleuth.store import Rows, SegmentData, SegmentView, unpack
 from sleuth.store.columns.column import (
     NO_FLOATS,
     NO_INTEGERS,
@@ -29,6 +29,7 @@ from sleuth.store.columns.column import (
 )
 from sleuth.store.columns.leg import ColumnsLeg
 from sleuth.store.columns.search import ColumnsSearcher, FilterCache
+from sleuth.store.legs.leg import Bitmap, Leg, pack
 from tests.examples import examples
 from tests.filters.strategies import filters, metadata
 

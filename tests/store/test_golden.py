@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from sleuth.store import Store
 from sleuth.store.catalogue import manifest
+from sleuth.store.store import Store
 from tests.store.golden.make import HERE, facts, legs
 from tests.store.words import faults, put
 

@@ -9,9 +9,9 @@ from unittest.mock import Mock
 import pytest
 
 from sleuth.errors import IndexDamagedError
-from sleuth.store import Store
 from sleuth.store.disk.files import DOCUMENTS
 from sleuth.store.record import mark
+from sleuth.store.store import Store
 from tests.store.words import faults, put
 
 

@@ -11,10 +11,11 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from sleuth.store import IN_MEMORY, Store
+from sleuth.store import IN_MEMORY
 from sleuth.store.catalogue import merging
 from sleuth.store.catalogue.lock import WriterLock
 from sleuth.store.record import scan
+from sleuth.store.store import Store
 from tests.examples import examples
 from tests.store.passages import put_passages
 from tests.store.words import SumsLeg, contents, faults, put, read

@@ -12,9 +12,9 @@ import pytest
 
 from sleuth.engine import Engine, open_code
 from sleuth.errors import FormatVersionError, IndexNotFoundError, IndexUnsafeError, StoreError
-from sleuth.store import Store
 from sleuth.store.catalogue import schema
 from sleuth.store.health import opening
+from sleuth.store.store import Store
 
 
 def test_folders_that_cannot_be_looked_into(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

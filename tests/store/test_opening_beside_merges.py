@@ -10,9 +10,9 @@ import pytest
 
 from sleuth.code import index_path
 from sleuth.engine import open_code
-from sleuth.store import Store
 from sleuth.store.catalogue import building, manifest
 from sleuth.store.catalogue.manifest import SegmentMissingError
+from sleuth.store.store import Store
 from tests.store.words import SumsLeg, put, read
 
 

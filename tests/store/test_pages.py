@@ -14,8 +14,9 @@ from pathlib import Path
 import pytest
 
 from sleuth.errors import IndexDamagedError
-from sleuth.store import IndexSnapshot, Store, text_hash
+from sleuth.store import IndexSnapshot, text_hash
 from sleuth.store.record.pages import RecordFile
+from sleuth.store.store import Store
 from sleuth.types import Chunk
 from tests.examples import EXPLORING
 from tests.faults.proof import ROOT
@@ -191,7 +192,7 @@ def test_pages_are_given_back(tmp_path: Path) -> None:
 CHANGES = """
 import sys
 from pathlib import Path
-from sleuth.store import Store
+from sleuth.store.store import Store
 from tests.store.test_pages import fill
 with Store.open(sys.argv[1]) as store:
     print("ready", flush=True)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from sleuth.store import Store
 from sleuth.store.catalogue.pool import ConnectionPool
 from sleuth.store.record.layout import Connection, connect
+from sleuth.store.store import Store
 
 
 def test_a_child_uses_no_connection_of_its_parent(tmp_path: Path) -> None:

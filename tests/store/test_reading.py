@@ -11,8 +11,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from sleuth.errors import IndexDamagedError
-from sleuth.store import Store, text_hash
+from sleuth.store import text_hash
 from sleuth.store.record import scan
+from sleuth.store.store import Store
 from sleuth.types import Chunk, RetrievedItem
 from tests.examples import examples
 from tests.store.words import put

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from sleuth.errors import IndexDamagedError
-from sleuth.store import Store
 from sleuth.store.catalogue import building
+from sleuth.store.store import Store
 from tests.store.words import SumsLeg, faults, put
 
 RECORD, PAGE = "record.sqlite", 8192

@@ -18,8 +18,9 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 
 from sleuth.errors import IndexDamagedError
-from sleuth.store import SegmentData, Store
+from sleuth.store import SegmentData
 from sleuth.store.catalogue import manifest, segment_files, segments
+from sleuth.store.store import Store
 from tests.store.words import put
 
 dtypes = st.one_of(

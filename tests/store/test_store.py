@@ -23,7 +23,8 @@ from sleuth.errors import (
     IndexNotFoundError,
     StoreError,
 )
-from sleuth.store import Store, text_hash
+from sleuth.store import text_hash
+from sleuth.store.store import Store
 from sleuth.types import Chunk
 from tests.examples import examples
 from tests.store.passages import put_passages

@@ -15,12 +15,12 @@ from sleuth.store import (
     Scratch,
     SegmentData,
     SegmentView,
-    Store,
     Writer,
     array_of,
     text_hash,
     unpack,
 )
+from sleuth.store.store import Store
 from sleuth.types import Chunk
 
 

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from sleuth import CodeRetriever, Document, Engine, Sources, index_path, open_code, open_sources
-from sleuth.code import CodeRequest
+from sleuth.code.search.request import CodeRequest
 from sleuth.engine import SearchRequest
 from sleuth.engine.codebase import default_embedder
 from sleuth.surfaces.cli.ask import ask

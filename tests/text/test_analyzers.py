@@ -12,7 +12,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from sleuth.errors import ArgumentError
-from sleuth.text import analyzers, get_analyzer, words
+from sleuth.text import analyzers, words
+from sleuth.text.analyzers import get_analyzer
 from tests.examples import examples
 
 NAMES = ["english", "german", "arabic", "turkish", "vietnamese", "plain", "code", "code-english", "names"]

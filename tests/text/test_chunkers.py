@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sleuth.errors import ArgumentError
-from sleuth.text import Chunker, borders, count_tokens, steps
+from sleuth.text import borders, count_tokens, steps
+from sleuth.text.chunkers import Chunker
 from sleuth.types import Chunk, Document
 from tests.examples import examples
 

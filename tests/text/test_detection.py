@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sleuth.text import detect_language
-from sleuth.text.detection import language_of_query
+from sleuth.text.detection import detect_language, language_of_query
 
 TEXTS = {
     "en": "The quick brown fox jumps over the lazy dog, and it does so because of its long legs.",

@@ -7,7 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sleuth.errors import ArgumentError
-from sleuth.text import get_analyzer, snippet
+from sleuth.text.analyzers import get_analyzer
+from sleuth.text.snippets import snippet
 from tests.examples import examples
 
 ENGLISH = get_analyzer("english")

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from sleuth.errors import ArgumentError
-from sleuth.web import WebCache
+from sleuth.web.cache import WebCache
 from sleuth.web.service import Hit
 
 HITS = [Hit("https://a.org/ü", "Title", "text “quoted”", "a.org", 0.5, "2024-05-01")]

@@ -16,8 +16,9 @@ from hypothesis import strategies as st
 from sleuth.errors import ArgumentError, WebError
 from sleuth.remote.hosts import is_public
 from sleuth.testing.serving import LocalServer, Reply, Request
-from sleuth.web import Page, afetch_page, fetch_page
+from sleuth.web import afetch_page, fetch_page
 from sleuth.web import robots as robots_rules
+from sleuth.web.fetch import Page
 
 LOOPBACK = ["127.0.0.1/32"]
 ARTICLE = """<html><head><title>The tides</title></head><body><nav><a href="/">Home</a> <a

@@ -26,8 +26,9 @@ from sleuth.testing.faults import Fault, FaultServer
 from sleuth.testing.serving import Reply
 from sleuth.testing.tavily import TavilyServer, error, page
 from sleuth.threads import THREADS
-from sleuth.web import Tavily, WebQuery, WebSearch, asearch_web, search_web, service
-from sleuth.web.service import Hit
+from sleuth.web import Tavily, asearch_web, search_web, service
+from sleuth.web.search import WebSearch
+from sleuth.web.service import Hit, WebQuery
 from tests.examples import examples
 from tests.waiting import wait_until
 

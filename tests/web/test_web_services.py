@@ -13,18 +13,9 @@ import pytest
 from sleuth.errors import ArgumentError, WebError
 from sleuth.testing.tavily import TavilyServer
 from sleuth.testing.websearch import BraveServer, ExaServer, SearchServer, SearXNGServer
-from sleuth.web import (
-    Brave,
-    Exa,
-    FallbackService,
-    MergedService,
-    SearXNG,
-    WebRetriever,
-    WebSearch,
-    open_service,
-    search_web,
-)
-from sleuth.web.several import SERVICES
+from sleuth.web import Brave, Exa, SearXNG, WebRetriever, search_web
+from sleuth.web.search import WebSearch
+from sleuth.web.several import SERVICES, FallbackService, MergedService, open_service
 from tests.commands import sleuth
 
 

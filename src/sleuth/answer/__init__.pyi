@@ -1,13 +1,9 @@
 from sleuth.answer.citations import Citation as Citation
 from sleuth.answer.citations import CitationMark as CitationMark
-from sleuth.answer.citations import CitationReport as CitationReport
 from sleuth.answer.citations import check_citations as check_citations
 from sleuth.answer.citations import citation_marks as citation_marks
 from sleuth.answer.context import Passage as Passage
 from sleuth.answer.context import assemble as assemble
-from sleuth.answer.conversation import Turn as Turn
-from sleuth.answer.conversation import standalone_question as standalone_question
-from sleuth.answer.extractive import ExtractiveSynthesizer as ExtractiveSynthesizer
 from sleuth.answer.judge import aevaluate_relevance as aevaluate_relevance
 from sleuth.answer.judge import evaluate_relevance as evaluate_relevance
 from sleuth.answer.prompt import build_prompt as build_prompt

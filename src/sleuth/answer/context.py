@@ -14,8 +14,7 @@ from typing import Any, Literal, NamedTuple
 
 from sleuth.answer.sentences import split_sentences
 from sleuth.errors import ArgumentError
-from sleuth.text import approximate_tokens
-from sleuth.text.budget import CountTokens, check_budget, longest_prefix, pack
+from sleuth.text.budget import CountTokens, approximate_tokens, check_budget, longest_prefix, pack
 from sleuth.text.repeats import Repeats
 from sleuth.types import RetrievedItem
 

@@ -30,8 +30,9 @@ from sleuth.logs import logger_of
 from sleuth.protocols import Embedder
 from sleuth.remote import async_twin
 from sleuth.results import Grade, SearchResult
-from sleuth.text import clean_text, detect_language, get_analyzer
-from sleuth.text.detection import language_of_query
+from sleuth.text import clean_text
+from sleuth.text.analyzers import get_analyzer
+from sleuth.text.detection import detect_language, language_of_query
 from sleuth.text.languages import ENGLISH, LANGUAGES, UNKNOWN
 from sleuth.types import RetrievedItem
 from sleuth.types.request import DEFAULT_K

@@ -13,8 +13,8 @@ from sleuth.answer.synthesis import BUDGET, OnText, extra_of, told
 from sleuth.answer.words import Analyze, plain_words
 from sleuth.remote import async_twin
 from sleuth.results import Grade, SearchResult
-from sleuth.text import approximate_tokens, clean_text
-from sleuth.text.budget import CountTokens, check_budget
+from sleuth.text import clean_text
+from sleuth.text.budget import CountTokens, approximate_tokens, check_budget
 from sleuth.types import Document, RetrievedItem
 
 SUMMARY_NOTE = "No language model is configured. These sentences stand for the rest:"

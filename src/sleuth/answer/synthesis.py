@@ -14,8 +14,7 @@ from sleuth.answer.quotes import choose
 from sleuth.protocols import Generator
 from sleuth.remote import async_twin
 from sleuth.results import Grade, SearchResult
-from sleuth.text import approximate_tokens
-from sleuth.text.budget import CountTokens, check_budget
+from sleuth.text.budget import CountTokens, approximate_tokens, check_budget
 from sleuth.types import RetrievedItem
 
 BUDGET: Final = 3000

@@ -14,13 +14,13 @@ from sleuth.cluster.storage.address import Address
 from sleuth.cluster.storage.cache import Cache
 from sleuth.cluster.storage.manifest import Manifest
 from sleuth.cluster.storage.objects import ObjectFolder
-from sleuth.engine import IndexBackend, open_embedder
-from sleuth.engine.index import StoreBackend
+from sleuth.engine import open_embedder
+from sleuth.engine.index import IndexBackend, StoreBackend
 from sleuth.engine.opening import OpenOptions
 from sleuth.errors import ArgumentError, StoreError
 from sleuth.ingest import FileNames
 from sleuth.protocols import Embedder
-from sleuth.store import Store
+from sleuth.store.store import Store
 
 
 def published_backend(

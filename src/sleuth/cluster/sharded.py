@@ -20,16 +20,18 @@ from sleuth.cluster.shards.gathered import GatheredOfNewest
 from sleuth.cluster.shards.layout import DEFAULT_SHARDS, Layout, shard_of
 from sleuth.cluster.shards.snapshot import GatheredSnapshot
 from sleuth.cluster.shards.store import ShardedStore
-from sleuth.engine import Engine, IndexBackend
-from sleuth.engine.index import StoreBackend
+from sleuth.engine import Engine
+from sleuth.engine.index import IndexBackend, StoreBackend
 from sleuth.engine.opening import OpenOptions
 from sleuth.engine.search import SearchersOfNewest
 from sleuth.engine.weights import estimate_weights
 from sleuth.errors import ArgumentError, IndexDamagedError, IndexNotFoundError
 from sleuth.filters import Filter, as_filter
 from sleuth.remote import async_twin
-from sleuth.store import Finding, IndexLeg, IndexSnapshot, Repair, Store
+from sleuth.store import Finding, IndexSnapshot, Repair
 from sleuth.store.catalogue.schema import folder_at
+from sleuth.store.legs.searching import IndexLeg
+from sleuth.store.store import Store
 
 _LEVELS = ("error", "warning", "ok")
 

@@ -1,20 +1,14 @@
 from sleuth.code.graph.navigate import Navigator as Navigator
 from sleuth.code.graph.walker import GraphWalker as GraphWalker
-from sleuth.code.repository.commits import Commit as Commit
-from sleuth.code.repository.history import commits_of as commits_of
 from sleuth.code.search.context import RetrievedContext as RetrievedContext
 from sleuth.code.search.context import render_context as render_context
-from sleuth.code.search.history import CommitHit as CommitHit
 from sleuth.code.search.history import asearch_history as asearch_history
 from sleuth.code.search.history import search_history as search_history
 from sleuth.code.search.repomap import repository_map as repository_map
-from sleuth.code.search.request import CodeRequest as CodeRequest
 from sleuth.code.search.retriever import CodeRetriever as CodeRetriever
 from sleuth.code.search.retriever import GraphStorage as GraphStorage
 from sleuth.code.search.vectors import EmbeddingProvider as EmbeddingProvider
 from sleuth.code.snapshots.indexing import index_path as index_path
-from sleuth.code.snapshots.refreshing import snapshot_at as snapshot_at
-from sleuth.code.snapshots.report import CodeIndexReport as CodeIndexReport
 from sleuth.code.snapshots.snapshot import Snapshot as Snapshot
 from sleuth.code.snapshots.storage import CodeStorage as CodeStorage
 

@@ -13,8 +13,9 @@ from sleuth.arguments import spelling_hint
 from sleuth.compose.boost import boosted
 from sleuth.compose.items import best_first
 from sleuth.errors import ArgumentError
-from sleuth.filters import Filter, Scalar, as_filter, matches, to_text
+from sleuth.filters import Filter, as_filter, matches, to_text
 from sleuth.filters.match import leaves
+from sleuth.filters.tree import Scalar
 from sleuth.types import Explanation, RetrievedItem
 
 _SECONDS: Final = {"h": 3600.0, "d": 86_400.0, "w": 604_800.0, "m": 2_629_746.0, "y": 31_556_952.0}

@@ -21,8 +21,9 @@ from sleuth.dense import codes, late, matching
 from sleuth.dense.embedding import dimension_of
 from sleuth.dense.lists import lists_in
 from sleuth.errors import ArgumentError, EmbeddingError, IndexDamagedError
-from sleuth.store import Bitmap, Hits, LegRequest, LegSearcher, SegmentData, SegmentView, best_hits
+from sleuth.store import Hits, LegRequest, LegSearcher, SegmentData, SegmentView, best_hits
 from sleuth.store.legs.hits import no_hits
+from sleuth.store.legs.leg import Bitmap
 from sleuth.store.legs.searching import Ids
 from sleuth.text import embedded_text
 from sleuth.types import Explanation

@@ -1,22 +1,14 @@
 from sleuth.engine.codebase import open_code as open_code
-from sleuth.engine.documents import DocumentPage as DocumentPage
-from sleuth.engine.documents import Documents as Documents
 from sleuth.engine.embedders import is_slow as is_slow
 from sleuth.engine.embedders import open_embedder as open_embedder
-from sleuth.engine.encoder import EncoderReranker as EncoderReranker
 from sleuth.engine.engine import Engine as Engine
 from sleuth.engine.fusion import Fusion as Fusion
-from sleuth.engine.index import IndexBackend as IndexBackend
 from sleuth.engine.legs import open_legs as open_legs
 from sleuth.engine.legs import register_leg as register_leg
-from sleuth.engine.rebuilding import rebuilt as rebuilt
 from sleuth.engine.relevance import score_hits as score_hits
 from sleuth.engine.relevance import score_texts as score_texts
 from sleuth.engine.request import WITHOUT_VARIETY as WITHOUT_VARIETY
 from sleuth.engine.request import SearchRequest as SearchRequest
 from sleuth.engine.reranking import RerankModel as RerankModel
-from sleuth.engine.selection import Facet as Facet
-from sleuth.engine.suggesting import Suggestion as Suggestion
-from sleuth.engine.synonyms import Synonyms as Synonyms
 
 __all__: list[str]

@@ -14,14 +14,16 @@ from sleuth.errors import ArgumentError
 from sleuth.remote import async_twin
 
 if TYPE_CHECKING:
-    from sleuth.answer import ExtractiveSynthesizer, Turn
+    from sleuth.answer.conversation import Turn
     from sleuth.answer.evidence import Rarity
+    from sleuth.answer.extractive import ExtractiveSynthesizer
     from sleuth.engine.hooked import Unhooked
     from sleuth.engine.request import SearchRequest
     from sleuth.filters import Filter
     from sleuth.hooks import Morpheus, PluginInfo
-    from sleuth.manager import RetrievalManager, SearchStream, Synthesizer
+    from sleuth.manager import RetrievalManager, Synthesizer
     from sleuth.manager.manager import Correct
+    from sleuth.manager.streaming import SearchStream
     from sleuth.protocols import Embedder, Generator
     from sleuth.results import Grade, ReturnMode, SearchResult
     from sleuth.settings import IndexSettings
@@ -222,8 +224,8 @@ class Answering:
         embedder = self._embedder_now()
         embedder = embedder if is_cheap(embedder) else None
         if self._quoter is None or self._quoter.embedder is not embedder:
-            from sleuth.answer import ExtractiveSynthesizer
-            from sleuth.text import get_analyzer
+            from sleuth.answer.extractive import ExtractiveSynthesizer
+            from sleuth.text.analyzers import get_analyzer
 
             self._quoter = ExtractiveSynthesizer(
                 analyze=get_analyzer(self.settings.analyzer).words_of_each,
@@ -242,7 +244,7 @@ class Answering:
         Raises:
             GenerationError: the model did not answer.
         """
-        from sleuth.answer import standalone_question
+        from sleuth.answer.conversation import standalone_question
 
         return standalone_question(query, turns, as_generator(self.model))
 
@@ -250,7 +252,8 @@ class Answering:
 
     def snippet(self, query: str, item: RetrievedItem, *, width: int = 200) -> Snippet:
         """Return the window of at most `width` characters that shows best why a passage matches, with its matches."""
-        from sleuth.text import get_analyzer, snippet
+        from sleuth.text.analyzers import get_analyzer
+        from sleuth.text.snippets import snippet
 
         return snippet(item.text, query, get_analyzer(self.settings.analyzer), width=width)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any, Final
 
-from sleuth.compose import run_slices
+from sleuth.compose.slices import run_slices
 from sleuth.errors import ArgumentError, SleuthError, StoreError, UnavailableError
 from sleuth.logs import logger_of
 from sleuth.remote import Deadline, check_cancelled

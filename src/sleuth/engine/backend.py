@@ -18,7 +18,9 @@ if TYPE_CHECKING:
     from sleuth.ingest import FileNames
     from sleuth.protocols import DocumentChunker, Embedder
     from sleuth.settings import IndexSettings
-    from sleuth.store import Finding, IndexLeg, IndexSnapshot, Repair, Store
+    from sleuth.store import Finding, IndexSnapshot, Repair
+    from sleuth.store.legs.searching import IndexLeg
+    from sleuth.store.store import Store
     from sleuth.types import Ranking
 
 Progress = Callable[[int, int], None]

@@ -7,7 +7,7 @@ from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from sleuth.extensions import loaded
-from sleuth.store import Store
+from sleuth.store.store import Store
 
 if TYPE_CHECKING:
     from pathlib import Path

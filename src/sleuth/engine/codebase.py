@@ -31,8 +31,9 @@ from sleuth.store.health.replacing import reading, successor
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from sleuth.code import CodeIndexReport, CodeRequest
+    from sleuth.code.search.request import CodeRequest
     from sleuth.code.snapshots.health import CodeStatus
+    from sleuth.code.snapshots.report import CodeIndexReport
     from sleuth.protocols import Embedder
 
 
@@ -128,8 +129,7 @@ def default_embedder() -> Embedder:
     Raises:
         MissingPackageError: the extra `hybrid` is not installed.
     """
-    from sleuth.dense import CodeEmbedder
-    from sleuth.dense.wordllama import has_wordllama, missing_wordllama
+    from sleuth.dense.wordllama import CodeEmbedder, has_wordllama, missing_wordllama
 
     if not has_wordllama():
         raise missing_wordllama()

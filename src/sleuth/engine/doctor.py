@@ -100,7 +100,7 @@ def mend(path: Path) -> list[Diagnosis]:
 def _repair_documents(path: Path, *, code_too: bool) -> list[Repair]:
     """Repair the index of documents, which may be missing where there is one of code."""
     from sleuth.engine.engine import Engine
-    from sleuth.store import Store
+    from sleuth.store.store import Store
 
     if code_too and not Store.is_at(path):
         return []

@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 
     from sleuth.engine.backend import IndexView
     from sleuth.filters import Filter
-    from sleuth.ingest import AddReport, IndexProgress, IndexReport, ReadOptions, Skipped
-    from sleuth.ingest.reports import MoveReport
+    from sleuth.ingest import AddReport, IndexReport, ReadOptions, Skipped
+    from sleuth.ingest.reports import IndexProgress, MoveReport
     from sleuth.ingest.roots import Root
     from sleuth.store import IndexSnapshot
     from sleuth.types import Document, RetrievedItem, StoredDocument
-    from sleuth.vector_store import ArrowTable
+    from sleuth.vector_store.rows import ArrowTable
 
     FilterForm = Filter | Mapping[str, Any] | str | None
 
@@ -76,7 +76,8 @@ class Documents:
             EmbeddingError: the vectors could not be made. Where commits do not wait for them, the documents are
                 committed and the error says how to go on.
         """
-        from sleuth.ingest import add_documents, open_chunker
+        from sleuth.ingest import open_chunker
+        from sleuth.ingest.api import add_documents
         from sleuth.ingest.options import AUTO
         from sleuth.vector_store.rows import documents_of
 
@@ -123,7 +124,9 @@ class Documents:
             IndexInterrupted: Ctrl-C; what was read so far is committed, and the report so far is attached.
             EmbeddingError: as `embed`; the files are read.
         """
-        from sleuth.ingest import IndexInterrupted, index_paths, open_chunker
+        from sleuth.ingest import open_chunker
+        from sleuth.ingest.api import index_paths
+        from sleuth.ingest.reports import IndexInterrupted
 
         self._view.check_unscoped("index files")
         report = index_paths(

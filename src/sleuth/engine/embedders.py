@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from sleuth.protocols import Embedder
-    from sleuth.store import Rows, Store
+    from sleuth.store import Rows
+    from sleuth.store.store import Store
 
 KIND = "embedders"
 SERVICES = ("ollama", "openai")
@@ -187,9 +188,8 @@ def _load(service: str, model: str, *, required: bool) -> Embedder:
         return open_remote(f"{service}:{model}")
     if model:
         return _of_plugin(service, model)
-    from sleuth.dense import WordLlamaEmbedder
     from sleuth.dense.missing import MissingTokenEmbedder
-    from sleuth.dense.wordllama import has_wordllama, missing_wordllama
+    from sleuth.dense.wordllama import WordLlamaEmbedder, has_wordllama, missing_wordllama
 
     if has_wordllama():
         return WordLlamaEmbedder()

@@ -17,7 +17,8 @@ from sleuth.engine.embedders import RecordCache
 from sleuth.errors import StoreError
 from sleuth.protocols import Embedder
 from sleuth.remote import Deadline
-from sleuth.store import EncodingCache, Rows, Store
+from sleuth.store import EncodingCache, Rows
+from sleuth.store.store import Store
 from sleuth.text import embedded_text
 from sleuth.types import RetrievedItem
 from sleuth.vectors import unit, unit_query

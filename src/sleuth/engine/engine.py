@@ -33,7 +33,8 @@ if TYPE_CHECKING:
     from sleuth.ingest import FileNames
     from sleuth.protocols import DocumentChunker, Embedder, Reranker
     from sleuth.settings import IndexSettings
-    from sleuth.store import Finding, RankingLeg, Repair, Store
+    from sleuth.store import Finding, RankingLeg, Repair
+    from sleuth.store.store import Store
     from sleuth.types import Ranking
 
 

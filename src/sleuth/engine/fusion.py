@@ -50,7 +50,7 @@ class Fusion:
     is_default: bool = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        from sleuth.compose import fuse_hits
+        from sleuth.compose.fuse import fuse_hits
 
         if not isinstance(self.weights, Mapping):
             raise ArgumentError(f"weights must be a mapping of legs to numbers, got {self.weights!r}")

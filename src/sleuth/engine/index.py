@@ -15,14 +15,15 @@ from sleuth.engine.reranking import default_model
 from sleuth.engine.search import SearchersOfNewest, check_legs
 from sleuth.engine.weights import apply_estimates, estimate_weights
 from sleuth.settings import IndexSettings
-from sleuth.store import Store
+from sleuth.store.store import Store
 
 if TYPE_CHECKING:
     from sleuth.engine.backend import Progress
     from sleuth.filters import Filter
     from sleuth.ingest import FileNames
     from sleuth.protocols import DocumentChunker, Embedder
-    from sleuth.store import Finding, IndexLeg, IndexSnapshot, Repair
+    from sleuth.store import Finding, IndexSnapshot, Repair
+    from sleuth.store.legs.searching import IndexLeg
     from sleuth.types import Ranking
 
 

@@ -13,13 +13,15 @@ from sleuth.dense import DenseLeg
 from sleuth.errors import ArgumentError, StoreError
 from sleuth.extensions import extension, own_extensions
 from sleuth.lexical import LexicalLeg
-from sleuth.store import IndexLeg, LegContext, RankingLeg
+from sleuth.store import LegContext, RankingLeg
 from sleuth.store.columns.leg import ColumnsLeg
+from sleuth.store.legs.searching import IndexLeg
 
 if TYPE_CHECKING:
     from sleuth.protocols import Embedder
     from sleuth.settings import IndexSettings
-    from sleuth.store import EncodingCache, Finding, Store
+    from sleuth.store import EncodingCache, Finding
+    from sleuth.store.store import Store
 
 _KINDS: Final[dict[str, type[IndexLeg]]] = {}
 

@@ -28,7 +28,8 @@ if TYPE_CHECKING:
 
     from sleuth.filters import Filter
     from sleuth.settings import IndexSettings
-    from sleuth.store import Bitmap, SegmentView
+    from sleuth.store import SegmentView
+    from sleuth.store.legs.leg import Bitmap
     from sleuth.store.record.values import Row
     from sleuth.types import StoredDocument
 

@@ -20,7 +20,7 @@ from sleuth.errors import ArgumentError, EmbeddingError, IndexNotFoundError
 from sleuth.logs import logger_of
 from sleuth.protocols import DocumentChunker, Embedder
 from sleuth.settings import IndexSettings
-from sleuth.store import Store
+from sleuth.store.store import Store
 
 logger = logger_of("engine")
 

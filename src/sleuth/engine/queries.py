@@ -18,10 +18,11 @@ from sleuth.store.columns.values import scalar_rows, values_of
 from sleuth.text.detection import language_of_query
 
 if TYPE_CHECKING:
-    from sleuth.filters import Filter, Scalar
-    from sleuth.store import FilterSearcher, IndexSnapshot
-    from sleuth.store.legs.searching import TermSearcher
-    from sleuth.text import Analyzer, Span
+    from sleuth.filters import Filter
+    from sleuth.filters.tree import Scalar
+    from sleuth.store import IndexSnapshot
+    from sleuth.store.legs.searching import FilterSearcher, TermSearcher
+    from sleuth.text.analyzers import Analyzer, Span
     from sleuth.types import RetrievedItem
 
 _PART = re.compile(

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
-from sleuth.compose import Fused, fuse_hits
-from sleuth.compose.fuse import best_places
+from sleuth.compose.fuse import Fused, best_places, fuse_hits
 from sleuth.engine.fusion import Fusion
 from sleuth.engine.trust import names_alone, trust_in
 from sleuth.errors import RetrievalError

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from sleuth.protocols import Embedder, Reranker
     from sleuth.remote import Deadline
     from sleuth.settings import IndexSettings
-    from sleuth.store import Store
+    from sleuth.store.store import Store
     from sleuth.types import RetrievedItem
 
 RERANKED = 100

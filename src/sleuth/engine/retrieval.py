@@ -20,7 +20,7 @@ from sleuth.errors import RetrievalError
 from sleuth.filters import as_filter, to_text
 from sleuth.filters.tree import in_any_case
 from sleuth.remote import Deadline
-from sleuth.text import get_analyzer
+from sleuth.text.analyzers import get_analyzer
 from sleuth.types import Explanation, Ranking
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from sleuth.engine.search import Searchers
     from sleuth.filters import Filter
     from sleuth.store import Hits, IndexSnapshot, RankingLeg
-    from sleuth.text import Analyzer
+    from sleuth.text.analyzers import Analyzer
     from sleuth.types import RetrievedItem
 
 

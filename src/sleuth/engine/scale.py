@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from sleuth.compose.labelled import KEY
 from sleuth.engine.relevance import score_texts
-from sleuth.text import get_analyzer
+from sleuth.text.analyzers import get_analyzer
 from sleuth.types import Explanation, Ranking
 
 if TYPE_CHECKING:

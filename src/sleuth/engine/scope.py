@@ -18,8 +18,9 @@ from sleuth.store.record.batch import DocumentFacts
 
 if TYPE_CHECKING:
     from sleuth.engine.narrowing import Scope
-    from sleuth.store import IndexSnapshot, Known, Store, Writer
+    from sleuth.store import IndexSnapshot, Known, Writer
     from sleuth.store.record.values import Row
+    from sleuth.store.store import Store
     from sleuth.types import Chunk, RetrievedItem, StoredDocument
 
 

@@ -18,9 +18,10 @@ from sleuth.engine.narrowing import ByScope, NarrowedSnapshot, Narrowing, Scope
 from sleuth.engine.ranking import PoolRequest, Pools
 from sleuth.errors import ArgumentError
 from sleuth.remote import check_cancelled
-from sleuth.store import FilterLeg, LegRequest, pack
+from sleuth.store import LegRequest
 from sleuth.store.catalogue.alignment import align
-from sleuth.store.legs.searching import TermSearcher
+from sleuth.store.legs.leg import pack
+from sleuth.store.legs.searching import FilterLeg, TermSearcher
 from sleuth.types import Explanation, PartReport
 
 if TYPE_CHECKING:
@@ -32,17 +33,9 @@ if TYPE_CHECKING:
     from sleuth.engine.wider import WiderQuery
     from sleuth.filters import Filter
     from sleuth.remote import Deadline
-    from sleuth.store import (
-        Bitmap,
-        Corpus,
-        FilterSearcher,
-        Hits,
-        IndexLeg,
-        IndexSnapshot,
-        LegSearcher,
-        RankingLeg,
-    )
-    from sleuth.store.legs.searching import RowMatcher, Tally
+    from sleuth.store import Corpus, Hits, IndexSnapshot, LegSearcher, RankingLeg
+    from sleuth.store.legs.leg import Bitmap
+    from sleuth.store.legs.searching import FilterSearcher, IndexLeg, RowMatcher, Tally
     from sleuth.types import RetrievedItem
 
 READ_TOGETHER = 5_000

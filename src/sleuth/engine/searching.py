@@ -48,7 +48,7 @@ class IndexSearch:
         It stays as it is if shards are missing.
         """
         from sleuth.engine.spelling import Correction, corrected
-        from sleuth.text import get_analyzer
+        from sleuth.text.analyzers import get_analyzer
 
         backend = self._view.backend
         with self._view.store.reader() as snapshot:

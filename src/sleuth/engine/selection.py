@@ -21,8 +21,10 @@ from sleuth.store.columns.values import kinds_of, scalar_rows, values_of
 from sleuth.types import RESERVED, UPLOAD
 
 if TYPE_CHECKING:
-    from sleuth.filters import Filter, Scalar
-    from sleuth.store import FilterSearcher, IndexSnapshot, SegmentView
+    from sleuth.filters import Filter
+    from sleuth.filters.tree import Scalar
+    from sleuth.store import IndexSnapshot, SegmentView
+    from sleuth.store.legs.searching import FilterSearcher
 
 KNOWN_KEYS = RESERVED | {"title"} | {f"{UPLOAD}.attributes.{key}" for key in (*RESERVED, "title")}
 """Metadata keys that every index knows, also where no document has them."""

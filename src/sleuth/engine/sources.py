@@ -31,7 +31,7 @@ from sleuth.errors import ArgumentError, UnknownRepositoryError
 from sleuth.protocols import Closing
 from sleuth.remote import Deadline, async_twin
 from sleuth.settings import IndexSettings
-from sleuth.text import get_analyzer
+from sleuth.text.analyzers import get_analyzer
 from sleuth.types import Explanation, Ranking
 
 if TYPE_CHECKING:

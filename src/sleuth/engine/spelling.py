@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from sleuth.engine.search import Searchers
     from sleuth.protocols import Embedder
     from sleuth.store import IndexSnapshot
-    from sleuth.text import Analyzer
+    from sleuth.text.analyzers import Analyzer
 
 TWO_EDITS = 6
 """Letters from which on a word may differ in two places."""

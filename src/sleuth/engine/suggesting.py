@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 from sleuth.engine.completions import Completions, plain_words
 from sleuth.engine.spelling import spellings
-from sleuth.text import get_analyzer
+from sleuth.text.analyzers import get_analyzer
 
 if TYPE_CHECKING:
     from sleuth.engine.backend import IndexView
     from sleuth.engine.search import Searchers
     from sleuth.store import IndexSnapshot
-    from sleuth.text import Analyzer
+    from sleuth.text.analyzers import Analyzer
 
 MOST_TITLES: Final = 20_000
 """Titles, and as many headings, among which completions are looked for: those of the most documents."""

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from sleuth.protocols import Embedder
     from sleuth.store import IndexSnapshot
     from sleuth.store.legs.searching import Tally
-    from sleuth.text import Analyzer
+    from sleuth.text.analyzers import Analyzer
 
 MOST_WORDS: Final = 50
 """Words of each group that one word of a query is widened by: those of the most passages."""

@@ -9,12 +9,10 @@ from sleuth.filters.text import from_text as from_text
 from sleuth.filters.text import to_text as to_text
 from sleuth.filters.tree import And as And
 from sleuth.filters.tree import Compare as Compare
-from sleuth.filters.tree import Field as Field
 from sleuth.filters.tree import Filter as Filter
 from sleuth.filters.tree import Not as Not
 from sleuth.filters.tree import Operator as Operator
 from sleuth.filters.tree import Or as Or
-from sleuth.filters.tree import Scalar as Scalar
 from sleuth.filters.tree import all_of as all_of
 from sleuth.filters.tree import any_of as any_of
 from sleuth.filters.tree import field as field

@@ -1,5 +1,3 @@
-from sleuth.ingest.api import add_documents as add_documents
-from sleuth.ingest.api import index_paths as index_paths
 from sleuth.ingest.api import present as present
 from sleuth.ingest.api import roots_of as roots_of
 from sleuth.ingest.chunkers import chunks_at as chunks_at
@@ -20,10 +18,7 @@ from sleuth.ingest.reading import Record as Record
 from sleuth.ingest.reading import read as read
 from sleuth.ingest.reports import AddReport as AddReport
 from sleuth.ingest.reports import FileEntry as FileEntry
-from sleuth.ingest.reports import IndexInterrupted as IndexInterrupted
-from sleuth.ingest.reports import IndexProgress as IndexProgress
 from sleuth.ingest.reports import IndexReport as IndexReport
-from sleuth.ingest.reports import Progress as Progress
 from sleuth.ingest.reports import Skipped as Skipped
 from sleuth.ingest.reports import Unchanged as Unchanged
 from sleuth.ingest.sync import Run as Run

@@ -39,8 +39,8 @@ from sleuth.types import Document
 
 if TYPE_CHECKING:
     from sleuth.ingest.chunkers import CheckedChunker
-    from sleuth.store import Store
-    from sleuth.text import Chunker
+    from sleuth.store.store import Store
+    from sleuth.text.chunkers import Chunker
 
 logger = logger_of("ingest")
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from sleuth.errors import ArgumentError
 from sleuth.extensions import extension, extensions
-from sleuth.text import Chunker
+from sleuth.text.chunkers import Chunker
 from sleuth.types import Chunk, Document
 
 if TYPE_CHECKING:

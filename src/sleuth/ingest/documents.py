@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from sleuth.files import FileFormat
     from sleuth.ingest.chunkers import CheckedChunker
     from sleuth.store import Writer
-    from sleuth.text import Chunker
+    from sleuth.text.chunkers import Chunker
 
 Report = TypeVar("Report", bound=AddReport)
 

@@ -14,7 +14,8 @@ from sleuth.ingest.documents import State
 from sleuth.ingest.names import is_below
 
 if TYPE_CHECKING:
-    from sleuth.store import IndexSnapshot, Store
+    from sleuth.store import IndexSnapshot
+    from sleuth.store.store import Store
     from sleuth.types import StoredDocument
 
 EXCESS_NOTE: Final = "limits "

@@ -7,7 +7,7 @@ from typing import Any
 from sleuth.files.formats import CODE
 from sleuth.ingest.options import AUTO
 from sleuth.ingest.validate import identify
-from sleuth.text import detect_language
+from sleuth.text.detection import detect_language
 from sleuth.text.languages import ENGLISH
 from sleuth.types import Document
 

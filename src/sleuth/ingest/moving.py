@@ -19,7 +19,8 @@ from sleuth.ingest.updates import rewrite
 from sleuth.types import RESERVED
 
 if TYPE_CHECKING:
-    from sleuth.store import IndexSnapshot, Store, Writer
+    from sleuth.store import IndexSnapshot, Writer
+    from sleuth.store.store import Store
     from sleuth.types import StoredDocument
 
 _SAMPLE: Final = 100

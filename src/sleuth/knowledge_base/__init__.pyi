@@ -1,6 +1,4 @@
-from sleuth.knowledge_base.clients import default_client as default_client
 from sleuth.knowledge_base.clients import set_default_client as set_default_client
-from sleuth.knowledge_base.errors import LocalServiceError as LocalServiceError
 from sleuth.knowledge_base.ingestion import abatch_check_document_statuses as abatch_check_document_statuses
 from sleuth.knowledge_base.ingestion import acheck_document_status as acheck_document_status
 from sleuth.knowledge_base.ingestion import aingest_documents_with_retry as aingest_documents_with_retry

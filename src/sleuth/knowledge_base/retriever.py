@@ -8,7 +8,7 @@ from math import isfinite
 from typing import Any, NoReturn
 
 from sleuth.arguments import check_count, check_names, check_query
-from sleuth.compose import run_slices
+from sleuth.compose.slices import run_slices
 from sleuth.errors import ArgumentError, KnowledgeBaseError
 from sleuth.filters import Filter, as_filter, to_bedrock
 from sleuth.filters.bedrock import is_bedrock

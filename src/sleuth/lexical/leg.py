@@ -38,7 +38,7 @@ from sleuth.store import (
     SegmentData,
     SegmentView,
 )
-from sleuth.text import get_analyzer
+from sleuth.text.analyzers import get_analyzer
 
 logger = logger_of("lexical")
 

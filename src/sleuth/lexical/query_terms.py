@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Generic, NamedTuple, Protocol, TypeAlias, Type
 
 from sleuth.lexical.by_language import field_language
 from sleuth.lexical.terms import tally, terms_of_word
-from sleuth.text import Analyzer
-from sleuth.text.analyzers import MAX_TOKEN, WordRule
+from sleuth.text.analyzers import MAX_TOKEN, Analyzer, WordRule
 from sleuth.text.detection import QueryLanguage, language_of_query
 
 if TYPE_CHECKING:

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from sleuth.errors import ArgumentError
 from sleuth.lexical import blockmax
-from sleuth.store import Bitmap, Hits, LegRequest, SegmentView, best_hits
+from sleuth.store import Hits, LegRequest, SegmentView, best_hits
+from sleuth.store.legs.leg import Bitmap
 from sleuth.store.legs.searching import Ids
 
 if TYPE_CHECKING:

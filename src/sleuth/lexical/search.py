@@ -18,9 +18,10 @@ from sleuth.lexical.query_terms import QueryTerms, Terms
 from sleuth.lexical.rows import SegmentRows, TermCount
 from sleuth.lexical.statistics import FieldLengths, FieldStatistics
 from sleuth.lexical.terms import FieldIndex, Found, weigh
-from sleuth.store import Bitmap, Corpus, Hits, LegRequest, SegmentView, unpack
+from sleuth.store import Corpus, Hits, LegRequest, SegmentView, unpack
+from sleuth.store.legs.leg import Bitmap
 from sleuth.store.legs.searching import Ids, Tally, TermSearcher
-from sleuth.text import Analyzer, get_analyzer
+from sleuth.text.analyzers import Analyzer, get_analyzer
 from sleuth.types import Explanation
 
 if TYPE_CHECKING:

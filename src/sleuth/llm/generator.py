@@ -11,8 +11,7 @@ from sleuth.logs import logger_of
 from sleuth.protocols import Generator
 from sleuth.remote import async_twin
 from sleuth.remote.twins import async_pieces
-from sleuth.text import approximate_tokens
-from sleuth.text.budget import longest_prefix, pack
+from sleuth.text.budget import approximate_tokens, longest_prefix, pack
 from sleuth.types import Document
 
 logger = logger_of("llm")

@@ -2,6 +2,5 @@ from sleuth.manager.manager import IndianaJones as IndianaJones
 from sleuth.manager.manager import RetrievalManager as RetrievalManager
 from sleuth.manager.manager import Synthesizer as Synthesizer
 from sleuth.manager.manager import install_builtins as install_builtins
-from sleuth.manager.streaming import SearchStream as SearchStream
 
 __all__: list[str]

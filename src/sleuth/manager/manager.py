@@ -15,8 +15,8 @@ from typing import Any, Protocol, TypeVar, runtime_checkable
 
 from sleuth.arguments import check_count, check_names, check_query
 from sleuth.errors import ArgumentError, RetrievalError
-from sleuth.hooks import Hook, Morpheus
-from sleuth.hooks.registry import BUILTIN, options_of
+from sleuth.hooks import Morpheus
+from sleuth.hooks.registry import BUILTIN, Hook, options_of
 from sleuth.manager.streaming import SearchStream
 from sleuth.protocols import Retriever
 from sleuth.remote import async_twin

@@ -8,18 +8,12 @@ from sleuth.store.legs.encoding import EncodingCache as EncodingCache
 from sleuth.store.legs.encoding import batches_of as batches_of
 from sleuth.store.legs.encoding import encode_once as encode_once
 from sleuth.store.legs.hits import best_hits as best_hits
-from sleuth.store.legs.leg import Bitmap as Bitmap
 from sleuth.store.legs.leg import Hits as Hits
-from sleuth.store.legs.leg import Leg as Leg
 from sleuth.store.legs.leg import Rows as Rows
 from sleuth.store.legs.leg import SegmentData as SegmentData
 from sleuth.store.legs.leg import SegmentView as SegmentView
-from sleuth.store.legs.leg import pack as pack
 from sleuth.store.legs.leg import unpack as unpack
 from sleuth.store.legs.searching import Corpus as Corpus
-from sleuth.store.legs.searching import FilterLeg as FilterLeg
-from sleuth.store.legs.searching import FilterSearcher as FilterSearcher
-from sleuth.store.legs.searching import IndexLeg as IndexLeg
 from sleuth.store.legs.searching import LegContext as LegContext
 from sleuth.store.legs.searching import LegRequest as LegRequest
 from sleuth.store.legs.searching import LegSearcher as LegSearcher
@@ -35,7 +29,6 @@ from sleuth.store.record.values import Finding as Finding
 from sleuth.store.record.values import Known as Known
 from sleuth.store.record.values import Repair as Repair
 from sleuth.store.record.values import Status as Status
-from sleuth.store.store import Store as Store
 from sleuth.store.writing.writer import Writer as Writer
 
 __all__: list[str]

@@ -67,7 +67,8 @@ def title_of(metadata: Mapping[str, Any]) -> str:
 
 def snippet_of(query: str, item: RetrievedItem, *, width: int = 200) -> Snippet:
     """Return the window of a passage that shows why it matches, where no index says how its words are read."""
-    from sleuth.text import get_analyzer, snippet
+    from sleuth.text.analyzers import get_analyzer
+    from sleuth.text.snippets import snippet
 
     analyzer = get_analyzer("code" if item.metadata.get("source_type") == "code" else "english")
     return snippet(item.text, query, analyzer, width=width)

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 from sleuth.errors import MissingPackageError
-from sleuth.knowledge_base import LocalKnowledgeBase, LocalServiceError
-from sleuth.knowledge_base.errors import local_error
+from sleuth.knowledge_base import LocalKnowledgeBase
+from sleuth.knowledge_base.errors import LocalServiceError, local_error
 from sleuth.testing.serving import LocalServer, Reply, Request
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from sleuth.errors import ArgumentError, EmbedderMismatchError, MissingPackageEr
 from sleuth.logs import logger_of
 from sleuth.protocols import Embedder
 from sleuth.remote import async_twin
-from sleuth.text import Chunker
+from sleuth.text.chunkers import Chunker
 from sleuth.types import Document
 from sleuth.vector_store.retriever import query_vector, recorded_embedder
 from sleuth.vector_store.rows import BATCH

@@ -1,14 +1,12 @@
 from sleuth.web.batch import asearch_web_batch as asearch_web_batch
 from sleuth.web.batch import search_web_batch as search_web_batch
 from sleuth.web.brave import Brave as Brave
-from sleuth.web.cache import WebCache as WebCache
 from sleuth.web.combine import fuse as fuse
 from sleuth.web.combine import merge as merge
 from sleuth.web.exa import Exa as Exa
 from sleuth.web.fetch import AGENT as AGENT
 from sleuth.web.fetch import REDIRECTS as REDIRECTS
 from sleuth.web.fetch import FetchRules as FetchRules
-from sleuth.web.fetch import Page as Page
 from sleuth.web.fetch import afetch_page as afetch_page
 from sleuth.web.fetch import content_headers as content_headers
 from sleuth.web.fetch import decoded as decoded
@@ -19,16 +17,11 @@ from sleuth.web.fetch import redirect_target as redirect_target
 from sleuth.web.http import address_parts as address_parts
 from sleuth.web.retriever import WebRetriever as WebRetriever
 from sleuth.web.robots import crawl_delay as crawl_delay
-from sleuth.web.search import WebSearch as WebSearch
 from sleuth.web.search import asearch_web as asearch_web
 from sleuth.web.search import search_web as search_web
 from sleuth.web.searxng import SearXNG as SearXNG
-from sleuth.web.service import WebQuery as WebQuery
 from sleuth.web.service import WebService as WebService
 from sleuth.web.service import domain_of as domain_of
-from sleuth.web.several import FallbackService as FallbackService
-from sleuth.web.several import MergedService as MergedService
-from sleuth.web.several import open_service as open_service
 from sleuth.web.tavily import Tavily as Tavily
 
 __all__: list[str]

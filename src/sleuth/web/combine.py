@@ -70,7 +70,7 @@ def fuse(
     """
     import numpy as np
 
-    from sleuth.compose import fuse_hits
+    from sleuth.compose.fuse import fuse_hits
 
     documents = merge(local_docs, web_docs)
     split = len(local_docs)

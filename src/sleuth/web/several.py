@@ -72,7 +72,7 @@ class MergedService:
         Raises:
             WebError: none answered; the error is that of the first one.
         """
-        from sleuth.compose import run_slices
+        from sleuth.compose.slices import run_slices
 
         answers, reports = run_slices(
             {
@@ -92,8 +92,7 @@ def _merged(answers: Sequence[Sequence[Hit]]) -> list[Hit]:
     """Return the hits of several rankings as one, by reciprocal rank; a page has the text of its first ranking."""
     import numpy as np
 
-    from sleuth.compose import fuse_hits
-    from sleuth.compose.fuse import Pool
+    from sleuth.compose.fuse import Pool, fuse_hits
 
     keys: dict[str, int] = {}
     hits: list[Hit] = []

@@ -16,7 +16,7 @@ from odf import draw, opendocument, table, text
 from pptx.util import Inches
 
 from sleuth.ingest.extraction import name_columns
-from sleuth.text import Chunker
+from sleuth.text.chunkers import Chunker
 from tests.ingest.extraction.reading import only, reason
 from tests.ingest.files import docx_of
 

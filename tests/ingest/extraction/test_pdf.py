@@ -14,7 +14,7 @@ import pytest
 from sleuth import Engine
 from sleuth.ingest import ReadOptions, Skipped
 from sleuth.ingest.extraction.processes import Extractors
-from sleuth.text import Chunker
+from sleuth.text.chunkers import Chunker
 from tests.ingest.extraction.reading import load, only, reason
 from tests.ingest.files import Placed, filled_form, placed_pdf
 

@@ -19,7 +19,8 @@ import pytest
 
 from sleuth import Engine
 from sleuth.errors import ArgumentError, WebError
-from sleuth.plugins.crawl import CrawlLimits, CrawlReport, crawl_site
+from sleuth.plugins.crawl import CrawlLimits, crawl_site
+from sleuth.plugins.crawl.indexing import CrawlReport
 from sleuth.testing.serving import LocalServer, Reply, Request
 from sleuth.web import robots
 from tests.commands import sleuth

@@ -10,7 +10,7 @@ from typing import Any
 import nbformat
 import pytest
 
-from sleuth.text import Chunker
+from sleuth.text.chunkers import Chunker
 from tests.ingest.extraction.reading import only, reason
 
 LATEX = r"""\documentclass{article} % not text

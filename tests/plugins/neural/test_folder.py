@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from sleuth.errors import ArgumentError, EmbeddingError
-from sleuth.plugins.neural import installed_models, models_folder
-from sleuth.plugins.neural.folder import ModelFolder
+from sleuth.plugins.neural import installed_models
+from sleuth.plugins.neural.folder import ModelFolder, models_folder
 from tests.plugins.neural import tiny
 
 MODES = {"word_embedding_dimension": 8, "pooling_mode_cls_token": True, "pooling_mode_mean_tokens": False}

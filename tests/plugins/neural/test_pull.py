@@ -11,9 +11,9 @@ import pytest
 from typer.testing import CliRunner
 
 from sleuth.errors import ArgumentError, RemoteError
-from sleuth.plugins.neural import OnnxEmbedder, pull_model
+from sleuth.plugins.neural import OnnxEmbedder
 from sleuth.plugins.neural.folder import ModelFolder
-from sleuth.plugins.neural.pull import find_model
+from sleuth.plugins.neural.pull import find_model, pull_model
 from sleuth.surfaces.cli.app import app
 from sleuth.surfaces.cli.main import register
 from tests.plugins.neural import tiny

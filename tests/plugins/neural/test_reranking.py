@@ -12,8 +12,7 @@ import pytest
 from numpy.typing import NDArray
 
 from sleuth import Document, Engine, open_sources
-from sleuth.engine import EncoderReranker
-from sleuth.engine.encoder import QueryCache
+from sleuth.engine.encoder import EncoderReranker, QueryCache
 from sleuth.errors import EmbeddingError
 from sleuth.protocols import Reranker
 from sleuth.testing.contracts import RerankerContract

@@ -29,7 +29,7 @@ def ray(s3_endpoint: str, ollama: OllamaServer, tmp_path_factory: pytest.TempPat
         pytest.skip("Ray is not installed: `make cluster` installs it")
     import boto3
 
-    from sleuth.plugins.ray import ray_session
+    from sleuth.plugins.ray.session import ray_session
 
     with pytest.MonkeyPatch.context() as environment:
         for name, value in {

@@ -11,8 +11,8 @@ from starlette.testclient import TestClient
 
 from sleuth import Engine
 from sleuth.errors import ArgumentError
-from sleuth.plugins.ray import ServingStatus
 from sleuth.plugins.ray.metrics import METRICS
+from sleuth.plugins.ray.store import ServingStatus
 from sleuth.surfaces.http import ServerSettings, create_app
 from tests.commands import sleuth
 from tests.test_deploy import CHART, FLAG, flags_of, read_yaml, series_asked_for, series_in, serve_arguments

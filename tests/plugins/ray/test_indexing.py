@@ -16,7 +16,8 @@ from sleuth import ArgumentError, Engine
 from sleuth.__main__ import main
 from sleuth.cluster import versions
 from sleuth.errors import EmbeddingError
-from sleuth.plugins.ray import BuildProgress, index_on_ray
+from sleuth.plugins.ray import index_on_ray
+from sleuth.plugins.ray.progress import BuildProgress
 from sleuth.testing.ollama import OllamaServer
 from tests.plugins.ray.processes import processes_below
 

@@ -18,7 +18,8 @@ import pytest
 
 from sleuth import ArgumentError, Document, Engine, StoreError
 from sleuth.cluster import ShardedEngine, publish
-from sleuth.plugins.ray import RayEngine, RouterOptions, serve_from_ray
+from sleuth.plugins.ray import RouterOptions, serve_from_ray
+from sleuth.plugins.ray.engine import RayEngine
 from tests.cluster.shards.test_equality import assert_equal
 
 pytestmark = pytest.mark.slow

@@ -12,7 +12,8 @@ from sleuth.cluster import versions
 from sleuth.cluster.storage import objects
 from sleuth.errors import StorageError
 from sleuth.ingest import ReadOptions
-from sleuth.plugins.ray import BuildReport, index_on_ray
+from sleuth.plugins.ray import index_on_ray
+from sleuth.plugins.ray.progress import BuildReport
 from tests.cluster.conftest import BUCKET
 from tests.commands import sleuth
 

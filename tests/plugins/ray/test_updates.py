@@ -16,7 +16,8 @@ from sleuth import ArgumentError, Engine
 from sleuth.cluster import versions
 from sleuth.cluster.storage import objects
 from sleuth.ingest import IndexReport, ReadOptions
-from sleuth.plugins.ray import BuildReport, index_on_ray
+from sleuth.plugins.ray import index_on_ray
+from sleuth.plugins.ray.progress import BuildReport
 
 pytest.importorskip("obstore", reason="obstore is not installed")
 

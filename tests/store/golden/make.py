@@ -14,10 +14,11 @@ import numpy as np
 
 from sleuth.lexical import LexicalLeg
 from sleuth.lexical.search import LexicalSearcher
-from sleuth.store import IndexSnapshot, Leg, Store, text_hash
+from sleuth.store import IndexSnapshot, text_hash
 from sleuth.store.catalogue import building
 from sleuth.store.columns.leg import ColumnsLeg
-from sleuth.store.store import FORMAT
+from sleuth.store.legs.leg import Leg
+from sleuth.store.store import FORMAT, Store
 from sleuth.types import Chunk
 from tests.store.passages import put_passages
 

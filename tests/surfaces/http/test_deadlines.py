@@ -13,7 +13,8 @@ from typing import Any
 import pytest
 
 from sleuth import CodeRetriever, Engine, index_path, open_code
-from sleuth.code import Navigator, commits_of, repository_map
+from sleuth.code import Navigator, repository_map
+from sleuth.code.repository.history import commits_of
 from sleuth.errors import SleuthError
 from sleuth.remote.cancellation import Cancellation, context_of
 from tests.waiting import wait_until

@@ -35,8 +35,8 @@ if TYPE_CHECKING:
     from sleuth.engine.wider import WiderQuery
     from sleuth.filters import Filter
     from sleuth.remote import Deadline
-    from sleuth.store import IndexLeg, LegSearcher, RankingLeg
-    from sleuth.store.legs.searching import RowMatcher
+    from sleuth.store import LegSearcher, RankingLeg
+    from sleuth.store.legs.searching import IndexLeg, RowMatcher
     from sleuth.types import Explanation
 
 _MOST_COUNTS = 1 << 20

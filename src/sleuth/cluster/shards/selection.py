@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sleuth.cluster.shards.layout import KEY_BITS
-from sleuth.engine import Facet
-from sleuth.engine.selection import Count, MetadataKey, ordered_types
+from sleuth.engine.selection import Count, Facet, MetadataKey, ordered_types
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sleuth.cluster.shards.snapshot import GatheredSnapshot
-    from sleuth.filters import Filter, Scalar
+    from sleuth.filters import Filter
+    from sleuth.filters.tree import Scalar
 
 _ALL = 1 << 62
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from sleuth.engine import IndexBackend
+from sleuth.engine.index import IndexBackend
 from sleuth.engine.narrowing import ByScope
 from sleuth.engine.ranking import PoolRequest
 from sleuth.engine.search import Searchers

@@ -11,7 +11,7 @@ from sleuth.cluster.shards.shard import LocalShard, ShardIndex
 from sleuth.cluster.shards.shards import LocalShards
 from sleuth.cluster.shards.snapshot import GatheredSnapshot
 from sleuth.cluster.shards.writing import ShardedWriter
-from sleuth.engine import IndexBackend
+from sleuth.engine.index import IndexBackend
 from sleuth.store import Counts, Status
 from sleuth.store.record.values import LegStatus
 from sleuth.store.store import readers

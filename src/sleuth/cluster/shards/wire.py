@@ -16,10 +16,9 @@ import numpy as np
 from sleuth import filters
 from sleuth.cluster.shards.shard import Ask
 from sleuth.cluster.storage.manifest import PublishedFile, PublishedPart, PublishedPatch
-from sleuth.engine import Facet
 from sleuth.engine.queries import QueryCondition
 from sleuth.engine.ranking import PoolRequest
-from sleuth.engine.selection import Count, MetadataKey
+from sleuth.engine.selection import Count, Facet, MetadataKey
 from sleuth.store import Corpus, Counts, Finding, Hits
 from sleuth.store.record.values import Row
 from sleuth.types import Chunk, Explanation, StoredDocument

@@ -21,7 +21,7 @@ from sleuth.cluster.storage.objects import ObjectFolder, ObjectMissingError
 from sleuth.cluster.storage.patches import apply_patch
 from sleuth.errors import ArgumentError, IndexDamagedError, StoreError
 from sleuth.files import user_folder, whole_file
-from sleuth.store import Store
+from sleuth.store.store import Store
 
 FOLDER_VARIABLE = "SLEUTH_CACHE"
 BYTES_VARIABLE = "SLEUTH_CACHE_BYTES"

@@ -14,10 +14,10 @@ from sleuth.cluster.storage.cache import Fetched, fetch_file
 from sleuth.cluster.storage.manifest import Manifest, PublishedPart
 from sleuth.cluster.storage.objects import ObjectFolder
 from sleuth.errors import ArgumentError
-from sleuth.store import Store
 from sleuth.store.catalogue.schema import folder_at
 from sleuth.store.catalogue.segment_files import sync_folder
 from sleuth.store.disk.files import DOCUMENTS, Names
+from sleuth.store.store import Store
 
 
 def fetch_part(

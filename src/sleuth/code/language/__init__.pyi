@@ -3,7 +3,6 @@ from sleuth.code.graph.expressions import element_of as element_of
 from sleuth.code.graph.expressions import parameter_types as parameter_types
 from sleuth.code.graph.expressions import simple_name as simple_name
 from sleuth.code.graph.expressions import split_outside as split_outside
-from sleuth.code.graph.expressions import type_name as type_name
 from sleuth.code.graph.expressions import type_parameters as type_parameters
 from sleuth.code.graph.modules import dotted_files as dotted_files
 from sleuth.code.graph.modules import files_below as files_below

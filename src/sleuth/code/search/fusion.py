@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from sleuth.compose import fuse_hits
-from sleuth.compose.fuse import Pool
+from sleuth.compose.fuse import Pool, fuse_hits
 from sleuth.compose.methods import RANK_CONSTANT
 from sleuth.types import Explanation
 

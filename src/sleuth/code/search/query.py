@@ -15,7 +15,7 @@ from functools import lru_cache
 from itertools import pairwise
 
 from sleuth.code.search.phrases import Pair, pairs_of
-from sleuth.text import get_analyzer
+from sleuth.text.analyzers import get_analyzer
 
 _FENCE = re.compile(r"```.*?(?:```|\Z)|~~~.*?(?:~~~|\Z)", re.S)
 _SENTENCE = re.compile(r"(?<=[^.]{12})(?:\. |  )")

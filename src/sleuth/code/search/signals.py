@@ -34,7 +34,7 @@ from sleuth.remote import check_cancelled
 if TYPE_CHECKING:
     from sleuth.code.snapshots.snapshot import Snapshot
     from sleuth.code.snapshots.words import WordSearcher
-    from sleuth.store import Bitmap
+    from sleuth.store.legs.leg import Bitmap
 
 Scores = NDArray[np.float32]
 """One number per file of a snapshot, shape (n,), 0 and more."""

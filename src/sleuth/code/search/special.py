@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Final
 
-from sleuth.text import get_analyzer
+from sleuth.text.analyzers import get_analyzer
 
 if TYPE_CHECKING:
     from sleuth.code.search.query import Query

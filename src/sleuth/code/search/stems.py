@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from sleuth.text import get_analyzer
+from sleuth.text.analyzers import get_analyzer
 
 if TYPE_CHECKING:
     from sleuth.code.snapshots.snapshot import Snapshot

@@ -13,12 +13,13 @@ from numpy.typing import NDArray
 
 from sleuth.code.snapshots.words import WordBuilder, WordLeg, Words
 from sleuth.errors import IndexDamagedError
-from sleuth.store import SegmentView, pack
+from sleuth.store import SegmentView
 from sleuth.store.catalogue import manifest, merging, segments
 from sleuth.store.catalogue.building import Built, keep
 from sleuth.store.catalogue.database import Database
 from sleuth.store.catalogue.manifest import SegmentEntry, SegmentMissingError
 from sleuth.store.catalogue.segment_files import sync_folder
+from sleuth.store.legs.leg import pack
 from sleuth.store.record.layout import Connection
 
 if TYPE_CHECKING:

@@ -21,7 +21,8 @@ from sleuth.code.snapshots.record import FileRow, Repository, SnapshotInfo, dama
 from sleuth.code.snapshots.shelf import ranges
 from sleuth.code.snapshots.words import WordLeg, WordSearcher
 from sleuth.errors import ArgumentError
-from sleuth.store import Bitmap, SegmentView, pack
+from sleuth.store import SegmentView
+from sleuth.store.legs.leg import Bitmap, pack
 
 if TYPE_CHECKING:
     from sleuth.code.snapshots.reading import FileVersions

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Protocol
 
-from sleuth.store import Bitmap, Hits, Leg, SegmentData, SegmentView
+from sleuth.store import Hits, SegmentData, SegmentView
+from sleuth.store.legs.leg import Bitmap, Leg
 
 ANALYZERS = {
     "files": {

@@ -1,4 +1,3 @@
-from sleuth.plugins.crawl.indexing import CrawlReport as CrawlReport
 from sleuth.plugins.crawl.indexing import acrawl_site as acrawl_site
 from sleuth.plugins.crawl.indexing import crawl_site as crawl_site
 from sleuth.plugins.crawl.site import CrawlLimits as CrawlLimits

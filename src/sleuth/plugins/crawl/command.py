@@ -20,7 +20,7 @@ from sleuth.surfaces.cli import (
 )
 
 if TYPE_CHECKING:
-    from sleuth.plugins.crawl import CrawlReport
+    from sleuth.plugins.crawl.indexing import CrawlReport
 
 EXAMPLES = """[bold]Examples[/bold]
 

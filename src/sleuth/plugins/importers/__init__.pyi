@@ -1,7 +1,6 @@
 from sleuth.plugins.importers.chroma import read_chroma as read_chroma
 from sleuth.plugins.importers.elasticsearch import read_elasticsearch as read_elasticsearch
 from sleuth.plugins.importers.faiss import read_faiss as read_faiss
-from sleuth.plugins.importers.importing import ImportReport as ImportReport
 from sleuth.plugins.importers.importing import aimport_vectors as aimport_vectors
 from sleuth.plugins.importers.importing import import_vectors as import_vectors
 from sleuth.plugins.importers.lancedb import read_lancedb as read_lancedb

@@ -21,7 +21,7 @@ from sleuth.surfaces.cli import (
 from sleuth.surfaces.cli.app import app
 
 if TYPE_CHECKING:
-    from sleuth.plugins.importers import ImportReport
+    from sleuth.plugins.importers.importing import ImportReport
     from sleuth.plugins.importers.stored import StoredVectors
 
 EmbedderOption = Annotated[

@@ -1,8 +1,6 @@
 from sleuth.plugins.neural.cross_encoder import OnnxCrossEncoder as OnnxCrossEncoder
 from sleuth.plugins.neural.embedder import OnnxEmbedder as OnnxEmbedder
 from sleuth.plugins.neural.folder import installed_models as installed_models
-from sleuth.plugins.neural.folder import models_folder as models_folder
-from sleuth.plugins.neural.pull import pull_model as pull_model
 from sleuth.plugins.neural.sparse import OnnxSparseEncoder as OnnxSparseEncoder
 from sleuth.plugins.neural.sparse import TokenWeights as TokenWeights
 

@@ -44,7 +44,8 @@ def list_models(context: typer.Context, json: JsonOption = False) -> None:
     """List the models that are here: kind, size, licence, measured quality, and speed on this machine."""
     if context.invoked_subcommand is not None:
         return
-    from sleuth.plugins.neural import installed_models, models_folder
+    from sleuth.plugins.neural import installed_models
+    from sleuth.plugins.neural.folder import models_folder
     from sleuth.plugins.neural.known import KNOWN
 
     rows = [describe(folder) for folder in installed_models()]
@@ -125,8 +126,8 @@ def pull(
     json: JsonOption = False,
 ) -> None:
     """Get a model from the hub ($HF_ENDPOINT, https://huggingface.co): its files in ONNX, with their checksums."""
-    from sleuth.plugins.neural import models_folder, pull_model
-    from sleuth.plugins.neural.pull import find_model
+    from sleuth.plugins.neural.folder import models_folder
+    from sleuth.plugins.neural.pull import find_model, pull_model
 
     model = find_model(name)
     what = f"{model.repository} at {model.revision[:12]}, {human_bytes(model.bytes)}, licence {model.licence}"

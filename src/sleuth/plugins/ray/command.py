@@ -35,7 +35,7 @@ from sleuth.surfaces.cli.app import app
 
 if TYPE_CHECKING:
     from sleuth.ingest import ReadOptions
-    from sleuth.plugins.ray import BuildProgress
+    from sleuth.plugins.ray.progress import BuildProgress
 
 RayAddressOption = Annotated[
     str | None,

@@ -15,7 +15,8 @@ from typing import Final
 
 import numpy as np
 
-from sleuth.filters import And, Compare, Filter, Not, Operator, Or, Scalar
+from sleuth.filters import And, Compare, Filter, Not, Operator, Or
+from sleuth.filters.tree import Scalar
 from sleuth.store.columns.column import (
     END,
     FALSE,

@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sleuth.filters import Scalar
+from sleuth.filters.tree import Scalar
 from sleuth.store.columns.column import BARE, FALSE, FIRST_INTEGER, Column, text_of
 
 KINDS: Final = ("boolean", "integer", "number", "string", "array", "bare")

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from sleuth.settings import IndexSettings
     from sleuth.store.legs.encoding import EncodingCache
     from sleuth.store.record.values import Finding, Row
-    from sleuth.text import Analyzer
+    from sleuth.text.analyzers import Analyzer
     from sleuth.types import Explanation
 
 Q = TypeVar("Q")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from sleuth.arguments import MOST_NAME
-from sleuth.code import CodeRequest
+from sleuth.code.search.request import CodeRequest
 from sleuth.errors import ArgumentError
 from sleuth.surfaces.cli.app import app
 from sleuth.surfaces.cli.code_clones import pull, push

@@ -30,7 +30,7 @@ def push(
     index: IndexOption = None,
 ) -> None:
     """Upload the index of the commit that is checked out. Bytes that are already stored are not uploaded again."""
-    from sleuth.cluster import push_code
+    from sleuth.cluster.storage.code import push_code
     from sleuth.code.snapshots.clones import indexed_commit
     from sleuth.engine import open_code
 
@@ -52,7 +52,7 @@ def pull(
     index: IndexOption = None,
 ) -> None:
     """Start this clone with the index of its commit, or of the newest ancestor that was pushed."""
-    from sleuth.cluster import pull_code
+    from sleuth.cluster.storage.code import pull_code
     from sleuth.code.repository.sources import source_at
     from sleuth.code.snapshots.clones import ancestors, relocate
     from sleuth.engine import open_code

@@ -15,7 +15,8 @@ from sleuth.surfaces.cli.snapshots import Opening, path_inside, takes_snapshot
 from sleuth.surfaces.cli.terminal import console, say, say_row
 
 if TYPE_CHECKING:
-    from sleuth.code import CodeRequest, Commit
+    from sleuth.code.repository.commits import Commit
+    from sleuth.code.search.request import CodeRequest
     from sleuth.surfaces.cli.snapshots import OpenSnapshot
 
 _SHORT_ID = 12
@@ -31,7 +32,7 @@ def history(
     json: JsonOption = False,
 ) -> None:
     """List the commits that touched a file, some lines of it or a definition, newest first."""
-    from sleuth.code import commits_of
+    from sleuth.code.repository.history import commits_of
     from sleuth.code.search.history import base_of, places_named
 
     with opening as current:

@@ -13,7 +13,8 @@ from sleuth.surfaces.cli.common import print_json
 from sleuth.surfaces.cli.terminal import amount, console, say
 
 if TYPE_CHECKING:
-    from sleuth.code import CodeIndexReport, CodeStorage
+    from sleuth.code import CodeStorage
+    from sleuth.code.snapshots.report import CodeIndexReport
 
 
 def forget_snapshots(storage: CodeStorage, path: Path, *, submodules: bool) -> None:

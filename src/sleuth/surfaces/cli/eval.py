@@ -20,7 +20,8 @@ from sleuth.surfaces.cli.terminal import console
 
 if TYPE_CHECKING:
     from sleuth.engine import Engine
-    from sleuth.evaluate import Collection, Comparison, Run, Scores
+    from sleuth.evaluate import Collection, Run, Scores
+    from sleuth.evaluate.measures import Comparison
     from sleuth.types import Document, Ranking
 
 EXAMPLES = """[bold]Examples[/bold]
@@ -68,7 +69,9 @@ def evaluate(
     """Measure rankings on a collection with judgements: nDCG@10, recall@100, MRR and MAP."""
     from sleuth.engine.legs import ranking_legs
     from sleuth.engine.search import check_legs
-    from sleuth.evaluate import compare, open_collection, parse_measures, read_run, score, write_run
+    from sleuth.evaluate import compare, open_collection, score
+    from sleuth.evaluate.measures import parse_measures
+    from sleuth.evaluate.runs import read_run, write_run
 
     measure_names = [name.strip() for name in re.findall(r"(?:\([^()]*\)|[^,])+", measures) or [""]]
     parse_measures(measure_names)
@@ -139,7 +142,7 @@ def spell(legs: Sequence[str] | None, fusion: str | None) -> str:
 def other_run(judged: Collection, against: str, k: int, analyzer: str | None) -> Run:
     """Return the run to compare with: that of a file, a leg or a fusion."""
     from sleuth.engine.legs import ranking_legs
-    from sleuth.evaluate import read_run
+    from sleuth.evaluate.runs import read_run
 
     if Path(against).is_file():
         return read_run(against)

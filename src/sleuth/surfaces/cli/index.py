@@ -217,7 +217,7 @@ def index(
         opener_for(shards), place, create=bool(paths), settings=settings, embedder=embedder, re_embed=re_embed
     )
     if rebuild:
-        from sleuth.engine import rebuilt
+        from sleuth.engine.rebuilding import rebuilt
 
         if settings or shards is not None or watch:
             raise ArgumentError("--rebuild must stand without --watch and options for a new index")
@@ -338,7 +338,7 @@ def read_paths(
     visible: bool,
 ) -> IndexReport:
     """Read files with a progress bar; Ctrl-C ends it after the current file, and the report says so."""
-    from sleuth.ingest import IndexInterrupted
+    from sleuth.ingest.reports import IndexInterrupted
 
     estimate = Estimate() if visible else None
     with CtrlC() as ctrl_c, progress_bar(visible=visible) as (progress, bar):

@@ -208,7 +208,7 @@ def status(
 ) -> None:
     """Print the status of the named documents, or of all data sources."""
     from sleuth import knowledge_base
-    from sleuth.knowledge_base import default_client
+    from sleuth.knowledge_base.clients import default_client
 
     with client_of(aws, index) as client:
         if uris:

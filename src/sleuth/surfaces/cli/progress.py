@@ -14,7 +14,7 @@ from sleuth.surfaces.cli.terminal import console, say
 if TYPE_CHECKING:
     from types import FrameType
 
-    from sleuth.ingest import IndexProgress
+    from sleuth.ingest.reports import IndexProgress
 
 P = ParamSpec("P")
 

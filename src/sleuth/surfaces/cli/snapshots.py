@@ -64,8 +64,7 @@ def opened(
     index: IndexOption = None,
 ) -> Iterator[OpenSnapshot]:
     """Open the snapshot of a command; index it again first if few files changed."""
-    from sleuth.code import snapshot_at
-    from sleuth.code.snapshots.refreshing import Current, current_snapshot
+    from sleuth.code.snapshots.refreshing import Current, current_snapshot, snapshot_at
     from sleuth.engine import open_code
 
     with open_code(index_folder(index)) as storage:

@@ -7,8 +7,7 @@ from typing import Annotated
 
 import typer
 
-from sleuth.engine import Synonyms
-from sleuth.engine.synonyms import SYNONYMS_FILE
+from sleuth.engine.synonyms import SYNONYMS_FILE, Synonyms
 from sleuth.files import whole_file
 from sleuth.surfaces.cli.app import app
 from sleuth.surfaces.cli.common import IndexOption, open_index

@@ -78,9 +78,8 @@ def search(
     json: JsonOption = False,
 ) -> None:
     """Find pages of the web that answer a question; the word `search` may be left out."""
-    from sleuth.web import WebSearch
     from sleuth.web.retriever import item_of
-    from sleuth.web.search import check_search, web_docs
+    from sleuth.web.search import WebSearch, check_search, web_docs
 
     options: dict[str, Any] = {
         "service": service,

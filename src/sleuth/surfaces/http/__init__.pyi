@@ -17,7 +17,6 @@ from sleuth.surfaces.http.documents import upload_job as upload_job
 from sleuth.surfaces.http.job_record import RecordedJob as RecordedJob
 from sleuth.surfaces.http.jobs import job_of as job_of
 from sleuth.surfaces.http.jobs import start_job as start_job
-from sleuth.surfaces.http.keys import Key as Key
 from sleuth.surfaces.http.keys import add_key as add_key
 from sleuth.surfaces.http.problems import Refusal as Refusal
 from sleuth.surfaces.http.problems import problem as problem

@@ -25,7 +25,7 @@ from sleuth.types.rankings import HIDDEN_ERROR
 from sleuth.types.request import Wire
 
 if TYPE_CHECKING:
-    from sleuth.manager import SearchStream
+    from sleuth.manager.streaming import SearchStream
     from sleuth.results import SearchResult
 
 router = JsonRouter("ask", answers={"/v1/ask"})
@@ -160,7 +160,7 @@ class Writing:
 
     def _pump(self, body: AskBody) -> SearchResult:
         """Read the stream in a thread of the queue."""
-        from sleuth.answer import Turn
+        from sleuth.answer.conversation import Turn
 
         turns = [Turn(turn.question, turn.answer) for turn in body.history]
         query = self._answering.standalone(body.query, turns) if turns else body.query

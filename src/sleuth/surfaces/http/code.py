@@ -11,7 +11,7 @@ from pydantic import BaseModel, Field
 from starlette.responses import Response
 
 from sleuth.arguments import MOST_NAME, MOST_QUERY
-from sleuth.code import CodeRequest
+from sleuth.code.search.request import CodeRequest
 from sleuth.errors import ArgumentError
 from sleuth.surfaces.http.answers import GONE, MISSING, Remarks, json_response, remarks_of
 from sleuth.surfaces.http.routes import JsonRouter
@@ -204,7 +204,7 @@ async def history(
     """Return the commits that touched a file, or some lines of it."""
 
     def read(snapshot: Snapshot) -> dict[str, Any]:
-        from sleuth.code import commits_of
+        from sleuth.code.repository.history import commits_of
 
         file = snapshot.file(path)
         lines = None

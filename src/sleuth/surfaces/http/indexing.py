@@ -19,7 +19,8 @@ from sleuth.surfaces.http.routes import JsonRouter
 from sleuth.surfaces.http.service import Call, CurrentCall
 
 if TYPE_CHECKING:
-    from sleuth.ingest import IndexProgress, IndexReport
+    from sleuth.ingest import IndexReport
+    from sleuth.ingest.reports import IndexProgress
     from sleuth.surfaces.http.job_runs import Step, Tell
 
 router = JsonRouter("documents")
@@ -65,7 +66,7 @@ async def index(body: IndexRequest, call: CurrentCall, request: Request) -> Resp
 
 
 def _index(paths: list[Path], prune: bool, call: Call, tell: Tell) -> dict[str, Any]:
-    from sleuth.ingest import IndexInterrupted
+    from sleuth.ingest.reports import IndexInterrupted
 
     def progress(report: IndexProgress) -> None:
         tell(report.files, report.total_files)

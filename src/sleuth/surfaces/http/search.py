@@ -10,7 +10,8 @@ from pydantic import BaseModel, Field
 from pydantic_core import to_json
 from starlette.responses import Response
 
-from sleuth.engine import Engine, IndexBackend, SearchRequest
+from sleuth.engine import Engine, SearchRequest
+from sleuth.engine.index import IndexBackend
 from sleuth.filters import Filter, all_of, as_filter
 from sleuth.surfaces import cursors
 from sleuth.surfaces.http.answers import MISSING, Remarks, json_response, remarks_of

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from sleuth.errors import ArgumentError
-from sleuth.text import approximate_tokens
+from sleuth.text.budget import approximate_tokens
 from sleuth.text.clean import escape_json
 
 Fields = Mapping[str, Any]

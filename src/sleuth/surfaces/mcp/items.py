@@ -10,7 +10,8 @@ from sleuth.surfaces.hits import place_of, title_of
 from sleuth.surfaces.mcp.budget import Graded
 
 if TYPE_CHECKING:
-    from sleuth.code import Commit, Snapshot
+    from sleuth.code import Snapshot
+    from sleuth.code.repository.commits import Commit
     from sleuth.code.search.patterns import LinePattern
     from sleuth.engine.answers import Answering
     from sleuth.engine.matching_lines import DocumentLine

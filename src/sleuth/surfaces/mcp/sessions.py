@@ -10,7 +10,8 @@ from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
 import sleuth
 from sleuth.errors import ArgumentError, SleuthError
-from sleuth.surfaces.http import Call, Key, Refusal, Service, passage_url
+from sleuth.surfaces.http import Call, Refusal, Service, passage_url
+from sleuth.surfaces.http.keys import Key
 from sleuth.surfaces.http.service import call_of
 from sleuth.surfaces.mcp.server import build_server
 from sleuth.surfaces.mcp.tools import Tools

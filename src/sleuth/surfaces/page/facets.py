@@ -16,7 +16,7 @@ from sleuth.text.languages import ENGLISH, LANGUAGES
 
 if TYPE_CHECKING:
     from sleuth.code.search.facets import CodeMatches
-    from sleuth.engine import Facet
+    from sleuth.engine.selection import Facet
     from sleuth.surfaces.http import Call
     from sleuth.surfaces.page.state import PageState
 

@@ -76,7 +76,7 @@ def results(call: Call, state: PageState) -> dict[str, Any]:
 
 def standalone(call: Call, state: PageState) -> str:
     """Return the question of a state without the conversation before it, by its words if the model fails."""
-    from sleuth.answer import Turn, standalone_question
+    from sleuth.answer.conversation import Turn, standalone_question
 
     turns = [Turn(text) for text in state.after]
     try:
