@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from sleuth import Ranking, RetrievedItem
+from sleuth import Ranking, RetrievedItem, Sources
 from sleuth.engine import scale
 
 
@@ -107,3 +111,64 @@ def test_the_page_has_the_weights() -> None:
     weights = re.findall(r"\| (-?\d?\.\d+) \|$", page, re.MULTILINE)
     assert sorted(map(float, weights)) == sorted(scale.WEIGHTS_OF_CUES)
     assert f"and {scale.BIAS:.2f}, are added".replace("0.", ".") in page
+
+
+WORDS = ["ledger", "order", "card", "month", "noon", "lunch"]
+TEXTS = st.lists(st.lists(st.sampled_from(WORDS), min_size=1, max_size=6).map(" ".join), max_size=6)
+
+
+@dataclass(frozen=True)
+class Shelf:
+    """A source with the same hits for any query."""
+
+    items: tuple[RetrievedItem, ...]
+
+    def retrieve(self, query: str, k: int = 10, *, filter: object = None) -> Ranking:
+        return Ranking(self.items[:k])
+
+
+def shelf(name: str, texts: list[str]) -> Shelf:
+    """Return a source with these texts, each with an id of its own."""
+    return Shelf(
+        tuple(
+            RetrievedItem(id=f"{name} {place}", text=f"{text} {name} {place}", metadata={}, score=1.0)
+            for place, text in enumerate(texts)
+        )
+    )
+
+
+@given(st.dictionaries(st.sampled_from(["docs", "code:a", "code:b", "web", "kb:1"]), TEXTS, min_size=2))
+def test_each_plausible_kind_has_one_of_the_first_places(texts: Mapping[str, list[str]]) -> None:
+    """Three kinds at most, those with the best hits, have one of the first three places, for any sources and any k."""
+    query = "ledger order card"
+    with Sources({name: shelf(name, some) for name, some in texts.items()}) as sources:
+        hits = sources.retrieve(query, 50, all_copies=True, explain=True)
+        alone = {hit.metadata["source_type"] for hit in hits if is_plausible(hit, hits)}
+        top = {hit.metadata["source_type"] for hit in hits[: scale.PLACES]}
+        assert len(top & alone) == min(len(alone), scale.PLACES)
+        for k in range(1, 6):
+            shorter = sources.retrieve(query, k, all_copies=True)
+            assert [hit.id for hit in shorter] == [hit.id for hit in hits[:k]]
+
+
+def is_plausible(hit: RetrievedItem, hits: Ranking) -> bool:
+    """Return whether a hit has a fifth of the best score, by its own words or because it was raised."""
+    return (hit.score or 0.0) > 0 and (hit.score or 0.0) >= scale.PLAUSIBLE * (hits[0].score or 0.0)
+
+
+def test_an_implausible_kind_has_no_place() -> None:
+    """A source whose best hit says nothing of the query stands where its score puts it."""
+    pages = [f"The ledger of order {place} is charged to a card." for place in range(5)]
+    with Sources({"docs": shelf("docs", pages), "web": shelf("web", ["Zebras graze."])}) as sources:
+        hits = sources.retrieve("ledger of an order charged to a card", 6, all_copies=True)
+    assert [hit.metadata["source_type"] for hit in hits[:5]] == ["docs"] * 5
+
+
+def test_a_raised_hit_says_why() -> None:
+    """`explain` says that the place of a hit is kept for its kind, and that its score is that of the place."""
+    pages = [f"The ledger of order {place} is charged to a card." for place in range(5)]
+    with Sources({"docs": shelf("docs", pages), "web": shelf("web", ["A card is red."])}) as sources:
+        hits = sources.retrieve("ledger of an order charged to a card", 6, all_copies=True, explain=True)
+    assert [hit.metadata["source_type"] for hit in hits[:4]] == ["docs", "docs", "web", "docs"]
+    assert "place is kept" in str(hits[2].explanation)
+    assert [hit.score for hit in hits] == sorted((hit.score or 0.0 for hit in hits), reverse=True)

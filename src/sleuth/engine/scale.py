@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from itertools import accumulate
-from math import exp
+from math import exp, inf, nextafter
 from operator import mul
 from statistics import fmean
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -33,6 +33,11 @@ _POWER: Final = 0.1
 """The share is divided by this power of the length: a long text holds more of any query."""
 LEAST: Final = 0.75
 """The least that a kind of source counts."""
+PLACES: Final = 3
+"""The first places of all hits, among which each kind of source has one."""
+PLAUSIBLE: Final = 0.2
+"""Share of the best score from which on the best hit of a kind is plausible: of the questions of two projects, no best
+hit of the right kind had less than .25 (docs/measured/sources.md)."""
 _READ: Final = 3
 """Hits of each source of text whose words are compared with the query's."""
 _TERMS: Final = 100
@@ -65,6 +70,7 @@ visit walk wrap yield"""
 _TOKEN = re.compile(r"[^\W\d][\w.]*")
 _LOOKS_LIKE_CODE = re.compile(r"[a-z][A-Z]|\w_\w|\w\.\w")
 _FORMULA = "(mean of the greatest 3 worths from this hit on, weighing 1, 1/2, 1/3 - .001 * (rank - 1)) * kind"
+_FORMULA_RAISED = "just above the hit whose place is kept for this kind of source"
 _FORMULA_BELOW = "score of the last hit that was read * its rank / rank"
 
 
@@ -81,6 +87,9 @@ def on_one_scale(query: str, rankings: Mapping[str, Ranking]) -> dict[str, Ranki
        source with one.
 
     `kind` is 1 for the kind of source that the query asks for, by its `Cues`, and from 0.75 to 1 for the other.
+    Each kind of source (each `source_type`) has one of the first three places, if its best hit is plausible: if its
+    score is at least a fifth of the best score. Where its score is too low for that, it is raised just above that of
+    the hit whose place it takes. Of more than three kinds, the three with the best hits have them.
     Hits after the tenth get the score of the tenth, falling with their rank.
 
     Args:
@@ -88,12 +97,20 @@ def on_one_scale(query: str, rankings: Mapping[str, Ranking]) -> dict[str, Ranki
     """
     heads = {name: ranking[:FIRST] for name, ranking in rankings.items()}
     first = [item for head in heads.values() for item in head]
-    worths = iter(_worths(query, first))
+    in_turn = iter(_worths(query, first))
+    worths = {name: [next(in_turn) for _ in head] for name, head in heads.items() if head}
     kinds = _kinds(query, list(heads.values()))
+    values = {
+        name: _values(some, kinds.code if _is_code(heads[name][0]) else kinds.text)
+        for name, some in worths.items()
+    }
+    raised = _raised(values, {name: str(heads[name][0].metadata.get(KEY)) for name in values})
+    scaled = {
+        name: list(_scaled(rankings[name], some, values[name], kinds, raised.get(name)))
+        for name, some in worths.items()
+    }
     return {
-        name: Ranking(
-            list(_scaled(ranking, [next(worths) for _ in heads[name]], kinds)), ranking.parts, ranking.notes
-        )
+        name: Ranking(scaled.get(name, ()), ranking.parts, ranking.notes)
         for name, ranking in rankings.items()
     }
 
@@ -207,24 +224,70 @@ def _is_code(item: RetrievedItem) -> bool:
     return item.metadata.get(KEY) == "code"
 
 
-def _scaled(ranking: Ranking, worths: Sequence[_Worth], kinds: _Kinds) -> Iterator[RetrievedItem]:
-    """Yield the items of one source with their scores on the scale, and with the reasons.
+def _values(worths: Sequence[_Worth], kind: float) -> list[float]:
+    """Return the scores of the first items of one source, which fall.
 
     Args:
-        worths: of its first items.
+        kind: what its kind counts.
     """
     amounts = [worth.value for worth in worths]
     best = (sorted(amounts[place:], reverse=True)[: len(_WEIGHTS)] for place in range(len(amounts)))
     means = (fmean(some, _WEIGHTS[: len(some)]) for some in best)
-    values = [max(0.0, mean - _STEP * place) for place, mean in enumerate(accumulate(means, min))]
+    return [kind * max(0.0, mean - _STEP * place) for place, mean in enumerate(accumulate(means, min))]
+
+
+def _raised(values: Mapping[str, Sequence[float]], kinds: Mapping[str, str]) -> dict[str, float]:
+    """Return the scores with which the best hit of each kind is among the first places, where its own is too low.
+
+    Args:
+        values: scores of the first hits, by source; each source has hits.
+        kinds: of each source.
+
+    Returns:
+        By the source of the hit.
+    """
+    order = sorted(values, key=lambda name: -values[name][0])
+    bests = {kinds[name]: name for name in reversed(order)}
+    sources = sorted(bests.values(), key=order.index)
+    least = PLAUSIBLE * max((some[0] for some in values.values()), default=0.0)
+    sources = [name for name in sources[:PLACES] if values[name][0] >= least > 0]
+    raised: dict[str, float] = {}
+    for place, source in enumerate(sources, PLACES - len(sources)):
+        others = [
+            raised.get(name, value) if at == 0 else value
+            for name, some in values.items()
+            if kinds[name] != kinds[source]
+            for at, value in enumerate(some)
+        ]
+        above = sorted(others, reverse=True)[place : place + 1]
+        if above and values[source][0] <= above[0]:
+            raised[source] = nextafter(above[0], inf)
+    return raised
+
+
+def _scaled(
+    ranking: Ranking,
+    worths: Sequence[_Worth],
+    values: Sequence[float],
+    kinds: _Kinds,
+    raised: float | None,
+) -> Iterator[RetrievedItem]:
+    """Yield the items of one source with their scores on the scale, and with the reasons.
+
+    Args:
+        worths, values: of its first items.
+        raised: the score of the first one, where its own is too low.
+    """
     for place, item in enumerate(ranking):
         kind = kinds.code if _is_code(item) else kinds.text
         facts: dict[str, float | int | str] = {"rank": place + 1, "kind": kind}
         if place < len(values):
-            score, formula = values[place] * kind, _FORMULA
+            score, formula = values[place], _FORMULA
             facts |= worths[place]._asdict()
         else:
-            score, formula = values[-1] * kind * len(values) / (place + 1), _FORMULA_BELOW
+            score, formula = values[-1] * len(values) / (place + 1), _FORMULA_BELOW
+        if place == 0 and raised is not None:
+            score, formula = raised, _FORMULA_RAISED
         below = () if item.explanation is None else (item.explanation,)
         extra = {**item.extra, "explanation": Explanation("scale", score, formula, facts, below)}
         yield item.model_copy(update={"score": score, "extra": extra})
