@@ -36,8 +36,8 @@ LEAST: Final = 0.75
 PLACES: Final = 3
 """The first places of all hits, among which each kind of source has one."""
 PLAUSIBLE: Final = 0.2
-"""Share of the best score from which on the best hit of a kind is plausible: of the questions of two projects, no best
-hit of the right kind had less than .25 (docs/measured/sources.md)."""
+"""Share of the best score from which on the best hit of a kind is plausible: below the least that was seen for a
+question about code with hits, .27, without what kinds count (docs/measured/sources.md)."""
 _READ: Final = 3
 """Hits of each source of text whose words are compared with the query's."""
 _TERMS: Final = 100
