@@ -8,6 +8,7 @@ from sleuth.code.search.repomap import repository_map as repository_map
 from sleuth.code.search.retriever import CodeRetriever as CodeRetriever
 from sleuth.code.search.retriever import GraphStorage as GraphStorage
 from sleuth.code.search.vectors import EmbeddingProvider as EmbeddingProvider
+from sleuth.code.snapshots.indexing import aindex_path as aindex_path
 from sleuth.code.snapshots.indexing import index_path as index_path
 from sleuth.code.snapshots.snapshot import Snapshot as Snapshot
 from sleuth.code.snapshots.storage import CodeStorage as CodeStorage

@@ -100,11 +100,12 @@ def on_one_scale(query: str, rankings: Mapping[str, Ranking]) -> dict[str, Ranki
     in_turn = iter(_worths(query, first))
     worths = {name: [next(in_turn) for _ in head] for name, head in heads.items() if head}
     kinds = _kinds(query, list(heads.values()))
+    labels = {name: str(head[0].metadata.get(KEY)) for name, head in heads.items() if head}
     values = {
-        name: _values(some, kinds.code if _is_code(heads[name][0]) else kinds.text)
+        name: _values(some, kinds.code if labels[name] == "code" else kinds.text)
         for name, some in worths.items()
     }
-    raised = _raised(values, {name: str(heads[name][0].metadata.get(KEY)) for name in values})
+    raised = _raised(values, labels)
     scaled = {
         name: list(_scaled(rankings[name], some, values[name], kinds, raised.get(name)))
         for name, some in worths.items()
@@ -246,11 +247,12 @@ def _raised(values: Mapping[str, Sequence[float]], kinds: Mapping[str, str]) -> 
     Returns:
         By the source of the hit.
     """
-    order = sorted(values, key=lambda name: -values[name][0])
+    heights = {name: some[0] for name, some in values.items()}
+    order = sorted(heights, key=lambda name: -heights[name])
     bests = {kinds[name]: name for name in reversed(order)}
     sources = sorted(bests.values(), key=order.index)
-    least = PLAUSIBLE * max((some[0] for some in values.values()), default=0.0)
-    sources = [name for name in sources[:PLACES] if values[name][0] >= least > 0]
+    least = PLAUSIBLE * max(heights.values(), default=0.0)
+    sources = [name for name in sources[:PLACES] if heights[name] >= least > 0]
     raised: dict[str, float] = {}
     for place, source in enumerate(sources, PLACES - len(sources)):
         others = [
@@ -260,7 +262,7 @@ def _raised(values: Mapping[str, Sequence[float]], kinds: Mapping[str, str]) -> 
             for at, value in enumerate(some)
         ]
         above = sorted(others, reverse=True)[place : place + 1]
-        if above and values[source][0] <= above[0]:
+        if above and heights[source] <= above[0]:
             raised[source] = nextafter(above[0], inf)
     return raised
 
