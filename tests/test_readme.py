@@ -112,7 +112,7 @@ STATEMENTS = {
     "Their first call": "tests/surfaces/mcp/test_first.py::test_the_first_call_answers",
     "`sleuth serve` prints": "tests/test_guides.py::test_the_code_of_a_page_runs",
     "A browser shows": "tests/surfaces/http/test_keys.py::test_scopes_limit_what_a_key_does",
-    "The client libraries": "tests/surfaces/http/test_clients.py::test_cohere_reranks",
+    "The client libraries": "tests/plugins/vendors/test_clients.py::test_cohere_reranks",
     "On two cores, on": "tests/test_measured.py::test_every_table_has_its_command",
     "Where a page says": "tests/test_readme.py::test_its_facts_are_those_of_the_project",
     "All pages": "tests/test_site.py::test_the_contents_have_every_page",

@@ -81,7 +81,7 @@ EXTRACTED = {
         docx_of("<w:p><w:r><w:t>words</w:t></w:r></w:p><w:tbl><w:tr><w:tc><w:p/></w:tc></w:tr></w:tbl>"),
     ),
 }
-PARSED = [name for name, language in LANGUAGES.items() if language.package]
+PARSED = [name for name in SOURCES if LANGUAGES[name].package]
 
 
 @pytest.fixture(scope="module")
@@ -108,16 +108,13 @@ def test_documents(readers: Processes, name: str) -> None:
 @pytest.mark.parametrize("language", PARSED)
 def test_sources(readers: Processes, language: str) -> None:
     """Mutated sources are parsed in the program within these limits, or in a process, or named."""
-    name = f"a.{ENDINGS[language]}"
+    check_sources(readers, language, f"a.{ENDINGS[language]}", SOURCES[language][0])
+
+
+def check_sources(readers: Processes, language: str, name: str, source: str) -> None:
     for i in range(INPUTS):
         rng = random.Random(f"{language} {i}")
-        read(
-            readers,
-            "code",
-            name,
-            mutate((SOURCES[language][0].encode(),), rng, 4 * IN_PLACE_BYTES),
-            f"input {i}",
-        )
+        read(readers, "code", name, mutate((source.encode(),), rng, 4 * IN_PLACE_BYTES), f"input {i}")
 
 
 @pytest.mark.parametrize("kind", EXTRACTED)
