@@ -14,7 +14,7 @@ Identity = Callable[[RetrievedItem], Hashable]
 
 
 def by_text() -> Identity:
-    """Return an identity under which items with nearly the same text are equal (`sleuth.text.Repeats`).
+    """Return an identity under which items with nearly the same text are equal (`sleuth.text.repeats.Repeats`).
 
     It remembers what it has seen: make a new one for each list.
     """

@@ -77,7 +77,7 @@ def rebuilt_code(path: str | Path, *, timeout: float = 10.0) -> Iterator[tuple[C
     Nothing is copied: the caller indexes the repositories again. If the block raises, the old index stays.
 
     Raises:
-        IndexNotFoundError, IndexDamagedError, IndexLockedError, StoreError: as of `sleuth.engine.rebuilt`.
+        IndexNotFoundError, IndexDamagedError, IndexLockedError, StoreError: as of `sleuth.engine.rebuilding.rebuilt`.
     """
     folder = folder_at(path)
     with successor(folder, CODE, timeout=timeout) as beside:

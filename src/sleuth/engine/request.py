@@ -187,7 +187,7 @@ class SearchRequest(BaseRequest):
             )
 
     def variety(self) -> dict[str, Any]:
-        """Return the options that say which hits a list shows, as `sleuth.compose.choose` takes them.
+        """Return the options that say which hits a list shows, as `sleuth.compose.variety.choose` takes them.
 
         In a sorted list no hit moves down because its document has others. In a folded list each value has its best
         hit, also where that repeats the text of another.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
-from itertools import accumulate
+from itertools import accumulate, islice
 from math import exp, inf, nextafter
 from operator import mul
 from statistics import fmean
@@ -248,11 +248,11 @@ def _raised(values: Mapping[str, Sequence[float]], kinds: Mapping[str, str]) -> 
         By the source of the hit.
     """
     heights = {name: some[0] for name, some in values.items()}
-    order = sorted(heights, key=lambda name: -heights[name])
-    bests = {kinds[name]: name for name in reversed(order)}
-    sources = sorted(bests.values(), key=order.index)
+    bests: dict[str, str] = {}  # the source with the best hit of each kind, the best first
+    for name in sorted(heights, key=lambda name: -heights[name]):
+        bests.setdefault(kinds[name], name)
     least = PLAUSIBLE * max(heights.values(), default=0.0)
-    sources = [name for name in sources[:PLACES] if heights[name] >= least > 0]
+    sources = [name for name in islice(bests.values(), PLACES) if heights[name] >= least > 0]
     raised: dict[str, float] = {}
     for place, source in enumerate(sources, PLACES - len(sources)):
         others = [

@@ -22,7 +22,7 @@ class WebRetriever:
     is also sent along.
 
     Args:
-        **options: settings of the search, as `sleuth.web.WebSearch` explains them.
+        **options: settings of the search, as `sleuth.web.search.WebSearch` explains them.
     """
 
     def __init__(self, **options: Unpack[SearchOptions]) -> None:

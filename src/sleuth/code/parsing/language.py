@@ -68,7 +68,7 @@ class Language:
 
     Attributes:
         name: as filters and results spell it; `aliases` are other spellings.
-        kinds: of files that are in it, as `sleuth.files.kinds` spells them; the name itself where empty.
+        kinds: of files that are in it, as `sleuth.files.formats` spells them; the name itself where empty.
         package: the grammar's package, or "" where text is cut by its layout alone.
         extra: of Sleuth that brings the package; "" where every installation has it.
         entry: the function of that package that returns the grammar.

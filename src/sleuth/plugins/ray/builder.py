@@ -187,8 +187,8 @@ class ShardBuilder:
             with engine.store.reader() as snapshot:
                 listing = list(encode_listing(_entries(snapshot)))
                 # Times of files and notes change without a new version; the listing holds them.
-                same = before is not None and before.listing == tuple(map(digest_of, listing))
-                if before is not None and same and before.version == snapshot.version:
+                state = snapshot.version, tuple(map(digest_of, listing))
+                if before is not None and (before.version, before.listing) == state:
                     return before
         name = self._names[number]
         base = () if before is None else (before,)

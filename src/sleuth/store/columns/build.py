@@ -1,7 +1,7 @@
 """Builds columns from many mappings, by key and by type.
 
 Rows with the same keys are taken together and read key by key; the values of a key are taken apart by type, and each
-type goes to numpy or to a sort at once. Only rows that hold objects are first read through by `sleuth.filters.leaves`.
+type goes to numpy or to a sort at once. Only rows that hold objects are first read through by `leaves` of the filters.
 """
 
 from __future__ import annotations
