@@ -30,7 +30,7 @@ from sleuth import Document, Engine
 from sleuth.dense import DenseLeg
 from sleuth.dense.wordllama import WordLlamaEmbedder
 from sleuth.engine.encoder import EncoderReranker
-from sleuth.evaluate import Collection, make_run, open_collection, score
+from sleuth.evaluate import Collection, Scores, compare, make_run, open_collection, score
 from sleuth.plugins.neural import OnnxEmbedder
 from sleuth.store import text_hash
 
@@ -140,8 +140,11 @@ def ndcg(collection: Collection, engine: Engine, **options: Any) -> float:
 
 def ndcg_by_query(collection: Collection, engine: Engine, **options: Any) -> NDArray[np.float64]:
     """Return nDCG@10 of each query, in the order of the judgements; shape (queries,)."""
-    run = make_run(Asked(engine, **options), collection.queries, k=50)
-    return np.array(list(score(run, collection.qrels, [MEASURE]).per_query[MEASURE].values()))
+    return np.array(list(scores_of(collection, engine, **options).per_query[MEASURE].values()))
+
+
+def scores_of(collection: Collection, engine: Engine, **options: Any) -> Scores:
+    return score(make_run(Asked(engine, **options), collection.queries, k=50), collection.qrels, [MEASURE])
 
 
 def chosen_by_half(values: NDArray[np.float64], splits: int = 40) -> float:
@@ -161,16 +164,16 @@ def chosen_by_half(values: NDArray[np.float64], splits: int = 40) -> float:
 
 
 def systems(collection: Collection, documents: Sequence[Document], model: Kept) -> dict[str, float]:
-    """Return nDCG@10 of each system."""
-    values: dict[str, float] = {}
+    """Return nDCG@10 of each system, and the paired p of reranking the first 20 against the default."""
     with index_of(documents) as engine:
-        values["words"] = ndcg(collection, engine, legs=["lexical"])
-        values["default"] = ndcg(collection, engine)
-        for first in (20, 50):
-            values[f"reranked, {first}"] = ndcg(
-                collection, engine, rerank=EncoderReranker(model, first=first)
-            )
-    return values
+        values = {"words": ndcg(collection, engine, legs=["lexical"])}
+        default = scores_of(collection, engine)
+        reranked = [
+            scores_of(collection, engine, rerank=EncoderReranker(model, first=first)) for first in (20, 50)
+        ]
+    (comparison,) = compare(default, reranked[0])
+    values |= {"default": default.means[MEASURE], "reranked, 20": reranked[0].means[MEASURE]}
+    return values | {"p": comparison.p, "reranked, 50": reranked[1].means[MEASURE]}
 
 
 def by_weight(
@@ -226,7 +229,7 @@ def main() -> None:
         table_rows[name] = systems(collection, documents, cache)
         weighed[name] = by_weight(collection, documents, cache)
         whole = weighed[name]["the model"]
-        table_rows[name] |= {"alone": whole["alone"], "fused, .4": whole["0.4"], "1.5": whole["1.5"]}
+        table_rows[name] |= {"alone": whole["alone"], "fused, 1": whole["1"]}
         cache.save()
         print(
             table({name: table_rows[name]}, ".3f"), table(weighed[name], "+.3f"), file=sys.stderr, flush=True
@@ -235,6 +238,7 @@ def main() -> None:
         key: statistics.fmean(row[key] for row in table_rows.values())
         for key in next(iter(table_rows.values()))
     }
+    means["p"] = float("nan")  # no mean of these
     print(table(table_rows | {f"mean of {len(table_rows)}": means}, ".3f"))
     gains = {}
     for name in next(iter(weighed.values())):

@@ -107,6 +107,7 @@ STATEMENTS = {
     "To follow along": "tests/test_readme.py::test_its_facts_are_those_of_the_project",
     "Without a language model": "tests/answer/test_synthesis.py::test_model_answers_and_cites",
     "After changes, run `sleuth index": "tests/surfaces/test_cli.py::test_index_reports_what_it_did",
+    "`pip install 'sleuth[best]'`": "tests/plugins/neural/test_packaged_weights.py::test_it_reranks_by_default",
     "In Python": "tests/test_readme.py::test_the_python_example_prints_its_output",
     "`claude mcp add": "tests/surfaces/mcp/test_installation.py::test_the_command_of_an_agent_is_run",
     "Their first call": "tests/surfaces/mcp/test_first.py::test_the_first_call_answers",

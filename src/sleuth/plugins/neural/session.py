@@ -6,6 +6,7 @@ import hashlib
 import os
 from collections.abc import Iterator, Sequence
 from functools import cached_property
+from pathlib import Path
 from threading import Lock
 from typing import Any
 
@@ -54,11 +55,17 @@ class OnnxSession:
     @cached_property
     def digest(self) -> str:
         """The first 16 hex digits of the SHA-256 of model and tokenizer."""
-        hashes = hashlib.sha256()
-        for path in (self.folder.file, self.folder.path / "tokenizer.json"):
+        return hashlib.sha256(b"".join(map(bytes.fromhex, self._checksums.values()))).hexdigest()[:16]
+
+    @cached_property
+    def _checksums(self) -> dict[Path, str]:
+        """SHA-256 of model and tokenizer, in hex."""
+        paths = (self.folder.file, self.folder.path / "tokenizer.json")
+        checksums = {}
+        for path in paths:
             with path.open("rb") as file:
-                hashes.update(hashlib.file_digest(file, "sha256").digest())
-        return hashes.hexdigest()[:16]
+                checksums[path] = hashlib.file_digest(file, "sha256").hexdigest()
+        return checksums
 
     @cached_property
     def _tokenizer(self) -> Any:
@@ -76,6 +83,13 @@ class OnnxSession:
     def _session(self) -> Any:
         import onnxruntime
 
+        for path, checksum in self.folder.checksums.items():
+            if self._checksums[path] != checksum:
+                raise EmbeddingError(
+                    f"{path} must have the SHA-256 {checksum}, got {self._checksums[path]}: "
+                    "pip install --force-reinstall 'sleuth[best]'",
+                    service=self.folder.name,
+                )
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads, options.inter_op_num_threads = self._threads, 1
         options.add_session_config_entry("session.intra_op.allow_spinning", "0")  # waiting costs no CPU time
