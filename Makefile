@@ -117,8 +117,9 @@ image-steps: $(VENV)/.developed build ## as root: do the steps of deploy/Dockerf
 
 campaigns: $(VENV)/.developed build ## the slow ones: 250 kills, 850 power cuts (also of the server), failing calls, 5,000 runs of the engine's model, 10,000 filters, all examples of each property
 	SLEUTH_EXPLORE=1 SLEUTH_RUNS=200 SLEUTH_CUTS=170 SLEUTH_SECONDS=60 SLEUTH_MODEL_RUNS=5000 SLEUTH_FILTERS=10000 $(BIN)/python -m pytest -n 2 -m '' \
-		tests/faults tests/code/test_workers.py tests/engine/test_model.py tests/testing/test_filters_agree.py
-	SLEUTH_EXACT_TIMES=1 SLEUTH_EXPLORE=1 $(BIN)/python -m pytest tests/web/test_web_faults.py tests/knowledge_base/test_slices_matrix.py
+		tests/faults tests/code/test_workers.py tests/engine/test_model.py tests/engine/test_memory.py tests/testing/test_filters_agree.py
+	SLEUTH_EXACT_TIMES=1 SLEUTH_EXPLORE=1 $(BIN)/python -m pytest tests/web/test_web_faults.py tests/knowledge_base/test_slices_matrix.py \
+		tests/surfaces/test_isolation.py tests/plugins/importers/test_isolation.py tests/surfaces/test_prefix_law.py
 	SLEUTH_EXPLORE=1 $(BIN)/python -m pytest -n 2 -m 'hypothesis and not slow'
 
 filters: $(VENV)/.developed build ## 10,000 filters: AWS, Chroma, the engine and the oracle agree

@@ -24,7 +24,7 @@ from hypothesis import settings
 from tests.examples import EXPLORING
 
 settings.register_profile(
-    "sleuth", deadline=None, derandomize=not EXPLORING, max_examples=100 if EXPLORING else 30
+    "sleuth", deadline=None, derandomize=not EXPLORING, max_examples=100 if EXPLORING else 20
 )
 settings.load_profile("sleuth")
 

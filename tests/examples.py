@@ -9,5 +9,5 @@ EXPLORING = "SLEUTH_EXPLORE" in os.environ
 
 
 def examples(number: int) -> int:
-    """Return how many of so many examples are tried: all while exploring, else a third and at least ten."""
-    return number if EXPLORING else max(10, number // 3)
+    """Return how many of so many examples are tried: all while exploring, else a fifth and at least eight."""
+    return number if EXPLORING else max(8, number // 5)

@@ -291,16 +291,8 @@ FOLDERS: dict[str, dict[str, set[str]]] = {
         "language": {"parsing", "snapshots", "graph"},
         "": set(),
     },
-    "ingest": {
-        "extraction": set(),
-        "loaders": {"extraction", ""},
-        "": {"extraction", "loaders"},
-    },
-    "cluster": {
-        "storage": {"shards", ""},
-        "shards": {"storage", ""},
-        "": {"shards", "storage"},
-    },
+    "ingest": {"extraction": set(), "loaders": {"extraction", ""}, "": {"extraction", "loaders"}},
+    "cluster": {"storage": {"shards", ""}, "shards": {"storage", ""}, "": {"shards", "storage"}},
     "surfaces": {
         "": set(),
         "http": {""},

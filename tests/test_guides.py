@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from sleuth.plugins.neural.known import KNOWN
 from sleuth.testing.ollama import OllamaServer
 from sleuth.testing.tavily import TavilyServer, page
 from sleuth.testing.websearch import SearXNGServer
+from sleuth.web.search import SearchOptions
 from tests.cluster.conftest import s3, s3_endpoint  # noqa: F401 - fixtures
 from tests.guides import HOME, run_page
 from tests.plugins.neural import tiny
@@ -23,9 +25,7 @@ WORDS = {"how-to": 800, "concepts": 1500}
 PAGES = [DOCS / "start.md", *sorted(DOCS.glob("how-to/*.md")), *sorted(DOCS.glob("concepts/*.md"))]
 CRAWLING = DOCS / "how-to" / "crawl-a-site.md"
 """Its blocks need a web site: `tests/plugins/crawl/test_crawling.py` runs them over a local one."""
-FILES = {
-    "data.jsonl": '{"body": "Buckets are refilled every second."}\n{"body": "A lake has boats."}\n',
-}
+FILES = {"data.jsonl": '{"body": "Buckets are refilled every second."}\n{"body": "A lake has boats."}\n'}
 
 
 def names(path: Path) -> str:
@@ -107,3 +107,22 @@ def test_a_page_is_short(path: Path) -> None:
     """A page says one thing in fewer words than its folder allows."""
     bar = WORDS.get(path.parent.name, WORDS["how-to"])
     assert len(path.read_text("utf8").split()) < bar
+
+
+UNNAMED = {
+    "check_document_status", "deduplicate_results", "Hit", "Page", "WebSearch", "OllamaStatus",
+    *("AGENT", "FetchRules", "REDIRECTS", "address_parts", "content_headers", "crawl_delay", "decoded", "domain_of"),
+    *("fetch_once", "networks_of", "redirect_target", "ArrowTable", "BATCH", "documents_of", "fingerprint_of"),
+    *("open_client", "read_rows", "row_document"),
+}  # fmt: skip
+"""What other names give and take, and what plugins use."""
+
+
+@pytest.mark.parametrize("package", ["knowledge_base", "llm", "vector_store", "web"])
+def test_the_pages_name_what_packages_export(package: str) -> None:
+    """Each public name is on a how-to page, except async twins; so is each setting of a search of the web."""
+    text = "".join(path.read_text("utf8") for path in (DOCS / "how-to").glob("*.md"))
+    exported = import_module(f"sleuth.{package}").__all__
+    twins = {name for name in exported if name[1:] in exported}
+    assert [name for name in exported if name not in text and name not in twins | UNNAMED] == []
+    assert [name for name in SearchOptions.__annotations__ if f"`{name}`" not in text] == []

@@ -17,11 +17,11 @@ from sleuth.answer import questions
 from sleuth.files import ignore
 from tests.patterns import Hostile, Use, files, hostile_texts, uses
 
-_SHORT, _LONG = 3_000, 12_000
+_SHORT, _LONG = 1_500, 6_000
 _MOST = 6.0
 """Times as long as for a quarter of the text."""
 _FLOOR = 0.005
-"""Seconds of CPU within which noise outweighs growth: 0.4 µs a character."""
+"""Seconds of CPU within which noise outweighs growth: 0.8 µs a character."""
 _CLEAR = 0.1
 """Seconds of CPU from which on one call is timed; below, eight, since some clocks advance in steps of 4 ms."""
 
@@ -42,12 +42,7 @@ _LOCAL_VALUES: dict[str, list[dict[str, Any]]] = {
     "text/analyzers.py": [{"separators": " .,", "letter": "[^\\W\\d_]"}],
     "text/compounds.py": [{"letter": "[^\\W\\d_]", "separators": " ."}],
     "text/borders.py": [
-        {
-            "piece": r"\S{1,8}+",
-            "abbreviation": r"(?<!\b[A-Z]\.)",
-            "start": "[A-Z]",
-            "fence": "```",
-        }
+        {"piece": r"\S{1,8}+", "abbreviation": r"(?<!\b[A-Z]\.)", "start": "[A-Z]", "fence": "```"}
     ],
     "text/detection.py": [dict.fromkeys(("script", "own_letters", "foreign"), "[\u3041-\u30ff]")],
 }

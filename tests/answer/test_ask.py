@@ -159,21 +159,6 @@ def test_plugins(home: Path) -> None:
     assert [f["level"] for f in doctor if f["subject"] in ("good", "broken")] == ["error", "ok"]
 
 
-def test_plugin_folder_without_init_is_reported(home: Path) -> None:
-    """`plugins` and `doctor` exit with 1 for a folder of modules without `__init__.py`, and `search` warns of it."""
-    folder = home / "others" / "permission"
-    folder.mkdir(parents=True)
-    (folder / "filter.py").write_text(
-        "from sleuth.hooks import hook\n@hook('indiana_jones_retrieve')\ndef f(result, *a, rag2f): ...\n"
-    )
-    for command in ("plugins", "doctor"):
-        process = sleuth(command, "--json", cwd=home, SLEUTH_PLUGINS="others")
-        assert process.returncode == 1
-        assert "plugin folder 'permission' must hold an __init__.py" in process.stdout
-    process = sleuth("search", "tokens", cwd=home, SLEUTH_PLUGINS="others")
-    assert "sleuth: the plugin permission failed: PluginError: plugin folder 'permission'" in process.stderr
-
-
 def test_doctor_reports_models(home: Path) -> None:
     """Doctor reports whether Ollama answers and which models it has."""
     with OllamaServer() as server:

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sleuth.dense import DenseLeg
-from sleuth.dense.embedding import check_embedder, embed_texts
-from sleuth.errors import ArgumentError, EmbedderMismatchError, EmbeddingError
+from sleuth.dense.embedding import embed_texts
+from sleuth.errors import ArgumentError, EmbeddingError
 from sleuth.store import Rows, text_hash
 from sleuth.vectors import unit
 from tests.dense.strategies import HashEmbedder, rows_of
@@ -95,17 +95,6 @@ def test_the_embedders_own_batch_size_is_the_unit() -> None:
     assert embedder.calls == [3, 3, 1]
 
 
-def test_progress() -> None:
-    """Progress counts distinct texts, including cached ones."""
-    reports: list[tuple[int, int]] = []
-    cache = DictCache()
-    embed_texts(HashEmbedder(), ["a"], cache=cache)
-    embed_texts(
-        HashEmbedder(), list("aabcd"), cache=cache, batch_size=2, progress=lambda *args: reports.append(args)
-    )
-    assert reports == [(3, 4), (4, 4)]
-
-
 @pytest.mark.parametrize(
     ("gives", "message"),
     [
@@ -150,14 +139,6 @@ def test_unit_of_very_long_and_short_vectors(scale: float) -> None:
     """Every finite vector except zero has a direction."""
     rows = np.array([[3 * scale, 4 * scale], [3, 4], [0, 0]], np.float32)
     assert unit(rows) == pytest.approx(np.array([[0.6, 0.8], [0.6, 0.8], [0, 0]]), rel=1e-6)
-
-
-def test_check_embedder() -> None:
-    """Equal fingerprints pass; different ones raise an error with both and the remedy."""
-    check_embedder("a", "a")
-    with pytest.raises(EmbedderMismatchError, match=r"'old'.*'new'.*sleuth index --re-embed") as caught:
-        check_embedder("old", "new", path="/index")
-    assert caught.value.path == "/index"
 
 
 def test_texts_of_rows() -> None:

@@ -146,15 +146,6 @@ def test_rows_that_are_put_into_lists_take_no_memory_each(
     assert peak(80_000) - peak(20_000) < 30_000
 
 
-@pytest.mark.parametrize("n", [1, 2, 7, 1000])
-def test_the_median_is_that_of_numpy(n: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of positive and negative numbers, equal ones among them, without a copy of all."""
-    monkeypatch.setattr(lists, "_ROWS", 64)
-    values = np.random.default_rng(n).standard_normal(n).astype(np.float32)
-    for some in (values, values.round(1), -np.abs(values)):
-        assert lists._median(some) == np.median(some)
-
-
 def test_the_centre_of_a_list_is_the_middle_of_its_rows(
     segment_data: SegmentData, embedder: Clustered
 ) -> None:
@@ -170,20 +161,6 @@ def test_the_centre_of_a_list_is_the_middle_of_its_rows(
         assert not len(members) or np.abs(centre - rows[members].mean(axis=0)).max() < 1e-3
     assert set(times.tolist()) == {1, 2}
     assert np.count_nonzero(times == 2) == pytest.approx(N / 2, abs=1)
-
-
-def test_codes_of_a_list_are_around_its_centre(segment_data: SegmentData, embedder: Clustered) -> None:
-    """A list's blocks are those of `encode` for its rows, around its centre at its scale."""
-    row_lists = lists_of(segment_data)
-    halves = embedder.rows.astype(np.float16).view(np.uint16)
-    for i in (0, 7, len(row_lists.centres) - 1):
-        begin, end = row_lists.begins[i], row_lists.begins[i + 1]
-        rows = row_lists.rows[begin * 64 : end * 64]
-        members = rows[rows != lists.NO_ROW]
-        centre = row_lists.scales[i] * row_lists.centres[i].astype(np.float32)
-        bits, factors, _ = codes.encode(halves[members], centre)
-        assert np.array_equal(row_lists.codes[begin:end], bits)
-        assert np.array_equal(row_lists.factors[begin * 64 : end * 64], factors)
 
 
 @pytest.mark.parametrize("width", [0, 256, 512])
@@ -207,19 +184,6 @@ def searchers(
     monkeypatch.setattr("sleuth.dense.search.EXACT_BELOW", 0)
     leg = DenseLeg(embedder)
     return DenseSearcher(leg, [view_of(segment_data)]), DenseSearcher(leg, [view_of(plain(segment_data))])
-
-
-def test_reading_all_lists_finds_what_reading_all_codes_finds(
-    searchers: tuple[DenseSearcher, DenseSearcher], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """With every list read, a row that is in two lists is found once, with the same score."""
-    read_lists(monkeypatch, N)
-    by_lists, scanned = searchers
-    for query in range(40):
-        expected, hits = scanned.search(str(query), 10), by_lists.search(str(query), 10)
-        assert hits.keys.tolist() == expected.keys.tolist()
-        assert hits.scores.tolist() == expected.scores.tolist()
-        assert len(set(hits.keys.tolist())) == 10
 
 
 def test_the_nearest_lists_hold_nearly_all_of_the_best(

@@ -246,37 +246,6 @@ def test_a_merge_refuses_vectors_that_are_not_finite(value: float) -> None:
         leg.merge([view, view_of(leg, rows_of(["three"], 3))])
 
 
-def test_merge_equals_build() -> None:
-    """Merging segments gives the same arrays as building all rows at once."""
-    leg = DenseLeg(HashEmbedder(70))
-    texts = [f"t{n}" for n in range(200)]
-    parts = [view_of(leg, rows_of(texts[:90])), view_of(leg, rows_of(texts[90:], 91))]
-    merge_result, build_result = leg.merge(parts), leg.build(rows_of(texts))
-    assert merge_result.meta == build_result.meta
-    assert all(
-        np.array_equal(merge_result.arrays[name], build_result.arrays[name]) for name in build_result.arrays
-    )
-
-
-def test_ties_by_id() -> None:
-    """Equal scores are ordered by id: by tie ranks within a segment, by names across segments."""
-    leg = DenseLeg(HashEmbedder())
-    names = {1: "d", 2: "a", 3: "c", 4: "b"}
-    first = view_of(leg, rows_of(["same", "same"], 1, ["d", "a"]))
-    second = view_of(leg, rows_of(["same", "same"], 3, ["c", "b"]), name="t")
-    searcher = DenseSearcher(leg, [first, second], ids=lambda keys: [names[int(key)] for key in keys])
-    assert [names[int(key)] for key in searcher.search("q", 3).keys] == ["a", "b", "c"]
-
-
-@given(st.integers(0, 1000), st.integers(0, 40))
-@settings(deadline=None, max_examples=examples(30))
-def test_k_is_monotone(seed: int, k: int) -> None:
-    """The hits for k are the head of those for k + 1."""
-    leg, segments = index(seed, [25, 10], 16)
-    searcher = DenseSearcher(leg, segments)
-    assert searcher.search("q", k + 1).keys[:k].tolist() == searcher.search("q", k).keys.tolist()
-
-
 def test_scores_and_vectors_of_keys() -> None:
     """Scores of keys equal those of the search; unknown keys score 0."""
     leg, segments = index(3, [50, 60], 48)
@@ -336,14 +305,6 @@ def test_wrong_query() -> None:
         searcher.search(np.ones(8, np.float32))
     with pytest.raises(ArgumentError, match="query must be finite"):
         searcher.search(np.full(16, np.nan, np.float32))
-
-
-@pytest.mark.parametrize("bad", [-1, 1.5, True])
-def test_wrong_k(bad: int) -> None:
-    """An invalid k raises an error with name and value."""
-    leg, segments = index(1, [5], 16)
-    with pytest.raises(ArgumentError, match=f"k must be an int of 0 or more, got {bad!r}"):
-        DenseSearcher(leg, segments).search("q", bad)
 
 
 def test_wrong_mask() -> None:

@@ -7,41 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from sleuth import Document, Engine
-from sleuth.engine import calls
 from sleuth.engine.documents import Documents
 from sleuth.engine.searching import IndexSearch
-
-
-class Part:
-    """Adds numbers."""
-
-    def add(self, first: int, *, second: int = 1) -> int:
-        """Add two numbers."""
-        return first + second
-
-
-class Loud(Part):
-    """Adds more."""
-
-    def add(self, first: int, *, second: int = 1) -> int:
-        return super().add(first, second=second) + 100
-
-
-class Facade:
-    """Has a part."""
-
-    def __init__(self, part: Part) -> None:
-        self._part = part
-
-    add = calls.forwarded("_part", Part.add)
-
-
-def test_a_forwarded_call_is_that_of_the_part() -> None:
-    """It has the arguments, the result and the documentation of the call, and runs what the part makes of it."""
-    assert Facade(Part()).add(1, second=2) == 3
-    assert Facade(Loud()).add(1) == 102
-    assert inspect.signature(Facade(Part()).add) == inspect.signature(Part().add)
-    assert Facade.add.__doc__ == "Add two numbers."
 
 
 def test_an_engine_has_the_calls_of_its_parts() -> None:

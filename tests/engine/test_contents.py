@@ -254,19 +254,6 @@ def test_values_that_no_document_has_are_noted_with_those_that_exist(engine: Eng
     assert not engine.retrieve("tokens", filter="lang:en OR lang:dee").notes
 
 
-def test_async_twins(engine: Engine, tmp_path: Path) -> None:
-    """Adding, indexing, updating and deleting have async twins that do the same."""
-    (tmp_path / "note.txt").write_text("A note on tokens.", "utf8")
-
-    async def main() -> None:
-        assert (await engine.aadd([Document("New.", {"source": "new.md"})])).added == 1
-        assert (await engine.aindex([tmp_path / "note.txt"])).added == 1
-        assert await engine.aupdate({"x": 1}, ["new.md"]) == ["new.md"]
-        assert await engine.adelete(filter="x:1") == ["new.md"]
-
-    asyncio.run(main())
-
-
 def test_cancelling_ends_an_add(engine: Engine) -> None:
     """A cancelled `aadd` reads no further document and releases the index."""
     begun, consumed = Event(), list[int]()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -170,13 +169,6 @@ def test_k(engine: Engine) -> None:
     assert engine.retrieve("tokens", 1).items == engine.retrieve("tokens", 2).items[:1]
 
 
-@pytest.mark.parametrize("k", [-1, 1.5, "3", True, None])
-def test_a_bad_k_is_refused(engine: Engine, k: object) -> None:
-    """An invalid k raises an error with name, rule and value."""
-    with pytest.raises(ArgumentError, match="k must be an int from 0 to 10,000, got"):
-        engine.retrieve("tokens", k)  # type: ignore[arg-type]
-
-
 def test_filters_apply_before_the_cut(engine: Engine) -> None:
     """A filtered ranking has the best k among the matches."""
     assert sources(engine.retrieve("tokens", 1, filter={"year": 2020})) == ["bucket.md"]
@@ -206,11 +198,6 @@ def test_snippets_mark_matches(engine: Engine) -> None:
     item = engine.retrieve("refill")[0]
     snippet = engine.snippet("refill", item)
     assert [snippet.text[start:end] for start, end in snippet.spans] == ["refilled"]
-
-
-def test_the_async_twin_agrees(engine: Engine) -> None:
-    """`aretrieve` returns what `retrieve` returns."""
-    assert asyncio.run(engine.aretrieve("tokens")) == engine.retrieve("tokens")
 
 
 def test_missing_index(tmp_path: Path) -> None:
@@ -325,11 +312,6 @@ def test_fusion_is_chosen_by_its_printed_form(hybrid: Engine) -> None:
             hybrid.retrieve("tokens", fusion=bad)
     with pytest.raises(ArgumentError, match="legs must be among lexical, dense"):
         hybrid.retrieve("tokens", legs=["sparse"])
-
-
-def test_filters_hold_on_every_leg(hybrid: Engine) -> None:
-    """No leg returns what the filter excludes."""
-    assert sources(hybrid.retrieve("tokens", filter="year:2020")) == ["bucket.md"]
 
 
 class Letters:

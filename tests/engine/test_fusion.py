@@ -116,23 +116,6 @@ def test_kept_tokens_rank_as_texts_do(tmp_path: Path) -> None:
         assert {item.id for item in a} == {item.id for item in b}
 
 
-def test_an_index_without_tokens_is_rebuilt(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Vectors of an earlier format are made again at opening, which is reported."""
-    documents = [Document(" ".join(WORDS[i % 5 : i % 5 + 4]), id=str(i)) for i in range(20)]
-    with Engine.open(tmp_path / "index", create=True) as engine:
-        engine.add(documents)
-        now = engine.retrieve("refill the bucket")
-    with monkeypatch.context() as earlier:
-        earlier.setattr("sleuth.dense.leg.FORMAT", 1)
-        with Engine.open(tmp_path / "index") as engine:
-            assert [repair.what for repair in engine.repairs] == ["dense"]
-    with Engine.open(tmp_path / "index") as engine:
-        assert [repair.what for repair in engine.repairs] == ["dense"]
-        assert [(item.id, item.score) for item in engine.retrieve("refill the bucket")] == [
-            (item.id, item.score) for item in now
-        ]
-
-
 NUMBERS = st.one_of(st.integers(0, 10**9), st.floats(0, 1e300))
 
 

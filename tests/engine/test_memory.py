@@ -66,6 +66,7 @@ def peak(program: str, *arguments: object) -> float:
     return int(subprocess.run(command, capture_output=True, text=True, check=True).stdout) / 1000
 
 
+@pytest.mark.slow
 def test_the_peak_does_not_grow_with_the_corpus(tmp_path: Path) -> None:
     """Five times as many documents take at most 50 MB more; their vectors alone are 61 MB more."""
     small, large = peak(INDEX, tmp_path / "small", 30_000), peak(INDEX, tmp_path / "large", 150_000)

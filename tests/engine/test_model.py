@@ -19,7 +19,7 @@ from sleuth.text.analyzers import get_analyzer
 from tests.reference.bm25 import bm25
 
 WORDS = ["refill", "token", "bucket", "limit", "cat", "dog", "naïve", "検索", "x1", "burst"]
-EXAMPLES = int(os.environ.get("SLEUTH_MODEL_RUNS", "30"))
+EXAMPLES = int(os.environ.get("SLEUTH_MODEL_RUNS", "12"))
 
 texts = st.lists(st.sampled_from(WORDS), min_size=0, max_size=12).map(" ".join)
 names = st.sampled_from([f"doc{i}" for i in range(12)])
@@ -122,8 +122,5 @@ class EngineModel(RuleBasedStateMachine):
 
 TestEngineModel = EngineModel.TestCase
 TestEngineModel.settings = settings(
-    max_examples=EXAMPLES,
-    stateful_step_count=50,
-    deadline=None,
-    suppress_health_check=list(HealthCheck),
+    max_examples=EXAMPLES, stateful_step_count=50, deadline=None, suppress_health_check=list(HealthCheck)
 )

@@ -192,10 +192,7 @@ def test_gibberish_finds_nothing_in_any_source(both: Sources) -> None:
 def test_lengths_and_names_count(name: str, text: str, name_of_other: str, text_of_other: str) -> None:
     """Of two sources that hold the words, the shorter text comes first, and the one whose heading has them."""
     sources = Sources(
-        {
-            "first": Service(text, heading=name),
-            "second": Service(text_of_other, heading=name_of_other),
-        }
+        {"first": Service(text, heading=name), "second": Service(text_of_other, heading=name_of_other)}
     )
     ranking = sources.retrieve("order lunch", explain=True)
     assert [item.metadata["source_type"] for item in ranking] == ["first", "second"]
@@ -398,18 +395,3 @@ def test_the_guide_names_all_sources() -> None:
     text = (Path(__file__).parents[2] / "docs" / "how-to" / "several-sources.md").read_text("utf8")
     for name in SPELLINGS.split(", "):
         assert f"`{name}`" in text
-
-
-def test_everything_is_opened_from_the_package() -> None:
-    """`sleuth` exports what opens documents, code and several sources."""
-    for name in (
-        "Engine",
-        "open_code",
-        "index_path",
-        "open_sources",
-        "Sources",
-        "CodeRetriever",
-        "SnapshotRetriever",
-    ):
-        assert name in sleuth.__all__
-        assert getattr(sleuth, name) is not None

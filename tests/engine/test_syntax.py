@@ -95,10 +95,7 @@ def test_only_words_to_leave_out(engine: Engine) -> None:
 def test_what_the_syntax_changed_is_noted(engine: Engine) -> None:
     """Notes name excluded and required words; a query without syntax has no notes."""
     ranking = engine.retrieve('bucket -leaky -"rate limit" title:limits "token bucket"', syntax=True)
-    assert ranking.notes[:2] == (
-        'leaves out: leaky, "rate limit"',
-        'only with: title:limits, "token bucket"',
-    )
+    assert ranking.notes[:2] == ('leaves out: leaky, "rate limit"', 'only with: title:limits, "token bucket"')
     assert not engine.retrieve("token-bucket -k 3 bucket", syntax=True).notes[1:]
     assert not engine.retrieve('bucket -leaky "token bucket"').notes
 

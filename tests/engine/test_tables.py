@@ -72,10 +72,7 @@ def test_the_column_of_texts_is_one_of_known_names_or_named(tmp_path: Path) -> N
 @pytest.mark.parametrize("table", [3, {"text": "x"}, ["text"], [{"text": None}], Document("x")])
 def test_what_is_no_table_is_refused(table: Any, tmp_path: Path) -> None:
     """A number, a single row or document, texts, and rows without a text are named."""
-    with (
-        Engine.open(tmp_path / "index", create=True) as engine,
-        pytest.raises(ArgumentError, match="must"),
-    ):
+    with Engine.open(tmp_path / "index", create=True) as engine, pytest.raises(ArgumentError, match="must"):
         engine.add(table)
 
 

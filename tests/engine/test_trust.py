@@ -73,11 +73,3 @@ def test_chosen_weights_stay(without_meaning: Engine) -> None:
     fusions = [fusion_of(item.explanation) for item in ranking]
     assert {part.facts["weight"] for fusion in fusions for part in fusion.parts} <= {1.0, 0.5}
     assert all("trust" not in part.facts for fusion in fusions for part in fusion.parts)
-
-
-def test_rankings_with_and_without_explanations_are_equal(without_meaning: Engine) -> None:
-    """Asking for explanations changes no score."""
-    for query in ("word1", "word1 word2", "word9 word8 word7 word6"):
-        plain = without_meaning.retrieve(query, 20)
-        explained = without_meaning.retrieve(query, 20, explain=True)
-        assert [(i.id, i.score) for i in plain] == [(i.id, i.score) for i in explained]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import random
-import re
 import zlib
 from collections.abc import Sequence
 from pathlib import Path
@@ -227,16 +226,6 @@ def test_names_of_code_are_looked_up_by_their_letters(tmp_path: Path, query: str
         assert float(facts["weight"]) == pytest.approx(share * float(facts["trust"]))
 
 
-def test_known_items_of_code() -> None:
-    """Some words of a line are taken out, whatever stands between them; short lines give none."""
-    lines = ["x = sorted(table.items(), key=lambda pair: pair[1])", "a = b(c)"]
-    items = known_items(lines * 40, CODE)
-    assert {item.row % 2 for item in items} == {0}
-    for item in items:
-        assert item.query in lines[0]
-        assert 3 <= len(re.findall(r"\w+", item.query)) <= 6
-
-
 def test_known_items() -> None:
     """A sentence, or some words of a text without several, is taken out; texts that are too short give none."""
     one = "This sentence is about tokens here. And another one is about many buckets."
@@ -250,14 +239,3 @@ def test_known_items() -> None:
         assert sorted(f"{item.query} {item.rest}".split()) == sorted(text.split())
     assert known_items([one, row]) == known_items([one, row])
     assert len(known_items([one] * 500)) == 60
-
-
-def test_deleted_passages_take_no_part(tmp_path: Path) -> None:
-    """A sample holds the passages that there are, also where segments hold deleted ones."""
-    with Engine.open(tmp_path / "i", create=True, embedder=Bags()) as engine:
-        engine.add(documents())
-        engine.delete([str(document.id) for document in documents()[::2]])
-        with engine.store.reader() as snapshot:
-            assert list(sample(snapshot, "dense").texts["text"]) == [
-                document.text for document in documents()[1::2]
-            ]

@@ -20,8 +20,8 @@ class Victim:
     """
 
     data: bytes
-    foreign: bytes
-    earlier: bytes
+    foreign: bytes = b""
+    earlier: bytes = b""
 
 
 def flip(victim: Victim, rng: random.Random) -> bytes:

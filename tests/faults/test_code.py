@@ -8,7 +8,6 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -17,11 +16,11 @@ from sleuth.code import CodeRetriever, index_path
 from sleuth.code.snapshots import health
 from sleuth.engine import open_code
 from sleuth.errors import CodeError, IndexDamagedError, StoreError
+from tests.faults.damaging import Damage, Victim, extend, flip, truncate, zero
 from tests.faults.descriptors import free_descriptors
 from tests.faults.proof import ROOT
-from tests.faults.test_damage import extend, flip, truncate, zero
 
-ROUNDS = 6
+ROUNDS = 3
 CODER = """
 import sys
 from pathlib import Path
@@ -49,7 +48,7 @@ def test_kill(tmp_path: Path) -> None:
     root.mkdir()
     rng = random.Random(7)
     acknowledged: set[str] = set()
-    for _ in range(4):
+    for _ in range(2):
         command = [sys.executable, "-c", CODER, str(index), str(root)]
         with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=ROOT) as process:
             assert process.stdout
@@ -110,9 +109,7 @@ def use(path: Path) -> tuple[list[tuple[str, str]] | None, list[str]]:
 
 @pytest.mark.parametrize("damage", [flip, truncate, zero, extend])
 @pytest.mark.parametrize("kind", ["code/*.seg", "code.db"])
-def test_damage(
-    sound: Path, tmp_path: Path, damage: Callable[[bytes, random.Random], bytes], kind: str
-) -> None:
+def test_damage(sound: Path, tmp_path: Path, damage: Damage, kind: str) -> None:
     """A full check finds damage; a repaired index answers as before, and a damaged segment loses nothing."""
     rng = random.Random(f"{damage.__name__} {kind}")
     whole, none = use(sound)
@@ -123,7 +120,7 @@ def test_damage(
         shutil.copytree(sound, path)
         file = rng.choice(sorted(path.glob(kind)))
         before = file.read_bytes()
-        file.write_bytes(damage(before, rng))
+        file.write_bytes(damage(Victim(before), rng))
         _, findings = use(path)
         if not findings:
             assert kind == "code.db", f"{file.name}: not found"

@@ -29,7 +29,7 @@ from sleuth.store.legs.leg import Leg, pack
 from tests.dense.strategies import HashEmbedder
 from tests.faults.crafting import craft, craft_header
 
-CRAFTED = int(os.environ.get("SLEUTH_CRAFTED", "200"))
+CRAFTED = int(os.environ.get("SLEUTH_CRAFTED", "100"))
 """Segments crafted of each leg."""
 ROOM = 8 << 30
 """Bytes of addresses that a crafted segment may make this process ask for."""

@@ -27,7 +27,7 @@ from tests.code.conftest import SHOP, write
 from tests.dense.strategies import HashEmbedder
 from tests.faults.crafting import craft, craft_header, craft_keys
 
-CRAFTED = int(os.environ.get("SLEUTH_CRAFTED", "200")) // 20
+CRAFTED = int(os.environ.get("SLEUTH_CRAFTED", "100")) // 20
 """Indexes crafted of each kind."""
 N = 150
 
@@ -156,6 +156,9 @@ def use_documents(path: Path) -> None:
             lambda: engine.retrieve("w2 w5", 5, filter="tags:x", legs=["dense"], explain=True),
             lambda: engine.get("d7"),
             engine.documents,
+            engine.metadata_keys,
+            lambda: engine.facets("tags"),
+            lambda: engine.count("kind:a*"),
             engine.status,
             lambda: engine.check(full=True),
             lambda: engine.add([Document("w0 w1 new", {"year": 2000}, id="new")]),

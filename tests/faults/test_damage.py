@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 import shutil
-from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
@@ -15,12 +14,12 @@ from sleuth.errors import IndexDamagedError, StoreError
 from sleuth.store.catalogue import building
 from sleuth.store.store import Store
 from sleuth.types import Chunk, Document
-from tests.faults.damaging import PAGE
+from tests.faults.damaging import PAGE, Damage, Victim, extend, flip, garble, truncate, zero
 from tests.faults.trial import rows
 from tests.store.passages import put_passages
 from tests.store.words import SumsLeg, contents, faults, put
 
-ROUNDS = 12
+ROUNDS = 6
 
 
 @pytest.fixture(scope="module")
@@ -55,31 +54,6 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def flip(data: bytes, rng: random.Random) -> bytes:
-    at = rng.randrange(len(data))
-    return data[:at] + bytes([data[at] ^ 1 << rng.randrange(8)]) + data[at + 1 :]
-
-
-def truncate(data: bytes, rng: random.Random) -> bytes:
-    return data[: rng.randrange(len(data))]
-
-
-def zero(data: bytes, rng: random.Random) -> bytes:
-    start = rng.randrange(len(data))
-    end = min(len(data), start + rng.randrange(1, 4096))
-    return data[:start] + bytes(end - start) + data[end:]
-
-
-def garble(data: bytes, rng: random.Random) -> bytes:
-    start = rng.randrange(len(data))
-    end = min(len(data), start + rng.randrange(1, 64))
-    return data[:start] + rng.randbytes(end - start) + data[end:]
-
-
-def extend(data: bytes, rng: random.Random) -> bytes:
-    return data + rng.randbytes(rng.randrange(1, 100))
-
-
 def outcome(path: Path) -> tuple[dict[str, str] | None, list[str], list[str]]:
     """Return the answers of the index (None for a typed error), the repairs at opening, and the findings of a full
     check.
@@ -103,9 +77,7 @@ def outcome(path: Path) -> tuple[dict[str, str] | None, list[str], list[str]]:
 
 @pytest.mark.parametrize("damage", [flip, truncate, zero, extend])
 @pytest.mark.parametrize("kind", ["segments/*", "record.sqlite", "version"])
-def test_damage(
-    sound: Path, tmp_path: Path, damage: Callable[[bytes, random.Random], bytes], kind: str
-) -> None:
+def test_damage(sound: Path, tmp_path: Path, damage: Damage, kind: str) -> None:
     """A full check finds any damage, unless it changed no meaning; then the answers are equal."""
     rng = random.Random(f"{damage.__name__} {kind}")
     whole, _, none = outcome(sound)
@@ -116,7 +88,7 @@ def test_damage(
         shutil.copytree(sound, path)
         file = rng.choice(sorted(path.glob(kind)))
         before = file.read_bytes()
-        after = damage(before, rng)
+        after = damage(Victim(before), rng)
         file.write_bytes(after)
         if after != before:
             texts, _, findings = outcome(path)
@@ -246,7 +218,7 @@ def test_damaged_cached_vectors(tmp_path: Path) -> None:
         path = Path(shutil.copytree(tmp_path / "sound", tmp_path / str(seed)))
         damaged = (
             whole[:start]
-            + (flip, zero, garble)[seed % 3](whole[start : start + PAGE], rng)
+            + (flip, zero, garble)[seed % 3](Victim(whole[start : start + PAGE]), rng)
             + whole[start + PAGE :]
         )
         (path / "record.sqlite").write_bytes(damaged)

@@ -68,8 +68,8 @@ def test_a_foreign_schema(home: Path, kind: str, tmp_path: Path, monkeypatch: py
     "statement",
     [
         "UPDATE meta SET value = '{' || printf('%.*c', 200000000, ' ') || '}' WHERE name = 'settings'",
-        "UPDATE chunks SET text = zeroblob(900000000)",
-        "UPDATE documents SET metadata = zeroblob(900000000)",
+        "UPDATE chunks SET text = zeroblob(400000000)",
+        "UPDATE documents SET metadata = zeroblob(400000000)",
     ],
 )
 def test_values_that_are_too_large(home: Path, statement: str) -> None:

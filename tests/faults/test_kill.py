@@ -14,7 +14,7 @@ import pytest
 from tests.faults import actions
 from tests.faults.proof import ROOT, command, prove, told
 
-RUNS = int(os.environ.get("SLEUTH_RUNS", "10"))
+RUNS = int(os.environ.get("SLEUTH_RUNS", "4"))
 SERVER_RUNS = RUNS // 4
 """One takes seconds: a server starts, and starts again for the proof."""
 

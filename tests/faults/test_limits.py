@@ -39,7 +39,7 @@ def path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_too_many_open_files(path: Path) -> None:
     """Opening, reading and writing fail with a StoreError; nothing is reported as damaged or lost."""
     failures = 0
-    for spare in range(40):
+    for spare in range(0, 40, 4):
         try:
             with free_descriptors(spare), Store.open(path) as store:
                 assert store.attach([SumsLeg()]) == []
@@ -50,7 +50,7 @@ def test_too_many_open_files(path: Path) -> None:
         except StoreError as error:
             assert not isinstance(error, IndexDamagedError), error
             failures += 1
-    assert 0 < failures < 40
+    assert 0 < failures < 10
     with Store.open(path) as store:
         assert store.attach([SumsLeg()]) == []
         assert faults(store) == []

@@ -22,7 +22,7 @@ from sleuth.errors import StoreError
 from tests.commands import sleuth, sleuth_process
 
 SETPRIV = shutil.which("setpriv")
-MEGABYTES = range(110, 400, 15)
+MEGABYTES = range(110, 400, 30)
 """The least leave hardly enough memory for the interpreter, the greatest enough for everything."""
 
 

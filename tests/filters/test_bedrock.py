@@ -73,18 +73,6 @@ DOCUMENTED = {
 
 @settings(max_examples=examples(100))
 @given(filters(), metadata(nested=False))
-def test_the_service_finds_the_same_documents(tree: Any, row: Any) -> None:
-    """A translated filter matches a document exactly if the filter does; otherwise it is refused."""
-    try:
-        union = to_bedrock(tree)
-    except FilterError as error:
-        assert error.where
-        return
-    assert service(union, row) == matches(tree, row)
-
-
-@settings(max_examples=examples(100))
-@given(filters(), metadata(nested=False))
 def test_the_services_form_is_read(tree: Any, row: Any) -> None:
     """A filter in the service's form is parsed to a tree that matches the same documents."""
     try:

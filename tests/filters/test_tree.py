@@ -21,11 +21,7 @@ def test_builder_writes_the_tree() -> None:
     """Comparisons of a field and Python's operators build the same tree as the classes."""
     tree = (field("year") >= 2020) & field("lang").is_in(["en", "de"]) & ~(field("draft") == True)  # noqa: E712
     assert tree == And(
-        (
-            Compare("year", "gte", 2020),
-            Compare("lang", "in", ("en", "de")),
-            Not(Compare("draft", "eq", True)),
-        )
+        (Compare("year", "gte", 2020), Compare("lang", "in", ("en", "de")), Not(Compare("draft", "eq", True)))
     )
 
 
@@ -155,13 +151,7 @@ class Text(str):
 
 @pytest.mark.parametrize(
     ("value", "plain"),
-    [
-        (Level.LOW, 1),
-        (Language.ENGLISH, "en"),
-        (np.float64(2.5), 2.5),
-        (np.str_("a"), "a"),
-        (Text("a"), "a"),
-    ],
+    [(Level.LOW, 1), (Language.ENGLISH, "en"), (np.float64(2.5), 2.5), (np.str_("a"), "a"), (Text("a"), "a")],
 )
 def test_subclasses_of_scalars_are_kept_as_plain_ones(value: Any, plain: Any) -> None:
     """Enum members and numpy floats build the same tree as plain values, and print as them."""

@@ -341,6 +341,9 @@ def test_archives_that_would_not_end(tmp_path: Path) -> None:
         reason(tmp_path / "e.txt.gz", bomb, max_unpacked_bytes=1_000_000)
         == "unpacks to more than 1,000,000 bytes"
     )
+    assert reason(tmp_path / "i.txt.gz", gzip.compress(b"0" * (8 << 20))).startswith(
+        "unpacks to more than 300 times its size"
+    )
     tar = tarred({"a.txt": b"w" * 5_000}, "w:gz")
     assert reason(tmp_path / "f.tgz", tar, max_unpacked_bytes=1_000).startswith("unpacks to 5,000 bytes")
     locked = bytearray(zipped({"a.txt": b"words"}))

@@ -26,6 +26,7 @@ def rows(path: Path, content: str, encoding: str = "utf-8", **options: int) -> l
     [
         "a;b\n1;x, y, z\n",
         "a|b\n1|x, y, z\n",
+        "a\tb\n1\tx, y, z\n",
         '"a";"b"\n1;"x, y, z"\n',
         "\n\na;b\n1;x, y, z\n",
         "sep=;\na;b\n1;x, y, z\n",

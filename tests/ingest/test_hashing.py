@@ -42,14 +42,5 @@ def test_known_value() -> None:
 
 def test_what_json_cannot_hold() -> None:
     """Values of other types and lone surrogates are hashed too."""
-    assert content_hash(
-        Document(
-            "\ud800",
-            {
-                "a": {
-                    1,
-                },
-                "b": b"x",
-            },
-        )
-    ) == content_hash(Document("\ud800", {"a": {1}, "b": b"x"}))
+    one, two = (Document("\ud800", {"a": {1}, "b": b"x"}) for _ in range(2))
+    assert content_hash(one) == content_hash(two)

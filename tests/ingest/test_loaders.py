@@ -265,12 +265,6 @@ def test_pdf_that_cannot_be_read(tmp_path: Path) -> None:
     assert reason(tmp_path / "d.pdf", pdf([[]])) == "no text in its pages"
 
 
-@pytest.mark.parametrize("length", range(0, 900, 37))
-def test_pdf_cut_anywhere(tmp_path: Path, length: int) -> None:
-    """A PDF that is truncated anywhere gives its text or a reason, never an error."""
-    assert len(load(tmp_path / "a.pdf", pdf([["some text"], ["more"]])[:length])) == 1
-
-
 def test_docx(tmp_path: Path) -> None:
     """A Word document becomes Markdown without unpacking anything to disk."""
     document = only(tmp_path / "a.docx", docx([("Heading1", "Title"), ("Normal", "Some text.")]))
@@ -387,22 +381,6 @@ def test_lines_of_rows(tmp_path: Path) -> None:
     ]
 
 
-def test_lines_of_rows_are_found(tmp_path: Path) -> None:
-    """A hit has the lines of its row."""
-    (tmp_path / "a.csv").write_text("t\nocelot\nmargay\n")
-    with Engine.open(tmp_path / "index", create=True, embedder="") as engine:
-        engine.index([tmp_path / "a.csv"])
-        metadata = engine.retrieve("margay")[0].metadata
-    assert (metadata["start_line"], metadata["end_line"]) == (3, 3)
-
-
-def test_delimiters(tmp_path: Path) -> None:
-    """Semicolons and tabs are recognised."""
-    for name, delimiter in (("a.csv", ";"), ("b.tsv", "\t"), ("c.csv", "\t")):
-        document = only(tmp_path / name, f"a{delimiter}b\n1{delimiter}x, y\n")
-        assert document.page_content == "a: 1\nb: x, y"
-
-
 def test_csv_that_is_damaged(tmp_path: Path) -> None:
     """A row over the limit is skipped, and the rows after it are read."""
     path = tmp_path / "a.csv"
@@ -449,13 +427,6 @@ def test_rows_in_other_encodings(tmp_path: Path) -> None:
         assert texts[-2:] == ["ordinary", "naïve"]
 
 
-def test_csv_in_other_encodings(tmp_path: Path) -> None:
-    """Rows are decoded from UTF-16 and from one-byte encodings."""
-    for encoding in ("utf-16", "utf-16-le", "cp1252"):
-        document = only(tmp_path / "a.csv", "name,text\nMüller,Übergröße für die Straße\n".encode(encoding))
-        assert document.page_content == "name: Müller\ntext: Übergröße für die Straße"
-
-
 def test_jsonl(tmp_path: Path) -> None:
     """Each line is a document; nested fields are named by their path."""
     rows = [
@@ -492,23 +463,6 @@ def test_parquet(tmp_path: Path) -> None:
     (damaged,) = load(tmp_path / "b.parquet", content[:100])
     assert isinstance(damaged, Skipped)
     assert damaged.reason.startswith("not Parquet")
-
-
-def test_jsonl_fields_keep_their_type(tmp_path: Path) -> None:
-    """Numbers, texts and lists keep their type as metadata."""
-    line = json.dumps(
-        {"id": 5, "text": "x", "year": 2020, "by": {"name": "Ann"}, "tags": ["a"], "none": None}
-    )
-    options = {
-        "text_fields": ["text"],
-        "metadata_fields": ["year", "by.name", "tags", "none"],
-        "id_field": "id",
-    }
-    document = only(tmp_path / "a.jsonl", line, **options)
-    assert document.id == "5"
-    facts = document.metadata
-    assert (facts["year"], facts["by.name"], facts["tags"]) == (2020, "Ann", ["a"])
-    assert "none" not in facts
 
 
 HOSTILE_ROWS = {

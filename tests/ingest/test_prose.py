@@ -111,12 +111,7 @@ def test_names_of_numbers(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "content",
-    [
-        "year,rent\n2020,900\n2021,950\n",
-        "1,2\n3,x\n",
-        "1,2\n3,é\n",
-        "time,place\n" + "1,Rome\n" * 40,
-    ],
+    ["year,rent\n2020,900\n2021,950\n", "1,2\n3,x\n", "1,2\n3,é\n", "time,place\n" + "1,Rome\n" * 40],
 )
 def test_rows_that_are_read(tmp_path: Path, content: str) -> None:
     """A short table of numbers with names, and rows with a letter, are read."""

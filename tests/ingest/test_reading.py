@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import random
 import signal
 import threading
 from collections.abc import Generator, Sequence
@@ -14,7 +13,7 @@ import pytest
 from sleuth.ingest import FileEntry, ReadOptions, Record, Skipped, read, walk, workers
 from sleuth.ingest.reports import FileRead, Progress
 from sleuth.types import Document
-from tests.ingest.files import docx, pdf
+from tests.ingest.files import pdf
 
 
 def names(records: Sequence[Record]) -> list[str]:
@@ -93,79 +92,6 @@ def test_a_file_that_vanishes(tmp_path: Path) -> None:
         ("not a file: a pipe", "special"),
         ("no such file or folder", "vanished"),
     ]
-
-
-def test_hostile_folder(tmp_path: Path) -> None:
-    """Every unreadable file is one record with a reason, and all others are read, equally in a second run."""
-    (tmp_path / "deep.json").write_text("[" * 100_000 + "]" * 100_000)
-    (tmp_path / "surrogate.json").write_text('{"a": "\\ud83d"}')
-    (tmp_path / "huge-int.json").write_text('{"a": ' + "1" * 5000 + "}")
-    (tmp_path / "bomb.docx").write_bytes(docx([("Normal", "x")], padding=30_000_000))
-    (tmp_path / "truncated.pdf").write_bytes(pdf([["text"]])[:200])
-    (tmp_path / "locked.pdf").write_bytes(pdf([["text"]], encrypted=True))
-    (tmp_path / "binary.dat").write_bytes(random.Random(1).randbytes(5000))
-    with (tmp_path / "large.txt").open("wb") as file:
-        file.truncate(2 << 30)
-    with (tmp_path / "zeros.csv").open("wb") as file:
-        file.truncate(2 << 30)
-    (tmp_path / "line.jsonl").write_text('{"a": "' + "x" * 20_000_000 + '"}\n{"a": "good"}\n')
-    (tmp_path / "line.txt").write_text("x" * 5_000_000)
-    (tmp_path / "wide.txt").write_text("Grüße", encoding="utf-16")
-    (tmp_path / "nul.md").write_bytes(b"a\0b")
-    os.mkfifo(tmp_path / "pipe")
-    (tmp_path / "out").symlink_to("/etc")
-    options = ReadOptions(max_unpacked_bytes=1_000_000)
-    records = list(read([tmp_path], options=options))
-    reasons = {Path(r.path).name: r.reason for r in records if isinstance(r, Skipped)}
-    assert sorted(reasons) == [
-        "binary.dat", "bomb.docx", "deep.json", "huge-int.json", "large.txt", "line.jsonl#1", "line.txt",
-        "locked.pdf", "nul.md", "out", "pipe", "surrogate.json", "truncated.pdf", "zeros.csv",
-    ]  # fmt: skip
-    assert all(reasons.values())
-    read_well = [Path(r.metadata["source"]).name for r in records if isinstance(r, Document)]
-    assert read_well == ["line.jsonl#2", "wide.txt"]
-    assert list(read([tmp_path], options=options)) == records
-
-
-def test_random_bytes_under_every_name(tmp_path: Path) -> None:
-    """Any bytes under any name give documents or a reason."""
-    rng = random.Random(7)
-    seeds = [
-        pdf([["text"]]),
-        docx([("Normal", "x")]),
-        b"a,b\n1,2\n" * 20,
-        b'{"a": [1, "x"]}\n' * 20,
-        b"<p>x</p>" * 50,
-    ]
-    for round_ in range(12):
-        for extension in (
-            "pdf",
-            "docx",
-            "csv",
-            "tsv",
-            "json",
-            "jsonl",
-            "html",
-            "md",
-            "rst",
-            "txt",
-            "py",
-            "x",
-        ):
-            data = bytearray(rng.choice(seeds))
-            for _ in range(rng.randrange(1, 20)):
-                data[rng.randrange(len(data))] = rng.randrange(256)
-            (tmp_path / f"{round_}.{extension}").write_bytes(data[: rng.randrange(len(data))])
-    readers = workers.Readers(ReadOptions(workers=1))
-    for entry in walk([tmp_path]):
-        assert isinstance(entry, FileEntry)
-        records = list(readers.finish(entry, None))
-        assert records
-        assert isinstance(records[-1], Skipped | FileRead)
-        for record in records:
-            if isinstance(record, Document):
-                record.page_content.encode()
-    readers.close()
 
 
 def heavy_folder(root: Path) -> None:

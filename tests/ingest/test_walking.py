@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from sleuth.errors import ArgumentError
 from sleuth.ingest import FileEntry, ReadOptions, Skipped, walk
 from sleuth.ingest.reports import SkipKind
 
@@ -89,14 +88,6 @@ def test_include_and_exclude(tmp_path: Path) -> None:
     assert paths(tmp_path, ReadOptions(exclude=["/old", "*.txt"])) == ["a.md", "docs/b.md", "docs/old/c.md"]
     assert paths(tmp_path, ReadOptions(include=["/docs/*.md"])) == ["docs/b.md"]
     assert paths(tmp_path, ReadOptions(include=["docs"])) == ["docs/b.md", "docs/old/c.md"]
-
-
-def test_options_are_checked() -> None:
-    """A string instead of a list, and a negative size, raise an error."""
-    with pytest.raises(ArgumentError, match="include must be a list"):
-        ReadOptions(include="*.md")
-    with pytest.raises(ArgumentError, match="max_bytes must be an int of 0 or more"):
-        ReadOptions(max_bytes=-1)
 
 
 def test_ignore_files(tmp_path: Path) -> None:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
-import numpy as np
 import pytest
 from botocore.exceptions import ClientError
 
@@ -42,11 +40,6 @@ def documents(count: int) -> list[dict[str, Any]]:
 
 
 class TestStart:
-    def test_gives_the_job(self, server: BedrockServer, agent: Any) -> None:
-        """The documented keys of the job are at the top level, though the service nests them."""
-        job = kb.start_ingestion_with_retry(KB, DS, client=agent)
-        assert (len(job["ingestionJobId"]), job["status"]) == (10, "STARTING")
-
     @pytest.mark.parametrize(
         ("code", "message"),
         [
@@ -88,14 +81,6 @@ class TestStart:
         assert caught.value.response["Error"]["Code"] == "ConflictException"
         assert len(server.calls) == retries + 1
 
-    def test_every_call_has_its_retries(self, server: BedrockServer, agent: Any) -> None:
-        """Each call has `max_retries` retries, whatever other calls used."""
-        failing(server, "InternalServerException")
-        for _ in range(5):
-            with pytest.raises(ClientError):
-                kb.start_ingestion_with_retry(KB, DS, client=agent, **FAST)
-        assert len(server.calls) == 5 * 6
-
     @pytest.mark.parametrize(
         ("code", "message"),
         [
@@ -114,19 +99,6 @@ class TestStart:
         assert kb.ingest_documents_with_retry(KB, DS, documents(1), client=agent, **FAST)["documentDetails"]
         failing(server, code, message, times=3)
         assert kb.start_ingestion_with_retry(KB, DS, client=agent, **FAST)["ingestionJobId"]
-
-    def test_fifteen_batches_at_a_limited_rate(self, server: BedrockServer, agent: Any) -> None:
-        """A service that accepts 20 requests a second accepts 15 batches, one after the other."""
-        server.limit_rate(20)
-        answer = kb.ingest_documents_with_retry(KB, DS, documents(150), base_delay=0.05, client=agent)
-        assert len(answer["documentDetails"]) == 150
-
-    def test_retries_may_be_an_integer_of_numpy(self, server: BedrockServer, agent: Any) -> None:
-        """`max_retries` is a count as every other."""
-        failing(server, "ConflictException")
-        with pytest.raises(ClientError):
-            kb.start_ingestion_with_retry(KB, DS, max_retries=np.int64(2), client=agent, **FAST)  # type: ignore[arg-type]
-        assert len(server.calls) == 3
 
     @pytest.mark.parametrize("bad", [{"max_retries": -1}, {"max_retries": True}, {"base_delay": -1.0}])
     def test_arguments(self, server: BedrockServer, agent: Any, bad: dict[str, Any]) -> None:
@@ -241,18 +213,6 @@ class TestStatus:
         with pytest.raises(ClientError, match="bad name"):
             kb.batch_check_document_statuses(KB, DS, uris[10:12], client=agent)
 
-    def test_fifteen_batches_at_a_limited_rate(
-        self, server: BedrockServer, agent: Any, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        """A service that accepts 20 requests a second gives the statuses of 15 batches, all of them."""
-        monkeypatch.setattr(ingestion, "_STATUS_DELAY", 0.025)  # half a turn, as at 1 request a second
-        server.limit_rate(20)
-        uris = [f"s3://bucket/{number}" for number in range(150)]
-        statuses = kb.batch_check_document_statuses(KB, DS, uris, client=agent)
-        assert list(statuses) == uris
-        assert set(statuses.values()) == {"NOT_FOUND"}
-        assert server.refused > 0
-
     def test_sleeping_first(self, server: BedrockServer, agent: Any, monkeypatch: pytest.MonkeyPatch) -> None:
         """The status of a new document is requested after a moment."""
         monkeypatch.setattr(ingestion, "SETTLE_SECONDS", 0.05)
@@ -313,24 +273,6 @@ class TestWaiting:
             kb.wait_for_ingestion(KB, DS, "JOB", s3_uris=["s3://b/a"], client=agent)
         with pytest.raises(ArgumentError, match="poll"):
             kb.wait_for_ingestion(KB, DS, poll=0, client=agent)
-
-
-def test_async_twins(server: BedrockServer, agent: Any) -> None:
-    """Every function has an async twin."""
-
-    async def everything() -> None:
-        answer = await kb.aingest_documents_with_retry(KB, DS, documents(1), client=agent)
-        assert answer["documentDetails"]
-        assert (
-            await kb.acheck_document_status(KB, DS, "s3://b/none", sleep_first=False, client=agent)
-            == "NOT_FOUND"
-        )
-        assert await kb.abatch_check_document_statuses(KB, DS, [], client=agent) == {}
-        job = await kb.astart_ingestion_with_retry(KB, DS, client=agent)
-        status = await kb.await_for_ingestion(KB, DS, job["ingestionJobId"], poll=0.001, client=agent)
-        assert status["status"] == "COMPLETE"
-
-    asyncio.run(everything())
 
 
 def test_clients_are_made_from_the_environment(aws: BedrockServer) -> None:

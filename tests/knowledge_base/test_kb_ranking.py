@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -45,12 +44,6 @@ class TestHosted(RetrieverContract):
         server.rules.append(lambda operation, params: server.error(operation, "AccessDeniedException"))
         with pytest.raises(KnowledgeBaseError, match="may not be read"):
             self.make().retrieve(self.query)
-
-    def test_async(self) -> None:
-        """The async twin returns the same; a blank query has no hits."""
-        retriever = KnowledgeBaseRetriever(KB, DS, client=self._client)
-        assert asyncio.run(retriever.aretrieve(self.query, 3)) == retriever.retrieve(self.query, 3)
-        assert len(retriever.retrieve(" ")) == 0
 
 
 class TestOnThisMachine(RetrieverContract):

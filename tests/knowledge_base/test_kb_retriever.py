@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
@@ -114,13 +113,6 @@ class TestSlices:
         client = fixed(result("s3://b/c"), result("s3://b/a"), result("s3://b/b"))
         results = MultiSliceRetriever(client).retrieve("q", KB, None)
         assert [uri_of(one) for one in results] == ["s3://b/a", "s3://b/b", "s3://b/c"]
-
-    def test_async(self, server: BedrockServer, runtime: Any) -> None:
-        """The async twin returns the same."""
-        retriever = MultiSliceRetriever(runtime)
-        assert asyncio.run(retriever.aretrieve("judy", KB, DS, TOPIC)) == retriever.retrieve(
-            "judy", KB, DS, TOPIC
-        )
 
 
 class TestFilters:

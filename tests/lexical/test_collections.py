@@ -11,10 +11,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sleuth.lexical import LexicalLeg, blockmax
+from sleuth.lexical import LexicalLeg
 from sleuth.lexical.leg import FieldSpec
 from sleuth.lexical.search import LexicalSearcher
-from sleuth.lexical.terms import weigh
 from sleuth.store import Rows, SegmentView
 
 DATA = Path(__file__).parents[2] / ".data"
@@ -41,30 +40,6 @@ def scifact() -> Path:
     if not folder.exists():
         pytest.skip("the collection scifact is not laid out in .data")
     return folder
-
-
-def test_pruning_and_layout_change_nothing(scifact: Path) -> None:
-    """One segment, five segments, and their merge give the same ids and bits as scoring every row."""
-    leg = LexicalLeg({"text": FieldSpec("english", {"title": 2, "text": 1})})
-    documents = read(scifact / "corpus.jsonl")
-    queries = [query["text"] for query in read(scifact / "queries.jsonl")[:150]]
-    cuts = [0, 700, 701, 2500, 4000, len(documents)]
-    views = []
-    for a, b in zip(cuts, cuts[1:], strict=False):
-        rows = rows_of(documents[a:b], a)
-        data = leg.build(rows)
-        views.append(SegmentView(f"s{a}", rows.keys, None, None, data.arrays, data.meta))
-    merge_result = leg.merge(views)
-    keys = np.arange(len(documents), dtype=np.int64)
-    whole = LexicalSearcher(leg, [SegmentView("m", keys, None, None, merge_result.arrays, merge_result.meta)])
-    parts = LexicalSearcher(leg, views)
-    for query in queries:
-        terms = weigh(whole._look_up_terms(query))
-        _, ordinals, scores, _ = blockmax.search(terms, [(0, keys, None)], 100, [None], path="all")
-        for searcher in (whole, parts):
-            hits = searcher.search(query, 100)
-            np.testing.assert_array_equal(hits.keys, ordinals)
-            np.testing.assert_array_equal(hits.scores, scores)
 
 
 def test_quality_on_scifact(scifact: Path) -> None:

@@ -54,12 +54,6 @@ def test_scores_are_those_of_scikit_learn(contents: list[str], query: str, k: in
     assert not results or not len(rest) or rest.max() <= results[-1]["score"] + 1e-9 or len(results) < k
 
 
-def test_equal_documents_stand_in_order_of_the_evidence() -> None:
-    """Of equal scores the earlier document comes first."""
-    evidence = [{"id": 9 - i, "content": "same words"} for i in range(5)]
-    assert [item["id"] for item in retrieve_local_docs("words", evidence)] == [9, 8, 7, 6, 5]
-
-
 def test_the_input_is_not_changed() -> None:
     """Results are copies, and the evidence is unchanged."""
     evidence = [{"id": 1, "content": "a cat", "score": "mine"}]

@@ -13,11 +13,7 @@ from sleuth.lexical.query_terms import QueryTerms
 from sleuth.text.analyzers import get_analyzer
 from sleuth.text.languages import LANGUAGES
 
-ANALYZERS = {
-    "text": get_analyzer("english"),
-    "text@de": get_analyzer("german"),
-    "code": get_analyzer("code"),
-}
+ANALYZERS = {"text": get_analyzer("english"), "text@de": get_analyzer("german"), "code": get_analyzer("code")}
 HELD = {("text", "hous"), ("text@de", "hous"), ("code", "max_size"), ("code", "max"), ("code", "size")}
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import gc
 import math
 import re
@@ -21,7 +20,6 @@ from sleuth.llm import LLMGenerator, Ollama, OllamaEmbedder, ollama_status, open
 from sleuth.llm import http as llm_http
 from sleuth.llm.generator import ANSWER
 from sleuth.llm.ollama import WINDOW, host_url, resolve_url
-from sleuth.remote import in_thread
 from sleuth.remote.address import BASE_RULE
 from sleuth.testing.contracts import EmbedderContract
 from sleuth.testing.faults import FAULTS, FaultServer
@@ -177,14 +175,6 @@ def test_embedding_is_repeated(server: OllamaServer) -> None:
     assert len(server.payloads("/api/embeddings")) == 3
 
 
-def test_embedder_requests(server: OllamaServer) -> None:
-    """A query is one request to /api/embeddings, as specified."""
-    vector = OllamaEmbedder(base_url=server.url).embed_query("why?")
-    assert server.payloads("/api/embeddings") == [{"model": "nomic-embed-text", "prompt": "why?"}]
-    assert len(server.requests) == 1
-    assert math.isclose(math.hypot(*vector), 20.0)
-
-
 def test_batches_where_both_ways_agree() -> None:
     """A model whose vectors have length 1 is used in batches, after one comparison."""
     with OllamaServer(length=1.0) as server:
@@ -305,12 +295,6 @@ def test_a_document_that_does_not_fit_is_cut(server: OllamaServer, caplog: pytes
     assert re.search(r"a\.md after [\d,]+ characters, b$", warning)
 
 
-def test_protocols(server: OllamaServer) -> None:
-    """The clients implement the generator and embedder protocols."""
-    assert isinstance(Ollama("m", server.url), protocols.Generator)
-    assert isinstance(OllamaEmbedder("m", server.url), protocols.Embedder)
-
-
 def test_status(server: OllamaServer) -> None:
     """The status has version and models, or the reason for the failure; it never raises."""
     status = ollama_status(server.url)
@@ -352,10 +336,7 @@ def test_bad_arguments() -> None:
     """Invalid arguments raise an error with the rule and the value."""
     for make, says in (
         (lambda: Ollama(""), "model must be the name of a model, got ''"),
-        (
-            lambda: Ollama("m", "ftp://x"),
-            f"base_url must be {BASE_RULE}, got 'ftp://x'",
-        ),
+        (lambda: Ollama("m", "ftp://x"), f"base_url must be {BASE_RULE}, got 'ftp://x'"),
         (lambda: Ollama("m", timeout=0), "timeout must be a number of seconds above 0, got 0"),
         (lambda: OllamaEmbedder(batch_size=0), "batch_size must be an int of 1 or more, got 0"),
         (lambda: open_generator("openai:"), "model must be a name such as"),
@@ -444,24 +425,3 @@ def test_a_host_that_is_none_is_refused(host: str, monkeypatch: pytest.MonkeyPat
     monkeypatch.setenv("OLLAMA_HOST", host)
     with pytest.raises(ArgumentError, match=r"OLLAMA_HOST must be host, host:port or a URL, got '"):
         OllamaEmbedder()
-
-
-@pytest.mark.parametrize("ask", [lambda m: m.complete("x"), lambda m: list(m.stream("x"))])
-def test_a_cancelled_request_ends(server: OllamaServer, ask: Callable[[Ollama], object]) -> None:
-    """Cancelling closes the connection to a hanging model, and asyncio.run does not wait for it."""
-    model, ended = Ollama("llama3.1", server.url), threading.Event()
-
-    def work() -> None:
-        try:
-            ask(model)
-        finally:
-            ended.set()
-
-    async def impatient() -> None:
-        with pytest.raises(TimeoutError):
-            await asyncio.wait_for(in_thread(work), 0.2)
-
-    server.fail("hang")
-    asyncio.run(impatient())
-    assert ended.wait(60.0)
-    assert asyncio.run(in_thread(model.complete, "well")) == "well"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -13,11 +12,8 @@ import pytest
 from sleuth import protocols
 from sleuth.errors import ArgumentError, EmbeddingError, GenerationError
 from sleuth.llm import OpenAIEmbedder, OpenAIGenerator, http
-from sleuth.remote import in_thread
-from sleuth.testing.faults import FaultServer
 from sleuth.testing.ollama import embed
 from sleuth.testing.serving import LocalServer, Reply, Request
-from tests.waiting import wait_until
 
 KEY = "sk-very-secret"
 
@@ -216,24 +212,3 @@ def test_one_request_a_second(
     with ThreadPoolExecutor(threads) as pool:
         vectors = list(pool.map(embedder.embed_query, [f"text {number}" for number in range(20)]))
     assert [len(vector) for vector in vectors] == [64] * 20
-
-
-def test_a_cancelled_request_ends(server: OpenAIServer, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Cancelling closes the connection to a hanging model, and asyncio.run does not wait for it."""
-    with FaultServer() as faults:
-        generator = OpenAIGenerator("m", faults.url("hang"), api_key=KEY)
-        ended: list[BaseException] = []
-
-        def ask() -> str:
-            try:
-                return generator.complete("x")
-            except GenerationError as error:
-                ended.append(error)
-                raise
-
-        async def impatient() -> None:
-            with pytest.raises(TimeoutError):
-                await asyncio.wait_for(in_thread(ask), 0.2)
-
-        asyncio.run(impatient())
-        wait_until(lambda: ended)

@@ -59,10 +59,7 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModelServer]:
     [
         ({"/v1/models": _list({"id": "m", "max_model_len": 32_768})}, 32_768),  # vLLM, SGLang
         ({"/v1/models": _list({"id": "served", "max_model_len": 4096})}, 4096),  # its only model
-        (
-            {"/v1/models": _list({"id": "a", "context_length": 9}, {"id": "m", "context_length": 8192})},
-            8192,
-        ),
+        ({"/v1/models": _list({"id": "a", "context_length": 9}, {"id": "m", "context_length": 8192})}, 8192),
         (
             {
                 "/v1/models": _list(

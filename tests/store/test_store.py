@@ -31,13 +31,6 @@ from tests.store.passages import put_passages
 from tests.store.words import SumsLeg, contents, faults, live, put, read
 
 
-def reopen(store: Store, *legs: SumsLeg) -> Store:
-    store.close()
-    again = Store.open(store.path)
-    assert again.attach(legs or [SumsLeg()]) == []
-    return again
-
-
 def test_a_document_comes_back_whole(store: Store) -> None:
     """Texts, places, fields and metadata are returned as they were put."""
     chunks = [
@@ -91,34 +84,6 @@ def test_size_and_time_are_noted_without_a_new_version(store: Store) -> None:
     with store.writer() as writer:
         assert {name: state.modified_ns for name, state in writer.known(["a", "b"]).items()} == {"a": 5}
     assert store.version == 1
-    assert faults(store) == []
-
-
-def test_changed_content_replaces(store: Store) -> None:
-    """No chunk of the old content is left in the record or a leg, also within one commit."""
-    with store.writer() as writer:
-        put(writer, "a", "one", "two", "three")
-        put(writer, "b", "b")
-        writer.commit()
-        put(writer, "a", "four")
-        put(writer, "c", "gone")
-        put(writer, "c", "stays")
-        put_passages(writer, ["d", "b"], ["y", "z"], ["01", "02"])
-    assert read(store) == {"a#0": "four", "b#0": "z", "c#0": "stays", "d#0": "y"}
-    assert faults(store) == []
-
-
-def test_delete_says_what_it_found(store: Store) -> None:
-    """Deleting returns the existing ids once each, including pending ones."""
-    with store.writer() as writer:
-        put(writer, "a", "one")
-        put(writer, "empty")
-        writer.commit()
-        put(writer, "b", "two")
-        assert writer.delete(["x", "b", "a", "empty", "a"]) == ["b", "a", "empty"]
-    assert read(store) == {}
-    with store.reader() as snapshot:
-        assert snapshot.counts().documents == 0
     assert faults(store) == []
 
 
@@ -363,8 +328,9 @@ def test_a_deferred_leg_waits_for_build(store: Store) -> None:
     assert faults(store) == []
 
 
-def test_rows_deleted_during_a_build_are_dead_in_it(store: Store) -> None:
-    """A row that is deleted while its segment is built is not live in the segment."""
+@pytest.mark.parametrize("first", [False, True], ids=["beside another leg", "by the only leg"])
+def test_rows_deleted_during_a_build_are_dead_in_it(store: Store, first: bool) -> None:
+    """A row that is deleted while its segment is built is not live in the segment, also if no other segment had it."""
 
     class Deleting(SumsLeg):
         def build(self, rows):  # type: ignore[no-untyped-def]
@@ -372,34 +338,15 @@ def test_rows_deleted_during_a_build_are_dead_in_it(store: Store) -> None:
                 writer.delete(["a"])
             return super().build(rows)
 
+    legs = [Deleting("slow")] if first else [SumsLeg(), Deleting("slow")]
+    store.attach(legs, deferred=["slow"])
     with store.writer() as writer:
         put(writer, "a", "one")
         put(writer, "b", "two")
-    store.attach([SumsLeg(), Deleting("slow")], deferred=["slow"])
     store.build("slow")
     with store.reader() as snapshot:
         assert contents(snapshot, "slow") == {"b#0": "two"}
     assert faults(store) == []
-
-
-def test_a_row_deleted_during_the_first_build_is_dead_in_it(tmp_path: Path) -> None:
-    """This also holds if no segment had the row when it was deleted."""
-
-    class Deleting(SumsLeg):
-        def build(self, rows):  # type: ignore[no-untyped-def]
-            with store.writer() as writer:
-                writer.delete(["a"])
-            return super().build(rows)
-
-    with Store.open(tmp_path / "index", create=True) as store:
-        store.attach([Deleting("slow")], deferred=["slow"])
-        with store.writer() as writer:
-            put(writer, "a", "one")
-            put(writer, "b", "two")
-        store.build("slow")
-        with store.reader() as snapshot:
-            assert contents(snapshot, "slow") == {"b#0": "two"}
-        assert faults(store) == []
 
 
 def test_creation(tmp_path: Path) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import fcntl
 import json
-import re
 import signal
 import subprocess
 import sys
@@ -97,33 +96,14 @@ def test_search_json(indexed: Path) -> None:
     assert item["snippet"]["text"][start:end].lower() == "tokens"
 
 
-def test_search_names_copies(home: Path) -> None:
-    """A result says how many copies it has and where; with --all-copies they are results."""
-    page = "Buckets smooth bursts of requests, since each takes one token, and a clock puts new tokens in."
-    (home / "docs" / "page.html").write_text(f"<p>{page}</p>")
-    (home / "docs" / "page.txt").write_text(page)
-    sleuth("index", "docs", cwd=home)
-    output = sleuth("search", "buckets smooth bursts", cwd=home).stdout
-    assert re.search(r"^   and 1 copy: docs/page\.(txt|html)$", output, re.M)
-    assert re.findall(r"^ *\d+ docs/page\.", output, re.M) == [" 1 docs/page."]
-    output = sleuth("search", "--all-copies", "buckets smooth bursts", cwd=home).stdout
-    assert len(re.findall(r"^ *\d+ docs/page\.", output, re.M)) == 2
-    assert "copy" not in output
-
-
-def test_search_explains(indexed: Path) -> None:
-    """--explain prints tf, df, idf and the formula."""
-    process = sleuth("search", "tokens", "--explain", cwd=indexed)
-    assert "BM25" in process.stdout
-    assert "idf" in process.stdout
-
-
 def test_search_by_meaning(home: Path) -> None:
     """A new index has both legs; --leg and --fusion select them, and --explain shows both."""
     assert sleuth("index", "docs", cwd=home).returncode == 0
     process = sleuth("search", "kittens napping", "-k", "1", "--explain", cwd=home)
     assert "cats.txt" in process.stdout
     assert "dense" in process.stdout
+    words = sleuth("search", "tokens", "--explain", cwd=home).stdout
+    assert "BM25" in words and "idf" in words
     assert sleuth("search", "kittens napping", "--leg", "lexical", cwd=home).returncode == 1
     assert sleuth("search", "cats", "--fusion", "best", cwd=home).returncode == 2
 
@@ -212,15 +192,6 @@ def test_hidden_and_ignored_names(indexed: Path) -> None:
     assert "2 added" in sleuth("index", "docs", "--no-ignore", "--defaults", cwd=indexed).stdout
 
 
-def test_prune(indexed: Path) -> None:
-    """--prune deletes the documents of missing files; without it they stay."""
-    (indexed / "docs" / "cats.txt").unlink()
-    sleuth("index", "docs", cwd=indexed)
-    assert sleuth("search", "cats", cwd=indexed).returncode == 0
-    assert "1 pruned" in sleuth("index", "docs", "--prune", cwd=indexed).stdout
-    assert sleuth("search", "cats", cwd=indexed).returncode == 1
-
-
 def test_status_and_doctor(indexed: Path) -> None:
     """Both report every leg, as text and JSON; damage is exit code 1 with a remedy."""
     assert "lexical" in sleuth("status", cwd=indexed).stdout
@@ -255,15 +226,6 @@ def test_a_locked_index_names_its_holder(indexed: Path) -> None:
     assert "is being written by another process" in result.stderr
 
 
-def test_help_has_examples() -> None:
-    """The help of every command has examples."""
-    for command in ("index", "search", "show", "delete", "doctor"):
-        process = sleuth(command, "--help", cwd=Path.cwd())
-        assert process.returncode == 0
-        assert "Examples" in process.stdout
-        assert f"sleuth {command}" in process.stdout
-
-
 def test_usage_errors_are_exit_code_2(home: Path) -> None:
     """Unknown commands, unknown options and missing paths exit with 2."""
     assert sleuth_process("serch", cwd=home).returncode == 2
@@ -277,7 +239,7 @@ def test_interrupting_loses_nothing_and_the_same_command_goes_on(tmp_path: Path)
     """Ctrl-C exits with 130, committed documents stay, and the same command completes the index."""
     folder = tmp_path / "many"
     folder.mkdir()
-    for number in range(6_000):
+    for number in range(2_000):
         (folder / f"note{number}.md").write_text(f"# Note {number}\n\n" + f"word{number} and more. " * 40)
     command = [sys.executable, "-m", "sleuth", "index", "many", "--embedder", ""]
     process = subprocess.Popen(
@@ -289,8 +251,8 @@ def test_interrupting_loses_nothing_and_the_same_command_goes_on(tmp_path: Path)
     assert process.returncode == 130
     assert sleuth("doctor", cwd=tmp_path).returncode == 0
     report = json.loads(sleuth("index", "many", "--json", cwd=tmp_path).stdout)
-    assert report["documents"] == 6_000
-    assert report["added"] + report["unchanged"] == 6_000
+    assert report["documents"] == 2_000
+    assert report["added"] + report["unchanged"] == 2_000
 
 
 def test_ctrl_c_waits_for_a_safe_place() -> None:

@@ -6,14 +6,12 @@ import fcntl
 import json
 import os
 import re
-import subprocess
-import sys
 import zipfile
 from pathlib import Path
 
 import pytest
 
-from sleuth import Document, Engine
+from sleuth import Engine
 from sleuth.surfaces.cli.files import from_here
 from tests import commands
 
@@ -42,8 +40,7 @@ def printed_paths(**environment: str) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("folder", "expected"),
-    [(".", {"README.md", "docs/README.md"}), ("docs", {"../README.md", "README.md"})],
+    ("folder", "expected"), [(".", {"README.md", "docs/README.md"}), ("docs", {"../README.md", "README.md"})]
 )
 def test_paths_lead_to_files(
     home: Path, monkeypatch: pytest.MonkeyPatch, folder: str, expected: set[str]
@@ -68,13 +65,7 @@ def test_paths_lead_to_files(
 def test_paths_as_the_index_names_them(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A path that does not exist from here is used as written; folders and lists are paths too."""
     monkeypatch.chdir(home / "docs")
-    for spelling in (
-        "path:docs/README.md",
-        "path:docs/",
-        "path:../docs/",
-        "path:./",
-        "source:README.md,x",
-    ):
+    for spelling in ("path:docs/README.md", "path:docs/", "path:../docs/", "path:./", "source:README.md,x"):
         (item,) = json.loads(sleuth("search", "ocelot", "--json", "--filter", spelling))["items"]
         assert item["metadata"]["path"] == "docs/README.md"
     assert len(json.loads(sleuth("search", "ocelot", "--json", "--filter", "path:../"))["items"]) == 2
@@ -169,45 +160,6 @@ def test_quiet_is_quiet(home: Path) -> None:
     (home / "docs" / "README.md").unlink()
     assert sleuth("index", "-q", ".") == ""
     assert "bad.pdf: not a PDF" in commands.sleuth("index", "-q", "bad.pdf", cwd=home).stderr
-
-
-def test_a_missing_package_is_one_message(home: Path) -> None:
-    """An optional package that is not installed is named with the command, without a traceback."""
-    code = "import sys; sys.modules['onnxruntime'] = None; from sleuth.surfaces.cli.main import main; main()"
-    (home / "model").mkdir()
-    (home / "model" / "model.onnx").write_bytes(b"")
-    (home / "model" / "tokenizer.json").write_text("{}")
-    command = [sys.executable, "-c", code, "search", "--rerank", "./model", "ocelot"]
-    result = subprocess.run(command, cwd=home, capture_output=True, text=True, check=False)
-    assert result.returncode == 1
-    assert result.stderr.startswith("sleuth: The model 'model' needs the package")
-    assert "pip install 'sleuth[neural]'" in result.stderr
-    assert "Traceback" not in result.stderr
-
-
-def test_an_index_of_ones_own_embedder_is_used_at_the_shell(home: Path) -> None:
-    """What needs no vectors needs no embedder: status, search by words, show, delete and doctor."""
-    with Engine.open(home / "own" / ".sleuth", create=True, embedder=LengthEmbedder()) as engine:
-        engine.add([Document("An ocelot sleeps.", id="cat"), Document("A dog barks.", id="dog")])
-    index = ("--index", str(home / "own" / ".sleuth"))
-    assert "dense           2" in sleuth("status", *index)
-    assert "An ocelot sleeps" in sleuth("search", "ocelot", *index)
-    assert "A dog barks" in sleuth("show", "dog", *index)
-    sleuth("doctor", *index)
-    assert "1" in sleuth("delete", "dog", *index)
-    assert json.loads(sleuth("status", "--json", *index))["documents"] == 1
-
-
-class LengthEmbedder:
-    """An embedder that no command can load."""
-
-    fingerprint = "length/1"
-
-    def embed_query(self, text: str) -> list[float]:
-        return [float(len(text)), 1.0]
-
-    def embed_documents(self, texts: list[str]) -> list[list[float]]:
-        return [self.embed_query(text) for text in texts]
 
 
 def test_lines_of_code_are_kept(home: Path) -> None:

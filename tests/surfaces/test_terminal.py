@@ -60,30 +60,6 @@ def test_hits_of_code_are_marked_alike(notes: Path) -> None:
     assert any("\x1b[1;33mzebra\x1b[0m" in line for line in shown)
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [("search", "quagga", "--leg", "lexical"), ("show", "notes/hostile.txt"), ("ask", "what is a quagga?")],
-)
-def test_texts_do_not_steer_the_terminal(notes: Path, arguments: tuple[str, ...]) -> None:
-    """Control codes and direction marks in a text are not printed."""
-    sleuth("index", "-q", "notes", cwd=notes)
-    code, output = sleuth_on_terminal(*arguments, cwd=notes)
-    assert code == 0, output
-    assert "quagga" in output
-    assert "]0;owned" in output
-    assert not any(mark in output for mark in ("\x1b[31m", "\x1b]", "\x07", "\u202e"))
-
-
-def test_nor_does_code(notes: Path) -> None:
-    """Control codes and direction marks in code are not printed either."""
-    sleuth("code", "index", "notes", cwd=notes)
-    for arguments in (("search", "zebra"), ("show", "tool.py")):
-        code, output = sleuth_on_terminal("code", *arguments, cwd=notes)
-        assert code == 0, output
-        assert "stripes" in output
-        assert "\x1b]" not in output
-
-
 def test_wide_characters_stay_within_the_columns(notes: Path) -> None:
     """A character of two columns counts as two."""
     from rich.cells import cell_len

@@ -22,7 +22,7 @@ from sleuth.knowledge_base import LocalKnowledgeBase
 from sleuth.testing.aws import BedrockServer
 from tests.filters.strategies import KEYS, NUMBERS, WORDS
 
-EXAMPLES = int(os.environ.get("SLEUTH_FILTERS", "700"))
+EXAMPLES = int(os.environ.get("SLEUTH_FILTERS", "250"))
 ROWS = 48
 KB = "KB12345678"
 SMALL = [number for number in NUMBERS if abs(number) <= 2**53]

@@ -367,11 +367,7 @@ def test_a_missing_bucket_is_said_plainly(index: Path, tmp_path: Path, command: 
     """Every command names the bucket, and ends with the code of a service that fails."""
     address = "s3://absent/docs"
     (tmp_path / "a.md").write_text("moon")
-    more = {
-        "fetch": ["copy"],
-        "publish": ["--index", str(index)],
-        "cluster": ["a.md"],
-    }
+    more = {"fetch": ["copy"], "publish": ["--index", str(index)], "cluster": ["a.md"]}
     words = (
         ["search", "--index", address, "tide"]
         if command == ["search"]

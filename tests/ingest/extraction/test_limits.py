@@ -125,15 +125,6 @@ def timed(folder: Path, name: str, data: bytes) -> tuple[list[Record], float]:
     return list(read([folder])), time.process_time() - start
 
 
-def test_a_csv_of_many_names(tmp_path: Path) -> None:
-    """A header of 40,000 names is read without quadratic time."""
-    header = ",".join(f"name {number}" for number in range(40_000))
-    records, seconds = timed(tmp_path, "a.csv", f"{header}\n{'x,' * 39_999}x\n".encode())
-    assert isinstance(records[0], Document)
-    assert records[0].page_content.endswith("name 39999: x")
-    assert seconds < LONG
-
-
 def test_a_row_of_too_many_fields(tmp_path: Path) -> None:
     """A row of a million cells, and a JSON object of as many values, are skipped with the reason."""
     records, seconds = timed(tmp_path, "a.csv", b"a,b\n" + b"x," * 1_000_000 + b"\n1,2\n")
@@ -167,25 +158,6 @@ def test_processes_that_read_start_quickly() -> None:
         code = f"import {module}, sys; print(*{{'numpy', 'pydantic'}}.intersection(sys.modules))"
         ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
         assert ran.stdout.strip() == ""
-
-
-def test_a_csv_with_an_odd_byte_in_each_line(tmp_path: Path) -> None:
-    """The encoding of 60,000 lines that are not UTF-8 is detected once."""
-    lines = b"".join(b"caf\xe9 and \x81,word %d\n" % number for number in range(60_000))
-    records, seconds = timed(tmp_path, "a.csv", b"a,b\n" + lines)
-    assert len(records) == 60_001
-    assert seconds < LONG
-
-
-@pytest.mark.parametrize(
-    "data",
-    [b"[" * 2_000_000, b'{"a":' * 300_000, b"[" + b"[]," * 6_000_000 + b"[]]", b"[" + b"1" * 9_000_000],
-)
-def test_json(tmp_path: Path, data: bytes) -> None:
-    """JSON that is nested too deeply, holds too many values or too long a number is skipped at once."""
-    (record,), seconds = timed(tmp_path, "a.json", data)
-    assert isinstance(record, Skipped)
-    assert seconds < LONG
 
 
 def test_a_process_has_limits(tmp_path: Path) -> None:

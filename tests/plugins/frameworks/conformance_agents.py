@@ -63,10 +63,7 @@ def test_a_wrong_call_of_langchain_is_answered(tools: dict[str, BaseTool]) -> No
 def test_the_agent_of_the_example_uses_every_tool() -> None:
     """`examples/agent_langgraph.py` runs, and each tool answers without an error."""
     run = subprocess.run(
-        [sys.executable, ROOT / "examples" / "agent_langgraph.py"],
-        capture_output=True,
-        text=True,
-        check=True,
+        [sys.executable, ROOT / "examples" / "agent_langgraph.py"], capture_output=True, text=True, check=True
     )
     kind_and_text = [line.partition(": ")[::2] for line in run.stdout.splitlines()]
     answers = {kind: text for kind, text in kind_and_text if kind in NAMES}

@@ -14,7 +14,7 @@ from hypothesis.stateful import rule, run_state_machine_as_test
 from sleuth import ArgumentError, Engine
 from sleuth.plugins.importers import import_vectors, read_vectors
 from sleuth.plugins.importers.stored import StoredVectors
-from tests.examples import examples
+from tests.examples import EXPLORING
 from tests.surfaces.test_isolation import TENANT_VALUES, TENANTS, TEXTS, TwoTenants
 
 
@@ -34,7 +34,8 @@ def test_no_import_of_a_tenant_changes_what_another_one_sees() -> None:
     """Documents, passages, hits, counts, facets and keys of a tenant stay, whatever another one imports."""
     pytest.importorskip("mcp")
     run_state_machine_as_test(
-        ImportingTenants, settings=settings(max_examples=examples(10), stateful_step_count=12, deadline=None)
+        ImportingTenants,
+        settings=settings(max_examples=10 if EXPLORING else 2, stateful_step_count=12, deadline=None),
     )
 
 

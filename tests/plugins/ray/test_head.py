@@ -40,10 +40,7 @@ def head(ports: tuple[int, int], folder: Path) -> Iterator[None]:
         f"--temp-dir={folder}",
     ]
     process = subprocess.Popen(
-        [*command, *options],
-        start_new_session=True,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
+        [*command, *options], start_new_session=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     )
     try:
         wait_until(lambda: _listens(ports[1]), SECONDS)
@@ -132,17 +129,7 @@ def folder() -> Iterator[Path]:
 def serving(published: str, ray_address: str) -> Iterator[Served]:
     """Run a server with an address of Ray; at the end it is killed."""
     port = free_port()
-    command = [
-        "-m",
-        "sleuth",
-        "cluster",
-        "serve",
-        published,
-        "--searchers",
-        "2",
-        "--port",
-        str(port),
-    ]
+    command = ["-m", "sleuth", "cluster", "serve", published, "--searchers", "2", "--port", str(port)]
     process = subprocess.Popen(
         [sys.executable, *command, "--address", ray_address, "--quiet", "--cache", "0"],
         stderr=subprocess.DEVNULL,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -274,20 +273,6 @@ def test_a_batch_in_progress(tmp_path: Path) -> None:
         assert client.files.wait_for_processing(file.id, poll_interval=0.05).status == "processed"
 
 
-def test_the_asynchronous_client(served: tuple[Local, dict[str, str]]) -> None:
-    """Its upload and poll work as those of the other."""
-    server, keys = served
-
-    async def upload() -> str:
-        async with openai.AsyncOpenAI(base_url=f"{server.url}/v1", api_key=keys["ann"]) as client:
-            file = await client.vector_stores.files.upload_and_poll(
-                vector_store_id="sleuth", file=("async.md", b"Asynchronous."), poll_interval_ms=50
-            )
-            return file.status
-
-    assert asyncio.run(upload()) == "completed"
-
-
 def test_a_scoped_name_is_a_vector_store(served: tuple[Local, dict[str, str]]) -> None:
     """A created store holds what is attached to it, and is searched, listed and deleted apart from the index."""
     with client_of(served) as client:
@@ -305,10 +290,7 @@ def test_a_scoped_name_is_a_vector_store(served: tuple[Local, dict[str, str]]) -
         assert both.status == "in_progress"
         wait_until(lambda: client.vector_stores.retrieve(both.id).file_counts.total == 1)
         assert [hit.file_id for hit in client.vector_stores.search(both.id, query="graze")] == [emu]
-        assert {hit.file_id for hit in client.vector_stores.search(store.id, query="graze")} == {
-            gnu,
-            emu,
-        }
+        assert {hit.file_id for hit in client.vector_stores.search(store.id, query="graze")} == {gnu, emu}
         assert len(list(client.vector_stores.search("sleuth", query="graze"))) >= 3
         assert [file.id for file in client.vector_stores.files.list(store.id)] == sorted((emu, gnu))
         assert {"sleuth", "sleuth:birds", "sleuth:zoo"} == {each.id for each in client.vector_stores.list()}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable
 from typing import Any
 
@@ -42,22 +41,6 @@ def chat_streamed(server: Local) -> Remarks:
     return of_answer(chunks[-1].model_extra)
 
 
-def chat_of_the_asynchronous_client(server: Local) -> Remarks:
-    async def complete() -> Any:
-        async with openai.AsyncOpenAI(base_url=f"{server.url}/v1", api_key="-", max_retries=0) as client:
-            return (await client.chat.completions.create(model="sleuth", messages=MESSAGES)).model_extra
-
-    return of_answer(asyncio.run(complete()))
-
-
-def vector_store_of_the_asynchronous_client(server: Local) -> Remarks:
-    async def find() -> Any:
-        async with openai.AsyncOpenAI(base_url=f"{server.url}/v1", api_key="-", max_retries=0) as client:
-            return (await client.vector_stores.search("sleuth", query=QUERY, filters=UNKNOWN_KEY)).model_extra
-
-    return of_ranking(asyncio.run(find()))
-
-
 def response(server: Local) -> Remarks:
     with client_of(server) as client:
         return of_answer(client.responses.create(model="sleuth", input=QUERY).model_extra)
@@ -81,8 +64,8 @@ def dify(server: Local) -> Remarks:
     return of_ranking(server.client.post("/retrieval", json=body).json())
 
 
-SEARCHES = (vector_store, vector_store_of_the_asynchronous_client, dify)
-ANSWERS = (chat, chat_streamed, chat_of_the_asynchronous_client, response, response_streamed)
+SEARCHES = (vector_store, dify)
+ANSWERS = (chat, chat_streamed, response, response_streamed)
 DOORS = [*((door, IN_SEARCHES) for door in SEARCHES), *((door, IN_ANSWERS) for door in ANSWERS)]
 
 

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from base64 import b64encode
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
-from hashlib import sha512
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from sleuth import index_path, open_code
 from tests.surfaces.project import git, make_project
 from tests.waiting import wait_until
 
@@ -53,35 +49,6 @@ def test_search_finds_the_lines(shop: Local, root: Path) -> None:
     assert labelled
     assert all("class_definition" in hit["semantic_labels"] for hit in labelled)
     assert shop.client.post("/v1/code/search", json={**body, "languages": ["rust"]}).json()["hits"] == []
-
-
-TOKEN = b64encode(sha512(b"token").digest() * 29).decode()[:2_500]
-"""A token as people paste them; it is one long word."""
-
-
-def test_a_pasted_token_holds_nobody_up(shop: Local) -> None:
-    """While a token of 2,500 characters is searched in documents and code, the server says that it lives."""
-    with ThreadPoolExecutor() as pool:
-        body = {"query": TOKEN, "sources": ["docs", "code"]}
-        searches = [pool.submit(shop.client.post, path, json=body) for path in ("/v1/search", "/v1/ask")]
-        code = pool.submit(shop.client.post, "/v1/code/search", json={"query": TOKEN})
-        assert shop.client.get("/livez").status_code == 200
-        assert [search.result().status_code for search in [*searches, code]] == [200, 200, 200]
-
-
-@pytest.mark.parametrize(
-    ("path", "body"),
-    [
-        ("/v1/search", {"query": "token " * 2_000}),
-        ("/v1/ask", {"query": "token " * 2_000}),
-        ("/v1/code/search", {"query": "token " * 2_000}),
-        ("/v1/facets", {"keys": ["year"], "query": "token " * 2_000}),
-    ],
-)
-def test_a_query_of_more_than_10_000_characters_is_refused(shop: Local, path: str, body: Any) -> None:
-    answer = shop.client.post(path, json=body)
-    assert answer.status_code in (400, 422), answer.text
-    assert "10,000 characters" in answer.text or "10000 characters" in answer.text
 
 
 def test_search_at_a_tag_sees_its_code(shop: Local) -> None:
@@ -197,21 +164,3 @@ def test_repositories_are_listed(shop: Local, root: Path) -> None:
     assert entry["snapshot"] == get(shop, "definitions", name="serve")["snapshot"]
     missing = shop.client.get("/v1/code/definitions", params={"name": "a", "repository": "/nowhere"})
     assert (missing.status_code, missing.json()["code"]) == (404, "UnknownRepositoryError")
-
-
-def test_submodules_are_named(tmp_path: Path) -> None:
-    """A request without a repository is about the one around all others; a submodule answers where it is named."""
-    root, library = make_project(tmp_path / "project"), tmp_path / "library"
-    library.mkdir()
-    (library / "leaky.py").write_text("def leak(): ...\n")
-    for arguments in (("init", "-q"), ("add", "."), ("commit", "-qm", "Leak")):
-        git(library, *arguments)
-    git(root, "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", str(library), "lib")
-    with open_code(root / ".sleuth") as storage:
-        index_path(storage, root, workers=1)
-    with serving(root / ".sleuth", sources=("code",)) as server:
-        outer = get(server, "definitions", name="leak")
-        inner = get(server, "definitions", name="leak", repository=str(root / "lib"))
-        assert (outer["repository"], outer["definitions"]) == (str(root), [])
-        assert [each["file_path"] for each in inner["definitions"]] == ["leaky.py"]
-        assert len(get(server, "repositories")["repositories"]) == 2

@@ -39,11 +39,7 @@ def client(engine: Engine) -> Iterator[TestClient]:
 
 @pytest.mark.parametrize(("path", "body"), REQUESTS)
 def test_a_lost_shard_is_named(
-    client: TestClient,
-    engine: Engine,
-    monkeypatch: pytest.MonkeyPatch,
-    path: str,
-    body: dict[str, Any],
+    client: TestClient, engine: Engine, monkeypatch: pytest.MonkeyPatch, path: str, body: dict[str, Any]
 ) -> None:
     """An answer names the shard in its body, or in a header, where its shape is that of others."""
     whole = client.post(path, json=body)
@@ -71,11 +67,7 @@ def test_the_page_names_a_lost_shard(
 
 @pytest.mark.parametrize(("path", "body"), REQUESTS)
 def test_without_any_shard_nothing_is_answered(
-    client: TestClient,
-    engine: Engine,
-    monkeypatch: pytest.MonkeyPatch,
-    path: str,
-    body: dict[str, Any],
+    client: TestClient, engine: Engine, monkeypatch: pytest.MonkeyPatch, path: str, body: dict[str, Any]
 ) -> None:
     """No door answers with an empty list: all say 503, and the server is not ready but alive."""
     lose(engine, frozenset(range(3)), monkeypatch)

@@ -10,7 +10,6 @@ from typing import Any
 import httpx
 import pytest
 
-from sleuth import Engine
 from sleuth.surfaces.http import add_key
 
 from .conftest import Local, make_index, serving
@@ -169,13 +168,3 @@ def test_wrong_changes_are_refused(writable: Local, server: Local) -> None:
     files = [("files", ("a.md", b"a"))]
     wrong = writable.client.post("/v1/documents/upload", files=files, data={"metadata": "[1]"})
     assert wrong.status_code == 422
-
-
-def test_the_library_sees_the_same_index(tmp_path: Path) -> None:
-    """Documents that a server added are in the index after it ends."""
-    with serving(make_index(tmp_path / "index")) as started:
-        started.client.post(
-            "/v1/documents", json={"documents": [{"text": "Newts are amphibians.", "id": "n"}]}
-        )
-    with Engine.open(tmp_path / "index") as engine:
-        assert engine.get("n")[0].text == "Newts are amphibians."

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import httpx
@@ -132,18 +131,3 @@ def test_a_whole_answer_says_that_nothing_is_missing(server: Local) -> None:
     for path in ("/v1/search", "/v1/ask"):
         values = server.client.post(path, json=body).json()
         assert (values["degraded"], values["notes"]) == (False, [])
-
-
-def test_code_says_what_is_missing(tmp_path: Path) -> None:
-    """A search for code has the same fields."""
-    from sleuth import index_path, open_code
-
-    (tmp_path / "shop").mkdir()
-    (tmp_path / "shop" / "a.py").write_text("def refill():\n    return 1\n")
-    with open_code(tmp_path / ".sleuth", create=True) as storage:
-        index_path(storage, tmp_path / "shop")
-    make_index(tmp_path / ".sleuth")
-    with serving(tmp_path / ".sleuth", sources=("docs", "code")) as code:
-        values = code.client.post("/v1/code/search", json={"query": "refill"}).json()
-    assert (values["degraded"], values["notes"]) == (False, [])
-    assert {part["name"] for part in values["parts"]} == {"keyword", "vector"}

@@ -60,8 +60,8 @@ async def chart(call: CurrentCall, file: Annotated[UploadFile, File(description=
 
 @router.get("/v1/tides/slow")
 async def slow(call: CurrentCall) -> Response:
-    """Answer after two seconds, as a model may."""
-    return json_response(await call.answers(time.sleep, 2))
+    """Answer after some seconds, as a model may."""
+    return json_response(await call.answers(time.sleep, 2.5))
 
 
 @plain.get("/v1/tides/plain")
@@ -87,7 +87,7 @@ def tidal(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Local, dic
         (site / f"{name}_of_a_package.py").write_text(module)
     file = site / "keys.json"
     keys = {scope: add_key(file, scope, (scope,)) for scope in ("read", "write")}
-    limits: dict[str, Any] = {"deadline": 1, "max_body": 100, "max_upload": 10_000}
+    limits: dict[str, Any] = {"deadline": 2, "max_body": 100, "max_upload": 10_000}
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(str(site))
         with serving(make_index(site / "index"), keys=file, **limits) as server:

@@ -19,16 +19,6 @@ def search(server: Local, **body: Any) -> dict[str, Any]:
     return values
 
 
-def test_hits_are_those_of_the_engine(server: Local, index: Any) -> None:
-    """Ids, scores, metadata and order equal those of `Engine.retrieve`."""
-    with Engine.open(index) as engine:
-        expected = engine.retrieve("how often are tokens refilled", k=3, filter="year>=2020")
-    hits = search(server, query="how often are tokens refilled", k=3, filter="year>=2020")["items"]
-    assert [(hit["id"], hit["score"], hit["metadata"]) for hit in hits] == [
-        (item.id, item.score, item.metadata) for item in expected
-    ]
-
-
 def test_options_reach_the_engine(server: Local) -> None:
     """Legs, fusion, explanation and snippets work as in Python."""
     hits = search(server, query="tokens", legs=["lexical"], explain=True, snippets=True)
@@ -38,19 +28,6 @@ def test_options_reach_the_engine(server: Local) -> None:
     assert best["explanation"]["value"] == pytest.approx(best["score"])
     start, end = best["snippet"]["spans"][0]
     assert best["snippet"]["text"][start:end].lower() == "tokens"
-
-
-def test_pages_make_the_whole_ranking(server: Local) -> None:
-    """The pages contain each hit once, in the order of one long page."""
-    whole = [hit["id"] for hit in search(server, query="tokens cats", k=10)["items"]]
-    pages, cursor = [], None
-    while True:
-        page = search(server, query="tokens cats", k=1, cursor=cursor)
-        pages += [hit["id"] for hit in page["items"]]
-        if (cursor := page["next_cursor"]) is None:
-            break
-    assert pages == whole
-    assert len(whole) == 3
 
 
 @pytest.fixture(scope="module")

@@ -215,14 +215,8 @@ def test_metadata_of_another_issuer_is_not_believed(server: Guarded, issuer: Iss
     [
         ({"token_issuer": "https://a.example.org"}, "keys must be given"),
         ({"token_issuer": "https://a.example.org", "keys": Path("k")}, "public_url must be given"),
-        (
-            {"token_issuer": "http://a.example.org", **OPEN},
-            "token_issuer must be",
-        ),
-        (
-            {"token_issuer": "https://u:p@a.example.org", **OPEN},
-            "token_issuer must be",
-        ),
+        ({"token_issuer": "http://a.example.org", **OPEN}, "token_issuer must be"),
+        ({"token_issuer": "https://u:p@a.example.org", **OPEN}, "token_issuer must be"),
         (
             {"token_issuer": "https://a.example.org", "public_url": "search", "keys": Path("k")},
             "public_url must be",

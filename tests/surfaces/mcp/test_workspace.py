@@ -90,15 +90,6 @@ def test_too_many_changes_are_left_to_the_command(
     assert call(workspace, "status")["stale"]["files"] == 5
 
 
-def test_a_branch_that_is_checked_out_answers(project: Path, open_workspace: Any) -> None:
-    """After a checkout the code of that branch answers."""
-    workspace = open_workspace(project / ".sleuth", project)
-    git(project, "checkout", "-q", "v1")
-    workspace.refresher.check(20.0)
-    assert call(workspace, "definitions", name="replenish")["results"]
-    assert not call(workspace, "definitions", name="refill")["results"]
-
-
 def test_a_linked_worktree_is_not_answered_from_another_one(project: Path, open_workspace: Any) -> None:
     """An index of the main worktree is refused in a linked one below it."""
     linked = project / "trees" / "old"
