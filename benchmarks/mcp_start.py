@@ -2,13 +2,15 @@
 
 python -m benchmarks.mcp_start [--runs 9] [--root FOLDER]
 python -m benchmarks.mcp_start [--runs 9] --first REPOSITORY
+python -m benchmarks.mcp_start --questions FOLDER
 
 The servers are started in turns, as a client starts them: a process, spoken to over its pipes. CPU time is that of the
 process until it has answered, and is steadier than wall time where other programs run. Memory is what the process alone
 holds (USS) when it has answered, and for Sleuth also after one search.
 
 With `--first`, the call is the first one in a copy of a repository that is not indexed: from the call to its answer,
-and from the start of the process. CPU time is that of the server and its processes from the call to the answer.
+and from the start of the process. CPU time is that of the server and its processes from the call to the answer. With
+`--questions`, how many answers have the text that is asked for, within so many tokens.
 """
 
 from __future__ import annotations
@@ -22,12 +24,19 @@ import subprocess
 import sys
 import tempfile
 import time
+import tomllib
+from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from benchmarks.processes import cpu_seconds, own_megabytes
 from sleuth import Engine, index_path, open_code
+from sleuth.surfaces.mcp import Tools, Workspace
+from sleuth.surfaces.mcp.budget import tokens_of
+
+ROOT = Path(__file__).parents[1]
+QUESTIONS = ROOT / "tests/surfaces/mcp/questions.toml"
 
 LOW_LEVEL = """
 import anyio
@@ -155,15 +164,36 @@ def indexed(folder: Path, root: Path) -> Path:
     return folder
 
 
+def print_given_answers(checkouts: Path) -> None:
+    """Ask the questions over checkouts, and print how many answers are given, by size."""
+    asked = tomllib.loads(QUESTIONS.read_text("utf-8"))
+    print("| most tokens | answers given | mean tokens |\n|---|---|---|")
+    for most in (1_000, 1_500, 4_000):
+        given, sizes = 0, []
+        for name, repository in asked.items():
+            root = checkouts / name
+            with closing(Workspace(indexed(root, root) / ".sleuth", root)) as workspace:
+                for query, text in repository["questions"]:
+                    answer = json.loads(Tools(workspace).call("search", {"query": query, "max_tokens": most}))
+                    words = " ".join(" ".join(str(each.get("text")) for each in answer["results"]).split())
+                    given += " ".join(text.split()) in words
+                    sizes.append(tokens_of(answer))
+        print(f"| {most:,} | {given} of {len(sizes)} | {statistics.mean(sizes):,.0f} |")
+
+
 def main() -> None:
     """Measure and print the table."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--runs", type=int, default=9)
-    parser.add_argument(
-        "--root", type=Path, default=Path(__file__).parents[1] / "src" / "sleuth" / "surfaces"
-    )
+    parser.add_argument("--root", type=Path, default=ROOT / "src" / "sleuth" / "surfaces")
     parser.add_argument("--first", type=Path, metavar="REPOSITORY")
+    parser.add_argument(
+        "--questions", type=Path, metavar="FOLDER", help="checkouts of the repositories by name"
+    )
     arguments = parser.parse_args()
+    if arguments.questions:
+        print_given_answers(arguments.questions)
+        return
     if arguments.first:
         print_first_answers(arguments.first, arguments.runs)
         return

@@ -198,10 +198,14 @@ def http(place: Place, question: Question) -> Answer:
 
 
 def mcp(place: Place, question: Question) -> Answer:
-    """Ask as an agent does."""
+    """Ask as an agent does, where its tool has the options; code is named below the root of the answer."""
+    if not question.options.keys() <= TOOLS[0].properties.keys():
+        return python(place, question)
     arguments = {"query": question.query, "max_tokens": 50_000, **question.options}
     answer = json.loads(place.tools.call("search", arguments))
-    return Answer([item["id"] for item in answer["results"]], answer.get("notes", []))
+    ids = [item["id"] for item in answer["results"]]
+    root = answer["indexed_root"]
+    return Answer([f"{root}/{id}" if "@" in id else id for id in ids], answer.get("notes", []))
 
 
 def page(place: Place, question: Question) -> Answer:

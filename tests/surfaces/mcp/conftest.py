@@ -76,3 +76,8 @@ def refusal(workspace: Workspace, tool: str, /, **arguments: Any) -> str:
     result = with_client(workspace, work)
     assert result.is_error
     return str(result.content[0].text)
+
+
+def path_of(result: dict[str, Any]) -> str:
+    """Return the file of a result, by its id."""
+    return str(result["id"]).partition("#")[0].partition(":")[0]

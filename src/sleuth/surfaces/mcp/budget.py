@@ -1,4 +1,4 @@
-"""Fits answers into a budget of tokens: whole results, then outlines, then names, then the next page."""
+"""Fits answers into a budget of tokens: the best results with their text, the others by name."""
 
 from __future__ import annotations
 
@@ -16,16 +16,14 @@ Fields = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Graded:
-    """One result at three lengths, each a JSON object.
+    """One result at two lengths, each a JSON object.
 
     Attributes:
         whole: with its text.
-        outline: with facts that show whether the text is worth reading.
         name: with what is needed to ask for it.
     """
 
     whole: Fields
-    outline: Fields
     name: Fields
 
 
@@ -52,7 +50,9 @@ def tokens_of(value: Any) -> int:
 
 
 def fit(graded: Sequence[Graded], room: int) -> FittingResults:
-    """Choose a length for each result: as many names as fit, then the best ones whole, the next as outlines.
+    """Choose a length for each result: as many names as fit in half of the room, then each whole that fits, best first.
+
+    The text of the first result is cut between lines, with `lines_left_out`, if it does not fit.
 
     Args:
         graded: best first.
@@ -63,25 +63,32 @@ def fit(graded: Sequence[Graded], room: int) -> FittingResults:
     """
     names = [tokens_of(item.name) + 1 for item in graded]
     number, remaining = 0, room
-    while number < len(names) and names[number] <= remaining:
+    if graded and names[0] > room:
+        raise ArgumentError(f"max_tokens must be {names[0] - room} more to hold the first result")
+    while number < len(names) and (not number or room - remaining + names[number] <= room // 2):
         remaining -= names[number]
         number += 1
-    if graded and not number:
-        raise ArgumentError(f"max_tokens must be {names[0] - room} more to hold the first result")
     results: list[Fields] = []
-    lengths = ["whole", "outline", "name"]
     for item, size in zip(graded[:number], names, strict=False):
-        while lengths[0] != "name":  # lengths never grow from one result to the next
-            value: Fields = getattr(item, lengths[0])
-            more = tokens_of(value) + 1 - size
-            if more <= remaining:
-                remaining -= more
-                break
-            lengths.pop(0)
+        whole = item.whole
+        if not results and tokens_of(whole) + 1 - size > remaining:
+            whole = _cut(whole, remaining + size - 1)
+        if (more := tokens_of(whole) + 1 - size) <= remaining:
+            remaining -= more
+            results.append(whole)
         else:
-            value = item.name
-        results.append(value)
+            results.append(item.name)
     return FittingResults(results, len(graded) - number)
+
+
+def _cut(whole: Fields, room: int) -> Fields:
+    """Return a result with the first lines of its text that fit, and how many are left out; unchanged without text."""
+    text = str(whole.get("text", ""))
+    frame = {**whole, "text": "", "lines_left_out": len(text.splitlines())}
+    end = fit_text(text, room - tokens_of(frame))
+    if not end:
+        return whole
+    return {**whole, "text": text[:end], "lines_left_out": len(text[end:].splitlines())}
 
 
 def fit_text(text: str, room: int) -> int:

@@ -19,8 +19,11 @@ if TYPE_CHECKING:
     from sleuth.code import CodeStorage
     from sleuth.code.snapshots.gradual import Coverage, FirstRun
 
-WAIT = 1.4
-"""Seconds that a call waits until the first part can answer."""
+WORK = 1.4
+"""CPU seconds of this process that a call waits for the first part: on a busy machine they take longer."""
+
+LONGEST = 20.0
+"""Seconds that it waits at most: agents give up on a call after a minute."""
 
 _POLL = 0.03
 _WORDS = 20
@@ -28,7 +31,7 @@ _FOLDERS = 5
 
 
 class FirstIndex:
-    """The first run over one folder. It begins once in the life of a process.
+    """The first run over one folder. A run that failed is tried again by the next call.
 
     Args:
         open: opens or makes the storage; called in the thread that indexes.
@@ -49,17 +52,18 @@ class FirstIndex:
         self._is_closed = False
 
     def ask(self, texts: Iterable[str]) -> None:
-        """Begin, or prefer the files that these texts are about, and wait a moment for an answer."""
-        deadline = time.monotonic() + WAIT
+        """Begin, also after a failure, or prefer the files that these texts are about, and wait for an answer."""
+        deadline, work = time.monotonic() + LONGEST, time.process_time() + WORK
         self._words = _words_of(texts)
         with self._guard:
-            if self._done is None:
+            if self._done is None or (self._failure and self.is_over and not self._is_closed):
                 self._done = THREADS.submit(self._index)
             end = self._done
         if self._run is not None:
             self._run.words = self._words
-        while not end.is_set() and time.monotonic() < deadline and not self._answers():
-            end.wait(_POLL)
+        while time.process_time() < work and time.monotonic() < deadline:
+            if self._answers() or end.wait(_POLL):
+                break
 
     @property
     def is_over(self) -> bool:
@@ -95,6 +99,7 @@ class FirstIndex:
                     f"not started: {self._root} is not indexed unasked, because {reason}; {command}"
                 )
                 return
+            self._failure = ""
             storage = self._open()
             run = FirstRun(storage, self._root)
             run.words = self._words

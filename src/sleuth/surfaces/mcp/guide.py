@@ -7,10 +7,10 @@ from typing import Final
 ADVICE: Final = """\
 The MCP server `sleuth` searches this repository. Its index is brought up to date before each answer.
 
-- A question, a symptom, an error message or a stack trace: `search`. Send other wordings of it as `queries`.
+- A question, a symptom, an error message or a stack trace: `search`.
 - Where a name is defined: `definitions`. Who uses it, before you change it: `references`.
 - Why code is as it is: `history` of a file, of lines or of a definition.
-- An answer that was cut: the same call with its `cursor`. Lines of a file: `fetch` with `src/app.py:10-40`.
+- A result without its text, or lines of a file: `fetch` with its id or `src/app.py:10-40`.
 - `indexing` in an answer says that the index is not complete yet: ask again, or read the files it names.
 - Every line with a text or a regular expression, counted: `grep`.
 """

@@ -5,17 +5,24 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from sleuth.arguments import MOST_NAME
-from sleuth.engine import SearchRequest
 
 MOST_RESULTS = 100
 """Lines and commits of one answer at most."""
 
+ANSWER_TOKENS = 1_500
+"""Of the answer to a search, unless the call says otherwise: the best hits with their text, the others by name."""
+
+PAGE_TOKENS = 4_000
+"""Of any other answer, unless the call says otherwise."""
+
+LEAST_TOKENS = 200
+
 INSTRUCTIONS = """Searches the documents and the code of one folder, named by indexed_root in every answer.
-Start with search; fetch what a result shows in part; definitions and references follow a name through code; grep
-lists every matching line.
-indexing, where it stands, says how much of the folder is covered yet, or why none is: answers grow from call to call.
-stale.files counts files that changed since they were indexed: read those from disk; null if nobody knows. omitted
-counts results that did not fit into max_tokens: pass cursor back, with the same arguments, for the next ones."""
+Start with search. The best results have their text; fetch reads others, and more lines, by id. definitions and
+references follow a name through code; grep lists every matching line. path is a file or folder below indexed_root;
+at is a commit, branch or tag that is indexed, by default the worktree. A cursor in an answer continues it: pass it
+back with the same arguments. indexing says how much of the folder is covered yet. stale.files counts files that
+changed since they were indexed: read those from disk."""
 
 
 class ToolSchema(NamedTuple):
@@ -26,7 +33,6 @@ class ToolSchema(NamedTuple):
     """
 
     name: str
-    title: str
     description: str
     properties: dict[str, dict[str, Any]]
 
@@ -43,122 +49,59 @@ class ToolSchema(NamedTuple):
 
 _Properties = dict[str, dict[str, Any]]
 
-_NAME = {"type": "string", "minLength": 1, "maxLength": MOST_NAME}
-_PATHS = {
-    "type": "array",
-    "items": {"type": "string"},
-    "description": 'Only these files and folders, as ["src", "docs/guide.md"].',
-}
-_AT: _Properties = {
-    "at": {
-        "type": "string",
-        "description": "Commit, branch or tag that is indexed; default: the worktree as it is.",
-    }
-}
-_PAGE: _Properties = {
-    "max_tokens": {
-        "type": "integer",
-        "minimum": 200,
-        "default": 4000,
-        "description": "Most tokens of the answer; what does not fit is shortened, then left to the cursor.",
-    },
-    "cursor": {"type": "string", "description": "From the last answer: goes on where it ended."},
-}
+_TEXT: dict[str, Any] = {"type": "string"}
+_SWITCH: dict[str, Any] = {"type": "boolean"}
+_NAME: dict[str, Any] = {**_TEXT, "maxLength": MOST_NAME}
+_PAGE: _Properties = {"at": _TEXT, "max_tokens": {"type": "integer"}, "cursor": _TEXT}
 
 
 TOOLS = (
     ToolSchema(
         "search",
-        "Search documents and code",
-        "Find passages of documents and pieces of code that answer a question, contain words or define a name. "
-        "Takes natural language, identifiers, error messages and stack traces. Returns the best first, with text, "
-        "path and lines. grade says how well they fit: likely answers, may help, or nothing close.",
+        "Find what answers a question, an error message or a stack trace, or defines a name, in documents and code. "
+        "Best first; grade says how well they fit.",
         {
-            **SearchRequest.properties(),
-            "queries": {
+            "query": _TEXT,
+            "sources": {
                 "type": "array",
-                "items": {"type": "string"},
-                "maxItems": 5,
-                "description": "Other wordings of the same question; the results of all are fused.",
+                "items": {"enum": ["docs", "code"]},
             },
-            "paths": _PATHS,
-            **_AT,
-            **_PAGE,
+            "path": {**_TEXT, "description": "File or folder."},
+            "kind": {**_TEXT, "description": "Of code: function, method, class."},
+            "k": {"type": "integer"},
+            "max_tokens": {"type": "integer", "default": ANSWER_TOKENS},
         },
     ),
     ToolSchema(
         "fetch",
-        "Read a passage, file or lines",
-        "Read the text of a result by its id, or of a file by its path, as src/app.py or src/app.py:10-40.",
-        {
-            "id": {"type": "string", "description": "An id from an answer, or a path with or without lines."},
-            **_AT,
-            **_PAGE,
-        },
+        "Read a result by its id, or a file by its path: src/app.py, src/app.py:10-40.",
+        {"id": _TEXT, **_PAGE},
     ),
     ToolSchema(
         "definitions",
-        "Go to definition",
-        "Find where a class, function, method or constant is defined, with its code.",
-        {
-            "name": _NAME | {"description": "A name, or a dotted one such as TokenBucket.refill."},
-            **_AT,
-            **_PAGE,
-        },
+        "Find where a class, function, method or constant is defined, with its code: TokenBucket.refill.",
+        {"name": _NAME, **_PAGE},
     ),
     ToolSchema(
         "references",
-        "Find all references",
-        "List every use of a name in code: calls, imports, subclasses. Each with its line, its role and the "
-        "definition that is meant.",
-        {
-            "name": _NAME | {"description": "A name; a dotted one counts only uses of that definition."},
-            **_AT,
-            **_PAGE,
-        },
+        "List every use of a name in code, with its role and the definition that is meant.",
+        {"name": _NAME, **_PAGE},
     ),
     ToolSchema(
         "grep",
-        "Find every line",
-        "List every line of documents and code that matches a regular expression of RE2, and count them all: complete, "
-        "also in code that is not indexed yet.",
+        "List and count every line that matches a regular expression of RE2, also in code that is not indexed yet.",
         {
-            "pattern": {
-                "type": "string",
-                "description": "As in def refill\\b; without lookaround.",
-            },
-            "fixed": {"type": "boolean", "default": False, "description": "The pattern is plain text."},
-            "ignore_case": {
-                "type": "boolean",
-                "default": False,
-                "description": "Upper and lower case are the same.",
-            },
-            "filter": {
-                "type": "string",
-                "description": 'Only lines in matching passages or code, as in "kind:class language:python".',
-            },
-            "paths": _PATHS,
-            **_AT,
+            "pattern": _TEXT,
+            "fixed": {**_SWITCH, "description": "The pattern is plain text."},
+            "ignore_case": _SWITCH,
+            "path": _TEXT,
             **_PAGE,
         },
     ),
     ToolSchema(
         "history",
-        "See why code changed",
-        "List the commits that touched a file, some lines of it or a definition, newest first, with their messages.",
-        {
-            "name": {
-                "type": "string",
-                "description": "A path, a path with lines as src/app.py:10-40, or the name of a definition.",
-            },
-            **_AT,
-            **_PAGE,
-        },
+        "List the commits that touched a file, lines of it (src/app.py:10-40) or a definition, newest first.",
+        {"name": _TEXT, **_PAGE},
     ),
-    ToolSchema(
-        "status",
-        "See what is indexed",
-        "Tell which folder, commits and documents are indexed, and which files changed since.",
-        {},
-    ),
+    ToolSchema("status", "Tell what is indexed, and which files changed since.", {}),
 )

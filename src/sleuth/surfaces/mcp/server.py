@@ -123,7 +123,6 @@ def _tools(names: Collection[str]) -> list[types.Tool]:
     return [
         types.Tool(
             name=tool.name,
-            title=tool.title,
             description=tool.description,
             input_schema=tool.input_schema,
             annotations=hints,

@@ -52,7 +52,6 @@ def session_manager(service: Service) -> StreamableHTTPSessionManager:
             allowed=call.key.filter,
             code=call.key.sees_code,
             url_of=partial(passage_url, str(_request(context).base_url)),
-            rerankers=call.service.settings.rerank,
             span=call.retrieval_span,
         )
 

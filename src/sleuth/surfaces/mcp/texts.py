@@ -76,7 +76,8 @@ def code_text(
             raise ArgumentError(f"id must have lines up to {row.lines}, got {id!r}")
         text = snapshot.lines(row, start, end)
         fields = {key: metadata[key] for key in ("source", "path", "language", "snapshot", "source_type")}
-        has_changed = "@" in id and id != piece_id(metadata["source"], start, end, text)
+        mark = id[id.rindex("@") :] if "@" in id else ""
+        has_changed = not piece_id(metadata["source"], start, end, text).endswith(mark)
         return FetchedText(id, text, {**fields, "start_line": start, "end_line": end}, start, has_changed)
     return None
 

@@ -4,23 +4,21 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sleuth.arguments import MOST_K, check_count, check_name, check_names
+from sleuth.arguments import check_count, check_name, check_names
 from sleuth.engine import SearchRequest
 from sleuth.errors import ArgumentError
 from sleuth.surfaces.cursors import cursor_of, offset_of
 from sleuth.surfaces.mcp import items
 from sleuth.surfaces.mcp.budget import Graded, fit, fit_text, tokens_of, write
-from sleuth.surfaces.mcp.schemas import MOST_RESULTS
+from sleuth.surfaces.mcp.schemas import ANSWER_TOKENS, LEAST_TOKENS, MOST_RESULTS, PAGE_TOKENS
 from sleuth.surfaces.mcp.texts import FetchedText, code_text, document_text
-from sleuth.surfaces.mcp.wordings import search, wordings_of
-from sleuth.types.request import DEFAULT_K, defaults
+from sleuth.types.request import DEFAULT_K
 
 if TYPE_CHECKING:
     from sleuth.code import Snapshot
@@ -31,8 +29,8 @@ if TYPE_CHECKING:
     from sleuth.surfaces.mcp.workspace import Workspace
     from sleuth.types import StoredDocument
 
-MAX_TOKENS = 4_000
-LEAST_TOKENS = 200
+_NAMES_OF_K = ("limit", "top_k")
+"""What other tools call `k`: models write it unasked."""
 
 _PLACE = re.compile(r"(?P<path>.+?)(?::(?P<first>\d+)(?:-(?P<last>\d+))?)?(?:@(?P<hash>[0-9a-f]{12}))?")
 
@@ -43,8 +41,7 @@ class Tools:
     Args:
         allowed: the documents that this client may see; None for everything.
         code: whether it may see the code of the workspace although its documents are limited.
-        url_of: addresses that this client can open; those of files where None.
-        rerankers: names of models that this client may ask for; None for any.
+        url_of: addresses that this client can open; only those of pages on the web where None.
         span: given the query and `k` of a search, is open while it runs.
         most_tokens: of any answer, whatever a call asks for; None for no limit.
     """
@@ -56,17 +53,15 @@ class Tools:
         allowed: Filter | None = None,
         code: bool = False,
         url_of: items.UrlOf | None = None,
-        rerankers: Collection[str] | None = None,
         span: Callable[[str, int], AbstractContextManager[Any]] = lambda query, k: nullcontext(),
         most_tokens: int | None = None,
     ) -> None:
         self._workspace = workspace
         self._allowed = allowed
         self._sees_code = code or allowed is None
-        self._rerankers = rerankers
         self._span = span
         self._most_tokens = most_tokens
-        self._url_of = url_of or partial(items.file_url, base=workspace.index.parent)
+        self._url_of = url_of or items.web_address
 
     def prepare(self) -> None:
         """Begin to open the index and to compare it with its files, so that the first call need not wait."""
@@ -97,17 +92,18 @@ class Tools:
         tools = self._tools()
         if name not in tools:
             raise ArgumentError(f"tool must be one of {', '.join(tools)}, got {name!r}")
-        parameters = dict(signature(tools[name]).parameters)
-        names = [*parameters, *(defaults(SearchRequest) if parameters.pop("options", None) else ())]
-        check_names(arguments, set(names) - {"options"}, f"arguments of {name}")
+        parameters = signature(tools[name]).parameters
+        if "k" in parameters and "k" not in arguments:
+            arguments = {"k" if key in _NAMES_OF_K else key: value for key, value in arguments.items()}
+        check_names(arguments, parameters, f"arguments of {name}")
         required = [key for key, parameter in parameters.items() if parameter.default is parameter.empty]
         if missing := [key for key in required if key not in arguments]:
             raise ArgumentError(f"{missing[0]} must be given to {name}")
-        requested = arguments.get("max_tokens", MAX_TOKENS)
+        requested = arguments.get("max_tokens", ANSWER_TOKENS if name == "search" else PAGE_TOKENS)
         if self._most_tokens is not None and "max_tokens" in parameters and isinstance(requested, int):
             arguments = {**arguments, "max_tokens": min(requested, max(self._most_tokens, LEAST_TOKENS))}
         if self._allowed is None and not self._workspace.ready(_texts(arguments)):
-            return write({"results": [], **self._head(), "omitted": 0, "cursor": None})
+            return write({"results": [], **self._head()})
         try:
             return write(tools[name](**arguments))
         except ArgumentError as error:
@@ -117,61 +113,42 @@ class Tools:
 
     def search(
         self,
-        query: str | None = None,
+        query: str,
+        sources: Sequence[str] | None = None,
+        path: str | None = None,
+        kind: str | None = None,
         k: int = DEFAULT_K,
-        queries: Sequence[str] | None = None,
-        paths: Sequence[str] | None = None,
-        at: str | None = None,
-        max_tokens: int = MAX_TOKENS,
-        cursor: str | None = None,
-        **options: Any,
+        max_tokens: int = ANSWER_TOKENS,
     ) -> dict[str, Any]:
-        """Passages of documents and code for a question, best first.
+        """Passages of documents and code for a question, best first: with their text as far as it fits."""
+        from sleuth.filters import all_of, as_filter, field
 
-        Args:
-            queries: other wordings of the question; the query may be left out then.
-            options: of a `SearchRequest`.
-        """
-        from sleuth.filters import all_of, as_filter
-
-        wordings = wordings_of(query, queries)
-        query = wordings[0]
-        request = SearchRequest.read({"query": query, "k": k, **options})
-        if self._rerankers is not None:
-            request.check_offered(self._rerankers)
-        stated = {"query": wordings, "paths": paths, "at": at, **request.changed()}
-        offset = offset_of(cursor, stated)
+        request = SearchRequest.read({"query": query, "k": k, "sources": sources})
         head = self._head()
-        tree = all_of(as_filter(request.filter), self._below(paths))
-        with self._span(query, request.k), self._sources(at) as sources:
-            depth = min(max(offset + request.k + 1, DEFAULT_K), MOST_K)  # a grade does not depend on k
-            ranking = search(sources, replace(request, k=depth, filter=tree), wordings)
+        of_kind = field("kind") == _text(kind, "kind") if kind is not None else None
+        tree = all_of(as_filter(request.filter), of_kind, self._below(path))
+        with self._span(query, request.k), self._sources(None) as retriever:
+            depth = max(request.k, DEFAULT_K)  # a grade does not depend on k
+            ranking = retriever.run(replace(request, k=depth, filter=tree))
             if self._allowed is not None:
                 ranking = ranking.without_details()
-            hits = ranking[offset : offset + request.k]
-            graded = [items.graded_passage(item, " ".join(wordings), sources, self._url_of) for item in hits]
-            assessed = (
-                {} if offset else {"grade": str(sources.grade(query, ranking[:DEFAULT_K], request.sources))}
-            )
+            grade = str(retriever.grade(query, ranking[:DEFAULT_K], request.sources))
         remarks = {
             "failures": [f"{part.name}: {part.error}" for part in ranking.failures],
             "notes": list(ranking.notes),
         }
-        more = request.k > 0 and len(ranking) > offset + request.k
-        return self._page(
-            head | assessed | {key: lines for key, lines in remarks.items() if lines},
-            graded,
-            max_tokens,
-            stated,
-            offset,
-            more=more,
+        graded = [items.passage(item, self._url_of, self._relative) for item in ranking[: request.k]]
+        head |= {"grade": grade, **{key: lines for key, lines in remarks.items() if lines}}
+        results, omitted = fit(
+            graded, self._room({"results": [], **head, "omitted": len(graded)}, max_tokens)
         )
+        return {"results": results, **head, **({"omitted": omitted} if omitted else {})}
 
     def fetch(
         self,
         id: str,
         at: str | None = None,
-        max_tokens: int = MAX_TOKENS,
+        max_tokens: int = PAGE_TOKENS,
         cursor: str | None = None,
     ) -> dict[str, Any]:
         """Return the text of a passage, a document, a file or some lines of it."""
@@ -185,7 +162,7 @@ class Tools:
             "id": source.id,
             "title": items.name_of(source.id, metadata),
             "text": "",
-            "url": self._url_of(source.id, metadata),
+            **items.address(source.id, metadata, self._url_of),
             "metadata": metadata,
             **head,
         }
@@ -203,7 +180,7 @@ class Tools:
         return answer
 
     def definitions(
-        self, name: str, at: str | None = None, max_tokens: int = MAX_TOKENS, cursor: str | None = None
+        self, name: str, at: str | None = None, max_tokens: int = PAGE_TOKENS, cursor: str | None = None
     ) -> dict[str, Any]:
         """Return where a name is defined, with the code."""
         from sleuth.code import Navigator
@@ -215,11 +192,11 @@ class Tools:
             for entry in Navigator(snapshot).find_definition(name):
                 row = snapshot.file(entry["file_path"])
                 text = snapshot.lines(row, entry["line"], entry["end_line"])
-                graded.append(items.definition(entry, snapshot.repository.path, text, self._url_of))
+                graded.append(items.definition(entry, self._place(snapshot, entry), text))
         return self._rest(head | self._suggestions(name, at, graded), graded, max_tokens, request, cursor)
 
     def references(
-        self, name: str, at: str | None = None, max_tokens: int = MAX_TOKENS, cursor: str | None = None
+        self, name: str, at: str | None = None, max_tokens: int = PAGE_TOKENS, cursor: str | None = None
     ) -> dict[str, Any]:
         """Return every use of a name, with its role and the definition that it refers to."""
         from sleuth.code import Navigator
@@ -232,7 +209,7 @@ class Tools:
             for use in Navigator(snapshot).find_references(name):
                 counts["certain" if use["certain"] else "uncertain"] += 1
                 line = snapshot.lines(snapshot.file(use["file_path"]), use["line"], use["line"])
-                graded.append(items.reference(use, snapshot.repository.path, line, self._url_of))
+                graded.append(items.reference(use, self._place(snapshot, use), line))
         return self._rest(
             head | counts | self._suggestions(name, at, graded), graded, max_tokens, request, cursor
         )
@@ -242,21 +219,20 @@ class Tools:
         pattern: str,
         fixed: bool = False,
         ignore_case: bool = False,
-        filter: str | None = None,
-        paths: Sequence[str] | None = None,
+        path: str | None = None,
         at: str | None = None,
-        max_tokens: int = MAX_TOKENS,
+        max_tokens: int = PAGE_TOKENS,
         cursor: str | None = None,
     ) -> dict[str, Any]:
         """Return every line of documents and code that matches a regular expression, and how many there are."""
         from sleuth.code.search import compile_pattern
-        from sleuth.filters import all_of, as_filter, field
+        from sleuth.filters import all_of, field
 
         how = {"fixed": fixed, "ignore_case": ignore_case}
         compiled = compile_pattern(_text(pattern, "pattern"), **how)
-        request = {"grep": pattern, "how": [fixed, ignore_case], "filter": filter, "paths": paths, "at": at}
+        request = {"grep": pattern, "how": [fixed, ignore_case], "path": path, "at": at}
         offset, head = offset_of(cursor, request), self._head()
-        tree = all_of(as_filter(filter), self._below(paths))
+        tree = self._below(path)
         engine = self._documents_shown() if at is None else None
         is_code = self._sees_code and (engine is None or self._workspace.repositories())
         (graded, lines, files), searched = items.lines_of_code(
@@ -265,7 +241,7 @@ class Tools:
             tree,
             offset,
             MOST_RESULTS,
-            self._url_of,
+            self._relative,
             worktree=at is None,
         )
         if engine is not None:
@@ -278,14 +254,14 @@ class Tools:
                 limit=MOST_RESULTS - len(graded),
                 offset=max(0, offset - lines),
             )
-            graded += [items.document_line(match, self._url_of) for match in matches.matches]
+            graded += [items.document_line(match) for match in matches.matches]
             lines, files = lines + matches.lines, files + matches.documents
         head |= {"lines": lines, "files": files}
         more = lines > offset + MOST_RESULTS
         return self._page(head, graded, max_tokens, request, offset, more=more)
 
     def history(
-        self, name: str, at: str | None = None, max_tokens: int = MAX_TOKENS, cursor: str | None = None
+        self, name: str, at: str | None = None, max_tokens: int = PAGE_TOKENS, cursor: str | None = None
     ) -> dict[str, Any]:
         """Return the commits that touched a file, some lines of it, or a definition, newest first."""
         from sleuth.code.repository.history import commits_of
@@ -369,25 +345,34 @@ class Tools:
         """Return the facts about the index that every answer contains; they are not for a client with a limit."""
         if self._allowed is not None:
             return {}
-        head = {"indexed_root": self._workspace.indexed_root, "stale": self._workspace.stale().to_dict()}
+        head: dict[str, Any] = {"indexed_root": self._workspace.indexed_root}
+        if (stale := self._workspace.stale().to_dict()) != {"files": 0}:
+            head["stale"] = stale
         note = self._workspace.indexing
         return head | ({"indexing": note} if note else {})
 
-    def _below(self, paths: Sequence[str] | None) -> Filter | None:
-        """Return a filter for files and folders, absolute or relative to the root."""
+    def _below(self, path: str | None) -> Filter | None:
+        """Return a filter for a file or folder, absolute or relative to the root."""
         from sleuth.filters import Compare, any_of, field
 
-        if paths is None:
+        if path is None:
             return None
-        if isinstance(paths, str) or not all(isinstance(path, str) and path for path in paths):
-            raise ArgumentError(f"paths must be a list of files and folders, got {paths!r}")
         # Code is named by absolute paths, documents by those relative to the index.
-        places = dict.fromkeys(
-            form for path in map(self._absolute, paths) for form in (path, self._name_of(path))
-        )
+        absolute = self._absolute(_text(path, "path"))
+        places = dict.fromkeys((absolute, self._name_of(absolute)))
         parts = [(Compare("source", "eq", p), Compare("source", "prefix", f"{p}/")) for p in places if p]
         everything = [~field("source").starts_with("/")] if "" in places else []
         return any_of(*(part for both in parts for part in both), *everything)
+
+    def _relative(self, path: str) -> str:
+        """Return an absolute path as it is called below the root of the answers, if it is there."""
+        root = f"{self._workspace.indexed_root}/" if self._sees_code else ""
+        return path.removeprefix(root)
+
+    def _place(self, snapshot: Snapshot, entry: Mapping[str, Any]) -> str:
+        """Return the path and lines of a definition or a use."""
+        path = self._relative(f"{snapshot.repository.path}/{entry['file_path']}")
+        return items.place(path, entry["line"], entry.get("end_line", entry["line"]))
 
     def _name_of(self, path: str) -> str:
         """Return what a file is called among the documents; a client with a limit calls it so itself."""
@@ -492,9 +477,5 @@ def _text(value: Any, argument: str) -> str:
 
 def _texts(arguments: Mapping[str, Any]) -> list[str]:
     """Return the texts that say what a call is about."""
-    queries = arguments.get("queries")
-    values = [
-        *(arguments.get(key) for key in ("query", "name", "id", "pattern")),
-        *(queries if isinstance(queries, list) else ()),
-    ]
+    values = (arguments.get(key) for key in ("query", "name", "id", "pattern"))
     return [value for value in values if isinstance(value, str)]
