@@ -113,7 +113,9 @@ class Client(NamedTuple):
 
     def agents(self, question: str) -> Any:
         """Return what agents of this tenant are shown."""
-        result = self.tool("tools/call", name="search", arguments={"query": question, "k": 50})
+        result = self.tool(
+            "tools/call", name="search", arguments={"query": question, "k": 50, "max_tokens": 50_000}
+        )
         resources = self.tool("resources/list")["resources"]
         status = self.tool("tools/call", name="status", arguments={})
         names = [tool["name"] for tool in self.tool("tools/list")["tools"]]
