@@ -62,4 +62,3 @@ def why_too_large(root: Path, bounds: Bounds = BOUNDS) -> str:
     except _TooSlowError:
         return f"its files cannot be counted within {bounds.seconds:.0f} s of CPU time"
     return ""
-
