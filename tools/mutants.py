@@ -2,11 +2,12 @@
 
     python tools/mutants.py --sample 40               # of each package, chosen by --seed; goes on where it was stopped
     python tools/mutants.py --planted                 # the faults of tools/planted.toml
-    python tools/mutants.py --sample 40 --again       # those that survived once more, with the whole suite
+    python tools/mutants.py --sample 40 --again       # those that survived once more, with five times as many tests
 
 Works in a copy of the tree, `build/mutants`. The tests of the packages run once under coverage, which tells who runs
 which line; a mutant is killed by one of the tests of its line that fails or takes too long, the fastest first. Prints a
-table and every survivor.
+table and every survivor. Which mutants a seed chooses depends on their text and not on their places, so that most of a
+sample, and what is known of it, stays when the source changes.
 """
 
 from __future__ import annotations
@@ -15,13 +16,15 @@ import argparse
 import ast
 import json
 import os
-import random
+import resource
+import signal
 import subprocess
 import sys
 import tomllib
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
+from hashlib import sha256
 from itertools import accumulate, takewhile, zip_longest
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -31,11 +34,13 @@ from coverage import Coverage
 
 HOME = Path(__file__).parents[1]
 COPY = HOME / "build" / "mutants"
-MAP = HOME / "build" / "mutants-map.json"
+MAPS = HOME / "build" / "mutants-maps"
 PACKAGES = ("store", "engine", "compose", "remote", "ingest", "hooks", "lexical", "dense", "filters")
-MOST_SECONDS = 1800
+FOLDERS = (*PACKAGES, "web", "llm", "faults")
+"""Of tests whose lines are known: those of the packages and of what rests on `remote` and `store`."""
+MOST_SECONDS = 1800.0
 """For a run of tests, which the whole suite takes half of on a busy machine."""
-CHOSEN_SECONDS = 30.0
+CHOSEN_SECONDS = 20.0
 """Of tests for a mutant: hundreds run the lines that every search runs."""
 SWAPPED: dict[type[ast.AST], str] = {
     ast.Lt: "<=", ast.LtE: "<", ast.Gt: ">=", ast.GtE: ">", ast.Eq: "!=", ast.NotEq: "==", ast.In: "not in",
@@ -49,13 +54,16 @@ class Mutant(NamedTuple):
     """A change of a file of the source.
 
     Attributes:
+        key: which it is, also after a change of lines above it.
         name: of a planted one; else where it is.
         file: below the root of the repository.
         old, new: texts; `old` comes once, or begins at `start` where that is 0 or more.
         tests: of which one should fail, in the order in which they are run.
         why: why it changes nothing, of a planted one that does not.
+        seconds: of CPU that its tests may take: a loop without an end is known by them, on a busy machine too.
     """
 
+    key: str
     name: str
     file: str
     old: str
@@ -63,6 +71,7 @@ class Mutant(NamedTuple):
     tests: tuple[str, ...]
     start: int = -1
     why: str = ""
+    seconds: float = MOST_SECONDS
 
     def apply(self, text: str) -> str:
         """Return the text of the file with the change."""
@@ -79,6 +88,7 @@ def mutants_of(file: Path, package: str) -> Iterator[Mutant]:
     for line in text.splitlines(keepends=True):
         begins.append(begins[-1] + len(line))
     name = file.relative_to(HOME).as_posix()
+    times: Counter[str] = Counter()
 
     def place(line: int, column: int) -> int:
         start = begins[line - 1]
@@ -92,8 +102,10 @@ def mutants_of(file: Path, package: str) -> Iterator[Mutant]:
     order = (*([" ".join(own)] if own else []), f"tests/{package}", "tests/engine")
 
     def change(start: int, end: int, new: str) -> Mutant:
-        line = text.count("\n", 0, start) + 1
-        return Mutant(f"{name}:{line}", name, text[start:end], new, order, start)
+        line = text.count("\n", 0, start)
+        key = f"{name} {text[begins[line] : begins[line + 1]].strip()} {text[start:end]} -> {new}"
+        times[key] += 1
+        return Mutant(f"{key} {times[key]}", f"{name}:{line + 1}", name, text[start:end], new, order, start)
 
     def operator(first: ast.expr, second: ast.expr, kind: ast.AST) -> Iterator[Mutant]:
         """Yield the change of the operator between two expressions."""
@@ -122,9 +134,13 @@ def mutants_of(file: Path, package: str) -> Iterator[Mutant]:
             yield change(*span(node), str(not node.value))
         elif isinstance(node, ast.Constant) and isinstance(node.value, int | float):
             yield change(*span(node), repr(node.value + 1))
-        elif isinstance(node, ast.Return) and node.value is not None:
+        elif isinstance(node, ast.Return) and node.value and ast.unparse(node.value) != "None":
             yield change(*span(node.value), "None")
-        elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
+        elif (
+            isinstance(node, ast.Expr)
+            and isinstance(node.value, ast.Call)
+            and not ast.unparse(node.value).startswith("logger.")
+        ):
             yield change(*span(node), "pass")
 
 
@@ -151,7 +167,7 @@ def sampled(number: int, seed: int, packages: list[str]) -> list[Mutant]:
         every = [
             mutant for file in files if file.name != "__init__.py" for mutant in mutants_of(file, package)
         ]
-        random.Random(f"{seed} {package}").shuffle(every)
+        every.sort(key=lambda mutant: sha256(f"{seed} {mutant.key}".encode()).digest())
         mutants.append(every[:number])
     return [mutant for turn in zip_longest(*mutants) for mutant in turn if mutant]
 
@@ -161,7 +177,15 @@ def planted() -> list[Mutant]:
     with (HOME / "tools/planted.toml").open("rb") as file:
         faults = tomllib.load(file)["fault"]
     return [
-        Mutant(f["name"], f["file"], f["old"], f["new"], (*f["tests"], "tests/engine"), why=f.get("why", ""))
+        Mutant(
+            f"{f['name']} {f['old']} -> {f['new']}",
+            f["name"],
+            f["file"],
+            f["old"],
+            f["new"],
+            (*f["tests"], "tests/engine"),
+            why=f.get("why", ""),
+        )
         for f in faults
     ]
 
@@ -174,7 +198,8 @@ def outcome(mutant: Mutant) -> str:
     try:
         if file.suffix != ".py":
             compile_kernels()
-        return next((came for came in map(run, mutant.tests) if came != "survived"), "survived")
+        outcomes = (run(tests, mutant.seconds) for tests in mutant.tests)
+        return next((came for came in outcomes if came != "survived"), "survived")
     finally:
         file.write_text(text, "utf-8")
         if file.suffix != ".py":
@@ -187,8 +212,8 @@ def compile_kernels() -> None:
     subprocess.run(command, cwd=COPY, check=True, capture_output=True)
 
 
-def run(tests: str) -> str:
-    """Run tests in the copy, and return the outcome of the mutant."""
+def run(tests: str, seconds: float) -> str:
+    """Run tests in the copy, each process for so many seconds of CPU at most, and return the outcome of the mutant."""
     workers = "0" if ".py" in tests else "2"
     command = [
         sys.executable,
@@ -204,39 +229,73 @@ def run(tests: str) -> str:
     ]
     try:
         result = subprocess.run(
-            command, cwd=COPY, env=environment(), capture_output=True, check=False, timeout=MOST_SECONDS
+            command,
+            cwd=COPY,
+            env=environment(),
+            capture_output=True,
+            check=False,
+            timeout=min(MOST_SECONDS, 6 * seconds),
+            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (round(seconds), round(seconds) + 5)),
         )
     except subprocess.TimeoutExpired:
+        return "too slow"
+    if result.returncode == -signal.SIGXCPU:
         return "too slow"
     if result.returncode > 1 and b"error" not in result.stdout.lower():
         raise RuntimeError(result.stdout.decode()[-2000:])
     return "killed" if result.returncode else "survived"
 
 
-def chosen(mutant: Mutant) -> Mutant:
-    """Return a mutant with the tests that run its line, else its file: the fastest ones of `CHOSEN_SECONDS`."""
+def chosen(mutant: Mutant, most_seconds: float) -> Mutant:
+    """Return a mutant with the fastest of the tests that run its line, which take so many seconds.
+
+    Lines outside of functions run once, when a file is imported: there any test of the file may be the one that fails.
+    Lines that no test runs may run in a process that it starts: there a test of the name or the package may be the one.
+    A test of another package counts four times: it checks less of what this one does.
+    """
     lines = tests_by_line()["lines"].get(mutant.file, {})
     seconds: dict[str, float] = tests_by_line()["seconds"]
     first = int(mutant.name.rpartition(":")[2])
-    numbers = {str(line) for line in range(first, first + mutant.old.count("\n") + 1)}
-    names = {name for line in numbers for name in lines.get(line, ())} or {
-        name for tests in lines.values() for name in tests
+    bodies = (
+        range(node.body[0].lineno, (node.end_lineno or 0) + 1)
+        for node in ast.walk(ast.parse((HOME / mutant.file).read_text("utf-8")))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+    )
+    numbers: Iterable[int] = range(first, first + mutant.old.count("\n") + 1)
+    if not any(first in body for body in bodies):
+        numbers = map(int, lines)
+    names = {name for line in numbers for name in lines.get(str(line), ())} or {
+        name for name in seconds if name.startswith(tuple(mutant.tests[0].split()))
     }
-    fastest = sorted(names & seconds.keys(), key=seconds.__getitem__)
-    ends = accumulate(map(seconds.__getitem__, fastest))
-    count = max(1, sum(1 for _ in takewhile(CHOSEN_SECONDS.__gt__, ends)))
-    return mutant._replace(tests=(" ".join(fastest[:count]),)) if fastest else mutant
+    package = f"tests/{mutant.file.split('/')[2]}/"
+    fastest = sorted(
+        names & seconds.keys(), key=lambda name: seconds[name] * (1 if name.startswith(package) else 4)
+    )
+    ends = list(takewhile(most_seconds.__gt__, accumulate(map(seconds.__getitem__, fastest))))
+    if not fastest:
+        return mutant
+    tests = " ".join(fastest[: max(1, len(ends))])
+    return mutant._replace(tests=(tests,), seconds=10 + 2 * (ends or [seconds[fastest[0]]])[-1])
 
 
 @cache
 def tests_by_line() -> dict[str, Any]:
     """Return the seconds of passing tests by name, and their names by file and line that they run; measured once."""
-    if not MAP.exists():
-        command = [sys.executable, str(Path("tools") / Path(__file__).name), "--map"]
-        subprocess.run(command, cwd=COPY, env=environment(), check=True)
-        (COPY / "build" / MAP.name).replace(MAP)
-    map_of_tests: dict[str, Any] = json.loads(MAP.read_text("utf-8"))
-    return map_of_tests
+    seconds: dict[str, float] = {}
+    lines: defaultdict[str, defaultdict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
+    for folder in FOLDERS:
+        file = MAPS / f"{folder}.json"
+        if not file.exists():
+            command = [sys.executable, str(Path("tools") / Path(__file__).name), "--map", folder]
+            subprocess.run(command, cwd=COPY, env=environment(), check=True)
+            MAPS.mkdir(exist_ok=True)
+            (COPY / "build" / MAPS.name / file.name).replace(file)
+        map_of_tests = json.loads(file.read_text("utf-8"))
+        seconds |= map_of_tests["seconds"]
+        for source, names_by_line in map_of_tests["lines"].items():
+            for line, names in names_by_line.items():
+                lines[source][line] += names
+    return {"seconds": seconds, "lines": lines}
 
 
 class Observer:
@@ -264,12 +323,12 @@ class Observer:
             self.failing.add(name)
 
 
-def observe(folders: list[str]) -> None:
-    """Run the tests of folders in this process, and write what `tests_by_line` returns."""
+def observe(folder: str) -> None:
+    """Run the tests of a folder in this process, and write its part of what `tests_by_line` returns."""
     coverage = Coverage(data_file=None, source=["src/sleuth"])
     observer = Observer(coverage)
     coverage.start()
-    pytest.main(["-n", "0", "-p", "no:cacheprovider", *folders], [observer])
+    pytest.main(["-n", "0", "-p", "no:cacheprovider", f"tests/{folder}"], [observer])
     coverage.stop()
     data = coverage.get_data()
     lines = {
@@ -279,7 +338,8 @@ def observe(folders: list[str]) -> None:
         for file in data.measured_files()
     }
     seconds = {name: spent for name, spent in observer.seconds.items() if name not in observer.failing}
-    MAP.write_text(json.dumps({"seconds": seconds, "lines": lines}), "utf-8")
+    MAPS.mkdir(parents=True, exist_ok=True)
+    (MAPS / f"{folder}.json").write_text(json.dumps({"seconds": seconds, "lines": lines}), "utf-8")
 
 
 def environment() -> dict[str, str]:
@@ -289,14 +349,15 @@ def environment() -> dict[str, str]:
 
 
 def copy_tree() -> None:
-    """Copy what git tracks, and compile it."""
+    """Copy what git tracks, and the compiled kernels."""
     COPY.mkdir(parents=True, exist_ok=True)
     names = subprocess.run(["git", "ls-files", "-z"], cwd=HOME, check=True, capture_output=True).stdout
+    for kernel in (HOME / "src").rglob("*.so"):
+        names += f"{kernel.relative_to(HOME)}\0".encode()
     tar = subprocess.run(
         ["tar", "-c", "--null", "-T", "-"], cwd=HOME, input=names, check=True, capture_output=True
     )
     subprocess.run(["tar", "-x"], cwd=COPY, input=tar.stdout, check=True)
-    compile_kernels()
 
 
 class Record:
@@ -305,22 +366,16 @@ class Record:
     def __init__(self, file: Path) -> None:
         self._file = file
         lines = file.read_text("utf-8").splitlines() if file.exists() else []
-        self._known: dict[tuple[str, int, str, str], str] = {
-            tuple(key): came for key, came in map(json.loads, lines)
-        }
+        self._known: dict[str, str] = dict(map(json.loads, lines))
 
     def get(self, mutant: Mutant) -> str:
         """Return the outcome of a mutant; "" where it was not tried."""
-        return self._known.get(self._key(mutant), "")
+        return self._known.get(mutant.key, "")
 
     def put(self, mutant: Mutant, came: str) -> None:
         """Keep the outcome of a mutant."""
         with self._file.open("a", encoding="utf-8") as lines:
-            lines.write(json.dumps([self._key(mutant), came]) + "\n")
-
-    @staticmethod
-    def _key(mutant: Mutant) -> tuple[str, int, str, str]:
-        return mutant.name, mutant.start, mutant.old, mutant.new
+            lines.write(json.dumps([mutant.key, came]) + "\n")
 
 
 def main() -> None:
@@ -332,11 +387,13 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--packages", nargs="+", choices=PACKAGES, default=PACKAGES)
     parser.add_argument("--planted", action="store_true")
-    parser.add_argument("--map", action="store_true", help="only tell which test runs which line")
-    parser.add_argument("--again", action="store_true", help="survivors once more, with the whole suite")
+    parser.add_argument("--map", choices=FOLDERS, help="only tell which test of a folder runs which line")
+    parser.add_argument(
+        "--again", action="store_true", help="survivors once more, with five times as many tests"
+    )
     arguments = parser.parse_args()
     if arguments.map:
-        observe([f"tests/{package}" for package in arguments.packages])
+        observe(arguments.map)
         return
     mutants = (
         planted() if arguments.planted else sampled(arguments.sample, arguments.seed, arguments.packages)
@@ -349,8 +406,8 @@ def main() -> None:
     for mutant in mutants:
         came = record.get(mutant)
         if not came or (arguments.again and came == "survived" and not mutant.why):
-            first = mutant if arguments.planted else chosen(mutant)
-            came = outcome(mutant._replace(tests=("tests",)) if came else first)
+            most_seconds = CHOSEN_SECONDS * (5 if came else 1)
+            came = outcome(mutant if arguments.planted else chosen(mutant, most_seconds))
             record.put(mutant, came)
         if came == "survived" and mutant.why:
             came = "no change"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from threading import Thread
+from threading import Lock, Thread
 from typing import Any
 
 import pytest
@@ -15,13 +15,10 @@ BUCKET = "indexes"
 @pytest.fixture(scope="session")
 def s3_endpoint() -> Iterator[str]:
     """Return the URL of a server that speaks S3."""
-    moto = pytest.importorskip("moto.server", reason="moto is not installed")
+    pytest.importorskip("moto.server", reason="moto is not installed")
     pytest.importorskip("obstore", reason="obstore is not installed")
-    server = moto.ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
-    server.start()
-    host, port = server.get_host_and_port()
-    yield f"http://{host}:{port}"
-    server.stop()
+    with moto_behind(lambda request: None) as url:
+        yield url
 
 
 @pytest.fixture
@@ -34,15 +31,20 @@ def forgetful_s3(s3: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
 
 @contextmanager
 def moto_behind(change: Callable[[dict[str, Any]], object]) -> Iterator[str]:
-    """Run a server of moto, whose requests are changed first; the URL."""
+    """Run a server of moto, whose requests are changed first; the URL.
+
+    It answers one request after the other: moto looks for an object and creates it in two steps, between which another
+    thread could create it; S3 does that in one.
+    """
     from moto.moto_server.werkzeug_app import DomainDispatcherApplication, create_backend_app
     from werkzeug.serving import make_server
 
-    backend = DomainDispatcherApplication(create_backend_app)
+    backend, turn = DomainDispatcherApplication(create_backend_app), Lock()
 
     def application(environ: dict[str, Any], start_response: Any) -> Any:
         change(environ)
-        return backend(environ, start_response)
+        with turn:
+            return backend(environ, start_response)
 
     server = make_server("127.0.0.1", 0, application, threaded=True)
     thread = Thread(target=server.serve_forever, daemon=True)

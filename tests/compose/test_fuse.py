@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from sleuth.compose.fuse import FORMULAS, best_places, fuse_hits, normalise, overlap
+from sleuth.compose.fuse import FORMULAS, RANK_CONSTANT, best_places, fuse_hits, normalise, overlap
 from sleuth.compose.methods import Method
 from sleuth.errors import ArgumentError
 from tests.examples import examples
@@ -127,6 +127,8 @@ def test_explanations_add_up(legs: dict[str, Found], method: Method) -> None:
         combined = {"max": max(values), "combmnz": len(values) * sum(values)}.get(method, sum(values))
         assert math.isclose(explanation.value, combined, abs_tol=1e-9)
         assert explanation.formula == FORMULAS[method]
+        constant = {"rank_constant": RANK_CONSTANT} if method == "rrf" else {}
+        assert explanation.facts == {"method": method, "legs": len(legs), **constant}
 
 
 def test_absent_is_never_better_than_found() -> None:

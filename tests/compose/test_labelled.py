@@ -35,6 +35,7 @@ def test_what_is_left_means_the_same(tree: Filter, row: dict[str, Any], label: s
     rest = labelled.decided(tree, {labelled.KEY: label})
     plain = {key: value for key, value in row.items() if key != labelled.KEY}
     expected = matches(tree, {**plain, labelled.KEY: label})
+    assert labelled.decided(None, row) is True
     if isinstance(rest, bool):
         assert rest is expected
     else:

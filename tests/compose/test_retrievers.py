@@ -145,10 +145,7 @@ def test_fused_scores() -> None:
     assert explanation is not None
     assert [
         (p.name, p.facts["rank"], p.facts["score"], p.facts["weight"], p.value) for p in explanation.parts
-    ] == [
-        ("lexical", 3, 6.0, 1.0, 0.5),
-        ("dense", 1, 0.875, 0.5, 0.5),
-    ]
+    ] == [("lexical", 3, 6.0, 1.0, 0.5), ("dense", 1, 0.875, 0.5, 0.5)]
 
 
 def test_explanations_nest() -> None:

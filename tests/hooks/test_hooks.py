@@ -19,41 +19,22 @@ from sleuth.results import RetrievedItem, RetrieveResult
 def test_decorator_forms() -> None:
     """@hook takes a name and a priority, a name, a priority, or nothing but the function."""
 
-    @hook("other", priority=7)
-    def one(result: Any, *, rag2f: Any) -> None: ...
-
-    @hook("other")
-    def two(result: Any, *, rag2f: Any) -> None: ...
-
-    @hook(priority=-3)
-    def three(result: Any, *, rag2f: Any) -> None: ...
-
-    @hook
-    def four(result: Any, *, rag2f: Any) -> str:
+    def call(result: Any, *, rag2f: Any) -> str:
         return "called"
 
-    assert [(h.name, h.priority) for h in (one, two, three, four)] == [
+    hooks = [hook("other", priority=7)(call), hook("other")(call), hook(priority=-3)(call), hook(call)]
+    assert [(one.name, one.priority) for one in hooks] == [
         ("other", 7),
         ("other", 1),
-        ("three", -3),
-        ("four", 1),
+        ("call", -3),
+        ("call", 1),
     ]
-    assert four(None, rag2f=None) == "called"
-
-
-@given(st.lists(st.integers(-3, 3), max_size=12))
-def test_order(priorities: list[int]) -> None:
-    """Hooks run by descending priority, equal ones in order of registration."""
-    registry = Morpheus()
-    for position, priority in enumerate(priorities):
-        registry.on("call", lambda seen, *, rag2f, at=position: [*seen, at], priority=priority)
-    expected = [at for _, at in sorted((-p, at) for at, p in enumerate(priorities))]
-    assert registry.execute_hook("call", [], rag2f=None) == expected
+    assert hooks[3](None, rag2f=None) == "called"
 
 
 @given(st.lists(st.tuples(st.booleans(), st.integers(-2, 2)), max_size=12))
-def test_order_over_a_base(hooks: list[tuple[bool, int]]) -> None:
-    """Of hooks of equal priority, those of a registry run before those of its base."""
+def test_order(hooks: list[tuple[bool, int]]) -> None:
+    """Hooks run by descending priority, equal ones in order of registration, those of a base after the others."""
     base = Morpheus()
     registry = Morpheus(base)
     for at, (in_base, priority) in enumerate(hooks):
@@ -87,10 +68,18 @@ def test_none_keeps_the_result() -> None:
     assert registry.execute_hook("call", [0], rag2f=None) == [0, 1, 2]
 
 
-def test_unknown_name_gives_the_result_back() -> None:
-    """A call without hooks returns its argument."""
-    start = object()
-    assert Morpheus().execute_hook("nobody", start, rag2f=None) is start
+def test_options_go_to_the_hooks_that_name_them() -> None:
+    """A hook gets the options that it names with a default or as keywords; what none names is refused if hooks run."""
+    registry, start = Morpheus(), object()
+    assert registry.execute_hook("call", start, "text", rag2f=None, k=3) is start
+    registry.on("call", lambda result, text, k=0, *, rag2f: [k])
+    registry.on("call", lambda result, text, *, rag2f, m=0: [*result, m])
+    assert registry.execute_hook("call", start, "text", rag2f=None, k=3, m=4) == [3, 4]
+    for unknown in ("text", "rag", "l"):
+        with pytest.raises(ArgumentError, match=repr(unknown)):
+            registry.execute_hook("call", start, "text", rag2f=None, **{unknown: 1})
+    registry.on("call", lambda result, text, *, rag2f, **options: options)
+    assert registry.execute_hook("call", start, "text", rag2f=None, l=5) == {"l": 5}
 
 
 def test_a_failing_hook_stops_the_chain() -> None:

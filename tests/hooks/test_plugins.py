@@ -163,17 +163,14 @@ def test_folder_must_exist(tmp_path: Path) -> None:
 
 def test_whatever_a_plugin_raises_stays_with_it(tmp_path: Path) -> None:
     """A plugin that raises SystemExit, CancelledError or a Sleuth error is listed; hooks of others stay."""
-    (tmp_path / "ends_task.py").write_text("import asyncio\nraise asyncio.CancelledError()\n")
-    (tmp_path / "ends_program.py").write_text("raise SystemExit(3)\n")
-    (tmp_path / "sleuth.py").write_text(
-        "from sleuth.hooks import hook\n\n@hook\ndef shout(result, *, rag2f): ...\n"
-    )
-    (tmp_path / "waits.py").write_text(
-        "from sleuth.hooks import plugin\n\n@plugin\nasync def activated(plugin, instance): ...\n"
-    )
-    (tmp_path / "well.py").write_text(
-        "from sleuth.hooks import hook\n\n@hook\ndef shout(result, *, rag2f): ...\n"
-    )
+    for name, text in {
+        "ends_task": "import asyncio\nraise asyncio.CancelledError()",
+        "ends_program": "raise SystemExit(3)",
+        "sleuth": "from sleuth.hooks import hook\n@hook\ndef shout(result, *, rag2f): ...",
+        "waits": "from sleuth.hooks import plugin\n@plugin\nasync def activated(plugin, instance): ...",
+        "well": "from sleuth.hooks import hook\n@hook\ndef shout(result, *, rag2f): ...",
+    }.items():
+        (tmp_path / f"{name}.py").write_text(text)
     registry = Morpheus()
     registry.on("shout", lambda result, *, rag2f: None, plugin="sleuth")
     registry.on("shout", lambda result, *, rag2f: None, plugin="ends_task")

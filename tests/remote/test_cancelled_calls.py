@@ -134,8 +134,7 @@ CALLS: dict[str, Call] = {
         code._storage, Asking(faults.url("hang"))
     ).aretrieve("zebra", code._repository),
     "Retriever": lambda faults, engine, *_: VectorRetriever(
-        SleuthVectorStore(engine, engine.embedder),
-        engine.embedder,
+        SleuthVectorStore(engine, engine.embedder), engine.embedder
     ).aretrieve("zebra"),
     "LLMGenerator": lambda faults, *_: LLMGenerator(llm=model(faults)).agenerate_answer("zebra?", []),
     "LLMGenerator, stream": lambda faults, *_: streamed(
@@ -163,41 +162,39 @@ def model(faults: FaultServer) -> OpenAIGenerator:
     return OpenAIGenerator("m", faults.url("hang"), api_key="", timeout=HOUR)
 
 
+async def impatient(
+    faults: FaultServer, call: Awaitable[object], close: Callable[[], Awaitable[None]] | None = None
+) -> None:
+    """Cancel a call once it has connected, after closing what it searches."""
+    before = faults.connections
+    task = asyncio.ensure_future(call)
+    while faults.connections == before:
+        assert not task.done(), task.result()
+        await asyncio.sleep(0.01)
+    if close is not None:
+        await close()
+        assert not task.done()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+
+
 @pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
 def test_a_cancelled_call_ends_its_request(
     faults: FaultServer, engine: Engine, words: Engine, code: SnapshotRetriever, call: Call
 ) -> None:
     """The connection is closed, and `asyncio.run` does not wait for an answer."""
-    before = faults.connections
-
-    async def impatient() -> None:
-        task = asyncio.ensure_future(call(faults, engine, words, code))
-        while faults.connections == before:
-            assert not task.done(), task.result()
-            await asyncio.sleep(0.01)
-        task.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await task
-
-    asyncio.run(impatient())
+    asyncio.run(impatient(faults, call(faults, engine, words, code)))
     wait_until(lambda: not faults.open)
     wait_until(lambda: not THREADS.running)
 
 
 def test_sources_close_while_they_are_asked(faults: FaultServer, words: Engine) -> None:
     """`aclose` does not wait for a source that hangs, and the search still ends when it is cancelled."""
-    before = faults.connections
 
-    async def impatient() -> None:
+    async def search() -> None:
         async with Sources({"web": WebRetriever(**web(faults)), "docs": words}, deadline=None) as sources:
-            task = asyncio.ensure_future(sources.aretrieve("zebra"))
-            while faults.connections == before:
-                await asyncio.sleep(0.01)
-            await sources.aclose()
-            assert not task.done()
-            task.cancel()
-            with pytest.raises(asyncio.CancelledError):
-                await task
+            await impatient(faults, sources.aretrieve("zebra"), sources.aclose)
 
-    asyncio.run(impatient())
+    asyncio.run(search())
     wait_until(lambda: not faults.open)

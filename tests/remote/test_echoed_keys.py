@@ -73,12 +73,7 @@ def server(running: EchoServer, monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
     monkeypatch.setattr(retriever, "_BACKOFF", 0.001)
     monkeypatch.setattr(ingestion, "_STATUS_DELAY", 0.001)
     monkeypatch.chdir(tmp_path)
-    aws = {
-        "REGION": "us-east-1",
-        "ACCESS_KEY_ID": "local",
-        "SECRET_ACCESS_KEY": KEY,
-        "SESSION_TOKEN": KEY,
-    }
+    aws = {"REGION": "us-east-1", "ACCESS_KEY_ID": "local", "SECRET_ACCESS_KEY": KEY, "SESSION_TOKEN": KEY}
     for name, value in {**aws, "CONFIG_FILE": "/nonexistent", "ENDPOINT_URL": running.url}.items():
         monkeypatch.setenv(f"AWS_{name}", value)
     forget_endpoints()

@@ -26,11 +26,12 @@ def test_one_endpoint_per_address() -> None:
 
 
 def test_no_limit_until_one_is_met() -> None:
-    """Without a refusal no call waits."""
+    """Without a refusal no call waits, nor after one of a call whose retries need not wait."""
     pace = Pace()
     for _ in range(1000):
         pace.wait(Deadline(60.0))
         pace.accepted()
+    pace.refused(pace.wait(Deadline(60.0)), 0.0, None)
     assert pace.rate == float("inf")
 
 
@@ -82,7 +83,7 @@ def test_a_turn_that_would_come_too_late() -> None:
 
 
 def test_a_service_that_recovers_is_asked_as_before() -> None:
-    """Refusals without a success halve the rate to a minimum; successes double it up to the previous one."""
+    """Refusals without a success halve the rate to a minimum; successes double it, until it is lifted."""
     pace = Pace()
     pace.refused(pace.wait(Deadline(60.0)), 0.1, None)
     for _ in range(20):
@@ -91,6 +92,10 @@ def test_a_service_that_recovers_is_asked_as_before() -> None:
     for _ in range(7):
         pace.accepted()
     assert pace.rate > 10
+    pace = Pace()
+    pace.refused(pace.wait(Deadline(60.0)), 1 / 500, None)
+    pace.accepted()
+    assert pace.rate == float("inf")
 
 
 @pytest.mark.parametrize("calls", [30, pytest.param(3000, marks=pytest.mark.slow)])

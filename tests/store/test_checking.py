@@ -63,7 +63,7 @@ def test_a_commit_during_a_check_leaves_no_orphan(store: Store, monkeypatch: pyt
 
 
 def test_a_file_that_is_gone_is_missed(store: Store) -> None:
-    """A missing file of the newest version is an error, and a file of no version is reported."""
+    """A missing file of the newest version is an error, also without its folder; a file of no version is reported."""
     add(store, "a")
     (file,) = (store.path / "segments").iterdir()
     file.rename(file.with_name("other.seg"))
@@ -72,3 +72,6 @@ def test_a_file_that_is_gone_is_missed(store: Store) -> None:
         f"error sums: {ROWS} of {ROWS} chunks are in no sound segment",
         "warning other.seg: Sleuth did not write this file, and leaves it alone",
     ]
+    file.with_name("other.seg").unlink()
+    file.parent.rmdir()
+    assert len(faults(store)) == 2

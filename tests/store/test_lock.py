@@ -12,6 +12,7 @@ import pytest
 
 from sleuth.errors import IndexLockedError, IndexUnsafeError, StoreError
 from sleuth.store.catalogue.lock import WriterLock, read_holder
+from sleuth.store.disk.files import opened_folder
 
 
 def test_a_lock_on_a_file_that_was_removed_keeps_nobody_out(
@@ -78,6 +79,24 @@ def test_a_file_system_without_locks(tmp_path: Path, monkeypatch: pytest.MonkeyP
         WriterLock(tmp_path / "writer.lock").acquire(1)
     open_files = {str(file.readlink()) for file in Path("/proc/self/fd").iterdir() if file.is_symlink()}
     assert not any(target.startswith(str(tmp_path)) for target in open_files)
+
+
+@pytest.mark.parametrize(
+    ("name", "error", "reason"),
+    [
+        ("link", IndexUnsafeError, "link is a link"),
+        ("file", IndexUnsafeError, "file is not a plain file or folder"),
+        ("missing", FileNotFoundError, "missing"),
+    ],
+)
+def test_what_is_no_folder_is_not_opened_as_one(
+    tmp_path: Path, name: str, error: type[Exception], reason: str
+) -> None:
+    """A folder of an index is neither a link nor a file."""
+    (tmp_path / "link").symlink_to(tmp_path)
+    (tmp_path / "file").touch()
+    with pytest.raises(error, match=reason), opened_folder(tmp_path / name):
+        pass
 
 
 @pytest.mark.parametrize("name", ["writer.lock", "writer.queue"])

@@ -23,9 +23,8 @@ def test_a_child_uses_no_connection_of_its_parent(tmp_path: Path) -> None:
     pool = ConnectionPool(make, str(tmp_path))
     first = pool.acquire()
     pool.release(first)
-    again = pool.acquire()
-    assert again is first
-    pool.release(again)
+    assert pool.acquire() is first
+    pool.release(first)
     child = os.fork()
     if child == 0:
         status = 1

@@ -24,6 +24,7 @@ from sleuth.errors import (
     StoreError,
 )
 from sleuth.store import text_hash
+from sleuth.store.catalogue import building
 from sleuth.store.store import Store
 from sleuth.types import Chunk
 from tests.examples import examples
@@ -200,10 +201,7 @@ def test_metadata_that_json_cannot_hold_is_refused(store: Store, metadata: dict[
 
 def test_a_hash_is_hex(store: Store) -> None:
     """A hash that is not hexadecimal raises an error with its value."""
-    with (
-        store.writer() as writer,
-        pytest.raises(ArgumentError, match="content_hash must be hex digits, got 'xyz'"),
-    ):
+    with store.writer() as writer, pytest.raises(ArgumentError, match="must be hex digits, got 'xyz'"):
         writer.put("a", "xyz", [])
 
 
@@ -346,6 +344,26 @@ def test_rows_deleted_during_a_build_are_dead_in_it(store: Store, first: bool) -
     store.build("slow")
     with store.reader() as snapshot:
         assert contents(snapshot, "slow") == {"b#0": "two"}
+    assert faults(store) == []
+
+
+def test_two_builds_of_a_row_leave_one_segment(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A segment whose rows another process indexed meanwhile is removed."""
+    monkeypatch.setattr(building, "INLINE_BYTES", 0)
+
+    class Late(SumsLeg):
+        def build(self, rows):  # type: ignore[no-untyped-def]
+            with Store.open(store.path) as other:
+                other.attach([SumsLeg(), SumsLeg("slow")], deferred=["slow"])
+                other.build("slow")
+            return super().build(rows)
+
+    store.attach([SumsLeg(), Late("slow")], deferred=["slow"])
+    with store.writer() as writer:
+        put(writer, "a", "one")
+    store.build("slow")
+    with store.reader() as snapshot:
+        assert contents(snapshot, "slow") == {"a#0": "one"}
     assert faults(store) == []
 
 

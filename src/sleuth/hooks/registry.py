@@ -43,9 +43,9 @@ class Hook:
 
     name: str
     function: Callable[..., Any]
-    priority: int = 1
-    plugin: str = ""
-    accepts: frozenset[str] | None = frozenset()
+    priority: int
+    plugin: str
+    accepts: frozenset[str] | None
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return self.function(*args, **kwargs)

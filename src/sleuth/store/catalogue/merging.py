@@ -87,11 +87,7 @@ def runs(
     for entry in entries:
         if entry.name not in views:
             continue
-        if (
-            run
-            and entry.first > run[-1].last + 1
-            and manifest.occupied(connection, run[-1].last + 1, entry.first - 1)
-        ):
+        if run and manifest.occupied(connection, run[-1].last + 1, entry.first - 1):
             yield run
             run = []
         run.append(entry)

@@ -179,10 +179,9 @@ def make_index(path: Path) -> None:
     if path.is_dir():
         return
     make_folder(path)
-    with suppress(FileExistsError):
-        fd = open_file(path / ".gitignore", os.O_WRONLY | os.O_CREAT | os.O_EXCL)
-        os.write(fd, b"*\n")
-        os.close(fd)
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
+    with suppress(FileExistsError), os.fdopen(open_file(path / ".gitignore", flags), "wb") as file:
+        file.write(b"*\n")
 
 
 def make_folder(path: Path) -> None:

@@ -152,13 +152,12 @@ def _check(connection: Connection, checks: Checks, *, full: bool) -> Iterator[Fi
     if not broken:
         yield from checks.counts(connection)
         if full:
-            is_whole = True
-            for table in checks.tables:
-                if bad := table.bad(connection, 0, END):
-                    is_whole = False
-                    yield Finding("error", checks.subject, table.describe(bad), table.remedy)
-            if is_whole:
-                yield Finding("ok", checks.subject, "every row is as it was written")
+            faults = [
+                Finding("error", checks.subject, table.describe(bad), table.remedy)
+                for table in checks.tables
+                if (bad := table.bad(connection, 0, END))
+            ]
+            yield from faults or [Finding("ok", checks.subject, "every row is as it was written")]
         yield from _check_segments(connection, checks, segments_open, full=full)
 
 
@@ -270,7 +269,7 @@ def _check_coverage(
 
 def _check_orphans(connection: Connection, folder: Path) -> Iterator[Finding]:
     """Files that nobody was writing and that no manifest since names: a commit may have come in between."""
-    unheld = segment_files.orphans(folder, set()) if folder.is_dir() else []
+    unheld = segment_files.orphans(folder, set())
     names = {f"{entry.name}{segment_files.SUFFIX}" for entry in manifest.entries(connection)}
     for path in unheld:
         if path.name in names or not os.path.lexists(path):

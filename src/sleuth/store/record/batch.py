@@ -57,7 +57,7 @@ class BatchColumn(list[T]):
 
     def join(self, values: Sequence[T], row: int) -> None:
         """Add values behind the first `row` rows."""
-        if values and (values[-1] != self.default or values.count(self.default) < len(values)):
+        if any(value != self.default for value in values):
             self.extend(repeat(self.default, row - len(self)))
             self.extend(values)
 

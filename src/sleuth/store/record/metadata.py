@@ -87,7 +87,7 @@ def joined(parts: Mapping[str, str], left_out: Container[str] = ()) -> str:
 
 def read_back(metadata: Mapping[str, Any], text: str) -> Json:
     """Return metadata whose JSON is `text`."""
-    plain = all(type(name) is str and type(value) in _SCALARS for name, value in metadata.items())
+    plain = all(type(value) in _SCALARS for value in metadata.values())
     return Json(metadata if plain else from_json(text), text)
 
 

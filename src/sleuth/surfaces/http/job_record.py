@@ -191,9 +191,9 @@ class JobRecord:
         ended = job.model_copy(
             update={"status": "interrupted", "finished_at": time.time(), "error": why_interrupted(job)}
         )
+        shutil.rmtree(self.uploads_of(job.id), ignore_errors=True)
         with suppress(OSError):  # a read-only folder
             self.write(ended)
-        shutil.rmtree(self.uploads_of(job.id), ignore_errors=True)
         return ended
 
     def _lives(self, server: str) -> bool:

@@ -211,7 +211,8 @@ class JobRunner:
             run.cancellation.cancel()
 
     def _finish(self, job: RecordedJob) -> None:
-        with suppress(OSError):
-            self.record.write(job)
+        """Record the end of a job once nothing else is left of it."""
         shutil.rmtree(self.record.uploads_of(job.id), ignore_errors=True)
-        self.record.cancel_file(job.id).unlink(missing_ok=True)
+        with suppress(OSError):
+            self.record.cancel_file(job.id).unlink(missing_ok=True)
+            self.record.write(job)
