@@ -100,6 +100,7 @@ def test_dates_are_read_in_the_forms_that_metadata_has() -> None:
         first * 1000,
     ):
         assert moment_of(value) == first
+    assert moment_of(10_000) == 10_000.0
     for value in ("soon", "", True, float("inf"), "2024-13-01", "0000"):
         assert moment_of(value) is None
 
@@ -112,7 +113,7 @@ def test_boosts_multiply_and_explanations_say_how() -> None:
     assert after.score == pytest.approx(0.8)
     explanation = both.explained(hit, Explanation("before", 0.8))
     assert explanation.value == after.score
-    assert explanation.formula == "score * factor"
+    assert explanation.formula == explanation.parts[0].formula == "score * factor"
     assert [explanation.facts["factor"], explanation.parts[0].facts["factor"]] == [0.5, 2]
     (negative,) = arrangement(boost="kind:note^2").order([item("a", -1.0, kind="note")])
     assert negative.score == -0.5

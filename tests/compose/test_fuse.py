@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from sleuth.compose.fuse import FORMULAS, RANK_CONSTANT, best_places, fuse_hits, normalise, overlap
-from sleuth.compose.methods import Method
+from sleuth.compose.fuse import FORMULAS, best_places, fuse_hits, normalise, overlap
+from sleuth.compose.methods import RANK_CONSTANT, Method
 from sleuth.errors import ArgumentError
 from tests.examples import examples
 

@@ -151,6 +151,8 @@ def test_a_request_that_crosses_with_the_end(server: Service) -> None:
 
 def test_each_call_has_its_deadline(server: Service) -> None:
     """The deadline of the call counts on a kept connection, not that of the call which made it."""
+    with pytest.raises(LateError):
+        ask(f"{server.url}/a", seconds=0.0)
     assert ask(f"{server.url}/a", seconds=60) == "/a"
     with pytest.raises(LateError):
         ask(f"{server.url}/wait", seconds=0.2)

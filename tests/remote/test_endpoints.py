@@ -69,10 +69,12 @@ def test_a_turn_that_would_come_too_late() -> None:
     """A caller whose turn is past its deadline gets an error at once; a cancelled one leaves the queue."""
     pace = Pace()
     pace.refused(pace.wait(Deadline(60.0)), 1.0, 30.0)
-    started = monotonic()
-    with pytest.raises(TurnError, match="limits its rate"):
-        pace.wait(Deadline(25.0))
-    assert monotonic() - started < 25.0, "it waits for its deadline"
+    for _ in range(2):
+        started = monotonic()
+        with pytest.raises(TurnError, match="limits its rate"):
+            pace.wait(Deadline(25.0))
+        assert monotonic() - started < 25.0, "it waits for its deadline"
+        pace.accepted()  # one that was sent before
     cancellation = Cancellation()
     with ThreadPoolExecutor(1) as pool:
         waiting = pool.submit(pace.wait, Deadline(60.0, cancellation))
@@ -80,6 +82,22 @@ def test_a_turn_that_would_come_too_late() -> None:
         cancellation.cancel()
         with pytest.raises(TurnError):
             waiting.result(timeout=60.0)
+
+
+def test_a_rate_grows_slowly_where_it_was_refused() -> None:
+    """A rate that was doubled once too often is halved again; from there it grows by little and falls by a third."""
+    pace = Pace()
+    pace.refused(pace.wait(Deadline(60.0)), 0.01, None)
+    rates = []
+    for happens in (
+        pace.accepted,
+        refuse := lambda: pace.refused(monotonic(), 0.01, None),
+        pace.accepted,
+        refuse,
+    ):
+        happens()
+        rates.append(pace.rate)
+    assert rates == pytest.approx([200, 100, 100 + Pace.INCREASE, (100 + Pace.INCREASE) * Pace.DECREASE])
 
 
 def test_a_service_that_recovers_is_asked_as_before() -> None:

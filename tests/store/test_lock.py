@@ -85,6 +85,7 @@ def test_a_file_system_without_locks(tmp_path: Path, monkeypatch: pytest.MonkeyP
     ("name", "error", "reason"),
     [
         ("link", IndexUnsafeError, "link is a link"),
+        ("segments/link", IndexUnsafeError, "link is a link"),
         ("file", IndexUnsafeError, "file is not a plain file or folder"),
         ("missing", FileNotFoundError, "missing"),
     ],
@@ -92,11 +93,14 @@ def test_a_file_system_without_locks(tmp_path: Path, monkeypatch: pytest.MonkeyP
 def test_what_is_no_folder_is_not_opened_as_one(
     tmp_path: Path, name: str, error: type[Exception], reason: str
 ) -> None:
-    """A folder of an index is neither a link nor a file."""
+    """A folder of an index is neither a link nor a file; the error names the index."""
     (tmp_path / "link").symlink_to(tmp_path)
+    (tmp_path / "segments").mkdir()
+    (tmp_path / "segments" / "link").symlink_to(tmp_path)
     (tmp_path / "file").touch()
-    with pytest.raises(error, match=reason), opened_folder(tmp_path / name):
+    with pytest.raises(error, match=reason) as raised, opened_folder(tmp_path / name):
         pass
+    assert getattr(raised.value, "path", str(tmp_path)) == str(tmp_path)
 
 
 @pytest.mark.parametrize("name", ["writer.lock", "writer.queue"])

@@ -11,7 +11,7 @@ from sleuth.store.store import Store
 
 
 def test_a_child_uses_no_connection_of_its_parent(tmp_path: Path) -> None:
-    """Idle connections are closed before a fork; parent and child open their own afterwards."""
+    """Idle connections are closed before a fork, failed ones at once; parent and child open their own afterwards."""
     Store.open(tmp_path, create=True).close()
     makers: dict[Connection, int] = {}
 
@@ -24,7 +24,10 @@ def test_a_child_uses_no_connection_of_its_parent(tmp_path: Path) -> None:
     first = pool.acquire()
     pool.release(first)
     assert pool.acquire() is first
+    pool.discard(first)
+    first = pool.acquire()
     pool.release(first)
+    assert len(makers) == 2
     child = os.fork()
     if child == 0:
         status = 1

@@ -20,7 +20,7 @@ def name_columns(markdown: str) -> str:
 
     The first row of a table is its header. A table whose rows have other numbers of cells stays as it is.
     """
-    if "\n|" not in markdown and not markdown.startswith("|"):
+    if "\n|" not in markdown:
         return markdown
     parts: list[str] = []
     end = 0
