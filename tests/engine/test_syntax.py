@@ -9,6 +9,7 @@ import pytest
 
 from sleuth import ArgumentError, Document, Engine, RetrievedItem
 from sleuth.cluster import ShardedEngine
+from sleuth.engine.embedders import HOW_TO_ADD_LANGUAGES
 from sleuth.engine.queries import MOST_SIGNS, SearchQuery, parse_query
 from sleuth.engine.queries import QueryCondition as Condition
 from sleuth.errors import RetrievalError
@@ -123,7 +124,7 @@ def test_a_word_of_another_language_is_not_called_missing(tmp_path: Path, kind: 
             ]
         )
         for word in ("الرموز", "رموز", "Eimer", "tokens"):
-            assert index.retrieve(word, syntax=True).notes == ()
+            assert set(index.retrieve(word, syntax=True).notes) <= {HOW_TO_ADD_LANGUAGES}
         assert index.retrieve("Eimr", syntax=True).notes[0] == "no passage holds 'Eimr'"
 
 
@@ -149,8 +150,8 @@ def test_no_suggestion_where_nothing_is_near(engine: Engine) -> None:
 
 def test_stop_words_of_another_language_are_not_noted(engine: Engine) -> None:
     """Words that count nothing in a German question have no note; other unknown words have one."""
-    assert not engine.retrieve("wo ist der bucket", syntax=True).notes
-    assert engine.retrieve("wo ist der xylophon", syntax=True).notes == ("no passage holds 'xylophon'",)
+    assert set(engine.retrieve("wo ist der bucket", syntax=True).notes) <= {HOW_TO_ADD_LANGUAGES}
+    assert engine.retrieve("wo ist der xylophon", syntax=True).notes[0] == "no passage holds 'xylophon'"
 
 
 @pytest.fixture

@@ -118,7 +118,7 @@ class Reranking:
         """
         reranker = self.reranker
         first = items[: self.depth]  # no more, so that their order does not depend on how many are asked for
-        if reranker is None or (self.is_default and self.is_english and not _are_english(query, first)):
+        if reranker is None or (self.is_default and self.is_english and not are_english(query, first)):
             return RerankedItems(items)
         from sleuth.compose import CrossEncoderReranker
         from sleuth.compose.rerank import reranked
@@ -145,7 +145,7 @@ class Reranking:
         return RerankedItems(answer, [note])
 
 
-def _are_english(query: str, items: Sequence[RetrievedItem]) -> bool:
+def are_english(query: str, items: Sequence[RetrievedItem]) -> bool:
     """Return whether neither a query nor most of its passages are known to be in another language."""
     codes = LANGUAGES.keys() - {ENGLISH}
     others = sum(item.metadata.get("language") in codes for item in items)

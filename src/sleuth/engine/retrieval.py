@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from sleuth.arguments import MOST_K, is_blank
 from sleuth.compose.variety import FEW, WINDOW, choose_among
 from sleuth.engine.candidates import Candidates
+from sleuth.engine.embedders import DEFAULT, HOW_TO_ADD_LANGUAGES
 from sleuth.engine.fusion import as_fusion
 from sleuth.engine.queries import SearchQuery, all_words, parse_query
 from sleuth.engine.ranking import RankedRows, rank
-from sleuth.engine.reranking import Reranking
+from sleuth.engine.reranking import Reranking, are_english
 from sleuth.engine.search import check_legs, read_items
 from sleuth.engine.selection import KNOWN_KEYS, unknown_keys, unknown_values
 from sleuth.errors import RetrievalError
@@ -98,7 +99,12 @@ def retrieve(view: IndexView, request: SearchRequest) -> Ranking:
         answer = _reranked(reranking, query.text, items, arrangement)
         items = list(answer.items) if is_listing else choose_among(answer.items, k, **request.variety())
         notes = [*notes, *answer.notes]
-    return Ranking(items[:k], ranking.parts, notes)
+    items = items[:k]
+    is_default = request.legs is None and view.backend.settings.embedder == DEFAULT
+    is_multilingual = is_reranked and not reranking.is_english
+    if items and is_default and not is_multilingual and not are_english(request.query, items):
+        notes = [*notes, HOW_TO_ADD_LANGUAGES]
+    return Ranking(items, ranking.parts, notes)
 
 
 def _rows_for_copies(k: int, legs: Sequence[RankingLeg[Any]]) -> int:

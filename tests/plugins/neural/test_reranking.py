@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import time
 from collections.abc import Sequence
@@ -12,8 +13,10 @@ import pytest
 from numpy.typing import NDArray
 
 from sleuth import Document, Engine, open_sources
+from sleuth.engine.embedders import HOW_TO_ADD_LANGUAGES
 from sleuth.engine.encoder import EncoderReranker, QueryCache
 from sleuth.errors import EmbeddingError
+from sleuth.plugins.neural.known import KNOWN
 from sleuth.protocols import Reranker
 from sleuth.testing.contracts import RerankerContract
 from sleuth.types import RetrievedItem
@@ -242,7 +245,10 @@ def test_a_default_reranker_that_fails_is_a_note(tmp_path: Path, models: Path) -
 
 
 def test_an_english_model_is_no_default_for_other_languages(tmp_path: Path, models: Path) -> None:
-    """By default it reranks neither for a query in another language nor passages in one; if named, it does."""
+    """By default it reranks neither for a query in another language nor passages in one; if named, it does.
+
+    Where the vectors are those of the default embedder, a note names a multilingual model, unless one reranks.
+    """
     tiny.write_encoder(models / "all-MiniLM-L6-v2")
     german = (
         "Die Tokens werden jede Sekunde aufgefüllt, und der Eimer ist dann wieder voll. Das ist die Regel."
@@ -252,15 +258,21 @@ def test_an_english_model_is_no_default_for_other_languages(tmp_path: Path, mode
         explanation = engine.retrieve(query, 1, explain=True, rerank=rerank)[0].explanation
         return "" if explanation is None else explanation.name
 
+    assert {"multilingual-e5-small"} == KNOWN.keys() & set(re.findall(r"[\w.-]+", HOW_TO_ADD_LANGUAGES))
     with Engine.open(tmp_path / "i", create=True) as engine:
         engine.add([Document(text, id=name) for name, text in TEXTS.items()])
         assert name_of("what is a text about") == "rerank"
+        assert not engine.retrieve("what is a text about").notes
+        assert engine.retrieve("Wie stellt man die Text Uhr ein?").notes == (HOW_TO_ADD_LANGUAGES,)
+        assert not engine.retrieve("Wie stellt man die Text Uhr ein?", legs=["lexical"]).notes
         assert name_of("Wie stellt man die Text Uhr ein?") != "rerank"
         assert name_of("Wie stellt man die Text Uhr ein?", "all-MiniLM-L6-v2") == "rerank"
     with Engine.open(tmp_path / "j", create=True) as engine:
         engine.add([Document(german, id="a")])
         assert name_of("tokens") != "rerank"
+        assert engine.retrieve("tokens").notes == (HOW_TO_ADD_LANGUAGES,)
     tiny.write_encoder(models / "multilingual-e5-small")
     (models / "all-MiniLM-L6-v2").rename(models / "other")
     with Engine.open(tmp_path / "j") as engine:
         assert name_of("tokens") == "rerank"
+        assert not engine.retrieve("tokens").notes
