@@ -99,6 +99,8 @@ def mutants_of(file: Path, package: str) -> Iterator[Mutant]:
 
     tests = HOME / "tests" / package
     own = [path.relative_to(HOME).as_posix() for path in sorted(tests.rglob(f"test_*{file.stem[:6]}*.py"))]
+    folder = HOME / "tests" / file.parent.relative_to(HOME / "src" / "sleuth")
+    own = own or ([folder.relative_to(HOME).as_posix()] if folder.is_dir() else [])
     order = (*([" ".join(own)] if own else []), f"tests/{package}", "tests/engine")
 
     def change(start: int, end: int, new: str) -> Mutant:
@@ -251,8 +253,9 @@ def chosen(mutant: Mutant, most_seconds: float) -> Mutant:
 
     Lines outside of functions run once, when a file is imported: there any test of the file may be the one that fails.
     Lines that no test runs may run in a process that it starts: there a test of the name or the package may be the one.
-    A test of another package counts four times: it checks less of what this one does.
+    A test of the file's name counts as a quarter, one of another package four times: they check more and less of it.
     """
+    own, package = tuple(mutant.tests[0].split()), f"tests/{mutant.file.split('/')[2]}/"
     lines = tests_by_line()["lines"].get(mutant.file, {})
     seconds: dict[str, float] = tests_by_line()["seconds"]
     first = int(mutant.name.rpartition(":")[2])
@@ -265,12 +268,13 @@ def chosen(mutant: Mutant, most_seconds: float) -> Mutant:
     if not any(first in body for body in bodies):
         numbers = map(int, lines)
     names = {name for line in numbers for name in lines.get(str(line), ())} or {
-        name for name in seconds if name.startswith(tuple(mutant.tests[0].split()))
+        name for name in seconds if name.startswith(own)
     }
-    package = f"tests/{mutant.file.split('/')[2]}/"
-    fastest = sorted(
-        names & seconds.keys(), key=lambda name: seconds[name] * (1 if name.startswith(package) else 4)
-    )
+
+    def cost(name: str) -> float:
+        return seconds[name] * (0.25 if name.startswith(own) else 1 if name.startswith(package) else 4)
+
+    fastest = sorted(names & seconds.keys(), key=cost)
     ends = list(takewhile(most_seconds.__gt__, accumulate(map(seconds.__getitem__, fastest))))
     if not fastest:
         return mutant

@@ -8,13 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from sleuth.code import (
-    CodeRetriever,
-    CodeStorage,
-    GraphWalker,
-    Navigator,
-    Snapshot,
-)
+from sleuth.code import CodeRetriever, CodeStorage, GraphWalker, Navigator, Snapshot
 from sleuth.code.graph.resolve import resolver_of
 from sleuth.errors import ArgumentError
 from tests.code.conftest import open_project

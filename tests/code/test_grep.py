@@ -127,12 +127,7 @@ def test_files_that_changed_are_read_from_the_disk(storage: CodeStorage, root: P
 
 @pytest.mark.parametrize(
     ("filter", "expected"),
-    [
-        ("language:python", [2, 6]),
-        ("kind:class", [2]),
-        ("category:docs", []),
-        ("path:src/bucket.py", [2, 6]),
-    ],
+    [("language:python", [2, 6]), ("kind:class", [2]), ("category:docs", []), ("path:src/bucket.py", [2, 6])],
 )
 def test_filters_are_those_of_a_search(storage: CodeStorage, filter: str, expected: list[int]) -> None:
     """A filter on metadata of files and of definitions holds for lines."""

@@ -189,10 +189,7 @@ def test_histories_run_nothing(git: Git, canaries: Canaries, storage: CodeStorag
         assert (report.commits, report.history_error) == (commits, "")
     repository = storage.repository(report.repository)
     snapshot = storage.open_snapshot(repository, storage.snapshot(repository, report.snapshot))
-    assert [hit.commit.subject for hit in search_history(snapshot, "orden pedido")] == [
-        "third",
-        "second",
-    ]
+    assert [hit.commit.subject for hit in search_history(snapshot, "orden pedido")] == ["third", "second"]
     assert canaries.ran == set()
     unguarded(git.root, "log", "-p", "--ext-diff", "--textconv")
     assert canaries.ran, "git runs none of them by itself: the repository is laid wrongly"

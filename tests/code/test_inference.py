@@ -52,10 +52,7 @@ def test_receivers_are_followed(storage: CodeStorage, tmp_path: Path, language: 
 
 
 def check_receivers(
-    storage: CodeStorage,
-    tmp_path: Path,
-    classes: tuple[str, str],
-    uses: tuple[str, str, dict[str, str]],
+    storage: CodeStorage, tmp_path: Path, classes: tuple[str, str], uses: tuple[str, str, dict[str, str]]
 ) -> None:
     """Assert what the receivers of a file mean, beside a file of classes."""
     (models, source), (use, code, expected) = classes, uses

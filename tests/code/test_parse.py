@@ -201,10 +201,7 @@ def test_encodings(encoding: str) -> None:
     assert zlib.decompress(analysed.content).decode("utf-8-sig") == source
 
 
-@pytest.mark.parametrize(
-    ("content", "reason"),
-    [(b"\0\1\2", "binary"), (b"var a=1;" * 2000, "minified")],
-)
+@pytest.mark.parametrize(("content", "reason"), [(b"\0\1\2", "binary"), (b"var a=1;" * 2000, "minified")])
 def test_useless_files_are_skipped_with_a_reason(content: bytes, reason: str) -> None:
     """Binary and minified files have no chunks and a reason."""
     analysis = analyse.analyse("x.js", content)

@@ -78,10 +78,7 @@ def test_uses_are_placed(
 
 @settings(max_examples=examples(100), deadline=None)
 @given(MATCHES, nested_spans())
-def test_bindings_are_placed(
-    matches: list[Any],
-    spans: np.ndarray[Any, np.dtype[np.int32]],
-) -> None:
+def test_bindings_are_placed(matches: list[Any], spans: np.ndarray[Any, np.dtype[np.int32]]) -> None:
     """Each place binds once of a kind, with the type and value that end last, in its definition."""
     _, bindings, _ = read_uses(matches, ROLES, KINDS)
     ends: dict[tuple[int, int, int], tuple[int, int]] = {}

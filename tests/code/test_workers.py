@@ -36,14 +36,7 @@ from tests.code.test_parse import SOURCES
 ROOT = Path(__file__).parents[2]
 UNITS = {"/*": 4_096, "a<": 4_096, "%w(": 4_096, "a|": 4_096, "(": 40_000, "{": 40_000, "f(": 40_000}
 """Openings that are repeated, and to how many bytes."""
-WORST = {
-    "python": "/*",
-    "rust": "%w(",
-    "go": "%w(",
-    "c": "%w(",
-    "cpp": "%w(",
-    "bash": "a|",
-}
+WORST = {"python": "/*", "rust": "%w(", "go": "%w(", "c": "%w(", "cpp": "%w(", "bash": "a|"}
 """The opening that takes most of each language's parser."""
 BOMB = SourceText("bomb.go", b"// detonator\n" + b"%w(\n" * 16_384, "go")
 """Takes 2 GB of memory and 5 s of CPU time where nothing limits it."""
@@ -112,10 +105,7 @@ def test_memory_is_limited() -> None:
 
 @pytest.mark.parametrize(
     ("ends", "reason"),
-    [
-        (signal.SIGPROF, "takes more than 1 s of CPU time"),
-        (signal.SIGUSR1, "ended with status -10"),
-    ],
+    [(signal.SIGPROF, "takes more than 1 s of CPU time"), (signal.SIGUSR1, "ended with status -10")],
 )
 def test_the_end_of_a_worker_is_reported(ends: signal.Signals, reason: str) -> None:
     """Each signal that ends a worker is reported with its reason."""

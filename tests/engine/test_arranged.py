@@ -135,7 +135,8 @@ def test_a_reranker_comes_before_the_boosts(engine: Engine) -> None:
             scored = [rescored(item, float(item.metadata["n"]), "number", "n") for item in items]
             return sorted(scored, key=lambda item: -item.score)
 
-    ranking = engine.retrieve("bucket token", 3, rerank=ByNumber(), boost="kind:page^1000", explain=True)
+    options: Any = {"boost": "kind:page^1000", "explain": True, "deadline": 60}
+    ranking = engine.retrieve("bucket token", 3, rerank=ByNumber(), **options)
     assert [item.metadata["kind"] for item in ranking] == ["page"] * 3
     assert all(item.score == 1000 * item.metadata["n"] == item.explanation.value for item in ranking)  # type: ignore[union-attr]
     with pytest.raises(ArgumentError, match="rerank must be left out of a sorted search"):

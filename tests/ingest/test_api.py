@@ -98,6 +98,8 @@ def test_a_document_that_cannot_be_kept(engine: Engine, docs: Path) -> None:
     assert "must be a JSON value" in report.skipped[0].reason
     assert "metadata must have names that are strings, got 5" in report.skipped[1].reason
     assert texts(engine) == ["b", "plain"]
+    with pytest.raises(ArgumentError, match="source must be text without lone surrogates"):
+        engine.add([Document("x", {"source": "\ud800"}, id="a")])
 
 
 def test_pruning_spares_what_exists(engine: Engine, docs: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -565,11 +565,13 @@ def test_columns_are_metadata_without_a_choice(tmp_path: Path, name: str, conten
 
 def test_columns_are_filtered_by(tmp_path: Path) -> None:
     """A search takes filters on the columns of an indexed file, whose rows keep all words."""
-    (tmp_path / "a.csv").write_text("note,year,let\nthe tide falls,2019,true\nthe tide rises,2021,false\n")
+    rows = ("note,year,let", "the tide falls,2019,true", "the tide rises,2021,false", "the tide turns,,FALSE")
+    (tmp_path / "a.csv").write_text("\n".join(rows))
     with Engine.open(tmp_path / ".sleuth", create=True, embedder="") as engine:
         engine.index([tmp_path / "a.csv"])
         assert [hit.metadata["row"] for hit in engine.retrieve("tide", filter="year>=2020")] == [2]
         assert [hit.metadata["row"] for hit in engine.retrieve("tide", filter="let:true")] == [1]
+        assert {hit.metadata["row"] for hit in engine.retrieve("tide", filter="let:false")} == {2, 3}
         assert [hit.metadata["row"] for hit in engine.retrieve("2021")] == [2]
 
 

@@ -33,10 +33,3 @@ def test_align_keeps_the_set(
         int(k) for view, bits in zip(target, aligned, strict=True) for k in view.keys[unpack(bits, len(view))]
     ]
     assert members == sorted(selection & set(mine) & set(yours))
-
-
-def test_equal_segments_cost_nothing() -> None:
-    """If both legs have the same segments, the bitmaps are passed on unchanged."""
-    source = views(list(range(1, 130)), [60])
-    bitmaps = [pack(np.ones(len(view), np.bool_)) for view in source]
-    assert all(a is b for a, b in zip(align(bitmaps, source, source), bitmaps, strict=True))

@@ -81,26 +81,17 @@ def test_a_file_system_without_locks(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert not any(target.startswith(str(tmp_path)) for target in open_files)
 
 
-@pytest.mark.parametrize(
-    ("name", "error", "reason"),
-    [
-        ("link", IndexUnsafeError, "link is a link"),
-        ("segments/link", IndexUnsafeError, "link is a link"),
-        ("file", IndexUnsafeError, "file is not a plain file or folder"),
-        ("missing", FileNotFoundError, "missing"),
-    ],
-)
-def test_what_is_no_folder_is_not_opened_as_one(
-    tmp_path: Path, name: str, error: type[Exception], reason: str
-) -> None:
+@pytest.mark.parametrize("name", ["link", "segments/link", "file"])
+def test_what_is_no_folder_is_not_opened_as_one(tmp_path: Path, name: str) -> None:
     """A folder of an index is neither a link nor a file; the error names the index."""
-    (tmp_path / "link").symlink_to(tmp_path)
     (tmp_path / "segments").mkdir()
-    (tmp_path / "segments" / "link").symlink_to(tmp_path)
+    for link in ("link", "segments/link"):
+        (tmp_path / link).symlink_to(tmp_path)
     (tmp_path / "file").touch()
-    with pytest.raises(error, match=reason) as raised, opened_folder(tmp_path / name):
+    reason = "link is a link" if "link" in name else "file is not a plain file or folder"
+    with pytest.raises(IndexUnsafeError, match=reason) as raised, opened_folder(tmp_path / name):
         pass
-    assert getattr(raised.value, "path", str(tmp_path)) == str(tmp_path)
+    assert raised.value.path == str(tmp_path)
 
 
 @pytest.mark.parametrize("name", ["writer.lock", "writer.queue"])

@@ -57,19 +57,6 @@ def test_few_segments_and_little_rewriting(seed: int, largest: int) -> None:
     assert rows_written <= total * (levels + merging.TINY_ROWS / merging.TINY / max(1, largest))
 
 
-def test_a_million_rows_in_few_segments() -> None:
-    """A million rows from thousands of commits of many sizes usually lie in fewer than 10 segments."""
-    rng = random.Random(1)
-    sizes: list[int] = []
-    counts = []
-    while sum(sizes) < 1_000_000:
-        sizes.append(rng.choice([1, 1, 1, 50, 1000, 5000]))
-        while merge := merging.plan(sizes, sizes):
-            sizes[slice(*merge)] = [sum(sizes[slice(*merge)])]
-        counts.append(len(sizes))
-    assert sorted(counts)[len(counts) * 99 // 100] < 10
-
-
 def test_large_segments_stay_apart() -> None:
     """Segments that would have more than `MOST_ROWS` rows together are not merged; those after them are."""
     half = merging.MOST_ROWS // 2

@@ -20,6 +20,7 @@ from hypothesis.extra import numpy as npst
 from sleuth.errors import IndexDamagedError
 from sleuth.store import SegmentData
 from sleuth.store.catalogue import manifest, segment_files, segments
+from sleuth.store.legs.arrays import check_rising
 from sleuth.store.store import Store
 from tests.store.words import put
 
@@ -287,6 +288,14 @@ def test_a_file_that_is_held_while_a_sweep_looks_at_it(tmp_path: Path) -> None:
     assert segment_file.path.exists()
     segment_files.sweep(tmp_path, ())
     assert not segment_file.path.exists()
+
+
+@pytest.mark.parametrize("values", [[1, 1], [2, 1], [-1, 0], [3], [0, 3]])
+def test_rows_that_do_not_rise_below_a_bound(values: list[int]) -> None:
+    """Rows rise strictly from 0 or more to less than their bound."""
+    with pytest.raises(ValueError, match="'rows' must rise and stay below 3"):
+        check_rising("rows", np.array(values), 3)
+    check_rising("rows", np.array([0, 2]), 3)
 
 
 @pytest.mark.parametrize("size", [0, 4, 8, 600])

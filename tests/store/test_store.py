@@ -46,7 +46,7 @@ def test_a_document_comes_back_whole(store: Store) -> None:
     with store.reader() as snapshot:
         first, second = snapshot.chunks_of("a")
         document = snapshot.document("a")
-        assert snapshot.neighbours(first.key) == [first, second]
+        assert snapshot.neighbours(first.key, 1, 1) == [first, second]
         assert snapshot.key_of("a#1") == second.key
     place = (first.text, first.start, first.end, first.start_line, first.end_line, first.page)
     assert place == ("Zwölf\n", 0, 6, 1, 2, 3)

@@ -56,8 +56,7 @@ def test_stop_words_tell_the_language_of_a_query(query: str, code: str, stops: s
 
 
 @pytest.mark.parametrize(
-    "text",
-    ["", "12.5 %", "Müller", "config.yaml", "foo(bar, baz) -> None", "x y z a b c i j k"],
+    "text", ["", "12.5 %", "Müller", "config.yaml", "foo(bar, baz) -> None", "x y z a b c i j k"]
 )
 def test_names_numbers_and_code_have_no_language(text: str) -> None:
     """Short texts, names, numbers and code have no language."""

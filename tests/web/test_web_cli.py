@@ -13,11 +13,7 @@ from tests.commands import sleuth
 
 
 def web(*arguments: str, cwd: Path, url: str, key: str = "tvly-local") -> subprocess.CompletedProcess[str]:
-    mine = {
-        "TAVILY_BASE_URL": url,
-        "TAVILY_API_KEY": key,
-        "XDG_CACHE_HOME": str(cwd / "cache"),
-    }
+    mine = {"TAVILY_BASE_URL": url, "TAVILY_API_KEY": key, "XDG_CACHE_HOME": str(cwd / "cache")}
     return sleuth("web", *arguments, cwd=cwd, **mine)
 
 

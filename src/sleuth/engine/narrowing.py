@@ -254,7 +254,7 @@ class NarrowedSnapshot(IndexSnapshot):
         """Return all chunks of a document, in order; empty where there is no such document."""
         return self._seen(super().chunks_of(document_id))
 
-    def neighbours(self, key: int, before: int = 1, after: int = 1) -> list[Row]:
+    def neighbours(self, key: int, before: int, after: int) -> list[Row]:
         """Return the chunk and up to `before` and `after` chunks around it, of the same document, in order."""
         return self._seen(super().neighbours(key, before, after))
 

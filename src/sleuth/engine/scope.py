@@ -145,7 +145,7 @@ class NamedSnapshot:
         """Return the chunks with these keys, in this order."""
         return self._rows(self._snapshot.rows(keys))
 
-    def neighbours(self, key: int, before: int = 1, after: int = 1) -> list[Row]:
+    def neighbours(self, key: int, before: int, after: int) -> list[Row]:
         """Return the chunk and those around it."""
         return self._rows(self._snapshot.neighbours(key, before, after))
 

@@ -12,17 +12,7 @@ import pytest
 from sleuth.plugins.neural import OnnxCrossEncoder
 from tests.commands import sleuth
 from tests.plugins.neural import tiny
-from tests.surfaces.test_one_answer import (
-    RERANKER,
-    Place,
-    Question,
-    command,
-    http,
-    mcp,
-    page,
-    place,
-    python,
-)
+from tests.surfaces.test_one_answer import RERANKER, Place, Question, command, http, mcp, page, place, python
 
 __all__ = ["place"]
 

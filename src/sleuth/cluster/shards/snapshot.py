@@ -133,7 +133,7 @@ class GatheredSnapshot:
         """Return how well rows match a query, as the matcher of a leg says, shape (len(keys),)."""
         return np.array(self._gathered("match", keys.tolist(), leg, query), np.float64)
 
-    def neighbours(self, key: int, before: int = 1, after: int = 1) -> list[Row]:
+    def neighbours(self, key: int, before: int, after: int) -> list[Row]:
         """Return the chunk and up to `before` and `after` chunks around it, of the same document, in order."""
         number = key >> KEY_BITS
         return _global(number, self._ask(number, "neighbours", key & LOCAL, before, after))

@@ -306,7 +306,7 @@ class IndexSnapshot:
             raise damaged_row(document_id)
         return chunks
 
-    def neighbours(self, key: int, before: int = 1, after: int = 1) -> list[Row]:
+    def neighbours(self, key: int, before: int, after: int) -> list[Row]:
         """Return the chunk and up to `before` and `after` chunks around it, of the same document, in order."""
         first, count = self._connection.execute(
             "SELECT d.key, d.chunks FROM chunks c JOIN documents d ON d.key = c.key - c.n WHERE c.key = ?",
