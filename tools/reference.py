@@ -20,6 +20,9 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel
 
+from sleuth.extensions import loaded
+from sleuth.web import WebApi
+
 if TYPE_CHECKING:
     import click
 
@@ -63,13 +66,12 @@ VARIABLES: Mapping[str, str] = {
     "RERANK_BASE_URL": "Address of a server with `/rerank`.",
     "RERANK_API_KEY": "Key for it.",
     "SLEUTH_WEB_SERVICES": "Services of web search, such as `brave,tavily`.",
-    "TAVILY_API_KEY": "Key of Tavily, for web search.",
-    "TAVILY_BASE_URL": "Address of Tavily.",
-    "BRAVE_API_KEY": "Key of Brave Search.",
-    "BRAVE_BASE_URL": "Address of Brave Search.",
-    "EXA_API_KEY": "Key of Exa.",
-    "EXA_BASE_URL": "Address of Exa.",
-    "SEARXNG_BASE_URL": "Address of an instance of SearXNG.",
+    **{
+        variable: f"{meaning} of the web search `{api.name}`."
+        for api in loaded("web", WebApi)
+        for variable, meaning in ((api.key_name, "Key"), (api.base_name, "Address"))
+        if variable
+    },
     "QDRANT_API_KEY": "Key for imports from Qdrant.",
     "HF_ENDPOINT": "Address from which `sleuth models pull` gets models.",
 }

@@ -27,12 +27,16 @@ KINDS: Final = {
     "rerankers": "a `RerankModels`",
     "routers": "a `JsonRouter` of `sleuth.surfaces.http`, or a tuple of them",
     "backends": "a `BackendKind`, or a tuple of them",
+    "web": "a `WebApi`: a service that searches the web",
     "plugins": "a module with hooks",
 }
 """What an extension of each kind is."""
 
-CORE: Final = {"backends": {"cluster": "sleuth.cluster.backends:KINDS"}}
-"""What a higher room of the core gives to a lower one, in the form of the plugins' table."""
+CORE: Final = {
+    "backends": {"cluster": "sleuth.cluster.backends:KINDS"},
+    "web": {"tavily": "sleuth.web.tavily:TAVILY"},
+}
+"""What the core itself has of a kind, in the form of the plugins' table."""
 
 
 class Contribution(NamedTuple):

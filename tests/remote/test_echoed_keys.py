@@ -95,8 +95,6 @@ CLIENTS: dict[str, Callable[[str], object]] = {
     "embedder": lambda url: OpenAIEmbedder("m", **openai(url)).embed_query("x"),
     "Tavily": lambda url: search_web("x", **local(url)),
     "Tavily, query id": lambda url: search_web("x", query_id="q", **local(url)),
-    "Brave": lambda url: search_web("x", service="brave", **local(url)),
-    "Exa": lambda url: search_web("x", service="exa", **local(url)),
     "web retriever": lambda url: WebRetriever(**local(url)).retrieve("x"),
     "page": lambda url: fetch_page(f"{url}/?key={KEY}", allow_networks=["127.0.0.0/8"], timeout=60),
     "knowledge base": lambda url: MultiSliceRetriever().retrieve("x", "KB12345678", "DS12345678"),

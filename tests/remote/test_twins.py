@@ -30,8 +30,7 @@ WAITING = re.compile(
 """Names of calls that retrieve, generate or ingest."""
 
 WITHOUT = {
-    "part of `search_web`": "Brave.search Exa.search FallbackService.search MergedService.search SearXNG.search "
-    "Tavily.search WebService.search",
+    "part of `search_web`": "FallbackService.search MergedService.search WebService.search",
     "part of a call of the engine": "Answers.search Documents.add Documents.index Adder.add index_paths",
     "part of a search or of a segment": "LexicalBuilder.add LexicalSearcher.search SegmentRows.search",
     "client of AWS": "LocalKnowledgeBase.ingest_knowledge_base_documents LocalKnowledgeBase.retrieve",

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
+from sleuth.extensions import own_extensions
 from sleuth.remote.endpoints import forget_endpoints
 from sleuth.testing.tavily import TavilyServer, page
 from sleuth.web import robots, service
-from sleuth.web.several import SERVICES
 
 
 @pytest.fixture(autouse=True)
@@ -19,9 +19,10 @@ def quiet(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(service, "BACKOFF", 0.005)
     forget_endpoints()
     robots._rules_by_site.clear()
-    names = [name for kind in SERVICES.values() for name in (kind.key_name, kind.base_name) if name]
-    for name in (*names, "SLEUTH_WEB_SERVICES"):
-        monkeypatch.delenv(name, raising=False)
+    for name in own_extensions("web"):
+        for variable in (f"{name.upper()}_API_KEY", f"{name.upper()}_BASE_URL"):
+            monkeypatch.delenv(variable, raising=False)
+    monkeypatch.delenv("SLEUTH_WEB_SERVICES", raising=False)
     monkeypatch.chdir(tmp_path)
 
 

@@ -15,7 +15,9 @@ from hypothesis import strategies as st
 from sleuth.errors import WebError
 from sleuth.remote import Deadline, exchange
 from sleuth.testing.serving import LocalServer, Reply, Request
-from sleuth.web import Tavily, http, service
+from sleuth.web import http, service
+from sleuth.web.service import RemoteService
+from sleuth.web.tavily import TAVILY
 
 LOOPBACK = [ipaddress.ip_address("127.0.0.1")]
 
@@ -75,7 +77,7 @@ JSON = st.recursive(
 def test_any_json_is_hits_or_an_error(value: Any) -> None:
     """Any JSON of a service becomes hits, or one error that says what was wrong."""
     try:
-        hits = Tavily("k", "https://x.org").read_hits(json.dumps(value).encode())
+        hits = RemoteService(TAVILY, "k", "https://x.org").read_hits(json.dumps(value).encode())
     except WebError as error:
         assert "results" in str(error)
         return
@@ -88,7 +90,7 @@ def test_any_bytes_are_hits_or_an_error(body: bytes) -> None:
     """Broken JSON and deep nesting become an error."""
     for answer in (body, b"[" * 100_000 + body):
         with pytest.raises(WebError):
-            Tavily("k", "https://x.org").read_hits(answer)
+            RemoteService(TAVILY, "k", "https://x.org").read_hits(answer)
 
 
 @given(st.text(max_size=60))

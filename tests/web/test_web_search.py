@@ -25,9 +25,9 @@ from sleuth.testing.faults import Fault, FaultServer
 from sleuth.testing.serving import Reply
 from sleuth.testing.tavily import TavilyServer, error, page
 from sleuth.threads import THREADS
-from sleuth.web import Tavily, asearch_web, search_web, service
+from sleuth.web import WebQuery, asearch_web, search_web, service
 from sleuth.web.search import WebSearch
-from sleuth.web.service import Hit, WebQuery
+from sleuth.web.service import Hit, RemoteService
 from tests.examples import examples
 from tests.waiting import wait_until
 
@@ -82,13 +82,13 @@ def test_growth_keeps_its_bounds(k: int, repeats: list[int]) -> None:
     pages = [page(number) for number, times in enumerate(repeats) for _ in range(times)]
     sizes: list[int] = []
 
-    def search(self: Tavily, query: WebQuery, deadline: object) -> list[Hit]:
+    def search(self: RemoteService, query: WebQuery, deadline: object) -> list[Hit]:
         sizes.append(query.count)
         entries = {entry["url"]: entry for entry in pages[: query.count]}
         return [Hit(entry["url"], entry["title"], entry["content"], "x.org") for entry in entries.values()]
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Tavily, "search", search)
+        patch.setattr(RemoteService, "search", search)
         answer = WebSearch(api_key="k", base_url="https://x.org").search("climate", k)
     unique = [len({entry["url"] for entry in pages[:api_k]}) for api_k in sizes]
     assert sizes[0] == min(k, 20)

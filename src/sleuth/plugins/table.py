@@ -36,4 +36,9 @@ TABLE: Final[dict[str, dict[str, str]]] = {
     "loaders": {"formats": "sleuth.plugins.formats.table:FORMATS"},
     "rerankers": {"onnx": "sleuth.plugins.neural.reranking:RERANKERS"},
     "routers": {"vendors": "sleuth.plugins.vendors.routers:ROUTERS"},
+    "web": {
+        "brave": "sleuth.plugins.websearch:BRAVE",
+        "exa": "sleuth.plugins.websearch:EXA",
+        "searxng": "sleuth.plugins.websearch:SEARXNG",
+    },
 }

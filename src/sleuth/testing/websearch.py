@@ -19,6 +19,13 @@ def _reply(status: int, value: Any) -> Reply:
     return Reply(status, json.dumps(value).encode(), {"Content-Type": "application/json"})
 
 
+def _of_sites(pages: Sequence[Mapping[str, Any]], sites: Sequence[str]) -> list[Mapping[str, Any]]:
+    """Return the pages of these sites; all without sites."""
+    return [
+        page for page in pages if not sites or (urlsplit(page["url"]).hostname or "").endswith(tuple(sites))
+    ]
+
+
 class SearchServer(LocalServer):
     """Answers searches from a list of pages, in their order.
 
@@ -63,31 +70,14 @@ class SearXNGServer(SearchServer):
             return _reply(400, {"error": "Invalid value"})
         results = [
             {
-                "template": "default.html",
-                "url": page["url"],
-                "title": page["title"],
-                "content": page["content"],
+                **{name: page[name] for name in ("url", "title", "content")},
                 "publishedDate": page.get("published"),
                 "engine": "wikipedia",
-                "engines": ["wikipedia"],
-                "positions": [rank],
-                "parsed_url": [*urlsplit(page["url"])[:3], "", *urlsplit(page["url"])[3:]],
                 "score": 1.0 / rank,
-                "category": fields.get("categories", "general"),
             }
             for rank, page in enumerate(self.pages, 1)
         ]
-        empty: dict[str, Any] = {key: [] for key in ("answers", "corrections", "infoboxes", "suggestions")}
-        return _reply(
-            200,
-            {
-                "query": fields["q"],
-                "number_of_results": 0,
-                "results": results,
-                **empty,
-                "unresponsive_engines": [],
-            },
-        )
+        return _reply(200, {"query": fields["q"], "number_of_results": 0, "results": results})
 
 
 class BraveServer(SearchServer):
@@ -111,34 +101,25 @@ class BraveServer(SearchServer):
         )
         if not sound or fields.get("freshness", "pd") not in ("pd", "pw", "pm", "py"):
             return self._error(422, "VALIDATION", "Unable to validate request parameter(s)")
-        return _reply(200, self._found(path[1], fields))
-
-    def _found(self, kind: str, fields: Mapping[str, str]) -> dict[str, Any]:
         decorated = fields.get("text_decorations", "true") == "true"
         allowed = re.findall(r"^\$site=(\S+)$", fields.get("goggles", ""), re.MULTILINE)
         results = [
             {
-                "type": f"{kind}_result",
                 "title": page["title"],
                 "url": page["url"],
                 "description": f"<strong>{page['content']}</strong>" if decorated else page["content"],
                 "page_age": page.get("published"),
-                "language": "en",
-                "meta_url": {"hostname": urlsplit(page["url"]).hostname},
                 **({"extra_snippets": page["more"]} if "more" in page else {}),
             }
-            for page in self.pages
-            if not allowed or any((urlsplit(page["url"]).hostname or "").endswith(site) for site in allowed)
+            for page in _of_sites(self.pages, allowed)
         ][: int(fields.get("count", 20))]
-        query = {"original": fields["q"], "more_results_available": False}
-        if kind == "news":
-            return {"type": "news", "query": query, "results": results}
-        web = {"web": {"type": "search", "results": results, "family_friendly": True}} if results else {}
-        return {"type": "search", "query": query, "mixed": {"type": "mixed", "main": []}, **web}
+        if path[1] == "news":
+            return _reply(200, {"type": "news", "results": results})
+        web = {"web": {"type": "search", "results": results}} if results else {}
+        return _reply(200, {"type": "search", **web})
 
     def _error(self, status: int, code: str, detail: str) -> Reply:
-        error = {"id": "local", "status": status, "code": code, "detail": detail}
-        return _reply(status, {"type": "ErrorResponse", "error": error, "time": 1_760_000_000})
+        return _reply(status, {"type": "ErrorResponse", "error": {"code": code, "detail": detail}})
 
 
 class ExaServer(SearchServer):
@@ -147,36 +128,22 @@ class ExaServer(SearchServer):
     def answer(self, request: Request) -> Reply | None:
         """Return results, or the errors of the service."""
         if self.failure_status:
-            return _reply(
-                self.failure_status, {"requestId": "local", "error": "Service down", "tag": "INTERNAL"}
-            )
+            return _reply(self.failure_status, {"error": "Service down", "tag": "INTERNAL"})
         if (request.method, request.path) != ("POST", "/search"):
             return _reply(404, {"error": "Not found"})
         if request.headers.get("x-api-key") not in self.keys:
-            return _reply(401, {"requestId": "local", "error": "Invalid API key", "tag": "INVALID_API_KEY"})
+            return _reply(401, {"error": "Invalid API key", "tag": "INVALID_API_KEY"})
         body = json.loads(request.body)
         if not body.get("query") or not 1 <= body.get("numResults", 10) <= 100:
-            return _reply(400, {"requestId": "local", "error": "Invalid request body"})
+            return _reply(400, {"error": "Invalid request body"})
         self.asked.append(body)
-        included = body.get("includeDomains", [])
         results = [
             {
-                "id": page["url"],
                 "url": page["url"],
                 "title": page["title"],
-                "author": None,
                 "publishedDate": page.get("published"),
                 **({"highlights": [page["content"]], "highlightScores": [0.5]} if "contents" in body else {}),
             }
-            for page in self.pages
-            if not included or any((urlsplit(page["url"]).hostname or "").endswith(site) for site in included)
+            for page in _of_sites(self.pages, body.get("includeDomains", []))
         ]
-        return _reply(
-            200,
-            {
-                "requestId": "local",
-                "resolvedSearchType": "neural",
-                "results": results[: body.get("numResults", 10)],
-                "costDollars": {"total": 0.005},
-            },
-        )
+        return _reply(200, {"results": results[: body.get("numResults", 10)]})

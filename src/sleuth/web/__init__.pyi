@@ -1,9 +1,7 @@
 from sleuth.web.batch import asearch_web_batch as asearch_web_batch
 from sleuth.web.batch import search_web_batch as search_web_batch
-from sleuth.web.brave import Brave as Brave
 from sleuth.web.combine import fuse as fuse
 from sleuth.web.combine import merge as merge
-from sleuth.web.exa import Exa as Exa
 from sleuth.web.fetch import AGENT as AGENT
 from sleuth.web.fetch import REDIRECTS as REDIRECTS
 from sleuth.web.fetch import FetchRules as FetchRules
@@ -19,9 +17,12 @@ from sleuth.web.retriever import WebRetriever as WebRetriever
 from sleuth.web.robots import crawl_delay as crawl_delay
 from sleuth.web.search import asearch_web as asearch_web
 from sleuth.web.search import search_web as search_web
-from sleuth.web.searxng import SearXNG as SearXNG
+from sleuth.web.service import WebApi as WebApi
+from sleuth.web.service import WebCall as WebCall
+from sleuth.web.service import WebEntry as WebEntry
+from sleuth.web.service import WebQuery as WebQuery
 from sleuth.web.service import WebService as WebService
 from sleuth.web.service import domain_of as domain_of
-from sleuth.web.tavily import Tavily as Tavily
+from sleuth.web.service import shorten as shorten
 
 __all__: list[str]

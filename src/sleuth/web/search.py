@@ -69,7 +69,7 @@ class WebSearch:
     """A web search with its settings.
 
     Args:
-        service: `tavily`, `brave`, `exa` or `searxng`, an object, or several: `brave,tavily` asks Tavily if Brave does
+        service: `tavily` or the name of an extension, an object, or several: `brave,tavily` asks Tavily if Brave does
             not answer, and `brave+searxng` merges both. None takes `SLEUTH_WEB_SERVICES` from the environment, else
             the first service that has a key or an address there.
         api_key: of the service; None takes that of the environment, such as `TAVILY_API_KEY`, then that of the nearest

@@ -5,10 +5,9 @@ from __future__ import annotations
 import html
 import json
 import re
-from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, NamedTuple, Protocol, TypeGuard
+from typing import Any, NamedTuple, Protocol, TypeGuard
 from urllib.parse import urlsplit
 
 from sleuth.errors import WebError
@@ -23,6 +22,8 @@ MAX_QUERY = 400
 """Maximum number of characters of a query: the limit of Tavily and Brave."""
 MAX_WORDS = 50
 """Maximum number of words of a query: the limit of Brave."""
+LEAST_TEXT = 100
+"""Characters that the text of a query may have, however many domains it names."""
 
 RETRIES = 3
 BACKOFF = 1.0
@@ -150,62 +151,73 @@ def domain_of(url: str) -> str:
         return ""
 
 
-def shorten(query: str, most: int = MAX_QUERY) -> str:
+def shorten(query: str, spare: int = 0) -> str:
     """Cut a query to the limits of the services, between words if possible.
 
     Args:
-        most: characters.
+        spare: characters to leave free for operators; `LEAST_TEXT` are never cut.
     """
     words = query.split()
     query = " ".join(words[:MAX_WORDS]) if len(words) > MAX_WORDS else query
+    most = max(LEAST_TEXT, MAX_QUERY - spare)
     if len(query) <= most:
         return query
     head = query[: most + 1].rpartition(" ")[0]
     return head.strip() or query[:most]
 
 
+def listed_results(answer: Mapping[str, Any]) -> Any:
+    """Return what an answer has under `results`, as most services call them."""
+    return answer.get("results")
+
+
 @dataclass(frozen=True, slots=True)
-class RemoteService(ABC):
+class WebApi:
+    """How a service is reached, what it is sent, and what it answers.
+
+    Attributes:
+        name: what users call it.
+        base_name: environment variable of the address.
+        where: where people get a key, or what they have to set up.
+        call: returns the request for a query with a key; the key is "" where the service has none.
+        entry: returns the fields of one result.
+        entries: returns the list of results in an answer, or another value if the list is missing.
+        key_name: environment variable of the key; "" for a service without keys.
+        public_base: the address where no other is named; "" for a service that people run themselves.
+    """
+
+    name: str
+    base_name: str
+    where: str
+    call: Callable[[WebQuery, str], WebCall]
+    entry: Callable[[Mapping[str, Any]], WebEntry]
+    entries: Callable[[Mapping[str, Any]], Any] = listed_results
+    key_name: str = ""
+    public_base: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RemoteService:
     """A service over HTTP. Its repr and its errors never hold the key.
 
     Attributes:
-        key: None for a service without keys.
+        api: what it is.
+        key: "" for a service without keys.
         base_url: its address.
         max_retries: how often a request is sent again.
         initial_backoff: seconds before the first retry, doubled with each; None for `BACKOFF`.
     """
 
-    key: str | None = field(repr=False)
+    api: WebApi
+    key: str = field(repr=False)
     base_url: str
     max_retries: int = RETRIES
     initial_backoff: float | None = None
 
-    name: ClassVar[str]
-    key_name: ClassVar[str] = ""
-    """Environment variable of the key; "" for a service without keys."""
-    base_name: ClassVar[str]
-    """Environment variable of the address."""
-    public_base: ClassVar[str] = ""
-    """The address where no other is named; "" for a service that everyone runs at an address of their own."""
-    where: ClassVar[str]
-    """Where people get a key, or what they have to set up."""
-
     @property
     def label(self) -> str:
         """Name and address."""
-        return f"{self.name} {self.base_url}"
-
-    @abstractmethod
-    def call(self, query: WebQuery) -> WebCall:
-        """Return the request for a query."""
-
-    def entries(self, answer: Mapping[str, Any]) -> list[Any] | None:
-        """Return the list of results in an answer, or None if the list is missing; most call it `results`."""
-        return answer.get("results")
-
-    @abstractmethod
-    def entry(self, result: Mapping[str, Any]) -> WebEntry:
-        """Return the fields of one result."""
+        return f"{self.api.name} {self.base_url}"
 
     def search(self, query: WebQuery, deadline: Deadline) -> list[Hit]:
         """Return the hits for one query, in the service's order. 429, 5xx and broken connections are retried.
@@ -213,7 +225,7 @@ class RemoteService(ABC):
         Raises:
             WebError: the service refused or did not answer; `status` says how.
         """
-        call = self.call(query)
+        call = self.api.call(query, self.key)
         try:
             hits = retry.call(
                 lambda deadline: self._attempt(call, deadline),
@@ -227,7 +239,7 @@ class RemoteService(ABC):
             late = str(error)
         else:
             return [hit for hit in hits if _is_wanted(hit, query)]
-        raise BusyError(f"{self.name}: {late}", service=self.name, url=self.base_url, status=429)
+        raise BusyError(f"{self.api.name}: {late}", service=self.api.name, url=self.base_url, status=429)
 
     def _attempt(self, call: WebCall, deadline: Deadline) -> list[Hit]:
         url = f"{self.base_url.rstrip('/')}/{call.path}"
@@ -243,14 +255,14 @@ class RemoteService(ABC):
         return self.read_hits(answer.body)
 
     def _refusal(self, answer: Response) -> WebError:
-        detail = Mask([self.key or ""]).hide(_error_text(answer.body))[:300]
-        message = f"{self.name} answered {answer.status}"
+        detail = Mask([self.key]).hide(_error_text(answer.body))[:300]
+        message = f"{self.api.name} answered {answer.status}"
         message = f"{message}: {detail}" if detail else message
         if answer.status == 429 or answer.status >= 500:
-            busy = BusyError(message, service=self.name, url=self.base_url, status=answer.status)
+            busy = BusyError(message, service=self.api.name, url=self.base_url, status=answer.status)
             busy.after = retry.retry_after(answer.headers.get("Retry-After"))
             return busy
-        return WebError(message, service=self.name, url=self.base_url, status=answer.status)
+        return WebError(message, service=self.api.name, url=self.base_url, status=answer.status)
 
     def read_hits(self, body: bytes) -> list[Hit]:
         """Parse the hits of an answer, unique by url; entries without a url or a text are dropped.
@@ -259,17 +271,17 @@ class RemoteService(ABC):
             WebError: the body is not what the service documents.
         """
         answer = _parse(body)
-        results = self.entries(answer) if isinstance(answer, dict) else None
+        results = self.api.entries(answer) if isinstance(answer, dict) else None
         if not isinstance(results, list):
             raise WebError(
-                f'{self.name} answered 200 without a JSON list of "results"',
-                service=self.name,
+                f'{self.api.name} answered 200 without a JSON list of "results"',
+                service=self.api.name,
                 url=self.base_url,
                 status=200,
             )
         hits: dict[str, Hit] = {}
         for result in results:
-            hit = _hit(self.entry(result), len(hits) + 1) if isinstance(result, dict) else None
+            hit = _hit(self.api.entry(result), len(hits) + 1) if isinstance(result, dict) else None
             if hit is not None:
                 hits.setdefault(hit.url, hit)
         return list(hits.values())

@@ -8,14 +8,11 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from sleuth.errors import ArgumentError, WebError
+from sleuth.extensions import extension, extensions, installed_extensions, own_extensions
 from sleuth.logs import logger_of
 from sleuth.remote import Deadline
-from sleuth.web.brave import Brave
-from sleuth.web.exa import Exa
 from sleuth.web.keys import find_base, find_key
-from sleuth.web.searxng import SearXNG
-from sleuth.web.service import Hit, MissingKeyError, RemoteService, WebQuery, WebService
-from sleuth.web.tavily import Tavily
+from sleuth.web.service import Hit, MissingKeyError, RemoteService, WebApi, WebQuery, WebService
 
 if TYPE_CHECKING:
     import numpy as np
@@ -23,8 +20,6 @@ if TYPE_CHECKING:
 
 logger = logger_of("web")
 
-SERVICES: dict[str, type[RemoteService]] = {kind.name: kind for kind in (Tavily, Brave, Exa, SearXNG)}
-"""Services by name; without a choice, the first that has a key or an address in the environment is asked."""
 VARIABLE = "SLEUTH_WEB_SERVICES"
 """Environment variable that chooses the services."""
 
@@ -153,24 +148,29 @@ def open_service(
 def _open_one(
     name: str, api_key: str | None, base_url: str | None, patience: Mapping[str, Any]
 ) -> WebService:
-    if name not in SERVICES:
-        raise ArgumentError(f"service must be among {', '.join(SERVICES)}, got {name!r}")
-    kind = SERVICES[name]
-    base = find_base(base_url, kind.base_name, kind.public_base, needs_https=bool(kind.key_name))
-    key = find_key(api_key, kind.key_name) if kind.key_name else None
+    plugin = extension("web", name)
+    if plugin is None:
+        raise ArgumentError(f"service must be among {', '.join(extensions('web'))}, got {name!r}")
+    api: WebApi = plugin.load()
+    base = find_base(base_url, api.base_name, api.public_base, needs_https=bool(api.key_name))
+    key = find_key(api_key, api.key_name) if api.key_name else ""
     if not base:
-        lack = f"no address for web search: set {kind.base_name} in the environment"
-    elif kind.key_name and key is None:
-        lack = f"no API key for web search: set {kind.key_name} in the environment or in .env"
+        lack = f"no address for web search: set {api.base_name} in the environment"
+    elif key is None:
+        lack = f"no API key for web search: set {api.key_name} in the environment or in .env"
     else:
-        return kind(key, base, **patience)
-    raise MissingKeyError(f"{lack} ({kind.where})", service=name, url=base)
+        return RemoteService(api, key, base, **patience)
+    raise MissingKeyError(f"{lack} ({api.where})", service=name, url=base)
 
 
 def _default(api_key: str | None, base_url: str | None) -> str:
-    if api_key or base_url:
-        return Tavily.name
-    for name, kind in SERVICES.items():
-        if find_key(None, kind.key_name) if kind.key_name else os.environ.get(kind.base_name):
-            return name
-    return Tavily.name
+    if not (api_key or base_url):
+        for plugins in (
+            own_extensions,
+            installed_extensions,
+        ):  # metadata is read where no service of ours has a key
+            for name, plugin in plugins("web").items():
+                api: WebApi = plugin.load()
+                if find_key(None, api.key_name) if api.key_name else os.environ.get(api.base_name):
+                    return name
+    return "tavily"

@@ -143,11 +143,7 @@ def _words(arguments: str) -> list[str]:
 
 
 def _unescaped(text: str) -> str:
-    return _escape.sub(_sign, text) if "\\" in text else text
-
-
-def _sign(match: re.Match[str]) -> str:
-    return _printed(match[0])
+    return _escape.sub(lambda match: _printed(match[0]), text) if "\\" in text else text
 
 
 @lru_cache(1 << 12)

@@ -13,17 +13,19 @@ _MANUAL: Final = re.compile(rb"^\.(?:TH|Dd|Dt|SH)[ \t]", re.MULTILINE)
 """A line that names a manual page, its date, or a section."""
 
 
-def _is_manual(head: bytes) -> bool:
-    return head.lstrip(_BLANK).startswith((b".", b"'\\")) and _MANUAL.search(head) is not None
-
-
 def _format(kind: str, load: str, extensions: str, **fields: Any) -> FileFormat:
     names = [f".{one}" for one in extensions.split()]
     return FileFormat(kind, f"sleuth.plugins.formats.{load}", names, form="markdown", **fields)
 
 
 FORMATS: Final = (
-    _format("man", "man:load_man", "man mdoc", sniff=_is_manual, has_lines=True),
+    _format(
+        "man",
+        "man:load_man",
+        "man mdoc",
+        sniff=lambda head: head.lstrip(_BLANK).startswith((b".", b"'\\")) and bool(_MANUAL.search(head)),
+        has_lines=True,
+    ),
     _format("asciidoc", "asciidoc:load_asciidoc", "adoc asciidoc", has_lines=True),
     _format("latex", "latex:load_latex", "tex ltx latex", has_lines=True),
     _format("bibtex", "bibtex:load_bibtex", "bib"),

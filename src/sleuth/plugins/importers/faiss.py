@@ -47,7 +47,15 @@ def read_faiss(path: str | Path, name: str = "index") -> StoredVectors:
         index = faiss.read_index(str(vectors_file), faiss.IO_FLAG_MMAP)
     except RuntimeError as error:
         raise ArgumentError(f"{vectors_file} must be an index of FAISS: {_first_line(error)}") from error
-    documents, id_by_place = _docstore(documents_file)
+    try:
+        with documents_file.open("rb") as pickled:
+            store, id_by_place = DataUnpickler(pickled).load()
+        documents = _fields(store)["_dict"]
+        _fields(next(iter(documents.values()), _Shell()))
+    except Exception as error:  # whatever a damaged or hostile pickle makes the reader raise
+        raise ArgumentError(
+            f"{documents_file} must be the documents of LangChain's FAISS: {_first_line(error)}"
+        ) from error
     if len(id_by_place) != index.ntotal:
         raise StoreError(
             f"{folder} must hold as many documents as vectors, got {len(id_by_place)} and {index.ntotal}",
@@ -69,24 +77,6 @@ def _rows(index: Any, documents: Mapping[str, Any], id_by_place: Mapping[int, st
             id = id_by_place[place]
             fields = _fields(documents[id])
             yield StoredVector(Document(fields["page_content"], dict(fields["metadata"]), id=id), vector)
-
-
-def _docstore(path: Path) -> tuple[Mapping[str, Any], Mapping[int, str]]:
-    """Return documents by id, and ids by the place of their vector.
-
-    Raises:
-        ArgumentError: a file of another kind, or one that would run something.
-    """
-    try:
-        with path.open("rb") as file:
-            store, id_by_place = DataUnpickler(file).load()
-        documents = _fields(store)["_dict"]
-        _fields(next(iter(documents.values()), _Shell()))
-    except Exception as error:  # whatever a damaged or hostile pickle makes the reader raise
-        raise ArgumentError(
-            f"{path} must be the documents of LangChain's FAISS: {_first_line(error)}"
-        ) from error
-    return documents, id_by_place
 
 
 class _Shell:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
 from math import hypot
+from operator import mul
 from typing import TYPE_CHECKING, Any
 
 from sleuth.errors import ArgumentError, EmbedderMismatchError, StoreError
@@ -109,9 +110,10 @@ def check_vectors(embedder: Any, sample: Sequence[StoredVector]) -> None:
     expected = embedder.embed_documents([row.document.page_content for row in sample])
     for row, vector in zip(sample, expected, strict=True):
         own, other = _floats(vector), _floats(row.vector)
+        product = sum(map(mul, own, other))
         if len(own) != len(other):
             differ = f"its vectors have length {len(own)}, the collection's {len(other)}"
-        elif (cosine := _cosine(own, other)) < AGREEMENT:
+        elif (cosine := product / (hypot(*own) * hypot(*other) or 1.0)) < AGREEMENT:
             differ = (
                 f"its vector of document {row.document.id!r} has a cosine of {cosine:.2f} with the one there"
             )
@@ -171,8 +173,3 @@ def _count(total: ImportReport, report: AddReport) -> None:
 
 def _floats(vector: Iterable[Any] | None) -> list[float]:
     return [] if vector is None else [float(value) for value in vector]
-
-
-def _cosine(a: Sequence[float], b: Sequence[float]) -> float:
-    norm = hypot(*a) * hypot(*b)
-    return sum(x * y for x, y in zip(a, b, strict=True)) / norm if norm else 0.0

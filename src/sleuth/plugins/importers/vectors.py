@@ -36,7 +36,20 @@ def read_vectors(
         ArgumentError: a file of another kind, a row without text or vector, or another number of vectors than rows.
         MissingPackageError: pyarrow, which reads Parquet and Arrow, is not installed.
     """
-    matrix = None if vectors is None else _matrix(Path(vectors))
+    matrix: NDArray[np.floating[Any]] | None = None
+    if vectors is not None:
+        import numpy as np
+
+        try:
+            matrix = np.load(vectors, mmap_mode="r", allow_pickle=False)  # pages are read when they are used
+        except (ValueError, OSError) as error:
+            raise ArgumentError(
+                f"vectors must be a numpy file (.npy), got {str(vectors)!r}: {error}"
+            ) from error
+        if matrix.ndim != 2 or matrix.dtype.kind != "f":
+            raise ArgumentError(
+                f"vectors must be floats of shape (rows, dimension), got {matrix.dtype} of shape {matrix.shape}"
+            )
     rows = _with_vectors(path, matrix, text_field, id_field, vector_field)
     return StoredVectors(str(path), rows, _count(Path(path)) if matrix is None else len(matrix))
 
@@ -59,21 +72,6 @@ def _with_vectors(
         yield StoredVector(document, vector)
     if matrix is not None and number < len(matrix):
         raise ArgumentError(f"vectors must be as many as rows, got {len(matrix)} for {number}")
-
-
-def _matrix(path: Path) -> NDArray[np.floating[Any]]:
-    """Map a numpy file, whose pages are read when they are used."""
-    import numpy as np
-
-    try:
-        matrix: NDArray[Any] = np.load(path, mmap_mode="r", allow_pickle=False)
-    except (ValueError, OSError) as error:
-        raise ArgumentError(f"vectors must be a numpy file (.npy), got {str(path)!r}: {error}") from error
-    if matrix.ndim != 2 or matrix.dtype.kind != "f":
-        raise ArgumentError(
-            f"vectors must be floats of shape (rows, dimension), got {matrix.dtype} of shape {matrix.shape}"
-        )
-    return matrix
 
 
 def _count(path: Path) -> int | None:

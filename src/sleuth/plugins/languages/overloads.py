@@ -102,8 +102,7 @@ class Overloading(NameRules):
 
     def _types_of(self, argument: str, site: Site) -> list[str]:
         """Return the names of an argument's type and of its bases, [] where it is unknown."""
-        literal = literal_type(argument)
-        if literal:
+        if literal := literal_type(argument):
             return [literal]
         return self.resolver.inference.type_names(self.resolver.inference.type_of(argument, site))
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 from sleuth.cluster.shards import Layout, decode, encode
 from sleuth.cluster.storage import (
@@ -34,18 +34,6 @@ _COMMIT_BYTES = 64_000_000
 
 _PARTS: Final = frozenset({"row", "member"})
 """Metadata keys of documents that are a part of their file."""
-
-
-class PutCounts(NamedTuple):
-    """What a batch changed.
-
-    Attributes:
-        added, updated, unchanged: documents.
-    """
-
-    added: int
-    updated: int
-    unchanged: int
 
 
 @dataclass
@@ -138,19 +126,26 @@ class ShardBuilder:
             reader: names the one who read the documents.
 
         Returns:
-            `PutCounts`, as a plain tuple.
+            How many were new, differed from the stored ones, and did not.
         """
         writer, batch = self._writer(number), decode_batch(data)
         if by_hash := decode(vectors):
             writer.put_embeddings(fingerprint, by_hash)
-        self._owners.update((name, reader) for name in _with_ids_of_their_own(batch))
+        for row, name in enumerate(batch.ids):
+            source = batch.sources.at(row)
+            if source is not None and not name.startswith(source.rpartition("#")[0] or source):
+                self._owners[name] = reader  # not named after its file: another file may hold it later
         facts = writer.known(batch.ids)
-        changes = _changes_of(batch, facts)
+        same = sum(
+            facts[name].content_hash == batch.known(row).content_hash
+            for row, name in enumerate(batch.ids)
+            if name in facts
+        )
         writer.delete(_touched(batch, facts))
         writer.put_batch(batch)
         if writer.pending_bytes >= _COMMIT_BYTES:
             writer.commit()
-        return changes.added, changes.updated, changes.unchanged
+        return len(batch) - len(facts), len(facts) - same, same
 
     def delete(self, number: int, ids: Sequence[str], reader: str) -> list[str]:
         """Delete documents of files that no longer hold them; the ids that were there.
@@ -215,24 +210,6 @@ def _entries(snapshot: IndexSnapshot) -> Iterator[ListedFile | ListedNote]:
     yield from files.values()
     for name, value in snapshot.notes().items():
         yield ListedNote(name, value)
-
-
-def _with_ids_of_their_own(batch: DocumentBatch) -> Iterator[str]:
-    """Yield the ids of documents that are not named after their file: another file may hold them later."""
-    for row, name in enumerate(batch.ids):
-        source = batch.sources.at(row)
-        if source is not None and not name.startswith(source.rpartition("#")[0] or source):
-            yield name
-
-
-def _changes_of(batch: DocumentBatch, facts: Mapping[str, Known]) -> PutCounts:
-    """Count the new documents of a batch, and those that differ from the stored ones."""
-    same = sum(
-        facts[name].content_hash == batch.known(row).content_hash
-        for row, name in enumerate(batch.ids)
-        if name in facts
-    )
-    return PutCounts(len(batch) - len(facts), len(facts) - same, same)
 
 
 def _touched(batch: DocumentBatch, facts: Mapping[str, Known]) -> list[str]:

@@ -79,9 +79,10 @@ def index_on_ray(
     plan = plan_of(
         objects, source, paths, shards, settings or {}, options or ReadOptions(), wave_bytes, prune
     )
+    small = SMALL_SLOW_BYTES if is_slow(str(plan.settings["embedder"])) else SMALL_BYTES
     with ExitStack() as stack:
         machines: Machines
-        if ray_address is None and workers is None and _is_small(plan):
+        if ray_address is None and workers is None and plan.bytes <= small:
             machines = ThisProcess(objects.url, plan)
         else:
             machines = RayMachines(stack, objects.url, plan, ray_address, workers)
@@ -89,10 +90,6 @@ def index_on_ray(
 
 
 aindex_on_ray = async_twin(index_on_ray)
-
-
-def _is_small(plan: Plan) -> bool:
-    return plan.bytes <= (SMALL_SLOW_BYTES if is_slow(str(plan.settings["embedder"])) else SMALL_BYTES)
 
 
 class _Attempt:

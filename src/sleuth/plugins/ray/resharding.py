@@ -9,13 +9,12 @@ from pathlib import Path
 from sleuth.cluster import Manifest, shard_of
 from sleuth.cluster.shards import Layout, by_shard, decode, encode
 from sleuth.cluster.storage import Address, ObjectFolder, commit_version, fetch_part, find_version
-from sleuth.dense import DenseLeg
 from sleuth.engine import Engine
 from sleuth.errors import ArgumentError
 from sleuth.plugins.ray.batches import encode_batch
 from sleuth.plugins.ray.builder import ShardBuilder
 from sleuth.plugins.ray.reading import slow_leg
-from sleuth.store import DocumentBatch, IndexSnapshot, rows_of, text_hash
+from sleuth.store import rows_of, text_hash
 
 
 def reshard(address: str, shards: int, *, progress: Callable[[int, int], None] | None = None) -> Manifest:
@@ -50,13 +49,20 @@ def reshard(address: str, shards: int, *, progress: Callable[[int, int], None] |
     builder = ShardBuilder(source.url, f"reshard-{base.number}", range(count), count, base.settings)
     documents = 0
     try:
-        for part in base.parts:
+        for published in base.parts:
             with tempfile.TemporaryDirectory(prefix="sleuth-reshard-") as folder:
-                fetch_part(part, Path(folder) / "shard", objects, durable=False)
+                fetch_part(published, Path(folder) / "shard", objects, durable=False)
                 with Engine.open(Path(folder) / "shard") as engine, engine.store.reader() as snapshot:
                     for batch in snapshot.batches():
                         documents += len(batch)
-                        _move(batch, snapshot, builder, count, leg)
+                        for number, part in by_shard(batch, count).items():
+                            fingerprint, vectors = "", {}
+                            if leg is not None:
+                                fingerprint = leg.embedder.fingerprint
+                                texts = leg.texts(rows_of(part, part.keys(1)))
+                                hashes = sorted({text_hash(text) for text in texts})
+                                vectors = dict(snapshot.embeddings(fingerprint, hashes))
+                            builder.add(number, encode_batch(part), fingerprint, encode(vectors), "reshard")
                         if progress:
                             progress(documents, base.documents)
                     for name, value in snapshot.notes().items():
@@ -67,16 +73,3 @@ def reshard(address: str, shards: int, *, progress: Callable[[int, int], None] |
     return commit_version(
         objects, base.settings, count, tuple(parts[number] for number in range(count)), after=base
     )
-
-
-def _move(
-    batch: DocumentBatch, snapshot: IndexSnapshot, builder: ShardBuilder, shards: int, leg: DenseLeg | None
-) -> None:
-    """Put the documents of a batch into their new shards, with the vectors that are kept."""
-    for number, part in by_shard(batch, shards).items():
-        fingerprint, vectors = "", {}
-        if leg is not None:
-            fingerprint = leg.embedder.fingerprint
-            hashes = sorted({text_hash(text) for text in leg.texts(rows_of(part, part.keys(1)))})
-            vectors = dict(snapshot.embeddings(fingerprint, hashes))
-        builder.add(number, encode_batch(part), fingerprint, encode(vectors), "reshard")

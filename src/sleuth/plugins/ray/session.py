@@ -92,7 +92,10 @@ def _start(ray: Any, address: str | None, cpus: int | None) -> None:
     else:
         options |= {"address": address}
     try:
-        _probe(os.environ.get("RAY_ADDRESS", "") if address == "auto" else address or "")
+        named = os.environ.get("RAY_ADDRESS", "") if address == "auto" else address or ""
+        host, _, port = named.removeprefix("ray://").rpartition(":")
+        if port.isdecimal():  # something must listen there: Ray itself would wait long
+            socket.create_connection((host.strip("[]"), int(port)), _PROBE).close()
         ray.init(**options)
     except Exception as error:  # where its processes start too slowly, Ray raises just that
         where = address or "this machine"
@@ -108,17 +111,6 @@ def _start(ray: Any, address: str | None, cpus: int | None) -> None:
     if os.environ.get("RAY_AUTH_MODE") != "token":  # Ray sets it, unless its user has
         ray.shutdown()
         raise StoreError("Ray would let in clients without a token: unset RAY_AUTH_MODE")
-
-
-def _probe(address: str) -> None:
-    """Check that something listens at an address with a port.
-
-    Raises:
-        OSError: nothing does.
-    """
-    host, _, port = address.removeprefix("ray://").rpartition(":")
-    if port.isdecimal():
-        socket.create_connection((host.strip("[]"), int(port)), _PROBE).close()
 
 
 @contextmanager

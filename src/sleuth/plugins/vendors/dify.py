@@ -191,7 +191,13 @@ def _with_one_value(name: str, operator: Comparison, value: str | int | float | 
     if operator == "start with":
         return Compare(name, "prefix", text)
     if operator == "end with":
-        return _ends_with(name, text, call)
+        facets = call.engine.facets([name], limit=MOST_VALUES)[name]  # filters have no such operator
+        if len(facets) == MOST_VALUES:
+            raise ArgumentError(
+                f"'end with' must be of a key with fewer than {MOST_VALUES:,} values, got {name!r}"
+            )
+        values = [each.value for each in facets if isinstance(each.value, str) and each.value.endswith(text)]
+        return Compare(name, "in", tuple(values or ("\ufdd0",)))  # a sign that no text has
     return Compare(name, "in", tuple(_forms(value)))  # "is" and "="
 
 
@@ -204,14 +210,3 @@ def _forms(value: Any) -> list[Any]:
             except ValueError:
                 continue
     return [value]
-
-
-def _ends_with(name: str, text: str, call: Call) -> Filter:
-    """`end with` as a choice among the values that the index has: filters have no such operator."""
-    facets = call.engine.facets([name], limit=MOST_VALUES)[name]
-    if len(facets) == MOST_VALUES:
-        raise ArgumentError(
-            f"'end with' must be of a key with fewer than {MOST_VALUES:,} values, got {name!r}"
-        )
-    values = [facet.value for facet in facets if isinstance(facet.value, str) and facet.value.endswith(text)]
-    return Compare(name, "in", tuple(values)) if values else Compare(name, "in", ("\ufdd0",))

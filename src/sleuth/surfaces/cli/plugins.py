@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from sleuth.extensions import KINDS, extensions
 from sleuth.surfaces.cli.app import app
 from sleuth.surfaces.cli.common import IndexOption, JsonOption, print_json
 from sleuth.surfaces.cli.places import index_folder
@@ -33,7 +34,7 @@ def plugins(
     json: JsonOption = False,
     index: IndexOption = None,
 ) -> None:
-    """List plugins with their hooks, or with their error if they do not load or start."""
+    """List plugins with their hooks, or with their error if they do not load or start; then other extensions."""
     from sleuth.engine.doctor import try_plugins
 
     infos = try_plugins(index_folder(index), folder)
@@ -45,6 +46,10 @@ def plugins(
     else:
         for info in infos:
             print_plugin(info)
+    if not json:
+        for kind in KINDS:
+            if kind != "plugins" and (rows := extensions(kind)):
+                say(f"{styled(kind, 'head')}  {', '.join(rows)}")
     if any(info.status == "failed" for info in infos):
         raise typer.Exit(1)
 

@@ -11,6 +11,7 @@ import typer
 from typer.core import TyperGroup
 
 from sleuth.errors import ArgumentError, LoadError
+from sleuth.extensions import own_extensions
 from sleuth.surfaces.cli.app import app
 from sleuth.surfaces.cli.common import (
     JsonOption,
@@ -67,7 +68,7 @@ def search(
         str | None,
         typer.Option(
             "--service",
-            help="tavily, brave, exa or searxng; brave,exa asks the next if one is down, brave+exa merges both.",
+            help=f"{', '.join(own_extensions('web'))}; NAME,NAME asks the next if one is down, NAME+NAME merges both.",
         ),
     ] = None,
     timeout: Annotated[float, typer.Option("--timeout", help="Seconds for the whole search.")] = 30.0,

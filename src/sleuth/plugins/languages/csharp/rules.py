@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from sleuth.code.language import CONTAINERS, Definition, simple_name, type_parameters
@@ -32,7 +32,8 @@ class CSharpRules(Overloading):
         around: list[str] = []
         while symbol >= 0:
             if detail.symbols[symbol].kind == "module":
-                around += _with_outer(detail.symbols[symbol].qualified)
+                parts = detail.symbols[symbol].qualified.split(".")
+                around += (".".join(parts[:end]) for end in range(len(parts), 0, -1))
             symbol = detail.symbols[symbol].parent
         around.append("")
         usings = [item.module for item in detail.imports if item.name == "*"]
@@ -125,10 +126,3 @@ def _extends(method: Definition, receiver: Sequence[str]) -> bool:
 def _is_type(definition: Definition) -> bool:
     kind = definition.symbol.kind
     return kind == "type" or (kind in CONTAINERS and kind != "module")
-
-
-def _with_outer(name: str) -> Iterator[str]:
-    """Yield a dotted name, and the names before each of its dots, longest first."""
-    while name:
-        yield name
-        name = name.rpartition(".")[0]

@@ -86,7 +86,7 @@ class KotlinRules(Overloading, Lambdas):
             and (
                 not receiver
                 or simple_name(extended) in {*receiver, *_STANDARD_BASES.get(receiver[0], ()), *_ANYTHING}
-                or _extends_parameter(each, extended)
+                or extended in type_parameters(each.symbol.signature, each.symbol.name)
             )
         ]
 
@@ -146,8 +146,3 @@ def _is_imported(definition: Definition, detail: Detail) -> bool:
         item.name == definition.symbol.name or (item.name == "*" and package.endswith(item.module))
         for item in detail.imports
     )
-
-
-def _extends_parameter(definition: Definition, extended: str) -> bool:
-    """Return whether a function extends a type parameter of its own."""
-    return extended in type_parameters(definition.symbol.signature, definition.symbol.name)

@@ -11,12 +11,14 @@ from typing import Any
 import pytest
 
 from sleuth.errors import ArgumentError, WebError
-from sleuth.testing.tavily import TavilyServer
+from sleuth.plugins.websearch import BRAVE, EXA, SEARXNG
 from sleuth.testing.websearch import BraveServer, ExaServer, SearchServer, SearXNGServer
-from sleuth.web import Brave, Exa, SearXNG, WebRetriever, search_web
+from sleuth.web import WebRetriever, search_web
 from sleuth.web.search import WebSearch
-from sleuth.web.several import SERVICES, FallbackService, MergedService, open_service
+from sleuth.web.service import RemoteService
+from sleuth.web.several import FallbackService, MergedService, open_service
 from tests.commands import sleuth
+from tests.web.conftest import quiet  # noqa: F401 - no key in the environment, and short waits
 
 
 def pages(*numbers: int) -> list[dict[str, Any]]:
@@ -40,9 +42,8 @@ def servers(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, SearchServer]
         running = {}
         for number, (name, kind) in enumerate(kinds.items()):
             running[name] = stack.enter_context(kind(pages(1, 2, 3 + number)))
-            monkeypatch.setenv(SERVICES[name].base_name, running[name].url)
-            if SERVICES[name].key_name:
-                monkeypatch.setenv(SERVICES[name].key_name, "local")
+            monkeypatch.setenv(f"{name.upper()}_BASE_URL", running[name].url)
+            monkeypatch.setenv(f"{name.upper()}_API_KEY", "local")
         yield running
 
 
@@ -184,16 +185,14 @@ def test_several_services_are_merged(
         WebSearch(service="searxng+brave+exa").search("tides", 5)
 
 
-def test_services_are_objects_too(servers: dict[str, SearchServer], server: TavilyServer) -> None:
+def test_services_are_objects_too(servers: dict[str, SearchServer]) -> None:
     """Objects with keys of their own are combined as names are, and answers are cached under their labels."""
-    brave = Brave("local", servers["brave"].url)
-    both = MergedService((brave, SearXNG(None, servers["searxng"].url)))
-    assert FallbackService((Exa("wrong", servers["exa"].url), both)).label.count("http://127.0.0.1") == 3
+    searxng = RemoteService(SEARXNG, "", servers["searxng"].url)
+    both = MergedService((RemoteService(BRAVE, "local", servers["brave"].url), searxng))
+    fallback = FallbackService((RemoteService(EXA, "wrong", servers["exa"].url), both))
+    assert fallback.label.count("http://127.0.0.1") == 3
     assert search_web("tides", 5, service=both)["num_docs"] == 4
-    assert (
-        search_web("tides", 5, service=FallbackService((Exa("wrong", servers["exa"].url), both)))["num_docs"]
-        == 4
-    )
+    assert search_web("tides", 5, service=fallback)["num_docs"] == 4
 
 
 def test_answers_of_services_are_cached_apart(servers: dict[str, SearchServer], tmp_path: Path) -> None:
