@@ -19,7 +19,6 @@ from sleuth.errors import ArgumentError, IndexNotFoundError, SleuthError
 
 if TYPE_CHECKING:
     from sleuth.hooks import PluginInfo
-    from sleuth.store import Repair
 
 HOME = Path(__file__).parents[1]
 
@@ -91,22 +90,15 @@ def mend(path: Path) -> list[Diagnosis]:
         StoreError: one cannot be mended; the message says what to do.
     """
     from sleuth.engine.codebase import has_code, repair_code
-
-    code_too = has_code(path)
-    repairs = repair_code(path) if code_too else []
-    repairs += _repair_documents(path, code_too=code_too)
-    return [Diagnosis("warning", repair.what, repair.why) for repair in repairs]
-
-
-def _repair_documents(path: Path, *, code_too: bool) -> list[Repair]:
-    """Repair the index of documents, which may be missing where there is one of code."""
     from sleuth.engine.engine import Engine
     from sleuth.store.store import Store
 
-    if code_too and not Store.is_at(path):
-        return []
-    with Engine.open(path) as engine:
-        return [*engine.repairs, *engine.repair()]
+    code_too = has_code(path)
+    repairs = repair_code(path) if code_too else []
+    if not code_too or Store.is_at(path):
+        with Engine.open(path) as engine:
+            repairs += [*engine.repairs, *engine.repair()]
+    return [Diagnosis("warning", repair.what, repair.why) for repair in repairs]
 
 
 def environment() -> list[Diagnosis]:

@@ -107,14 +107,11 @@ def parse_measures(measures: Sequence[str]) -> dict[str, Any]:
     return measure_by_name
 
 
-def compare(first: Scores, second: Scores, *, rounds: int = 10_000, seed: int = 0) -> list[Comparison]:
+def compare(first: Scores, second: Scores) -> list[Comparison]:
     """Compare two runs, measure by measure, by Fisher's paired randomisation test.
 
     Source: Smucker, Allan and Carterette, "A comparison of statistical significance tests for information retrieval
     evaluation", CIKM 2007.
-
-    Args:
-        rounds: random sign changes; p is never below 1 / (rounds + 1).
 
     Raises:
         EvaluationError: the two runs have different queries.
@@ -136,7 +133,7 @@ def compare(first: Scores, second: Scores, *, rounds: int = 10_000, seed: int = 
                 float(np.mean(list(two.values()))),
                 int((differences > _ROUNDING).sum()),
                 int((differences < -_ROUNDING).sum()),
-                randomisation_p(differences, rounds, seed),
+                randomisation_p(differences),
             )
         )
     return comparisons

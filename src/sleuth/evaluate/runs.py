@@ -77,7 +77,7 @@ def in_order(scores: Mapping[str, float]) -> dict[str, float]:
     return lowered
 
 
-def write_run(run: Run, path: str | Path, tag: str = "sleuth") -> None:
+def write_run(run: Run, path: str | Path) -> None:
     """Write a run as TREC does: query, Q0, document, rank, score, tag.
 
     Raises:
@@ -96,7 +96,7 @@ def write_run(run: Run, path: str | Path, tag: str = "sleuth") -> None:
         for query, scores in run.items():
             ranking = sorted(scores.items(), key=by_score_and_id)
             for rank, (document, score) in enumerate(ranking, 1):
-                out.write(f"{query} Q0 {document} {rank} {score!r} {tag}\n")
+                out.write(f"{query} Q0 {document} {rank} {score!r} sleuth\n")
 
 
 def read_run(path: str | Path) -> Run:

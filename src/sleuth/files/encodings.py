@@ -104,7 +104,9 @@ def _declared_codecs(label: str) -> tuple[str, ...]:
 
 
 def _decode_guessed(data: bytes, damage_at: int) -> tuple[str, str]:
-    if guess := _guess(data, damage_at):
+    start = max(0, damage_at - _SAMPLE // 2)
+    sample = data[start : start + _SAMPLE]
+    if guess := _latin(sample) or _by_statistics(sample):
         if (text := _try(data, guess)) is not None:
             return text, guess
         damaged = data.decode(guess, "replace")
@@ -118,12 +120,6 @@ def _mostly_read(text: str) -> bool:
     wrong = text.count("\ufffd")
     beyond_ascii = len(text) - len(text.encode("ascii", "ignore"))
     return wrong * 20 <= beyond_ascii
-
-
-def _guess(data: bytes, damage_at: int) -> str | None:
-    start = max(0, damage_at - _SAMPLE // 2)
-    sample = data[start : start + _SAMPLE]
-    return _latin(sample) or _by_statistics(sample)
 
 
 def _latin(sample: bytes) -> str | None:

@@ -25,21 +25,14 @@ def _zip_with(mark: bytes = b"") -> Callable[[bytes], bool]:
     return lambda head: head.startswith(b"PK\x03\x04") and mark in head
 
 
-def _is_html(head: bytes) -> bool:
-    start = head[:512].lstrip(_BLANK).lower()
-    return start.startswith((b"<!doctype html", b"<html"))
-
-
 def _format(kind: str, load: str, extensions: str, form: Form = "text", **fields: Any) -> FileFormat:
     has_lines = form not in ("rows", "files") and "extract" not in fields
     extended = [f".{one}" for one in extensions.split()]
     return FileFormat(kind, load, extended, form=form, **{"has_lines": has_lines, **fields})
 
 
-def _extracted(
-    kind: str, extract: str, extensions: str, form: Form = "markdown", **fields: Any
-) -> FileFormat:
-    return _format(kind, "extracted:load_extracted", extensions, form, extract=extract, **fields)
+def _extracted(kind: str, extract: str, extensions: str, **fields: Any) -> FileFormat:
+    return _format(kind, "extracted:load_extracted", extensions, "markdown", extract=extract, **fields)
 
 
 def _code(kind: str, extensions: str, names: str = "", interpreters: str = "") -> FileFormat:
@@ -80,7 +73,7 @@ DOCUMENTS: Final[tuple[FileFormat, ...]] = (
         "html htm xhtml",
         "markdown",
         extract="html:extract_html",
-        sniff=_is_html,
+        sniff=lambda head: head[:512].lstrip(_BLANK).lower().startswith((b"<!doctype html", b"<html")),
     ),
     _extracted("xml", "xml:extract_xml", "xml xsd xsl xslt csproj"),
     _format(

@@ -73,15 +73,14 @@ class Run:
     def _reading(self, source: str) -> str:
         kind = kind_of(source, loaders=self.loaders)
         if kind not in self.readings_by_kind:
-            self.readings_by_kind[kind] = self._reading_of(kind)
+            if kind == "pdf" and self.recognises:
+                reading = f"{self.readings[False]}{_WITH_OCR}"
+            elif is_built_in(kind, self.loaders):
+                reading = self.readings[kind in ROWS]
+            else:  # a file is read again when its format gets a loader
+                reading = f"{self.readings[True]} {kind}".strip()
+            self.readings_by_kind[kind] = reading
         return self.readings_by_kind[kind]
-
-    def _reading_of(self, kind: str) -> str:
-        if kind == "pdf" and self.recognises:
-            return f"{self.readings[False]}{_WITH_OCR}"
-        if is_built_in(kind, self.loaders):
-            return self.readings[kind in ROWS]
-        return f"{self.readings[True]} {kind}".strip()  # a file is read again when its format gets a loader
 
     def take(self, entry: Document | Skipped | Unchanged | FileRead) -> None:
         if isinstance(entry, Document):

@@ -349,20 +349,14 @@ def _sources_in(tree: Filter | None) -> set[str]:
 
 def _result(item: RetrievedItem, base: str, source: str | None) -> dict[str, Any]:
     uri = str(item.metadata.get("source") or item.id)
-    owner = item.metadata.get(SOURCE_KEY) or source
+    owner, positive = item.metadata.get(SOURCE_KEY) or source, max(item.score or 0.0, 0.0)
     metadata = {**item.metadata, URI_KEY: _address(uri)} | ({SOURCE_KEY: owner} if owner else {})
     return {
         "content": {"text": item.text, "type": "TEXT"},
         "location": _location(_address(uri)),
         "metadata": metadata,
-        "score": _unit_score(item.score or 0.0),
+        "score": positive / (1.0 + positive),  # on the service's scale from 0 to 1, in the same order
     }
-
-
-def _unit_score(score: float) -> float:
-    """Return a score of the index on the service's scale from 0 to 1: s / (1 + s), which keeps the order."""
-    positive = max(score, 0.0)
-    return positive / (1.0 + positive)
 
 
 def _address(source: str) -> str:

@@ -278,9 +278,9 @@ def _lower(run: str) -> str:
     return run.lower() if run.isascii() else run.translate(_CAPITALS)
 
 
-def _find_words(run: str, inside: str = "wmj") -> list[Span]:
+def _find_words(run: str) -> list[Span]:
     """Return an ASCII run whole, and the pieces of any other run."""
-    return [(0, len(run), run)] if run.isascii() else words.pieces(run, inside)
+    return [(0, len(run), run)] if run.isascii() else words.pieces(run, "wmj")
 
 
 def _find_names(run: str) -> list[Span]:

@@ -3,21 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-
-@dataclass(frozen=True, slots=True)
-class _Ranked:
-    """Documents by position in the merged list, with scores that say their rank."""
-
-    keys: NDArray[np.int64]
-    scores: NDArray[np.float32]
+    pass
 
 
 def merge(
@@ -70,16 +60,15 @@ def fuse(
     """
     import numpy as np
 
-    from sleuth.compose.fuse import fuse_hits
+    from sleuth.compose.fuse import Pool, fuse_hits
 
     documents = merge(local_docs, web_docs)
     split = len(local_docs)
 
-    def pool(first: int, end: int) -> _Ranked:
-        keys = np.arange(first, end, dtype=np.int64)
-        return _Ranked(keys, np.arange(len(keys), 0, -1).astype(np.float32))
-
-    pools = {"local": pool(0, split), "web": pool(split, len(documents))}
+    pools = {
+        name: Pool(np.arange(first, end, dtype=np.int64), np.arange(end - first, 0, -1).astype(np.float64))
+        for name, first, end in (("local", 0, split), ("web", split, len(documents)))
+    }
     fusion = fuse_hits(pools, weights, "rrf", k, rank_constant=rank_constant)
     pairs = zip(fusion.keys.tolist(), fusion.scores.tolist(), strict=True)
     return [{**documents[key], "score": score} for key, score in pairs]

@@ -16,7 +16,7 @@ from sleuth import Engine, Ranking
 from sleuth.engine import SearchRequest
 from sleuth.errors import ArgumentError
 from sleuth.surfaces.http import Extension, ServerSettings, bind
-from sleuth.surfaces.http.server import log_formatter
+from sleuth.surfaces.http.server import LogLines
 from sleuth.surfaces.http.settings import threads_per_worker
 from tests.surfaces.project import make_project
 from tests.waiting import wait_until
@@ -93,7 +93,7 @@ def test_logs_tell_ids_and_never_queries(
         started.client.post("/v1/search", json={"query": "xylophone", "filter": "("})
         bad = started.client.get("/livez", headers={"x-request-id": "a b"})
         assert bad.headers["x-request-id"] != "a b"
-    entries = [json.loads(log_formatter().format(record)) for record in caplog.records]
+    entries = [json.loads(LogLines().format(record)) for record in caplog.records]
     entry = next(entry for entry in entries if entry.get("request_id") == "my-id.7")
     assert (entry["route"], entry["status"], entry["k"]) == ("/v1/search", 200, 10)
     assert ("xylophone" in json.dumps(entries)) == with_queries
@@ -115,7 +115,7 @@ def test_failures_are_logged_without_their_messages(index: Path, caplog: pytest.
         answer = started.client.get("/fails")
         assert (answer.status_code, answer.json()["code"]) == (500, "InternalError")
         assert answer.headers["content-type"] == "application/problem+json"
-    lines = [log_formatter().format(record) for record in caplog.records]
+    lines = [LogLines().format(record) for record in caplog.records]
     (entry,) = [json.loads(line) for line in lines if "exception" in line]
     assert entry["request_id"] == answer.headers["x-request-id"]
     assert {"RuntimeError", "ValueError"} <= set(entry["exception"])

@@ -120,8 +120,12 @@ class _ElementLines:
             self.cell = len(self.lines)
         self.mark = "" if name in _PROSE or self.cell is not None else f"{name}: "
         values = [
-            f"{key.rpartition(':')[2]}={value}" for key, value in attributes.items() if _is_said(key, value)
-        ]
+            f"{key.rpartition(':')[2]}={value}"
+            for key, value in attributes.items()
+            if not key.startswith(("xmlns", "xsi:", "xml:"))
+            and key not in ("id", "style", "class")
+            and value.strip()
+        ]  # what a person may look for
         if values:
             self.words.append(" ".join(values) + " ")
 
@@ -175,12 +179,3 @@ class _ElementLines:
     def written(self) -> str:
         self._end_line()
         return _gaps.sub("\n\n", "\n".join(self.lines)).strip("\n")
-
-
-def _is_said(key: str, value: str) -> bool:
-    """Return whether a person may look for the value of an attribute."""
-    return (
-        not key.startswith(("xmlns", "xsi:", "xml:"))
-        and key not in ("id", "style", "class")
-        and bool(value.strip())
-    )

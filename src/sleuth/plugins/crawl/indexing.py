@@ -80,18 +80,21 @@ def crawl_site(
         IndexLockedError: another writer did not finish in time.
     """
     crawl_memory = _Memory(None if memory is None else Path(memory), start)
-    records = {url: _forget_unstored(engine, record) for url, record in crawl_memory.records.items()}
+    records = dict(crawl_memory.records)
+    for url, record in records.items():
+        if not (record.is_stored and engine.get(url)):  # the index lacks its document: ask for all of it
+            records[url] = replace(record, etag="", modified="", is_stored=False)
     crawl = Crawl(start, limits or CrawlLimits(), records, crawl_memory.visited)
     total = CrawlReport()
     started = time.monotonic()
     visits = iter(crawl)
     while batch := list(islice(visits, BATCH)):
         crawl_memory.add(_commit(engine, batch, total))
-        _count_requests(total, crawl)
+        total.pages, total.size, total.waiting = crawl.pages, crawl.size, crawl.waiting
         total.seconds = time.monotonic() - started
         if progress:
             progress(total)
-    _count_requests(total, crawl)
+    total.pages, total.size, total.waiting = crawl.pages, crawl.size, crawl.waiting
     total.is_complete = crawl.is_complete
     if crawl.is_complete:
         crawl_memory.end()
@@ -99,18 +102,6 @@ def crawl_site(
 
 
 acrawl_site = async_twin(crawl_site)
-
-
-def _count_requests(total: CrawlReport, crawl: Crawl) -> None:
-    """Write to a report how far a crawl has come."""
-    total.pages, total.size, total.waiting = crawl.pages, crawl.size, crawl.waiting
-
-
-def _forget_unstored(engine: Engine, record: PageRecord) -> PageRecord:
-    """Return a record without the version of its page, if the index lacks its document."""
-    if record.is_stored and engine.get(record.url):
-        return record
-    return replace(record, etag="", modified="", is_stored=False)
 
 
 def _commit(engine: Engine, visits: Sequence[Visit], total: CrawlReport) -> list[PageRecord]:

@@ -84,7 +84,10 @@ def import_vectors(
         texts = [row for row in batch if row.document.page_content.strip()]
         if keep is not None:
             keep(texts)  # before the documents: the index looks there before it embeds
-        _count(total, engine.add(row.document for row in texts))
+        report = engine.add(row.document for row in texts)
+        for name in ("added", "updated", "unchanged", "seconds"):
+            setattr(total, name, getattr(total, name) + getattr(report, name))
+        total.version = report.version
         total.read += len(batch)
         total.blank += len(batch) - len(texts)
         if progress:
@@ -161,14 +164,6 @@ def _vectors(engine: Engine, rows: Sequence[StoredVector]) -> dict[str, bytes]:
             text = embedded_text({"title": title, "heading": heading, "text": chunk.text})
             vectors[text_hash(text)] = array("f", row.vector).tobytes()
     return vectors
-
-
-def _count(total: ImportReport, report: AddReport) -> None:
-    total.added += report.added
-    total.updated += report.updated
-    total.unchanged += report.unchanged
-    total.seconds += report.seconds
-    total.version = report.version
 
 
 def _floats(vector: Iterable[Any] | None) -> list[float]:

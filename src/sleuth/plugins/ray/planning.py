@@ -109,7 +109,15 @@ def plan_of(
         _check_base(base, source, shards, settings)
         full, shards = base.settings, base.shards
     count = Layout(DEFAULT_SHARDS if shards is None else shards).shards
-    _check_elsewhere(options, str(full["embedder"]))
+    if options.loaders:
+        raise ArgumentError(
+            "loaders must be installed on every machine of a cluster (`sleuth.loaders`), got functions"
+        )
+    if str(full["embedder"]).startswith("custom:"):
+        raise ArgumentError(
+            "embedder must be one that every machine can open by its name, such as 'ollama:nomic-embed-text', "
+            f"got {full['embedder']!r}"
+        )
     listing = _listing_of(base, objects) if base else _Listing()
     # All machines see the files under the same absolute paths, and so they are named.
     remote = [str(path).rstrip("/") for path in paths if is_remote(path)]
@@ -120,7 +128,8 @@ def plan_of(
     if wave_bytes is None:
         wave_bytes = SLOW_WAVE_BYTES if is_slow(str(full["embedder"])) else WAVE_BYTES
     gone_files = comparison.refused + (comparison.gone if prune else [])
-    reading = encode({each.name: _plain(getattr(options, each.name)) for each in fields(options)})
+    values = ((each.name, getattr(options, each.name)) for each in fields(options))
+    reading = encode({name: list(value) if isinstance(value, tuple) else value for name, value in values})
     plain_files = [list(map(astuple, some)) for some in (comparison.entries, gone_files)]
     identity = (base.number if base else 0, count, dict(full), wave_bytes, plain_files)
     return Plan(
@@ -212,10 +221,6 @@ def _is_same(file: SourceObject, files: Mapping[str, KnownFile], listing: _Listi
     return run.unchanged(source, size, modified_ns)
 
 
-def _plain(value: Any) -> Any:
-    return list(value) if isinstance(value, tuple) else value
-
-
 def _check_base(base: Manifest, source: Address, shards: int | None, settings: Mapping[str, Any]) -> None:
     """Refuse to add to an index of other shards or settings."""
     if not base.shards:
@@ -230,19 +235,6 @@ def _check_base(base: Manifest, source: Address, shards: int | None, settings: M
             raise ArgumentError(
                 f"{name} must be {base.settings.get(name)!r} as in the index at {source}, got {value!r}"
             )
-
-
-def _check_elsewhere(options: ReadOptions, embedder: str) -> None:
-    """Refuse what other machines cannot have."""
-    if options.loaders:
-        raise ArgumentError(
-            "loaders must be installed on every machine of a cluster (`sleuth.loaders`), got functions"
-        )
-    if embedder.startswith("custom:"):
-        raise ArgumentError(
-            "embedder must be one that every machine can open by its name, such as 'ollama:nomic-embed-text', "
-            f"got {embedder!r}"
-        )
 
 
 def _waves(files: Iterable[PlannedFile], most: int) -> Iterator[list[PlannedFile]]:

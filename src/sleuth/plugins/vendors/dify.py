@@ -143,13 +143,11 @@ def _filter(condition: MetadataCondition | None, call: Call) -> Filter | None:
     """Dify's conditions as a filter; None without any."""
     if condition is None or not condition.conditions:
         return None
-    parts = [_condition(entry, call) for entry in condition.conditions]
+    parts = []
+    for entry in condition.conditions:
+        names = [entry.name] if isinstance(entry.name, str) else entry.name
+        parts.append(any_of(*(_comparison(name, entry, call) for name in names)))
     return every(*parts) if condition.logical_operator == "and" else any_of(*parts)
-
-
-def _condition(condition: Condition, call: Call) -> Filter:
-    names = [condition.name] if isinstance(condition.name, str) else condition.name
-    return any_of(*(_comparison(name, condition, call) for name in names))
 
 
 _ORDERS: dict[str, Operator] = {

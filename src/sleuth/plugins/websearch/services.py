@@ -62,14 +62,11 @@ BRAVE: Final = WebApi(
 
 def exa_call(query: WebQuery, key: str) -> WebCall:
     """Return a request for highlights."""
-    since = None
-    if query.time_range is not None:
-        day = datetime.now(UTC) - timedelta(days=DAYS[query.time_range])
-        since = f"{day:%Y-%m-%d}T00:00:00.000Z"
+    day = datetime.now(UTC) - timedelta(days=DAYS.get(query.time_range or "", 0))
     settings = {
         "type": "deep" if query.depth == "advanced" else None,
         "category": CATEGORIES.get(query.topic),
-        "startPublishedDate": since,
+        "startPublishedDate": f"{day:%Y-%m-%d}T00:00:00.000Z" if query.time_range else None,
         "includeDomains": query.include_domains,
         "excludeDomains": query.exclude_domains,
     }

@@ -76,19 +76,13 @@ def create(folder: Path, settings: Mapping[str, Any]) -> None:
     schema.create(folder, DOCUMENTS_SCHEMA, filled_with(settings))
 
 
-def filled_with(
-    settings: Mapping[str, Any], salt: int | None = None
-) -> Callable[[sqlite3.Connection], object]:
-    """Return what inserts the first rows of a record that is made with these settings.
-
-    Args:
-        salt: of the index; a new one for None.
-    """
+def filled_with(settings: Mapping[str, Any]) -> Callable[[sqlite3.Connection], object]:
+    """Return what inserts the first rows of a record that is made with these settings."""
     text = record.to_json(settings, "settings") or "{}"
 
     def fill(connection: sqlite3.Connection) -> None:
         connection.execute("INSERT INTO meta VALUES ('settings', ?)", (text,))
-        write_salt(connection, new_salt() if salt is None else salt)
+        write_salt(connection, new_salt())
 
     return fill
 

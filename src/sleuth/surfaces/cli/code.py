@@ -137,7 +137,7 @@ def index(
         if watch:
             snapshots = {each.path: each.snapshot for each in report.all()}
             for paths_changed in changes_below([Path(report.path)]):
-                newer = run.index_changed(paths_changed)
+                newer = run.run(changed=paths_changed)
                 news = {each.path: each.snapshot for each in newer.all()}
                 if any(snapshots.get(place) != snapshot for place, snapshot in news.items()):
                     print_report(newer, json=json)

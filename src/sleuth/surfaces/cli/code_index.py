@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -54,7 +54,7 @@ class IndexRun:
             def show(description: str, done: int, total: int) -> None:
                 bar.update(task, description=description, completed=done, total=total)
 
-            report = self._index(
+            report = self.run(
                 revision=rev,
                 progress=partial(show, "parsing"),
                 history=History(progress=partial(show, "commits")),
@@ -63,11 +63,12 @@ class IndexRun:
                 embed_code(self.storage, each, partial(show, "vectors"))
             return report
 
-    def index_changed(self, changed: Collection[str] | None) -> CodeIndexReport:
-        """Index again where nothing but these absolute paths changed, or anything for None; a search makes vectors."""
-        return self._index(changed=changed)
+    def run(self, **options: Any) -> CodeIndexReport:
+        """Index without vectors, which are made with a progress bar of their own or by a search.
 
-    def _index(self, **options: Any) -> CodeIndexReport:
+        Args:
+            **options: of `index_path`.
+        """
         from sleuth.code import index_path
 
         return index_path(
@@ -76,7 +77,7 @@ class IndexRun:
             workers=self.workers,
             timeout=self.timeout,
             submodules=self.submodules,
-            vectors=False,  # made with a progress bar of their own
+            vectors=False,
             **options,
         )
 

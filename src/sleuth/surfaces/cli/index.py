@@ -223,7 +223,8 @@ def index(
             raise ArgumentError("--rebuild must stand without --watch and options for a new index")
         open_index = partial(rebuilt, place, embedder=embedder, re_embed=re_embed, timeout=timeout)
     with open_index() as engine:
-        paths = paths or ([] if re_embed else remembered_paths(engine))
+        if not paths and not re_embed:
+            paths = [Path(engine.files.path_of(root.name)) for root in engine.roots() if not root.is_gone]
         report = read_paths(engine, paths, options, prune, timeout, visible=not (quiet or json))
         if rebuild and report.interrupted:
             say("Interrupted. The index is as it was before.", err=True)
@@ -239,11 +240,6 @@ def index(
         if watch and not report.interrupted:
             follow(engine, paths, {"ocr": fields["ocr"]} if ocr else None, timeout, json=json, quiet=quiet)
     leave(report)
-
-
-def remembered_paths(engine: Engine) -> list[Path]:
-    """Return the folders that the index remembers, and the files with options of their own, as far as they exist."""
-    return [Path(engine.files.path_of(root.name)) for root in engine.roots() if not root.is_gone]
 
 
 def follow(

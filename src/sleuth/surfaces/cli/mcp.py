@@ -57,21 +57,15 @@ def serve(
         os.chdir(root)
     # An index that is named without a root answers for all that it holds, not for the current folder.
     has_own_index = index is not None and root is None
+    folder, here = index_folder(index), Path.cwd()
+    if index is None and folder == here / NAME and not folder.exists():  # of the whole worktree
+        folder = next((up for up in (here, *here.parents) if (up / ".git").exists()), here) / NAME
     serve_stdio(
         Workspace(
-            _index_folder(index),
-            root=None if has_own_index else Path.cwd(),
+            folder,
+            root=None if has_own_index else here,
             refresh=refresh,
             index_first=not no_index,
             synonyms=synonyms_file(),
         )
     )
-
-
-def _index_folder(index: Path | None) -> Path:
-    """Return the index folder; before the first index, that of the whole worktree."""
-    folder, here = index_folder(index), Path.cwd()
-    if index is None and folder == here / NAME and not folder.exists():
-        top = next((above for above in (here, *here.parents) if (above / ".git").exists()), here)
-        return top / NAME
-    return folder

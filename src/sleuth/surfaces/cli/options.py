@@ -103,17 +103,12 @@ def _parameter(name: str, hint: Any, default: Any) -> Parameter:
     form = next((note.form for note in notes if isinstance(note, Wire)), form)
     help = next((note.description for note in notes if isinstance(note, FieldInfo)), None)
     flags = FLAGS.get(name, (f"--{name.replace('_', '-')}",))
-    flag = _flag_type(form)
+    forms = get_args(form) if get_origin(form) in (Union, UnionType) else (form,)
+    first, *others = (each for each in forms if each is not NoneType)
+    is_plain = first in (bool, int, float, str, Path) or get_origin(first) is list
+    flag: Any = first if is_plain and not others else str  # most values are written as text
+    flag = flag | None if NoneType in forms else flag
     if flag is bool and default is True:
         flags = (f"{flags[0]}/--no-{flags[0].removeprefix('--')}",)
     option = typer.Option(*flags, help=help, metavar="SOURCE" if name == "sources" else None)
     return Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[flag, option])
-
-
-def _flag_type(form: Any) -> Any:
-    """Return the type that a flag has on a command line, which writes most values as text."""
-    forms = get_args(form) if get_origin(form) in (Union, UnionType) else (form,)
-    first, *others = (each for each in forms if each is not NoneType)
-    is_plain = first in (bool, int, float, str, Path) or get_origin(first) is list
-    plain = first if is_plain and not others else str
-    return plain | None if NoneType in forms else plain

@@ -22,9 +22,10 @@ def index_folder(option: Path | None) -> Path:
         return option
     if from_environment := os.environ.get("SLEUTH_INDEX"):
         return Path(from_environment)
-    folder = nearest_index(Path.cwd())
+    here = Path.cwd()
+    folder = next((above / NAME for above in (here, *here.parents) if (above / NAME).is_dir()), None)
     if folder is None:
-        return Path.cwd() / NAME
+        return here / NAME
     check_origin(folder, f"to open it anyway, name it with --index {folder}")
     return folder
 
@@ -42,11 +43,6 @@ def check_origin(folder: Path, mend: str) -> None:
         raise IndexUnsafeError(
             f"{folder} {reason}, so somebody else may have filled it: {mend}", path=str(folder)
         )
-
-
-def nearest_index(start: Path) -> Path | None:
-    """Return the `.sleuth` folder in `start` or in the nearest folder above that has one."""
-    return next((above / NAME for above in (start, *start.parents) if (above / NAME).is_dir()), None)
 
 
 def _distrust(folder: Path) -> str:

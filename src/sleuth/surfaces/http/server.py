@@ -181,18 +181,13 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 def log_lines(*, quiet: bool = False) -> None:
     """Write the log of this process to standard error, one JSON object a line."""
     handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(log_formatter())
+    handler.setFormatter(LogLines())
     root = logging.getLogger()
     root.addHandler(handler)
     logging.getLogger("sleuth").setLevel(logging.WARNING if quiet else logging.INFO)
 
 
-def log_formatter() -> logging.Formatter:
-    """Return the formatter that writes a record as one line of JSON."""
-    return _Lines()
-
-
-class _Lines(logging.Formatter):
+class LogLines(logging.Formatter):
     """One JSON object a line: time, level, logger, and the fields of the record."""
 
     def format(self, record: logging.LogRecord) -> str:

@@ -36,7 +36,10 @@ class Sessions:
             secret: what values are signed with; None for that of the workers of this server, or a new one.
         """
         self._keys = keys
-        self._secret = secret or _shared_secret()
+        folder = os.environ.get(WORKERS_VARIABLE)
+        if secret is None and folder and (path := Path(folder, SHARED_FILE)).is_file():
+            secret = path.read_bytes()
+        self._secret = secret or secrets.token_bytes(32)
 
     def begin(self, token: str) -> str | None:
         """Return the value of a new session, or None for a key that is not known."""
@@ -72,10 +75,3 @@ def write_secret(folder: Path) -> None:
     file = os.open(folder / SHARED_FILE, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with open(file, "wb") as out:  # noqa: PTH123 - a descriptor
         out.write(secrets.token_bytes(32))
-
-
-def _shared_secret() -> bytes:
-    """Return what the workers of this server sign with, or a new secret where it has one process."""
-    folder = os.environ.get(WORKERS_VARIABLE)
-    path = Path(folder, SHARED_FILE) if folder else None
-    return path.read_bytes() if path is not None and path.is_file() else secrets.token_bytes(32)

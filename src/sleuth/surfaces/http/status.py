@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pydantic import BaseModel
 from starlette.responses import Response
@@ -13,9 +13,6 @@ from sleuth.surfaces.http.metrics import CONTENT_TYPE
 from sleuth.surfaces.http.problems import Refusal
 from sleuth.surfaces.http.routes import JsonRouter
 from sleuth.surfaces.http.service import CurrentCall
-
-if TYPE_CHECKING:
-    from sleuth.engine import Engine
 
 router = JsonRouter("status", {})
 
@@ -56,19 +53,12 @@ async def readyz(call: CurrentCall) -> Response:
     if call.service.keys is not None and call.service.keys.problem:
         raise Refusal(503, "KeysError", "no key is valid; the log says why")
     try:
-        await call.service.reads.run(_try_search, call.service.engine)
+        engine = call.service.engine  # one leg asks all shards, and no model or service
+        legs = [min(engine.legs, key=lambda leg: leg != "lexical")]
+        await call.service.reads.run(engine.unhooked.retrieve, "ready", 1, legs=legs)
     except SleuthError as error:
         raise Refusal(503, type(error).__name__, "the index does not answer; the log says why") from error
     return json_response({"status": "ok"})
-
-
-def _try_search(engine: Engine) -> None:
-    """Search by one leg, which asks all shards; no model or service is asked.
-
-    Raises:
-        SleuthError: the index does not open, or no shard answers.
-    """
-    engine.unhooked.retrieve("ready", 1, legs=[min(engine.legs, key=lambda leg: leg != "lexical")])
 
 
 @router.get("/metrics", response_class=Response, responses=PROBLEMS)

@@ -107,7 +107,9 @@ class AccessTokens:
             raise self._refusal(
                 401, "TokenInvalidError", f"the token is not valid here: {error}", "invalid_token"
             ) from None
-        scopes = _scopes_of(claims)
+        value = claims.get("scope", claims.get("scp", ""))  # issuers write them as either
+        names = value.split() if isinstance(value, str) else value if isinstance(value, list) else []
+        scopes: frozenset[Scope] = frozenset(scope for scope in DEFAULT_SCOPES if scope in names)
         if not scopes:
             detail = f"the token must have one of the scopes {', '.join(DEFAULT_SCOPES)}"
             raise self._refusal(403, "ScopeMissingError", detail, "insufficient_scope")
@@ -138,7 +140,12 @@ class AccessTokens:
 
     def _fetched_keys(self) -> dict[str, Any] | None:
         """Ask the issuer for its keys, by id; None if it does not answer, or not as an issuer does."""
-        for address in _metadata_addresses(self.issuer):
+        parts = urlsplit(self.issuer)
+        addresses = (  # by RFC 8414 and by OpenID Connect
+            f"{parts.scheme}://{parts.netloc}/.well-known/oauth-authorization-server{parts.path.rstrip('/')}",
+            f"{self.issuer.rstrip('/')}/.well-known/openid-configuration",
+        )
+        for address in addresses:
             try:
                 metadata = _json_at(address)
                 if metadata.get("issuer") == self.issuer:
@@ -147,17 +154,6 @@ class AccessTokens:
             except (*_FAILURES, self._jwt.PyJWTError) as error:
                 logger.warning("the issuer of tokens: %s: %s", address, error)
         return None
-
-
-def _metadata_addresses(issuer: str) -> list[str]:
-    """Return where an issuer describes itself, by RFC 8414 and by OpenID Connect."""
-    parts = urlsplit(issuer)
-    path = parts.path.rstrip("/")
-    origin = f"{parts.scheme}://{parts.netloc}"
-    return [
-        f"{origin}/.well-known/oauth-authorization-server{path}",
-        f"{issuer.rstrip('/')}/.well-known/openid-configuration",
-    ]
 
 
 def _json_at(url: str) -> Mapping[str, Any]:
@@ -180,10 +176,3 @@ def _json_at(url: str) -> Mapping[str, Any]:
     if not isinstance(value, dict):
         raise ValueError(f"{url} answered {answer.status} without a JSON object")  # noqa: TRY004 - a wrong answer
     return value
-
-
-def _scopes_of(claims: Mapping[str, Any]) -> frozenset[Scope]:
-    """Return the scopes of this server that a token has; issuers write them as `scope` or as `scp`."""
-    value = claims.get("scope", claims.get("scp", ""))
-    names = value.split() if isinstance(value, str) else value if isinstance(value, list) else []
-    return frozenset(scope for scope in DEFAULT_SCOPES if scope in names)

@@ -169,8 +169,11 @@ class Workspace:
         storage = self.code()
         if storage is None:
             return []
-        completed = [r for r in self.repositories() if _has_snapshot(storage, r)]
-        return [storage.open_snapshot(r, storage.snapshot(r)) for r in completed]
+        return [
+            storage.open_snapshot(repository, storage.snapshot(repository))
+            for repository in self.repositories()
+            if any(info.status == "completed" for info in storage.snapshots(repository.id))
+        ]
 
     def snapshots_at(self, at: str | None = None) -> list[Snapshot]:
         """Return the snapshots that answer about code: those of `at`, a commit, branch or tag, or else the newest ones.
@@ -297,7 +300,3 @@ class Workspace:
         if folder not in self._tops:
             self._tops[folder] = root_of(folder) if folder.is_dir() else None
         return self._tops[folder]
-
-
-def _has_snapshot(storage: CodeStorage | CodeView, repository: Repository) -> bool:
-    return any(info.status == "completed" for info in storage.snapshots(repository.id))

@@ -190,24 +190,20 @@ async def events_of(call: Call, state: PageState) -> AsyncIterator[bytes]:
         yield sent_event("cards", [asdict(card) for card in cards])
         blocks = to_json(blocks_of(result, cards, state.query))
         yield sent_event("blocks", _changes(blocks_sent, blocks))
-        yield sent_event("done", _ending(result, state))
+        is_error = result.is_error() and result.detail is not None
+        ending = {
+            "failure": escape_text(result.detail.message) if is_error and result.detail else "",
+            "grade": result.extra.get("grade"),
+            "text": escape_text(result.response),
+            "related": related(result, state),
+            "warning": warning_of(result),
+        }
+        yield sent_event("done", ending)
     except (SleuthError, Refusal) as error:
         yield sent_event("error", {"message": escape_text(str(call.refusal_of(error).detail))})
     finally:
         if writing is not None:
             writing.close()
-
-
-def _ending(result: SearchResult, state: PageState) -> dict[str, Any]:
-    """Return what is known of an answer at its end."""
-    is_error = result.is_error() and result.detail is not None
-    return {
-        "failure": escape_text(result.detail.message) if is_error and result.detail else "",
-        "grade": result.extra.get("grade"),
-        "text": escape_text(result.response),
-        "related": related(result, state),
-        "warning": warning_of(result),
-    }
 
 
 def _changes(before: Sequence[Any], blocks: Sequence[Any]) -> dict[str, Any]:

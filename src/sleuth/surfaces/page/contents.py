@@ -101,15 +101,10 @@ def _listing(under: str, places: Iterable[_IndexedFile]) -> tuple[list[ListingEn
             documents.append(ListingEntry(escape_text(rest), url, note=escape_text(place.note)))
     entries = []
     for name, paths in folders.items():
-        whole = _joined_folder(name, paths)
+        shared = shared_folders(path.rpartition("/")[0].split("/") for path in paths)
+        whole = "".join(f"{folder}/" for folder in shared) or name
         entries.append(ListingEntry(escape_text(whole), _address(under + whole), len(paths)))
     return sorted(entries, key=lambda entry: entry.name), sorted(documents, key=lambda entry: entry.name)
-
-
-def _joined_folder(name: str, paths: Sequence[str]) -> str:
-    """Return the deepest folder that holds all paths of a folder."""
-    shared = shared_folders(path.rpartition("/")[0].split("/") for path in paths)
-    return "".join(f"{folder}/" for folder in shared) or name
 
 
 def _address(under: str) -> str:

@@ -6,7 +6,7 @@ from functools import partial
 
 from fastapi import FastAPI
 from starlette.requests import Request
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import Receive, Scope, Send
 
 from sleuth.surfaces.http import Extension, Service
 from sleuth.surfaces.http.warming import Warmer
@@ -46,18 +46,14 @@ def _install(app: FastAPI, service: Service) -> Warmer:
         app.router.add_route(path, handler, methods=[method], include_in_schema=False)
     for path in files.PATHS:
         app.router.add_route(path, partial(files.answer, path), methods=["GET"], include_in_schema=False)
-    app.router.default = _with_page(app.router.default, page)
-    return page.warm
+    default = app.router.default
 
-
-def _with_page(default: ASGIApp, page: PageHandlers) -> ASGIApp:
-    """Return what answers where no route does: a page for a browser, and as before for every other client."""
-
-    async def answer(scope: Scope, receive: Receive, send: Send) -> None:
+    async def answer_without_route(scope: Scope, receive: Receive, send: Send) -> None:
         request = Request(scope, receive)
         if request.method == "GET" and "text/html" in request.headers.get("accept", ""):
             await (await page.not_found(request))(scope, receive, send)
         else:
             await default(scope, receive, send)
 
-    return answer
+    app.router.default = answer_without_route
+    return page.warm

@@ -100,7 +100,11 @@ def _counts_of_documents(call: Call, state: PageState) -> Mapping[str, Sequence[
     if "docs" not in state.sources:
         return {}
     tree = state.request.filter
-    names = [key.name for key in call.engine.metadata_keys(tree) if _is_facet(key.name, key.types)]
+    names = [
+        key.name
+        for key in call.engine.metadata_keys(tree)
+        if key.name.partition(".")[0] not in _NOT_FACETS and "object" not in key.types
+    ]
     keys = [*sorted(names, key=_place)[:KEYS], "source"]
     return call.engine.facets(keys, query=state.query, filter=tree, limit=MOST_PLACES + 1)
 
@@ -126,12 +130,7 @@ def _merged(one: Counts, other: Counts) -> Counts:
     for value, count in other:
         total = totals.get(value, 0)
         totals[value] = None if total is None or count is None else total + count
-    return sorted(totals.items(), key=_most_frequent_first)
-
-
-def _most_frequent_first(value_and_count: tuple[Any, int | None]) -> int:
-    _, count = value_and_count
-    return -(count or 0)
+    return [(value, totals[value]) for value in sorted(totals, key=lambda value: -(totals[value] or 0))]
 
 
 def _folders_of_code(code: Mapping[str, CodeMatches], state: PageState) -> list[Choice]:
@@ -146,10 +145,6 @@ def _folders_of_code(code: Mapping[str, CodeMatches], state: PageState) -> list[
         )
         for root, files in roots.items()
     ][:VALUES]
-
-
-def _is_facet(name: str, types: tuple[str, ...]) -> bool:
-    return name.partition(".")[0] not in _NOT_FACETS and "object" not in types
 
 
 def _group(name: str, counts: Counts, state: PageState) -> FacetGroup | None:
@@ -170,7 +165,7 @@ def _group(name: str, counts: Counts, state: PageState) -> FacetGroup | None:
         top = sorted(counts, reverse=True) if is_number or is_date else counts
         labels = _LANGUAGES if name == "language" else {}
         choices = [
-            _choice(labels.get(value, str(value)), _text(name, value), count, state)
+            _choice(labels.get(value, str(value)), to_text(Compare(name, "eq", value)), count, state)
             for value, count in top[:VALUES]
         ]
     if len(values) < 2 and not any(choice.is_chosen for choice in choices):
@@ -213,10 +208,6 @@ def _step(span: float) -> float:
     """Return the width of ranges: 1, 2 or 5 times a power of ten, so that `VALUES` of them hold all numbers."""
     power: float = 10 ** math.floor(math.log10(span / VALUES))
     return next(factor * power for factor in (1, 2, 5, 10) if span / (factor * power) <= VALUES - 1)
-
-
-def _text(name: str, value: Any) -> str:
-    return to_text(Compare(name, "eq", value))
 
 
 def _choice(label: str, text: str, count: int | None, state: PageState) -> Choice:

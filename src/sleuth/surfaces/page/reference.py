@@ -57,10 +57,11 @@ def operations_of(document: Mapping[str, Any]) -> dict[str, list[Operation]]:
 
 def _operation(document: Mapping[str, Any], method: str, path: str, values: Mapping[str, Any]) -> Operation:
     answers = values.get("responses", {})
+    first_sentence = str(values.get("description", "")).partition("\n")[0].partition(". ")[0]
     return Operation(
         method.upper(),
         path,
-        _first_sentence(str(values.get("description", ""))),
+        first_sentence.rstrip(".").replace("`", ""),
         _prose(values.get("description", "")),
         [
             _field(
@@ -93,10 +94,6 @@ def _field(name: str, schema: Mapping[str, Any], description: str, is_required: 
     examples = schema.get("examples") or ()
     example = json.dumps(examples[0], ensure_ascii=False) if examples else ""
     return ApiField(name, _type(schema), _prose(description), is_required, example)
-
-
-def _first_sentence(text: str) -> str:
-    return text.partition("\n")[0].partition(". ")[0].rstrip(".").replace("`", "")
 
 
 def _prose(text: Any) -> Markup:
