@@ -133,6 +133,9 @@ def _keeper(engine: Engine) -> Callable[[Sequence[StoredVector]], None]:
     Raises:
         ArgumentError: the index keeps no vectors of its embedder.
     """
+    from sleuth.store import text_hash
+    from sleuth.text import embedded_text
+
     embedder, cache = engine.embedder, engine.backend.vector_cache
     if embedder is None or cache is None:
         raise ArgumentError(
@@ -140,30 +143,22 @@ def _keeper(engine: Engine) -> Callable[[Sequence[StoredVector]], None]:
             f"got {engine.settings.embedder!r}; or leave them behind: --re-embed"
         )
 
+    chunker = open_chunker(engine.settings, engine.backend.chunker)
+
     def keep(rows: Sequence[StoredVector]) -> None:
-        vectors = _vectors(engine, rows)
+        vectors = {}  # by hash of the text that the index would embed, for documents that it keeps whole
+        for row in rows:
+            chunks = chunker.split(row.document)
+            if len(chunks) == 1 and row.vector is not None:
+                (chunk,) = chunks
+                heading, title = chunk.fields.get("heading"), str(row.document.metadata.get("title") or "")
+                text = embedded_text({"title": title, "heading": heading, "text": chunk.text})
+                vectors[text_hash(text)] = array("f", row.vector).tobytes()
         old = cache.get(embedder.fingerprint, list(vectors))
         if missing := {name: vector for name, vector in vectors.items() if name not in old}:
             cache.put(embedder.fingerprint, missing)
 
     return keep
-
-
-def _vectors(engine: Engine, rows: Sequence[StoredVector]) -> dict[str, bytes]:
-    """Vectors by hash of the text that the index would embed, for documents that it keeps whole."""
-    from sleuth.store import text_hash
-    from sleuth.text import embedded_text
-
-    chunker = open_chunker(engine.settings, engine.backend.chunker)
-    vectors = {}
-    for row in rows:
-        chunks = chunker.split(row.document)
-        if len(chunks) == 1 and row.vector is not None:
-            (chunk,) = chunks
-            heading, title = chunk.fields.get("heading"), str(row.document.metadata.get("title") or "")
-            text = embedded_text({"title": title, "heading": heading, "text": chunk.text})
-            vectors[text_hash(text)] = array("f", row.vector).tobytes()
-    return vectors
 
 
 def _floats(vector: Iterable[Any] | None) -> list[float]:

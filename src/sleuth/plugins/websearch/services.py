@@ -14,9 +14,7 @@ from urllib.parse import urlencode
 
 from sleuth.web import WebApi, WebCall, WebEntry, WebQuery, shorten
 
-FRESHNESS: Final = {"day": "pd", "week": "pw", "month": "pm", "year": "py"}
 DAYS: Final = {"day": 1, "week": 7, "month": 31, "year": 365}
-CATEGORIES: Final = {"news": "news", "finance": "financial report"}
 
 
 def brave_call(query: WebQuery, key: str) -> WebCall:
@@ -28,7 +26,7 @@ def brave_call(query: WebQuery, key: str) -> WebCall:
     fields = {
         "q": shorten(query.text),
         "count": query.count,
-        "freshness": FRESHNESS.get(query.time_range or ""),
+        "freshness": {"day": "pd", "week": "pw", "month": "pm", "year": "py"}.get(query.time_range or ""),
         "goggles": "\n".join(rules),
     }
     kind = "news" if query.topic == "news" else "web"
@@ -65,7 +63,7 @@ def exa_call(query: WebQuery, key: str) -> WebCall:
     day = datetime.now(UTC) - timedelta(days=DAYS.get(query.time_range or "", 0))
     settings = {
         "type": "deep" if query.depth == "advanced" else None,
-        "category": CATEGORIES.get(query.topic),
+        "category": {"news": "news", "finance": "financial report"}.get(query.topic),
         "startPublishedDate": f"{day:%Y-%m-%d}T00:00:00.000Z" if query.time_range else None,
         "includeDomains": query.include_domains,
         "excludeDomains": query.exclude_domains,
@@ -78,9 +76,8 @@ def exa_call(query: WebQuery, key: str) -> WebCall:
 
 def exa_entry(result: Mapping[str, Any]) -> WebEntry:
     """Return the fields of one result. Results come in order of relevance, mostly without a score."""
-    highlights = result.get("highlights")
-    parts = highlights if isinstance(highlights, list) else []
-    content = " … ".join(part for part in parts if isinstance(part, str))
+    parts = result.get("highlights")
+    content = " … ".join(part for part in (parts if isinstance(parts, list) else ()) if isinstance(part, str))
     fields = map(result.get, ("score", "publishedDate"))
     return WebEntry(result.get("url"), result.get("title"), content or result.get("title"), *fields)
 

@@ -75,13 +75,20 @@ class KotlinRules(Overloading, Lambdas):
 
     def extensions(self, use: Reference, file: FileRow, receiver: Sequence[str]) -> list[Definition]:
         """Return the functions that extend the type of an object, in the package or imported."""
-        folder, detail = package_folder(file), self.snapshot.detail(file)
+        folder, imports = package_folder(file), self.snapshot.detail(file).imports
         return [
             each
             for each in self.resolver.named(use.name)
             if each.file.language == "kotlin"
             and each.symbol.kind in ("function", "method")
-            and (package_folder(each.file) == folder or _is_imported(each, detail))
+            and (
+                (package := package_folder(each.file)) == folder
+                or any(
+                    item.name == each.symbol.name
+                    or (item.name == "*" and package.replace("/", ".").endswith(item.module))
+                    for item in imports
+                )
+            )
             and (extended := extended_type(each.symbol.signature, each.symbol.name))
             and (
                 not receiver
@@ -137,12 +144,3 @@ class KotlinRules(Overloading, Lambdas):
         """Return an argument without the name of its parameter."""
         match = _NAMED.match(argument)
         return argument if match is None else argument[match.end() :]
-
-
-def _is_imported(definition: Definition, detail: Detail) -> bool:
-    """Return whether an import brings in a definition by its name or with its whole package."""
-    package = package_folder(definition.file).replace("/", ".")
-    return any(
-        item.name == definition.symbol.name or (item.name == "*" and package.endswith(item.module))
-        for item in detail.imports
-    )
