@@ -5,10 +5,9 @@
 
 Every system runs in a process of its own over the same passages, vectors (WordLlama's, made once) and queries, with
 its defaults; a query begins as text and ends as ten passages with text and metadata. It is some words of one passage,
-and `success` is how often that passage is among the ten, or among the copies that a hit of Sleuth names. `recall` is
-how many of the ten nearest vectors a system finds, asked for those alone. The filter names the passage's shelf, one
-of ten. Queries are timed in rounds that visit the systems in turn, so that a noisy minute hurts all of them. Peers'
-indexes are kept.
+and `success` is how often that passage is among the ten. `recall` is how many of the ten nearest vectors a system
+finds, asked for those alone. The filter names the passage's shelf, one of ten. Queries are timed in rounds that visit
+the systems in turn, so that a noisy minute hurts all of them. Peers' indexes are kept.
 
 Some peers lack a part of this; `benchmarks.hybrid_systems` says what replaces it.
 """

@@ -102,11 +102,10 @@ class Sleuth(System):
         return self.engine.retrieve(query, K, filter=None if shelf is None else {"shelf": shelf})
 
     def rows(self, result: Any) -> list[int]:
-        ids = (id for item in result for id in (item.id, *item.extra.get("copies", ())))
-        return [int(id.partition("#")[0]) for id in ids]
+        return [int(item.id.partition("#")[0]) for item in result]
 
     def nearest(self, query: str) -> list[int]:
-        return self.rows(self.engine.retrieve(query, K, legs=["dense"], all_copies=True, per_document=0))
+        return self.rows(self.engine.retrieve(query, K, legs=["dense"], per_document=0))
 
 
 class Lance(System):

@@ -54,7 +54,7 @@ def test_a_backup_while_a_program_writes_is_one_commit(home: Path) -> None:
     first = sleuth("search", "-k", "1", "cats", "--index", "backup", cwd=home)
     assert "cats.md" in first.stdout, first.stderr
     with Engine.open(home / "backup") as engine:
-        items = engine.retrieve("passage number of batch", k=10_000, all_copies=True)
+        items = engine.retrieve("passage number of batch", k=10_000)
         batches = [item.metadata["batch"] for item in items if "batch" in item.metadata]
     assert len(batches) >= 9
     assert all(batches.count(batch) == 3 for batch in set(batches))

@@ -20,22 +20,22 @@ def item(id: str, text: int | None = None) -> RetrievedItem:
 
 
 def ids(
-    items: Sequence[RetrievedItem], k: int = 10, *, all_copies: bool = False, per_document: int = 3
+    items: Sequence[RetrievedItem], k: int = 10, *, fold_copies: bool = True, per_document: int = 3
 ) -> list[str]:
     """Return the ids of the hits to show."""
-    return [each.id for each in choose_among(items, k, all_copies=all_copies, per_document=per_document)]
+    return [each.id for each in choose_among(items, k, fold_copies=fold_copies, per_document=per_document)]
 
 
 def test_copies_give_way_and_are_named() -> None:
-    """A hit names the passages that repeat it; with all copies they are hits."""
+    """A hit names the passages that repeat it; unless they are folded, they are hits."""
     items = [item("a.html#0", 1), item("b#0", 2), item("a.txt#4", 1), item("c#0", 3), item("a.info#9", 1)]
-    selection = choose_among(items, 3, all_copies=False, per_document=3)
+    selection = choose_among(items, 3, fold_copies=True, per_document=3)
     assert [(each.id, each.copies) for each in selection] == [
         ("a.html#0", ("a.txt#4", "a.info#9")),
         ("b#0", ()),
         ("c#0", ()),
     ]
-    assert ids(items, 3, all_copies=True) == ["a.html#0", "b#0", "a.txt#4"]
+    assert ids(items, 3, fold_copies=False) == ["a.html#0", "b#0", "a.txt#4"]
     assert items[0].copies == ()
 
 
@@ -65,7 +65,7 @@ def test_a_document_of_rows_is_no_limit() -> None:
 
 
 def by_the_rule(
-    items: Sequence[RetrievedItem], k: int, *, all_copies: bool, per_document: int
+    items: Sequence[RetrievedItem], k: int, *, fold_copies: bool, per_document: int
 ) -> list[RetrievedItem]:
     """Return what the docstring of `choose` says, hit by hit, of items whose copies have equal texts."""
     best_of_text = dict[str, str]()  # ids of the hits that are shown
@@ -76,7 +76,7 @@ def by_the_rule(
 
     def is_copy(each: RetrievedItem) -> bool:
         original = best_of_text.setdefault(each.text, each.id)
-        if all_copies or original == each.id:
+        if not fold_copies or original == each.id:
             return False
         copies.setdefault(original, []).append(each.id)
         return True
@@ -100,15 +100,15 @@ def by_the_rule(
     st.integers(0, 4),
     st.booleans(),
 )
-@example([(0, 1), (1, 1), (1, 2), *((9 + n, 3 + n) for n in range(12))], 2, 1, False)
-@example([(0, 1), (1, 0), (1, 1), (1, 2), (1, 3), *((9 + n, 4 + n) for n in range(12))], 4, 3, False)
+@example([(0, 1), (1, 1), (1, 2), *((9 + n, 3 + n) for n in range(12))], 2, 1, True)
+@example([(0, 1), (1, 0), (1, 1), (1, 2), (1, 3), *((9 + n, 4 + n) for n in range(12))], 4, 3, True)
 def test_the_hits_are_those_of_the_rule(
-    hits: list[tuple[int, int]], k: int, per_document: int, all_copies: bool
+    hits: list[tuple[int, int]], k: int, per_document: int, fold_copies: bool
 ) -> None:
     """A hit that repeats a better one takes no place of its document, and the places are filled as the rule says."""
     items = [item(f"d{document}#{place}", text) for place, (document, text) in enumerate(hits)]
-    expected = by_the_rule(items, k, all_copies=all_copies, per_document=per_document)
-    chosen = choose_among(items, k, all_copies=all_copies, per_document=per_document)
+    expected = by_the_rule(items, k, fold_copies=fold_copies, per_document=per_document)
+    chosen = choose_among(items, k, fold_copies=fold_copies, per_document=per_document)
     assert [each.id for each in chosen] == [each.id for each in expected]
     for each, other in zip(chosen, expected, strict=True):  # a list for k may name fewer copies, see `choose`
         assert each.copies == other.copies[: len(each.copies)]
@@ -116,26 +116,28 @@ def test_the_hits_are_those_of_the_rule(
 
 @pytest.mark.parametrize("k", [0, 1, 3, 10, 11, 50, 130])
 @pytest.mark.parametrize("per_document", [0, 1, 3])
-@pytest.mark.parametrize("all_copies", [False, True])
+@pytest.mark.parametrize("fold_copies", [False, True])
 @given(data=st.data())
-def test_a_list_begins_a_longer_one(k: int, per_document: int, all_copies: bool, data: st.DataObject) -> None:
+def test_a_list_begins_a_longer_one(
+    k: int, per_document: int, fold_copies: bool, data: st.DataObject
+) -> None:
     """The list for k begins any longer one, holds no id twice, and the longest lacks copies alone."""
     documents = data.draw(st.lists(st.integers(0, 7), max_size=140))
     items = [item(f"d{document}#{place}", place % 90) for place, document in enumerate(documents)]
-    options: dict[str, Any] = {"all_copies": all_copies, "per_document": per_document}
+    options: dict[str, Any] = {"fold_copies": fold_copies, "per_document": per_document}
     selection = choose_among(items, 1_000, **options)
     assert ids(items, k, **options) == [each.id for each in selection[:k]]
     names = [each.id for each in selection]
     copies = [copy for each in selection for copy in each.copies]
     assert sorted(names + copies) == sorted(each.id for each in items)
-    assert not (copies and all_copies)
+    assert not (copies and not fold_copies)
 
 
 @given(st.lists(st.integers(0, 9), max_size=140), st.integers(1, 4))
 def test_the_best_hundred_stay_the_best_hundred(documents: list[int], per_document: int) -> None:
     """A limit for a document changes the order among the best hundred and nothing else."""
     items = [item(f"d{document}#{place}") for place, document in enumerate(documents)]
-    selection = ids(items, 200, all_copies=True, per_document=per_document)
+    selection = ids(items, 200, fold_copies=False, per_document=per_document)
     assert sorted(selection[:100]) == sorted(each.id for each in items[:100])
     assert selection[100:] == [each.id for each in items[100:]]
 
@@ -150,7 +152,7 @@ def test_few_hits_are_read(copies: Sequence[int], most: int) -> None:
         reads.extend(places)
         return items[places.start : places.stop]
 
-    hits = choose(items[:10], 10, read, all_copies=False, per_document=3)
+    hits = choose(items[:10], 10, read, fold_copies=True, per_document=3)
     assert len(hits) == 10
     assert reads == list(range(10, most))
 
@@ -162,11 +164,11 @@ def test_a_ranking_that_has_ended_is_not_read_on() -> None:
         raise AssertionError(places)
 
     items = [item("a"), item("b", hash("a")), item("c")]
-    hits = choose(items, 10, read, all_copies=False, per_document=3)
+    hits = choose(items, 10, read, fold_copies=True, per_document=3)
     assert [each.id for each in hits] == ["a", "c"]
 
 
 def test_a_huge_k_takes_no_memory() -> None:
     """As many hits as no ranking has are all there are."""
-    hits = choose_among([item("a"), item("b", hash("a"))], 1 << 40, all_copies=False, per_document=3)
+    hits = choose_among([item("a"), item("b", hash("a"))], 1 << 40, fold_copies=True, per_document=3)
     assert [each.id for each in hits] == ["a"]

@@ -105,9 +105,9 @@ def test_folded_results_may_repeat_each_other(tmp_path: Path, several: bool) -> 
         )
         parts = {"docs": index.unhooked, "other": index.scoped("team:9").unhooked}
         engine: Engine | Sources = Sources(parts, engine=index) if several else index
-        folded = engine.retrieve("walruses", collapse="team", filter="team>=0")
+        folded = engine.retrieve("walruses", collapse="team", filter="team>=0", fold_copies=True)
         assert sorted((item.metadata["team"], item.folded) for item in folded) == [(n, 1) for n in range(4)]
-        assert len(engine.retrieve("walruses", filter="team>=0")) == 5
+        assert len(engine.retrieve("walruses", filter="team>=0", fold_copies=True)) == 5
 
 
 def test_a_scope_arranges_its_own_passages(engine: Engine) -> None:
@@ -146,7 +146,7 @@ def test_a_reranker_comes_before_the_boosts(engine: Engine) -> None:
 def test_several_sources_are_arranged_together(engine: Engine) -> None:
     """The best hundred of each source are sorted, folded and boosted as one list."""
     sources = Sources({"docs": engine.unhooked, "others": engine.scoped("kind:page").unhooked}, engine=engine)
-    ranking = sources.retrieve("bucket", 4, sort="-n", all_copies=True, explain=True)
+    ranking = sources.retrieve("bucket", 4, sort="-n", explain=True)
     numbers = [item.metadata["n"] for item in ranking]
     assert numbers == sorted(numbers, reverse=True)
     assert any(note.startswith("sorted: the best ") for note in ranking.notes)

@@ -151,7 +151,7 @@ def test_metadata_is_updated_alone(engine: Engine) -> None:
         "status": "new",
         "title": "Felines",
     }
-    assert {item.id for item in engine.retrieve("felines", filter="status:new", all_copies=True)} == {
+    assert {item.id for item in engine.retrieve("felines", filter="status:new")} == {
         item.id for item in after
     }
     assert engine.update({"status": "new"}, ["cats.md"]) == []

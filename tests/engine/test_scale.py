@@ -142,12 +142,12 @@ def test_each_plausible_kind_has_one_of_the_first_places(texts: Mapping[str, lis
     """Three kinds at most, those with the best hits, have one of the first three places, for any sources and any k."""
     query = "ledger order card"
     with Sources({name: shelf(name, some) for name, some in texts.items()}) as sources:
-        hits = sources.retrieve(query, 50, all_copies=True, explain=True)
+        hits = sources.retrieve(query, 50, explain=True)
         alone = {hit.metadata["source_type"] for hit in hits if is_plausible(hit, hits)}
         top = {hit.metadata["source_type"] for hit in hits[: scale.PLACES]}
         assert len(top & alone) == min(len(alone), scale.PLACES)
         for k in range(1, 6):
-            shorter = sources.retrieve(query, k, all_copies=True)
+            shorter = sources.retrieve(query, k)
             assert [hit.id for hit in shorter] == [hit.id for hit in hits[:k]]
 
 
@@ -160,7 +160,7 @@ def test_an_implausible_kind_has_no_place() -> None:
     """A source whose best hit says nothing of the query stands where its score puts it."""
     pages = [f"The ledger of order {place} is charged to a card." for place in range(5)]
     with Sources({"docs": shelf("docs", pages), "web": shelf("web", ["Zebras graze."])}) as sources:
-        hits = sources.retrieve("ledger of an order charged to a card", 6, all_copies=True)
+        hits = sources.retrieve("ledger of an order charged to a card", 6)
     assert [hit.metadata["source_type"] for hit in hits[:5]] == ["docs"] * 5
 
 
@@ -168,7 +168,7 @@ def test_a_raised_hit_says_why() -> None:
     """`explain` says that the place of a hit is kept for its kind, and that its score is that of the place."""
     pages = [f"The ledger of order {place} is charged to a card." for place in range(5)]
     with Sources({"docs": shelf("docs", pages), "web": shelf("web", ["A card is red."])}) as sources:
-        hits = sources.retrieve("ledger of an order charged to a card", 6, all_copies=True, explain=True)
+        hits = sources.retrieve("ledger of an order charged to a card", 6, explain=True)
     assert [hit.metadata["source_type"] for hit in hits[:4]] == ["docs", "docs", "web", "docs"]
     assert "place is kept" in str(hits[2].explanation)
     assert [hit.score for hit in hits] == sorted((hit.score or 0.0 for hit in hits), reverse=True)

@@ -88,7 +88,7 @@ def test_a_document_stands_before_its_copy_among_the_code(tmp_path: Path) -> Non
     project = make_project(tmp_path / "project")
     with open_sources(project / ".sleuth", ["docs", "code"]) as sources:
         for query in ("bucket refill tokens", "limits", "tokens are refilled every second"):
-            ranking = sources.retrieve(query, 10, explain=True)
+            ranking = sources.retrieve(query, 10, explain=True, fold_copies=True)
             (shown,) = (item for item in ranking if "every second" in item.text)
             assert shown.metadata["source_type"] == "docs", query
             assert len(shown.extra["copies"]) == 1

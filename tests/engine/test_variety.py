@@ -52,7 +52,7 @@ def documents(ranking: Ranking) -> list[str]:
 
 def test_the_first_ten_are_different(engine: Engine) -> None:
     """No copy is among them and three passages of the long document at most; a hit names its copies."""
-    ranking = engine.retrieve("bucket")
+    ranking = engine.retrieve("bucket", fold_copies=True)
     assert len(ranking) == 10
     assert documents(ranking).count("long.md") <= 3
     copies = {copy for item in ranking for copy in item.copies}
@@ -64,15 +64,18 @@ def test_the_first_ten_are_different(engine: Engine) -> None:
 
 
 def test_nothing_is_lost(engine: Engine) -> None:
-    """A long list has every passage or names it, and begins with the shorter ones; all copies can be asked for."""
-    every = engine.retrieve("bucket", 100, all_copies=True, per_document=0)
-    whole = engine.retrieve("bucket", 100)
+    """A long list has every passage or names it, and begins with the shorter ones; unless asked, it has every one."""
+    every = engine.retrieve("bucket", 100, per_document=0)
+    whole = engine.retrieve("bucket", 100, fold_copies=True)
+    assert sorted(item.id for item in every) == sorted(item.id for item in engine.retrieve("bucket", 100))
     assert sorted(item.id for item in every) == sorted(
         [*(item.id for item in whole), *(copy for item in whole for copy in item.copies)]
     )
     assert all(not item.copies for item in every)
     for k in (1, 4, 9, 10, 11, 15):
-        assert [item.id for item in engine.retrieve("bucket", k)] == [item.id for item in whole[:k]]
+        assert [item.id for item in engine.retrieve("bucket", k, fold_copies=True)] == [
+            item.id for item in whole[:k]
+        ]
     scores = [item.score for item in engine.retrieve("bucket")]
     assert scores == sorted(scores, key=lambda score: -(score or 0))
 
@@ -80,8 +83,8 @@ def test_nothing_is_lost(engine: Engine) -> None:
 def test_filters_and_scopes_choose_first(engine: Engine) -> None:
     """A passage whose better copy a filter or a scope leaves out is a hit, and names nothing that they leave out."""
     for ranking in (
-        engine.retrieve("bucket", filter="tenant:b"),
-        engine.scoped("tenant:b").retrieve("bucket"),
+        engine.retrieve("bucket", filter="tenant:b", fold_copies=True),
+        engine.scoped("tenant:b").retrieve("bucket", fold_copies=True),
     ):
         assert {Path(name).suffix for name in documents(ranking)} == {".txt"}
         assert len(ranking) == 4
@@ -117,7 +120,7 @@ class Reversed:
 
 def test_what_a_reranker_ranks_is_chosen_after_it(engine: Engine) -> None:
     """The order of the reranker says which of two copies is shown."""
-    ranking = engine.retrieve("bucket", 20, rerank=Reversed())
+    ranking = engine.retrieve("bucket", 20, rerank=Reversed(), fold_copies=True)
     every = engine.retrieve("bucket", 100, **WITHOUT_VARIETY)
     order = [item.id for item in reversed(every)]
     for item in ranking:
@@ -134,11 +137,11 @@ def test_several_sources_are_chosen_together(engine: Engine) -> None:
             return Ranking([RetrievedItem(id="mirror", text=chapter(104), score=1.0)][:k])
 
     with Sources({"docs": engine.unhooked, "mirror": Mirror()}, engine=engine) as sources:
-        ranking = sources.retrieve("bucket")
+        ranking = sources.retrieve("bucket", fold_copies=True)
         names = [item.id for item in ranking] + [copy for item in ranking for copy in item.copies]
         assert {"mirror", "short-4.md#0"} <= set(names)
         assert len({"mirror", "short-4.md#0"} & {item.id for item in ranking}) == 1
-        every = sources.retrieve("bucket", 50, all_copies=True, per_document=0)
+        every = sources.retrieve("bucket", 50, per_document=0)
         assert {"mirror", "short-4.md#0"} <= {item.id for item in every}
 
 
@@ -148,8 +151,27 @@ def test_answers_are_written_from_all_passages(engine: Engine) -> None:
     assert [item.id for item in items] == [
         item.id for item in engine.retrieve("bucket", 100, **WITHOUT_VARIETY)
     ]
-    fewer = engine.search("bucket", 100, "with_items", all_copies=False).items or ()
+    fewer = engine.search("bucket", 100, "with_items", fold_copies=True).items or ()
     assert len(fewer) == len(items) - 4
+
+
+def test_equal_texts_are_two_answers_to_a_program(engine: Engine) -> None:
+    """Without folding, no text is compared: documents with one text and other metadata are both given."""
+    texts = [Document("One text.", {"tenant": tenant}, id=tenant) for tenant in ("a", "b")]
+    with Engine.open(engine.path / "two", create=True, embedder="") as two:
+        two.add(texts)
+        assert sorted(item.document_id for item in two.retrieve("text")) == ["a", "b"]
+        (item,) = two.retrieve("text", fold_copies=True)
+        assert len(item.copies) == 1
+
+
+def test_the_former_name_is_refused_with_the_new_one(engine: Engine) -> None:
+    """`all_copies` names what took its place."""
+    with pytest.raises(TypeError, match="did you mean 'fold_copies'"):
+        engine.retrieve("bucket", all_copies=True)  # type: ignore[call-arg]
+    sources = Sources({"docs": engine.unhooked}, engine=engine)
+    with sources, pytest.raises(ArgumentError, match="did you mean 'fold_copies'"):
+        sources.retrieve("bucket", all_copies=True)
 
 
 def test_a_limit_is_a_count(engine: Engine) -> None:

@@ -126,7 +126,7 @@ def test_keys_of_projects_are_those_that_are_safe() -> None:
     """Only these may be set by a file that is found: a new key has to be thought about here."""
     safe = {name for name, key in defaults.KEYS.items() if key.is_safe}
     assert safe == {
-        "index", "sources", "k", "legs", "fusion", "filter", "expand", "min_score", "all_copies", "per_document",
+        "index", "sources", "k", "legs", "fusion", "filter", "expand", "min_score", "fold_copies", "per_document",
         "recency", "boost", "explain", "exact", "deadline", "syntax", "synonyms",
     }  # fmt: skip
 

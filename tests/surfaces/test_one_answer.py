@@ -96,7 +96,7 @@ QUESTIONS = [
     Question("token bucket", {"legs": ["dense"], "exact": True, **DOCS}),
     Question("token bucket", {"fusion": "rrf", "deadline": 30, **DOCS}),
     Question("token bucket", {"expand": "document", **DOCS}),
-    *(Question("buckets of tokens", {**each, **more}) for each in ({}, {"all_copies": True}) for more in ({}, DOCS)),
+    *(Question("buckets of tokens", {**each, **more}) for each in ({}, {"fold_copies": False}) for more in ({}, DOCS)),
     Question("token bucket", {"per_document": 1}),
     Question("token bucket", {"sources": ["code"]}),
     *(Question(query, {"sources": ["docs", "code"]}) for query in ("where are tokens added", "Cats", "serve_request")),
@@ -166,8 +166,9 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
 
 
 def python(place: Place, question: Question) -> Answer:
-    """Ask by a call."""
-    ranking = place.sources.retrieve(question.query, **question.options)
+    """Ask by a call, as for a reader."""
+    options: dict[str, Any] = {"fold_copies": True, **question.options}
+    ranking = place.sources.retrieve(question.query, **options)
     return Answer([item.id for item in ranking], list(ranking.notes))
 
 
@@ -177,8 +178,8 @@ def command(place: Place, question: Question) -> Answer:
     arguments: list[str] = []
     for name, value in options.items():
         flag = FLAGS.get(name, (f"--{name.replace('_', '-')}",))[0]
-        if name == "syntax" and not value:
-            arguments.append("--no-syntax")
+        if name in ("syntax", "fold_copies") and not value:
+            arguments.append(flag.replace("--", "--no-"))
         elif value is True:
             arguments.append(flag)
         elif value is not False:
@@ -191,8 +192,9 @@ def command(place: Place, question: Question) -> Answer:
 
 
 def http(place: Place, question: Question) -> Answer:
-    """Ask over HTTP."""
-    response = place.server.client.post("/v1/search", json={"query": question.query, **question.options})
+    """Ask over HTTP, as for a reader."""
+    body = {"query": question.query, "fold_copies": True, **question.options}
+    response = place.server.client.post("/v1/search", json=body)
     assert response.status_code == 200, response.text
     return Answer([item["id"] for item in response.json()["items"]], response.json()["notes"])
 
@@ -231,7 +233,7 @@ def test_every_door_gives_the_same_answer(place: Place, question: Question) -> N
     assert answers == dict.fromkeys(answers, answers["python"])
     if question.query == "buckets of tokens":
         both = {"guide.html#0", "guide.txt#0"} <= set(answers["python"].ids)
-        assert both is ("all_copies" in question.options)
+        assert both is ("fold_copies" in question.options)
     if question.query in GIBBERISH:
         assert answers["python"].ids == []
 
@@ -331,21 +333,16 @@ def test_there_are_seventy_questions(place: Place) -> None:
 def test_no_door_has_options_of_its_own(place: Place) -> None:
     """Each door has each option of the request, with its default; where people type, the syntax is read."""
     options = {"k": SearchRequest(query="").k, **defaults(SearchRequest)}
-    people = {**options, "syntax": True}
-    for door in (search, ask):
+    readers = {**options, "fold_copies": True}
+    for door, expected in ((search, readers | {"syntax": True}), (ask, options | {"syntax": True})):
         parameters = inspect.signature(door).parameters
-        assert {name: parameters[name].default for name in people} == people
+        assert {name: parameters[name].default for name in options} == expected
     call = inspect.signature(Engine.retrieve).parameters
     assert {name: each.default for name, each in call.items() if name in options} | {
         "sources": None
     } == options
     schemas = place.server.client.get("/openapi.json").json()["components"]["schemas"]
-    (tool,) = (tool for tool in TOOLS if tool.name == "search")
-    for properties in (
-        schemas["SearchBody"]["properties"],
-        schemas["AskBody"]["properties"],
-        tool.properties,
-    ):
+    for properties in (schemas["SearchBody"]["properties"], schemas["AskBody"]["properties"]):
         assert {name: properties[name].get("default") for name in options} == options
     assert {"k", "filter", "sources", "explain", *OPTIONS} == set(options)
     assert SearchRequest(query="").changed() == {}
@@ -360,12 +357,17 @@ def test_no_door_has_options_of_its_own(place: Place) -> None:
     )
 
 
-def test_every_door_names_copies(place: Place) -> None:
-    """A hit names the passages that it stands for: as ids for programs, as a count for people."""
+def test_copies_are_folded_for_readers(place: Place) -> None:
+    """Readers get one hit, which names its copies; programs get every document, unless they ask."""
     query = "buckets of tokens"
-    (item,) = (item for item in place.sources.retrieve(query, sources=["docs"]) if item.copies)
-    assert {item.id, *item.copies} == {"guide.html#0", "guide.txt#0"}
+    both = {"guide.html#0", "guide.txt#0"}
+    assert both <= {item.id for item in place.sources.retrieve(query, sources=["docs"]) if not item.copies}
     response = place.server.client.post("/v1/search", json={"query": query, **DOCS}).json()
+    assert both <= {hit["id"] for hit in response["items"] if not hit.get("copies")}
+    folded: dict[str, Any] = {**DOCS, "fold_copies": True}
+    (item,) = (item for item in place.sources.retrieve(query, **folded) if item.copies)
+    assert {item.id, *item.copies} == both
+    response = place.server.client.post("/v1/search", json={"query": query, **folded}).json()
     assert {hit["id"]: hit["copies"] for hit in response["items"] if hit.get("copies")} == {
         item.id: list(item.copies)
     }
@@ -376,4 +378,4 @@ def test_every_door_names_copies(place: Place) -> None:
     address = re.search(r'<a class="copies" href="([^"]*)">and 1 copy</a>', html)
     assert address is not None
     every = place.server.client.get(unescape(address[1])).text
-    assert {"guide.html#0", "guide.txt#0"} <= set(re.findall(r'data-id="(.*?)"', every))
+    assert both <= set(re.findall(r'data-id="(.*?)"', every))

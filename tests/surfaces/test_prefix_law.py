@@ -59,7 +59,7 @@ QUESTIONS = (
 SOME = QUESTIONS if EXPLORING else QUESTIONS[::3]
 OPTIONS: Mapping[str, Mapping[str, Any]] = {
     "as it is": {},
-    "all copies": {"all_copies": True},
+    "without copies": {"fold_copies": True},
     "boosted": {"boost": {"module:email*": 2.0}},
     "folded": {"collapse": "module"},
     "sorted": {"sort": "source"},

@@ -23,7 +23,7 @@ ItemsAt = Callable[[range], Sequence[RetrievedItem]]
 
 
 def choose(
-    first: Sequence[RetrievedItem], k: int, items_at: ItemsAt, *, all_copies: bool, per_document: int
+    first: Sequence[RetrievedItem], k: int, items_at: ItemsAt, *, fold_copies: bool, per_document: int
 ) -> list[RetrievedItem]:
     """Return the `k` hits to show, each with the ids of its copies in `extra["copies"]`.
 
@@ -36,12 +36,12 @@ def choose(
     Args:
         first: the best `k` hits, or all there are.
         items_at: called only if hits have to move, for a few of the next hits at a time.
-        all_copies: whether hits whose text repeats that of a better one are hits like any other.
+        fold_copies: whether hits are left out whose text repeats that of a better one; no text is compared else.
         per_document: hits of one document among the first ten at most, 0 for no limit.
     """
-    if all_copies and not per_document:
+    if not fold_copies and not per_document:
         return list(first)
-    window = 0 if all_copies else WINDOW
+    window = WINDOW if fold_copies else 0
     places = range(k + WINDOW)
     if len(first) < k:
         places, items_at = range(len(first)), _nothing
@@ -57,14 +57,14 @@ def choose(
 
 
 def choose_among(
-    items: Sequence[RetrievedItem], k: int, *, all_copies: bool, per_document: int
+    items: Sequence[RetrievedItem], k: int, *, fold_copies: bool, per_document: int
 ) -> list[RetrievedItem]:
     """Apply `choose` to a complete list of hits, best first, instead of one that is read on demand."""
     return choose(
         items[:k],
         k,
         lambda places: items[places.start : places.stop],
-        all_copies=all_copies,
+        fold_copies=fold_copies,
         per_document=per_document,
     )
 

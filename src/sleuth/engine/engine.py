@@ -154,7 +154,7 @@ class Engine(Answering):
         self, query: str, k: int = 10, *, filter: Filter | Mapping[str, Any] | str | None = None,
         legs: Sequence[str] | None = None, fusion: Fusion | str | None = None, expand: Expansion = None,
         explain: bool = False, exact: bool = False, deadline: float | None = None, syntax: bool = False,
-        min_score: float | None = None, all_copies: bool = False, per_document: int = PER_DOCUMENT,
+        min_score: float | None = None, fold_copies: bool = False, per_document: int = PER_DOCUMENT,
         rerank: Reranker | str | None = None, sort: str | None = None, collapse: str | None = None,
         recency: str | None = None, boost: Mapping[str, float] | str | None = None, fuzzy: int = 0,
         synonyms: bool = True,
@@ -176,8 +176,8 @@ class Engine(Answering):
                 in `Ranking.notes`, with the nearest word of the index (`docs/how-to/search-documents.md`).
             min_score: leave out passages that have less in common with the query, from 0 (nothing) to 1 (all words or
                 the same meaning). None leaves out no single passage; a query of gibberish finds nothing all the same.
-            all_copies: show also passages whose text repeats that of a better one. Else a hit names its copies
-                (`RetrievedItem.copies`), which are left out.
+            fold_copies: leave out passages whose text repeats that of a better one, which names them
+                (`RetrievedItem.copies`).
             per_document: how many of the first ten passages one document may have, 0 for no limit. What gives way
                 follows behind them; if the other documents cannot fill ten places, it stays.
             rerank: orders the best passages again: a `Reranker`, or the name of an installed model; "" for none.
@@ -206,7 +206,7 @@ class Engine(Answering):
 
         request = SearchRequest(
             query=query, k=k, filter=filter, legs=legs, fusion=fusion, expand=expand, explain=explain, exact=exact,
-            deadline=deadline, syntax=syntax, min_score=min_score, all_copies=all_copies, per_document=per_document,
+            deadline=deadline, syntax=syntax, min_score=min_score, fold_copies=fold_copies, per_document=per_document,
             rerank=rerank, sort=sort, collapse=collapse, recency=recency, boost=boost, fuzzy=fuzzy, synonyms=synonyms,
         )  # fmt: skip
         return self.run(request)

@@ -20,7 +20,7 @@ from sleuth.types.request import BaseRequest, Wire
 MOST_EDITS: Final = 2
 """Edits by which words of a fuzzy search differ at most."""
 
-WITHOUT_VARIETY: Final[Mapping[str, Any]] = {"all_copies": True, "per_document": 0}
+WITHOUT_VARIETY: Final[Mapping[str, Any]] = {"fold_copies": False, "per_document": 0}
 """Options of a search whose hits are the best ones, whatever they repeat."""
 
 _Count = Annotated[int, Field(ge=1)]
@@ -103,8 +103,8 @@ class SearchRequest(BaseRequest):
             examples=[0.3],
         ),
     ] = None
-    all_copies: Annotated[
-        bool, Field(description="Show also passages that repeat the text of a better one.", examples=[True])
+    fold_copies: Annotated[
+        bool, Field(description="Leave out passages that repeat the text of a better one.", examples=[True])
     ] = False
     per_document: Annotated[
         int,
@@ -193,7 +193,7 @@ class SearchRequest(BaseRequest):
         hit, also where that repeats the text of another.
         """
         return {
-            "all_copies": self.all_copies or self.collapse is not None,
+            "fold_copies": self.fold_copies and self.collapse is None,
             "per_document": 0 if self.sort else self.per_document,
         }
 

@@ -77,7 +77,6 @@ class LocalIndex(Protocol):
         k: int = 10,
         *,
         filter: Filter | None = None,
-        all_copies: bool,
         per_document: int,
         legs: Sequence[str] | None = None,
     ) -> Ranking: ...
@@ -143,7 +142,6 @@ class LocalKnowledgeBase(Closing):
                 text,
                 count,
                 filter=None if condition is None else _unowned(condition),
-                all_copies=True,
                 per_document=0,
                 **legs,
             )

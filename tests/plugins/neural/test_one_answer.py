@@ -26,6 +26,7 @@ def test_scores_after_reranking_are_those_of_the_reranker(
     monkeypatch.setenv("SLEUTH_MODELS", str(tmp_path))
     model = OnnxCrossEncoder(tiny.write_cross_encoder(tmp_path / RERANKER))
     options: dict[str, Any] = {"rerank": RERANKER, "sources": sources, "explain": explain}
+    options["fold_copies"] = True
     question = Question("token bucket", options)
     ranking = place.sources.retrieve(question.query, **options)
     assert len(ranking) > 1

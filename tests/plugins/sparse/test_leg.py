@@ -24,8 +24,8 @@ from tests.plugins.neural import tiny
 
 WORDS = tiny.WORDS[4:]
 LEGS = {"legs": "sparse:splade"}
-ALONE: dict[str, Any] = {"legs": ["sparse"], "all_copies": True}
-"""Options of a search by this leg, which shows copies too."""
+ALONE: dict[str, Any] = {"legs": ["sparse"]}
+"""Options of a search by this leg."""
 
 
 def documents(n: int = 300) -> list[Document]:

@@ -197,12 +197,12 @@ class WholeIndex:
         return list(map(self.whole, self.engine.nearest(vector, k, filter=filter)))
 
     def search(self, query: str, k: int, **options: Any) -> list[Whole]:
-        """Return the best `k` documents for a query; a store gives equal documents as often as it has them.
+        """Return the best `k` documents for a query.
 
         Args:
             options: of `Engine.retrieve`.
         """
-        return list(map(self.whole, self.engine.retrieve(query, k, **{"all_copies": True, **options})))
+        return list(map(self.whole, self.engine.retrieve(query, k, **options)))
 
     def whole(self, item: RetrievedItem) -> Whole:
         """Return the document of an item, as it was given."""

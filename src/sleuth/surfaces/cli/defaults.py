@@ -56,7 +56,7 @@ KEYS: Final[Mapping[str, ConfigKey]] = {
     "filter": ConfigKey(str, "Use only passages that match."),
     "expand": ConfigKey(str, "Give each passage with its neighbours, section or document."),
     "min_score": ConfigKey(float, "Omit passages with less in common with the query, from 0 to 1."),
-    "all_copies": ConfigKey(bool, "Show also passages that repeat the text of a better one."),
+    "fold_copies": ConfigKey(bool, "Leave out passages that repeat the text of a better one."),
     "per_document": ConfigKey(int, "Passages of one document among the first ten; 0 for no limit."),
     "recency": ConfigKey(str, "Favour new passages by a date and a half-life."),
     "boost": ConfigKey(str, "Multiply the scores of passages that match filters."),

@@ -31,14 +31,14 @@ EXAMPLES = """[bold]Examples[/bold]
   sleuth search -k 3 --filter "type:markdown" install
   sleuth search '"token bucket" -leaky title:limits'     a phrase, no "leaky", "limits" in the title
   sleuth search --in docs --in code "token bucket"      documents and code; also web and kb:ID
-  sleuth search --all-copies "token bucket"      also passages that repeat a better one
+  sleuth search --no-fold-copies "token bucket"  also passages that repeat a better one
   sleuth search --explain "token bucket"         why each passage ranks where it does
   sleuth search --json "token bucket" | jq -r '.items[].file'
 """
 
 
 @app.command("search", epilog=EXAMPLES)
-@takes(SearchRequest, syntax=True)
+@takes(SearchRequest, syntax=True, fold_copies=True)
 def search(
     query: Annotated[list[str], typer.Argument(help="The question; quotes are optional.")],
     options: dict[str, Any],

@@ -54,7 +54,6 @@ _SWITCH: dict[str, Any] = {"type": "boolean"}
 _NAME: dict[str, Any] = {**_TEXT, "maxLength": MOST_NAME}
 _PAGE: _Properties = {"at": _TEXT, "max_tokens": {"type": "integer"}, "cursor": _TEXT}
 
-
 TOOLS = (
     ToolSchema(
         "search",

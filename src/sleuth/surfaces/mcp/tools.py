@@ -123,7 +123,7 @@ class Tools:
         """Passages of documents and code for a question, best first: with their text as far as it fits."""
         from sleuth.filters import all_of, as_filter, field
 
-        request = SearchRequest.read({"query": query, "k": k, "sources": sources})
+        request = SearchRequest.read({"query": query, "k": k, "sources": sources, "fold_copies": True})
         head = self._head()
         of_kind = field("kind") == _text(kind, "kind") if kind is not None else None
         tree = all_of(as_filter(request.filter), of_kind, self._below(path))

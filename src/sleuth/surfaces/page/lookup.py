@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
@@ -51,6 +52,8 @@ def results(call: Call, state: PageState) -> dict[str, Any]:
         }
     retriever = call.retriever(list(state.sources))
     query = state.request
+    if not state.option("fold_copies"):  # an answer is written from all passages, a reader wants no copies
+        query = replace(query, fold_copies=True)
     last = state.page * query.k
     request = call.request(query, k=min(last + 1, MOST_K))
     with call.retrieval_span(state.query, request.k):

@@ -150,7 +150,7 @@ class PageState:
 
     def with_copies(self) -> PageState:
         """Return this state with copies of results as results of their own."""
-        return self.with_option("all_copies", "true")
+        return self.with_option("fold_copies", "false")
 
     def with_option(self, name: str, text: str) -> PageState:
         """Return this state with another value of an option; without the option where the text is ""."""
