@@ -3,6 +3,7 @@
 python -m benchmarks.code_quality --work /tmp/code            every collection, ours and the peers
 python -m benchmarks.code_quality --work /tmp/code --peers      bm25s, word matching and semble beside ours, and hybrid
 python -m benchmarks.code_quality --work /tmp/code --fit      learn the weights again, with cross-validation
+python -m benchmarks.code_quality --work /tmp/code --without    what MRR loses without each signal
 
 All gold files within the first k (Acc@k), any of them (Hit@k), and the reciprocal rank of the first (MRR).
 """
@@ -241,6 +242,7 @@ def main() -> None:
     parser.add_argument("--sets", nargs="*", default=list(SETS))
     parser.add_argument("--fit", action="store_true")
     parser.add_argument("--peers", action="store_true")
+    parser.add_argument("--without", action="store_true")
     options = parser.parse_args()
     options.work.mkdir(parents=True, exist_ok=True)
     collections = {name: collect(name, options.work) for name in options.sets}
@@ -258,6 +260,14 @@ def main() -> None:
     single = [c for c in collections.get("swebench_dev", []) if c.gold.sum() + c.missing == 1]
     if single:
         show("swebench_dev, one gold file", evaluate(single, current))
+    if options.without:
+        print(f"| without | {' | '.join(collections)} | mean |\n{'|---' * (len(collections) + 2)}|")
+        for place, name in enumerate(ranking.WEIGHTS):
+            lesser = np.where(np.arange(len(current)) == place, np.float32(0), current)
+            losses = [
+                evaluate(some, current)[-1] - evaluate(some, lesser)[-1] for some in collections.values()
+            ]
+            show(name, [*losses, float(np.mean(losses))])
     if options.fit:
         learned = fit(collections)
         print({name: round(float(w), 2) for name, w in zip(ranking.WEIGHTS, learned, strict=True)})

@@ -12,7 +12,6 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import pairwise
 
 from sleuth.code.search.phrases import Pair, pairs_of
 from sleuth.text.analyzers import get_analyzer
@@ -66,7 +65,6 @@ class Query:
     Attributes:
         kind: words, identifier, code, trace or report: what it looks like as a whole.
         terms: of all of it, by token, each weighing 1 + log(times); `title` and `prose` of those parts alone.
-        compounds: neighbouring words written as one, which is how identifiers join them.
         pairs: neighbouring words of the title, as stems.
         names: dotted names it mentions, with how often.
         plain_names: those of them that look like identifiers and not like words.
@@ -83,7 +81,6 @@ class Query:
     terms: Mapping[str, float]
     title: Mapping[str, float]
     prose: Mapping[str, float]
-    compounds: Mapping[str, float]
     pairs: tuple[Pair, ...]
     names: Mapping[str, int]
     plain_names: frozenset[str]
@@ -115,7 +112,6 @@ def read_query(text: str) -> Query:
         weigh(text),
         weigh(title),
         weigh(prose),
-        _compounds(text),
         _pairs(title),
         dict(names),
         frozenset(n for n in names if _names_something(n, text)),
@@ -195,18 +191,6 @@ def _words(text: str) -> list[str]:
 def _pairs(text: str) -> tuple[Pair, ...]:
     analyzer = get_analyzer("code-english")
     return pairs_of([next(iter(analyzer.tokens(word)), None) for word in _words(text)])
-
-
-def _compounds(text: str) -> dict[str, float]:
-    parts = _words(text)[:4_000]
-    compounds = Counter(a + b for a, b in pairwise(parts))
-    compounds.update(a + b + c for a, b, c in zip(parts, parts[1:], parts[2:], strict=False))
-    analyzer = get_analyzer("code-english")
-    out: dict[str, float] = {}
-    for word, times in compounds.items():
-        for token in analyzer.tokens(word):
-            out[token] = max(out.get(token, 0.0), 1.0 + math.log(times))
-    return out
 
 
 def _kind(text: str, names: Mapping[str, int], frames: tuple[Frame, ...]) -> str:

@@ -2,7 +2,7 @@
 
 The weights were learned by `benchmarks/code_quality.py --fit` over all its collections together, each counting the same
 (table: code.md at 885da4c9): a softmax over the candidates of a query, the weights 0 and more. Later figures took out
-the signal of a file's folder and half the weight of `path` (docs/decisions/signals-of-code.md).
+four signals, doubled `told` and halved `path` (docs/decisions/signals-of-code.md).
 """
 
 from __future__ import annotations
@@ -24,14 +24,11 @@ if TYPE_CHECKING:
 WEIGHTS: dict[str, float] = {
     "title": 1.91,
     "prose": 1.64,
-    "compounds": 0.57,
     "chunks": 2.96,
     "path": 0.94,
     "names": 0.67,
-    "defines": 0.34,
-    "told": 0.77,
+    "told": 1.54,
     "named": 0.87,
-    "size": 0.74,
     "phrases": 2.08,
     "stem": 0.25,
 }
@@ -88,11 +85,6 @@ def rank_files(
     n = len(snapshot.files)
     if not n:
         return RankedFiles(np.zeros(0, np.float32), {}, np.ones(0, np.float32), signals)
-    words = [name for name in signals.values if name != "size"]
-    matches = np.zeros(n, bool)
-    for name in words:
-        matches |= signals.values[name] > 0
-    signals.values["size"] = np.where(matches, signals.values["size"], np.float32(0))
     if meaning is not None:
         signals.values["meaning"] = meaning
     factors = _factors(snapshot, query)

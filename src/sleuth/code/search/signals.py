@@ -3,13 +3,11 @@
 title, prose    the words of that part of the query, over whole files (BM25)
 chunks          the three best chunks, weighing 1, 1/2, 1/3: many weak passages do not beat a good one (BM25)
 path, names     words of the path; words of the names that the file defines
-compounds       neighbouring words of the query written as one identifier (`leader election`, `leaderElection`)
-defines         identifiers of the query that are defined here, the rarer the better
-told            those of the prose alone: code that is pasted names much that is the reader's own
+told            identifiers of the prose that are defined here, the rarer the better: pasted code names much that is the
+                reader's own
 named           paths, modules, qualified names and stack frames of the query that mean this file
 stem            all words of its name are in the title, or are short forms of words there; the root of 1 by the files of
                 that name, and not scaled
-size            long files are changed more often: log of their lines, where anything else speaks for them
 phrases         neighbouring words of the title stand together in it; of the best files by all else. Its best file has
                 the root of the share of the pairs that it holds: where few stand anywhere, they say little
 """
@@ -77,18 +75,15 @@ class Signals:
         words = {
             "title": {"body": query.title},
             "prose": {"body": query.prose},
-            "compounds": {"body": query.compounds},
             "path": {"path": query.terms},
             "names": {"names": query.title},
         }
         for name, terms in words.items():
             self._keep(name, self._search(searcher, terms, masks))
         self._keep("chunks", self._chunks(query))
-        self._keep("defines", self._defines({name: query.names[name] for name in query.plain_names}))
         self._keep("told", self._defines(query.told_names))
         self._keep("named", named(snapshot, query))
         self._keep("stem", snapshot.shared(Stems).scores(query.title, self._n), is_scaled=False)
-        self._keep("size", np.log1p(snapshot.line_counts))
 
     def read(self, query: Query, scores: Scores) -> None:
         """Adds the signal that needs the texts of files: of those that are best by `scores`, shape (n,)."""

@@ -131,11 +131,6 @@ class Snapshot:
         return np.array(folders, np.int64)
 
     @cached_property
-    def line_counts(self) -> NDArray[np.float32]:
-        """Lines of each file, shape (n,)."""
-        return np.array([row.lines for row in self.files], np.float32)
-
-    @cached_property
     def categories(self) -> NDArray[np.int64]:
         """The category of each file, as its place in `CATEGORIES`, shape (n,)."""
         numbers = {name: i for i, name in enumerate(CATEGORIES)}
