@@ -111,22 +111,26 @@ def test_a_search_imports_no_plugin(tmp_path: Path) -> None:
         assert {name.removeprefix("sleuth.plugins.") for name in modules} <= RANKING, process.stdout
 
 
-def core_alone(folder: Path) -> dict[str, str]:
+def lay_out_core(folder: Path) -> dict[str, str]:
     """Lay out the project without its plugins, and return an environment in which Python imports that."""
     ignored = shutil.ignore_patterns("__pycache__", "plugins")
     shutil.copytree(ROOT / "src", folder / "src", ignore=ignored, symlinks=True)
     return {**os.environ, "PYTHONPATH": str(folder / "src")}
 
 
-def test_the_core_works_without_plugins(tmp_path: Path) -> None:
+core_alone = pytest.fixture(
+    lambda tmp_path_factory: lay_out_core(tmp_path_factory.mktemp("core")), scope="module"
+)
+
+
+def test_the_core_works_without_plugins(core_alone: dict[str, str], tmp_path: Path) -> None:
     """Without the folder the command line lists its commands, indexes and searches; what a plugin has is unknown."""
-    environment = core_alone(tmp_path)
     (tmp_path / "notes.md").write_text("The tide comes in.")
 
     def run(*arguments: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
             [sys.executable, "-m", "sleuth", *arguments],
-            cwd=tmp_path, env=environment, capture_output=True, text=True, check=False,
+            cwd=tmp_path, env=core_alone, capture_output=True, text=True, check=False,
         )  # fmt: skip
 
     assert run("--help").returncode == 0
@@ -136,7 +140,7 @@ def test_the_core_works_without_plugins(tmp_path: Path) -> None:
     assert (unknown.returncode, "embedder must be" in unknown.stderr) == (2, True)
 
 
-def test_the_core_serves_without_plugins(tmp_path: Path) -> None:
+def test_the_core_serves_without_plugins(core_alone: dict[str, str], tmp_path: Path) -> None:
     """Without the folder the server has search, documents, code, answers, status and the page, and no other doors."""
     code = (
         "import json\n"
@@ -152,7 +156,7 @@ def test_the_core_serves_without_plugins(tmp_path: Path) -> None:
     )
     process = subprocess.run(
         [sys.executable, "-c", code],
-        cwd=tmp_path, env=core_alone(tmp_path), capture_output=True, text=True, check=True,
+        cwd=tmp_path, env=core_alone, capture_output=True, text=True, check=True,
     )  # fmt: skip
     codes, paths = json.loads(process.stdout)
     assert codes == [200, 200]
@@ -163,7 +167,7 @@ def test_the_core_serves_without_plugins(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_the_suite_of_the_core_passes_without_plugins(tmp_path: Path) -> None:
     """All tests outside of `tests/plugins` pass without the folder of plugins; pages are about both together."""
-    environment = core_alone(tmp_path)
+    environment = lay_out_core(tmp_path)
     of_pages = ("test_plugins.py", "test_guides.py", "test_readme.py", "test_reference.py")
     ignored = shutil.ignore_patterns("__pycache__", "plugins", *of_pages, "src", ".*", "build", "site")
     shutil.copytree(ROOT, tmp_path, ignore=ignored, symlinks=True, dirs_exist_ok=True)

@@ -266,9 +266,7 @@ def test_reports_stay_with_their_results(place: tuple[CodeStorage, str, Path]) -
     assert [p.status for p in first.parts] == ["ok", "failed"]
 
 
-def test_functions_are_found_by_words_where_the_embedder_fails(
-    place: tuple[CodeStorage, str, Path],
-) -> None:
+def test_functions_are_found_by_words_where_the_embedder_fails(place: tuple[CodeStorage, str, Path]) -> None:
     """With granularity "function" a failed embedder is reported, and words rank as they do alone."""
     storage, repo_id, _ = place
     hits = CodeRetriever(storage, Broken()).retrieve("charge an order", repo_id, granularity="function")

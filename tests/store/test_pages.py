@@ -66,7 +66,7 @@ def by_pages(snapshot: IndexSnapshot) -> int:
 
 def test_the_values_are_those_of_sqlite(store: Store) -> None:
     """Nothing is read while there is a log, and after a checkpoint all but rows that need several pages."""
-    fill(store, 3000)
+    fill(store, 600)
     with store.reader() as snapshot:
         n = len(keys_of(snapshot))
         assert by_pages(snapshot) == 0

@@ -28,4 +28,5 @@ def reason(path: Path, content: bytes | str | None = None, **options: Any) -> st
     """Return why a file has no document."""
     (record,) = load(path, content, **options)
     assert isinstance(record, Skipped), record
+    assert record.path == str(path)
     return record.reason

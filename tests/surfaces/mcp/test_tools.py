@@ -346,10 +346,7 @@ def test_an_agent_limits_all_answers(project: Path, monkeypatch: pytest.MonkeyPa
     workspace = Workspace(project / ".sleuth", project)
     workspace.refresher.check(20.0)
     tools = Tools(workspace, most_tokens=most_tokens())
-    for name, arguments in (
-        ("search", {"query": "tokens refill bucket"}),
-        ("fetch", {"id": "src/long.py"}),
-    ):
+    for name, arguments in (("search", {"query": "tokens refill bucket"}), ("fetch", {"id": "src/long.py"})):
         answer = json.loads(tools.call(name, {**arguments, "max_tokens": 4_000}))
         assert tokens_of(answer) <= 700
     workspace.close()
