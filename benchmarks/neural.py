@@ -147,22 +147,6 @@ def scores_of(collection: Collection, engine: Engine, **options: Any) -> Scores:
     return score(make_run(Asked(engine, **options), collection.queries, k=50), collection.qrels, [MEASURE])
 
 
-def chosen_by_half(values: NDArray[np.float64], splits: int = 40) -> float:
-    """Return the mean of the weight that is best for half of the queries, over the other half.
-
-    Args:
-        values: shape (weights, queries).
-    """
-    chance = np.random.default_rng(1)
-    means = []
-    for _ in range(splits):
-        order = chance.permutation(values.shape[1])
-        one, other = order[: len(order) // 2], order[len(order) // 2 :]
-        for half, rest in ((one, other), (other, one)):
-            means.append(values[values[:, half].mean(axis=1).argmax()][rest].mean())
-    return float(np.mean(means))
-
-
 def systems(collection: Collection, documents: Sequence[Document], model: Kept) -> dict[str, float]:
     """Return nDCG@10 of each system, and the paired p of reranking the first 20 against the default."""
     with index_of(documents) as engine:
@@ -181,7 +165,7 @@ def by_weight(
 ) -> dict[str, dict[str, float]]:
     """Return nDCG@10 by embedder and weight; "estimated", "alone" and the estimate itself among them.
 
-    "own best" is the best weight for these very queries, "own, by half" what half of them choose for the other half.
+    "own best" is the best weight for these very queries.
     """
     values: dict[str, dict[str, float]] = {}
     for name, embedder in embedders(model).items():
@@ -196,7 +180,6 @@ def by_weight(
                 grid.append(ndcg_by_query(collection, engine))
                 row[f"{weight:g}"] = float(grid[-1].mean())
             row["own best"] = max(float(queries.mean()) for queries in grid)
-            row["own, by half"] = chosen_by_half(np.stack(grid))
     return values
 
 
@@ -246,7 +229,7 @@ def main() -> None:
         differences = {of: row["estimated"] - row["0"] for of, row in rows.items()}
         gains[name] = {
             key: statistics.fmean(row[key] - row["0"] for row in rows.values())
-            for key in [*map("{:g}".format, WEIGHTS[1:]), "alone", "estimated", "own best", "own, by half"]
+            for key in [*map("{:g}".format, WEIGHTS[1:]), "alone", "estimated", "own best"]
         } | {"worst": min(differences.values())}
     print(table(gains, "+.4f"))
 

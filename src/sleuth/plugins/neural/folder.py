@@ -77,10 +77,7 @@ class ModelFolder:
 
     @property
     def checksums(self) -> dict[Path, str]:
-        """SHA-256 that files must have, in hex: those of the packaged model.
-
-        Files of other models are compared when they come.
-        """
+        """SHA-256 that files of the packaged model must have, in hex; {} for others, compared when they come."""
         names = read_json(PACKAGED / ORIGIN)["files"] if self.path == PACKAGED else {}
         return {self.file if name in MODEL_FILES else self.tokenizer: names[name] for name in names}
 
