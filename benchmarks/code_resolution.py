@@ -48,7 +48,8 @@ def truth(script: object, line: int, column: int, root: Path) -> tuple[str, int]
         definitions = script.goto(line, column, follow_imports=True, follow_builtin_imports=False)  # type: ignore[attr-defined]
         if any(name.type == "statement" and name.parent().type == "function" for name in definitions):
             # A local variable is no definition: what it holds is called.
-            definitions = script.infer(line, column)  # type: ignore[attr-defined]
+            inferred = script.infer(line, column)  # type: ignore[attr-defined]
+            definitions = [name for name in inferred if name.name != "NoneType"]  # which nothing calls
     except Exception:  # noqa: BLE001 - jedi fails in many ways on code that it does not follow
         return "unknown"
     for name in definitions:

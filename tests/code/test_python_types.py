@@ -33,10 +33,18 @@ def made():
 
 async def later():
     return A()
+
+
+class Row:
+    def __getitem__(self, at: int) -> A: ...
+    def __iter__(self) -> t.Iterator[A]: ...
+
+
+class Box(A): ...
 """
 """Each method is there twice, so that no name decides alone."""
 
-HEAD = "import typing as t\nfrom models import A, B, Far, made, later\n\n"
+HEAD = "import typing as t\nimport copy\nfrom models import A, B, Box, Far, Row, made, later\n\n"
 BODIES = {
     "for key, value in {}.items(): value.go()": "d: dict[str, A]",
     "for value in {}.values(): value.go()": "d: dict[str, A]",
@@ -50,6 +58,22 @@ BODIES = {
     "assert isinstance({}, A)\n    {}.go()": "d",
     "if not isinstance({}, A):\n        return\n    {}.go()": "d",
     "if isinstance({}, Far):\n        return\n    elif isinstance({}, A):\n        {}.go()": "d",
+    "values = list({}.values())\n    values[0].go()": "d: dict[str, A]",
+    "[value.go() for value in list(reversed({}))]": "d: list[A]",
+    "for value in {}: value.go()": "d: dict[A, Far]",
+    "for at, (key, value) in enumerate({}.items()): value.go()": "d: dict[str, A]",
+    "other = copy.deepcopy({})\n    other.go()": "d: A",
+    "other = t.cast(A, {})\n    other.go()": "d",
+    "value = {}[0]\n    value.go()": "d: list[A]",
+    "{}.pop().go()": "d: list[A]",
+    "for value in {}: value.go()  # values": "*d: A",
+    "{}['key'].go()  # values": "**d: A",
+    "{}().go()": "d: t.Callable[[Far], A]",
+    "{}().go()  # class": "d: type[A]",
+    "{}[0].go()  # item": "d: Row",
+    "for value in {}: value.go()  # row": "d: Row",
+    "Box[int].go()": "",
+    "def inner({}={}): {}.go()\n    inner()": "d: A",
     "made().go()": "",
     "(await later()).go()": "",
     "B().same().same().other()": "",
@@ -65,7 +89,41 @@ def test_types_are_followed(storage: CodeStorage, tmp_path: Path, body: str) -> 
         open_project(storage, tmp_path / "types", {"models.py": CLASSES, "use.py": code}), "use.py"
     )
     meant = [target for name, target in targets.items() if name.endswith((".go", ".other"))]
-    assert meant == ["models.py:B.other" if "other" in body else "models.py:A.go"]
+    assert meant == ["models.py:B.other" if ".other" in body else "models.py:A.go"]
+
+
+USES = {
+    "A field that holds a function of the file": ("self.field()", "h.py:go", "self.field = go"),
+    "A field that holds a function of a module": ("self.field()", "m.py:go", "self.field = m.go"),
+    "A field that is nothing at first": ("self.field()", "m.py:go", "self.field = None; self.field = m.go"),
+    "A field that holds a module": ("self.field.go()", "m.py:go", "self.field = m"),
+    "A field with a class as its type": ("self.field()", "h.py:X", "self.field: type[X] = x"),
+    "A field that holds one of two": ("self.field()", "", "self.field = go; self.field = m.go"),
+    "A field that holds a parameter": ("self.field()", "", "self.field = y"),
+    "A parameter whose type is a class": ("x()", "h.py:X", ""),
+    "A function that a variable is in other cases": ("inner()", "h.py:H.__init__.inner", "inner = x.y"),
+    "An import of the function": ("go()", "m.py:go", "from m import go"),
+    "An import of the function from outside": ("go()", "", "from outside import go"),
+    "A method of a class from outside": ("y.request.go()", "", ""),
+}
+"""Uses in a method: what is written, what it means, and the statement before it."""
+
+
+@pytest.mark.parametrize("name", USES)
+def test_uses_in_a_method(storage: CodeStorage, tmp_path: Path, name: str) -> None:
+    """Fields, imports and functions of a method are what they hold; what is of another project means nothing here."""
+    use, target, statement = USES[name]
+    head = "import m\nfrom web import Request\ndef go(): pass\nclass X: pass\nclass H:\n"
+    method = "    def __init__(self, x: type[X], y: Request):\n        def inner(): pass\n"
+    files = {"m.py": "def go(): pass\n", "h.py": f"{head}{method}        {statement}\n        {use}\n"}
+    assert resolved(open_project(storage, tmp_path / "uses", files), "h.py")[use.removesuffix("()")] == target
+
+
+def test_the_body_of_a_class_sees_its_names(storage: CodeStorage, tmp_path: Path) -> None:
+    """A name in the body of a class means what the class defines before it, and not so in a method."""
+    code = "class A:\n    class B: pass\n    made = B()\n    def use(self): return [C()]\n    class C: pass\n"
+    targets = resolved(open_project(storage, tmp_path / "body", {"a.py": code}), "a.py")
+    assert (targets["B"], targets["C"]) == ("a.py:A.B", "")
 
 
 def test_self_is_the_class_of_the_object(storage: CodeStorage, tmp_path: Path) -> None:

@@ -34,7 +34,9 @@ def is_variable(detail: Detail, reference: Reference, root: str, first: int = 0,
         is_inner = at >= 0 and symbols[at].kind not in CONTAINERS
         here = [binding for binding in bindings if _scope(detail, binding) == at]
         if not any(binding.kind == "outer" for binding in here) and any(
-            _hides(binding, reference) and (is_inner or (not in_function and first <= binding.line <= last))
+            binding.kind in _DECLARING
+            and not (binding.line == reference.line and names_itself(binding))  # `user := user.New()`
+            and (is_inner or (not in_function and first <= binding.line <= last))
             for binding in here
         ):
             return True
@@ -101,12 +103,6 @@ def _scope(detail: Detail, binding: Binding) -> int:
         return binding.symbol
     symbol = detail.symbols[binding.symbol]
     return symbol.parent if symbol.kind in YIELDING else -2
-
-
-def _hides(binding: Binding, reference: Reference) -> bool:
-    """Return whether a binding hides what a name means elsewhere; `user := user.New()` does not in its own value."""
-    own_value = binding.line == reference.line and names_itself(binding)
-    return binding.kind in _DECLARING and not own_value
 
 
 def names_itself(binding: Binding) -> bool:

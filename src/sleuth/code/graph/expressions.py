@@ -10,7 +10,7 @@ NO_CLASS: Final = frozenset(
 )
 """Types that say nothing of a class."""
 _NAME: Final = re.compile(r"[$@#]?[^\W\d]\w*")
-_PREFIX: Final = re.compile(r"(?:await|new|mut|move|try[?!]?)\b\s*|[&*(]\s*")
+_PREFIX: Final = re.compile(r"(?:await|new|mut|move|try[?!]?)\b\s*|[&*(]\s*|type\(\s*")
 _SEPARATOR: Final = re.compile(r"(?:\?\.|!!?\.|\.|::|->)\s*")
 _CLOSING: Final = {"(": ")", "[": "]", "{": "}", "<": ">"}
 _STRING: Final = re.compile(r"'[^'\n]*'|\"[^\"\n]*\"|`[^`]*`")
@@ -27,28 +27,20 @@ ValueTask Lazy Coroutine Readonly Partial NonNullable unique_ptr shared_ptr Unio
 """
 _WRAPPERS: Final = frozenset(_WRAPPER_NAMES.split())
 """Types that stand for the first of their arguments."""
-_TABLES: Final = frozenset(
-    {
-        "dict",
-        "Dict",
-        "Mapping",
-        "MutableMapping",
-        "defaultdict",
-        "DefaultDict",
-        "OrderedDict",
-        "Map",
-        "HashMap",
-    }
-    | {"BTreeMap", "Record", "map", "MutableMap"}
-)
+_TABLE_NAMES: Final = """
+dict Dict Mapping MutableMapping defaultdict DefaultDict OrderedDict Map HashMap BTreeMap Record map MutableMap
+"""
+_TABLES: Final = frozenset(_TABLE_NAMES.split())
 """Collections whose first argument is not what they hold."""
 _OF_TABLES: Final = {
     "items": "list[tuple[{0}, {1}]]", "values": "list[{1}]", "keys": "list[{0}]", "get": "{1}", "pop": "{1}",
     "setdefault": "{1}", "copy": "dict[{0}, {1}]",
 }  # fmt: skip
 """What methods of such collections return, with the types of key and value."""
+_LISTS: Final = frozenset({"list", "List", "deque", "Deque", "set", "Set"})
+_NAMED_CAST: Final = re.compile(r"(?:\w+\.)?cast\((.*)\)$", re.DOTALL)
 _ITERATING: Final = re.compile(
-    r"(enumerate|sorted|list|tuple|set|reversed|iter)\(([^,]*)(?:,.*)?\)$", re.DOTALL
+    r"(enumerate|sorted|list|tuple|set|reversed|iter|(?:copy\.)?(?:deep)?copy)\(([^,]*)(?:,.*)?\)$", re.DOTALL
 )
 
 
@@ -274,15 +266,15 @@ def simple_name(text: str) -> str:
     return re.split(r"\.|::", type_name(text.replace("[]", "")))[-1] + "[]" * text.rstrip().endswith("[]")
 
 
-def element_of(text: str) -> str:
-    """Return the type of the elements of a collection's type, or ""."""
+def element_of(text: str, *, has_keys: bool = False) -> str:
+    """Return the type of the elements of a collection's type, or ""; of a table the keys, if these are iterated."""
     bare = _bare_type(text)
     if bare.startswith("[") and bare[1:2] == "]":
         return bare[2:]
     if bare.rstrip().endswith("[]"):
         return bare.rstrip()[:-2]
     name, arguments = _collection(bare)
-    return "" if name in _TABLES else arguments[0]
+    return "" if name in _TABLES and not has_keys else arguments[0]
 
 
 def item_of(text: str) -> str:
@@ -296,16 +288,25 @@ def item_of(text: str) -> str:
 
 def entry_of(text: str, pattern: str, name: str) -> str:
     """Return the type of a name in a pattern such as `key, value` that takes a value of a type apart, or ""."""
-    names = [part.strip() for part in split_outside(pattern.strip(" ()"), ",")]
+    bare = pattern.strip()
+    names = split_outside(
+        bare[1:-1] if bare.startswith("(") and after_bracket(bare, 0) == len(bare) else bare, ","
+    )
     kind, arguments = _collection(_bare_type(text))
-    if kind not in ("tuple", "Tuple") or len(arguments) != len(names) or name not in names:
-        return ""
-    return arguments[names.index(name)].strip()
+    if kind in ("tuple", "Tuple") and len(arguments) == len(names):
+        for part, argument in zip(names, arguments, strict=True):
+            if part.strip() == name:
+                return argument.strip()
+            if "," in part and (inner := entry_of(argument, part, name)):
+                return inner
+    return ""
 
 
 def returned_by_table(text: str, method: str) -> str:
     """Return the type that a method of a table, such as `dict[K, V]` or `Map<K, V>`, returns; "" if it is unknown."""
     name, arguments = _collection(_bare_type(text))
+    if name in _LISTS and method in ("pop", "popleft"):
+        return arguments[0].strip()
     form = _OF_TABLES.get(method, "") if name in _TABLES and len(arguments) == 2 else ""
     return form.format(*(argument.strip() for argument in arguments)) if form else ""
 
@@ -319,8 +320,21 @@ def _collection(bare: str) -> tuple[str, list[str]]:
     return re.split(r"\.|::", match[1])[-1], split_outside(bare[match.end() : end - 1], ",")
 
 
+def cast_to(value: str) -> str:
+    """Return the type that `typing.cast(A, x)` names, or ""."""
+    match = _NAMED_CAST.match(value)
+    named_type, *values = split_outside(match[1], ",") if match else ("",)
+    return named_type.strip() if values else ""
+
+
+def called_type(text: str) -> str:
+    """Return the type that a call of a value returns: `B` for `Callable[[A], B]`, or ""."""
+    name, arguments = _collection(_bare_type(text))
+    return arguments[1].strip() if name == "Callable" and len(arguments) > 1 else ""
+
+
 def iterated(value: str) -> tuple[str, bool]:
-    """Return the collection that `sorted(x)` and its like iterate, and whether `enumerate(x)` numbers it."""
+    """Return the object that `sorted(x)` and `copy.copy(x)` are made of, and whether `enumerate(x)` numbers it."""
     match = _ITERATING.match(value)
     return (match[2], match[1] == "enumerate") if match else (value, False)
 

@@ -2,33 +2,14 @@
 
 from __future__ import annotations
 
+import builtins
 import re
 import threading
-from collections.abc import Sequence
 from typing import Final
 
+from sleuth.code.graph import expressions
 from sleuth.code.graph.bindings import names_itself, narrows
-from sleuth.code.graph.expressions import (
-    NO_CLASS,
-    Step,
-    alternatives_of,
-    bounds_of,
-    element_of,
-    entry_of,
-    field_of,
-    function_type,
-    heritage_of,
-    item_of,
-    iterated,
-    parameter_types,
-    read_argument,
-    read_chain,
-    returned_by_table,
-    simple_name,
-    type_arguments,
-    type_name,
-    type_parameters,
-)
+from sleuth.code.graph.expressions import Step, element_of, read_chain, type_name
 from sleuth.code.graph.imported import MODULES
 from sleuth.code.graph.rules import NameResolver
 from sleuth.code.graph.types import Site, Type
@@ -44,7 +25,7 @@ OWN_OBJECT: Final = frozenset(
 BARE_MEMBERS: Final = languages_with("bare members")
 _ITSELF: Final = frozenset({"Self", "this", "self", "static"})
 """Types that mean the class that they stand in."""
-_UNTYPED: Final = NO_CLASS | {""}
+_UNTYPED: Final = expressions.NO_CLASS | {""}
 _APART: Final = frozenset({"member", "generic"})
 """Bindings that are no variables."""
 _PARTS: Final = frozenset({"part", "entry"})
@@ -75,8 +56,17 @@ class Inference:
             return Type(text, site)
         if cast_match := _CAST.match(expression):
             return Type(cast_match[1], site)
-        for part in alternatives_of(expression) if depth > 0 else ():
+        if site.file.language == "python" and (text := expressions.cast_to(expression)):
+            return Type(text, site)
+        for part in expressions.alternatives_of(expression) if depth > 0 else ():
             inferred = self._along(read_chain(part), site, depth)
+            value, is_numbered = expressions.iterated(part) if inferred is None else (part, False)
+            if value != part:
+                inferred = self.type_of(value, site, depth - 1)
+            if inferred is not None and is_numbered:
+                inferred = inferred._replace(
+                    text=f"list[tuple[int, {element_of(inferred.text)}]]", owner=None
+                )
             if inferred is not None:
                 return inferred
         steps = read_chain(expression) if site.file.language in MODULES and depth > 0 else []
@@ -99,11 +89,16 @@ class Inference:
         """
         if inferred is None or inferred.owner is not None or inferred.is_foreign:
             return None if inferred is None else inferred.owner
-        site, name, bounds = inferred.site, type_name(inferred.text), bounds_of(inferred.text)
+        site, name, bounds = inferred.site, type_name(inferred.text), expressions.bounds_of(inferred.text)
         if not name or depth <= 0:
             return None
         if len(bounds) > 1:
-            return self._class_having(member, [inferred._replace(text=text) for text in bounds], depth - 1)
+            owners = [
+                self.class_of(inferred._replace(text=text), depth - 1, member=member) for text in bounds
+            ]
+            classes = [owner for owner in owners if owner is not None]
+            having = (each for each in classes if member and self._names.member(each, member, "call"))
+            return next(having, classes[0] if classes else None)
         if name.rpartition(".")[2] in _ITSELF:
             return self.around(site.file, site.symbol)
         qualifier, _, last = name.replace("::", ".").rpartition(".")
@@ -119,13 +114,6 @@ class Inference:
             target = self.class_of(self._of_definition(target, depth - 1), depth - 1)
         return target if target is not None and target.symbol.kind in CONTAINERS else None
 
-    def _class_having(self, member: str, types: Sequence[Type], depth: int) -> Definition | None:
-        """Return the first of the classes of some types that has a member, else the first of them."""
-        owners = (self.class_of(each, depth, member=member) for each in types)
-        classes = [owner for owner in owners if owner is not None]
-        having = (each for each in classes if member and self._names.member(each, member, "call"))
-        return next(having, classes[0] if classes else None)
-
     def levels(self, owner: Definition, depth: int = _LEVELS) -> list[Definition]:
         """Return a class and its bases, nearest first."""
         levels = [owner]
@@ -138,7 +126,7 @@ class Inference:
         owner = self.class_of(inferred)
         if owner is not None:
             return [level.symbol.name for level in self.levels(owner)]
-        name = simple_name(inferred.text) if inferred is not None else ""
+        name = expressions.simple_name(inferred.text) if inferred is not None else ""
         return [name] if name else []
 
     def _named_type(self, inferred: Type) -> Definition | None:
@@ -177,9 +165,9 @@ class Inference:
             return None
         names = [
             re.split(r"\W", name.strip(), maxsplit=1)[0]
-            for name in type_arguments(symbol.signature, symbol.name)
+            for name in expressions.type_arguments(symbol.signature, symbol.name)
         ]
-        arguments = type_arguments(level.text, symbol.name)
+        arguments = expressions.type_arguments(level.text, symbol.name)
         for name, argument in zip(names, arguments, strict=False):
             if name == parameter.name:
                 return Type(argument, level.site, None, level.receiver)
@@ -195,7 +183,7 @@ class Inference:
         site = Site(owner.file, owner.index, owner.symbol.line)
         heritage = owner.symbol.signature
         if owner.symbol.kind != "impl":  # an impl names its type last, after bounds and trait
-            heritage = heritage_of(heritage, owner.symbol.name)
+            heritage = expressions.heritage_of(heritage, owner.symbol.name)
         for base in self._names.bases(owner):
             level = self._level(Type(heritage, site, base, inferred), ancestor, depth - 1)
             if level is not None:
@@ -223,18 +211,24 @@ class Inference:
             path = f"{path}{'::' if site.file.language == 'rust' else '.'}{step.name}"
             is_open = not step.is_called
         for step in rest:
-            if inferred is None:
-                return None
+            if inferred is None or step.name == "__class__":
+                continue
             if inferred.is_foreign:
                 inferred = inferred._replace(text=f"{inferred.text}.{step.name}")
                 continue
             part = self._part(inferred, step, depth) or self._extended(inferred, step, site, depth)
-            if part is None and step.is_called and (returned := returned_by_table(inferred.text, step.name)):
+            if (
+                part is None
+                and step.is_called
+                and (returned := expressions.returned_by_table(inferred.text, step.name))
+            ):
                 part = self._stepped(inferred._replace(text=returned), step)
             if part is None and (
                 returned := self._names.rules(site.file.language).returned(inferred.text, step.name)
             ):
                 part = inferred._replace(text=returned)
+            if part is None and not step.is_called and self.class_of(inferred) is None:
+                part = self._of_foreign(inferred, step)
             passes = step.name in ways_of(site.file.language).passing
             inferred = inferred if part is None and passes else part
         return inferred
@@ -245,7 +239,7 @@ class Inference:
         if owner is not None:
             return self._member(owner, step, depth, inferred)
         for _ in range(_LEVELS):
-            field = field_of(inferred.text, step.name)
+            field = expressions.field_of(inferred.text, step.name)
             if field:
                 return self._stepped(inferred._replace(text=field), step)
             alias = self._named_type(inferred)
@@ -255,8 +249,18 @@ class Inference:
             inferred = expanded
         return None
 
+    def _of_foreign(self, inferred: Type, step: Step) -> Type | None:
+        """Return a member of an object whose class another project has."""
+        name = type_name(inferred.text)
+        is_python = inferred.site.file.language == "python" and not hasattr(builtins, name)
+        path = self._names.foreign_path(inferred.site, name) if is_python else ""
+        whole = ".".join((path, *name.split(".")[1:], step.name))
+        return Type(whole, inferred.site, is_foreign=True) if path else None
+
     def _called(self, inferred: Type | None, depth: int) -> Type | None:
-        """Return what a call of a value returns: of a delegate its type, else as the value itself."""
+        """Return what a call of a value returns: of a delegate or `Callable` its type, else as the value itself."""
+        if inferred is not None and (returned := expressions.called_type(inferred.text)):
+            return inferred._replace(text=returned)
         if inferred is None or not self._names.rules(inferred.site.file.language).has_delegates:
             return inferred
         delegate = self._named_type(inferred)
@@ -270,7 +274,7 @@ class Inference:
         if target is None:
             return None
         returned = self._of_definition(target.definition, depth)
-        if returned is not None and type_name(returned.text) in type_parameters(
+        if returned is not None and type_name(returned.text) in expressions.type_parameters(
             target.definition.symbol.signature, step.name
         ):
             returned = inferred
@@ -323,11 +327,12 @@ class Inference:
                 in_scope = [
                     b for b in bindings if b.symbol == scope and not b.defines and b.kind not in _APART
                 ]
-                before = [
-                    b for b in in_scope if b.line < site.line or (b.line == site.line and not names_itself(b))
-                ] or in_scope
+                in_scope = [b for b in in_scope if b.line != site.line or not names_itself(b)]
+                before = [b for b in in_scope if b.line <= site.line] or in_scope
                 plain = [b for b in before if b.kind != "narrowed"]
-                tests = [b for b in before[-_TESTS:] if b.kind == "narrowed" and self._narrows(b, site)]
+                tests = [b for b in before[-_TESTS:] if b.kind == "narrowed" and b.line <= site.line]
+                text = (self._snapshot.lines(site.file, test.line, site.line) for test in tests)
+                tests = [test for test, lines in zip(tests, text, strict=True) if narrows(lines)]
                 if tests and (not plain or plain[-1].line < tests[-1].line):
                     return tests[-1]
                 declared = [b for b in plain if b.type and b.kind not in _PARTS]
@@ -337,14 +342,14 @@ class Inference:
                 return None
             scope = symbols[scope].parent
 
-    def _narrows(self, test: Binding, site: Site) -> bool:
-        """Return whether a test of a variable's class holds at a place."""
-        return test.line <= site.line and narrows(self._snapshot.lines(site.file, test.line, site.line))
-
     def _bound(self, binding: Binding, file: FileRow, depth: int) -> Type | None:
         """Return the type that a binding declares, or that of the value."""
         site = Site(file, binding.symbol, binding.line)
         if binding.kind not in _PARTS and binding.type.strip(": ") not in _UNTYPED:
+            stars, _, item = binding.type.partition(":") if file.language == "python" else ("", "", "")
+            if stars.startswith("*"):
+                form = "dict[str, {}]" if stars.startswith("**") else "tuple[{}, ...]"
+                return Type(form.format(item.strip()), site)
             return Type(binding.type, site)
         if not binding.value:
             return None
@@ -356,23 +361,26 @@ class Inference:
 
     def _taken_apart(self, binding: Binding, site: Site, depth: int) -> Type | None:
         """Return the type of an element of a value, or of a part of either one."""
-        value, is_numbered = iterated(binding.value) if binding.kind != "part" else (binding.value, False)
-        inferred = self.type_of(value, site, depth)
+        inferred = self.type_of(binding.value, site, depth)
         if inferred is None:
             return None
         if binding.kind == "part" and not binding.type:
             return self._part(inferred, Step(binding.name, False, False), depth)
         if binding.kind != "part":
-            inferred = inferred._replace(text=element_of(inferred.text), owner=None)
-        if is_numbered:
-            inferred = inferred._replace(text=f"tuple[int, {inferred.text}]")
+            is_python = inferred.site.file.language == "python"
+            owner = self.class_of(inferred) if is_python else None
+            if owner is not None:
+                inferred = self._member(owner, Step("__iter__", True, False), depth, inferred) or inferred
+            inferred = inferred._replace(text=element_of(inferred.text, has_keys=is_python), owner=None)
         if binding.kind in _PARTS:
-            inferred = inferred._replace(text=entry_of(inferred.text, binding.type, binding.name), owner=None)
+            inferred = inferred._replace(
+                text=expressions.entry_of(inferred.text, binding.type, binding.name), owner=None
+            )
         return inferred
 
     def _of_argument(self, binding: Binding, site: Site, depth: int) -> Type | None:
         """Return the type that what is called declares for a parameter of a function that it takes."""
-        place = read_argument(binding.value)
+        place = expressions.read_argument(binding.value)
         if place is None or depth <= 0:
             return None
         callee = Reference(place.name, place.qualifier, place.role, site.line, site.symbol)
@@ -383,8 +391,12 @@ class Inference:
             return None
         called = target.definition
         where = Site(called.file, called.index, called.symbol.line)
-        types = parameter_types(called.symbol.signature)[place.position : place.position + 1]
-        own = parameter_types(function_type(types[0]))[place.parameter :] if types else []
+        types = expressions.parameter_types(called.symbol.signature)[place.position : place.position + 1]
+        own = (
+            expressions.parameter_types(expressions.function_type(types[0]))[place.parameter :]
+            if types
+            else []
+        )
         return Type(own[0], where) if own and own[0] else None
 
     def _named(self, step: Step, qualifier: str, site: Site, depth: int) -> Type | None:
@@ -394,7 +406,9 @@ class Inference:
         )
         if target is None or target.confidence < 0.5:
             return None
-        return self._stepped(self._of_definition(target.definition, depth), step)
+        inferred = self._of_definition(target.definition, depth)
+        is_class = target.definition.symbol.kind in CONTAINERS  # `Box[int]` is the class itself
+        return inferred if is_class else self._stepped(inferred, step)
 
     def _of_definition(self, definition: Definition, depth: int) -> Type | None:
         """Return the class itself, what a function returns, or the type of a constant or field."""
@@ -427,8 +441,12 @@ class Inference:
             if inferred is None and (step.name == "new" or is_variant):
                 return Type("", Site(owner.file, owner.index, owner.symbol.line), owner)
             if inferred is not None:
-                return self._stepped(_of(inferred, receiver), step)
-        return self._stepped(_of(self._field(owner, step.name, depth), receiver), step)
+                is_value = step.is_called and target.definition.symbol.kind == "attribute"
+                inferred = self._called(inferred, depth) if is_value else inferred
+                return self._stepped(_of(inferred, receiver), step) if inferred is not None else None
+        inferred = self._field(owner, step.name, depth)
+        inferred = self._called(inferred, depth) if step.is_called else inferred
+        return self._stepped(_of(inferred, receiver), step)
 
     def _field(self, owner: Definition, name: str, depth: int, levels: int = 3) -> Type | None:
         """Return the type of a field that a class or one of its bases declares or assigns; None while it is inferred.
@@ -441,30 +459,31 @@ class Inference:
             return None
         under_way.add(key)
         try:
-            return self._assigned(owner, name, depth, levels)
+            for binding in self._snapshot.detail(owner.file).bindings.get(name, ()):
+                inside = self.around(owner.file, binding.symbol)
+                is_field = binding.kind == "member" or binding.symbol == owner.index
+                if is_field and inside is not None and inside.index == owner.index:
+                    inferred = self._bound(binding, owner.file, depth)
+                    if inferred is not None:
+                        return inferred
+            inherited = (
+                self._field(base, name, depth, levels - 1)
+                for base in (self._names.bases(owner) if levels else ())
+            )
+            return next((each for each in inherited if each is not None), None)
         finally:
             under_way.discard(key)
-
-    def _assigned(self, owner: Definition, name: str, depth: int, levels: int) -> Type | None:
-        detail = self._snapshot.detail(owner.file)
-        for binding in detail.bindings.get(name, ()):
-            inside = self.around(owner.file, binding.symbol)
-            is_field = binding.kind == "member" or binding.symbol == owner.index
-            if is_field and inside is not None and inside.index == owner.index:
-                inferred = self._bound(binding, owner.file, depth)
-                if inferred is not None:
-                    return inferred
-        for base in self._names.bases(owner) if levels else ():
-            inferred = self._field(base, name, depth, levels - 1)
-            if inferred is not None:
-                return inferred
-        return None
 
     def _stepped(self, inferred: Type | None, step: Step) -> Type | None:
         """Return the type of an element where a step takes one, as `items[0]` does."""
         if inferred is None or not step.is_indexed:
             return inferred
-        return inferred._replace(text=item_of(inferred.text), owner=None) if inferred.text else None
+        owner = self.class_of(inferred) if inferred.site.file.language == "python" else None
+        if owner is not None:
+            return self._member(owner, Step("__getitem__", True, False), _LEVELS, inferred)
+        return (
+            inferred._replace(text=expressions.item_of(inferred.text), owner=None) if inferred.text else None
+        )
 
 
 def _of(inferred: Type | None, receiver: Type | None) -> Type | None:

@@ -82,9 +82,14 @@ class Members:
         qualified = f"{owner.symbol.qualified}.{name}"
         members = [
             self._names.definition(part.file, i)
-            for part in self._resolver.rules(owner.file.language).parts(owner)
+            for part in self._resolver.rules(language).parts(owner)
+            for detail in (self._snapshot.detail(part.file),)
             for i in self._names.places(part.file).get(name, ())
-            if self._is_member(part, i, qualified, use)
+            if self._resolver.rules(language).is_member(part, detail, detail.symbols[i])
+            or (
+                detail.symbols[i].qualified == qualified
+                and may_mean(detail.symbols[i], use, language, inside=True)
+            )
         ]
         if members:
             return Resolved(self._resolver.rules(language).meant(members, use), confidence)
@@ -97,14 +102,6 @@ class Members:
             if f".{each.symbol.qualified}".endswith(f".{tail}") and speak_alike(owner.file, each.file)
         ]
         return Resolved(self._names.nearest(owner.file, elsewhere), 0.85) if elsewhere else None
-
-    def _is_member(self, part: Definition, at: int, qualified: str, use: Reference) -> bool:
-        """Return whether a definition is a member of a class that a use can mean."""
-        detail = self._snapshot.detail(part.file)
-        symbol = detail.symbols[at]
-        if self._resolver.rules(part.file.language).is_member(part, detail, symbol):
-            return True
-        return symbol.qualified == qualified and may_mean(symbol, use, part.file.language, inside=True)
 
     def without_overrides(self, methods: Sequence[Definition]) -> Sequence[Definition]:
         """Return the method that all others override or implement; without such a method, all of them."""

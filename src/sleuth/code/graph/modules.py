@@ -17,21 +17,9 @@ if TYPE_CHECKING:
     from sleuth.code.snapshots.snapshot import Snapshot
 
 _SCRIPT = (
-    "",
-    ".ts",
-    ".tsx",
-    ".js",
-    ".jsx",
-    ".mjs",
-    ".cjs",
-    ".d.ts",
-    "/index.ts",
-    "/index.tsx",
-    "/index.js",
-    "/index.jsx",
-    ".vue",
-    ".svelte",
-)
+    "", ".ts", ".tsx", ".js", ".jsx", ".mjs", ".cjs", ".d.ts", "/index.ts", "/index.tsx", "/index.js", "/index.jsx",
+    ".vue", ".svelte",
+)  # fmt: skip
 _MOST = 40
 
 

@@ -14,10 +14,12 @@ from __future__ import annotations
 import builtins
 import re
 import threading
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from sleuth.code.graph.alternatives import Alternatives
 from sleuth.code.graph.bindings import is_variable, may_mean
+from sleuth.code.graph.expressions import type_name
 from sleuth.code.graph.imported import MODULES, REEXPORTS, Imported
 from sleuth.code.graph.inference import BARE_MEMBERS, OWN_OBJECT, Inference
 from sleuth.code.graph.members import Members
@@ -25,8 +27,8 @@ from sleuth.code.graph.modules import files_of, package_folder
 from sleuth.code.graph.names import NamedDefinitions, speak_alike
 from sleuth.code.graph.rules import NameRules, rules_class
 from sleuth.code.graph.types import Resolved, Site, Type
-from sleuth.code.parsing.detail import Reference, Symbol
-from sleuth.code.parsing.kinds import CONTAINERS
+from sleuth.code.parsing.detail import Binding, Reference, Symbol
+from sleuth.code.parsing.kinds import CONTAINERS, YIELDING
 from sleuth.code.parsing.languages import languages_with, ways_of
 from sleuth.code.snapshots.record import FileRow
 from sleuth.code.snapshots.snapshot import Definition, Snapshot
@@ -46,6 +48,8 @@ _CALLABLE = frozenset({"method", "function", "property"})
 _CALLING = frozenset({"call", "instantiation"})
 _PATH = re.compile(r"[^\W\d]\w*(?:\.\w+)*")
 """A value that is the name of something, or of a member of it."""
+_CLASS_OBJECT = re.compile(r"[:\s\"']*(?:\w+\.)?[tT]ype\[")
+"""The type of a value of Python that is a class."""
 _REMEMBERED = 200_000
 
 
@@ -84,7 +88,7 @@ class Resolver:
         target = self._known.get(key, self)
         if not isinstance(target, Resolver):
             return target
-        under_way = self._under_way()
+        under_way: set[tuple[int, Reference]] = self._local.__dict__.setdefault("under_way", set())
         if key in under_way:
             return None  # a name that is defined by itself, as in `x = x.y()`
         under_way.add(key)
@@ -112,17 +116,13 @@ class Resolver:
             self._known[key] = target
         return target
 
-    def _under_way(self) -> set[tuple[int, Reference]]:
-        """Return the references that this thread is resolving."""
-        references: set[tuple[int, Reference]] | None = getattr(self._local, "under_way", None)
-        if references is None:
-            references = self._local.under_way = set()
-        return references
-
     def _find(self, file: FileRow, reference: Reference) -> Resolved | None:
         name, qualifier = reference.name, reference.qualifier
         if reference.role == "import":
-            return self._import_itself(file, reference)
+            imports = self._snapshot.detail(file).imports
+            items = [i for i in imports if i.line == reference.line and name in (i.name, i.module)]
+            definitions = [target for item in items for target in self._imported.targets(file, item)]
+            return Resolved(definitions[0], 0.9) if definitions else None
         if not qualifier:
             if is_variable(self._snapshot.detail(file), reference, name):
                 return self._held(file, reference)
@@ -133,23 +133,76 @@ class Resolver:
         site = Site(file, reference.symbol, reference.line)
         if is_own and not self.inference.is_bound(qualifier, site):
             member = self._of_extended(file, reference) or self._member_around(file, reference)
+            around = self.inference.around(file, reference.symbol)
+            if member is None and around is not None and reference.role in _CALLING:
+                member = self._of_field(around, name, reference)
             return member or self.extension(reference, file, self.inference.type_of(qualifier, site))
         return self._in_module(file, head, reference) or self._of_object(file, head, reference)
 
     def _held(self, file: FileRow, call: Reference) -> Resolved | None:
-        """Return what a call of a variable calls where its only value is a name: `add = self.add; add(x)`."""
+        """Return what a call of a variable calls where its only value is a name: `add = self.add; add(x)`.
+
+        A function of the same name and scope is called where the values are no such name.
+        """
         site = Site(file, call.symbol, call.line)
         binding = self.inference.binding(call.name, site) if call.role in _CALLING else None
-        if binding is None or binding.kind != "variable" or not _PATH.fullmatch(binding.value):
+        if binding is None or binding.kind != "variable":
             return None
-        values = self._snapshot.detail(file).bindings[call.name]
-        if any(each.symbol == binding.symbol and each.value != binding.value for each in values):
-            return None
-        qualifier, _, name = binding.value.rpartition(".")
-        if name == "constructor":
-            return None  # of JavaScript: any class
-        target = self.resolve(file, Reference(name, qualifier, call.role, binding.line, binding.symbol))
-        return None if target is None else replace(target, confidence=min(0.9, target.confidence))
+        bindings = [b for b in self._snapshot.detail(file).bindings[call.name] if b.symbol == binding.symbol]
+        inner = self._in_scope(file, call) if binding.symbol >= 0 else None
+        if inner is not None and inner.definition.symbol.parent != binding.symbol:
+            inner = None
+        return self._of_value(file, bindings, call) or inner or self._of_call(call.name, site)
+
+    def _of_call(self, expression: str, site: Site) -> Resolved | None:
+        """Return the method that a call of an object of Python calls."""
+        is_python = site.file.language == "python"
+        owner = self.inference.class_of(self.inference.type_of(expression, site)) if is_python else None
+        return None if owner is None else self.member(owner, "__call__", "call")
+
+    def _of_value(
+        self, file: FileRow, bindings: Sequence[Binding], use: Reference, member: str = ""
+    ) -> Resolved | None:
+        """Return what is used through a variable or field whose type is `type[A]`, or whose values are names of it.
+
+        Args:
+            bindings: all of the variable or field.
+            member: the name of what is used in a module that the field holds.
+        """
+        targets: dict[tuple[int, int], Resolved] = {}
+        for binding in bindings:
+            is_class = _CLASS_OBJECT.match(binding.type) is not None
+            path = type_name(binding.type) if is_class else binding.value
+            if path and (
+                not _PATH.fullmatch(path) or path.endswith("constructor")
+            ):  # of JavaScript: any class
+                return None
+            qualifier, _, name = (path, ".", member) if member else path.rpartition(".")
+            role = "instantiation" if is_class else use.role
+            value = Reference(name, qualifier, role, binding.line, binding.symbol)
+            target = self.resolve(file, value) if path else None
+            if target is not None and (not is_class or target.definition.symbol.kind in CONTAINERS):
+                place = target.definition.file.key, target.definition.index
+                targets[place] = replace(target, confidence=min(0.9, target.confidence))
+            elif path and not self.foreign_path(Site(file, binding.symbol, binding.line), path):
+                return None
+        return next(iter(targets.values())) if len(targets) == 1 else None
+
+    def _of_field(self, owner: Definition, name: str, use: Reference, member: str = "") -> Resolved | None:
+        """Return what is used through a field that methods assign, as `_held` does through a variable."""
+        for level in self.inference.levels(owner):
+            bindings = [
+                binding
+                for binding in self._snapshot.detail(level.file).bindings.get(name, ())
+                if binding.kind == "member"
+                and (around := self.inference.around(level.file, binding.symbol)) is not None
+                and around.index == level.index
+            ]
+            if bindings:
+                site = Site(level.file, bindings[-1].symbol, bindings[-1].line)
+                target = self._of_value(level.file, bindings, use, member)
+                return target or (None if member else self._of_call(f"self.{name}", site))
+        return None
 
     def _of_object(self, file: FileRow, head: str, reference: Reference) -> Resolved | None:
         """Return a member of the class of the qualifier; without a known class, the only one of its name."""
@@ -169,10 +222,13 @@ class Resolver:
             return extension
         if member is not None:
             return Resolved(member.definition, min(0.9, member.confidence))
-        if owner is not None:
-            return None
-        if receiver is not None:
-            return None  # its type is known, and of no class of the repository
+        if receiver is not None or owner is not None:  # nothing else is meant where the type is known
+            is_call = reference.role in _CALLING
+            return self._of_field(owner, name, reference) if owner is not None and is_call else None
+        outer, dot, field_name = qualifier.rpartition(".")
+        holder = self.inference.class_of(self.inference.type_of(outer, site)) if dot else None
+        if holder is not None and (target := self._of_field(holder, field_name, reference, name)):
+            return target
         # `row.date` in Python reads an attribute; nothing says that it is the one method called `date`.
         is_read = file.language == "python" and reference.role in ("reference", "value")
         if is_read or name in _BUILTIN or self.foreign_path(site, head):
@@ -206,27 +262,40 @@ class Resolver:
         """Return the path of the first name of an expression, if an import or the language brings it in, or ""."""
         file = site.file
         first = re.split(r"\W", head, maxsplit=1)[0]
+        if not first:
+            return ""
         for item in self._snapshot.detail(file).imports:
             top = item.module.partition(".")[0] if not item.name else ""
-            if first in (item.alias, top) and not files_of(self._snapshot, file, item)[0]:
+            if first not in (item.alias, top):
+                continue
+            if not files_of(self._snapshot, file, item)[0]:
                 return f"{item.module}.{item.name}".strip(".") if first == item.alias else top
-        if first and self._is_module(file) and not self.inference.is_bound(first, site):
+            if self._imported.module(file, item):
+                return ""
+        if self._is_module(file) and not self.inference.is_bound(first, site):
             use = Reference(first, "", "value", site.line, site.symbol)
             if first not in OWN_OBJECT and self.resolve(file, use) is None:
                 return first
         return ""
 
-    def _import_itself(self, file: FileRow, reference: Reference) -> Resolved | None:
-        for item in self._snapshot.detail(file).imports:
-            if item.line == reference.line and reference.name in (item.name, item.module):
-                for target in self._imported.targets(file, item):
-                    return Resolved(target, 0.9)
-        return None
-
     def _bare(self, file: FileRow, reference: Reference) -> Resolved | None:
+        detail, at = self._snapshot.detail(file), reference.symbol
+        items = [item for item in detail.imports if item.alias == reference.name]
+        while items and at >= 0:  # an import of a function hides what the file defines
+            symbol = detail.symbols[at]
+            is_function = symbol.kind in ("function", "method")
+            if is_function and any(symbol.start <= item.line <= symbol.end for item in items):
+                return self._brought_in(file, reference.name)
+            at = symbol.parent
+        receivers: Iterator[Type] = iter(())
+        if reference.role == "call":  # of the objects that the blocks around the call have around them
+            receivers = self.rules(file.language).receivers(file, reference.line, reference.name)
+        members = (self._of_type(file, reference, receiver) for receiver in receivers)
+        local = next((member for member in members if member), None) or self._in_scope(file, reference)
+        if items and local is not None and local.definition.symbol.kind in YIELDING:
+            local = self._brought_in(file, reference.name) or local  # `x = None` where an import fails
         return (
-            self._of_lambda(file, reference)
-            or self._in_scope(file, reference)
+            local
             or self._brought_in(file, reference.name)
             or self._nearby(file, reference)
             or self._globally(file, reference.name)
@@ -236,7 +305,7 @@ class Resolver:
         """Return a definition in the scopes around the use, innermost first."""
         symbols = self._snapshot.detail(file).symbols
         here = self._names.places(file).get(reference.name)
-        scope = reference.symbol
+        scope, in_function = reference.symbol, False
         here = [i for i in here or () if may_mean(symbols[i], reference, file.language)]
         if here and len(here) > 1:
             here = sorted(here, key=lambda at: self._distance(file, symbols[at], reference.line))
@@ -248,6 +317,7 @@ class Resolver:
                     or symbols[scope].kind not in CONTAINERS
                     or symbols[scope].kind == "module"
                     or file.language in BARE_MEMBERS
+                    or (file.language == "python" and not in_function)  # the body of a class
                     or reference.line == symbol.line
                 )
                 if (
@@ -258,6 +328,7 @@ class Resolver:
                     return Resolved(self._names.definition(file, i), 0.95)
             if scope < 0:
                 break
+            in_function = in_function or symbols[scope].kind not in CONTAINERS | YIELDING
             scope = symbols[scope].parent
         return None
 
@@ -312,14 +383,6 @@ class Resolver:
         """Return a member of the type that the function around a use extends."""
         extended = self.rules(file.language).extended(Site(file, reference.symbol, reference.line))
         return self._of_type(file, reference, extended)
-
-    def _of_lambda(self, file: FileRow, call: Reference) -> Resolved | None:
-        """Return a member of the object that a block around a call has around it."""
-        if call.role != "call":
-            return None
-        receivers = self.rules(file.language).receivers(file, call.line, call.name)
-        members = (self._of_type(file, call, receiver) for receiver in receivers)
-        return next((member for member in members if member is not None), None)
 
     def _of_type(self, file: FileRow, use: Reference, receiver: Type | None) -> Resolved | None:
         """Return a member of a type, or what extends it."""

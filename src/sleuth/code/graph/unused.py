@@ -68,25 +68,19 @@ def unused_definitions(snapshot: Snapshot) -> list[Unused]:
         fragments.update(_FRAGMENT.findall(text))
         if file.category in ("code", "test"):
             for symbol in snapshot.detail(file).symbols:
-                if _is_candidate(symbol):
-                    candidates[symbol.name.encode()].append((file, symbol))
+                name = symbol.name
+                is_special = not name.isidentifier() or (name.startswith("__") and name.endswith("__"))
+                if symbol.kind in _KINDS and not is_special and _ROOTS.isdisjoint(symbol.labels):
+                    candidates[name.encode()].append((file, symbol))
     out = []
-    for name, places in candidates.items():
+    for word, places in candidates.items():
         if len(places) != 1:
             continue
         file, symbol = places[0]
-        if counts[name] == 1 or counts[name] == _inside(snapshot, file, symbol, name):
-            is_composed = any(name.startswith(fragment) for fragment in fragments)
+        if counts[word] == 1 or counts[word] == _inside(snapshot, file, symbol, word):
+            is_composed = any(word.startswith(fragment) for fragment in fragments)
             out.append(_unused(snapshot, file, symbol, is_composed=is_composed))
     return sorted(out, key=lambda each: (-each.confidence, each.file_path, each.line))
-
-
-def _is_candidate(symbol: Symbol) -> bool:
-    name = symbol.name
-    is_special = name.startswith("__") and name.endswith("__")
-    return (
-        symbol.kind in _KINDS and name.isidentifier() and not is_special and _ROOTS.isdisjoint(symbol.labels)
-    )
 
 
 def _inside(snapshot: Snapshot, file: FileRow, symbol: Symbol, name: bytes) -> int:

@@ -2,15 +2,22 @@
 (lambda_parameters (identifier) @name) @binding.variable
 (typed_parameter . (identifier) @name type: (type) @type) @binding.variable
 (default_parameter name: (identifier) @name) @binding.variable
+; `def f(x=x)` takes a variable of the scope around.
+((default_parameter name: (identifier) @name value: (identifier) @value) (#eq? @name @value)) @binding.variable
+; `*args` and `**kwargs`, whose types begin with these stars.
+(parameters [(list_splat_pattern (identifier) @name) (dictionary_splat_pattern (identifier) @name)] @type) @binding.variable
+(parameters
+  (typed_parameter [(list_splat_pattern (identifier) @name) (dictionary_splat_pattern (identifier) @name)]) @type
+) @binding.variable
 (typed_default_parameter name: (identifier) @name type: (type) @type) @binding.variable
 ; A literal tells nothing of a class of the repository.
 (assignment left: (identifier) @name type: (type)? @type right: [
-  (call) (identifier) (attribute) (await) (boolean_operator) (conditional_expression)
+  (call) (identifier) (attribute) (await) (subscript) (parenthesized_expression) (boolean_operator) (conditional_expression)
 ]? @value) @binding.variable
 (assignment
   left: (attribute object: (identifier) @_self attribute: (identifier) @name)
   type: (type)? @type right: [
-    (call) (identifier) (attribute) (await) (boolean_operator) (conditional_expression)
+    (call) (identifier) (attribute) (await) (subscript) (parenthesized_expression) (boolean_operator) (conditional_expression)
   ]? @value
   (#eq? @_self "self")) @binding.member
 (augmented_assignment left: (identifier) @name) @binding.variable
@@ -19,9 +26,11 @@
 (except_clause value: (as_pattern . (_) @type alias: (as_pattern_target (identifier) @name))) @binding.variable
 (for_statement left: (identifier) @name right: (_) @value) @binding.element
 (for_in_clause left: (identifier) @name right: (_) @value) @binding.element
-(assignment left: (pattern_list (identifier) @name) @type right: [(call) (identifier) (attribute) (await)] @value) @binding.part
+(assignment left: (pattern_list (identifier) @name) @type right: [(call) (identifier) (attribute) (await) (subscript)] @value) @binding.part
 (for_statement left: [(pattern_list (identifier) @name) (tuple_pattern (identifier) @name)] @type right: (_) @value) @binding.entry
 (for_in_clause left: [(pattern_list (identifier) @name) (tuple_pattern (identifier) @name)] @type right: (_) @value) @binding.entry
+(for_statement left: (pattern_list (tuple_pattern (identifier) @name)) @type right: (_) @value) @binding.entry
+(for_in_clause left: (pattern_list (tuple_pattern (identifier) @name)) @type right: (_) @value) @binding.entry
 ((call function: (identifier) @_check arguments: (argument_list . (identifier) @name . (_) @type)) @binding.narrowed
   (#eq? @_check "isinstance"))
 [
@@ -41,5 +50,5 @@
 [(global_statement (identifier) @name) (nonlocal_statement (identifier) @name)] @binding.outer
 (function_definition name: (identifier) @name return_type: (type) @type) @binding.variable
 (function_definition name: (identifier) @name body: (block (return_statement [
-  (call) (identifier) (attribute) (await) (boolean_operator) (conditional_expression)
+  (call) (identifier) (attribute) (await) (subscript) (parenthesized_expression) (boolean_operator) (conditional_expression)
 ] @value))) @binding.variable
