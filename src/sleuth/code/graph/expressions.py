@@ -329,8 +329,8 @@ def cast_to(value: str) -> str:
 
 def called_type(text: str) -> str:
     """Return the type that a call of a value returns: `B` for `Callable[[A], B]`, or ""."""
-    name, arguments = _collection(_bare_type(text))
-    return arguments[1].strip() if name == "Callable" and len(arguments) > 1 else ""
+    name, (_, *returned) = _collection(_bare_type(text))
+    return returned[0].strip() if name == "Callable" and returned else ""
 
 
 def iterated(value: str) -> tuple[str, bool]:
