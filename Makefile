@@ -100,8 +100,9 @@ bench-code: $(VENV)-bench/.installed ## code search: quality over the collection
 	folder=$$(mktemp -d) && git archive HEAD docs src | tar x -C $$folder && \
 	$(VENV)-bench/bin/python -m benchmarks.sources sleuth=$$folder:docs:src; rm -rf "$$folder"
 
-bench-answers: $(VENV)-bench/.installed ## answers and declined questions on collections with gold answers, and languages of XQuAD
-	for b in $(if $(MODEL),'answers --model $(MODEL)',answers languages); do $(VENV)-bench/bin/python -m benchmarks.$$b || exit; done
+bench-answers: $(VENV)-bench/.installed ## answers to questions about six corpora, checked out in CORPORA; by a model with MODEL
+	$(VENV)-bench/bin/python -m benchmarks.answers $(CORPORA) $(if $(MODEL),--model $(MODEL))
+	$(if $(MODEL),,$(VENV)-bench/bin/python -m benchmarks.languages)
 
 bench-cluster: $(VENV)/.developed $(VENV)/.kernels ## an index of many shards beside one index, and over Ray
 	$(BIN)/python -m pip install 'ray[data,serve]>=2.50'

@@ -1,152 +1,187 @@
-"""Are the grades of `sleuth ask` true, and do its quotes hold the answer?
+"""Do answers without a model hold what was asked for, and are their grades true?
 
-    python -m benchmarks.answers [--xquad FOLDER] [--pubmedqa FILE] [--covidqa FILE] [--wikiqa FILE] [--rerank NAME]
-        [--fit] [--words] [--show SOURCE] [--languages] [--sources NAME ...]
-    python -m benchmarks.answers --model NAME [--most N]
+    python -m benchmarks.answers FOLDER [--show] [--model NAME [--most N]]
 
-Asks six kinds of sources (`answer_sources.py`): XQuAD where its folder is given, PubMedQA where its file
-`ori_pqal.json` is; and near misses of COVID-QA and WikiQA, which do not count among "all". Some questions may take
-part in a choice, others judge it; the table has both. `--fit` fits the grader on the first.
-`--words` leaves out vectors; `--rerank` lets a neural model rerank the passages; `--show` prints the answers to the
-questions for choices; `--languages` asks XQuAD in other languages. `--model` lets a model answer instead, up
-to N questions of each source, and measures its citations without a judge: a citation is right if its passage holds
-half of the numbers and longer words of the sentence.
+Asks the questions of `tests/answer/questions.toml` about six public corpora. FOLDER holds a folder for each by its
+name: a checkout of the repository at the commit that the file names. The first table counts how often the first hit,
+the quote and the whole answer hold the expected words, and what was likely; the second one has the verdicts of a
+person, who read the answers of the version that the file belongs to. `--show` prints the answers for reading. `--model`
+lets a model answer N questions of each corpus instead, and measures its citations without a judge: one is right if its
+passage holds half of the numbers and longer words of the sentence.
 """
 
 from __future__ import annotations
 
 import argparse
 import random
-from collections.abc import Sequence
-from dataclasses import astuple, dataclass
+import tempfile
+import tomllib
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
-import numpy as np
-
-from benchmarks.answer_sources import (
-    COLLECTIONS,
-    LANGUAGES,
-    NEAR,
-    Asking,
-    Question,
-    names,
-    opened,
-    read_xquad,
-)
-from sleuth import Engine
+from sleuth import Engine, index_path, open_code, open_sources
 from sleuth.answer.citations import SUPPORTED
-from sleuth.answer.evidence import WORDS_AND_MEANING, WORDS_ONLY, Evidence
-from sleuth.results import Grade
+from sleuth.results import Grade, SearchResult
 
-COVERAGE: Final = 0.65
-"""Share of the answerable questions of the first half that the fitted threshold grades likely."""
+QUESTIONS: Final = Path(__file__).parents[1] / "tests" / "answer" / "questions.toml"
+CODE: Final = ".py"
+"""How files end that are indexed as code."""
+VERDICTS: Final = ("right", "partly", "wrong", "declined")
 
 
 @dataclass(frozen=True, slots=True)
-class Graded:
-    """A question with what was quoted for it.
+class Question:
+    """A question.
 
     Attributes:
-        question: it.
-        grade: of the quotes.
-        evidence: for them.
-        quotes: as they are shown.
+        text: the question.
+        answers: phrases of which a right answer shows one; none if the corpus does not answer it.
+        verdict: of a person on the answer, with "likely" before it where that was its grade; "" for none.
     """
 
+    text: str
+    answers: tuple[str, ...]
+    verdict: str = ""
+
+    def is_in(self, *texts: str) -> bool:
+        """Return whether one of these texts holds the answer."""
+        return any(_plain(answer) in _plain(text) for answer in self.answers for text in texts)
+
+
+@dataclass(frozen=True, slots=True)
+class Corpus:
+    """A public corpus with its questions.
+
+    Attributes:
+        files: patterns of its files.
+        part: "fit" for those that chose the numbers of the grade, "check" for those that judge them.
+    """
+
+    name: str
+    files: Sequence[str]
+    part: str
+    questions: Sequence[Question]
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """A question with its answer."""
+
     question: Question
-    grade: Grade
-    evidence: Evidence
-    quotes: Sequence[str]
+    result: SearchResult
 
     @property
-    def is_right(self) -> bool:
-        return self.question.is_in(self.quotes)
+    def first_holds(self) -> bool:
+        return self.question.is_in(*(item.text for item in (self.result.items or ())[:1]))
+
+    @property
+    def quote_holds(self) -> bool:
+        lines = self.result.response.splitlines()
+        return self.question.is_in("\n".join(line for line in lines if not line.startswith("- ")))
+
+    @property
+    def answer_holds(self) -> bool:
+        return self.question.is_in(self.result.response)
+
+    @property
+    def is_likely(self) -> bool:
+        return self.result.grade is Grade.LIKELY
 
 
-def asked(asking: Asking, question: Question) -> Graded:
-    """Ask a question without a model."""
-    assessment = asking.engine.synthesizer().assess(question.text, asking.items(question))
-    return Graded(
-        question, assessment.grade, assessment.evidence, [quote.text for quote in assessment.quotes]
-    )
+def _plain(text: str) -> str:
+    for sign in ("`", "*", "_", "\n> "):
+        text = text.replace(sign, " " if sign == "\n> " else "")
+    return " ".join(text.split()).casefold()
 
 
-def share(rows: Sequence[Graded], grade: Grade) -> float:
-    return sum(row.grade is grade for row in rows) / max(len(rows), 1)
-
-
-def row(name: str, graded: Sequence[Graded]) -> str:
-    """Return a row of the table."""
-    real = [each for each in graded if each.question.answers]
-    unreal = [each for each in graded if not each.question.answers]
-    likely = [each for each in real if each.grade is Grade.LIKELY]
-    right = sum(each.is_right for each in likely) / max(len(likely), 1)
-    quoted = sum(each.is_right for each in real) / max(len(real), 1)
-    cells = [
-        f"{len(real)} + {len(unreal)}",
-        f"{share(real, Grade.LIKELY):.2f}",
-        f"{right:.2f}",
-        f"{quoted:.2f}",
-        f"{share(real, Grade.NOTHING_CLOSE):.2f}",
-        f"{share(unreal, Grade.LIKELY):.2f}",
-        f"{share(unreal, Grade.NOTHING_CLOSE):.2f}",
+def corpora() -> list[Corpus]:
+    """Return the corpora that the file of questions names."""
+    rows = tomllib.loads(QUESTIONS.read_text("utf8"))["corpora"]
+    return [
+        Corpus(
+            row["name"],
+            row["files"],
+            row["part"],
+            [
+                Question(text, tuple(answer.split(" | ")) if answer else (), *verdict)
+                for text, answer, _, *verdict in row["questions"]
+            ],
+        )
+        for row in rows
     ]
-    return f"| {name} | {' | '.join(cells)} |"
+
+
+@contextmanager
+def opened(corpus: Corpus, folder: Path) -> Iterator[Any]:
+    """Index the files of a corpus, documents and code, in a folder of its own that is removed at the end."""
+    with ExitStack() as stack:
+        index = Path(stack.enter_context(tempfile.TemporaryDirectory())) / "index"
+        documents = [pattern for pattern in corpus.files if not pattern.endswith(CODE)]
+        engine = stack.enter_context(Engine.open(index, create=True))
+        engine.index(sorted(path for pattern in documents for path in folder.glob(pattern)))
+        if len(documents) == len(corpus.files):
+            yield engine
+            return
+        with open_code(index, create=True) as storage:
+            for pattern in set(corpus.files) - set(documents):
+                index_path(storage, folder / pattern.partition("/")[0], workers=1)
+        yield stack.enter_context(open_sources(index, ["docs", "code"]))
+
+
+def ask(corpus: Corpus, folder: Path) -> list[Answered]:
+    """Ask all questions of a corpus."""
+    with opened(corpus, folder / corpus.name) as engine:
+        return [
+            Answered(question, engine.search(question.text, 10, "with_items"))
+            for question in corpus.questions
+        ]
 
 
 HEAD: Final = (
-    "| source | questions with + without answers | likely | of these right | right in any grade | nothing close "
-    "| without answers: likely | nothing close |\n|---|---|---|---|---|---|---|---|"
+    "| corpus | questions + unanswerable | the first hit holds it | the quote | the answer | likely "
+    "| of these the answer holds it | unanswerable: likely |\n|---|---|---|---|---|---|---|---|"
 )
 
 
-def fit(graded: Sequence[Graded]) -> None:
-    """Fit the weights on the half that takes part in choices, each source alike, and print them."""
-    from sklearn.linear_model import LogisticRegression
-
-    rows = [each for each in graded if each.quotes and not each.question.is_judged]
-    x = np.array([astuple(each.evidence)[:-1] for each in rows])
-    kinds = [(each.question.source, bool(each.question.answers)) for each in rows]
-    weights = np.array([1 / np.sqrt(kinds.count(kind)) for kind in kinds])
-    model = LogisticRegression(C=1.0, max_iter=3000).fit(
-        x, [each.is_right for each in rows], weights / weights.mean()
+def row(name: str, answered: Sequence[Answered]) -> str:
+    """Return a row of the table that needs no person."""
+    real = [each for each in answered if each.question.answers]
+    likely = [each for each in real if each.is_likely]
+    cells = (
+        f"{len(real)} + {len(answered) - len(real)}",
+        sum(each.first_holds for each in real),
+        sum(each.quote_holds for each in real),
+        sum(each.answer_holds for each in real),
+        len(likely),
+        sum(each.answer_holds for each in likely),
+        sum(each.is_likely for each in answered) - len(likely),
     )
-    real = np.array([bool(each.question.answers) for each in rows])
-    likely = np.quantile(model.predict_proba(x)[real, 1], 1 - COVERAGE)
-    print(
-        "passage, held, meaning, lead, names, defines:",
-        model.coef_[0].round(2),
-        "bias:",
-        model.intercept_.round(2),
-    )
-    print("likely from", likely.round(2))
+    return f"| {name} | {' | '.join(map(str, cells))} |"
 
 
-def show(graded: Sequence[Graded]) -> None:
-    for each in graded:
-        if not each.question.is_judged:
-            truth = "right" if each.is_right else "WRONG" if each.question.answers else "none"
-            print(f"{truth} | {each.grade} | {each.question.text} | {'; '.join(each.question.answers)[:80]}")
-            print(*(f"    {quote}" for quote in each.quotes), sep="\n")
+BY_HAND: Final = (
+    "| corpus | right | partly | wrong | declined | likely | of these right or partly |\n"
+    "|---|---|---|---|---|---|---|"
+)
 
 
-def in_language(folder: Path, code: str, limit: int = 100) -> str:
-    """Return a row for XQuAD's questions in a language, as they are and without their paragraph."""
-    import tempfile
-
-    documents, questions = read_xquad(folder, code)
-    with tempfile.TemporaryDirectory() as path, Engine.open(path, create=True) as engine:
-        engine.add(documents)
-        asking = Asking(code, questions, engine)
-        return row(f"XQuAD, {code}", [asked(asking, question) for question in questions[: 3 * limit]])
+def verdicts_row(name: str, questions: Iterable[Question]) -> str:
+    """Return a row of the verdicts on answerable questions."""
+    verdicts = [question.verdict for question in questions if question.answers]
+    counts = [sum(verdict.endswith(name) for verdict in verdicts) for name in VERDICTS]
+    likely = [verdict for verdict in verdicts if verdict.startswith("likely")]
+    helpful = sum(verdict.endswith(VERDICTS[:2]) for verdict in likely)
+    return f"| {name} | {' | '.join(map(str, [*counts, len(likely), helpful]))} |"
 
 
-def by_model(asking: Asking, model: str, most: int) -> str:
+def by_model(name: str, engine: Any, questions: Sequence[Question], model: str, most: int) -> str:
     """Return the table row of one model: gold answers, citations, supported sentences, refusals."""
     results = [
-        (question, asking.engine.search(question.text, 10, model=model, **asking.options(question)))
-        for question in random.Random(1).sample(asking.questions, min(most, len(asking.questions)))
+        (question, engine.search(question.text, 10, model=model))
+        for question in random.Random(1).sample(list(questions), min(most, len(questions)))
     ]
     real = [(question, result) for question, result in results if question.answers]
     unreal = [result for question, result in results if not question.answers]
@@ -155,20 +190,18 @@ def by_model(asking: Asking, model: str, most: int) -> str:
     supported = {citation["statement"] for citation in citations if citation["support"] >= SUPPORTED}
     statements = cited.union(*(result.extra.get("unsupported", []) for _, result in results))
     shares = (
-        sum(question.is_in([result.response]) for question, result in real) / max(len(real), 1),
+        sum(question.is_in(result.response) for question, result in real) / max(len(real), 1),
         sum(citation["support"] >= SUPPORTED for citation in citations) / max(len(citations), 1),
         len(supported) / max(len(statements), 1),
         sum(result.grade is Grade.NOTHING_CLOSE for _, result in real) / max(len(real), 1),
         sum(result.grade is Grade.NOTHING_CLOSE for result in unreal) / max(len(unreal), 1),
     )
-    return (
-        f"| {asking.name} | {len(real)} + {len(unreal)} | {' | '.join(f'{share:.2f}' for share in shares)} |"
-    )
+    return f"| {name} | {len(real)} + {len(unreal)} | {' | '.join(f'{share:.2f}' for share in shares)} |"
 
 
 BY_MODEL: Final = (
-    "| source | questions with + without answers | gold answer in the answer | citation precision "
-    "| supported sentences (citation recall) | refused | without answers: refused |\n|---|---|---|---|---|---|---|"
+    "| corpus | questions + unanswerable | gold answer in the answer | citation precision "
+    "| supported sentences (citation recall) | refused | unanswerable: refused |\n|---|---|---|---|---|---|---|"
 )
 
 
@@ -176,47 +209,31 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--xquad", type=Path, metavar="FOLDER", help="of github.com/google-deepmind/xquad")
-    parser.add_argument("--pubmedqa", type=Path, metavar="FILE", help="ori_pqal.json of PubMedQA")
-    parser.add_argument("--fit", action="store_true", help="fit the weights of the grader")
-    parser.add_argument("--words", action="store_true", help="without vectors")
-    parser.add_argument("--show", metavar="SOURCE", help="print the answers of one kind of source")
-    parser.add_argument("--languages", action="store_true", help="ask XQuAD in other languages")
+    parser.add_argument("folder", type=Path, metavar="FOLDER", help="with a folder for each corpus")
+    parser.add_argument("--show", action="store_true", help="print the answers")
     parser.add_argument("--model", metavar="NAME", help="such as llama3.1 or openai:gpt-4o-mini")
-    parser.add_argument("--most", type=int, default=20, metavar="N", help="questions of a source for a model")
-    parser.add_argument("--covidqa", type=Path, metavar="FILE", help="200423_covidQA.json of COVID-QA")
-    parser.add_argument("--wikiqa", type=Path, metavar="FILE", help="WikiQA-test.tsv of WikiQA")
-    parser.add_argument(
-        "--rerank", metavar="NAME", help="a neural model of $SLEUTH_MODELS, as all-MiniLM-L6-v2"
-    )
-    parser.add_argument("--sources", nargs="+", metavar="NAME", help="ask only these kinds of sources")
+    parser.add_argument("--most", type=int, default=20, metavar="N", help="questions of a corpus for a model")
     options = parser.parse_args()
-    table_sources = (options.xquad, options.pubmedqa, options.covidqa, options.wikiqa)
-    paths = {name: path for name, path in zip(COLLECTIONS, table_sources, strict=True) if path}
-    print(BY_MODEL if options.model else HEAD)
     if options.model:
-        for name in options.sources or names(paths):
-            with opened(name, paths, rerank=options.rerank) as asking:
-                print(by_model(asking, options.model, options.most), flush=True)
+        print(BY_MODEL)
+        for corpus in corpora():
+            with opened(corpus, options.folder / corpus.name) as engine:
+                print(by_model(corpus.name, engine, corpus.questions, options.model, options.most))
         return
-    every: list[Graded] = []
-    for name in [options.show] if options.show else options.sources or names(paths):
-        with opened(name, paths, "" if options.words else None, options.rerank) as asking:
-            graded = [asked(asking, question) for question in asking.questions]
-        every += graded
-        for half, judged in (("choice", False), ("judged", True)):
-            part = [each for each in graded if each.question.is_judged == judged]
-            print(*([row(f"{name}, {half}", part)] if part else []), flush=True)
-    six = [each for each in every if each.question.source not in NEAR]
-    for half, judged in (("choice", False), ("judged", True)):
-        print(row(f"all, {half}", [each for each in six if each.question.is_judged == judged]))
-    if options.show:
-        show(every)
-    if options.fit:
-        print("shipped:", WORDS_ONLY if options.words else WORDS_AND_MEANING)
-        fit(every)
-    for code in LANGUAGES if options.languages and options.xquad else ():
-        print(in_language(options.xquad, code), flush=True)
+    parts: dict[str, list[Answered]] = {"fit": [], "check": []}
+    print(HEAD)
+    for corpus in corpora():
+        answered = ask(corpus, options.folder)
+        parts[corpus.part] += answered
+        print(row(corpus.name, answered), flush=True)
+        for each in answered if options.show else ():
+            print(f"\n{each.question.text} | {each.result.grade}\n{each.result.response}")
+    for part, answered in parts.items():
+        print(row(f"those that {part}", answered))
+    print(row("all", [each for answered in parts.values() for each in answered]), f"\n\n{BY_HAND}")
+    for corpus in corpora():
+        print(verdicts_row(corpus.name, corpus.questions))
+    print(verdicts_row("all", (question for corpus in corpora() for question in corpus.questions)))
 
 
 if __name__ == "__main__":

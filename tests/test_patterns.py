@@ -13,7 +13,6 @@ from typing import Any
 
 import pytest
 
-from sleuth.answer import questions
 from sleuth.files import ignore
 from tests.patterns import Hostile, Use, files, hostile_texts, uses
 
@@ -26,7 +25,6 @@ _CLEAR = 0.1
 """Seconds of CPU from which on one call is timed; below, eight, since some clocks advance in steps of 4 ms."""
 
 _LOCAL_VALUES: dict[str, list[dict[str, Any]]] = {
-    "answer/questions.py": [{"pattern": p, "name": "engine"} for p in questions._PATTERNS.values()],
     "code/graph/bindings.py": [{"binding": SimpleNamespace(name="name")}],
     "code/graph/inference.py": [{"escaped": "name"}],
     "plugins/languages/kotlin/rules.py": [{"name": "engine"}],

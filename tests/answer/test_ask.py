@@ -31,9 +31,11 @@ def test_ask_without_a_model(home: Path) -> None:
     """Sentences of the passages answer, followed by numbered sources with path and lines."""
     process = sleuth("ask", "how often are tokens refilled?", cwd=home, OLLAMA_HOST="")
     assert process.returncode == 0, process.stderr
-    first, second, *rest = process.stdout.splitlines()
+    first, _, heading, *quote = process.stdout.splitlines()
     assert first == "Likely answers, quoted, since no language model is configured:"
-    assert second == "- Tokens are refilled every second. A bucket holds fifty tokens. [1]"
+    assert heading == "Guide [1]"
+    assert quote[:2] == ["> **Tokens are refilled every second.**", "> A bucket holds fifty tokens."]
+    rest = quote[2:]
     assert any(line.startswith("[1] ") and "guide.md:" in line for line in rest)
 
 
@@ -69,7 +71,7 @@ def test_a_model_of_this_machine_is_named(home: Path) -> None:
 def test_nothing_hidden_reaches_the_terminal(home: Path) -> None:
     """Control characters and direction marks of a document are not printed."""
     process = sleuth("ask", "--show-context", "cats", cwd=home)
-    assert "- Cats [31msleep most of the day. [1]" in process.stdout
+    assert "Cats [31msleep most of the day. [1]" in process.stdout
     assert not {"\x1b", "\u202e"} & set(process.stdout)
 
 

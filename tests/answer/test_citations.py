@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sleuth.answer import Passage, check_citations, citation_marks
-from sleuth.answer.citations import cited_numbers, support, without_citations
+from sleuth.answer.citations import support
 from tests.answer.conftest import item
 
 FIRST = Passage(1, "The bucket is refilled every 60 seconds.", (item("a", ""), item("b", "")))
@@ -27,7 +27,7 @@ SECOND = Passage(2, "Requests above the limit are refused.", (item("c", ""),))
 )
 def test_numbers(text: str, numbers: list[int]) -> None:
     """The usual forms of citations are parsed; code, links and years are not citations."""
-    assert sorted(cited_numbers(text)) == sorted(numbers)
+    assert sorted(number for mark in citation_marks(text) for number in mark.numbers) == sorted(numbers)
 
 
 def test_marks_have_their_places() -> None:
@@ -62,9 +62,10 @@ def test_support() -> None:
     assert support("Yes", FIRST.text) == 1.0
 
 
-def test_without_citations() -> None:
-    """Removing citations from a quotation changes nothing else in it."""
-    assert without_citations("Warming is\nreal.[12][13] See x[a].") == "Warming is real. See x[a]."
+def test_statements_are_without_their_citations() -> None:
+    """Removing citations from a statement changes nothing else in it."""
+    (first, *_) = check_citations("Warming is\nreal[1][2] in x[a].", [FIRST, SECOND]).citations
+    assert first.statement == "Warming is real in x[a]."
 
 
 @given(st.text("ab[]1234,-^. \n`", max_size=60))

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sleuth.answer import assemble
-from sleuth.answer.context import best_at_ends, drop_repeats, join_overlapping
+from sleuth.answer.context import drop_repeats, join_overlapping
 from sleuth.errors import ArgumentError
 from sleuth.text.budget import approximate_tokens
 from tests.answer.conftest import item
@@ -33,7 +33,6 @@ def test_best_at_the_ends() -> None:
     """By default the best passage comes first and the second best last."""
     items = [item(str(i), words(20, f"w{i}x")) for i in range(5)]
     assert [passage.number for passage in assemble(items)] == [1, 3, 5, 4, 2]
-    assert best_at_ends([]) == []
 
 
 def test_budget_is_kept_best_first() -> None:

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.answer_sources import Asking, Question
-from benchmarks.answers import by_model
+from benchmarks.answers import Question, by_model
 from sleuth import Document, Engine
 from sleuth.testing.ollama import OllamaServer
 
@@ -24,9 +23,9 @@ def reply(prompt: str) -> str:
 def test_a_model_is_measured_without_a_judge(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Gold answers, citation precision, supported sentences and refusals are counted from the answers alone."""
     questions = [
-        Question("guides", "How often is the bucket refilled?", ("every second",)),
-        Question("guides", "What do cats do?", ("most of the day",)),
-        Question("guides", "Who paints the bridge?", ()),
+        Question("How often is the bucket refilled?", ("every second",)),
+        Question("What do cats do?", ("most of the day",)),
+        Question("Who paints the bridge?", ()),
     ]
     with OllamaServer(reply=reply) as server, Engine.open(tmp_path / "i", create=True) as engine:
         monkeypatch.setenv("OLLAMA_HOST", server.url)
@@ -38,6 +37,6 @@ def test_a_model_is_measured_without_a_judge(tmp_path: Path, monkeypatch: pytest
                 ),
             ]
         )
-        row = by_model(Asking("guides", questions, engine), "llama3.1", 3)
+        row = by_model("guides", engine, questions, "llama3.1", 3)
     cells = [cell.strip() for cell in row.strip("|").split("|")]
     assert cells == ["guides", "2 + 1", "0.50", "0.50", "0.33", "0.00", "1.00"]

@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
-
 import pytest
 
-from sleuth import Engine
 from sleuth.answer import LLMSynthesizer, budget_of
-from sleuth.answer.extractive import DISAGREEMENT, INTRODUCTIONS, NEAREST, ExtractiveSynthesizer
+from sleuth.answer.extractive import INTRODUCTIONS, NEAREST, ExtractiveSynthesizer
 from sleuth.answer.prompt import REFUSAL
 from sleuth.answer.synthesis import trim_pieces
 from sleuth.errors import ArgumentError
 from sleuth.llm import Ollama, OpenAIGenerator, open_generator
 from sleuth.results import Grade
 from sleuth.testing.ollama import OllamaServer
-from sleuth.text.analyzers import get_analyzer
-from sleuth.types import RetrievedItem
 from tests.answer.conftest import Scripted, item
 
 ITEMS = [
@@ -131,36 +125,17 @@ def test_streaming() -> None:
     assert list(trim_pieces(["  ", " a", "  ", "", "b ", " "])) == ["a", "  b"]
 
 
-def test_extractive_answer() -> None:
-    """Without a model, the best sentences are quoted with citations, and the answer says so."""
-    texts: list[str] = []
-    result = ExtractiveSynthesizer().synthesize("What belongs to the bucket?", ITEMS, on_text=texts.append)
-    assert result.response == "\n".join(
-        [
-            INTRODUCTIONS[Grade.MAY_HELP],
-            "- The bucket is refilled every second. Refusals are logged. [1]",
-            "- A bucket belongs to a key. [2]",
-        ]
-    )
-    assert "".join(texts) == result.response
-    assert result.used_source_ids == ["limits.md#0", "keys.md#0"]
-    assert result.extra["synthesizer"] == "extractive"
-    assert [source["source"] for source in result.extra["sources"]] == ["limits.md", "keys.md"]
-    assert all(citation["support"] == 1.0 for citation in result.extra["citations"])
-
-
 def test_citations_of_the_source_are_not_ours() -> None:
     """Brackets in a quoted sentence stay and do not count as citations."""
     text = "The refill latency of bucket[2] lies in [10, 20] ms."
-    item = RetrievedItem(id="z", text=text, score=1.0)
-    result = ExtractiveSynthesizer(sentences=1).synthesize("refill latency", [item])
-    assert result.response.endswith(f"- {text} [1]")
+    result = ExtractiveSynthesizer().synthesize("What is the refill latency?", [item("z", text, 1.0)])
+    assert result.response.endswith(f"z [1]\n> **{text}**")
     assert [(c["number"], c["ids"], c["statement"]) for c in result.extra["citations"]] == [(1, ["z"], text)]
     assert result.extra["unknown_citations"] == []
 
 
 def test_extractive_refusal() -> None:
-    """If no sentence shares a word with the question, the answer says so and offers the nearest titles."""
+    """If no passage shares a word with the question, the answer says so and offers the nearest titles."""
     result = ExtractiveSynthesizer().synthesize("zebra", ITEMS)
     assert result.response.splitlines() == [
         INTRODUCTIONS[Grade.NOTHING_CLOSE],
@@ -172,129 +147,7 @@ def test_extractive_refusal() -> None:
     assert (result.grade, result.used_source_ids) == (Grade.NOTHING_CLOSE, [])
 
 
-def test_parts_about_other_names_are_not_quoted() -> None:
-    """A passage without the names of the question that the best passage has is about something else."""
-    best = item("a", "France has a capital. It is Paris.", 2.0)
-    other = item("b", "A capital letter costs more.", 1.9)
-    result = ExtractiveSynthesizer().synthesize("What is the capital of France?", [best, other])
-    assert result.used_source_ids == ["a"]
-    question_item = item("a", "Ask it anything:\n\n```\nask('the capital of France')\n```\n", 2.0)
-    result = ExtractiveSynthesizer().synthesize("What is the capital of France?", [question_item, other])
-    assert result.grade is Grade.NOTHING_CLOSE
-    assert result.extra["unsupported"] == []
-
-
 def test_arguments() -> None:
-    """Invalid settings raise an error when the synthesizer is created."""
-    with pytest.raises(ArgumentError, match="sentences must be an int of 1 or more, got 0"):
-        ExtractiveSynthesizer(sentences=0)
+    """An invalid setting raises an error when the synthesizer is created."""
     with pytest.raises(ArgumentError, match="budget must be an int of 1 or more, got -5"):
         LLMSynthesizer(Scripted(), budget=-5)
-
-
-@pytest.mark.parametrize("k", [1, 5, 10, 15])
-def test_sentences_are_embedded_once(k: int) -> None:
-    """For any number of passages the first ten are read once: their grade is one, and quotes are of those shown."""
-    pages = [item(f"p{n}", f"Bucket {n} is refilled every {n + 1} seconds.", 20.0 - n) for n in range(15)]
-    embedder = Counting()
-    writer = ExtractiveSynthesizer(embedder=embedder).grading(pages[k:])
-    result = writer.synthesize("How often is a bucket refilled?", pages[:k])
-    assert result.grade is ExtractiveSynthesizer().assess("How often is a bucket refilled?", pages).grade
-    sentences = [text for text in embedder.texts if text.startswith("Bucket")]
-    assert sentences == [each.text for each in pages[:10]]
-    assert set(result.used_source_ids) <= {each.id for each in pages[: min(k, 10)]}
-
-
-class Counting:
-    """An embedder of one direction, with the sentences that it was given."""
-
-    fingerprint = "counting"
-
-    def __init__(self) -> None:
-        self.texts: list[str] = []
-
-    def embed_query(self, text: str) -> list[float]:
-        return [1.0, 0.0]
-
-    def embed_documents(self, texts: list[str]) -> list[list[float]]:
-        self.texts += texts
-        return [[0.0, 1.0] for _ in texts]
-
-
-def test_sources_that_disagree() -> None:
-    """Statements that differ in a number are quoted together, newest first, and the result says so."""
-    items = [
-        item("old", "The upload limit is 10 MB per file.", 2.0, modified=100.0),
-        item("new", "The upload limit is 50 MB per file.", 1.5, modified=200.0),
-        item("same", "The upload limit is 10 MB for each file.", 1.0, modified=50.0),
-    ]
-    result = ExtractiveSynthesizer().synthesize("What is the upload limit?", items)
-    assert result.response.splitlines()[1:4] == [
-        f"- {DISAGREEMENT}",
-        "  - The upload limit is 50 MB per file. [1]",
-        "  - The upload limit is 10 MB per file. [2][3]",
-    ]
-    assert result.extra["disagreement"] is True
-
-
-@pytest.mark.parametrize(
-    ("question", "old", "new"),
-    [
-        ("How large may an upload be?", "Uploads may be at most 10 MB large.", "The upload limit is 50 MB."),
-        (
-            "What is the upload limit?",
-            "| limit | value |\n|---|---|\n| upload | 10 MB |",
-            "The upload limit is 50 MB.",
-        ),
-        ("Which port does it listen on?", "It listens on port 80.", "It does not listen on port 80."),
-        ("Who leads the project?", "Ann Lee leads the project.", "Bo Kim leads the project."),
-    ],
-)
-def test_files_that_disagree(tmp_path: Path, question: str, old: str, new: str) -> None:
-    """Files that differ in a measure, a negation or a name are quoted as such in any words, the newer one first."""
-    for name, text, seconds in (("b.md", old, 1e9), ("a.md", new, 1.5e9)):
-        (tmp_path / name).write_text(text + "\n\nThe rest of this page is about cats.\n")
-        os.utime(tmp_path / name, (seconds, seconds))
-    with Engine.open(tmp_path / "index", create=True) as engine:
-        engine.index([tmp_path / "a.md", tmp_path / "b.md"])
-        result = engine.search(question)
-    assert result.extra["disagreement"] is True
-    assert result.response.splitlines()[1:3] == [f"- {DISAGREEMENT}", f"  - {new} [1]"]
-    assert [Path(source["source"]).name.partition(":")[0] for source in result.extra["sources"]] == [
-        "a.md",
-        "b.md",
-    ]
-
-
-@pytest.mark.parametrize(
-    ("question", "one", "other"),
-    [
-        (
-            "When was oxygen named?",
-            "Oxygen was named in 1777 by Lavoisier.",
-            "Oxygen was sold in 1895 by Linde.",
-        ),
-        (
-            "What does raise do?",
-            "An unbound name raises an error.",
-            "A name that is not found at all is an error too.",
-        ),
-    ],
-)
-def test_what_is_no_disagreement(question: str, one: str, other: str) -> None:
-    """Years, and sentences about something else, do not contradict each other."""
-    items = [item("a", one, 2.0), item("b", other, 1.9)]
-    result = ExtractiveSynthesizer(analyze=get_analyzer("english").words_of_each).synthesize(question, items)
-    assert result.extra["disagreement"] is False
-
-
-def test_code_stays_code() -> None:
-    """Code after a colon is quoted below the sentence, on its own lines."""
-    passage = item("a", "To install it, run:\n\n```console\n$ pip install sleuth\n```\n", 1.0)
-    result = ExtractiveSynthesizer().synthesize("how do I install it", [passage])
-    assert result.response.splitlines()[1:] == [
-        "- To install it, run: [1]",
-        "  ```console",
-        "  $ pip install sleuth",
-        "  ```",
-    ]

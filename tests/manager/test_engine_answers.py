@@ -55,10 +55,10 @@ def engine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Engine]:
 
 
 def test_without_a_model_sentences_answer(engine: Engine) -> None:
-    """A new engine quotes the best sentences, cites them, and says that they are likely answers."""
+    """A new engine quotes the best passage, cites it, and says that it is a likely answer."""
     result = engine.search("How often is the bucket refilled?")
     assert result.response.startswith(
-        f"{INTRODUCTIONS[Grade.LIKELY]}\n- The bucket is refilled every second. A bucket holds fifty tokens. [1]"
+        f"{INTRODUCTIONS[Grade.LIKELY]}\n\nlimits.md:1-1 [1]\n> **The bucket is refilled every second.** A bucket holds"
     )
     assert result.used_source_ids[0].startswith("limits.md")
     assert result.items is None

@@ -244,7 +244,7 @@ def test_every_door_gives_the_same_answer(place: Place, question: Question) -> N
         ("What does a token bucket limit?", "likely answers"),
         ("What does a token bcuket limit?", "likely answers"),
         ("Which zebras sleep on the bitmaap of a filter?", "may help"),
-        ("Was macht der Eimer mit den Zebras?", "nothing close"),
+        ("Was macht der Eimer mit den Zebras?", "may help"),
     ],
 )
 def test_every_door_gives_the_same_grade(place: Place, question: str, grade: str) -> None:

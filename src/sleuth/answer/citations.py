@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from dataclasses import asdict, dataclass
+from typing import Any, Final, NamedTuple
 
 from sleuth.answer.context import Passage
 from sleuth.answer.sentences import split_sentences
 
-_CODE = re.compile(r"```.*?(?:```|\Z)|`[^`\n]*`", re.DOTALL)
-_CITED = re.compile(r"[\[【]\s*\^?(\d{1,3}(?:\s*(?:,|;|-|–|and|\^)\s*\^?\d{1,3})*)\s*[\]】]")
-_RANGE = re.compile(r"(\d{1,3}+)\s*+[-–]\s*+(\d{1,3})")
-_CITED_AFTER_SPACE = re.compile(rf"(?<!\s)\s*+{_CITED.pattern}")
-_WORD = re.compile(r"\d+(?:[.,]\d+)*|[^\W\d_]{4,}")
-
+_CITED: Final = re.compile(
+    r"(?<!\s)\s*+([\[【]\s*+\^?(\d{1,3}+(?:\s*+(?:,|;|-|–|and|\^)\s*+\^?\d{1,3}+)*+)\s*+[\]】])"
+)
+_WORD: Final = re.compile(r"\d+(?:[.,]\d+)*|[^\W\d_]{4,}")
+_RANGE: Final = 50
+"""Numbers of a range such as [4-6], at most."""
 
 SUPPORTED = 0.5
 """Share of a statement's numbers and longer words that a cited passage must hold to support it."""
@@ -40,12 +40,7 @@ class Citation:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, fit for JSON."""
-        return {
-            "number": self.number,
-            "ids": list(self.ids),
-            "statement": self.statement,
-            "support": round(self.support, 3),
-        }
+        return {**asdict(self), "ids": list(self.ids), "support": round(self.support, 3)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,23 +82,25 @@ class CitationMark(NamedTuple):
 def citation_marks(text: str) -> list[CitationMark]:
     """Return the citations in `text`, such as [1], [2, 3], [4-6], [^7] and 【8】, in order; code is ignored."""
     marks: list[CitationMark] = []
-    for match in _CITED.finditer(_CODE.sub(lambda code: " " * len(code[0]), text)):
+    for match in _CITED.finditer(_without_code(text)):
         numbers: list[int] = []
-        for low, high in _RANGE.findall(match[1]):
-            numbers.extend(range(int(low), min(int(high), int(low) + 50) + 1))
-        numbers.extend(int(number) for number in re.findall(r"\d+", _RANGE.sub(" ", match[1])))
-        marks.append(CitationMark(match.start(), match.end(), numbers))
+        inside = match[2].replace("^", " ").replace("–", "-")
+        for part in inside.replace("and", ",").replace(";", ",").split(","):
+            low, _, high = (number.strip() for number in part.partition("-"))
+            numbers += range(int(low), min(int(high or low), int(low) + _RANGE) + 1)
+        marks.append(CitationMark(match.start(1), match.end(1), numbers))
     return marks
 
 
-def cited_numbers(text: str) -> list[int]:
-    """Return the numbers that `text` cites, in order."""
-    return [number for mark in citation_marks(text) for number in mark.numbers]
-
-
-def without_citations(text: str) -> str:
-    """Return `text` in one line, without the numbers that it cites: a source has numbers of its own."""
-    return " ".join(_CITED_AFTER_SPACE.sub("", text).split())
+def _without_code(text: str) -> str:
+    """Return a text with spaces in place of code in backticks; a fence that nothing closes is code."""
+    pieces = text.split("```")
+    for i, piece in enumerate(pieces):
+        spans = piece.split("`")
+        for j in range(1, len(spans) - 1, 2):
+            spans[j] = spans[j] if "\n" in spans[j] else " " * len(spans[j])
+        pieces[i] = " " * len(piece) if i % 2 else " ".join(spans)
+    return "   ".join(pieces)
 
 
 def check_citations(answer: str, passages: Sequence[Passage]) -> CitationReport:
@@ -112,9 +109,9 @@ def check_citations(answer: str, passages: Sequence[Passage]) -> CitationReport:
     citations: list[Citation] = []
     unknown: list[int] = []
     uncited: list[str] = []
-    for sentence in _with_citations(_CODE.sub(" ", answer)):
-        numbers = list(dict.fromkeys(cited_numbers(sentence)))
-        statement = without_citations(sentence)
+    for sentence in _with_citations(_without_code(answer)):
+        numbers = dict.fromkeys(number for mark in citation_marks(sentence) for number in mark.numbers)
+        statement = " ".join(_CITED.sub("", sentence).split())
         if not numbers and _WORD.search(statement):
             uncited.append(statement)
         for number in numbers:
@@ -140,10 +137,13 @@ def _with_citations(answer: str) -> list[str]:
     sentences: list[str] = []
     for start, end in split_sentences(answer):
         text = answer[start:end]
-        leading = re.match(rf"(?:\s*{_CITED.pattern})+\s*[.!?]?", text)
-        if leading and sentences:
-            sentences[-1] += text[: leading.end()]
-            text = text[leading.end() :]
+        cited = 0
+        while sentences and (match := _CITED.match(text, cited)):
+            cited = match.end()
+        if cited:
+            cited += text[cited : cited + 1] in (".", "!", "?")
+            sentences[-1] += text[:cited]
+        text = text[cited:]
         if text.strip():
             sentences.append(text)
     return sentences

@@ -8,8 +8,9 @@ TACL 2024).
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from operator import attrgetter
 from typing import Any, Literal, NamedTuple
 
 from sleuth.answer.sentences import split_sentences
@@ -63,13 +64,6 @@ class Passage:
         return values
 
 
-@dataclass(slots=True)
-class _ContextPart:
-    rank: int
-    items: list[RetrievedItem]
-    text: str
-
-
 def assemble(
     items: Sequence[RetrievedItem],
     *,
@@ -94,19 +88,13 @@ def assemble(
         raise ArgumentError(f"order must be 'ends' or 'best-first', got {order!r}")
     candidates = drop_repeats(items)
     ranks = pack([count_tokens(item.text) + _OVERHEAD for item in candidates], budget)
-    parts = _merge_neighbours([(rank, candidates[rank]) for rank in ranks])
-    if not parts and items:
-        parts = [
-            _ContextPart(0, [items[0]], cut_text(items[0].text, max(1, budget - _OVERHEAD), count_tokens))
-        ]
-    parts.sort(key=lambda part: part.rank)
-    numbered = [Passage(number, part.text, tuple(part.items)) for number, part in enumerate(parts, 1)]
-    return numbered if order == "best-first" else best_at_ends(numbered)
-
-
-def best_at_ends(ranking: Sequence[Passage]) -> list[Passage]:
-    """1, 3, 5, … 6, 4, 2."""
-    return [*ranking[::2], *reversed(ranking[1::2])]
+    passages = _merge_neighbours([(rank, candidates[rank]) for rank in ranks])
+    if not passages and items:
+        text = cut_text(items[0].text, max(1, budget - _OVERHEAD), count_tokens)
+        passages = [Passage(0, text, (items[0],))]
+    passages.sort(key=attrgetter("number"))
+    numbered = [replace(passage, number=number) for number, passage in enumerate(passages, 1)]
+    return numbered if order == "best-first" else [*numbered[::2], *reversed(numbered[1::2])]
 
 
 def drop_repeats(items: Sequence[RetrievedItem]) -> list[RetrievedItem]:
@@ -138,26 +126,21 @@ def place_of(item: RetrievedItem) -> ChunkNumber | None:
     return ChunkNumber(document, int(place)) if mark and place.isascii() and place.isdigit() else None
 
 
-def _merge_neighbours(selection: Sequence[tuple[int, RetrievedItem]]) -> list[_ContextPart]:
-    placed: list[tuple[ChunkNumber, int, RetrievedItem]] = []
-    parts: list[_ContextPart] = []
-    for rank, item in selection:
+def _merge_neighbours(selection: Sequence[tuple[int, RetrievedItem]]) -> list[Passage]:
+    """Join chunks that follow each other in their document; a passage has the best rank of its chunks as its number."""
+    passages: list[Passage] = []
+    next_place: ChunkNumber | None = None
+    unplaced = ChunkNumber("", -1)
+    for rank, item in sorted(selection, key=lambda entry: (place_of(entry[1]) or unplaced, entry[0])):
         place = place_of(item)
-        if place is None:
-            parts.append(_ContextPart(rank, [item], item.text))
+        if place is not None and place == next_place:
+            last = passages.pop()
+            text = join_overlapping(last.text, item.text)
+            passages.append(Passage(min(last.number, rank), text, (*last.items, item)))
         else:
-            placed.append((place, rank, item))
-    neighbour: ChunkNumber | None = None
-    for place, rank, item in sorted(placed, key=lambda entry: entry[0]):
-        if neighbour is not None and place == ChunkNumber(neighbour.document, neighbour.number + 1):
-            part = parts[-1]
-            part.rank = min(part.rank, rank)
-            part.items.append(item)
-            part.text = join_overlapping(part.text, item.text)
-        else:
-            parts.append(_ContextPart(rank, [item], item.text))
-        neighbour = place
-    return parts
+            passages.append(Passage(rank, item.text, (item,)))
+        next_place = place and ChunkNumber(place.document, place.number + 1)
+    return passages
 
 
 def join_overlapping(before: str, after: str) -> str:

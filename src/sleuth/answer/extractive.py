@@ -1,30 +1,31 @@
-"""Answers without a model: quotes from the passages, with a grade that says how well they fit."""
+"""Answers without a model: the best passage cut to a few lines, with a grade that says how well it fits."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Container, Iterable, Sequence
-from copy import copy
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from operator import attrgetter, itemgetter
 from typing import Final
 
+from sleuth.answer.agreement import date_of, rivals_of, source_of
 from sleuth.answer.citations import Citation, CitationReport
-from sleuth.answer.context import Passage, describe_source, time_of
-from sleuth.answer.evidence import (
-    NO_EVIDENCE,
-    WORDS_AND_MEANING,
-    WORDS_ONLY,
-    Evidence,
-    Rarity,
-    question_names,
-    question_words,
-    weigh_evidence,
+from sleuth.answer.context import Passage, describe_source, drop_repeats
+from sleuth.answer.quotes import (
+    READ,
+    WIDTH,
+    Candidate,
+    Line,
+    Quote,
+    best_of,
+    cosines,
+    quote_of,
+    score_units,
+    shortened,
+    weight_share,
 )
-from sleuth.answer.extract import cosines, score_sentences
-from sleuth.answer.quotes import Quote, choose, opening
-from sleuth.answer.synthesis import OnText, extra_of
-from sleuth.answer.words import Analyze, language_of, plain_words, readable, terms_of_each
-from sleuth.arguments import check_count
+from sleuth.answer.sentences import FENCES, QUESTION_MARKS
+from sleuth.answer.synthesis import OnText, extra_of, told
+from sleuth.answer.words import WORD, Analyze, Rarity, language_of, page_of, plain_words
 from sleuth.errors import EmbeddingError
 from sleuth.logs import logger_of
 from sleuth.protocols import Embedder
@@ -32,316 +33,272 @@ from sleuth.remote import async_twin
 from sleuth.results import Grade, SearchResult
 from sleuth.text import clean_text
 from sleuth.text.analyzers import get_analyzer
-from sleuth.text.detection import detect_language, language_of_query
-from sleuth.text.languages import ENGLISH, LANGUAGES, UNKNOWN
+from sleuth.text.languages import LANGUAGES
 from sleuth.types import RetrievedItem
-from sleuth.types.request import DEFAULT_K
 
 logger = logger_of("answer")
 
 INTRODUCTIONS: Final = {
     Grade.LIKELY: "Likely answers, quoted, since no language model is configured:",
-    Grade.MAY_HELP: "May help: none of these quotes is sure to answer.",
-    Grade.NOTHING_CLOSE: "Nothing close: no passage fits this question.",
+    Grade.MAY_HELP: "May help, quoted, since no language model is configured:",
+    Grade.NOTHING_CLOSE: "Nothing close: no passage shares a word or the meaning of this question.",
 }
 """First line of an answer, by its grade."""
-
-IN_DOUBT: Final = "May help, in the order of the search: the passages do not word it as the question does."
-"""The same if the words of the question are in doubt."""
-
 NEAREST: Final = "The nearest titles:"
 """Heading of the titles if nothing is close."""
-
+TOPIC: Final = "Pages on this topic, since no question is asked and no language model is configured:"
+"""First line above the pages for a query that asks nothing."""
 DISAGREEMENT: Final = "The sources disagree:"
-"""Heading of sentences that give different values of one thing, newest source first."""
+"""Heading of units that give different values of one thing, newest source first."""
 
+MORE: Final = 2
+"""Sources below a quote, one line each."""
+PAGES: Final = 5
+"""Pages of a topic."""
 TITLES: Final = 3
 """Titles that are offered, at most."""
+TOPIC_WORDS: Final = 4
+"""Words of a query up to which it is a topic, if it has no question mark and no word that only a sentence needs."""
 
-_WORDS: Final = re.compile(r"[^\W\d_]+")
-
-MISTYPED: Final = 6
-"""Letters from which on a word may count as mistyped; shorter ones have too many neighbours."""
-
+COVERED: Final = 0.65
+SCALE: Final = 0.6
+"""Least values of a likely answer, chosen on three corpora and judged on three others (docs/measured/answers.md)."""
 RELATED: Final = 0.15
 """Cosine from which on a passage without a word of a question shares its meaning: words that only the vectors know are
 still found at .15, and no longer at .25 (search.md at 885da4c9)."""
-
-_JUDGED: Final = 50
-"""Words of a question that are looked at for typing mistakes: each takes some hundred spellings."""
-
+UNRELATED: Final = 0.25
+"""Cosine that unrelated texts reach, as of `min_score` (docs/concepts/ranking.md)."""
 KNOWN: Final = 0.5
 """Share of a question's words that an embedder must know to take part."""
 
 
 @dataclass(frozen=True, slots=True)
-class Assessment:
-    """What is quoted for a question, and how well it fits.
+class Fit:
+    """How well the best passage fits a question; no other one matters, so neither does how many there are.
 
     Attributes:
-        quotes: to show.
-        evidence: for the best of them.
-        grade: of all of them.
-        probability: that they answer, 0 to 1.
-        is_in_doubt: whether the quotes follow the order of the search, since the question is worded otherwise than the
-            passages.
+        covered: share of the question's words, each weighed by how much it says, that the lines quoted of it hold with
+            the headings above them.
+        scale: the greater of the share that the whole passage holds and its cosine, counted from `UNRELATED`, 0 to 1.
+        is_related: whether it shares a word or the meaning.
     """
 
-    quotes: tuple[Quote, ...] = ()
-    evidence: Evidence = NO_EVIDENCE
-    grade: Grade = Grade.NOTHING_CLOSE
-    probability: float = 0.0
-    is_in_doubt: bool = False
+    covered: float = 0.0
+    scale: float = 0.0
+    is_related: bool = False
+
+    @property
+    def grade(self) -> Grade:
+        """The grade of an answer from this passage."""
+        if self.covered >= COVERED and self.scale >= SCALE:
+            return Grade.LIKELY
+        return Grade.MAY_HELP if self.is_related else Grade.NOTHING_CLOSE
 
 
 class ExtractiveSynthesizer:
-    """No model: the parts of the passages that fit best, each with its citations, and a grade.
+    """No model: the best passage under its heading, cut to five lines around its best sentence, and two more sources.
 
     Args:
-        sentences: parts to quote at most.
         analyze: text to terms; the analyzer that the passages were found with is best.
         embedder: adds the meaning of sentences to their words; a local one, since it sees every sentence.
-        rarity: idf of terms in the corpus; without it, words weigh as the embedder says, or alike.
+        rarity: idf of terms in the corpus, for languages whose words the embedder does not weigh; without it, words
+            weigh alike.
         by_language: whether a passage whose metadata names a `language` is read with the analyzer of that language.
-        is_cautious: whether the words of questions are in doubt. Quotes that are not likely answers then begin with the
-            first passage, as they do for a question in another language.
     """
 
     def __init__(
         self,
         *,
-        sentences: int = 3,
         analyze: Analyze = plain_words,
         embedder: Embedder | None = None,
         rarity: Rarity | None = None,
         by_language: bool = False,
-        is_cautious: bool = False,
     ) -> None:
-        self.sentences = check_count(sentences, "sentences", least=1)
         self.analyze = analyze
         self.embedder = embedder
         self.rarity = rarity
         self.by_language = by_language
-        self.is_cautious = is_cautious
-        self.further: Sequence[RetrievedItem] = ()
-
-    def cautious(self) -> ExtractiveSynthesizer:
-        """Return the same for a question whose words are in doubt, since they were corrected."""
-        writer = copy(self)
-        writer.is_cautious = True
-        return writer
-
-    def grading(self, further: Sequence[RetrievedItem]) -> ExtractiveSynthesizer:
-        """Return the same for a question that these passages fit, too, after those that may be quoted."""
-        writer = copy(self)
-        writer.further = further
-        return writer
 
     def synthesize(
         self, question: str, items: Sequence[RetrievedItem], *, on_text: OnText | None = None
     ) -> SearchResult:
-        """Return the parts that fit best with their grade; where nothing is close, the nearest titles."""
-        assessment = self.assess(question, items)
-        answer = _Quotation(items, assessment)
-        if on_text is not None:
-            for piece in answer.pieces:
-                on_text(piece)
+        """Return the quote with its grade; where nothing is close, the nearest titles."""
+        answer = self._answer(question, items)
+        response = clean_text("\n".join(answer.lines()))
+        for piece in response.splitlines(keepends=True):
+            told(piece, on_text)
+        report = CitationReport(tuple(answer.citations))
         extra = {
-            **extra_of("extractive", assessment.grade, answer.passages, answer.report),
-            "probability": round(assessment.probability, 3),
-            "disagreement": any(quote.differing for quote in answer.quotes),
+            **extra_of("extractive", answer.fit.grade, answer.passages, report),
+            "covered": round(answer.fit.covered, 3),
+            "scale": round(answer.fit.scale, 3),
+            "disagreement": answer.is_disagreement,
         }
-        response, report = "".join(answer.pieces), answer.report
         return SearchResult(response=response, used_source_ids=report.used_ids, extra=extra)
 
     asynthesize = async_twin(synthesize)
 
-    def assess(self, question: str, items: Sequence[RetrievedItem]) -> Assessment:
-        """Choose what to quote from passages, best first, and say how well the first `DEFAULT_K` of all fit.
+    def grade(self, question: str, items: Sequence[RetrievedItem]) -> Grade:
+        """Return how well the best passage answers a question."""
+        return self._answer(question, items[:1]).fit.grade
 
-        Quotes are chosen from those passages too, and no further ones; by words alone if the embedder fails.
-        """
-        shown, items = len(items), [*items, *self.further][:DEFAULT_K] if items else []
+    def _answer(self, question: str, items: Sequence[RetrievedItem]) -> _Answer:
+        """Read the passages, by words alone if the embedder fails or knows too little of the question."""
+        rules = LANGUAGES.get(language_of(items[0])) if items and self.by_language else None
+        analyze = get_analyzer(rules.analyzer).words_of_each if rules else self.analyze
+        words = WORD.findall(question)
+        word_of = {
+            term: word.lower() for word, terms in zip(words, analyze(words), strict=True) for term in terms
+        }
+        weights = dict(self.rarity(word_of)) if self.rarity else dict.fromkeys(word_of, 1.0)
+        embedder = self.embedder
         try:
-            assessment = self._assess(question, items, shown, self._embedder_for(question))
+            if embedder is not None and word_of:
+                from sleuth.vectors import ask_if_able
+
+                share = ask_if_able(embedder, "knowledge", question)
+                embedder = embedder if share is None or share >= KNOWN else None
+                # Words that say little in any text, as "often", say so only in English.
+                values = None if rules else ask_if_able(self.embedder, "salience", list(word_of.values()))
+                weights = weights if values is None else dict(zip(word_of, map(float, values), strict=True))
+            return _Answer(question, items, analyze, weights, embedder)
         except (EmbeddingError, TimeoutError) as error:
             logger.warning("an answer is chosen by words alone: %s", error)
-            assessment = self._assess(question, items, shown, None)
-        if assessment.grade is Grade.LIKELY or not items:
-            return assessment
-        is_in_doubt = (
-            self.is_cautious
-            or _is_foreign(question, items[0])
-            or self._is_mistyped(question, items)
-            or (assessment.grade is Grade.NOTHING_CLOSE and self._is_related(question, items[0]))
-        )
-        return self._in_order(assessment, items) if is_in_doubt else assessment
-
-    def _in_order(self, assessment: Assessment, items: Sequence[RetrievedItem]) -> Assessment:
-        """Return quotes of which the first is of the first passage: what the search found first may help."""
-        quotes = assessment.quotes if assessment.grade is Grade.MAY_HELP else ()
-        first = [quote for quote in quotes if quote.sentence.item == 0] or opening(items)
-        later_quotes = [quote for quote in quotes if quote.sentence.item]
-        if not first:
-            return assessment
-        in_order = tuple([*first, *later_quotes][: self.sentences])
-        return replace(assessment, quotes=in_order, grade=Grade.MAY_HELP, is_in_doubt=True)
-
-    def _assess(
-        self, question: str, items: Sequence[RetrievedItem], shown: int, embedder: Embedder | None
-    ) -> Assessment:
-        """Grade the best quotes of `items`, and return with the grade those of the first `shown`."""
-        analyze = self._analyzer(items)
-        sentences = score_sentences(question, items, analyze=analyze, embedder=embedder)
-        about = passages_about(question, items, analyze)
-        sentences = [sentence for sentence in sentences if sentence.item in about]
-        quotes = choose(question, sentences, items, self.sentences, analyze=analyze)
-        if not quotes:
-            return Assessment()
-        best = max(quotes, key=lambda quote: quote.sentence.score)
-        grader = WORDS_AND_MEANING if embedder is not None else WORDS_ONLY
-        if language_of(items[best.sentence.item]) in LANGUAGES:  # vectors of words are those of English
-            grader, embedder = WORDS_ONLY, None
-        evidence = weigh_evidence(
-            question, items, best, analyze=analyze, rarity=self.rarity, embedder=embedder
-        )
-        if shown < len(items):
-            sentences = [sentence for sentence in sentences if sentence.item < shown]
-            quotes = choose(question, sentences, items, self.sentences, analyze=analyze) or opening(items)
-        return Assessment(tuple(quotes), evidence, grader.grade(evidence), grader.probability(evidence))
-
-    def _is_related(self, question: str, item: RetrievedItem) -> bool:
-        """Return whether a passage shares the meaning of a question and none of its words, for all the embedder tells.
-
-        Vectors do not tell names apart, and vectors of words are those of English.
-        """
-        embedder = self._embedder_for(question)
-        if embedder is None or language_of(item) in LANGUAGES or question_names(question, self.analyze):
-            return False
-        words = question_words(question, self.analyze).keys()
-        if not words or not words.isdisjoint(*self.analyze([" ".join(readable(item))])):
-            return False
-        try:
-            return cosines(embedder, question, [item.text])[0] >= RELATED
-        except (EmbeddingError, TimeoutError):
-            return False
-
-    def _is_mistyped(self, question: str, items: Sequence[RetrievedItem]) -> bool:
-        """Return whether a word of the question that no passage holds is mistyped, as far as the embedder tells.
-
-        A word with a capital may be a name, which nobody mistyped.
-        """
-        if self.embedder is None:
-            return False
-        from sleuth.vectors import ask_if_able
-
-        of_passages = {word for item in items for word in _WORDS.findall(" ".join(readable(item)).lower())}
-        words = [word for word in _WORDS.findall(question) if len(word) >= MISTYPED and word.islower()]
-        return any(
-            ask_if_able(self.embedder, "is_mistyped", word)
-            for word in words[:_JUDGED]
-            if word not in of_passages
-        )
-
-    def _analyzer(self, items: Sequence[RetrievedItem]) -> Analyze:
-        """Return the analyzer of the language of the best passage."""
-        rules = LANGUAGES.get(language_of(items[0])) if items and self.by_language else None
-        return get_analyzer(rules.analyzer).words_of_each if rules else self.analyze
-
-    def _embedder_for(self, question: str) -> Embedder | None:
-        """Return the embedder, unless it says (`knowledge`) that it knows less than `KNOWN` of the question's words.
-
-        One that cannot say is used. None stands for no embedder.
-        """
-        if self.embedder is None:
-            return None
-        from sleuth.vectors import ask_if_able
-
-        share = ask_if_able(self.embedder, "knowledge", question)
-        return self.embedder if share is None or share >= KNOWN else None
+            return _Answer(question, items, analyze, weights, None)
 
 
-def _is_foreign(question: str, item: RetrievedItem) -> bool:
-    """Return whether a question is in another language than a passage, so that its words do not tell what is close."""
-    words = _WORDS.findall(question)
-    language = detect_language(question) or language_of_query(words).code
-    code = language_of(item) or ENGLISH
-    if language != UNKNOWN:
-        return language != code
-    # A short question may hold no common word of any language.
-    return code == ENGLISH and any(not word.isascii() for word in words if word.islower() or word == words[0])
+class _Answer:
+    """An answer in the making.
 
+    Attributes:
+        fit: of the first passage.
+        citations: of what is quoted so far.
+    """
 
-def passages_about(question: str, items: Sequence[RetrievedItem], analyze: Analyze) -> Container[int]:
-    """Return the places of passages that have those names of the question which the best one has."""
-    names = question_names(question, analyze, language_of(items[0])) if items else None
-    if not names:
-        return range(len(items))
-    terms_of_items = terms_of_each(items, analyze)
-    names &= terms_of_items[0]
-    return {place for place, terms in enumerate(terms_of_items) if names <= terms}
-
-
-class _Quotation:
-    """Quotes written out, with the passages that they cite, numbered in order of first use."""
-
-    def __init__(self, items: Sequence[RetrievedItem], assessment: Assessment) -> None:
-        self._items = items
+    def __init__(
+        self,
+        question: str,
+        items: Sequence[RetrievedItem],
+        analyze: Analyze,
+        weights: dict[str, float],
+        embedder: Embedder | None,
+    ) -> None:
+        self._question, self._items, self._analyze, self._weights = question, items, analyze, weights
+        self._candidates = score_units(question, items[:READ], analyze=analyze, embedder=embedder)
         self._numbers: dict[int, int] = {}
-        self._citations: list[Citation] = []
-        self.quotes = () if assessment.grade is Grade.NOTHING_CLOSE else assessment.quotes
-        self.pieces = [IN_DOUBT if assessment.is_in_doubt else INTRODUCTIONS[assessment.grade]]
-        for quote in self.quotes:
-            self._add(quote)
-        if not self.quotes and (titles := nearest_titles(items)):
-            self.pieces += [f"\n{NEAREST}", *(f"\n- {title}" for title in titles)]
+        self.fit = self._fit(items[0], embedder) if items else Fit()
+        self.citations: list[Citation] = []
+        self.is_disagreement = False
+
+    def _fit(self, first: RetrievedItem, embedder: Embedder | None) -> Fit:
+        """Measure how well the first passage fits, read alone."""
+        units = score_units(self._question, [first], analyze=self._analyze, embedder=embedder)
+        best = best_of(units, self._weights)
+        quote = quote_of(first, 0, best.place) if best else Quote(0)
+        shown = "\n".join([*(line.text for line in quote.lines), quote.heading, page_of(first)])
+        held, passage = (
+            weight_share(terms, self._weights)
+            for terms in self._analyze([shown, f"{first.text}\n{page_of(first)}"])
+        )
+        cosine = cosines(embedder, self._question, [first.text])[0] if embedder is not None else 0.0
+        scale = max(passage, (cosine - UNRELATED) / (1 - UNRELATED))
+        return Fit(held, scale, is_related=passage > 0 or cosine >= RELATED)
 
     @property
     def passages(self) -> list[Passage]:
-        """The cited passages."""
+        """The cited passages, numbered in order of first use."""
         items = self._items
         return [Passage(number, items[i].text, (items[i],)) for i, number in self._numbers.items()]
 
-    @property
-    def report(self) -> CitationReport:
-        """The citations. They are not read out of the response: a source has numbers in brackets of its own."""
-        return CitationReport(tuple(self._citations))
+    def lines(self) -> Iterator[str]:
+        """Yield the lines of the answer."""
+        grade = self.fit.grade
+        best = best_of(self._candidates, self._weights)
+        if grade is Grade.NOTHING_CLOSE:
+            yield INTRODUCTIONS[grade]
+            if self._items:
+                yield from [NEAREST, *(f"- {title}" for title in nearest_titles(self._items))]
+        elif self._is_topic():
+            yield TOPIC
+            yield from self._further(sorted(self._candidates, key=attrgetter("item")), PAGES, with_page=True)
+        elif best and (
+            rivals := rivals_of(self._question, best, self._candidates, self._items, self._analyze)
+        ):
+            yield from [INTRODUCTIONS[grade], DISAGREEMENT]
+            yield from self._sides([best, *rivals])
+        else:
+            yield from [INTRODUCTIONS[grade], ""]
+            item = best.item if best else 0
+            yield from self._quoted(quote_of(self._items[item], item, best.place if best else 0))
+            further = list(self._further(self._candidates, MORE))
+            yield from ["", *further] if further else []
 
-    def _add(self, quote: Quote) -> None:
-        sources = [quote.sentence.item, *(sentence.item for sentence in quote.agreeing)]
-        if not quote.differing:
-            self.pieces.append(f"\n- {self._cited(quote.text, sources)}")
-            return
-        self.pieces.append(f"\n- {DISAGREEMENT}")
-        sides = sorted((quote.sentence, *quote.differing), key=lambda side: _age(self._items[side.item]))
-        for side in sides:
-            places = sources if side is quote.sentence else [side.item]
-            self.pieces.append(f"\n  - {self._cited(side.text, places, indent=4)}")
+    def _is_topic(self) -> bool:
+        """Return whether the query asks nothing: a few words without a question mark, each of which can be searched."""
+        words = WORD.findall(self._question)
+        is_short = 0 < len(words) <= TOPIC_WORDS and self._question.rstrip()[-1:] not in QUESTION_MARKS
+        return is_short and all(self._analyze(words))
 
-    def _cited(self, text: str, places: Iterable[int], *, indent: int = 2) -> str:
-        """Return a quote with its citations; what follows its first line stays in lines, as code must."""
-        first, _, tail = clean_text(text).partition("\n")
-        marks = []
-        for place in places:
-            number = self._numbers.setdefault(place, len(self._numbers) + 1)
-            marks.append(f"[{number}]")
-            self._citations.append(Citation(number, (self._items[place].id,), text, 1.0))
-        lines = "".join(f"\n{' ' * indent}{line}".rstrip() for line in tail.split("\n")) if tail else ""
-        return f"{first} {''.join(dict.fromkeys(marks))}{lines}"
+    def _quoted(self, quote: Quote) -> Iterator[str]:
+        """Yield the heading of a quote, and its lines as Markdown."""
+        yield f"{self._name(quote.item, quote.heading)} {self._cite(quote.item, quote.text)}"
+        is_code = False
+        for line in (*quote.lines, Line("")):
+            if line.is_code != is_code:
+                yield f"> {FENCES[0]}"
+                is_code = line.is_code
+            if line.text or is_code:
+                yield f"> {line.text}".rstrip()
+
+    def _further(
+        self, candidates: Sequence[Candidate], count: int, *, with_page: bool = False
+    ) -> Iterator[str]:
+        """Yield the best units of more passages in one line each; copies of what is shown are left out.
+
+        Args:
+            with_page: whether each page has one line, which begins with its title.
+        """
+        distinct = {item.id for item in drop_repeats(self._items[:READ])}
+        sources: set[str] = set()
+        for candidate in candidates:
+            item, text = self._items[candidate.item], candidate.unit.text
+            is_shown = any(text in citation.statement for citation in self.citations)
+            is_known = is_shown or candidate.item in self._numbers or item.id not in distinct
+            if len(sources) == count or is_known or not candidate.held:
+                continue
+            key = source_of(item) if with_page else item.id
+            if text and key not in sources:
+                sources.add(key)
+                page = f"{self._name(candidate.item, candidate.unit.heading)}: " if with_page else ""
+                code = f" {candidate.unit.code[0]}" if text.endswith(":") and candidate.unit.code else ""
+                yield f"- {shortened(page + text + code, WIDTH)} {self._cite(candidate.item, text)}"
+
+    def _sides(self, sides: Sequence[Candidate]) -> Iterator[str]:
+        """Yield the units that give different values, each with the date of its document, the newest first."""
+        self.is_disagreement = True
+        dated = [(date_of(self._items[side.item]), side) for side in sides]
+        for date, side in sorted(dated, key=itemgetter(0), reverse=True):
+            text = side.unit.text
+            yield f"- {f'{date}: ' if date else ''}{text} {self._cite(side.item, text)}"
+
+    def _cite(self, item: int, text: str) -> str:
+        number = self._numbers.setdefault(item, len(self._numbers) + 1)
+        self.citations.append(Citation(number, (self._items[item].id,), text, 1.0))
+        return f"[{number}]"
+
+    def _name(self, item: int, heading: str) -> str:
+        """Return what a quote stands under: title and headings of its page, or the name of its file."""
+        page = page_of(self._items[item])
+        if heading not in page:
+            page = f"{page} > {heading}" if page else heading
+        return " ".join((page or nearest_titles([self._items[item]])[0]).split())
 
 
 def nearest_titles(items: Sequence[RetrievedItem]) -> list[str]:
-    """Return titles of the best passages with their sources, each page once."""
+    """Return titles of the best passages with the names of their files, each page once."""
     pages: dict[str, str] = {}
     for item in items:
-        source = describe_source([item])
+        place = describe_source([item]).replace("\\", "/").rpartition("/")[2]
         title = str(item.metadata.get("title") or "")
-        name = str(item.metadata.get("path") or item.metadata.get("source") or item.id)
-        pages.setdefault(name, f"{title} ({source})" if title else source)
-    return [" ".join(clean_text(title).split()) for title in list(pages.values())[:TITLES]]
-
-
-def _age(item: RetrievedItem) -> float:
-    """Return a key that sorts the newest source first; those without a time come last."""
-    time = time_of(item.metadata)
-    return 0.0 if time is None else -time.timestamp()
+        pages.setdefault(source_of(item), f"{title} ({place})" if title else place)
+    return [" ".join(title.split()) for title in list(pages.values())[:TITLES]]

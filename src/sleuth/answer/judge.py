@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
-from typing import Any, Protocol
+from dataclasses import asdict, dataclass
+from typing import Any, Final, Protocol
 
 from sleuth.answer.synthesis import OnText, told
 from sleuth.remote import async_twin
 
-_OF_TEN = re.compile(r"(?<![\d.])(\d{1,2}(?:\.\d+)?)\s*(?:/|out of|von|of)\s*10(?!\.?\d)", re.IGNORECASE)
-_NAMED = re.compile(
-    r"\b(?:rating|score|relevance|rate)\b[^\d\n]{0,60}?(?<![\d.])(\d{1,2}(?:\.\d+)?)(?![\d.]*\d|\s*(?:-|–|to)\s*\d)",
+_RATING: Final = re.compile(
+    r"(?<![\d.])(?P<of_ten>\d{1,2}+(?:\.\d++)?+)\s*+(?:/|out of|von|of)\s*+10(?!\.?\d)"
+    r"|\b(?:rating|score|relevance|rate)\b[^\d\n]{0,60}?(?<![\d.])(?P<named>\d{1,2}(?:\.\d+)?)(?![\d.]*\d|\s*(?:-|–|to|/|out)\s*\d)"
+    r"|\A\W*+(?P<alone>\d{1,2}+(?:\.\d++)?+)\W*?(?:$|\n|[.:,-]\s)",
     re.IGNORECASE,
 )
-_ALONE = re.compile(r"^\W*(\d{1,2}(?:\.\d+)?)\W*(?:$|\n|[.:,-]\s)")
-_SCALE = re.compile(r"(?:scale|range)[^.\n]{0,20}?\b1\s*(?:-|–|to)\s*10\b", re.IGNORECASE)
 
 
 class Judge(Protocol):
@@ -40,7 +39,7 @@ class Rating:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, fit for JSON."""
-        return {"value": self.value, "text": self.text, "problem": self.problem}
+        return asdict(self)
 
 
 def evaluate_relevance(judge: Judge, question: str, answer: str, *, on_text: OnText | None = None) -> Rating:
@@ -63,9 +62,9 @@ aevaluate_relevance = async_twin(evaluate_relevance)
 
 def read_rating(text: str) -> Rating:
     """Read the rating in a judge's words: "Rating: 8", "8/10", "8 out of 10", or a number alone in front."""
-    plain_text = _SCALE.sub(" ", text)
-    ratings = _OF_TEN.findall(plain_text) or _NAMED.findall(plain_text) or _ALONE.findall(plain_text.strip())
-    values = {float(value) for value in ratings}
+    matches = list(_RATING.finditer(text.strip()))
+    by_form = ({float(match[form]) for match in matches if match[form]} for form in _RATING.groupindex)
+    values = next(filter(None, by_form), set())
     if not values:
         return Rating(None, text, "no rating from 1 to 10 in the judgement")
     if len(values) > 1:

@@ -1,39 +1,35 @@
-"""Sentences of a passage: where each begins and ends."""
+"""Sentences of a text: where each begins and ends."""
 
 from __future__ import annotations
 
 import re
+from typing import Final
 
 Span = tuple[int, int]
 """Characters of the text, half open."""
 
-FENCES = ("```", "~~~")
+FENCES: Final = ("```", "~~~")
 """What fenced code begins with; it is one span, however long."""
+QUESTION_MARKS: Final = ("?", "？", "؟")
+OPENERS: Final = " \t\n\"'“‘«([¿¡*_"
+"""What may stand before the first letter of a sentence."""
 
-_FENCED = re.compile(r"^(```|~~~)[^\n]*\n.*?(?:^\1[ \t]*$|\Z)", re.MULTILINE | re.DOTALL)
-_BLOCK = re.compile(
-    r"\n\s*\n"  # a blank line
-    r"|\n(?=[ \t]*(?:[-*+•]|\d{1,3}[.)]|#{1,6}|>|\|)[ \t])"  # before a list item, heading, quotation or table row
-    r"|(?<=\|)[ \t]*\n"  # after a table row
-)
-_CLOSERS = r"[\"'”’»)\]]*+(?:\[\d{1,3}\])*+"
-"""Quotation marks and brackets after a stop, and citations, which belong to the sentence before them."""
-
-_END = re.compile(rf"(?:(?<![.!?…])[.!?…]++{_CLOSERS}(?=\s|$)|[。！？]+[”’」』）]*)")
-_LONGEST_WORD = 40
-"""Characters before a full stop that decide whether it ends an abbreviation."""
-_OPENER = re.compile(r"\s*[\"'“‘«(\[¿¡]*")
+ITEM: Final = re.compile(r"[ \t]*(?:[-*+•:]|\d{1,3}[.)]|[a-z]\))[ \t]+(?=\S)")
+"""The marker of an item of a list; a colon begins the description of the term above it."""
+_END: Final = re.compile(r"[.!?…]++[\"'”’»)\]*_`]*+(?:\[\d{1,3}\])*+(?=\s|$)|[。！？]++[”’」』）]*+")
 
 # Words that end in a full stop in the middle of a sentence.
 # fmt: off
-_ABBREVIATIONS = frozenset({
+_ABBREVIATIONS: Final = frozenset({
     "mr", "mrs", "ms", "dr", "prof", "st", "sr", "jr", "vs", "etc", "e.g", "i.e", "cf", "al", "no",
     "nos", "fig", "figs", "eq", "eqs", "sec", "ch", "vol", "pp", "p", "ed", "eds", "inc", "ltd",
     "co", "corp", "dept", "est", "approx", "ca", "u.s", "u.k", "u.n", "jan", "feb", "mar", "apr",
     "jun", "jul", "aug", "sep", "sept", "oct", "nov", "dec", "gen", "col", "sgt", "capt", "rev",
-    "hon", "art",
+    "hon", "art", "z.b", "d.h", "bzw", "usw", "vgl", "ggf", "nr", "p.ex", "env",
 })
 # fmt: on
+_LONGEST_WORD: Final = 40
+"""Characters before a full stop that decide whether it ends an abbreviation."""
 
 
 def split_sentences(text: str) -> list[Span]:
@@ -43,17 +39,14 @@ def split_sentences(text: str) -> list[Span]:
     Fenced code is one span.
     """
     spans: list[Span] = []
-    for start, end in _blocks(text):
+    for start, end in _paragraphs(text):
         begin = start
-        if text.startswith(FENCES, start, end):
-            spans.append((start, end))
-            continue
-        for match in _END.finditer(text, start, end):
-            if _ends_here(text, begin, match.start(), match.end(), end):
-                spans.append((begin, match.end()))
-                begin = match.end()
+        if not text.startswith(FENCES, start):
+            for match in _END.finditer(text, start, end):
+                if _ends_here(text, begin, match.start(), match.end(), end):
+                    spans.append((begin, match.end()))
+                    begin = match.end()
         spans.append((begin, end))
-    # Without the white space around sentences, and without those that hold nothing else.
     stripped: list[Span] = []
     for start, end in spans:
         body = text[start:end].lstrip()
@@ -62,36 +55,39 @@ def split_sentences(text: str) -> list[Span]:
     return stripped
 
 
-def _blocks(text: str) -> list[Span]:
-    blocks: list[Span] = []
-    block_end = 0
-    for fence in _FENCED.finditer(text):
-        blocks += [*_paragraphs(text, block_end, fence.start()), fence.span()]
-        block_end = fence.end()
-    return [*blocks, *_paragraphs(text, block_end, len(text))]
-
-
-def _paragraphs(text: str, start: int, end: int) -> list[Span]:
-    blocks: list[Span] = []
-    for match in _BLOCK.finditer(text, start, end):
-        blocks.append((start, match.start()))
-        start = match.end()
-    return [*blocks, (start, end)]
+def _paragraphs(text: str) -> list[Span]:
+    """Return the spans of paragraphs, items, headings, rows and fenced code."""
+    spans: list[Span] = []
+    place, fence, line_before = 0, "", ""
+    for line in text.splitlines(keepends=True):
+        bare, end = line.strip(), place + len(line)
+        if fence:
+            spans[-1] = (spans[-1][0], end)
+            fence = "" if bare == fence else fence
+            bare = "" if not fence else bare  # what follows begins anew
+        elif bare:
+            fence = bare[:3] if bare.startswith(FENCES) else ""
+            begins = bool(fence) or bare.startswith(("#", ">", "|")) or ITEM.match(line) is not None
+            if begins or not line_before or line_before.endswith("|"):
+                spans.append((place, end))
+            else:
+                spans[-1] = (spans[-1][0], end)
+        place, line_before = end, bare
+    return spans
 
 
 def _ends_here(text: str, begin: int, mark: int, after: int, end: int) -> bool:
-    """Return whether the full stop at `mark` ends the sentence from `begin`, and does not belong to an abbreviation.
+    """Return whether the stop at `mark` ends the sentence from `begin`, and does not belong to an abbreviation.
 
     Args:
         after: the place behind the stop and the quotes or brackets that it closes.
         end: of the paragraph.
     """
-    opener = _OPENER.match(text, after, end)
-    following = text[opener.end()] if opener is not None and opener.end() < end else ""
+    following = text[after : min(end, after + _LONGEST_WORD)].lstrip(OPENERS)[:1]
     if after >= end or text[mark] != ".":
         return not (after - mark > 1 and following.islower())  # as in: "Why?" he said
     word = text[max(begin, mark - _LONGEST_WORD) : mark].rsplit(None, 1)[-1:] or [""]
-    last_word = word[0].lstrip("\"'“‘«([")
+    last_word = word[0].lstrip(OPENERS)
     if last_word.lower() in _ABBREVIATIONS or (len(last_word) == 1 and last_word.isupper()):
         return False
     return not following.islower()

@@ -122,12 +122,10 @@ class SummarySynthesizer:
 
 
 def extract_summary(texts: Sequence[str], *, sentences: int = 5, analyze: Analyze = plain_words) -> str:
-    """Return the sentences with the most frequent words, in the order of the texts, with a note that says
-    so.
+    """Return the sentences with the most frequent words, in the order of the texts, with a note that says so.
 
-    Score: mean probability of a sentence's words; words of a chosen sentence count squared from then on, so
-        that the next
-    one says something else (SumBasic; Nenkova and Vanderwende, 2005).
+    A sentence scores the mean probability of its words; those of a chosen one count squared from then on, so that the
+    next one says something else (SumBasic; Nenkova and Vanderwende, 2005).
     """
     candidates = [text[start:end] for text in texts for start, end in split_sentences(text)]
     words_of = analyze(candidates)
@@ -152,29 +150,20 @@ def _mean(words: Sequence[str], chance: dict[str, float]) -> float:
 
 
 def _batches(docs: Sequence[Document], budget: int, count_tokens: CountTokens) -> list[list[Document]]:
-    batches: list[list[Document]] = [[]]
-    remaining = budget
-    for text in (part for doc in docs for part in _split_to_budget(doc.page_content, budget, count_tokens)):
-        cost = count_tokens(text)
-        if cost > remaining and batches[-1]:
-            batches.append([])
-            remaining = budget
-        batches[-1].append(Document(text))
-        remaining -= cost
-    return batches
-
-
-def _split_to_budget(text: str, budget: int, count_tokens: CountTokens) -> list[str]:
-    """Cut a text between sentences into parts of at most `budget` tokens; a sentence that is longer stays one part."""
-    if count_tokens(text) <= budget:
-        return [text]
-    parts: list[str] = []
-    begin, size = 0, 0
-    for start, end in split_sentences(text):
-        cost = count_tokens(text[start:end])
-        if size and size + cost > budget:
-            parts.append(text[begin:start].strip())
-            begin, size = start, 0
-        size += cost
-    parts.append(text[begin:].strip())
-    return parts
+    """Pack documents into requests; a long one is cut between sentences, and a sentence stays whole."""
+    batches: list[list[Document]] = []
+    room = 0
+    for text in (doc.page_content for doc in docs):
+        spans = [(0, len(text))] if count_tokens(text) <= budget else split_sentences(text)
+        begin, end = 0, 0
+        for start, stop in spans:
+            cost = count_tokens(text[start:stop])
+            if cost > room or not batches:
+                if end > begin:
+                    batches[-1].append(Document(text[begin:end].strip()))
+                batches.append([])
+                begin, room = start, budget
+            end, room = stop, room - cost
+        if text[begin:end].strip():
+            batches[-1].append(Document(text[begin:end].strip()))
+    return [batch for batch in batches if batch]

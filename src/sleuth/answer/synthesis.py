@@ -6,11 +6,12 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
+from sleuth.answer.agreement import rivals_of
 from sleuth.answer.citations import CitationReport, check_citations
 from sleuth.answer.context import Order, Passage, assemble
-from sleuth.answer.extract import score_sentences
 from sleuth.answer.prompt import REFUSAL, build_prompt
-from sleuth.answer.quotes import choose
+from sleuth.answer.quotes import score_units
+from sleuth.answer.words import plain_words
 from sleuth.protocols import Generator
 from sleuth.remote import async_twin
 from sleuth.results import Grade, SearchResult
@@ -71,28 +72,19 @@ class LLMSynthesizer:
         """
         passages = self.passages(items)
         if not passages:
-            if on_text is not None:
-                on_text(REFUSAL)
-            return SearchResult.success(
-                response=REFUSAL, extra=extra_of("llm", Grade.NOTHING_CLOSE, (), CitationReport())
-            )
+            extra = extra_of("llm", Grade.NOTHING_CLOSE, (), CitationReport())
+            return SearchResult.success(response=told(REFUSAL, on_text), extra=extra)
         prompt = build_prompt(question, passages, contradictions(question, passages))
         if on_text is None:
             response = self.generator.complete(prompt).strip()
         else:
-            pieces = []
-            for piece in trim_pieces(self.generator.stream(prompt)):
-                pieces.append(piece)
-                on_text(piece)
-            response = "".join(pieces)
+            pieces = trim_pieces(self.generator.stream(prompt))
+            response = "".join(told(piece, on_text) for piece in pieces)
         report = check_citations(response, passages)
         # A refusal has nothing to cite.
         report = replace(report, uncited=tuple(text for text in report.uncited if not _refuses(text)))
-        return SearchResult.success(
-            response=response,
-            used_source_ids=report.used_ids,
-            extra=extra_of("llm", _grade(response, report), passages, report),
-        )
+        extra = extra_of("llm", _grade(response, report), passages, report)
+        return SearchResult.success(response=response, used_source_ids=report.used_ids, extra=extra)
 
     asynthesize = async_twin(synthesize)
 
@@ -106,19 +98,17 @@ def budget_of(generator: Generator | None) -> int:
 def contradictions(question: str, passages: Sequence[Passage]) -> list[str]:
     """Return the sentences of passages that give different values of one thing, each pair in a line."""
     items = [
-        RetrievedItem(
-            id=str(passage.number), text=passage.text, score=None, metadata=passage.items[0].metadata
-        )
+        passage.items[0].model_copy(update={"id": str(passage.number), "text": passage.text})
         for passage in passages
     ]
-    quotes = choose(question, score_sentences(question, items), items, CONTRADICTIONS)
-    return [
-        " / ".join(
-            f'passage {items[side.item].id}: "{side.text}"' for side in (quote.sentence, *quote.differing)
-        )
-        for quote in quotes
-        if quote.differing
-    ]
+    candidates = score_units(question, items, analyze=plain_words)
+    pairs: dict[frozenset[str], str] = {}
+    for best in candidates[:CONTRADICTIONS]:
+        sides = [best, *rivals_of(question, best, candidates, items, plain_words)]
+        if len(sides) > 1:
+            line = " / ".join(f'passage {items[side.item].id}: "{side.unit.text}"' for side in sides)
+            pairs.setdefault(frozenset(side.unit.text for side in sides), line)
+    return list(pairs.values())
 
 
 def _refuses(text: str) -> bool:

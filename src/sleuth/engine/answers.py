@@ -15,8 +15,8 @@ from sleuth.remote import async_twin
 
 if TYPE_CHECKING:
     from sleuth.answer.conversation import Turn
-    from sleuth.answer.evidence import Rarity
     from sleuth.answer.extractive import ExtractiveSynthesizer
+    from sleuth.answer.words import Rarity
     from sleuth.engine.hooked import Unhooked
     from sleuth.engine.request import SearchRequest
     from sleuth.filters import Filter
@@ -47,7 +47,7 @@ class Answering:
 
     Attributes:
         settings: of the index.
-        model: what writes answers; None quotes sentences.
+        model: what writes answers; None quotes the best passage.
         rarity: how rare words are in the corpus, or None.
         spell: spells a question as the passages do, or None.
     """
@@ -67,7 +67,7 @@ class Answering:
         Args:
             answer: finds the passages, without hooks.
             embedder: returns the embedder that compares sentences.
-            rarity: returns how rare words are in the corpus; without it, words weigh as the embedder says, or alike.
+            rarity: returns how rare words are in the corpus; without it, words weigh alike.
             correct: spells the words of a question as the passages of these sources do, and notes words that it leaves;
                 None for no correction.
             parent: whose plugins take part here, too; None where they are loaded here.
@@ -183,7 +183,7 @@ class Answering:
         """Set who writes answers from now on: a generator, a name such as "llama3.1" or "openai:gpt-4o-mini", or
         None.
 
-        Without a model (None), the best sentences of the passages are quoted instead.
+        Without a model (None), the best passage is quoted instead.
 
         Raises:
             ArgumentError: an empty name.
@@ -207,11 +207,8 @@ class Answering:
         Args:
             sources: that were asked; None for all.
         """
-        corrected, notes = (question, ()) if self.spell is None else self.spell(question, sources)
-        writer = self._extractive_synthesizer()
-        if notes or corrected != question:
-            writer = writer.cautious()
-        return writer.assess(corrected, items).grade
+        corrected = question if self.spell is None else self.spell(question, sources)[0]
+        return self._extractive_synthesizer().grade(corrected, items)
 
     agrade = async_twin(grade)
 
@@ -328,18 +325,6 @@ class _Current:
 
         writer = self._answers.synthesizer()
         return writer.sources(items) if isinstance(writer, Announcing) else []
-
-    def cautious(self) -> Synthesizer:
-        from sleuth.manager.manager import Cautious
-
-        writer = self._answers.synthesizer()
-        return writer.cautious() if isinstance(writer, Cautious) else writer
-
-    def grading(self, further: Sequence[RetrievedItem]) -> Synthesizer:
-        from sleuth.manager.manager import Grading
-
-        writer = self._answers.synthesizer()
-        return writer.grading(further) if isinstance(writer, Grading) else writer
 
     def synthesize(
         self, question: str, items: list[Any], *, on_text: Callable[[str], None] | None = None

@@ -31,12 +31,11 @@ from sleuth.results import (
     StatusDetail,
 )
 from sleuth.types import Ranking
-from sleuth.types.request import DEFAULT_K
 
 RETRIEVE = "indiana_jones_retrieve"
 SYNTHESIZE = "indiana_jones_synthesize"
 
-_RESERVED = frozenset({"result", "rag2f", "retrieve_result", "for_synthesize", "further", "kwargs"})
+_RESERVED = frozenset({"result", "rag2f", "retrieve_result", "for_synthesize", "kwargs"})
 """What hooks are given under these names by Sleuth."""
 
 _LISTENERS = frozenset({"on_text", "on_sources"})
@@ -75,22 +74,6 @@ class Announcing(Protocol):
 
     def sources(self, items: Sequence[RetrievedItem]) -> list[dict[str, Any]]:
         """Return the passages by number, as in `extra["sources"]` of the answer, with `text`; [] where unknown."""
-
-
-@runtime_checkable
-class Cautious(Protocol):
-    """A synthesizer that may be told that the words of a question are in doubt."""
-
-    def cautious(self) -> Synthesizer:
-        """Return the synthesizer of such a question."""
-
-
-@runtime_checkable
-class Grading(Protocol):
-    """A synthesizer whose grade does not depend on how many passages it may quote."""
-
-    def grading(self, further: Sequence[RetrievedItem]) -> Synthesizer:
-        """Return the synthesizer of a question for which these passages were found after those that may be quoted."""
 
 
 class RetrievalManager:
@@ -174,16 +157,13 @@ class RetrievalManager:
             return SearchResult.fail(invalid, query=_as_text(query))
         options = _own(options)
         retrieved = self._retrieve(query, k, ReturnMode.WITH_ITEMS, True, options)
-        further = retrieved.items[k:]
-        retrieved.items = retrieved.items[:k]
         mode = ReturnMode(return_mode)
         if retrieved.is_error():
             items: list[RetrievedItem] | None = [] if mode is ReturnMode.WITH_ITEMS else None
             return SearchResult.fail(retrieved.detail, query=query, items=items, extra=retrieved.extra)
         searched = {key: value for key, value in retrieved.extra.items() if key in _SAID}
         start = SearchResult(query=query, items=retrieved.items, detail=retrieved.detail, extra=searched)
-        graded = {"further": further} if further else {}
-        arguments = (retrieved, mode, {**options, **listeners, **graded})
+        arguments = (retrieved, mode, {**options, **listeners})
         result = self._run(SYNTHESIZE, start, arguments, {"query": query, "k": k}, {})
         result.query = query
         # What the hook left empty comes from the retrieval.
@@ -360,7 +340,6 @@ def retrieve_hook(
             return None
         if for_synthesize:
             options_of_call = {**for_answers, **options_of_call}
-            k = max(k, DEFAULT_K)  # a grade does not depend on k
         original_query = result.query or query
         corrected_query, correction_notes = (
             correct(original_query, options_of_call.get("sources"))
@@ -372,8 +351,6 @@ def retrieve_hook(
         result.detail = _detail_of(ranking)
         result.status = "success" if result.items else "error"
         notes = list(dict.fromkeys([*ranking.notes, *correction_notes]))
-        if correction_notes or corrected_query != original_query:
-            result.extra["in_doubt"] = True
         if corrected_query != original_query:
             result.extra["corrected_query"] = corrected_query
             notes.insert(
@@ -389,8 +366,7 @@ def retrieve_hook(
 def synthesize_hook(synthesizer: Synthesizer) -> Callable[..., SearchResult | None]:
     """Make the built-in synthesizer a hook. It does nothing if an earlier hook wrote a response.
 
-    Its `kwargs` may hold `synthesizer`, which then writes this one answer, and `further`: passages after the first k,
-    for its grade.
+    Its `kwargs` may hold `synthesizer`, which then writes this one answer.
     """
 
     def synthesize(
@@ -406,10 +382,6 @@ def synthesize_hook(synthesizer: Synthesizer) -> Callable[..., SearchResult | No
         items = retrieve_result.items if result.items is None else result.items
         writer: Synthesizer = kwargs.get("synthesizer", synthesizer)
         question = result.extra.get("corrected_query", result.query)
-        if retrieve_result.extra.get("in_doubt") and isinstance(writer, Cautious):
-            writer = writer.cautious()
-        if kwargs.get("further") and isinstance(writer, Grading) and items == retrieve_result.items:
-            writer = writer.grading(kwargs["further"])
         announce = kwargs.get("on_sources")
         if announce is not None and isinstance(writer, Announcing) and (sources := writer.sources(items)):
             announce(sources)

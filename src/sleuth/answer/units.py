@@ -1,0 +1,367 @@
+"""Units of a passage: what can be quoted alone, and is never cut in two.
+
+A unit is a sentence, an item of a list, a row of a table with the names of its columns, a definition with its term, or
+code with the sentence before it. Headings, questions and signs of markup are none. Lists of links, bibliographies,
+contents and headers of mail are shown, and never marked as the best of an answer.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from html import unescape
+from textwrap import dedent
+from typing import Final, Literal
+
+from sleuth.answer.sentences import FENCES, ITEM, QUESTION_MARKS, split_sentences
+from sleuth.answer.words import is_code
+from sleuth.types import RetrievedItem
+
+_MARKUP: Final = re.compile(
+    r"!?\[([^\[\]]*+)\]\([^()]*+\)"  # a link or a picture of Markdown
+    r"|(?:\{[\w:+-]++\}|(?<!\w):[\w+-]++:)`~?([^`<>]++)(?:<[^<>`]*+>)?`"  # a role: :ref:`name <place>`, {func}`name`
+    r"|`([^`<>\s]++(?:\s++[^`<>\s]++)*+)\s++<[^<>`]++>`__?"  # a link of reStructuredText
+    r"|https?://[^\s\[\]<>()`]++\[([^\[\]]++)\]|<<[^<>,]*+,([^<>]*+)>>"  # links of AsciiDoc
+    r"|\(\(\([^()]*+\)\)\)|</?[a-zA-Z][\w-]*+(?:\s[^<>]*+)?/?>(?![^`]*`[^`]*$)"  # terms of an index, tags
+)
+"""Markup whose text, if it has any, stays."""
+
+_TERM: Final = 80
+"""Characters of a line that may name what the lines below it describe."""
+_ENTRY: Final = 300
+"""Characters up to which an item of a list is one unit."""
+_PROSE: Final = 6
+"""Words of indented lines from which on they may be prose."""
+_FENCED: Final = 200
+"""Lines of code between two lines of dashes, at most."""
+_CODE: Final = 5
+"""Lines of code that are compared with a question."""
+_SKIPPED: Final = (
+    ".. _", ".. image", ".. figure", ".. include", ".. contents", ".. toctree", ".. currentmodule", ".. index",
+    ".. version", ".. deprecated", "image::", "include::", "toc::", "ifdef::", "ifndef::", "endif::", "[[", "|===",
+    "</", "<!--", "{%", ":::",
+)  # fmt: skip
+"""What lines begin with that are signs of markup."""
+_LITERAL: Final = (
+    "code",
+    "code-block",
+    "sourcecode",
+    "parsed-literal",
+    "prompt",
+    "literalinclude",
+    "highlight",
+)
+"""Directives of reStructuredText above code."""
+_MAIL: Final = frozenset(
+    {"from", "to", "cc", "date", "subject", "reply-to", "message-id", "sent", "received"}
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """What can be quoted alone.
+
+    Attributes:
+        text: in one line, without markup; "" for code without a sentence.
+        code: the lines of code that belong to it.
+        kind: what it is.
+        paragraph: a number that units of one paragraph share.
+        heading: the last heading or question above it in the passage.
+        owner: the item or the term that it belongs to.
+        is_answer: whether it may be marked as the best of an answer.
+    """
+
+    text: str
+    code: tuple[str, ...] = ()
+    kind: Literal["prose", "item", "row", "code"] = "prose"
+    paragraph: int = 0
+    heading: str = ""
+    owner: str = ""
+    is_answer: bool = True
+
+    @property
+    def scored(self) -> str:
+        """The text that is compared with a question."""
+        return "\n".join([self.text, *self.code[:_CODE]])
+
+
+@dataclass(frozen=True, slots=True)
+class _Block:
+    """Lines that belong together. A table is one block, and so is each item of a list."""
+
+    kind: Literal["heading", "prose", "item", "table", "code"]
+    lines: Sequence[str]
+    indent: int = 0
+
+
+def units_of(item: RetrievedItem) -> list[Unit]:
+    """Return the units of a passage, in order; of code, its definition and the sentences of its documentation."""
+    if not is_code(item):
+        return text_units(item.text)
+    signature = " ".join(str(item.metadata.get("signature") or "").split()).rstrip(" :{")
+    symbol = str(item.metadata.get("symbol") or "")
+    units = text_units(str(item.metadata.get("doc") or ""))
+    units = [replace(unit, owner=f"{symbol} {unit.owner}".strip()) for unit in units]
+    if not signature:
+        return units
+    first = units.pop(0).text if units and units[0].text else ""
+    return [Unit(f"`{signature}`{': ' if first else ''}{first}", (), "code", -1, "", symbol), *units]
+
+
+def text_units(text: str) -> list[Unit]:
+    """Return the units of a text, in order."""
+    units: list[Unit] = []
+    heading, owners = "", list[tuple[int, str]]()
+    for number, block in enumerate(_blocks(text.splitlines())):
+        while owners and owners[-1][0] >= block.indent:
+            owners.pop()
+        owner = " ".join(name for _, name in owners)
+        if block.kind == "heading":
+            heading, owners = without_markup(block.lines[0].strip(" #=*")), []
+        elif block.kind == "code":
+            shown = [line for line in block.lines if not line.startswith(".. ")]
+            code = tuple(dedent("\n".join(shown)).strip("\n").splitlines())
+            if not _take_code(units, number - 1, code):
+                units.append(Unit("", code, "code", number, heading, owner, is_answer=False))
+        elif block.kind == "table":
+            units += [Unit(row, (), "row", number, heading, owner) for row in _rows(block.lines)]
+        else:
+            sentences = list(_sentences(block, number, heading, owner))
+            first = sentences[0].text if len(sentences) == 1 else ""
+            if first.endswith(QUESTION_MARKS):
+                heading = first
+            elif not (
+                _is_command(first)
+                and units
+                and units[-1].text.endswith(":")
+                and _take_code(units, -1, (first.strip("`"),))
+            ):
+                units += sentences
+                if sentences and (block.kind == "item" or len(block.lines) == 1):
+                    owners.append((block.indent, sentences[0].text[:_TERM]))
+    return units
+
+
+def _take_code(units: list[Unit], paragraph: int, code: tuple[str, ...]) -> bool:
+    """Give code to the sentence before it, and return whether there is one.
+
+    Args:
+        paragraph: of the sentence; -1 for any.
+    """
+    if not units or units[-1].code or units[-1].kind == "row" or paragraph not in (-1, units[-1].paragraph):
+        return False
+    units[-1] = replace(units[-1], code=code)
+    return True
+
+
+def without_markup(text: str) -> str:
+    """Return a text in one line without links, roles, tags and stars; code keeps its ticks."""
+
+    def shown(match: re.Match[str]) -> str:
+        inner = next(filter(None, match.groups()), "")
+        return f"`{inner.strip()}`" if match[2] else inner
+
+    if any(sign in text for sign in "[<`("):
+        text = unescape(_MARKUP.sub(shown, _MARKUP.sub(shown, text)))  # a link may hold a picture
+    return " ".join(text.replace("**", "").replace("``", "`").split())
+
+
+def _sentences(block: _Block, number: int, heading: str, owner: str) -> Iterator[Unit]:
+    """Yield the units of a paragraph or an item: sentences, or one for a short item."""
+    first, *rest = block.lines
+    if block.kind == "item" and (marker := ITEM.match(first)):
+        first = first[marker.end() :]
+    elif block.kind == "prose" and rest and _indent(rest[0]) > _indent(first) and _is_term(first):
+        first = f"{first.strip().rstrip(':')}:"
+    raw = " ".join(line.strip().removeprefix("> ") for line in (first, *rest))
+    text = without_markup(raw)
+    is_answer = _may_answer(raw, text)
+    is_whole = block.kind == "item" and len(text) <= _ENTRY
+    for start, end in [(0, len(text))] if is_whole else split_sentences(text):
+        sentence = text[start:end]
+        if any(map(str.isalnum, sentence)):
+            kind: Literal["item", "prose"] = "item" if block.kind == "item" and not start else "prose"
+            yield Unit(
+                sentence,
+                (),
+                kind,
+                number,
+                heading,
+                owner,
+                is_answer and not sentence.endswith(QUESTION_MARKS),
+            )
+
+
+def _is_term(line: str) -> bool:
+    return len(line) <= _TERM and line.rstrip()[-1:] not in (".", ",", ";")
+
+
+def _may_answer(raw: str, text: str) -> bool:
+    """Return whether sentences may answer: no list of links, no entry of a bibliography or of contents, no header."""
+    letters = sum(map(str.isalpha, text))
+    links = ["".join(groups) for groups in _MARKUP.findall(raw)] + [
+        word for word in text.split() if "://" in word
+    ]
+    linked = sum(map(str.isalpha, "".join(links)))
+    name, colon, _ = raw.partition(":")
+    is_header = bool(colon) and name.strip().lower() in _MAIL
+    is_entry = raw[:1] == "[" and raw[1:].partition("]")[0].isdigit()
+    return letters > 2 and 3 * linked < 2 * letters + 2 and not (is_header or is_entry or "....." in raw)
+
+
+def _is_command(text: str) -> bool:
+    return len(text) > 2 and text[0] == text[-1] == "`" and text.count("`") == 2
+
+
+def _blocks(lines: Sequence[str]) -> Iterator[_Block]:
+    """Yield the blocks of a text; blank lines and signs of markup are left out."""
+    place, literal, is_note = 0, -1, False
+    while place < len(lines):
+        start, place = place, place + 1
+        bare, indent = lines[start].strip(), _indent(lines[start])
+        if closing := _closing(lines, start):
+            place = _end(lines, place, partial(_closes, closing))
+            if not bare.startswith("<script") and closing != "---":
+                yield _Block("code", lines[start + 1 : place], indent)
+            place += 1
+        elif bare.startswith(".. ") and "::" in bare and not bare.startswith(_SKIPPED):
+            name, _, text = bare[3:].partition("::")
+            is_note = name.strip() not in _LITERAL
+            literal = -1 if is_note else indent
+            if text.strip() and is_note:
+                yield _Block("prose", [text.strip()], indent)
+        elif not bare or _is_sign(bare):
+            continue
+        elif _is_heading(lines, start):
+            yield _Block("heading", [bare])
+            place += _is_underline(lines, place)
+        elif _is_rule(lines, place) or (bare[0] == "|" and bare.count("|") > 1):
+            place = _end(lines, place, lambda other: "|" not in other)
+            yield _Block("table", lines[start:place], indent)
+        else:
+            block = _paragraph(lines, start, -1 < literal < indent, is_note)
+            yield block
+            place = start + len(block.lines)
+            literal = indent if block.lines[-1].rstrip().endswith("::") else -1
+            is_note = is_note and indent > 0
+
+
+def _closing(lines: Sequence[str], place: int) -> str:
+    """Return what the line begins with that closes what this line opens; "" if it opens nothing."""
+    bare = lines[place].strip()
+    if bare.startswith(FENCES):
+        return bare[:3]
+    if bare.startswith(("<pre", "<script")) and f"</{bare[1:4]}" not in bare:
+        return f"</{bare[1:4]}"
+    is_fence = bare in ("----", "....") or (place == 0 and bare == "---")
+    return bare if is_fence and bare in map(str.strip, lines[place + 1 : place + _FENCED]) else ""
+
+
+def _closes(sign: str, bare: str) -> bool:
+    return bare.startswith(sign) or (sign[0] == "<" and sign in bare)
+
+
+def _paragraph(lines: Sequence[str], start: int, is_literal: bool, is_note: bool) -> _Block:
+    """Return the paragraph, the item or the indented code that begins at a line.
+
+    Args:
+        is_literal: whether the line above says that code follows.
+        is_note: whether indented lines belong to a directive of reStructuredText.
+    """
+    indent, is_item = _indent(lines[start]), _is_item(lines[start])
+    place = start + 1
+    while (
+        place < len(lines) and not _ends_paragraph(lines[place]) and _indent(lines[place]) >= indent * is_item
+    ):
+        place += 1
+    is_apart = start == 0 or not lines[start - 1].strip()
+    is_indented = (
+        indent >= 4 and is_apart and not is_note and not is_item and not _is_prose(lines[start:place])
+    )
+    if is_literal or is_indented:
+        while place < len(lines) and (not lines[place].strip() or _indent(lines[place]) >= indent):
+            place += 1
+        while not lines[place - 1].strip():
+            place -= 1
+        return _Block("code", lines[start:place], indent)
+    if place - start > 1 and _is_underline(lines, place):
+        place -= 1  # the heading has no blank line above it
+    return _Block("item" if is_item else "prose", lines[start:place], indent)
+
+
+def _end(lines: Sequence[str], place: int, ends: Callable[[str], bool]) -> int:
+    """Return the first line from `place` on for which this holds; the number of lines if there is none."""
+    while place < len(lines) and not ends(lines[place].strip()):
+        place += 1
+    return place
+
+
+def _ends_paragraph(line: str) -> bool:
+    bare = line.strip()
+    return not bare or bare.startswith((*FENCES, ".. ", "#", "|")) or _is_sign(bare) or _is_item(line)
+
+
+def _indent(line: str) -> int:
+    expanded = line.expandtabs(4)
+    return len(expanded) - len(expanded.lstrip())
+
+
+def _is_item(line: str) -> bool:
+    """Return whether a line begins an item of a list, or a field as `:param name:`."""
+    bare = line.strip()
+    is_field = bare[:1] == ":" and bare[1:2].isalpha() and ": " in bare
+    return is_field or ITEM.match(line) is not None
+
+
+def _is_sign(bare: str) -> bool:
+    """Return whether a line is a sign of markup: a rule, a fence of AsciiDoc, attributes in brackets, a tag alone."""
+    is_rule = len(bare) > 2 and not any(map(str.isalnum, bare)) and len(set(bare)) <= 2
+    is_tag = bare[:1] == "<" and bare[-1:] == ">" and bare.count("<") == 1 and "://" not in bare
+    is_label = bare[:1] == "(" and bare[-2:] == ")="
+    in_brackets = bare[:1] == "[" and bare[-1:] == "]" and "](" not in bare and len(bare) < _TERM
+    return is_rule or is_tag or is_label or in_brackets or bare.startswith(_SKIPPED)
+
+
+def _is_heading(lines: Sequence[str], place: int) -> bool:
+    bare = lines[place].strip()
+    sign = bare[: len(bare) - len(bare.lstrip("#="))]
+    is_marked = 0 < len(sign) <= 6 and len(set(sign)) == 1 and bare[len(sign) : len(sign) + 1] == " "
+    return is_marked or _is_underline(lines, place + 1)
+
+
+def _is_underline(lines: Sequence[str], place: int) -> bool:
+    """Return whether a line underlines the one before it, which then is a heading."""
+    if not 0 < place < len(lines):
+        return False
+    bare, above = lines[place].strip(), lines[place - 1].strip()
+    return len(bare) > 2 and len(set(bare)) == 1 and bare[0] in "=-~^\"'*+#" and len(bare) >= len(above) > 0
+
+
+def _is_rule(lines: Sequence[str], place: int) -> bool:
+    """Return whether a line is the rule below the header of a table."""
+    line = lines[place].strip() if place < len(lines) else ""
+    return "-" in line and "|" in line and set(line) <= set("|:- +=")
+
+
+def _is_prose(lines: Sequence[str]) -> bool:
+    """Return whether indented lines read as prose, as those of a manual page do."""
+    words = " ".join(lines).split()
+    plain = sum(word.strip(".,;:()\"'").isalpha() for word in words)
+    return (
+        len(words) >= _PROSE and 3 * plain >= 2 * len(words) and words[0] not in ("$", ">>>", "def", "class")
+    )
+
+
+def _rows(lines: Sequence[str]) -> Iterator[str]:
+    """Yield the rows of a table, each cell with the name of its column."""
+    header: list[str] = []
+    for place, line in enumerate(lines):
+        cells = [without_markup(cell) for cell in line.strip().strip("|").split("|")]
+        if _is_rule(lines, place + 1):
+            header = cells
+        elif any(cells) and not _is_rule(lines, place):
+            names = header if len(header) == len(cells) else [""] * len(cells)
+            pairs = zip(names, cells, strict=True)
+            yield "; ".join(f"{name}: {cell}" if name else cell for name, cell in pairs if cell)
