@@ -25,7 +25,7 @@ from sleuth.answer.quotes import (
 )
 from sleuth.answer.sentences import FENCES, QUESTION_MARKS
 from sleuth.answer.synthesis import OnText, extra_of, told
-from sleuth.answer.words import WORD, Analyze, Rarity, language_of, page_of, plain_words
+from sleuth.answer.words import WORD, Analyze, Rarity, in_words, language_of, page_of, plain_words
 from sleuth.errors import EmbeddingError
 from sleuth.logs import logger_of
 from sleuth.protocols import Embedder
@@ -196,10 +196,8 @@ class _Answer:
         best = best_of(units, self._weights)
         quote = quote_of(first, 0, best.place) if best else Quote(0)
         shown = "\n".join([*(line.text for line in quote.lines), quote.heading, page_of(first)])
-        held, passage = (
-            weight_share(terms, self._weights)
-            for terms in self._analyze([shown, f"{first.text}\n{page_of(first)}"])
-        )
+        texts = [in_words(text, first) for text in (shown, f"{first.text}\n{page_of(first)}")]
+        held, passage = (weight_share(terms, self._weights) for terms in self._analyze(texts))
         cosine = cosines(embedder, self._question, [first.text])[0] if embedder is not None else 0.0
         scale = max(passage, (cosine - UNRELATED) / (1 - UNRELATED))
         return Fit(held, scale, is_related=passage > 0 or cosine >= RELATED)

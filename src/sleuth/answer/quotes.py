@@ -10,7 +10,7 @@ from operator import attrgetter
 from typing import Final, NamedTuple
 
 from sleuth.answer.units import Unit, units_of
-from sleuth.answer.words import WORD, Analyze, page_of
+from sleuth.answer.words import WORD, Analyze, in_words, page_of
 from sleuth.protocols import Embedder
 from sleuth.types import RetrievedItem
 
@@ -95,8 +95,8 @@ def score_units(
         for place, unit in enumerate(units_of(passage))
         if unit.is_answer
     ]
-    texts = [candidate.unit.scored for candidate in candidates]
-    pages = [page_of(item) for item in items]
+    texts = [in_words(each.unit.scored, items[each.item]) for each in candidates]
+    pages = [in_words(page_of(item), item) for item in items]
     headings = [f"{pages[each.item]} {each.unit.heading} {each.unit.owner}" for each in candidates]
     (asked, *terms), above = analyze([question, *texts]), analyze(headings)
     numbers = [word for word in WORD.findall(question) if word.isdigit() and word not in asked]
