@@ -63,15 +63,14 @@ def disagree(one: Claim, other: Claim, *, is_same_question: bool = False) -> boo
     """
     if len(one.values) != len(other.values) or one.names != other.names:
         return False
-    differing = [
-        (mine, theirs) for mine, theirs in zip(one.values, other.values, strict=True) if mine != theirs
-    ]
-    if len(differing) != 1 or differing[0][0][1] != differing[0][1][1]:
+    pairs = zip(one.values, other.values, strict=True)
+    units = [(mine, theirs) for (number, mine), (rival, theirs) in pairs if (number, mine) != (rival, theirs)]
+    if len(units) != 1 or len(set(*units)) != 1:
         return False
     shared, all_words = one.words & other.words, one.words | other.words
     if all_words and len(shared) >= FRAME * len(all_words):
         return True
-    has_unit = len(one.values) == 1 and bool(differing[0][0][1])
+    has_unit = len(one.values) == 1 and any(*units)
     return has_unit and is_same_question and 3 * len(shared) >= len(all_words)
 
 

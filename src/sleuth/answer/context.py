@@ -131,15 +131,17 @@ def _merge_neighbours(selection: Sequence[tuple[int, RetrievedItem]]) -> list[Pa
     passages: list[Passage] = []
     next_place: ChunkNumber | None = None
     unplaced = ChunkNumber("", -1)
-    for rank, item in sorted(selection, key=lambda entry: (place_of(entry[1]) or unplaced, entry[0])):
-        place = place_of(item)
-        if place is not None and place == next_place:
+    in_order = sorted((place_of(item) or unplaced, rank) for rank, item in selection)
+    items = dict(selection)
+    for place, rank in in_order:
+        item = items[rank]
+        if place is not unplaced and place == next_place:
             last = passages.pop()
             text = join_overlapping(last.text, item.text)
             passages.append(Passage(min(last.number, rank), text, (*last.items, item)))
         else:
             passages.append(Passage(rank, item.text, (item,)))
-        next_place = place and ChunkNumber(place.document, place.number + 1)
+        next_place = ChunkNumber(place.document, place.number + 1)
     return passages
 
 

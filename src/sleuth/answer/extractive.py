@@ -14,8 +14,8 @@ from sleuth.answer.quotes import (
     READ,
     WIDTH,
     Candidate,
-    Line,
     Quote,
+    QuotedLine,
     best_of,
     cosines,
     quote_of,
@@ -142,7 +142,7 @@ class ExtractiveSynthesizer:
         """Return how well the best passage answers a question."""
         return self._answer(question, items[:1]).fit.grade
 
-    def _answer(self, question: str, items: Sequence[RetrievedItem]) -> _Answer:
+    def _answer(self, question: str, items: Sequence[RetrievedItem]) -> _Draft:
         """Read the passages, by words alone if the embedder fails or knows too little of the question."""
         rules = LANGUAGES.get(language_of(items[0])) if items and self.by_language else None
         analyze = get_analyzer(rules.analyzer).words_of_each if rules else self.analyze
@@ -161,14 +161,14 @@ class ExtractiveSynthesizer:
                 # Words that say little in any text, as "often", say so only in English.
                 values = None if rules else ask_if_able(self.embedder, "salience", list(word_of.values()))
                 weights = weights if values is None else dict(zip(word_of, map(float, values), strict=True))
-            return _Answer(question, items, analyze, weights, embedder)
+            return _Draft(question, items, analyze, weights, embedder)
         except (EmbeddingError, TimeoutError) as error:
             logger.warning("an answer is chosen by words alone: %s", error)
-            return _Answer(question, items, analyze, weights, None)
+            return _Draft(question, items, analyze, weights, None)
 
 
-class _Answer:
-    """An answer in the making.
+class _Draft:
+    """An answer that is being written.
 
     Attributes:
         fit: of the first passage.
@@ -241,7 +241,7 @@ class _Answer:
         """Yield the heading of a quote, and its lines as Markdown."""
         yield f"{self._name(quote.item, quote.heading)} {self._cite(quote.item, quote.text)}"
         is_code = False
-        for line in (*quote.lines, Line("")):
+        for line in (*quote.lines, QuotedLine("")):
             if line.is_code != is_code:
                 yield f"> {FENCES[0]}"
                 is_code = line.is_code
@@ -256,8 +256,7 @@ class _Answer:
         Args:
             with_page: whether each page has one line, which begins with its title.
         """
-        distinct = {item.id for item in drop_repeats(self._items[:READ])}
-        sources: set[str] = set()
+        distinct, sources = {item.id for item in drop_repeats(self._items[:READ])}, set[str]()
         for candidate in candidates:
             item, text = self._items[candidate.item], candidate.unit.text
             is_shown = any(text in citation.statement for citation in self.citations)

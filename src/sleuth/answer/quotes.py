@@ -53,7 +53,7 @@ class Candidate:
     held: frozenset[str]
 
 
-class Line(NamedTuple):
+class QuotedLine(NamedTuple):
     """A line of a quote; one of code is shown as it is."""
 
     text: str
@@ -72,7 +72,7 @@ class Quote:
     """
 
     item: int
-    lines: tuple[Line, ...] = ()
+    lines: tuple[QuotedLine, ...] = ()
     heading: str = ""
     text: str = ""
 
@@ -192,36 +192,36 @@ def quote_of(passage: RetrievedItem, item: int, place: int) -> Quote:
     return Quote(item, tuple(lines), units[place].heading, text)
 
 
-def _written(units: Sequence[Unit], best: int) -> list[Line]:
+def _written(units: Sequence[Unit], best: int) -> list[QuotedLine]:
     """Return units as lines: sentences of a paragraph in one, each item and row in its own, the best one in stars."""
-    lines: list[Line] = []
+    lines: list[QuotedLine] = []
     unit_before: Unit | None = None
     for place, unit in enumerate(units):
         text = shortened(unit.text, LINES * WIDTH)
         text = f"**{text}**" if place == best and text and unit.is_answer else text
         goes_on = unit_before is not None and unit_before.paragraph == unit.paragraph and not unit_before.code
         if unit.kind in ("item", "row"):
-            lines.append(Line(f"- {text}"))
+            lines.append(QuotedLine(f"- {text}"))
         elif goes_on and lines and unit_before is not None and unit_before.kind != "row":
-            lines[-1] = Line(f"{lines[-1].text} {text}")
+            lines[-1] = QuotedLine(f"{lines[-1].text} {text}")
         elif text:
-            lines.append(Line(text))
-        lines += [Line(shortened(line, LINES * WIDTH), is_code=True) for line in unit.code]
+            lines.append(QuotedLine(text))
+        lines += [QuotedLine(shortened(line, LINES * WIDTH), is_code=True) for line in unit.code]
         unit_before = unit
     return lines
 
 
-def _height(line: Line) -> int:
+def _height(line: QuotedLine) -> int:
     return max(1, math.ceil(len(line.text) / WIDTH))
 
 
-def _cut(lines: Sequence[Line]) -> list[Line]:
+def _cut(lines: Sequence[QuotedLine]) -> list[QuotedLine]:
     """Return the lines that fit; code that goes on ends with dots."""
     room = LINES
     for place, line in enumerate(lines):
         room -= _height(line)
         if room < 0:
-            dots = [Line("…", is_code=True)] if line.is_code else []
+            dots = [QuotedLine("…", is_code=True)] if line.is_code else []
             return [*lines[: max(1, place)], *dots]
     return list(lines)
 

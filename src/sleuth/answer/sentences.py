@@ -16,7 +16,9 @@ OPENERS: Final = " \t\n\"'“‘«([¿¡*_"
 
 ITEM: Final = re.compile(r"[ \t]*(?:[-*+•:]|\d{1,3}[.)]|[a-z]\))[ \t]+(?=\S)")
 """The marker of an item of a list; a colon begins the description of the term above it."""
-_END: Final = re.compile(r"[.!?…]++[\"'”’»)\]*_`]*+(?:\[\d{1,3}\])*+(?=\s|$)|[。！？]++[”’」』）]*+")
+_END: Final = re.compile(
+    r"(?<![.!?…])[.!?…]++[\"'”’»)\]*_`]*+(?:\[\d{1,3}\])*+(?=\s|$)|[。！？]++[”’」』）]*+"
+)
 
 # Words that end in a full stop in the middle of a sentence.
 # fmt: off
@@ -58,20 +60,21 @@ def split_sentences(text: str) -> list[Span]:
 def _paragraphs(text: str) -> list[Span]:
     """Return the spans of paragraphs, items, headings, rows and fenced code."""
     spans: list[Span] = []
-    place, fence, line_before = 0, "", ""
+    begin, place, fence, line_before = 0, 0, "", ""
     for line in text.splitlines(keepends=True):
         bare, end = line.strip(), place + len(line)
         if fence:
-            spans[-1] = (spans[-1][0], end)
+            spans[-1] = (begin, end)
             fence = "" if bare == fence else fence
             bare = "" if not fence else bare  # what follows begins anew
         elif bare:
             fence = bare[:3] if bare.startswith(FENCES) else ""
             begins = bool(fence) or bare.startswith(("#", ">", "|")) or ITEM.match(line) is not None
             if begins or not line_before or line_before.endswith("|"):
-                spans.append((place, end))
+                begin = place
+                spans.append((begin, end))
             else:
-                spans[-1] = (spans[-1][0], end)
+                spans[-1] = (begin, end)
         place, line_before = end, bare
     return spans
 

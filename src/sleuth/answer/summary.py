@@ -133,20 +133,19 @@ def extract_summary(texts: Sequence[str], *, sentences: int = 5, analyze: Analyz
     total = sum(counts.values()) or 1
     chance = {word: count / total for word, count in counts.items()}
     selection: list[int] = []
+
+    def mean(words: Sequence[str]) -> float:
+        chances = [chance[word] for word in words if word in chance]
+        return sum(chances) / max(len(chances), 5)  # very short sentences would win with one frequent word
+
     for _ in range(min(sentences, len(candidates))):
         remaining = [place for place in range(len(candidates)) if place not in selection]
-        best = max(remaining, key=lambda place: (_mean(words_of[place], chance), -place))
+        best = max(remaining, key=lambda place: (mean(words_of[place]), -place))
         selection.append(best)
         for word in set(words_of[best]) & chance.keys():
             chance[word] **= 2
     lines = [f"- {' '.join(clean_text(candidates[place]).split())}" for place in sorted(selection)]
     return "\n".join([SUMMARY_NOTE, *lines])
-
-
-def _mean(words: Sequence[str], chance: dict[str, float]) -> float:
-    chances = [chance[word] for word in words if word in chance]
-    # Very short sentences would win with one frequent word.
-    return sum(chances) / max(len(chances), 5)
 
 
 def _batches(docs: Sequence[Document], budget: int, count_tokens: CountTokens) -> list[list[Document]]:

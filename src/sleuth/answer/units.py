@@ -8,9 +8,8 @@ contents and headers of mail are shown, and never marked as the best of an answe
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from html import unescape
 from textwrap import dedent
 from typing import Final, Literal
@@ -34,8 +33,8 @@ _ENTRY: Final = 300
 """Characters up to which an item of a list is one unit."""
 _PROSE: Final = 6
 """Words of indented lines from which on they may be prose."""
-_FENCED: Final = 200
-"""Lines of code between two lines of dashes, at most."""
+_FENCED: Final = 1000
+"""Lines between two fences, at most."""
 _CODE: Final = 5
 """Lines of code that are compared with a question."""
 _SKIPPED: Final = (
@@ -113,13 +112,12 @@ def units_of(item: RetrievedItem) -> list[Unit]:
 def text_units(text: str) -> list[Unit]:
     """Return the units of a text, in order."""
     units: list[Unit] = []
-    heading, owners = "", list[tuple[int, str]]()
+    heading, owners = "", dict[int, str]()
     for number, block in enumerate(_blocks(text.splitlines())):
-        while owners and owners[-1][0] >= block.indent:
-            owners.pop()
-        owner = " ".join(name for _, name in owners)
+        owners = {indent: name for indent, name in owners.items() if indent < block.indent}
+        owner = " ".join(owners.values())
         if block.kind == "heading":
-            heading, owners = without_markup(block.lines[0].strip(" #=*")), []
+            heading, owners = without_markup(block.lines[0].strip(" #=*")), {}
         elif block.kind == "code":
             shown = [line for line in block.lines if not line.startswith(".. ")]
             code = tuple(dedent("\n".join(shown)).strip("\n").splitlines())
@@ -140,7 +138,7 @@ def text_units(text: str) -> list[Unit]:
             ):
                 units += sentences
                 if sentences and (block.kind == "item" or len(block.lines) == 1):
-                    owners.append((block.indent, sentences[0].text[:_TERM]))
+                    owners[block.indent] = sentences[0].text[:_TERM]
     return units
 
 
@@ -217,20 +215,18 @@ def _is_command(text: str) -> bool:
 
 def _blocks(lines: Sequence[str]) -> Iterator[_Block]:
     """Yield the blocks of a text; blank lines and signs of markup are left out."""
-    place, literal, is_note = 0, -1, False
+    place, literal = 0, -1
     while place < len(lines):
         start, place = place, place + 1
         bare, indent = lines[start].strip(), _indent(lines[start])
-        if closing := _closing(lines, start):
-            place = _end(lines, place, partial(_closes, closing))
-            if not bare.startswith("<script") and closing != "---":
-                yield _Block("code", lines[start + 1 : place], indent)
-            place += 1
+        if end := _fence_end(lines, start):
+            place = end + 1
+            if not bare.startswith("<script") and bare != "---":
+                yield _Block("code", lines[start + 1 : end], indent)
         elif bare.startswith(".. ") and "::" in bare and not bare.startswith(_SKIPPED):
             name, _, text = bare[3:].partition("::")
-            is_note = name.strip() not in _LITERAL
-            literal = -1 if is_note else indent
-            if text.strip() and is_note:
+            literal = indent if name.strip() in _LITERAL else -1
+            if text.strip() and literal < 0:
                 yield _Block("prose", [text.strip()], indent)
         elif not bare or _is_sign(bare):
             continue
@@ -238,37 +234,35 @@ def _blocks(lines: Sequence[str]) -> Iterator[_Block]:
             yield _Block("heading", [bare])
             place += _is_underline(lines, place)
         elif _is_rule(lines, place) or (bare[0] == "|" and bare.count("|") > 1):
-            place = _end(lines, place, lambda other: "|" not in other)
+            while place < len(lines) and "|" in lines[place]:
+                place += 1
             yield _Block("table", lines[start:place], indent)
         else:
-            block = _paragraph(lines, start, -1 < literal < indent, is_note)
+            block = _paragraph(lines, start, -1 < literal < indent)
             yield block
             place = start + len(block.lines)
             literal = indent if block.lines[-1].rstrip().endswith("::") else -1
-            is_note = is_note and indent > 0
 
 
-def _closing(lines: Sequence[str], place: int) -> str:
-    """Return what the line begins with that closes what this line opens; "" if it opens nothing."""
-    bare = lines[place].strip()
-    if bare.startswith(FENCES):
-        return bare[:3]
-    if bare.startswith(("<pre", "<script")) and f"</{bare[1:4]}" not in bare:
-        return f"</{bare[1:4]}"
-    is_fence = bare in ("----", "....") or (place == 0 and bare == "---")
-    return bare if is_fence and bare in map(str.strip, lines[place + 1 : place + _FENCED]) else ""
+def _fence_end(lines: Sequence[str], start: int) -> int:
+    """Return the line that closes the code, the script or the head of a page that a line opens; 0 if it opens none."""
+    bare = lines[start].strip()
+    if bare.startswith(("<pre", "<script")):
+        ends = [i for i in range(start, len(lines)) if f"</{bare[1:4]}" in lines[i]]
+        return ends[0] if ends and ends[0] > start else 0
+    is_code = bare.startswith(FENCES)
+    if not (is_code or bare in ("----", "....") or (start == 0 and bare == "---")):
+        return 0
+    sign = bare[:3] if is_code else bare
+    below = range(start + 1, min(len(lines), start + _FENCED))
+    return next((i for i in below if lines[i].strip() == sign), len(lines) if is_code else 0)
 
 
-def _closes(sign: str, bare: str) -> bool:
-    return bare.startswith(sign) or (sign[0] == "<" and sign in bare)
-
-
-def _paragraph(lines: Sequence[str], start: int, is_literal: bool, is_note: bool) -> _Block:
+def _paragraph(lines: Sequence[str], start: int, is_literal: bool) -> _Block:
     """Return the paragraph, the item or the indented code that begins at a line.
 
     Args:
         is_literal: whether the line above says that code follows.
-        is_note: whether indented lines belong to a directive of reStructuredText.
     """
     indent, is_item = _indent(lines[start]), _is_item(lines[start])
     place = start + 1
@@ -277,9 +271,7 @@ def _paragraph(lines: Sequence[str], start: int, is_literal: bool, is_note: bool
     ):
         place += 1
     is_apart = start == 0 or not lines[start - 1].strip()
-    is_indented = (
-        indent >= 4 and is_apart and not is_note and not is_item and not _is_prose(lines[start:place])
-    )
+    is_indented = indent >= 4 and is_apart and not is_item and not _is_prose(lines[start:place])
     if is_literal or is_indented:
         while place < len(lines) and (not lines[place].strip() or _indent(lines[place]) >= indent):
             place += 1
@@ -289,13 +281,6 @@ def _paragraph(lines: Sequence[str], start: int, is_literal: bool, is_note: bool
     if place - start > 1 and _is_underline(lines, place):
         place -= 1  # the heading has no blank line above it
     return _Block("item" if is_item else "prose", lines[start:place], indent)
-
-
-def _end(lines: Sequence[str], place: int, ends: Callable[[str], bool]) -> int:
-    """Return the first line from `place` on for which this holds; the number of lines if there is none."""
-    while place < len(lines) and not ends(lines[place].strip()):
-        place += 1
-    return place
 
 
 def _ends_paragraph(line: str) -> bool:
