@@ -82,6 +82,7 @@ def test_half_of_the_advantage_is_left_after_a_half_life() -> None:
         factor = recency.factor(item("a", date=date), NOW)
         assert factor is not None
         assert factor.value == pytest.approx(expected)
+    assert Recency.parse("date:12m").half_life == Recency.parse("date:1y").half_life
     assert recency.factor(item("a", date="soon"), NOW) is None
     assert recency.factor(item("a"), NOW) is None
 

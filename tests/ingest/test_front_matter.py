@@ -24,7 +24,7 @@ from sleuth.types import Document
         ("k: [a, \"b, c\", 'd, e', 7]", ["a", "b, c", "d, e", 7]),
         ("k: [a, b] # two", ["a", "b"]),
         ("k: [a,\n  b,\n  'c, d']", ["a", "b", "c, d"]),
-        ("k: [\n  a,\n  b,\n]", ["a", "b"]),
+        ("k: [\n  a,\n  [b, c],\n  d,\n]", ["a", "d"]),
         ("k: >+\n  one\n  two", "one two"),
         ("k: |2\n  one", "one"),
         ("'k': v", "v"),

@@ -67,7 +67,7 @@ def _text(words: pypdfium2.PdfTextPage) -> str:
     if len(text) != count:
         codes = (pdfium.FPDFText_GetUnicode(words, number) for number in range(count))
         text = "".join(chr(code) if 0 < code < 0x110000 else " " for code in codes)
-    return text.encode("utf-8", "replace").decode("utf-8") if not text.isascii() else text
+    return text.encode("utf-8", "replace").decode("utf-8")
 
 
 def _pieces(words: pypdfium2.PdfTextPage, text: str, start: int, end: int) -> Iterator[Line]:
