@@ -143,8 +143,10 @@ def test_a_picture_as_title(tmp_path: Path) -> None:
     picture._element.ph.set("idx", "0")
     picture.insert_picture(BytesIO(PNG))
     slide.placeholders[2].text = "Boats at noon"
+    presentation.core_properties.title = "Harbour"
     presentation.save(str(tmp_path / "a.pptx"))
-    assert only(tmp_path / "a.pptx").page_content == "# Slide 1\n\nBoats at noon"
+    content = only(tmp_path / "a.pptx")
+    assert (content.page_content, content.metadata["title"]) == ("# Slide 1\n\nBoats at noon", "Harbour")
 
 
 def test_slides_of_titles_alone(tmp_path: Path) -> None:
