@@ -233,6 +233,8 @@ def test_boost() -> None:
     assert boost_items([item("a", None)], 2)[0].score is None
     with pytest.raises(ArgumentError, match="factor must be a number above 0, got 0"):
         boost_items([], 0)
+    with pytest.raises(ArgumentError, match="pool must be an int of 1 or more, got 0"):
+        BoostedRetriever(lexical(), 2.0, pool=0)
 
 
 def test_boost_finds_what_lies_below_k() -> None:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import os
+import sqlite3
 from pathlib import Path
+
+import pytest
 
 from sleuth.store.catalogue.pool import ConnectionPool
 from sleuth.store.record.layout import Connection, connect
@@ -25,9 +28,10 @@ def test_a_child_uses_no_connection_of_its_parent(tmp_path: Path) -> None:
     pool.release(first)
     assert pool.acquire() is first
     pool.discard(first)
+    with pytest.raises(sqlite3.ProgrammingError, match="closed"):
+        first.execute("SELECT 1")
     first = pool.acquire()
     pool.release(first)
-    assert len(makers) == 2
     child = os.fork()
     if child == 0:
         status = 1
