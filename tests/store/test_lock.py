@@ -84,12 +84,11 @@ def test_a_file_system_without_locks(tmp_path: Path, monkeypatch: pytest.MonkeyP
 @pytest.mark.parametrize("name", ["link", "segments/link", "file"])
 def test_what_is_no_folder_is_not_opened_as_one(tmp_path: Path, name: str) -> None:
     """A folder of an index is neither a link nor a file; the error names the index."""
-    (tmp_path / "segments").mkdir()
-    for link in ("link", "segments/link"):
-        (tmp_path / link).symlink_to(tmp_path)
-    (tmp_path / "file").touch()
-    reason = "link is a link" if "link" in name else "file is not a plain file or folder"
-    with pytest.raises(IndexUnsafeError, match=reason) as raised, opened_folder(tmp_path / name):
+    path = tmp_path / name
+    path.parent.mkdir(exist_ok=True)
+    path.touch() if name == "file" else path.symlink_to(tmp_path)
+    reason = "file is not a plain file or folder" if name == "file" else "link is a link"
+    with pytest.raises(IndexUnsafeError, match=reason) as raised, opened_folder(path):
         pass
     assert raised.value.path == str(tmp_path)
 
