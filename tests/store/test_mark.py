@@ -50,9 +50,8 @@ def test_any_other_digit_of_a_note_is_damage(store: Store) -> None:
     note = store.path / DOCUMENTS.mark
     whole = note.read_bytes()
     for place in range(len(whole) - 1):
-        note.write_bytes(
-            whole[:place] + (b"7" if whole[place : place + 1] != b"7" else b"8") + whole[place + 1 :]
-        )
+        digit = b"8" if whole[place : place + 1] == b"7" else b"7"
+        note.write_bytes(whole[:place] + digit + whole[place + 1 :])
         assert mark.read(store.path) == mark.Mark(None), place
 
 

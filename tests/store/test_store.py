@@ -96,10 +96,8 @@ def test_deleting_removes_the_text_from_disk(store: Store) -> None:
     with store.writer() as writer:
         writer.delete(["a"])
     store.wait()
-    paths = [
-        path for path in store.path.rglob("*") if path.is_file() and b"unmistakable" in path.read_bytes()
-    ]
-    assert paths == []
+    files = filter(Path.is_file, store.path.rglob("*"))
+    assert not any(b"unmistakable" in file.read_bytes() for file in files)
 
 
 def test_leaving_by_an_exception_discards(store: Store) -> None:
@@ -158,9 +156,8 @@ def test_views_are_cached_and_read_only(store: Store) -> None:
         with pytest.raises(KeyError):
             snapshot.segments("unheard")
     (view,) = views
-    assert not any(
-        a.flags.writeable for a in (view.keys, view.tie_ranks, view.arrays["sums"]) if a is not None
-    )
+    arrays = (view.keys, view.tie_ranks, view.arrays["sums"])
+    assert not any(array.flags.writeable for array in arrays if array is not None)
     assert view.tie_ranks is not None
     assert view.tie_ranks.tolist() == [1, 0]
 
@@ -266,10 +263,8 @@ def test_uncovered_rows_are_indexed_on_attaching(store: Store) -> None:
     with store.writer() as writer:
         put(writer, "b", "one", "two", title="T", metadata={"x": [1]})
         put(writer, "a", "three")
-    repairs = store.attach([SumsLeg(), SumsLeg("late")])
-    assert [(repair.what, repair.why) for repair in repairs] == [
-        ("late", "3 rows were not indexed: 3 rows indexed")
-    ]
+    (repair,) = store.attach([SumsLeg(), SumsLeg("late")])
+    assert (repair.what, repair.why) == ("late", "3 rows were not indexed: 3 rows indexed")
     with store.reader() as snapshot:
         assert contents(snapshot, "late") == contents(snapshot)
     repairs = store.attach([SumsLeg(), SumsLeg("late", "sums/2")])
