@@ -22,7 +22,7 @@ _MARKUP: Final = re.compile(
     r"!?\[([^\[\]]*+)\]\([^()]*+\)"  # a link or a picture of Markdown
     r"|(?:\{[\w:+-]++\}|(?<!\w):[\w+-]++:)`~?([^`<>]++)(?:<[^<>`]*+>)?`"  # a role: :ref:`name <place>`, {func}`name`
     r"|`([^`<>\s]++(?:\s++[^`<>\s]++)*+)\s++<[^<>`]++>`__?"  # a link of reStructuredText
-    r"|https?://[^\s\[\]<>()`]++\[([^\[\]]++)\]|<<[^<>,]*+,([^<>]*+)>>"  # links of AsciiDoc
+    r"|https?://[^\s\[\]<>()`]{1,300}+\[([^\[\]]++)\]|<<[^<>,]*+,([^<>]*+)>>"  # links of AsciiDoc
     r"|\(\(\([^()]*+\)\)\)|</?[a-zA-Z][\w-]*+(?:\s[^<>]*+)?/?>(?![^`]*`[^`]*$)"  # terms of an index, tags
 )
 """Markup whose text, if it has any, stays."""
