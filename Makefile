@@ -92,7 +92,6 @@ bench-quality: $(VENV)-bench/.installed ## ranking on all collections under .dat
 
 bench-code: $(VENV)-bench/.installed ## code search: quality over the collections, by file, function and line, calls, resolution, speed (SRC=a repository), beside documents
 	$(VENV)-bench/bin/python -m benchmarks.code_quality --work build/code --peers
-	$(VENV)-bench/bin/python -m benchmarks.code_functions --work build/code
 	$(VENV)-bench/bin/python -m benchmarks.code_lines --work build/code
 	$(VENV)-bench/bin/python -m benchmarks.code_calls --work build/code $(foreach package,rich pydantic click,$(wildcard $(VENV)-bench/lib/python3*/site-packages/$(package)))
 	$(VENV)-bench/bin/python -m benchmarks.code_resolution --work build/code $(foreach package,rich pydantic click,$(wildcard $(VENV)-bench/lib/python3*/site-packages/$(package)))

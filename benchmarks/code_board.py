@@ -196,7 +196,7 @@ def semble(root: Path, work: Path, stack: ExitStack) -> Search:
 
 SYSTEMS: dict[str, System] = {
     "Sleuth": sleuth(),
-    "Sleuth, by file": sleuth(granularity="file"),
+    "Sleuth, by file": sleuth(per_file=1),
     "Sleuth, words": sleuth(strategy="keyword"),
     "semble": semble,
     "BM25": bm25,

@@ -10,23 +10,32 @@ over the issues. Acc@k: the first k hits hold all files of the fix.
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import json
+import re
+import sys
+import time
+from collections import defaultdict
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
-from benchmarks.code_functions import Issue, changed_lines, issues_of, patches_of_issues
-from sleuth.code import Snapshot
+from benchmarks.code_collections import DATA, Given, Task, swebench, swebench_blobs
+from sleuth.code import CodeStorage, Snapshot
+from sleuth.code.repository.listing import Listed
+from sleuth.code.repository.sources import content_id
 from sleuth.code.search.filters import CodeFilter
-from sleuth.code.search.functions import function_of
 from sleuth.code.search.query import read_query
 from sleuth.code.search.ranking import rank_files
-from sleuth.code.search.retriever import search, search_functions
+from sleuth.code.search.retriever import search
+from sleuth.code.snapshots.indexing import index_source
+from sleuth.engine import open_code
 
 BUDGETS = (50, 200, 500)
 KS = (1, 3, 5, 10)
 MOST_HITS = 200
+_HUNK = re.compile(r"^@@ -(\d+)(?:,(\d+))? \+\d+(?:,\d+)? @@")
 
 
 class Span(NamedTuple):
@@ -37,14 +46,69 @@ class Span(NamedTuple):
     end: int
 
 
+def changed_lines(patch: str) -> dict[str, set[int]]:
+    """Return by path the lines before the patch that it removes, and the line before each that it adds."""
+    lines: dict[str, set[int]] = defaultdict(set)
+    path, at = "", 0
+    for line in patch.splitlines():
+        if line.startswith("--- "):
+            path = line[4:].removeprefix("a/")
+        elif match := _HUNK.match(line):
+            at = int(match[1])
+        elif line.startswith("-"):
+            lines[path].add(at)
+            at += 1
+        elif line.startswith("+") and not line.startswith("+++"):
+            lines[path].add(max(1, at - 1))
+        elif not line.startswith("\\"):
+            at += 1
+    return {path: places for path, places in lines.items() if path != "/dev/null"}
+
+
 def gold_lines(snapshot: Snapshot, patch: str) -> set[tuple[str, int]]:
     """Return path and number of the lines that a patch changes in files of a snapshot."""
-    return {
-        (path, place if place > 0 else max(1, -place - 1))
-        for path, places in changed_lines(patch).items()
-        if path in snapshot.by_path
-        for place in places
-    }
+    lines = changed_lines(patch)
+    return {(path, place) for path in lines.keys() & snapshot.by_path for place in lines[path]}
+
+
+class Issue(NamedTuple):
+    """An issue, and the snapshot that it was written at."""
+
+    repository: str
+    task: Task
+    storage: CodeStorage
+    snapshot: Snapshot
+
+
+def issues_of(work: Path, only: list[str], ids: Container[str] | None = None) -> Iterator[Issue]:
+    """Yield all issues, or those with these ids; trees that are not indexed in `work` are."""
+    for repository, every in swebench().items():
+        if only and repository not in only:
+            continue
+        tasks = [(task, tree) for task, tree in every if ids is None or task.id in ids]
+        began = time.perf_counter()
+        with open_code(work / repository.replace("/", "_"), create=True) as storage:
+            record = storage.add_repository(str(Path("/collections") / repository), "")
+            listings = [sorted(Listed(path, blob) for path, blob in tree) for _, tree in tasks]
+            completed_ids = {s.id for s in storage.snapshots(record.id) if s.status == "completed"}
+            new = [files for files in listings if content_id(files) not in completed_ids]
+            texts = swebench_blobs({file.hash for files in new for file in files}) if new else {}
+            for files in new:
+                index_source(storage, Given(Path(record.path), [(f.path, texts[f.hash]) for f in files]))
+            for (task, _), files in zip(tasks, listings, strict=True):
+                snapshot = Snapshot(storage, record, storage.snapshot(record, content_id(files)))
+                yield Issue(repository, task, storage, snapshot)
+        print(
+            f"{repository}: {len(tasks)} issues, {time.perf_counter() - began:.0f} s",
+            file=sys.stderr,
+            flush=True,
+        )
+
+
+def patches_of_issues() -> dict[str, str]:
+    """Return the patch of each issue by its id."""
+    instances = map(json.loads, (DATA / "swebench_dev" / "instances.jsonl").read_text("utf-8").splitlines())
+    return {instance["instance_id"]: instance["patch"] for instance in instances}
 
 
 def recalls(spans: Iterable[Span], gold: set[tuple[str, int]]) -> list[float]:
@@ -66,25 +130,21 @@ def accuracies(spans: Iterable[Span], gold: set[str]) -> list[float]:
     return [float(gold <= set(paths[:k])) for k in KS]
 
 
-def spans_of_hits(issue: Issue, granularity: str, per_file: int | None = None) -> Iterator[Span]:
-    """Yield the lines of the hits of `sleuth code search --granularity`."""
-    snapshot, text = issue.snapshot, issue.task.text
-    everywhere = CodeFilter()
-    if granularity == "function":
-        functions = search_functions(
-            snapshot, text, everywhere, k=MOST_HITS, strategy="keyword", provider=None, per_file=per_file
-        )
-        for piece in functions.pieces[:MOST_HITS]:
-            symbol = function_of(snapshot, piece)
-            yield Span(snapshot.files[piece.file].path, symbol.start, symbol.end)
-    else:
-        answer = search(
-            snapshot, text, everywhere, k=MOST_HITS, strategy="keyword", provider=None, per_file=per_file
-        )
-        for hit in answer.pieces[:MOST_HITS]:
-            row = snapshot.files[hit.file]
-            chunk = snapshot.detail(row).chunks[hit.chunk]
-            yield Span(row.path, chunk.start, chunk.end)
+def spans_of_hits(issue: Issue, per_file: int | None = None) -> Iterator[Span]:
+    """Yield the lines of the hits of `sleuth code search`."""
+    answer = search(
+        issue.snapshot,
+        issue.task.text,
+        CodeFilter(),
+        k=MOST_HITS,
+        strategy="keyword",
+        provider=None,
+        per_file=per_file,
+    )
+    for hit in answer.pieces[:MOST_HITS]:
+        row = issue.snapshot.files[hit.file]
+        chunks = issue.snapshot.detail(row).chunks
+        yield Span(row.path, chunks[hit.chunks[0]].start, chunks[hit.chunks[-1]].end)
 
 
 def spans_of_files(issue: Issue) -> Iterator[Span]:
@@ -109,10 +169,8 @@ def main() -> None:
     for issue in issues_of(options.work, options.only):
         gold = gold_lines(issue.snapshot, patches[issue.task.id])
         for name, results in (
-            ("pieces", spans_of_hits(issue, "lines")),
-            ("pieces, `--per-file 1`", spans_of_hits(issue, "lines", 1)),
-            ("functions", spans_of_hits(issue, "function")),
-            ("functions, `--per-file 1`", spans_of_hits(issue, "function", 1)),
+            ("definitions", spans_of_hits(issue)),
+            ("definitions, `--per-file 1`", spans_of_hits(issue, 1)),
             ("whole files", spans_of_files(issue)),
         ):
             spans = list(results)

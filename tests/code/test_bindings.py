@@ -135,7 +135,7 @@ def test_calls_stay_and_variables_do_not(storage: tuple[CodeStorage, str], name:
 def check_calls(code: CodeStorage, repository: str, name: str, sample: Sample) -> None:
     """Assert which calls of `run` in a file are listed."""
     hits = CodeRetriever(code, None).retrieve(
-        "run", repository, strategy="keyword", limit=60, filters={"path_prefix": name}, granularity="function"
+        "run", repository, strategy="keyword", limit=60, filters={"path_prefix": name}
     )
     (hit,) = [hit for hit in hits if hit.symbol.rpartition(".")[2].lower() == "run"]
     names = {item["name"].replace("::", ".").replace("->", ".") for item in hit.outgoing_definitions}

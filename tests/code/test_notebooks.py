@@ -87,7 +87,7 @@ def test_functions_of_cells_are_found_with_their_cell(tmp_path: Path) -> None:
     with open_code(tmp_path / "index", create=True) as storage:
         repository = index_path(storage, tmp_path / "work").repository
         (hit, *_) = CodeRetriever(storage, None).retrieve(
-            "load", repository, strategy="keyword", filters={"language": "python"}, granularity="function"
+            "load", repository, strategy="keyword", filters={"language": "python"}
         )
         assert (hit.symbol, hit.file_path) == ("load", "fish.ipynb")
         line = raw.split("\n").index('    "def load(path):\\n",') + 1

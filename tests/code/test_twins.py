@@ -31,7 +31,7 @@ def test_twins_give_way(storage: CodeStorage, tmp_path: Path, query: str, first:
     """Of two files with the same text, the newer one comes first; a query may name the other."""
     snapshot = open_project(storage, tmp_path / "twins", FILES)
     hits = CodeRetriever(storage, None).retrieve(
-        query, snapshot.info.repository, strategy="keyword", granularity="file"
+        query, snapshot.info.repository, strategy="keyword", per_file=1
     )
     order = [hit.file_path for hit in hits]
     assert order.index(first) < order.index(second)

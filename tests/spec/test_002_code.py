@@ -266,13 +266,13 @@ def test_reports_stay_with_their_results(place: tuple[CodeStorage, str, Path]) -
     assert [p.status for p in first.parts] == ["ok", "failed"]
 
 
-def test_functions_are_found_by_words_where_the_embedder_fails(place: tuple[CodeStorage, str, Path]) -> None:
-    """With granularity "function" a failed embedder is reported, and words rank as they do alone."""
+def test_definitions_are_found_by_words_where_the_embedder_fails(
+    place: tuple[CodeStorage, str, Path],
+) -> None:
+    """A failed embedder is reported, and words rank as they do alone."""
     storage, repo_id, _ = place
-    hits = CodeRetriever(storage, Broken()).retrieve("charge an order", repo_id, granularity="function")
-    words = CodeRetriever(storage, None).retrieve(
-        "charge an order", repo_id, strategy="keyword", granularity="function"
-    )
+    hits = CodeRetriever(storage, Broken()).retrieve("charge an order", repo_id)
+    words = CodeRetriever(storage, None).retrieve("charge an order", repo_id, strategy="keyword")
     assert hits
     assert [hit.id for hit in hits] == [hit.id for hit in words]
     assert [(p.name, p.status) for p in hits.parts] == [("keyword", "ok"), ("vector", "failed")]

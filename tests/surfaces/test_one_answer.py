@@ -286,7 +286,7 @@ def test_every_item_has_its_text_under_one_name(place: Place) -> None:
 CODE = [
     *(Question(query) for query in ("refill", "TokenBucket.refill", "where are tokens added", *GIBBERISH)),
     *(Question(query, {"strategy": "vector"}) for query in ("where are tokens added", *GIBBERISH)),
-    *(Question(query, {"granularity": "function", "k": 3}) for query in ("refill bucket", GIBBERISH[0])),
+    *(Question(query, {"per_file": 1, "k": 3}) for query in ("refill bucket", GIBBERISH[0])),
     Question("tokens", {"strategy": "keyword", "languages": ["python"], "tests": False}),
     *(Question("add tokens", {"exclude_language": [name]}) for name in ("python", "text")),
     *(Question("add tokens", {"category": [name]}) for name in ("code", "config", "docs")),
@@ -351,10 +351,7 @@ def test_no_door_has_options_of_its_own(place: Place) -> None:
     assert {name: parameters[name].default for name in code} == code
     assert {name: schemas["CodeRequest"]["properties"][name].get("default") for name in code} == code
     documented = inspect.signature(CodeRetriever.retrieve).parameters
-    assert (documented["limit"].default, documented["granularity"].default) == (
-        code["k"],
-        code["granularity"],
-    )
+    assert (documented["limit"].default, documented["per_file"].default) == (code["k"], code["per_file"])
 
 
 def test_copies_are_folded_for_readers(place: Place) -> None:

@@ -51,6 +51,18 @@ class CodeChunk(NamedTuple):
     kind: str
 
 
+def unit_at(chunks: Sequence[CodeChunk], chunk: int) -> range:
+    """Return the chunks that a definition was cut into, of which one is given; it alone if it was not cut."""
+    first, last = chunk, chunk + 1
+    if chunks[chunk].kind == "part":
+        own = "part", chunks[chunk].symbol
+        while first and (chunks[first - 1].kind, chunks[first - 1].symbol) == own:
+            first -= 1
+        while last < len(chunks) and (chunks[last].kind, chunks[last].symbol) == own:
+            last += 1
+    return range(first, last)
+
+
 def cut_text(lines: LineIndex) -> Table:
     """Return the chunks of a text by its layout: sections, then paragraphs, packed to about `PART_LINES` lines."""
     borders = []

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sleuth.arguments import nearest_name
+from sleuth.code.parsing.chunks import unit_at
 from sleuth.code.parsing.labels import CATEGORIES, LABELS, MODULE_LABEL
 from sleuth.code.parsing.languages import languages_named
 from sleuth.code.snapshots.places import is_below
@@ -32,25 +33,18 @@ class CodeFilter:
     Attributes:
         files: which files may answer, shape (n,); None for all. Each has a chunk that may.
         accepts: whether a chunk may answer, by the position of its file and its place there; None for all.
-        labels: of which a function must have one, where functions answer; empty for any.
     """
 
     files: NDArray[np.bool_] | None = None
     accepts: Callable[[int, int], bool] | None = None
-    labels: frozenset[str] = frozenset()
 
     def allows(self, file: int, place: int) -> bool:
         """Return whether this chunk of a file may answer."""
         return self.accepts is None or self.accepts(file, place)
 
 
-def read_filter(
-    snapshot: Snapshot, conditions: Mapping[str, Any] | None, *, functions: bool = False
-) -> CodeFilter:
+def read_filter(snapshot: Snapshot, conditions: Mapping[str, Any] | None) -> CodeFilter:
     """Read the filters of `CodeRetriever.retrieve`.
-
-    Args:
-        functions: whether functions answer, which have labels of their own, and not chunks.
 
     Raises:
         FilterError: an unknown key, or a value that breaks its rule; names the keys or values there are.
@@ -69,8 +63,6 @@ def read_filter(
     labels = frozenset(_strings("labels", conditions["labels"]))
     for label in labels - LABELS:
         raise _unknown("labels must be", sorted(LABELS), label)
-    if functions:
-        return CodeFilter(files, None, labels)
 
     def accepts(file: int, place: int) -> bool:
         detail = snapshot.detail(snapshot.files[file])
@@ -144,13 +136,14 @@ def file_metadata(snapshot: Snapshot, row: FileRow) -> dict[str, Any]:
 
 
 def chunk_metadata(detail: Detail, place: int) -> dict[str, Any]:
-    """Return what a piece of code has in its metadata beside that of its file.
+    """Return what the definition of a chunk has in its metadata beside that of its file.
 
     A piece between definitions has lines only; others have `symbol` (dotted), `name`, `kind` (class, function, ...),
     `labels`, `signature`, and `container` where they stand in another definition.
     """
-    chunk = detail.chunks[place]
-    metadata: dict[str, Any] = {"start_line": chunk.start, "end_line": chunk.end}
+    chunks = unit_at(detail.chunks, place)
+    chunk = detail.chunks[chunks[0]]
+    metadata: dict[str, Any] = {"start_line": chunk.start, "end_line": detail.chunks[chunks[-1]].end}
     if chunk.symbol >= 0:
         symbol = detail.symbols[chunk.symbol]
         metadata |= {

@@ -22,12 +22,18 @@ _CHUNK: Final = (1 << 32) - 1
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A chunk, ranked: position of its file, its place in it, a score in [0, 1] and why."""
+    """Chunks of a file, ranked: its position, the place of the first, a score in [0, 1], why, and how many they are."""
 
     file: int
     chunk: int
     score: float
     explanation: Explanation
+    parts: int = 1
+
+    @property
+    def chunks(self) -> range:
+        """The places in the file."""
+        return range(self.chunk, self.chunk + self.parts)
 
 
 def fuse(

@@ -8,13 +8,12 @@ from sleuth.code.graph.walker import GraphWalker
 from sleuth.code.parsing.labels import MODULE_LABEL
 from sleuth.code.search.context import RetrievedContext, piece_id
 from sleuth.code.search.fusion import Piece
-from sleuth.code.search.pieces import FunctionPiece
 from sleuth.code.snapshots.snapshot import Definition, Snapshot
 from sleuth.remote import check_cancelled
 
 
 def contexts_of(
-    snapshot: Snapshot, pieces: Sequence[Piece | FunctionPiece], expand: Sequence[str], *, explain: bool
+    snapshot: Snapshot, pieces: Sequence[Piece], expand: Sequence[str], *, explain: bool
 ) -> Iterator[RetrievedContext]:
     """Yield pieces as hits, with the relations in `expand`."""
     walker = GraphWalker(snapshot)
@@ -26,21 +25,16 @@ def contexts_of(
 def _context_of(
     snapshot: Snapshot,
     walker: GraphWalker,
-    piece: Piece | FunctionPiece,
+    piece: Piece,
     expand: Sequence[str],
     *,
     explain: bool,
 ) -> RetrievedContext:
     file = snapshot.files[piece.file]
     detail = snapshot.detail(file)
-    if isinstance(piece, FunctionPiece):
-        at, inside = piece.function.symbol, False
-        start, end = detail.symbols[at].start, detail.symbols[at].end
-    else:
-        chunk = detail.chunks[piece.chunk]
-        at, start, end = chunk.symbol, chunk.start, chunk.end
-        outline = chunk.kind == "outline" and at >= 0 and detail.symbols[at].line < start
-        inside = chunk.kind == "part" or outline
+    chunk = detail.chunks[piece.chunk]
+    at, start, end = chunk.symbol, chunk.start, detail.chunks[piece.chunks[-1]].end
+    inside = at >= 0 and not start <= detail.symbols[at].line <= end
     symbol = detail.symbols[at] if at >= 0 else None
     content = snapshot.lines(file, start, end)
     context = RetrievedContext(

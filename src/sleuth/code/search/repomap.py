@@ -29,7 +29,6 @@ from sleuth.remote import check_cancelled
 
 if TYPE_CHECKING:
     from sleuth.code.parsing.detail import Reference, Symbol
-    from sleuth.code.search.pieces import Function
     from sleuth.code.snapshots.record import FileRow
     from sleuth.code.snapshots.snapshot import Snapshot
 
@@ -72,6 +71,8 @@ _FILLERS = 60
 _OF_ANSWERS = 2.0
 _FALL = 0.75
 """What the best answer to a query weighs beside the definition that is used most, and how the next ones fall off."""
+_MOST_ANSWERS = 40
+"""Files whose definitions can answer a query."""
 _MOST_SIGNATURE = 100
 """Characters of a signature that are drawn."""
 _OUTLINED = frozenset(
@@ -138,7 +139,7 @@ def rank_definitions(
     for use in inside:  # the best definition of the focus weighs as much as any
         flow[use] *= lift
     relevance: dict[int, dict[int, float]] = defaultdict(dict)
-    for rank, (file, place) in enumerate(answers.functions):
+    for rank, (file, place) in enumerate(answers.definitions):
         relevance[file][place] = _OF_ANSWERS * peak * (1 + rank) ** -_FALL
     ranking: list[Weighed] = []
     for i, row in enumerate(snapshot.files):
@@ -225,22 +226,28 @@ class _Answers(NamedTuple):
 
     Attributes:
         files: a score of each, shape (n,).
-        functions: best first.
+        definitions: their files and places there, best first.
     """
 
     files: NDArray[np.float64]
-    functions: Sequence[Function]
+    definitions: Sequence[tuple[int, int]]
 
 
 def _answers(snapshot: Snapshot, query: str) -> _Answers:
-    from sleuth.code.search.functions import rank_functions
+    from sleuth.code.search.filters import CodeFilter
+    from sleuth.code.search.keyword import keyword_search
     from sleuth.code.search.query import read_query
     from sleuth.code.search.ranking import rank_files
+    from sleuth.code.search.units import whole_definitions
 
-    question = read_query(query)
-    file_ranking = rank_files(snapshot, question)
-    functions = [piece.function for piece in rank_functions(snapshot, question, file_ranking)]
-    return _Answers(file_ranking.scores.astype(np.float64), functions)
+    question, everywhere = read_query(query), CodeFilter()
+    pieces = keyword_search(snapshot, question, _MOST_ANSWERS, everywhere)
+    definitions = []
+    for piece in whole_definitions(snapshot, question, pieces, _MOST_ANSWERS, allowed=everywhere):
+        symbol = snapshot.detail(snapshot.files[piece.file]).chunks[piece.chunk].symbol
+        if symbol >= 0:
+            definitions.append((piece.file, symbol))
+    return _Answers(rank_files(snapshot, question).scores.astype(np.float64), definitions)
 
 
 def page_rank(

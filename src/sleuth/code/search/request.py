@@ -73,9 +73,6 @@ class CodeRequest(BaseRequest):
         Wire(_Texts),
         Field(max_length=5, description="callers, callees, siblings, implementations or tests."),
     ] = None
-    granularity: Annotated[
-        str, Field(max_length=20, description="What a hit is: lines, function or file.")
-    ] = "lines"
     per_file: Annotated[int | None, Field(ge=1, description="Hits of one file at most.")] = None
     weights: Annotated[
         Mapping[str, float] | str | None,

@@ -4,25 +4,24 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence, Sized
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from itertools import zip_longest
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeVar, runtime_checkable
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
 from uuid import UUID
 
 from sleuth.arguments import MOST_K, check_count, check_query, is_blank
+from sleuth.code.parsing.chunks import unit_at
 from sleuth.code.search.context import RetrievedContexts
-from sleuth.code.search.exact import MOST, definitions_meant, spots_of
+from sleuth.code.search.exact import MOST, spots_of
 from sleuth.code.search.filters import CodeFilter, read_filter
-from sleuth.code.search.functions import function_of, functions_at, rank_functions
 from sleuth.code.search.fusion import Piece, fuse
 from sleuth.code.search.hits import contexts_of
-from sleuth.code.search.keyword import CHUNKS_PER_FILE, keyword_search
-from sleuth.code.search.pieces import Function, FunctionPiece
+from sleuth.code.search.keyword import keyword_search
 from sleuth.code.search.query import read_query
-from sleuth.code.search.ranking import rank_files
 from sleuth.code.search.scores import with_fixed_scores
 from sleuth.code.search.similarity import Similar, nearest_pieces, similar_chunks, similar_files
+from sleuth.code.search.units import whole_definitions
 from sleuth.code.search.weights import LITTLE, weights_of
 from sleuth.errors import ArgumentError, RetrievalError, StoreError
 from sleuth.logs import logger_of
@@ -37,10 +36,7 @@ if TYPE_CHECKING:
 
 logger = logger_of("code")
 
-P = TypeVar("P", Piece, FunctionPiece)
 STRATEGIES = ("hybrid", "vector", "keyword")
-PER_FILE = {"lines": None, "function": None, "file": 1}
-"""By granularity, hits of one file at most; None for no limit."""
 POOL = 20
 """Chunks of each leg that are fused, whatever is asked for; what is below them follows."""
 _DEEP_POOL = 200
@@ -67,22 +63,22 @@ class GraphStorage(Protocol):
         """Return what can be read at that snapshot."""
 
 
-class RankedCode(NamedTuple, Generic[P]):
+class RankedCode(NamedTuple):
     """What a search for code gives.
 
     Attributes:
         pieces: best first.
         parts: what each leg did.
         similar: of the vector leg in a hybrid search; None where it did not answer.
-        by_words: score of the keyword leg by file and chunk.
+        by_words: score of the keyword leg by file.
     """
 
-    pieces: list[P]
+    pieces: list[Piece]
     parts: tuple[PartReport, ...]
     similar: Similar | None = None
-    by_words: Mapping[tuple[int, int], float] = {}
+    by_words: Mapping[int, float] = {}
 
-    def best(self, snapshot: Snapshot, query: str, k: int, *, strategy: str) -> list[P]:
+    def best(self, snapshot: Snapshot, query: str, k: int, *, strategy: str) -> list[Piece]:
         """Return the first `k` pieces; those of a hybrid search with scores that compare between queries."""
         first = self.pieces[:k]
         if strategy != "hybrid":
@@ -126,10 +122,12 @@ class CodeRetriever:
         expand: Sequence[str] = (),
         explain: bool = True,
         weights: Mapping[str, float] | str | None = None,
-        granularity: str = "lines",
         per_file: int | None = None,
     ) -> RetrievedContexts:
-        """Return the best pieces of code for a query, best first, ties by path and line.
+        """Return the best definitions for a query, best first, ties by path and line.
+
+        A definition is whole, however long; a class of more than 24 lines is a hit of its own beside its methods. With
+        the strategy "vector", hits are pieces of at most some 80 lines.
 
         The result is a list. Its `parts` report what each leg did. A leg that fails is also logged.
 
@@ -143,8 +141,7 @@ class CodeRetriever:
             expand: relations to add to each hit: callers, callees, siblings, implementations, tests.
             explain: attach how each score is computed.
             weights: of the legs "keyword" and "vector" in a hybrid search; those of the constructor where left out.
-            granularity: what a hit is: "lines", a piece of a file; "function", a whole one; "file", its best piece.
-            per_file: hits of one file at most; where None, 1 for "file", 3 by words for "lines", all for "function".
+            per_file: hits of one file at most; no limit where None.
 
         Raises:
             ArgumentError: an argument that breaks its rule, or a strategy that needs an embedder.
@@ -155,14 +152,14 @@ class CodeRetriever:
         """
         limit = self._check(query, limit, strategy)
         shares = weights_of(self.embedding_provider, self._weights, weights)
-        check_granularity(granularity, per_file, strategy)
+        if per_file is not None:
+            check_count(per_file, "per_file", least=1)
         repository = self.storage.repository(str(repo_id) if isinstance(repo_id, UUID) else repo_id)
         snapshot = self.storage.open_snapshot(repository, self.storage.snapshot(repository, snapshot_id))
-        allowed = read_filter(snapshot, filters, functions=granularity == "function")
+        allowed = read_filter(snapshot, filters)
         if is_blank(query) or limit == 0:
             return RetrievedContexts()
-        find = search_functions if granularity == "function" else search
-        answer = find(
+        answer = search(
             snapshot,
             query,
             allowed,
@@ -170,7 +167,7 @@ class CodeRetriever:
             strategy=strategy,
             provider=self.embedding_provider,
             weights=shares,
-            per_file=per_file or PER_FILE[granularity],
+            per_file=per_file,
         )
         best = answer.best(snapshot, query, limit, strategy=strategy)
         return RetrievedContexts(contexts_of(snapshot, best, expand, explain=explain), answer.parts)
@@ -189,7 +186,6 @@ class CodeRetriever:
             expand=request.expand or (),
             explain=request.explain,
             weights=request.weights,
-            granularity=request.granularity,
             per_file=request.per_file,
         )
 
@@ -205,22 +201,6 @@ class CodeRetriever:
         return check_count(limit, "limit", most=MOST_K)
 
 
-def check_granularity(granularity: str, per_file: int | None, strategy: str) -> None:
-    """Refuse what is no granularity, and functions ranked by vectors alone.
-
-    Raises:
-        ArgumentError: says what is allowed.
-    """
-    if granularity not in PER_FILE:
-        raise ArgumentError(f"granularity must be one of {', '.join(PER_FILE)}, got {granularity!r}")
-    if per_file is not None:
-        check_count(per_file, "per_file", least=1)
-    if granularity == "function" and strategy == "vector":
-        raise ArgumentError(
-            "strategy must be 'keyword' or 'hybrid' with granularity 'function', got 'vector'"
-        )
-
-
 def search(
     snapshot: Snapshot,
     query: str,
@@ -231,11 +211,11 @@ def search(
     provider: EmbeddingProvider | None,
     weights: Mapping[str, float] | None = None,
     per_file: int | None = None,
-) -> RankedCode[Piece]:
-    """Find the best chunks by a strategy: `k` or more, of which the first `k` are those of any greater `k`.
+) -> RankedCode:
+    """Find the best definitions by a strategy: `k` or more, of which the first `k` are those of any greater `k`.
 
     Args:
-        per_file: chunks of one file at most; the keyword leg gives 3 where None.
+        per_file: hits of one file at most; no limit where None.
 
     Raises:
         RetrievalError: every leg failed.
@@ -243,7 +223,8 @@ def search(
     """
     shares = weights_of(provider, weights)
     pool = POOL if shares["vector"] <= LITTLE else _DEEP_POOL
-    depth = max(k if per_file is None else CHUNKS_PER_FILE * k, pool if strategy == "hybrid" else 0)
+    depth = max(k, pool if strategy == "hybrid" else 0)
+    question = read_query(query)
     similar: list[Similar] = []
 
     def by_meaning() -> list[Piece]:
@@ -252,7 +233,7 @@ def search(
 
     def by_words() -> list[Piece]:
         meaning = similar_files(snapshot, similar[0]) if similar else None
-        return keyword_search(snapshot, read_query(query), depth, allowed, meaning)
+        return keyword_search(snapshot, question, depth, allowed, meaning)
 
     legs = {"vector": by_meaning, "keyword": by_words}
     answers, report = _asked(legs if strategy == "hybrid" else {strategy: legs[strategy]})
@@ -268,9 +249,13 @@ def search(
     else:
         pieces = fuse(snapshot, {name: pieces[:pool] for name, pieces in answers.items()}, shares)
         pieces += _below(snapshot, pieces, answers, pool)
+    if "keyword" in answers and (strategy == "keyword" or shares["keyword"]):
+        pieces = whole_definitions(
+            snapshot, question, pieces, k, allowed=allowed, similar=next(iter(similar), None)
+        )
     if strategy != "vector":
         pieces = _exact_first(snapshot, query, allowed, pieces)
-    by_words_score = {(piece.file, piece.chunk): piece.score for piece in answers.get("keyword", ())}
+    by_words_score = {piece.file: piece.score for piece in answers.get("keyword", ())}
     return RankedCode(_first_of_files(pieces, per_file), report, next(iter(similar), None), by_words_score)
 
 
@@ -316,49 +301,7 @@ def _holds_words(snapshot: Snapshot, query: str, allowed: CodeFilter) -> bool:
     return bool(keyword_search(snapshot, read_query(query), 1, allowed))
 
 
-def search_functions(
-    snapshot: Snapshot,
-    query: str,
-    allowed: CodeFilter,
-    *,
-    k: int,
-    strategy: str,
-    provider: EmbeddingProvider | None,
-    weights: Mapping[str, float] | None = None,
-    per_file: int | None = None,
-) -> RankedCode[FunctionPiece]:
-    """Find the best `k` functions, best first; those that the whole query names before all others."""
-    reports: list[PartReport] = []
-    meaning, similar = None, None
-    if strategy == "hybrid":
-        began = time.perf_counter()
-        try:
-            similar = similar_chunks(snapshot, query, allowed, provider)
-        except StoreError:
-            raise
-        except Exception as error:  # noqa: BLE001 - reported; words answer
-            reports.append(_failed("vector", error, began))
-        else:
-            reports.append(_answered("vector", similar.scores, began))
-            if similar.is_related or _holds_words(snapshot, query, allowed):
-                meaning = similar_files(snapshot, similar)
-    began = time.perf_counter()
-    parsed_query = read_query(query)
-    file_ranking = rank_files(snapshot, parsed_query, allowed.files, meaning)
-    pieces = rank_functions(snapshot, parsed_query, file_ranking)
-    if allowed.labels:
-        pieces = [p for p in pieces if not allowed.labels.isdisjoint(function_of(snapshot, p).labels)]
-    by_name = [
-        Function(snapshot.by_path[definition.file.path], definition.index)
-        for definition in definitions_meant(snapshot, query.strip())[:MOST]
-    ]
-    exact = [*by_name, *functions_at(snapshot, spots_of(snapshot, query))]
-    pieces.sort(key=lambda piece: exact.index(piece.function) if piece.function in exact else len(exact))
-    pieces = _first_of_files(pieces, per_file)[:k]
-    return RankedCode(pieces, (_answered("keyword", pieces, began), *reports), similar)
-
-
-def _first_of_files(pieces: list[P], most: int | None) -> list[P]:
+def _first_of_files(pieces: list[Piece], most: int | None) -> list[Piece]:
     """Return the first `most` pieces of each file, in order; all where None."""
     if most is None:
         return pieces
@@ -381,13 +324,15 @@ def _exact_first(snapshot: Snapshot, query: str, allowed: CodeFilter, pieces: li
     if not spots:
         return pieces
     formula = f"above all others: the query is a name or a place; 1 - {_EXACT} for each better one"
-    scores = [1.0 - _EXACT * rank for rank in range(len(spots))]
-    exact = [
-        Piece(*spot, score, Explanation("exact", score, formula, {"rank": rank}))
-        for rank, (spot, score) in enumerate(zip(spots, scores, strict=True), 1)
-    ]
+    chunks = {spot.file: snapshot.detail(snapshot.files[spot.file]).chunks for spot in spots}
+    units = dict.fromkeys((spot.file, unit_at(chunks[spot.file], spot.chunk)) for spot in spots)
+    exact = []
+    for rank, (file, unit) in enumerate(units, 1):
+        score = 1.0 - _EXACT * (rank - 1)
+        why = Explanation("exact", score, formula, {"rank": rank})
+        exact.append(Piece(file, unit[0], score, why, len(unit)))
     ceiling = 1.0 - _EXACT * MOST
-    others = (piece for piece in pieces if (piece.file, piece.chunk) not in set(spots))
+    others = (piece for piece in pieces if (piece.file, piece.chunks) not in units)
     return exact + [_lowered(piece, ceiling) for piece in others]
 
 
@@ -406,5 +351,5 @@ def _failed(name: str, error: Exception, began: float) -> PartReport:
     return PartReport(name, "failed", time.perf_counter() - began, error=reason, exception=error)
 
 
-def _answered(name: str, candidates: Sized, began: float) -> PartReport:
+def _answered(name: str, candidates: Sequence[Piece], began: float) -> PartReport:
     return PartReport(name, "ok", time.perf_counter() - began, len(candidates))

@@ -4,21 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sleuth.code.search.fusion import Piece
-from sleuth.code.search.pieces import FunctionPiece
 from sleuth.code.search.query import weigh
 from sleuth.types import Explanation
 
 if TYPE_CHECKING:
     from sleuth.code.search.similarity import Similar
     from sleuth.code.snapshots.snapshot import Snapshot
-
-P = TypeVar("P", Piece, FunctionPiece)
 
 _STEP: Final = 0.999
 _LEAST: Final = 0.01
@@ -28,10 +25,10 @@ _FORMULA = "the greater of words * keyword score / best and similarity, at most 
 def with_fixed_scores(
     snapshot: Snapshot,
     query: str,
-    pieces: Sequence[P],
+    pieces: Sequence[Piece],
     similar: Similar | None,
-    by_words: Mapping[tuple[int, int], float],
-) -> Iterator[P]:
+    by_words: Mapping[int, float],
+) -> Iterator[Piece]:
     """Yield pieces of a ranking in their order, with scores from 0 to 1 that do not depend on other files.
 
     A score is the greater of two shares: that of the query's words which the piece, its path and its name hold, each
@@ -40,45 +37,27 @@ def with_fixed_scores(
 
     Args:
         similar: of the vector leg; None where it did not answer.
-        by_words: score of the keyword leg by file and chunk; none for functions, whose own scores are of words.
+        by_words: score of the keyword leg by file.
     """
     idf = snapshot.chunk_words[0].idf(weigh(query))
     total = sum(idf.values()) or 1.0
-    keys: list[NDArray[np.int64]]
-    chunks_of = [_chunks_of(snapshot, piece) for piece in pieces]
-    keys = [
-        snapshot.firsts[piece.file] + list(chunks) for piece, chunks in zip(pieces, chunks_of, strict=True)
-    ]
+    keys = [snapshot.firsts[piece.file] + np.array(piece.chunks, np.int64) for piece in pieces]
     keys_by_word = _keys_by_word(snapshot, idf, np.unique(np.concatenate([np.zeros(0, np.int64), *keys])))
     ceiling = 1.0
-    most = max(by_words.values(), default=0.0) or max((piece.score for piece in pieces), default=0.0) or 1.0
-    for piece, chunks, own_keys in zip(pieces, chunks_of, keys, strict=True):
+    most = max(by_words.values(), default=0.0) or 1.0
+    for piece, own_keys in zip(pieces, keys, strict=True):
         if piece.explanation.name == "exact":
             yield piece
             ceiling = piece.score * _STEP
             continue
         held = [word for word, rows in keys_by_word.items() if not rows.isdisjoint(own_keys.tolist())]
-        own = by_words.get((piece.file, piece.chunk), 0.0) if isinstance(piece, Piece) else piece.score
-        words = sum(idf[word] for word in held) / total * own / most
-        similarity = 0.0 if similar is None else similar.share_of(piece.file, chunks)
+        words = sum(idf[word] for word in held) / total * by_words.get(piece.file, 0.0) / most
+        similarity = 0.0 if similar is None else similar.share_of(piece.file, piece.chunks)
         score = min(ceiling, max(words, similarity, _LEAST))
         facts = {"words": words, "similarity": similarity}
         explanation = Explanation("scale", score, _FORMULA, facts, (piece.explanation,))
         yield replace(piece, score=score, explanation=explanation)
         ceiling = score * _STEP
-
-
-def _chunks_of(snapshot: Snapshot, piece: Piece | FunctionPiece) -> tuple[int, ...]:
-    """Return the places in its file of the chunks that have lines of a piece."""
-    if not isinstance(piece, FunctionPiece):
-        return (piece.chunk,)
-    detail = snapshot.detail(snapshot.files[piece.file])
-    symbol = detail.symbols[piece.function.symbol]
-    return tuple(
-        place
-        for place, chunk in enumerate(detail.chunks)
-        if chunk.start <= symbol.end and symbol.start <= chunk.end
-    )
 
 
 def _keys_by_word(snapshot: Snapshot, words: Iterable[str], keys: NDArray[np.int64]) -> dict[str, set[int]]:

@@ -87,13 +87,8 @@ class SnapshotRetriever:
             provider=self._embedder,
             weights=self._weights,
         )
-        least = answer.pieces[k - 1].score if k < len(answer.pieces) else 0.0
-        ties = sum(piece.score >= least for piece in answer.pieces)
-        pieces = answer.best(snapshot, query, k if strategy == "hybrid" else ties, strategy=strategy)
-        items = sorted(
-            (_item(snapshot, piece) for piece in pieces), key=lambda item: (-(item.score or 0.0), item.id)
-        )
-        return Ranking(items[:k], answer.parts if len(answer.parts) > 1 else ())
+        items = [_item(snapshot, piece) for piece in answer.best(snapshot, query, k, strategy=strategy)]
+        return Ranking(items, answer.parts if len(answer.parts) > 1 else ())
 
     aretrieve = async_twin(retrieve)
 
@@ -102,12 +97,13 @@ def _item(snapshot: Snapshot, piece: Piece) -> RetrievedItem:
     file = snapshot.files[piece.file]
     detail = snapshot.detail(file)
     chunk = detail.chunks[piece.chunk]
-    text = snapshot.lines(file, chunk.start, chunk.end)
+    end = detail.chunks[piece.chunks[-1]].end
+    text = snapshot.lines(file, chunk.start, end)
     metadata = file_metadata(snapshot, file) | chunk_metadata(detail, piece.chunk)
     if chunk.symbol >= 0 and (doc := detail.symbols[chunk.symbol].doc):
         metadata["doc"] = doc
     item = RetrievedItem(
-        id=piece_id(metadata["source"], chunk.start, chunk.end, text),
+        id=piece_id(metadata["source"], chunk.start, end, text),
         text=text,
         metadata=metadata,
         score=piece.score,

@@ -60,7 +60,7 @@ def check_messages(request: CodeRequest, budget: int | None) -> None:
     Raises:
         ArgumentError: names them.
     """
-    fit = {"repository", "at", "paths", "explain", "granularity"}
+    fit = {"repository", "at", "paths", "explain"}
     names = [name for name in request.changed() if name not in fit] + (
         ["budget"] if budget is not None else []
     )

@@ -1,0 +1,149 @@
+"""Whole definitions as hits: the files of a ranking in their order, and in each file what answers best.
+
+A long definition is cut into chunks, of which a search finds some; a reader wants all of it. In a file count
+
+    text      BM25 of its best chunk
+    symbol    words of the query in its qualified name (BM25)
+    frame     it is in a stack trace of the query
+    size      longer definitions are changed more often: log of lines
+
+text and symbol as shares of the best ones of the file, so that no other file has a say (docs/measured/code.md).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import numpy as np
+
+from sleuth.code.parsing.chunks import unit_at
+from sleuth.code.snapshots.shelf import ranges
+from sleuth.remote import check_cancelled
+from sleuth.types import Explanation
+
+if TYPE_CHECKING:
+    from sleuth.code.parsing.detail import Detail
+    from sleuth.code.search.filters import CodeFilter
+    from sleuth.code.search.fusion import Piece
+    from sleuth.code.search.query import Query
+    from sleuth.code.search.similarity import Similar
+    from sleuth.code.snapshots.snapshot import Snapshot
+
+WEIGHTS: Final = {"text": 2.0, "symbol": 1.0, "frame": 1.0, "size": 2.0}
+_LONG: Final = 200
+"""Lines from which on `size` grows no more."""
+_DEPTH: Final = 2
+"""The n-th hit of a file counts 1 / (place of the file * n^2): the second of the best file stands beside the fourth."""
+_STEP: Final = 0.999
+"""What a score is at most of the one before, so that scores tell the order."""
+_FORMULA: Final = (
+    "score of the file * (1/2 + 1/2 * share of its best definition), at most .999 times the score before"
+)
+
+
+class _RankedUnit(NamedTuple):
+    """A definition of a file by its chunks: what it is worth there, and why."""
+
+    value: float
+    unit: range
+    facts: dict[str, float]
+
+
+def whole_definitions(
+    snapshot: Snapshot,
+    query: Query,
+    pieces: Sequence[Piece],
+    k: int,
+    *,
+    allowed: CodeFilter,
+    similar: Similar | None = None,
+) -> list[Piece]:
+    """Return what answers best in the first `k` files of a ranking, best first: `k` definitions or all there are.
+
+    Args:
+        pieces: best first; they tell the order of files.
+        similar: of the vector leg, for files that hold no word of the query.
+    """
+    piece_of_file = {piece.file: piece for piece in reversed(pieces)}
+    files = list(dict.fromkeys(piece.file for piece in pieces))[:k]
+    scores = _scores(snapshot, query, files)
+    ranked: list[tuple[float, int, Piece]] = []
+    for place, file in enumerate(files, 1):
+        check_cancelled()
+        hits = _definitions_of(snapshot, query, piece_of_file[file], scores, allowed=allowed, similar=similar)
+        ranked += [(1 / (place * n**_DEPTH), -place, hit) for n, hit in enumerate(hits, 1)]
+    ranked.sort(key=lambda item: item[:2], reverse=True)
+    best: list[Piece] = []
+    for _, _, hit in ranked:
+        score = min(hit.score, _STEP * best[-1].score) if best else hit.score
+        best.append(replace(hit, score=score, explanation=replace(hit.explanation, value=score)))
+    return best
+
+
+def _scores(snapshot: Snapshot, query: Query, files: Sequence[int]) -> Mapping[str, Mapping[int, float]]:
+    """Return what words give the chunks of files, by key: for their text and for their names."""
+    searcher, views = snapshot.chunk_words
+    keys = np.sort(ranges(snapshot.firsts[files], snapshot.counts[files]))
+    masks = snapshot.bitmaps(views, keys)
+    scores = {}
+    for name, field in (("text", "context"), ("symbol", "symbol")):
+        hits = (
+            searcher.search({field: query.terms}, len(keys), allowed=masks) if query.terms and files else None
+        )
+        scores[name] = dict(zip(hits.keys.tolist(), hits.scores.tolist(), strict=True)) if hits else {}
+    return scores
+
+
+def _definitions_of(
+    snapshot: Snapshot,
+    query: Query,
+    piece: Piece,
+    scores: Mapping[str, Mapping[int, float]],
+    *,
+    allowed: CodeFilter,
+    similar: Similar | None,
+) -> list[Piece]:
+    """Return what answers in the file of a piece, best first, scored by the piece; at least the definition of it."""
+    row = snapshot.files[piece.file]
+    detail = snapshot.detail(row)
+    name = row.path.rpartition("/")[2]
+    called = {f.name.rpartition(".")[2] for f in query.frames if f.path.rpartition("/")[2] == name}
+    units = [unit for unit in _units(detail) if allowed.allows(piece.file, unit[0])]
+    words = {
+        name: [max(by_key.get(row.first_chunk + chunk, 0.0) for chunk in unit) for unit in units]
+        for name, by_key in scores.items()
+    }
+    if similar is not None and not any(words["text"]):
+        words["text"] = [similar.share_of(piece.file, unit) for unit in units]
+    peaks = {name: max(values, default=0.0) or 1.0 for name, values in words.items()}
+    answers: list[_RankedUnit] = []
+    for at, unit in enumerate(units):
+        shares = {name: values[at] / peaks[name] for name, values in words.items()}
+        if any(shares.values()) or piece.chunk in unit:
+            first, last = detail.chunks[unit[0]], detail.chunks[unit[-1]]
+            frame = first.symbol >= 0 and detail.symbols[first.symbol].name in called
+            size = min(1.0, math.log1p(last.end - first.start + 1) / math.log1p(_LONG))
+            facts = shares | {"frame": float(frame), "size": size}
+            answers.append(
+                _RankedUnit(sum(WEIGHTS[name] * value for name, value in facts.items()), unit, facts)
+            )
+    answers.sort(key=lambda answer: (-answer.value, answer.unit[0]))
+    hits = []
+    for value, unit, facts in answers:
+        share = value / answers[0].value
+        score = piece.score * (0.5 + 0.5 * share)
+        why = Explanation("definition", score, _FORMULA, {"share": share, **facts}, (piece.explanation,))
+        hits.append(replace(piece, chunk=unit[0], parts=len(unit), score=score, explanation=why))
+    return hits
+
+
+def _units(detail: Detail) -> Iterator[range]:
+    """Yield the chunks of a file, definition by definition."""
+    at = 0
+    while at < len(detail.chunks):
+        unit = unit_at(detail.chunks, at)
+        yield unit
+        at = unit.stop
