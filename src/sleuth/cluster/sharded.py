@@ -24,7 +24,6 @@ from sleuth.engine import Engine
 from sleuth.engine.index import IndexBackend, StoreBackend
 from sleuth.engine.opening import OpenOptions
 from sleuth.engine.search import SearchersOfNewest
-from sleuth.engine.weights import estimate_weights
 from sleuth.errors import ArgumentError, IndexDamagedError, IndexNotFoundError
 from sleuth.filters import Filter, as_filter
 from sleuth.remote import async_twin
@@ -173,8 +172,7 @@ class ShardedBackend(GatheredBackend):
                 if progress:
                     progress(before + now, max(total, before + of))
 
-            count += index.make_vectors(tell if progress else None, timeout=timeout)
-        estimate_weights(self._shards.indexes[0], timeout=timeout)  # whose legs rank over all shards
+            count += index.embed(tell if progress else None, timeout=timeout)
         return count
 
     def check(self, *, full: bool) -> list[Finding]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,6 +49,9 @@ logger = logger_of("dense")
 
 FORMAT = 2
 """Raised when the arrays change."""
+
+ENCODER_WEIGHT: Final = 2.0
+"""Of vectors of models that read whole texts (table: docs/measured/neural.md)."""
 
 
 def embedder_of(fingerprint: str) -> str:
@@ -126,11 +129,8 @@ class DenseLeg(RankingLeg[NDArray[np.float32]]):
         self.dimension = 0
         self.deferred = self.is_slow = getattr(embedder, "cheap", False) is not True
         self.missing = str(getattr(embedder, "missing", ""))
-        self.model = embedder.fingerprint
-        weight: float | None = getattr(embedder, "weight", None)
-        self.is_weighed = weight is not None or not self.deferred
-        if weight is not None:
-            self.weight = weight
+        usual = ENCODER_WEIGHT if self.deferred else self.weight
+        self.weight = getattr(embedder, "weight", usual)
 
     @classmethod
     def open(cls, context: LegContext) -> DenseLeg | None:
@@ -140,16 +140,6 @@ class DenseLeg(RankingLeg[NDArray[np.float32]]):
         leg = cls(context.embedder, cache=context.cache)
         leg._cache = context.cache if leg.deferred else None
         return leg
-
-    def apart(self) -> DenseLeg:
-        """Return a leg over the same embedder and cache, for rows that are not in the index."""
-        return DenseLeg(
-            self.embedder,
-            fields=self.fields,
-            cache=self._cache,
-            batch_size=self._batch_size,
-            threads=self._threads,
-        )
 
     def searcher(
         self,

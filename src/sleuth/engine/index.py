@@ -13,7 +13,6 @@ from sleuth.engine.narrowing import Scope
 from sleuth.engine.opening import OpenOptions, check_settings, open_index
 from sleuth.engine.reranking import default_model
 from sleuth.engine.search import SearchersOfNewest, check_legs
-from sleuth.engine.weights import apply_estimates, estimate_weights
 from sleuth.settings import IndexSettings
 from sleuth.store.store import Store
 
@@ -88,12 +87,6 @@ class StoreBackend:
         return search()
 
     def embed(self, progress: Progress | None, *, timeout: float) -> int:
-        """Build the rows of legs that commits left out, and weigh vectors that are new."""
-        count = self.make_vectors(progress, timeout=timeout)
-        estimate_weights(self, timeout=timeout)
-        return count
-
-    def make_vectors(self, progress: Progress | None, *, timeout: float) -> int:
         """Build the rows of legs that commits left out."""
         legs = [leg for leg in self.legs if leg.deferred and not leg.missing]
         return sum(fill(self.store, leg, progress, timeout=timeout) for leg in legs)
@@ -169,7 +162,6 @@ class IndexBackend(StoreBackend):
         super().__init__(
             store, legs, SearchersOfNewest(legs), embedder=embedder, chunker=chunker, repairs=repairs
         )
-        apply_estimates(self)
 
     @classmethod
     def open(cls, path: str | Path, options: OpenOptions) -> IndexBackend:

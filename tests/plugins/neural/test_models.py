@@ -195,6 +195,6 @@ def test_known_models_say_from_where_cosines_count(tmp_path: Path) -> None:
     """`min_score` counts from the cosine of unrelated texts, where the table of known models has it."""
     assert OnnxEmbedder(tiny.write_encoder(tmp_path / "all-MiniLM-L6-v2")).unrelated == 0.3
     embedder = OnnxEmbedder(tiny.write_encoder(tmp_path / "e5-small-v2"))
-    assert (embedder.unrelated, embedder.weight) == (0.7, None)
+    assert embedder.unrelated == 0.7
     unknown = OnnxEmbedder(tiny.write_encoder(tmp_path / "m"))
-    assert (unknown.unrelated, unknown.weight) == (0.0, None)
+    assert unknown.unrelated == 0.0

@@ -42,10 +42,10 @@ def weights(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_its_files_say_how_it_is_used() -> None:
-    """Pooling and length come from the files, weight and unrelated cosines from the table."""
+    """Pooling and length come from the files, unrelated cosines from the table."""
     embedder = OnnxEmbedder(NAME)
     assert (embedder.folder.pooling, embedder.folder.max_tokens) == ("mean", 256)
-    assert (embedder.weight, embedder.unrelated) == (1.0, 0.3)
+    assert embedder.unrelated == 0.3
 
 
 def test_meaning() -> None:
@@ -69,7 +69,7 @@ def test_it_reranks_by_default(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
         engine.add(DOCUMENTS)
         assert engine.retrieve("napping kitties", 1)[0].id == "cats#0"
         assert len(engine.retrieve("xkcdqwz sdkfjh")) == 0
-        assert engine.status()["legs"]["dense"]["weight"] == 1.0
+        assert engine.status()["legs"]["dense"]["weight"] == 2.0
     with Engine.open(tmp_path / "j", create=True, embedder="") as engine:
         engine.add(DOCUMENTS)
         assert engine.status()["reranker"] == NAME

@@ -232,30 +232,11 @@ def test_texts_are_encoded_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 def test_a_kept_value_that_is_none_is_made_again(tmp_path: Path, raw: bytes) -> None:
     """What the cache holds for a text counts only where this leg can have written it."""
     with Engine.open(tmp_path / "i", create=True, settings=LEGS, embedder="") as engine:
-        leg = engine.legs["sparse"]
+        leg: Any = engine.legs["sparse"]
         with engine.store.writer() as writer:
             writer.put_embeddings(leg.model, {text_hash("token"): raw})
         engine.add([Document("token", id="a")])
         assert [item.id for item in engine.retrieve("token", **ALONE)] == ["a#0"]
-
-
-@pytest.mark.parametrize("embedder", ["", None])
-def test_its_weight_is_estimated(tmp_path: Path, embedder: str | None) -> None:
-    """An index estimates what the model is worth, keeps that, and divides it by the number of legs."""
-    with Engine.open(tmp_path / "i", create=True, settings=LEGS, embedder=embedder) as engine:
-        sentences = documents(400)
-        texts = [
-            f"{one.text} and {two.text} so that it is long enough.\n{two.text} {one.text} {one.id}"
-            for one, two in zip(sentences, sentences[7:], strict=False)
-        ]
-        engine.add(Document(text, id=f"t{i}") for i, text in enumerate(texts))
-        with engine.store.reader() as snapshot:
-            estimate = json.loads(snapshot.notes()["weight of sparse"])
-        assert 0 < estimate["weight"] <= 2
-        weight = round(estimate["weight"] / len(engine.legs), 2)
-        assert engine.status()["legs"]["sparse"]["weight"] == weight
-    with Engine.open(tmp_path / "i") as engine:
-        assert engine.legs["sparse"].weight == weight
 
 
 def test_commands(tmp_path: Path) -> None:

@@ -30,7 +30,6 @@ class OnnxEmbedder:
 
     Attributes:
         folder: of the model.
-        weight: of its vectors in the default fusion, where it was measured.
         unrelated: the cosine that texts without anything in common reach, where it is known; else 0.
         batch_size: texts that are embedded, and kept in the cache of an index, at a time.
 
@@ -59,7 +58,6 @@ class OnnxEmbedder:
         self.query_prefix = self.folder.query_prefix if query_prefix is None else query_prefix
         self.passage_prefix = self.folder.passage_prefix if passage_prefix is None else passage_prefix
         model_facts = known_model(self.folder.name)
-        self.weight = None if model_facts is None else model_facts.weight
         self.unrelated = 0.0 if model_facts is None else model_facts.unrelated
         self._session = OnnxSession(self.folder, threads)
         self._turn = Lock()

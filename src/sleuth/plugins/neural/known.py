@@ -17,7 +17,6 @@ class KnownModel(NamedTuple):
         query_prefix, passage_prefix: put before texts, as the card of the model asks.
         quality: mean nDCG@10 over 12 collections, as vectors of an index, where it was measured
             (docs/measured/neural.md); the default embedder has .604 there.
-        weight: of its vectors in the default fusion, where it was measured (docs/measured/neural.md).
         unrelated: the cosine that texts without anything in common reach, from which `min_score` counts.
         is_multilingual: whether it knows other languages than English.
     """
@@ -29,7 +28,6 @@ class KnownModel(NamedTuple):
     passage_prefix: str = ""
     is_multilingual: bool = False
     quality: float | None = None
-    weight: float | None = None
     unrelated: float = 0.0
 
 
@@ -39,7 +37,6 @@ KNOWN = {
         "encoder, English, the fastest",
         "mean",
         quality=0.647,
-        weight=1.0,
         unrelated=0.3,
     ),
     "bge-small-en-v1.5": KnownModel("BAAI/bge-small-en-v1.5", "encoder, English", "cls", _SEARCH),

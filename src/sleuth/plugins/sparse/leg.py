@@ -53,13 +53,10 @@ class SparseLeg(RankingLeg[TokenWeights]):
 
     name = "sparse"
     meaning = "words that a model adds"
-    weight = 0.4
+    weight = 0.7  # about what known items gave such a model beside words and vectors
     is_certain: ClassVar[bool] = False
-    overlaps: ClassVar[bool] = True
     deferred = True
     is_slow = True
-    is_weighed = False
-    """`weight` fits no model in particular: the engine estimates it when rows were built."""
 
     def __init__(
         self,
@@ -94,10 +91,6 @@ class SparseLeg(RankingLeg[TokenWeights]):
         except (EmbeddingError, MissingPackageError) as error:
             return cls(None, context.argument, cache=context.cache, missing=str(error))
         return cls(encoder, context.argument, cache=context.cache)
-
-    def apart(self) -> SparseLeg:
-        """Return a leg over the same model and cache, for rows that are not in the index."""
-        return SparseLeg(self._encoder, self._model_name, cache=self._cache, missing=self.missing)
 
     @property
     def fingerprint(self) -> str:

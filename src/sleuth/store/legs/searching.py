@@ -274,10 +274,6 @@ class RankingLeg(IndexLeg, Generic[Q]):
             weights of other legs fall where they agree little with the first certain one.
         is_exact: whether the best k do not depend on how many rows are asked for.
         is_slow: whether turning a query into the leg's form waits for a service, so that it needs a deadline.
-        is_weighed: whether `weight` fits the model and the index; where not, it is estimated when rows were built.
-        model: what an estimated weight belongs to; "" where there is no model.
-        overlaps: whether it finds much that other legs find, so that an estimated weight is divided by the number of
-            legs that rank.
         takes_vectors: whether a vector of the embedder of the index is a query in its form.
     """
 
@@ -286,14 +282,7 @@ class RankingLeg(IndexLeg, Generic[Q]):
     is_certain: ClassVar[bool] = True
     is_exact: ClassVar[bool] = True
     takes_vectors: ClassVar[bool] = False
-    overlaps: ClassVar[bool] = False
     is_slow: bool = False
-    is_weighed: bool = True
-    model: str = ""
-
-    def apart(self) -> Self:
-        """Return a leg over the same model for rows that are not in the index; needed where `is_weighed` is false."""
-        return self
 
     @abstractmethod
     def searcher(
