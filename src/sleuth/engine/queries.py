@@ -181,11 +181,10 @@ def content_spans(text: str, analyzer: Analyzer) -> list[Span]:
     stops = (
         language_of_query(analyzer.run.findall(text)).stops if analyzer.reads_language else frozenset[str]()
     )
-    spans = ((start, end, token, text[start:end]) for start, end, token in analyzer.spans(text))
     return [
         (start, end, token)
-        for start, end, token, word in spans
-        if word not in stops and len(word.split()) == 1
+        for start, end, token in analyzer.spans(text)
+        if (word := text[start:end]) not in stops and len(word.split()) == 1
     ]
 
 

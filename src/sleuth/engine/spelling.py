@@ -135,11 +135,12 @@ def misspellings(
 
 def unknown_words(text: str, searchers: Searchers, snapshot: IndexSnapshot, analyzer: Analyzer) -> list[str]:
     """Return the words of a query that no passage holds, each once, in order."""
-    spans = content_spans(text, analyzer)
-    known_tokens = searchers.held([token for *_, token in spans], snapshot)
-    unknown = [(start, end) for start, end, token in spans if token not in known_tokens]
-    if not unknown:
+    tokens = analyzer.tokens(text)
+    known_tokens = searchers.held(tokens, snapshot)
+    if known_tokens.keys() >= set(tokens):  # as of most queries, whose language need not be found then
         return []
+    spans = content_spans(text, analyzer)
+    unknown = [(start, end) for start, end, token in spans if token not in known_tokens]
     asking_ends = {match.end() for match in _ASKS_FOR_A_MEASURE.finditer(text)}
     words = dict.fromkeys(text[start:end] for start, end in unknown if end not in asking_ends)
     foreign_words = _words_of_other_languages(words, searchers, snapshot)
@@ -151,6 +152,8 @@ def _words_of_other_languages(
 ) -> set[str]:
     """Return the words that passages hold whose words are read by the rules of another language."""
     analyzers = [searchers.words.analyzer_of(group) for group in list(searchers.words.groups())[1:]]
+    if not analyzers:
+        return set()
     tokens_by_word = {word: {token for each in analyzers for token in each.tokens(word)} for word in words}
     rarity = searchers.idf({UNKNOWN}.union(*tokens_by_word.values()), snapshot)
     return {
