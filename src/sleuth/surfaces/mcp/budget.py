@@ -52,7 +52,7 @@ def tokens_of(value: Any) -> int:
 def fit(graded: Sequence[Graded], room: int) -> FittingResults:
     """Choose a length for each result: as many names as fit in half of the room, then each whole that fits, best first.
 
-    The text of the first result is cut between lines, with `lines_left_out`, if it does not fit.
+    If the text of the first result does not fit, half of the room holds its first lines, with `lines_left_out`.
 
     Args:
         graded: best first.
@@ -72,7 +72,7 @@ def fit(graded: Sequence[Graded], room: int) -> FittingResults:
     for item, size in zip(graded[:number], names, strict=False):
         whole = item.whole
         if not results and tokens_of(whole) + 1 - size > remaining:
-            whole = _cut(whole, remaining + size - 1)
+            whole = _cut(whole, remaining // 2 + size - 1)
         if (more := tokens_of(whole) + 1 - size) <= remaining:
             remaining -= more
             results.append(whole)
