@@ -53,7 +53,7 @@ class SparseLeg(RankingLeg[TokenWeights]):
 
     name = "sparse"
     meaning = "words that a model adds"
-    weight = 0.7  # about what known items gave such a model beside words and vectors
+    weight = 0.7  # below words, which count 1; with other weights it is not measured
     is_certain: ClassVar[bool] = False
     deferred = True
     is_slow = True
