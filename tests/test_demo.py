@@ -27,6 +27,6 @@ def test_each_question_of_the_demo_is_answered_right(tmp_path: Path) -> None:
     }
     for command, words in expected.items():
         assert words in outputs[command], outputs[command]
-    assert "reference/compound.rst:" in outputs["ask 'when are default parameter values evaluated'"]
+    assert "reference/function.rst:" in outputs["ask 'when are default parameter values evaluated'"]
     assert "Next, with your own files" in run.stdout
     assert run.stderr == ""

@@ -113,7 +113,7 @@ UNNAMED = {
     "check_document_status", "deduplicate_results", "Hit", "Page", "WebSearch", "OllamaStatus",
     *("AGENT", "FetchRules", "REDIRECTS", "address_parts", "content_headers", "crawl_delay", "decoded", "domain_of"),
     *("fetch_once", "networks_of", "redirect_target", "ArrowTable", "BATCH", "documents_of", "fingerprint_of"),
-    *("open_client", "read_rows", "row_document"),
+    *("open_client", "read_rows", "row_document", "WebCall", "WebEntry", "WebQuery", "shorten"),
 }  # fmt: skip
 """What other names give and take, and what plugins use."""
 

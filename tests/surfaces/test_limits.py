@@ -84,8 +84,9 @@ def test_a_k_is_refused_in_the_same_words_at_every_door(place: Place, k: int) ->
 
 def test_the_largest_k_is_taken_at_every_door(place: Place) -> None:
     """A k at the limit gives the same hits in Python, over HTTP and over MCP."""
-    ids = [item.id for item in place.sources.retrieve("token", MOST_K)]
-    response = place.server.client.post("/v1/search", json={"query": "token", "k": MOST_K})
+    ids = [item.id for item in place.sources.retrieve("token", MOST_K, fold_copies=True)]
+    body = {"query": "token", "k": MOST_K, "fold_copies": True}
+    response = place.server.client.post("/v1/search", json=body)
     arguments = {"query": "token", "k": MOST_K, "max_tokens": 50_000}
     assert [item["id"] for item in response.json()["items"]] == ids
     hits = json.loads(place.tools.call("search", arguments))["results"]
@@ -133,7 +134,7 @@ def test_quotes_alone_find_nothing(place: Place, query: str, syntax: bool, sourc
     """A query of quotes has nothing to look for, in any source."""
     options: dict[str, Any] = {"syntax": syntax, "sources": sources}
     assert not place.sources.retrieve(query, **options)
-    assert not json.loads(place.tools.call("search", {"query": query, **options}))["results"]
+    assert not json.loads(place.tools.call("search", {"query": query, "sources": sources}))["results"]
     assert not place.server.client.post("/v1/search", json={"query": query, **options}).json()["items"]
 
 

@@ -161,7 +161,7 @@ def place(home: Path, sources: Sources) -> Iterator[Place]:
 @pytest.mark.parametrize("k", [1, 5, 10])
 def test_at_each_door(place: Place, query: str, k: int) -> None:
     """HTTP, the page, MCP and the shell give the first results of Python."""
-    expected = [item.id for item in place.sources.retrieve(query, 20)][:k]
+    expected = [item.id for item in place.sources.retrieve(query, 20, fold_copies=True)][:k]
     for door in (command, http, mcp, page):
         assert door(place, Question(query, {"k": k, "sources": ["docs", "code"]})).ids == expected, (
             door.__name__

@@ -23,7 +23,8 @@ _MARKUP: Final = re.compile(
     r"|(?:\{[\w:+-]++\}|(?<!\w):[\w+-]++:)`~?([^`<>]++)(?:<[^<>`]*+>)?`"  # a role: :ref:`name <place>`, {func}`name`
     r"|`([^`<>\s]++(?:\s++[^`<>\s]++)*+)\s++<[^<>`]++>`__?"  # a link of reStructuredText
     r"|https?://[^\s\[\]<>()`]{1,300}+\[([^\[\]]++)\]|<<[^<>,]*+,([^<>]*+)>>"  # links of AsciiDoc
-    r"|\(\(\([^()]*+\)\)\)|</?[a-zA-Z][\w-]*+(?:\s[^<>]*+)?/?>(?![^`]*`[^`]*$)"  # terms of an index, tags
+    r"|`[^`]*+`"  # code, which stays as it is
+    r"|\(\(\([^()]*+\)\)\)|</?[a-zA-Z][\w-]*+(?:\s[^<>]*+)?/?>"  # terms of an index, tags
 )
 """Markup whose text, if it has any, stays."""
 
@@ -158,7 +159,7 @@ def without_markup(text: str) -> str:
     """Return a text in one line without links, roles, tags and stars; code keeps its ticks."""
 
     def shown(match: re.Match[str]) -> str:
-        inner = next(filter(None, match.groups()), "")
+        inner = next(filter(None, match.groups()), match[0] if match[0][0] == "`" else "")
         return f"`{inner.strip()}`" if match[2] else inner
 
     if any(sign in text for sign in "[<`("):

@@ -157,6 +157,7 @@ class RetrievalManager:
             return SearchResult.fail(invalid, query=_as_text(query))
         options = _own(options)
         retrieved = self._retrieve(query, k, ReturnMode.WITH_ITEMS, True, options)
+        retrieved.items = retrieved.items[:k]  # hooks may add some
         mode = ReturnMode(return_mode)
         if retrieved.is_error():
             items: list[RetrievedItem] | None = [] if mode is ReturnMode.WITH_ITEMS else None
