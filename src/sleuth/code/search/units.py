@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from sleuth.code.search.similarity import Similar
     from sleuth.code.snapshots.snapshot import Snapshot
 
-WEIGHTS: Final = {"text": 2.0, "symbol": 1.0, "frame": 1.0, "size": 2.0}
+WEIGHTS: Final = {"text": 2.0, "symbol": 1.0, "frame": 1.0, "size": 1.5}
 _LONG: Final = 200
 """Lines from which on `size` grows no more."""
 _DEPTH: Final = 2
