@@ -7,7 +7,8 @@ A long definition is cut into chunks, of which a search finds some; a reader wan
     frame     it is in a stack trace of the query
     size      longer definitions are changed more often: log of lines
 
-text and symbol as shares of the best ones of the file, so that no other file has a say (docs/measured/code.md).
+text and symbol as shares of the best ones of the file, so that no other file has a say (docs/measured/code.md). A
+single line between definitions comes after them.
 """
 
 from __future__ import annotations
@@ -127,13 +128,13 @@ def _definitions_of(
             frame = first.symbol >= 0 and detail.symbols[first.symbol].name in called
             size = min(1.0, math.log1p(last.end - first.start + 1) / math.log1p(_LONG))
             facts = shares | {"frame": float(frame), "size": size}
-            answers.append(
-                _RankedUnit(sum(WEIGHTS[name] * value for name, value in facts.items()), unit, facts)
-            )
+            is_lone_line = first.start == last.end and first.kind in ("outline", "module")
+            value = 0.0 if is_lone_line else sum(WEIGHTS[name] * value for name, value in facts.items())
+            answers.append(_RankedUnit(value, unit, facts))
     answers.sort(key=lambda answer: (-answer.value, answer.unit[0]))
     hits = []
     for value, unit, facts in answers:
-        share = value / answers[0].value
+        share = value / (answers[0].value or 1.0)
         score = piece.score * (0.5 + 0.5 * share)
         why = Explanation("definition", score, _FORMULA, {"share": share, **facts}, (piece.explanation,))
         hits.append(replace(piece, chunk=unit[0], parts=len(unit), score=score, explanation=why))
