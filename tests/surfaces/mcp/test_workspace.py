@@ -140,12 +140,14 @@ def test_ids_of_text_that_changed_say_so(project: Path, open_workspace: Any) -> 
     (result,) = call(workspace, "search", query="token bucket", kind="class")["results"]
     text = (project / "src/bucket.py").read_text("utf-8")
     (project / "src/bucket.py").write_text(text.replace("often", "seldom"), "utf-8")
+    (project / "src/@types.py").write_text("x = 1\n")
     workspace.refresher.finish()
     workspace.refresher.rest = 0.0
     workspace.refresher.check(20.0)
     answer = call(workspace, "fetch", id=result["id"])
     assert answer["changed"] is True
     assert "seldom" in answer["text"]
+    assert "changed" not in call(workspace, "fetch", id="src/@types.py:1")
 
 
 def test_a_failing_refresh_does_not_fail_the_answer(project: Path, open_workspace: Any) -> None:

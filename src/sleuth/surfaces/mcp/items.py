@@ -53,7 +53,7 @@ def passage(item: RetrievedItem, url_of: UrlOf, place_of: PlaceOf) -> Graded:
     if metadata.get("source_type") != "code":  # an id of code has its lines
         lines = metadata.get("start_line") and f"{metadata['start_line']}-{metadata['end_line']}"
         facts = {"lines": lines, "page": metadata.get("page")}
-    facts |= {"kind": metadata.get("kind"), "copies": list(item.copies), "folded": item.folded}
+    facts |= {"kind": metadata.get("kind"), "copies": list(map(place_of, item.copies)), "folded": item.folded}
     name = {
         "id": place_of(item.id),
         "title": name_of(item.id, metadata),

@@ -51,12 +51,19 @@ def document_text(engine: Engine | None, id: str, first: int | None, last: int |
 
 
 def code_text(
-    snapshots: Sequence[Snapshot], id: str, path: str, first: int | None, last: int | None
+    snapshots: Sequence[Snapshot],
+    id: str,
+    path: str,
+    first: int | None,
+    last: int | None,
+    *,
+    digest: str = "",
 ) -> FetchedText | None:
     """Return a file of a snapshot, or some lines of it; None for an unknown path.
 
     Args:
         path: absolute.
+        digest: of the text that the id named; "" where it names none.
 
     Raises:
         ArgumentError: lines after the end of the file.
@@ -76,8 +83,7 @@ def code_text(
             raise ArgumentError(f"id must have lines up to {row.lines}, got {id!r}")
         text = snapshot.lines(row, start, end)
         fields = {key: metadata[key] for key in ("source", "path", "language", "snapshot", "source_type")}
-        mark = id[id.rindex("@") :] if "@" in id else ""
-        has_changed = not piece_id(metadata["source"], start, end, text).endswith(mark)
+        has_changed = not piece_id(metadata["source"], start, end, text).endswith(digest)
         return FetchedText(id, text, {**fields, "start_line": start, "end_line": end}, start, has_changed)
     return None
 

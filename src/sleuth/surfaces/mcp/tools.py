@@ -392,15 +392,18 @@ class Tools:
             ArgumentError: nothing that is indexed and may be seen.
         """
         place = _PLACE.fullmatch(_text(id, "id"))
-        path, first, last = self._absolute(id), None, None
+        path, first, last, digest = self._absolute(id), None, None, ""
         if place is not None:
             path = self._absolute(place["path"])
             first = int(place["first"]) if place["first"] else None
             last = int(place["last"] or first) if first else None
+            digest = place["hash"] or ""
         engine = self._documents_shown()
         document = document_text(engine, id, None, None) if at is None else None
         if self._sees_code and (at is not None or self._workspace.repositories()):
-            document = document or code_text(self._workspace.snapshots_at(at), id, path, first, last)
+            document = document or code_text(
+                self._workspace.snapshots_at(at), id, path, first, last, digest=digest
+            )
         if document is None and at is None:
             document = document_text(engine, self._name_of(path), first, last)
         if document is None and at is None and place is not None:
