@@ -54,13 +54,18 @@ def fixes_of(mirror: Path) -> Iterator[Fix]:
         subject, _, body = text.partition("\x01")
         if subject.startswith("Merge pull request"):
             subject = body.strip().partition("\n")[0]
-        said = _PREFIX.sub("", subject).strip()
-        if parents and _FIX.search(subject) and not _OTHER.search(subject) and 4 <= len(said.split()) <= 25:
+        question = _PREFIX.sub("", subject).strip()
+        if (
+            parents
+            and _FIX.search(subject)
+            and not _OTHER.search(subject)
+            and 4 <= len(question.split()) <= 25
+        ):
             parent = parents.split()[0]
             patch = _git(mirror, "diff", "--no-renames", "--unified=1", parent, commit)
             lines = {path: places for path, places in changed_lines(patch).items() if _is_code(path)}
             if 0 < len(lines) <= FILES and sum(map(len, lines.values())) <= LINES:
-                yield Fix(parent, said, lines)
+                yield Fix(parent, question, lines)
 
 
 def _is_code(path: str) -> bool:

@@ -166,19 +166,19 @@ def indexed(folder: Path, root: Path) -> Path:
 
 def print_given_answers(checkouts: Path) -> None:
     """Ask the questions over checkouts, and print how many answers are given, by size."""
-    asked = tomllib.loads(QUESTIONS.read_text("utf-8"))
+    repositories = tomllib.loads(QUESTIONS.read_text("utf-8"))
     print("| most tokens | answers given | mean tokens |\n|---|---|---|")
     for most in (1_000, 1_500, 4_000):
-        given, sizes = 0, []
-        for name, repository in asked.items():
+        count, sizes = 0, []
+        for name, repository in repositories.items():
             root = checkouts / name
             with closing(Workspace(indexed(root, root) / ".sleuth", root)) as workspace:
                 for query, text in repository["questions"]:
                     answer = json.loads(Tools(workspace).call("search", {"query": query, "max_tokens": most}))
                     words = " ".join(" ".join(str(each.get("text")) for each in answer["results"]).split())
-                    given += " ".join(text.split()) in words
+                    count += " ".join(text.split()) in words
                     sizes.append(tokens_of(answer))
-        print(f"| {most:,} | {given} of {len(sizes)} | {statistics.mean(sizes):,.0f} |")
+        print(f"| {most:,} | {count} of {len(sizes)} | {statistics.mean(sizes):,.0f} |")
 
 
 def main() -> None:

@@ -71,9 +71,11 @@ def fit(graded: Sequence[Graded], room: int) -> FittingResults:
     results: list[Fields] = []
     for item, size in zip(graded[:number], names, strict=False):
         whole = item.whole
-        if not results and tokens_of(whole) + 1 - size > remaining:
+        more = tokens_of(whole) + 1 - size
+        if more > remaining and not results:
             whole = _cut(whole, remaining // 2 + size - 1)
-        if (more := tokens_of(whole) + 1 - size) <= remaining:
+            more = tokens_of(whole) + 1 - size
+        if more <= remaining:
             remaining -= more
             results.append(whole)
         else:
