@@ -48,9 +48,10 @@ def test_a_text_that_holds_most_of_another_is_a_repeat_up_to_twice_its_length() 
 
 
 def test_short_texts_repeat_only_the_same_words() -> None:
-    """Rows and notes of a few words that differ in one are different."""
+    """Rows and notes of a few words that differ in one are different, and known though others hold their runs."""
     row = "city Paris year 2019 population two million people and more"
-    assert places(row, row.replace("2019", "2020"), row.lower(), "") == [None, None, 0, None]
+    other = row.replace("2019", "2020")
+    assert places(row, other, row.lower(), "", other) == [None, None, 0, None, 1]
 
 
 def test_texts_without_words_repeat_none() -> None:
@@ -81,15 +82,16 @@ def test_broken_characters_and_long_texts() -> None:
     ]
 
 
-def runs(text: str) -> set[tuple[str, ...]]:
+def runs(text: str) -> frozenset[tuple[str, ...]]:
     words = text.split()
-    return {tuple(words[i : i + 3]) for i in range(max(1, len(words) - 2))} if words else set()
+    return frozenset(tuple(words[i : i + 3]) for i in range(max(1, len(words) - 2)) if words)
 
 
 def expected_places(texts: list[str]) -> list[int | None]:
     """Compare each text with those before it, slowly."""
     owners: dict[tuple[str, ...], int] = {}
     sizes: list[int] = []
+    short: dict[frozenset[tuple[str, ...]], int] = {}
     answers: list[int | None] = []
     for text in texts:
         own = runs(text)
@@ -97,16 +99,15 @@ def expected_places(texts: list[str]) -> list[int | None]:
         for run in own & owners.keys():
             shares[owners[run]] += 1
         best = max(range(len(sizes)), key=shares.__getitem__, default=None)
-        repeat = False
-        if best is not None and shares[best]:
-            if len(own) < 12 or sizes[best] < 12:
-                repeat = shares[best] == len(own) == sizes[best]
-            else:
-                most = shares[best] >= 0.6 * sizes[best] and len(own) <= 2 * sizes[best]
-                repeat = sum(shares) >= 0.6 * len(own) or most
+        repeat = 0 < len(own) < 12 and own in short
+        if best is not None and shares[best] and len(own) >= 12 and sizes[best] >= 12:
+            most = shares[best] >= 0.6 * sizes[best] and len(own) <= 2 * sizes[best]
+            repeat = sum(shares) >= 0.6 * len(own) or most
         if repeat:
-            answers.append(best)
+            answers.append(short.get(own, best))
             continue
+        if len(own) < 12:
+            short[own] = len(sizes)
         for run in own:
             owners.setdefault(run, len(sizes))
         sizes.append(len(own))

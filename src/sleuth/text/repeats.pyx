@@ -46,13 +46,14 @@ cdef class Repeats:
     cdef uint32_t mask
     cdef uint32_t used
     cdef list sizes           # distinct runs of each distinct text
+    cdef dict short           # places of texts with few runs, by all of these together
     cdef uint16_t compared    # texts, as Run.last counts
 
     def __cinit__(self, uint32_t texts=0):
         self.mask, self.used, self.compared = 2047, 0, 0
         while self.mask < 80 * min(texts, 100):  # to grow costs a fifth of the comparison of a hundred texts
             self.mask = 2 * self.mask + 1
-        self.sizes = []
+        self.sizes, self.short = [], {}
         self.table = <Run*>calloc(self.mask + 1, sizeof(Run))
         if self.table == NULL:
             raise MemoryError
@@ -67,7 +68,9 @@ cdef class Repeats:
         """Return the place of the distinct text that holds most of this one; None, and add it, if it repeats none."""
         cdef const char* start
         cdef Py_ssize_t size
-        cdef uint32_t owner = <uint32_t>len(self.sizes), added = 0, shared = 0, best = 0, n, i, hash, own, *shares
+        cdef uint32_t owner = <uint32_t>len(self.sizes), added = 0, shared = 0, best = 0, n, i, hash, own, held, *shares
+        cdef uint64_t whole = 0
+        cdef bint is_repeat
         cdef Run* run
         try:
             start = PyUnicode_AsUTF8AndSize(text, &size)  # no copy of what is ASCII
@@ -85,6 +88,8 @@ cdef class Repeats:
         for i in range(n):
             hash = hash_of(_words + i)
             run = place_of(self.table, self.mask, hash)
+            if run.hash == 0 or run.last != self.compared:
+                whole += <uint64_t>hash * hash
             if run.hash == 0:
                 run.hash, run.owner = hash, <uint16_t>owner
                 _places[added] = <uint32_t>(run - self.table)
@@ -96,7 +101,15 @@ cdef class Repeats:
                     best = run.owner
                 shared += 1
             run.last = self.compared
-        is_repeat = shared and self._is_repeat(added + shared, shared, shares[best], <uint32_t>self.sizes[best])
+        n = added + shared
+        if n < FEW:
+            is_repeat = whole in self.short
+            best = self.short.get(whole, 0)
+        else:
+            held = <uint32_t>self.sizes[best] if shared else 0  # runs of the text that has most of these
+            is_repeat = held >= FEW and (
+                shared >= SAME * n or (shares[best] >= SAME * held and n <= 2 * held)
+            )
         free(shares)
         if is_repeat or owner == MOST_TEXTS:
             while added:  # in reverse: so each leaves the table as it found it
@@ -104,21 +117,10 @@ cdef class Repeats:
                 self.table[_places[added]].hash = 0
             return best if is_repeat else None
         self.used += added
-        self.sizes.append(added + shared)
+        if 0 < n < FEW:
+            self.short[whole] = owner
+        self.sizes.append(n)
         return None
-
-    cdef bint _is_repeat(self, uint32_t count, uint32_t shared, uint32_t most, uint32_t size) noexcept:
-        """Return whether a text is a repeat.
-
-        Args:
-            count: its runs.
-            shared: those that texts before it have, too.
-            most: those that one of them has.
-            size: the runs of that one.
-        """
-        if count < FEW or size < FEW:
-            return most == count == size
-        return shared >= SAME * count or (most >= SAME * size and count <= 2 * size)
 
     cdef int _grow(self) except -1:
         cdef uint32_t mask = 2 * self.mask + 1, i
