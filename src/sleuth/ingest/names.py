@@ -8,10 +8,17 @@ from pathlib import Path
 
 
 def printable(path: str) -> str:
-    """Return a path as UTF-8 text: a byte that is not UTF-8 is written as a backslash, an x and two hex digits."""
+    r"""Return a path as UTF-8 text: a byte that is not UTF-8 is written as a backslash, an x and two hex digits.
+
+    What already looks like one in such a path begins with ``\x5c``, the backslash, so that the bytes can be told.
+    """
     if path.isascii():
         return path
-    return os.fsencode(path).decode("utf-8", "backslashreplace")
+    name = os.fsencode(path)
+    try:
+        return name.decode()
+    except UnicodeDecodeError:
+        return name.replace(b"\\x", rb"\x5cx").decode("utf-8", "backslashreplace")
 
 
 def is_below(name: str, root: str) -> bool:
