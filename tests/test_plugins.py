@@ -166,9 +166,10 @@ def test_the_core_serves_without_plugins(core_alone: dict[str, str], tmp_path: P
 
 @pytest.mark.slow
 def test_the_suite_of_the_core_passes_without_plugins(tmp_path: Path) -> None:
-    """All tests outside of `tests/plugins` pass without the folder of plugins; pages and layers are of both."""
+    """All tests outside of `tests/plugins` pass without plugins; pages, layers and targets are of both."""
     environment = lay_out_core(tmp_path)
-    of_both = [f"test_{name}.py" for name in ("plugins", "guides", "readme", "reference", "architecture")]
+    names = ("plugins", "guides", "readme", "reference", "architecture", "makefile")
+    of_both = [f"test_{name}.py" for name in names]
     ignored = shutil.ignore_patterns("__pycache__", "plugins", *of_both, "src", ".*", "build", "site")
     shutil.copytree(ROOT, tmp_path, ignore=ignored, symlinks=True, dirs_exist_ok=True)
     process = subprocess.run(

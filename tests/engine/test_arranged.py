@@ -110,6 +110,17 @@ def test_folded_results_may_repeat_each_other(tmp_path: Path, several: bool) -> 
         assert len(engine.retrieve("walruses", filter="team>=0", fold_copies=True)) == 5
 
 
+def test_a_sorted_list_goes_on_in_its_order(tmp_path: Path) -> None:
+    """Where copies give way, what comes after them is sorted, too."""
+    with Engine.open(tmp_path / "index", create=True, embedder=None) as index:
+        texts = ("Walruses " + " ".join(f"rest{n // 2}on{ice}" for ice in range(14)) for n in range(140))
+        index.add(Document(text, {"n": n}) for n, text in enumerate(texts))
+        sources = Sources({"docs": index.unhooked, "other": index.scoped("n>90").unhooked}, engine=index)
+        ranking = sources.retrieve("walruses", 80, sort="-n", fold_copies=True)
+    numbers = [item.metadata["n"] for item in ranking]
+    assert numbers == sorted(numbers, reverse=True)
+
+
 def test_a_scope_arranges_its_own_passages(engine: Engine) -> None:
     """Counts and order know nothing of other tenants."""
     with engine.scoped("tenant:a") as view:

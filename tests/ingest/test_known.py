@@ -44,6 +44,7 @@ def test_documents_of_a_file_that_lie_apart(tmp_path: Path) -> None:
     other.write_text("Another file.")
     with Engine.open(tmp_path / ".sleuth", create=True, embedder="") as engine:
         assert engine.index([folder]).added == 3
+        assert len(IndexedFiles(engine.store, [""]).ids_of("docs/rows.csv")) == 2  # each once
         rows.write_text("text\nfirst row\nanother second row\nthird row\n")
         assert engine.index([folder]).updated == 1
         assert engine.index([folder]).unchanged == 4

@@ -208,7 +208,8 @@ def test_a_child_has_connections_of_its_own(server: Service) -> None:
     assert ask(f"{server.url}/a") == "/a"
     child = os.fork()
     if child == 0:
-        os._exit(0 if ask(f"{server.url}/child") == "/child" else 1)
+        is_clean = not connections._idle and not connections._is_watched
+        os._exit(0 if is_clean and ask(f"{server.url}/child") == "/child" else 1)
     assert os.waitpid(child, 0)[1] == 0
     assert server.connections == 2
     assert ask(f"{server.url}/b") == "/b"
@@ -219,8 +220,10 @@ def test_idle_connections_are_closed(server: Service, monkeypatch: pytest.Monkey
     """A connection is closed a moment after its last call, and no thread is left."""
     monkeypatch.setattr(connections, "IDLE_SECONDS", 0.05)
     assert ask(f"{server.url}/a") == "/a"
+    latest = [channel._sock for channel in connections._idle]
     wait_until(lambda: not connections._idle)
     wait_until(lambda: not THREADS.running)
+    assert all(sock and sock.fileno() < 0 for sock in latest)
 
 
 def test_idle_connections_are_few(server: Service, monkeypatch: pytest.MonkeyPatch) -> None:

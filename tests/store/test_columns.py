@@ -27,6 +27,7 @@ from sleuth.store.columns.column import (
     up_to,
     utf8,
 )
+from sleuth.store.columns.layout import read_column
 from sleuth.store.columns.leg import ColumnsLeg
 from sleuth.store.columns.search import ColumnsSearcher, FilterCache
 from sleuth.store.legs.leg import Bitmap, Leg, pack
@@ -243,6 +244,15 @@ def test_damaged_columns_do_not_crash(data: st.DataObject) -> None:
     for text in ("source:*1*", "source:docs/3/", "tags:a", "id>5", "year:1990,1992,1994,1996,1998,2001"):
         with suppress(IndexDamagedError):
             searcher.bitmap(from_text(text))
+
+
+@pytest.mark.parametrize("piece", ["codes", "strings", "ends", "offsets", "elements"])
+def test_a_column_without_a_piece_is_damaged(piece: str) -> None:
+    """Where an array of a column is not there, reading it says so."""
+    segment = built([{"k": ["a", "b"]}])
+    del segment.meta["keys"]["k"][piece]
+    with pytest.raises(IndexDamagedError, match="must have"):
+        read_column(segment, "k")
 
 
 @given(st.lists(st.text(max_size=6), max_size=60, unique=True), st.text(max_size=3))

@@ -30,15 +30,18 @@ def test_a_child_uses_no_connection_of_its_parent(tmp_path: Path) -> None:
     pool.discard(first)
     with pytest.raises(sqlite3.ProgrammingError, match="closed"):
         first.execute("SELECT 1")
-    first = pool.acquire()
+    first, held = pool.acquire(), pool.acquire()
     pool.release(first)
     child = os.fork()
     if child == 0:
         status = 1
         try:
+            pool.release(held)  # which nobody may use here
             status = 0 if makers[pool.acquire()] == os.getpid() else 2
         finally:
             os._exit(status)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    pool.release(held)
+    assert pool.acquire() is held
     assert pool.acquire() is not first
     pool.close()

@@ -276,9 +276,8 @@ class Searchers:
 
     def best_with(self, token: str, k: int, snapshot: IndexSnapshot, group: str = "") -> list[int]:
         """Return the keys of the best `k` rows whose text holds a token of a group of words."""
-        request = PoolRequest(k, None, pooled=False, ordered=False, exact=False)
-        hits = self.search_legs({self.word_leg: self.words.word(token, group)}, request, snapshot)
-        return hits[self.word_leg].keys.tolist()  # type: ignore[no-any-return]
+        query, request = self.words.word(token, group), LegRequest(k, ids=snapshot.order)
+        return list(self.by_leg[self.word_leg].pool(query, request).keys.tolist())
 
     def lookup(
         self, conditions: tuple[QueryCondition, ...], tree: Filter | None, snapshot: IndexSnapshot

@@ -314,6 +314,8 @@ def test_without_any_shard_a_search_fails(
             detail = engine.search("tide", 20).detail
             assert detail is not None
             assert detail.code == "degraded"
+            assert engine.spell is not None
+            assert engine.spell("tied number", None) == ("tied number", ())
         with monkeypatch.context() as every:
             lose(engine, frozenset(range(3)), every)
             for query in ("tide", "moon"):

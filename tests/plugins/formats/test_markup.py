@@ -323,3 +323,29 @@ def test_a_notebook(tmp_path: Path) -> None:
         "[" * 5_000,
     ):
         assert reason(tmp_path / "c.ipynb", broken)
+
+
+def test_rtf(tmp_path: Path) -> None:
+    """RTF becomes text; its title is the document's."""
+    source = r"{\rtf1\ansi{\info{\title The \'dcbung}}\b Warm up\b0\par Stretch both arms.\par}"
+    content = only(tmp_path / "a.rtf", source)
+    assert content.page_content == "Warm up\nStretch both arms."
+    assert content.metadata["title"] == "The Übung"
+    assert reason(tmp_path / "b.rtf", "words").startswith("not readable as RTF")
+
+
+RTF_ROW = r"\trowd\cellx1\cellx2{{\pard\intbl %s\par}\cell}{{\pard\intbl %s\par}\cell}\row "
+
+
+@pytest.mark.parametrize(
+    ("source", "text"),
+    [
+        (f"{{{RTF_ROW % ('Person', 'Room')}{RTF_ROW % ('Ann', '12')}}}", "| Person | Room |\n|---|---|\n| Ann | 12 |"),
+        (r"A lock{\super\chftn}{\footnote\pard\plain  built in 1840} leaks.\par", "A lock built in 1840 leaks."),
+        (r"{Too {\mmath{\i x}{\mmathPict{\*\shppict{\pict\emfblip 0100}}}} harms.}\par", "Too  harms."),
+    ],
+    ids=["cells with paragraphs", "a footnote where it is referred to", "the picture of a formula"],
+)  # fmt: skip
+def test_parts_of_rtf(tmp_path: Path, source: str, text: str) -> None:
+    """Tables, notes and what follows a formula are read where they stand."""
+    assert only(tmp_path / "a.rtf", rf"{{\rtf1\ansi {source}}}").page_content.strip() == text
