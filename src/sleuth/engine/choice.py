@@ -1,51 +1,55 @@
-"""The passages of a ranking, read when they are looked at, and the choice of those that a list shows."""
+"""Chooses the passages that a list shows; those of a ranking are read when they are looked at."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING
 
+from sleuth.arguments import MOST_K
 from sleuth.compose.variety import WINDOW, choose, choose_among
+from sleuth.engine.common import in_common
 from sleuth.engine.expansion import grow
 from sleuth.engine.search import read_items
+from sleuth.engine.selection import unknown_values
 from sleuth.errors import RetrievalError
+from sleuth.filters import to_text
+from sleuth.filters.tree import in_any_case
 
 if TYPE_CHECKING:
     from sleuth.compose.arrange import Arrangement
+    from sleuth.engine.plan import SearchPlan
     from sleuth.engine.ranking import RankedRows
-    from sleuth.engine.request import SearchRequest
-    from sleuth.store import IndexSnapshot
+    from sleuth.filters import Filter
     from sleuth.types import RetrievedItem
 
 
-class Candidates:
-    """The rows of one ranking.
+def choose_items(plan: SearchPlan, rows: RankedRows) -> list[RetrievedItem]:
+    """Return the passages to show, or those that a model orders again; notes of the plan say what was left out.
 
-    Attributes:
-        ranked: the best of them, of as many as were needed so far.
-        notes: of their arrangement, for the author of the query.
+    Args:
+        rows: the first rows of the ranking.
     """
+    candidates = _Candidates(plan, rows)
+    if plan.is_reranked or (rows.is_listing and plan.request.arrangement is None):
+        items = candidates.best(plan.depth)
+    else:
+        items = candidates.varied(plan.request.k)
+    if not items and plan.tree is not None:
+        plan.notes.extend(_notes_on_values(plan, plan.tree))
+    return items
 
-    def __init__(
-        self,
-        rows: RankedRows,
-        depth: int,
-        admit: Callable[[RankedRows], RankedRows],
-        *,
-        snapshot: IndexSnapshot,
-        request: SearchRequest,
-    ) -> None:
-        """Candidates from the best rows of a ranking.
 
-        Args:
-            rows: the best `depth` rows, or all there are.
-            admit: leaves out rows of a ranking.
-        """
-        self.ranked = admit(rows)
-        self._all, self._depth, self._admit = rows, depth, admit
-        self._snapshot, self._request = snapshot, request
+class _Candidates:
+    """The rows of one ranking: the best of them, as many as were needed so far."""
+
+    def __init__(self, plan: SearchPlan, rows: RankedRows) -> None:
+        self._plan, self._request, self._snapshot = plan, plan.request, plan.snapshot
+        self._all, self._rows = rows, self._admit(rows)
+        self._depth = MOST_K + WINDOW if plan.is_bounded else plan.rows
         self._keys: dict[str, int] = {}
-        self.notes: list[str] = []
+
+    def _admit(self, rows: RankedRows) -> RankedRows:
+        return rows if self._plan.query.is_lookup else in_common(self._plan, rows)
 
     def best(self, k: int) -> list[RetrievedItem]:
         """Return the best `k` passages, grown as the request says."""
@@ -58,9 +62,9 @@ class Candidates:
         return self._grown(choose(self._read(range(k)), k, self._read, **self._request.variety()))
 
     def _arranged(self, k: int, arrangement: Arrangement) -> list[RetrievedItem]:
-        rows = self.ranked
+        rows = self._rows
         every = read_items(self._snapshot, rows.keys, rows.scores)
-        self.notes = arrangement.notes_on_missing_keys(every)
+        self._plan.notes.extend(arrangement.notes_on_missing_keys(every))
         items = choose_among(arrangement.order(every), k, **self._request.variety())
         places = {item.id: place for place, item in enumerate(every)}
         if self._request.explain:
@@ -73,7 +77,7 @@ class Candidates:
     def _read(self, places: range) -> list[RetrievedItem]:
         if places.stop > self._depth and len(self._all.keys) >= self._depth:
             self._deepen(places.stop + WINDOW)
-        rows = self.ranked
+        rows = self._rows
         keys = rows.keys[places.start : places.stop]
         items = read_items(self._snapshot, keys, rows.scores[places.start : places.stop])
         if self._request.explain:
@@ -86,7 +90,7 @@ class Candidates:
     def _deepen(self, depth: int) -> None:
         try:
             self._all = self._all.deeper(depth)
-            self.ranked = self._admit(self._all)
+            self._rows = self._admit(self._all)
         except RetrievalError:  # after the deadline, the candidates so far are ranked
             pass
         self._depth = depth
@@ -96,3 +100,17 @@ class Candidates:
             return items
         rows = self._snapshot.rows(self._keys[item.id] for item in items)
         return grow(self._snapshot, rows, items, self._request.expand)
+
+
+def _notes_on_values(plan: SearchPlan, tree: Filter) -> list[str]:
+    """Say that a filter which matches no passage would in another case, or else which of its values none has."""
+    loose, select = in_any_case(tree), partial(plan.searchers.select, plan.snapshot)
+    try:
+        if select(tree).count().passages:
+            return []
+        count = 0 if loose == tree else select(loose).count().passages
+        if not count:
+            return unknown_values(tree, select)
+    except RetrievalError:  # a shard is missing: its documents are unknown
+        return []
+    return [f"no passage matches {to_text(tree)}; in another case {count:,} would: {to_text(loose)}"]

@@ -1,0 +1,111 @@
+"""Leaves out rows that have nothing in common with a query."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from sleuth.engine.search import read_items
+from sleuth.errors import RetrievalError
+
+if TYPE_CHECKING:
+    from sleuth.engine.plan import SearchPlan
+    from sleuth.engine.ranking import RankedRows
+    from sleuth.store import Hits, RankingLeg
+    from sleuth.text.analyzers import Analyzer
+    from sleuth.types import RetrievedItem
+
+
+def in_common(plan: SearchPlan, rows: RankedRows) -> RankedRows:
+    """Leave out what has nothing in common with the query, or less than its `min_score`.
+
+    Without a `min_score` all rows are left out where no passage holds a word of the query, not even one that a filter
+    leaves out, and no leg knows its words; otherwise none.
+    """
+    legs, query, least = plan.searchers.legs, plan.query.text, plan.request.min_score
+    has_certain_leg = any(legs[name].is_certain for name in rows.hits)
+    if least is None:
+        for name, hits in rows.hits.items():
+            if len(hits.keys) and legs[name].is_certain:
+                return rows
+        try:
+            if plan.searchers.has_word(query, plan.snapshot):
+                return rows
+        except RetrievalError:  # a shard is missing: its documents are unknown
+            return rows
+        is_known = any(len(hits.keys) and legs[name].unrelated(query) < 1 for name, hits in rows.hits.items())
+        return rows if is_known else replace(rows, keys=[], scores=[])
+    similarities: dict[int, float] = {}
+    certain_keys: set[int] = set()
+    pooled = {key for hits in rows.hits.values() for key in hits.keys.tolist()}
+    for pools, own_keys in (
+        (rows.hits, set[int]()),
+        (rows.further, pooled),
+    ):  # a pooled row does not depend on k
+        for name, hits in pools.items():
+            if legs[name].is_certain:
+                certain_keys.update(hits.keys.tolist())
+                continue
+            for key, similarity in similar_rows(legs[name], query, hits, plan.view.idf).items():
+                if key not in own_keys:
+                    similarities[key] = max(similarity, similarities.get(key, 0.0))
+    if least or not has_certain_leg:
+        shares = shares_of(
+            read_items(plan.snapshot, rows.keys, rows.scores),
+            [similarities.get(key, 0.0) for key in rows.keys],
+            analyzer=plan.analyzer,
+            idf=plan.view.idf(dict.fromkeys(*plan.analyzer.words_of_each([query]))),
+        )
+        places = [place for place, share in enumerate(shares) if share >= least and share > 0]
+    else:
+        related = similarities.keys() | certain_keys
+        places = [place for place, key in enumerate(rows.keys) if key in related]
+    return replace(
+        rows,
+        keys=[rows.keys[place] for place in places],
+        scores=[rows.scores[place] for place in places],
+        explain=lambda i: rows.explain(places[i]),
+    )
+
+
+def similar_rows(
+    leg: RankingLeg[Any], query: str, hits: Hits, idf: Callable[[Iterable[str]], Mapping[str, float]]
+) -> dict[int, float]:
+    """Return how similar hits are to a query, by key, above 0; rows that have nothing in common with it are left out.
+
+    The score is counted from that of rows without anything in common, and divided by the greatest score.
+    """
+    unrelated = leg.unrelated(query)
+    if unrelated >= 1:
+        return {}
+    greatest = leg.greatest(query, idf)
+    shares = ((score / greatest - unrelated) / (1 - unrelated) for score in hits.scores.tolist())
+    return {key: share for key, share in zip(hits.keys.tolist(), shares, strict=True) if share > 0}
+
+
+def shares_of(
+    items: Sequence[RetrievedItem],
+    similarities: Sequence[float],
+    *,
+    analyzer: Analyzer,
+    idf: Mapping[str, float],
+) -> list[float]:
+    """Return the greater of two shares for each passage: 0 is nothing in common, 1 all words or the same meaning.
+
+    The first is the share of the query's words that the passage holds, each weighed by its idf. The second is how
+    similar a leg finds it to the query.
+
+    Args:
+        similarities: one for each item, 0 where it is not known.
+        idf: of each word of the query.
+    """
+    total = sum(idf.values()) or 1.0
+    shares = []
+    for item, similarity in zip(items, similarities, strict=True):
+        words = set(analyzer.tokens(item.text))
+        for key in ("title", "heading"):
+            words.update(analyzer.tokens(str(item.metadata.get(key) or "")))
+        share = sum(worth for word, worth in idf.items() if word in words) / total
+        shares.append(min(1.0, max(share, similarity)))
+    return shares
