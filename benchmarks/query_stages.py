@@ -22,12 +22,13 @@ from benchmarks.stage_clock import StageClock
 from benchmarks.versions import figures_of, versions_of
 
 STAGES = {
+    "words that no passage holds": ("sleuth.engine.plan", "_with_more_words"),
     "ranking": ("sleuth.engine.search", "Searchers.search_legs"),
     "rows from SQLite": ("sleuth.store.reading.snapshot", "select_in"),
     "rows from pages, checksums": ("sleuth.store.reading.snapshot", "IndexSnapshot._stored"),
     "metadata": ("sleuth.store.reading.snapshot", "IndexSnapshot.passages"),
-    "hits": ("sleuth.engine.candidates", "read_items"),
-    "choice of different hits": ("sleuth.engine.candidates", "choose"),
+    "hits": ("sleuth.engine.choice", "read_items"),
+    "choice of different hits": ("sleuth.engine.choice", "choose"),
 }
 """By stage, the function whose own time it is, without that of other stages inside of it."""
 REST = "everything else"

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from sleuth.plugins.neural.known import KNOWN
+from sleuth.plugins.websearch.servers import SearXNGServer
 from sleuth.testing.ollama import OllamaServer
 from sleuth.testing.tavily import TavilyServer, page
-from sleuth.testing.websearch import SearXNGServer
 from sleuth.web.search import SearchOptions
 from tests.cluster.conftest import s3, s3_endpoint  # noqa: F401 - fixtures
 from tests.guides import HOME, run_page

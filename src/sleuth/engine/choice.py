@@ -29,7 +29,7 @@ def choose_items(plan: SearchPlan, rows: RankedRows) -> list[RetrievedItem]:
     Args:
         rows: the first rows of the ranking.
     """
-    candidates = _Candidates(plan, rows)
+    candidates = _RankedPassages(plan, rows)
     if plan.is_reranked or (rows.is_listing and plan.request.arrangement is None):
         items = candidates.best(plan.depth)
     else:
@@ -39,7 +39,7 @@ def choose_items(plan: SearchPlan, rows: RankedRows) -> list[RetrievedItem]:
     return items
 
 
-class _Candidates:
+class _RankedPassages:
     """The rows of one ranking: the best of them, as many as were needed so far."""
 
     def __init__(self, plan: SearchPlan, rows: RankedRows) -> None:

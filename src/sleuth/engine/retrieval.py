@@ -10,9 +10,9 @@ from sleuth.compose.variety import choose_among
 from sleuth.engine.choice import choose_items
 from sleuth.engine.embedders import DEFAULT, HOW_TO_ADD_LANGUAGES
 from sleuth.engine.plan import SearchPlan, plan
-from sleuth.engine.ranking import rows_of
 from sleuth.engine.reading import read
 from sleuth.engine.reranking import are_english
+from sleuth.engine.rows import rows_of
 from sleuth.engine.search import check_legs
 from sleuth.remote import Deadline
 from sleuth.types import Ranking

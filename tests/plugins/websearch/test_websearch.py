@@ -12,7 +12,7 @@ import pytest
 
 from sleuth.errors import ArgumentError, WebError
 from sleuth.plugins.websearch import BRAVE, EXA, SEARXNG
-from sleuth.testing.websearch import BraveServer, ExaServer, SearchServer, SearXNGServer
+from sleuth.plugins.websearch.servers import BraveServer, ExaServer, SearchServer, SearXNGServer
 from sleuth.web import WebRetriever, search_web
 from sleuth.web.search import WebSearch
 from sleuth.web.service import RemoteService

@@ -87,7 +87,7 @@ class BraveServer(SearchServer):
         """Return results, or the errors of the service."""
         if self.failure_status:
             return self._error(self.failure_status, "RATE_LIMITED", "Request rate limit exceeded for plan.")
-        path = re.fullmatch(r"/res/v1/(web|news)/search", urlsplit(request.path).path)
+        path = re.fullmatch(r"/res/v1/(?P<kind>web|news)/search", urlsplit(request.path).path)
         if path is None:
             return self._error(404, "NOT_FOUND", "Not found.")
         if request.headers.get("x-subscription-token") not in self.keys:
@@ -95,7 +95,7 @@ class BraveServer(SearchServer):
                 422, "SUBSCRIPTION_TOKEN_INVALID", "The provided subscription token is invalid."
             )
         fields = self._fields(request)
-        query, limit = fields.get("q", ""), 20 if path[1] == "web" else 50
+        query, limit = fields.get("q", ""), 20 if path["kind"] == "web" else 50
         sound = (
             0 < len(query) <= 400 and len(query.split()) <= 50 and 1 <= int(fields.get("count", 20)) <= limit
         )
@@ -113,7 +113,7 @@ class BraveServer(SearchServer):
             }
             for page in _of_sites(self.pages, allowed)
         ][: int(fields.get("count", 20))]
-        if path[1] == "news":
+        if path["kind"] == "news":
             return _reply(200, {"type": "news", "results": results})
         web = {"web": {"type": "search", "results": results}} if results else {}
         return _reply(200, {"type": "search", **web})
