@@ -11,7 +11,7 @@ import pytest
 from sleuth import Document, Engine, Ranking
 from sleuth.dense.wordllama import WordLlamaEmbedder
 from sleuth.engine.search import Searchers
-from sleuth.errors import ArgumentError, EmbedderMismatchError, EmbeddingError, MissingPackageError
+from sleuth.errors import ArgumentError, EmbedderMismatchError, EmbeddingError
 from sleuth.ingest.reports import IndexInterrupted
 from sleuth.store import text_hash
 from tests.dense.strategies import HashEmbedder
@@ -223,14 +223,6 @@ def test_a_kill_while_embedders_change_leaves_one_in_force(
                 Engine.open(tmp_path / "i", embedder=new, re_embed=True)
         with Engine.open(tmp_path / "i", embedder=old) as engine:
             assert ids(engine.retrieve("alpha1 alpha", 1, legs=["dense"])) == ["alpha1#0"]
-
-
-@pytest.mark.parametrize("embedder", ["model2vec:/nowhere", "sentence-transformers:/nowhere"])
-def test_an_embedder_that_does_not_load_makes_no_index(tmp_path: Path, embedder: str) -> None:
-    """An unknown or uninstalled embedder raises an error before an index is created."""
-    with pytest.raises((EmbeddingError, MissingPackageError), match="/nowhere"):
-        Engine.open(tmp_path / "i", create=True, embedder=embedder)
-    assert not (tmp_path / "i").exists()
 
 
 def test_progress_of_embedding(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from sleuth import Engine
 from sleuth.engine import open_embedder
 from sleuth.errors import ArgumentError, EmbeddingError, MissingPackageError
 from sleuth.plugins.embedders import FastEmbedEmbedder, Model2VecEmbedder, SentenceTransformerEmbedder
@@ -53,6 +54,14 @@ def test_missing_package(make: Any, module: str, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setitem(__import__("sys").modules, module, None)
     with pytest.raises(MissingPackageError, match=r"pip install 'sleuth\[(models|fastembed)\]'"):
         make("some/model")
+
+
+@pytest.mark.parametrize("embedder", ["model2vec:/nowhere", "sentence-transformers:/nowhere"])
+def test_an_embedder_that_does_not_load_makes_no_index(tmp_path: Path, embedder: str) -> None:
+    """An unknown or uninstalled embedder raises an error before an index is created."""
+    with pytest.raises((EmbeddingError, MissingPackageError), match="/nowhere"):
+        Engine.open(tmp_path / "i", create=True, embedder=embedder)
+    assert not (tmp_path / "i").exists()
 
 
 def test_a_model_that_fails(static_model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
