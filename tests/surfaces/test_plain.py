@@ -47,6 +47,17 @@ def test_plain_text_has_no_signs() -> None:
     ]
 
 
+def test_notes_are_read_as_their_authors_see_them() -> None:
+    """Links between notes are their text or names, and callouts begin with their kind; code is as written."""
+    links = "[[Setup]], [[Setup#Linux|this part]], [[Setup#Linux]], [[#Linux]], ![[plan.png]] and `[[code]]`"
+    assert plain(links) == "Setup, this part, Setup > Linux, Linux, plan.png and [[code]]"
+    assert plain("See [[Setup#^b15695]], [[a]](b) and [[]].") == "See Setup, a(b) and [[]]."
+    assert plain("> [!tip]- Read [[Setup]] first\n> Then go on.") == "Tip: Read Setup first Then go on."
+    assert plain("> [!WARNING]\n> No way back.") == "Warning No way back."
+    assert plain("Not [!tip] here") == "Not [!tip] here"
+    assert plain("| a | b |\n|---|---|\n| [[c\\|d]] | e |") == "a · b\nd · e"
+
+
 def test_which_texts_are_markdown() -> None:
     """The format of a document says whether its text is Markdown; code, prose and rows are shown as they are."""
     assert is_markdown({"type": "docx"})

@@ -192,8 +192,30 @@ def test_the_model_answers_for_every_choice_of_sources(
         names = [source.removeprefix("in=") for source in sources.split("&")]
         body = {"query": "how are tokens refilled", "sources": names}
         assert started.client.post("/v1/ask", json=body).json()["synthesizer"] == "llm"
-    assert events.startswith("event: cards")
+    assert events.startswith("event: answer")
     assert len(ollama.payloads("/api/generate")) == 2
+
+
+def test_a_page_that_is_left_stops_its_answer(page: Look) -> None:
+    """The stream of an answer ends without an error message when other results replace it."""
+    browser, tab = page, page.open("/")
+    ended: list[str] = []
+    tab.on("requestfailed", lambda request: ended.append(request.url))
+    routes: list[Any] = []
+
+    def hold(route: Any) -> None:
+        routes.append(route)  # it gets no answer
+
+    tab.route("**/answer?**first**", hold)
+    tab.fill("#q", "first tokens")
+    tab.keyboard.press("Enter")
+    tab.wait_for_selector("#answer.writing")
+    tab.fill("#q", "second tokens")
+    tab.keyboard.press("Enter")
+    tab.wait_for_url("**second**")
+    browser.settle()
+    assert tab.locator("#answer.failed").count() == 0
+    assert [url for url in ended if "first" in url] == [routes[0].request.url]
 
 
 def test_a_follow_up_is_rewritten_once_and_shown(page: Look, ollama: OllamaServer) -> None:

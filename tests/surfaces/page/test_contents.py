@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 import re
-import time
 from datetime import UTC, datetime
 from html import unescape
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
 from sleuth import Document, Engine, index_path, open_code
 from sleuth.surfaces.cli.serve import extensions
@@ -142,32 +142,19 @@ def test_numbers_are_ranges_and_folders_are_facets(browser: Any, tmp_path: Path)
         look.context.close()
 
 
-def test_many_numbers_and_dates_are_counted_by_range(tmp_path: Path) -> None:
-    """Prices come in ranges and days by year, then by month; each range narrows to as many documents as it says."""
+def test_values_that_group_nothing_are_no_choice(tmp_path: Path) -> None:
+    """Of a key that authors chose, values of one document alone are not listed; many numbers and days have a range."""
     with Engine.open(tmp_path / ".sleuth", create=True, embedder=None) as engine:
-        engine.add(
-            Document(
-                f"Report {n}.",
-                {
-                    "source": f"{n}.md",
-                    "price": n * 1.5,
-                    "day": f"20{20 + n % 3}-{1 + n % 12:02}-{1 + n % 28:02}",
-                },
-            )
-            for n in range(90)
-        )
+        for n in range(20):
+            values = {"alias": f"alias {n // 2 if n < 4 else n}", "owner": f"owner {n}", "price": n * 1.5}
+            values |= {"day": f"2026-11-{1 + n:02}", "type": "json" if n else "markdown", "source": f"{n}.md"}
+            engine.add([Document(f"Report {n}.", values)])
     with serving(tmp_path / ".sleuth", extensions=extensions(), sources=("docs",)) as server:
-        groups = _facets(server.client.get("/", params={"q": "report"}).text)
-        assert [label for label, _, _ in groups["day"]] == ["2022", "2021", "2020"]
-        assert [label for label, _, _ in groups["price"]][:2] == ["120 to 140", "100 to 120"]
-        for group in groups.values():
-            assert sum(count for _, _, count in group) == 90
-            for _, address, count in group:
-                assert f"{count} documents" in server.client.get(address).text
-        _, address, _ = groups["day"][0]
-        months = _facets(server.client.get(address).text)["day"]
-    assert months[0][0].startswith("2022-")
-    assert len(months) <= 8
+        html = server.client.get("/", params={"q": "report"}).text
+        groups = {name: [label for label, _, _ in group] for name, group in _facets(html).items()}
+        ranged = server.client.get("/", params={"q": "report", "key": "day", "low": "2026-11-19"}).text
+    assert groups == {"type": ["json", "markdown"], "alias": ["alias 0", "alias 1"], "day": [], "price": []}
+    assert "2 documents" in ranged
 
 
 def test_code_has_facets_as_documents_have(tmp_path: Path) -> None:
@@ -202,29 +189,24 @@ def test_code_has_facets_as_documents_have(tmp_path: Path) -> None:
         "folder": {"src/": 1, "web/": 1},
     }
     assert [label for label, _, _ in together["language"]] == ["English", "python", "typescript"]
-    assert [label for label, _, _ in together["folder"]] == ["a/", "b/", "src/", "web/"]
+    assert [label for label, _, _ in together["folder"]] == ["a/", "b/", "repo/"]
     assert "4 documents and 2 files of code hold a word" in page
     assert "1 file of code holds a word" in pages["python"]
     assert "Cats climb" not in pages["class"]
-    assert "cats.ts" not in pages["src/"]
-    assert "cats.ts" in pages["web/"]
+    assert ("cats.ts" in pages["repo/"], "Cats climb" in pages["repo/"]) == (True, False)
     assert set(nothing) == {"folder"}
 
 
-def test_the_last_change_is_that_of_the_documents(tmp_path: Path) -> None:
+def test_the_last_change_is_that_of_the_documents(corpus: Path) -> None:
     """It is when documents were committed last, whatever else is written into the folder of the index."""
-    with Engine.open(tmp_path / ".sleuth", create=True, embedder=None) as engine:
-        engine.add([Document("Margays climb.", {"source": "a.md"})])
-        assert engine.status()["changed_at"] <= time.time()
-    with serving(tmp_path / ".sleuth", extensions=extensions()) as server:
-        (tmp_path / ".sleuth" / "jobs").mkdir(exist_ok=True)
-        os.utime(tmp_path / ".sleuth", (4e9, 4e9))
+    with serving(corpus / ".sleuth", extensions=extensions()) as server:
+        os.utime(corpus / ".sleuth", (4e9, 4e9))
         page = server.client.get("/contents").text
     assert f"<dt>last change</dt><dd>{datetime.now(UTC):%Y}" in page
 
 
 def test_what_was_skipped_is_listed_with_reasons(tmp_path: Path) -> None:
-    """Files that could not be read are listed, some on each page; a key with a filter sees none."""
+    """Files that could not be read are listed; a key with a filter sees none."""
     (tmp_path / "docs").mkdir()
     (tmp_path / "repo").mkdir()
     for n in range(60):
@@ -243,17 +225,13 @@ def test_what_was_skipped_is_listed_with_reasons(tmp_path: Path) -> None:
         tmp_path / ".sleuth", extensions=extensions(), sources=("docs", "code"), keys=tmp_path / "keys.json"
     ) as server:
         headers = {"authorization": f"Bearer {token}"}
-        first, last = (
-            server.client.get("/contents", params={"skipped": n}, headers=headers).text for n in (1, 999)
-        )
+        page = server.client.get("/contents", headers=headers).text
         own = server.client.get("/contents", headers={"authorization": f"Bearer {limited}"}).text
-    assert "62 files or parts of files without text in the index; 1 to 50 here." in first
-    assert "a drawing; --all reads it (a command is for whoever runs this server)" in first + last
-    assert "docs/&lt;b&gt;00.pdf" in first
-    assert "not a PDF, or damaged" in first
-    assert "skipped=2#skipped" in first
-    assert 'repo/data.bin.py</bdi></td><td dir="auto">binary' in last
-    assert "51 to 62 here" in last
+    assert "62 files or parts of files without text in the index" in page
+    assert "a drawing; --all reads it (a command is for whoever runs this server)" in page
+    assert "docs/&lt;b&gt;00.pdf" in page
+    assert "not a PDF, or damaged" in page
+    assert 'repo/data.bin.py</bdi></td><td dir="auto">binary' in page
     assert "What was skipped" not in own
 
 
@@ -267,33 +245,60 @@ def _facets(html: str) -> dict[str, list[tuple[str, str, int]]]:
     }
 
 
-def test_a_symbol_leads_back_to_the_results(look: Any) -> None:
-    """The page of a name has a link to the results that it was opened from."""
-    page = look().open("/?q=TokenBucket&in=code")
-    page.locator("a", has_text="Definition and references").first.click()
-    page.wait_for_selector("#references")
-    page.locator("a.back").click()
-    page.wait_for_selector(".hit")
-    assert "q=TokenBucket" in page.url
-
-
 def test_a_symbol_says_what_it_does_not_show(tmp_path: Path) -> None:
-    """Uses beyond those that are listed are counted; a name that is unknown leads to a search."""
+    """Uses that are not listed are counted, several definitions have one line each; an unknown name is a search."""
     Engine.open(tmp_path / ".sleuth", create=True, embedder=None).close()
     (tmp_path / "code").mkdir()
     calls = "".join(f"    climb({n})\n" for n in range(230))
     (tmp_path / "code" / "cats.py").write_text(f"def climb(n):\n    return n\n\n\ndef run():\n{calls}")
+    for n in range(9):
+        (tmp_path / "code" / f"c{n}.py").write_text(f"class Cat{n}:\n    def leap(self):\n        pass\n")
     with open_code(tmp_path / ".sleuth", create=True) as storage:
         index_path(storage, tmp_path / "code", workers=1)
     with serving(tmp_path / ".sleuth", extensions=extensions(), sources=("docs", "code")) as server:
-        known = server.client.get("/symbol", params={"name": "climb"}).text
-        unknown = server.client.get("/symbol", params={"name": "<swim>"})
+        known, several, unknown = (
+            server.client.get("/symbol", params={"name": name}).text for name in ("climb", "leap", "<swim>")
+        )
+        assert server.client.get("/symbol", params={"name": "<swim>"}).status_code == 404
     assert "1 definition</h2>" in known
+    assert "return n" in re.sub("<[^>]*>", "", known.partition("references</h2>")[0])
     assert "The first 200 of 230 references</h2>" in known
     assert known.count('class="one"') == 200
-    assert unknown.status_code == 404
-    assert "No definitions</h2>" in unknown.text
-    assert '<a href="/?q=%3Cswim%3E&amp;in=docs&amp;in=code">Search for it</a>' in unknown.text
+    assert "9 definitions</h2>" in several
+    assert several.count('class="one"') == 9
+    assert "pass" not in several
+    assert "No definitions</h2>" in unknown
+    assert '<a href="/?q=%3Cswim%3E&amp;in=docs&amp;in=code">Search for it</a>' in unknown
+
+
+def test_places_begin_with_the_folder_that_was_indexed(tmp_path: Path) -> None:
+    """Results, sources, cards of answers and folders do not show where on the server a folder or repository lies."""
+    (tmp_path / "srv" / "notes" / "cats").mkdir(parents=True)
+    (tmp_path / "srv" / "repo" / "lib").mkdir(parents=True)
+    (tmp_path / "srv" / "notes" / "cats" / "margay.md").write_text(
+        "# Margays\n\nA margay climbs head first.\n"
+    )
+    (tmp_path / "srv" / "repo" / "lib" / "cats.py").write_text("def climb():\n    pass\n")
+    index = tmp_path / "elsewhere" / ".sleuth"
+    with Engine.open(index, create=True, embedder=None) as engine:
+        engine.index([tmp_path / "srv" / "notes"])
+        (item,) = engine.retrieve("margay", 1)
+    with open_code(index, create=True) as storage:
+        index_path(storage, tmp_path / "srv" / "repo", workers=1)
+    with serving(index, extensions=extensions(), sources=("docs", "code")) as server:
+        paths = [
+            "/?q=margay+climb",
+            f"/source?{urlencode({'id': item.id})}",
+            f"/source?{urlencode({'id': f'{tmp_path}/srv/repo/lib/cats.py:1-2'})}",
+            "/symbol?name=climb",
+            "/browse",
+            f"/browse?{urlencode({'under': f'{tmp_path}/srv/notes/'})}",
+        ]
+        texts = [re.sub("<[^>]*>", "", server.client.get(path).text) for path in paths]
+    assert [path for path, text in zip(paths, texts, strict=True) if str(tmp_path) in text] == []
+    assert "notes/cats/margay.md" in texts[0]
+    assert "notes/cats/margay.md" in texts[1]
+    assert "all/notescats/ 1" in texts[5].replace("\n", "")
 
 
 def test_the_reference_of_the_api_has_every_operation(look: Any, site: str) -> None:

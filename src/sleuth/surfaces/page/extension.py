@@ -13,24 +13,19 @@ from sleuth.surfaces.http.warming import Warmer
 from sleuth.surfaces.page import files
 from sleuth.surfaces.page.handlers import PageHandlers
 
-METHODS = {
-    **dict.fromkeys(
-        (
-            "/",
-            "/browse",
-            "/contents",
-            "/docs",
-            "/source",
-            "/symbol",
-            "/original",
-            "/picture",
-            "/answer",
-            "/suggest",
-        ),
-        "GET",
-    ),
-    **dict.fromkeys(("/change", "/sign-in", "/sign-out"), "POST"),
-}
+GETS = (
+    "/",
+    "/browse",
+    "/contents",
+    "/docs",
+    "/source",
+    "/symbol",
+    "/original",
+    "/picture",
+    "/answer",
+    "/suggest",
+)
+METHODS = dict.fromkeys(GETS, "GET") | dict.fromkeys(("/change", "/sign-in", "/sign-out"), "POST")
 """Of each path; its handler has the name of the path."""
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -25,11 +26,11 @@ from sleuth.surfaces.http import Call, Refusal, Service
 from sleuth.surfaces.http.routes import check_fields
 from sleuth.surfaces.http.service import call_of
 from sleuth.surfaces.http.warming import LOCAL
-from sleuth.surfaces.page import contents, files, lookup
+from sleuth.surfaces.page import contents, files, results, sources
 from sleuth.surfaces.page.answering import events_of
-from sleuth.surfaces.page.reference import operations_of
+from sleuth.surfaces.page.markdown import parse, to_html
 from sleuth.surfaces.page.security import HEADERS, admit, signed_in, signed_out
-from sleuth.surfaces.page.state import OPTIONS, PageState, check_parameters, number_in
+from sleuth.surfaces.page.state import OPTIONS, PageState, check_parameters
 from sleuth.text.clean import escape_text
 
 LONGEST = 200
@@ -58,22 +59,24 @@ class PageHandlers:
             undefined=StrictUndefined,
             trim_blocks=True,
             lstrip_blocks=True,
+            finalize=lambda value: (
+                escape_text(value) if type(value) is str else value
+            ),  # markup has its escapes
         )
         self._environment.globals |= {
             "file": files.address,
             "has_keys": service.keys is not None,
             "options": OPTIONS,
         }
+        self._environment.filters["markdown"] = lambda text: to_html(parse(text))
 
     def warm(self, call: Call, query: str) -> None:
         """Find and render a page as for a reader; an answer too, where no model writes it."""
         sources = tuple(name for name in call.sources if name.partition(":")[0] in LOCAL)
         if sources:
-            has_model = self._service.engine.model is not None
-            state = PageState(query, sources=sources, with_answer=not has_model)
-            self._render(
-                "results.html", state, offered=call.sources, milliseconds=0.0, **lookup.results(call, state)
-            )
+            state = PageState(query, sources=sources)
+            values = results.results(call, state)
+            self._render("results.html", state, offered=call.sources, milliseconds=0.0, **values)
 
     async def results(self, request: Request) -> Response:
         """Answer with the question field and the results; a question that follows others is rewritten first."""
@@ -81,23 +84,25 @@ class PageHandlers:
         if request.query_params.get("follow") == "1" and admit(request, call):
             try:
                 state = PageState.of(request.query_params, call.sources)
-                query = await call.answers(lookup.standalone, call, state)
+                query = await call.answers(results.standalone, call, state)
             except (SleuthError, Refusal) as error:
                 refusal = call.refusal_of(error)
                 return self._missing(str(refusal.detail), refusal.status_code)
-            return RedirectResponse(state.rewritten(query).address(), 303, headers=HEADERS)
-        return await self._page(request, "results.html", lookup.results)
+            if query != state.query:
+                state = replace(state, query=query, said=state.query)
+            return RedirectResponse(state.address(), 303, headers=HEADERS)
+        return await self._page(request, "results.html", results.results)
 
     async def source(self, request: Request) -> Response:
         """Answer with a document or file at the cited lines."""
         id = request.query_params.get("id", "")
         as_written = request.query_params.get("text") == "1"
-        return await self._page(request, "source.html", lookup.source, id, as_written)
+        return await self._page(request, "source.html", sources.source, id, as_written)
 
     async def symbol(self, request: Request) -> Response:
         """Answer with the definitions and the uses of a name."""
         name = request.query_params.get("name", "")
-        return await self._page(request, "symbol.html", lookup.symbol, name)
+        return await self._page(request, "symbol.html", contents.symbol, name)
 
     async def browse(self, request: Request) -> Response:
         """Answer with the folders and documents below a folder."""
@@ -107,12 +112,25 @@ class PageHandlers:
     async def docs(self, request: Request) -> Response:
         """Answer with the reference of the HTTP API."""
         document = request.app.openapi()
-        return await self._page(request, "docs.html", lambda *_: {"groups": operations_of(document)})
+        operations = [
+            {
+                "tag": (operation.get("tags") or ["server"])[0],
+                "name": f"{method.upper()} {path}",
+                "fields": [(each["name"], each["schema"]) for each in operation.get("parameters", ())],
+                "required": {
+                    each["name"] for each in operation.get("parameters", ()) if each.get("required")
+                },
+                **operation,
+            }
+            for path, methods in document["paths"].items()
+            for method, operation in methods.items()
+        ]
+        values = {"operations": operations, "schemas": document["components"]["schemas"]}
+        return await self._page(request, "docs.html", lambda *_: values)
 
     async def contents(self, request: Request) -> Response:
         """Answer with the state of the index."""
-        number = number_in(request.query_params.get("skipped", ""))
-        return await self._page(request, "contents.html", contents.state_of_index, number)
+        return await self._page(request, "contents.html", contents.state_of_index)
 
     async def change(self, request: Request) -> Response:
         """Add the files of a form, or delete the document that it names, and go on to the state of the index."""
@@ -152,9 +170,9 @@ class PageHandlers:
         """Answer with the PDF that a document came from."""
         call = call_of(request)
         if not admit(request, call):
-            return await self._page(request, "results.html", lookup.results)
+            return await self._page(request, "results.html", results.results)
         check_parameters(request.query_params)
-        path: Path | None = await call.read(lookup.original, call, request.query_params.get("id", ""))
+        path: Path | None = await call.read(sources.original, call, request.query_params.get("id", ""))
         if path is None:
             return self._missing("There is no such PDF, or it has changed.")
         # The policy is for pages: under it, a browser's PDF viewer may be kept from loading its own scripts and styles.
@@ -170,7 +188,7 @@ class PageHandlers:
             raise Refusal(401, "KeyMissingError", "sign in first")
         check_parameters(request.query_params)
         id = request.query_params.get("id", "")
-        data = await call.read(lookup.picture, call, id, self._extractors)
+        data = await call.read(sources.picture, call, id, self._extractors)
         if data is None:
             return self._missing("This page cannot be shown as a picture.")
         return Response(data, media_type="image/png", headers=HEADERS)
@@ -185,7 +203,9 @@ class PageHandlers:
         call.require("read")
         state = PageState.of(request.query_params, call.sources)
         return StreamingResponse(
-            events_of(call, state), media_type="text/event-stream", headers=HEADERS | NO_BUFFER
+            events_of(call, state, self._render_answer),
+            media_type="text/event-stream",
+            headers=HEADERS | NO_BUFFER,
         )
 
     async def suggest(self, request: Request) -> Response:
@@ -223,7 +243,7 @@ class PageHandlers:
 
     def _missing(self, message: str, status: int = 404, state: PageState = _NO_STATE) -> Response:
         title = _TITLES.get(status, "That did not work.")
-        return self._render("error.html", state, status, title=title, message=escape_text(message))
+        return self._render("error.html", state, status, title=title, message=message)
 
     async def _page(
         self,
@@ -257,3 +277,7 @@ class PageHandlers:
             **values,
         )
         return HTMLResponse(html, status, headers=HEADERS)
+
+    def _render_answer(self, answer: Mapping[str, Any]) -> str:
+        """Return an answer as it stands in a page."""
+        return str(self._environment.get_template("_pieces.html").module.answer_text(answer))  # type: ignore[attr-defined]

@@ -1,18 +1,19 @@
-"""Markdown as elements of a fixed list. Nothing is read as HTML, and only addresses of the web are links.
+"""Markdown as markup of a fixed list of elements. Nothing is read as HTML, and only addresses of the web are links.
 
-A kept parser (markdown-it) reads the text; its tokens become elements here. No string of markup is made from a document
-or an answer: texts are escaped where the page is written, and scripts make elements from JSON.
+A kept parser (markdown-it) reads the text and writes the markup; here its tokens become harmless, and texts in them get
+marks or links. Scripts make elements of the same markup, sent as JSON.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+import re
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from xml.etree import ElementTree
 
 from markupsafe import Markup, escape
 
-from sleuth.surfaces.plain import parser, rows_of, words_of_tokens
+from sleuth.surfaces.plain import parser, words_of_tokens
 from sleuth.text.clean import escape_text
 
 if TYPE_CHECKING:
@@ -27,141 +28,113 @@ TAGS: Final = frozenset({
 })  # fmt: skip
 """Every element that a text may become."""
 
-_VOID: Final = frozenset({"br", "hr"})
+_CONTAINERS: Final = frozenset({"blockquote", "ol", "table", "tbody", "thead", "ul"})
+"""Elements whose parts are marked one by one."""
+_NOT_XML: Final = re.compile("[\ufffe\uffff]")
+
+Write: TypeAlias = Callable[[str], Markup]
+"""Returns a text as markup in which all of it is escaped."""
 
 
-@dataclass(slots=True)
-class Element:
-    """An element of the page.
-
-    Attributes:
-        tag: one of `TAGS`.
-        lines: numbers of the lines that it comes from, from 0; of blocks alone.
-    """
-
-    tag: str
-    attributes: dict[str, str] = field(default_factory=dict)
-    children: list[Node] = field(default_factory=list)
-    lines: range = range(0)
-
-
-Node: TypeAlias = Element | str
-
-
-def parse(text: str, heading: str = "h2") -> list[Node]:
-    """Return the blocks of a text.
+def parse(text: str, heading: str = "h2") -> list[Token]:
+    """Return the tokens of a text: their elements are of `TAGS`, and their links lead to the web.
 
     Args:
         heading: the element of headings of every level.
     """
-    root = Element("p")
-    stack = [root]
-    for token in parser().parse(text[:MOST_CHARACTERS]):
-        if token.type == "inline":
-            if stack[-1].tag == "p" and (rows := rows_of(token.content)):
-                _become_table(stack[-1], rows)
-            else:
-                _add_inline(stack[-1], token.children or ())
-        elif token.hidden:
-            continue
-        elif token.nesting < 0:
-            stack.pop()
-        else:
-            element = _element(token, heading)
-            stack[-1].children.append(element)
-            if token.nesting > 0:
-                stack.append(element)
-    return root.children
-
-
-def to_html(nodes: Sequence[Node]) -> Markup:
-    """Return nodes as markup in which every text is escaped."""
-    return Markup("").join(_html(node) for node in nodes)
-
-
-def to_json(nodes: Sequence[Node]) -> list[Any]:
-    """Return nodes for a script: texts, and lists of a tag, its attributes and its children."""
-    return [
-        node if isinstance(node, str) else [node.tag, node.attributes, to_json(node.children)]
-        for node in nodes
-    ]
-
-
-def texts_of(nodes: Sequence[Node]) -> Iterator[str]:
-    """Yield the texts of nodes, in order."""
-    for node in nodes:
-        if isinstance(node, str):
-            yield node
-        else:
-            yield from texts_of(node.children)
-
-
-def _html(node: Node) -> Markup:
-    if isinstance(node, str):
-        return escape(node)
-    attributes = Markup("").join(Markup(' {}="{}"').format(*pair) for pair in node.attributes.items())
-    start = Markup("<{}{}>").format(node.tag, attributes)
-    return start if node.tag in _VOID else start + to_html(node.children) + Markup("</{}>").format(node.tag)
-
-
-def _element(token: Token, heading_tag: str) -> Element:
-    """Return the element that a token of a block opens, still empty; that of code is filled in.
-
-    Headings of all levels become `heading_tag`, and unknown tags `span`.
-    """
-    lines = range(*token.map) if token.map else range(0)
-    if token.type in ("fence", "code_block"):
-        code = Element("code", {}, [escape_text(token.content.rstrip("\n"))])
-        return Element("pre", {"tabindex": "0", "class": "block"}, [code], lines)
-    if token.type == "heading_open":
-        return Element(heading_tag, {"class": f"level-{token.tag[1:]}"}, [], lines)
-    attributes = {"start": str(token.attrs["start"])} if token.tag == "ol" and "start" in token.attrs else {}
-    if token.tag == "table":
-        attributes["tabindex"] = "0"  # a wide one scrolls
-    if alignment := str(token.attrs.get("style", "")).removeprefix("text-align:"):  # left, center or right
-        attributes["class"] = alignment
-    return Element(token.tag if token.tag in TAGS else "span", attributes, [], lines)
-
-
-def _become_table(paragraph: Element, rows: Mapping[int, Sequence[str]]) -> None:
-    """Turn a paragraph into the table of its lines, whose first one is the header."""
-    head, body = (Element(tag, lines=paragraph.lines) for tag in ("thead", "tbody"))
-    for number, texts in rows.items():
-        is_header = number == 0 and len(rows) > 1
-        line = paragraph.lines.start + number
-        row = Element("tr", lines=range(line, line + 1))
-        (head if is_header else body).children.append(row)
-        for text in texts:
-            cell = Element("th" if is_header else "td")
-            row.children.append(cell)
-            for token in parser().parseInline(text):
-                _add_inline(cell, token.children or ())
-    paragraph.tag, paragraph.attributes = "table", {"tabindex": "0"}
-    paragraph.children = [part for part in (head, body) if part.children]
-
-
-def _add_inline(parent: Element, tokens: Sequence[Token]) -> None:
-    """Add the words of a block, with their links, emphasis and code."""
-    stack = [parent]
+    tokens = parser().parse(escape_text(text[:MOST_CHARACTERS]))
     for token in tokens:
-        if token.nesting < 0:
-            stack.pop()
-        elif token.nesting > 0:
-            element = Element(token.tag if token.tag in TAGS else "span")
-            if token.tag == "a":
-                element = _link(str(token.attrs.get("href", "")))
-            stack[-1].children.append(element)
-            stack.append(element)
-        elif token.type == "code_inline":
-            stack[-1].children.append(Element("code", {}, [escape_text(token.content)]))
-        elif token.type == "hardbreak":
-            stack[-1].children.append(Element("br"))
-        else:
-            stack[-1].children.append(escape_text("".join(words_of_tokens([token]))))
+        alignment = str(token.attrs.pop("style", "")).removeprefix("text-align:")  # left, center or right
+        if token.type == "heading_open":
+            token.attrs["class"] = f"level-{token.tag[1:]}"
+        elif token.type == "table_open":
+            token.attrs["tabindex"] = "0"  # a wide one scrolls
+        elif alignment:
+            token.attrs["class"] = alignment
+        if token.type.startswith("heading_"):
+            token.tag = heading
+        for child in token.children or ():
+            if child.type == "link_open":
+                address = str(child.attrs["href"])
+                is_web = address.startswith(("http://", "https://"))
+                child.attrs = (
+                    {"href": address, "rel": "noreferrer noopener nofollow external"} if is_web else {}
+                )
+            if child.type.startswith("link_") and not is_web:
+                child.tag = "span"
+            elif child.type == "image":
+                child.type, child.content = "text", "".join(words_of_tokens([child]))
+    return tokens
 
 
-def _link(address: str) -> Element:
-    """Return the link to an address of the web; other addresses lead nowhere here."""
-    if not address.startswith(("http://", "https://")):
-        return Element("span")
-    return Element("a", {"href": address, "rel": "noreferrer noopener nofollow external"})
+def fill(tokens: Sequence[Token], write: Write = escape, write_code: Write = escape) -> None:
+    """Write the texts of tokens that are not written yet.
+
+    Args:
+        write_code: writes code and the texts of links.
+    """
+    for token in tokens:
+        is_link = False
+        if token.type in ("fence", "code_block"):
+            code = write_code(token.content.rstrip("\n"))
+            css = f"block {token.attrs.get('class', '')}".strip()
+            token.type, token.content = (
+                "html_block",
+                f'<pre tabindex="0" class="{css}"><code>{code}</code></pre>\n',
+            )
+        for child in token.children or ():
+            if child.type.startswith("link_"):
+                is_link = child.nesting > 0
+            elif child.type == "text":
+                child.type = "html_inline"
+                child.content = str((write_code if is_link else write)(child.content))
+            elif child.type == "code_inline":
+                child.type, child.content = "html_inline", f"<code>{write_code(child.content)}</code>"
+
+
+def fill_lines(tokens: Sequence[Token], lines: range, write: Write) -> None:
+    """Give the smallest blocks with some lines the class `cited`: an item and not its list; and write their texts.
+
+    Args:
+        lines: numbers from 0.
+    """
+    stop = 0
+    for at, token in enumerate(tokens):
+        first, end = token.map or (0, 0)
+        is_block = token.nesting >= 0 and token.type != "inline" and not token.hidden
+        if at < stop or not is_block or token.tag in _CONTAINERS or end <= lines.start or first >= lines.stop:
+            continue
+        stop = at + 1
+        while token.nesting and (tokens[stop - 1].level, tokens[stop - 1].nesting) != (token.level, -1):
+            stop += 1
+        token.attrJoin("class", "cited")
+        fill(tokens[at:stop], write, write)
+
+
+def blocks_of(tokens: Sequence[Token]) -> Iterator[tuple[range, Markup]]:
+    """Yield the markup of each block at the top of a text, with the numbers of its lines from 0."""
+    start = 0
+    for at, token in enumerate(tokens):
+        if not token.level and token.nesting <= 0:
+            first, end = tokens[start].map or (0, 0)
+            yield range(first, max(end, first + 1)), to_html(tokens[start : at + 1])
+            start = at + 1
+
+
+def to_html(tokens: Sequence[Token]) -> Markup:
+    """Return tokens as markup, with the texts that are not written yet."""
+    fill(tokens)
+    return Markup(parser().renderer.render(tokens, parser().options, {}))  # noqa: S704 - all texts are escaped
+
+
+def to_nodes(markup: str) -> list[Any]:
+    """Return markup for a script: texts, and lists of a tag, its attributes and its nodes."""
+    text = _NOT_XML.sub("\N{REPLACEMENT CHARACTER}", markup)
+    return _nodes(ElementTree.fromstring(f"<p>{text}</p>"))  # noqa: S314 - the markup is ours
+
+
+def _nodes(element: ElementTree.Element) -> list[Any]:
+    nodes: list[Any] = [element.text]
+    for child in element:
+        nodes += [[child.tag, child.attrib, _nodes(child)], child.tail]
+    return [node for node in nodes if node]

@@ -1,11 +1,13 @@
-"""Cuts a text into lines of pieces, each with a colour of its syntax and whether it is marked; never into markup."""
+"""Writes a text as lines of markup, with the colours of its syntax and marked words."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+from markupsafe import Markup, escape
 
 from sleuth.text.clean import escape_text
 
@@ -18,34 +20,30 @@ MOST_COLOURED = 60_000
 Span = tuple[int, int]
 
 
-class LinePiece(NamedTuple):
-    """A stretch of a line.
-
-    Attributes:
-        css: the class of its syntax; "" for none.
-    """
-
-    text: str
-    css: str
-    is_marked: bool
-
-
-def lines_of(text: str, spans: Sequence[Span] = (), *, language: str = "") -> list[list[LinePiece]]:
-    """Return the lines of a text as pieces; invisible characters are shown as escapes.
+def lines_of(text: str, spans: Sequence[Span] = (), *, language: str = "") -> list[Markup]:
+    """Return the lines of a text; invisible characters are shown as escapes.
 
     Args:
         spans: start and end of marked text, ascending, without overlap.
         language: of the syntax, as Pygments names it; none where it is unknown.
     """
-    lines: list[list[LinePiece]] = [[]]
+    lines = [""]
     for value, css, is_marked in _cut(_tokens(text, language), spans):
-        first, *rest = value.split("\n")
-        for number, part in enumerate((first, *rest)):
+        for number, part in enumerate(value.split("\n")):
+            html = str(escape(escape_text(part)))
+            if part and (is_marked or css):
+                tag, attribute = "mark" if is_marked else "span", f' class="{css}"' if css else ""
+                html = f"<{tag}{attribute}>{html}</{tag}>"
             if number:
-                lines.append([])
-            if part:
-                lines[-1].append(LinePiece(escape_text(part), css, is_marked))
-    return lines
+                lines.append(html)
+            else:
+                lines[-1] += html
+    return [Markup(line) for line in lines]  # noqa: S704 - texts are escaped, and classes are names of Pygments
+
+
+def marked(text: str, spans: Sequence[Span]) -> Markup:
+    """Return a text without colours, with its marks."""
+    return Markup("\n").join(lines_of(text, spans))
 
 
 def _cut(tokens: Iterable[tuple[str, str]], spans: Sequence[Span]) -> Iterator[tuple[str, str, bool]]:

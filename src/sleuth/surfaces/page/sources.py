@@ -2,237 +2,181 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from itertools import pairwise
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import urlencode
 
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
-from sleuth.surfaces.hits import Location, matches_in
-from sleuth.surfaces.page.markdown import (
-    MOST_CHARACTERS,
-    Element,
-    Node,
-    parse,
-    texts_of,
-    to_html,
-)
-from sleuth.surfaces.page.pieces import LinePiece, Span, lines_of
-from sleuth.surfaces.page.views import language, shown_place
+from sleuth.files.tree import bounded_time
+from sleuth.surfaces.hits import matches_in, numbered_lines
+from sleuth.surfaces.http import Refusal
+from sleuth.surfaces.page.markdown import MOST_CHARACTERS, blocks_of, fill_lines, parse
+from sleuth.surfaces.page.pieces import lines_of, marked
+from sleuth.surfaces.page.places import browse_url, roots_of, shown_place, snapshots_of
+from sleuth.surfaces.page.results import language_of
 from sleuth.surfaces.plain import is_markdown, is_prose, without_heading_signs
-from sleuth.text.clean import escape_text
+from sleuth.types import RetrievedItem, document_of
 
 if TYPE_CHECKING:
     from sleuth.engine.answers import Answering
-    from sleuth.types import RetrievedItem
+    from sleuth.ingest.extraction.processes import Extractors
+    from sleuth.surfaces.http import Call
+    from sleuth.surfaces.page.state import PageState
 
 MOST_LINES: Final = 2_000
 """Lines before and after what is cited that a source view shows."""
-
-_INSIDE: Final = frozenset({"blockquote", "ol", "table", "tbody", "thead", "ul"})
-"""Elements whose parts are cited one by one."""
-
-
-@dataclass(frozen=True, slots=True)
-class SourceLine:
-    """A line of a source view."""
-
-    number: int
-    pieces: list[LinePiece]
-    is_cited: bool
-
-
-@dataclass(frozen=True, slots=True)
-class SourceBlock:
-    """A paragraph, list, table, heading or piece of code of a document in Markdown.
-
-    Attributes:
-        numbers: of its lines.
-    """
-
-    numbers: range
-    html: Markup
-    is_cited: bool
-
-
-@dataclass(frozen=True, slots=True)
-class SourceView:
-    """A document or a file, with the lines that are cited.
-
-    Attributes:
-        heading: the headings above what is cited.
-        lines: in order, at most `MOST_LINES` before and after what is cited; empty where there are blocks.
-        blocks: of a document in Markdown.
-        is_prose: whether its lines are running text, and no code.
-        is_whole: whether all of it is cited.
-        plain: address of the same lines as they are written, where blocks are shown.
-        formatted: address of the blocks, where lines of Markdown are shown as they are written.
-        folder: address of the list of its folder.
-        outside: address of the web page that it was.
-        download: address of the original at the page that is cited, where it is a PDF.
-        picture: address of the picture of that page.
-    """
-
-    title: str
-    place: Location
-    lines: list[SourceLine]
-    blocks: list[SourceBlock]
-    heading: str = ""
-    facts: list[tuple[str, str]] = field(default_factory=list)
-    is_prose: bool = False
-    is_whole: bool = False
-    plain: str = ""
-    formatted: str = ""
-    folder: str = ""
-    outside: str = ""
-    download: str = ""
-    picture: str = ""
-
-
-def source_view(
-    item: RetrievedItem,
-    numbered: Mapping[int, str],
-    cited: range,
-    query: str,
-    sources: Answering,
-    *,
-    title: str,
-    as_written: bool = False,
-    **addresses: str,
-) -> SourceView:
-    """Show a document or file.
-
-    Args:
-        item: what is cited.
-        numbered: the lines of the whole, by number.
-        cited: numbers of the lines that are cited.
-        as_written: shows Markdown as it is written.
-        addresses: `plain`, `formatted`, `folder`, `download` and `picture`.
-    """
-    begin, end = min(numbered, default=1), max(numbered, default=0)
-    numbers = range(max(begin, cited.start - MOST_LINES), min(end, cited.start + MOST_LINES) + 1)
-    text = "\n".join(numbered.get(number, "") for number in numbers)
-
-    if item.metadata.get("type") == "pdf":
-        text = without_heading_signs(text)
-
-    def matches(part: str) -> list[Span]:
-        return matches_in(part, query, sources.snippet, item)
-
-    lines, blocks = list[SourceLine](), list[SourceBlock]()
-    has_blocks = is_markdown(item.metadata) and len(text) <= MOST_CHARACTERS
-    if has_blocks and not as_written:
-        blocks = list(_blocks(parse(text), numbers.start, cited, matches))
-    elif "row" in item.metadata:
-        blocks = list(_blocks([_table_of_row(text)], numbers.start, cited, matches))
-    else:
-        lines = list(_lines(text, numbers, cited, language(item.metadata), matches))
-    if not has_blocks or not as_written:
-        addresses["formatted"] = ""
-    if not has_blocks or as_written:
-        addresses["plain"] = ""
-    source = str(item.metadata.get("source") or "")
-    place = shown_place(item.id, item.metadata)
-    return SourceView(
-        escape_text(title),
-        replace(place, lines="") if "row" in item.metadata else place,
-        lines,
-        blocks,
-        is_whole=cited.start <= begin and end < cited.stop,
-        outside=source if source.startswith(("http://", "https://")) else "",
-        heading=escape_text(str(item.metadata.get("heading") or "")),
-        facts=_facts(item.metadata),
-        is_prose=is_prose(item.metadata),
-        **addresses,
-    )
-
-
-def _lines(
-    text: str, numbers: range, cited: range, syntax: str, matches: Callable[[str], list[Span]]
-) -> Iterator[SourceLine]:
-    """Yield numbered lines with syntax colouring; words that match the question are marked, in cited lines only.
-
-    Args:
-        numbers: of the lines of the text.
-        syntax: as `lines_of` takes a language.
-    """
-    text_lines = text.split("\n")
-    before = "".join(f"{line}\n" for line in text_lines[: max(0, cited.start - numbers.start)])
-    inside = "\n".join(text_lines[max(0, cited.start - numbers.start) : max(0, cited.stop - numbers.start)])
-    offset = len(before)
-    spans = [(start + offset, stop + offset) for start, stop in matches(inside)]
-    for number, pieces in zip(numbers, lines_of(text, spans, language=syntax), strict=True):
-        yield SourceLine(number, pieces, number in cited)
-
-
-def _table_of_row(text: str) -> Element:
-    """Return a row of a table, whose text has a line for each field, with a line for each of them."""
-    table = Element("table", {"tabindex": "0"}, lines=range(1))
-    for line in text.split("\n"):
-        name, colon, value = line.partition(": ")
-        cells = [Element("th", {}, [escape_text(name if colon else "")])]
-        cells.append(Element("td", {}, [escape_text(value if colon else line)]))
-        table.children.append(Element("tr", {}, [*cells], range(1)))
-    return table
-
-
-def _blocks(
-    nodes: Sequence[Node], first: int, cited: range, matches: Callable[[str], list[Span]]
-) -> Iterator[SourceBlock]:
-    """Yield blocks of text; what is cited has a class, and its words are marked.
-
-    Args:
-        first: number of the first line of the text.
-    """
-    blocks = [block for block in nodes if isinstance(block, Element)]
-    elements = [part for block in blocks for part in _cited_parts(block, first, cited)]
-    inside = "\n".join(text for part in elements for text in texts_of(part.children))
-    spans, at = matches(inside), 0
-    for part in elements:
-        part.attributes["class"] = f"{part.attributes.get('class', '')} cited".strip()
-        part.children, at = _marked(part.children, spans, at)
-    for block in blocks:
-        numbers = range(first + block.lines.start, first + max(block.lines.stop, block.lines.start + 1))
-        overlaps = numbers.start < cited.stop and cited.start < numbers.stop
-        yield SourceBlock(numbers, to_html([block]), overlaps)
-
-
-def _cited_parts(element: Element, first: int, cited: range) -> Iterator[Element]:
-    """Yield the smallest blocks that hold a cited line: an item and not its list, a row and not its table."""
-    start, stop = first + element.lines.start, first + element.lines.stop
-    if stop <= start or start >= cited.stop or stop <= cited.start:
-        return
-    if element.tag not in _INSIDE:
-        yield element
-        return
-    for child in element.children:
-        if isinstance(child, Element):
-            yield from _cited_parts(child, first, cited)
-
-
-def _marked(nodes: Sequence[Node], spans: Sequence[Span], at: int) -> tuple[list[Node], int]:
-    """Return nodes with marked spans, and where the text after them begins; texts are joined by one character."""
-    result: list[Node] = []
-    for node in nodes:
-        if isinstance(node, Element):
-            node.children, at = _marked(node.children, spans, at)
-            result.append(node)
-            continue
-        inside = [(max(a - at, 0), min(b - at, len(node))) for a, b in spans if a < at + len(node) and b > at]
-        cuts = sorted({0, len(node), *(end for span in inside for end in span)})
-        for start, stop in pairwise(cuts):
-            piece = node[start:stop]
-            result.append(Element("mark", {}, [piece]) if (start, stop) in inside else piece)
-        at += len(node) + 1
-    return result, at
-
+DOTS_PER_INCH: Final = 110
+"""Of the picture of a page: about 900 dots wide."""
 
 _SHOWN_ELSEWHERE: Final = frozenset(
     {"source", "path", "title", "start_line", "end_line", "page", "heading", "repository", "repository_path"}
 )
 
 
-def _facts(metadata: Mapping[str, Any]) -> list[tuple[str, str]]:
-    values = {key: value for key, value in metadata.items() if key not in _SHOWN_ELSEWHERE}
-    return [(escape_text(str(key)), escape_text(str(value))[:300]) for key, value in sorted(values.items())]
+def source(call: Call, state: PageState, id: str, as_written: bool) -> dict[str, Any]:
+    """Return a document or file at the lines of an id.
+
+    Args:
+        as_written: shows Markdown as it is written.
+
+    Raises:
+        Refusal: 404 for what is not indexed, or may not be seen.
+    """
+    cited = call.engine.get(id)
+    if not cited:
+        item, lines, numbers = _file(call, id)
+        view = _view(item, lines, numbers, state.query, call.retriever(list(state.sources)), as_written)
+        return {**view, "title": item.metadata["path"], "place": shown_place(id, item.metadata, ())}
+    item = cited[0]
+    lines, numbers_by_id = numbered_lines(call.engine.get(document_of(id)) or cited)
+    view = _view(item, lines, numbers_by_id[item.id], state.query, call.engine, as_written)
+    place = shown_place(id, item.metadata, roots_of(call))
+    can_delete = "write" in call.key.scopes and not call.service.settings.read_only
+    encoded, page = urlencode({"id": id}), item.metadata.get("page")
+    return {
+        **view,
+        "title": str(item.metadata.get("title") or place.name),
+        "place": replace(place, lines="") if "row" in item.metadata else place,
+        "other_form": state.address("/source", id=id, **({} if as_written else {"text": "1"})),
+        "download": f"/original?{encoded}#page={page}" if page else "",
+        "picture": f"/picture?{encoded}" if page and original(call, id) else "",
+        "delete": document_of(id) if can_delete else "",
+    }
+
+
+def _file(call: Call, id: str) -> tuple[RetrievedItem, dict[int, str], range]:
+    """Return a file of a repository that the server offers, its lines, and the numbers of those that an id cites."""
+    from sleuth.code.search.filters import file_metadata
+
+    path, _, lines = (id.rpartition("@")[0] if "@" in id else id).rpartition(":")
+    first, _, last = lines.partition("-")
+    if first.isdigit() and (not last or last.isdigit()):
+        cited = range(int(first), int(last or first) + 1)
+        for snapshot in snapshots_of(call):
+            position = snapshot.by_path.get(path.removeprefix(f"{snapshot.repository.path}/"))
+            if position is not None:
+                row = snapshot.files[position]
+                text = snapshot.lines(row, 1, row.lines)
+                place = {"start_line": cited.start, "end_line": cited.stop - 1}
+                item = RetrievedItem(id=id, text=text, metadata=file_metadata(snapshot, row) | place)
+                return item, dict(enumerate(text.split("\n"), 1)), cited
+    raise Refusal(404, "DocumentError", f"Nothing is indexed as {id!r}. It may have been deleted since.")
+
+
+def _view(
+    item: RetrievedItem,
+    numbered: Mapping[int, str],
+    cited: range,
+    query: str,
+    answering: Answering,
+    as_written: bool,
+) -> dict[str, Any]:
+    """Return the `lines` around what is cited, or the `blocks` of Markdown; words that match are marked where cited.
+
+    Args:
+        numbered: the lines of the whole, by number.
+        cited: numbers of the lines that are cited.
+    """
+    begin, end = min(numbered, default=1), max(numbered, default=0)
+    numbers = range(max(begin, cited.start - MOST_LINES), min(end, cited.start + MOST_LINES) + 1)
+    text = "\n".join(numbered.get(number, "") for number in numbers)
+    if item.metadata.get("type") == "pdf":
+        text = without_heading_signs(text)
+    inside = range(max(0, cited.start - numbers.start), max(0, cited.stop - numbers.start))
+
+    def write(words: str) -> Markup:
+        return marked(words, matches_in(words, query, answering.snippet, item))
+
+    lines: list[tuple[int, Markup, bool]] = []
+    blocks: list[tuple[range, Markup, bool]] = []
+    has_blocks = is_markdown(item.metadata) and len(text) <= MOST_CHARACTERS
+    if "row" in item.metadata and not has_blocks:
+        rows = (line.partition(": ") for line in text.split("\n"))
+        cells = [(name, value) if colon else ("", name) for name, colon, value in rows]
+        row = Markup('<tr class="cited"><th>{}</th><td>{}</td></tr>')
+        table = Markup("").join(row.format(escape(name), write(value)) for name, value in cells)
+        blocks = [(numbers[:1], Markup('<table tabindex="0">{}</table>').format(table), True)]
+    elif has_blocks and not as_written:
+        tokens = parse(text)
+        fill_lines(tokens, inside, write)
+        for place, html in blocks_of(tokens):
+            is_cited = place.start < inside.stop and inside.start < place.stop
+            blocks.append((range(place.start + numbers.start, place.stop + numbers.start), html, is_cited))
+    else:
+        texts = text.split("\n")
+        before = sum(len(line) + 1 for line in texts[: inside.start])
+        spans = matches_in("\n".join(texts[inside.start : inside.stop]), query, answering.snippet, item)
+        spans = [(start + before, stop + before) for start, stop in spans]
+        html_lines = lines_of(text, spans, language=language_of(item.metadata))
+        lines = [(number, html, number in cited) for number, html in zip(numbers, html_lines, strict=True)]
+    source = str(item.metadata.get("source") or "")
+    facts = {key: value for key, value in item.metadata.items() if key not in _SHOWN_ELSEWHERE}
+    return {
+        "lines": lines,
+        "blocks": blocks,
+        "has_blocks": has_blocks,
+        "is_prose": is_prose(item.metadata),
+        "is_whole": cited.start <= begin and end < cited.stop,
+        "heading": str(item.metadata.get("heading") or ""),
+        "facts": [(key, str(value)[:300]) for key, value in sorted(facts.items())],
+        "folder": browse_url(source),
+        "outside": source if source.startswith(("http://", "https://")) else "",
+        **dict.fromkeys(("other_form", "download", "picture", "delete"), ""),  # a document may have them
+    }
+
+
+def original(call: Call, id: str) -> Path | None:
+    """Return the PDF of a document if it is unchanged since it was read."""
+    for item in call.engine.get(id)[:1]:
+        source = str(item.metadata.get("source", ""))
+        path = Path(call.engine.files.path_of(source))
+        documents = call.engine.documents(under=source)
+        if path.suffix.lower() == ".pdf" and path.is_absolute() and path.is_file() and documents:
+            status = path.stat()
+            if (status.st_size, bounded_time(status.st_mtime_ns)) == (
+                documents[0].size,
+                documents[0].modified_ns,
+            ):
+                return path
+    return None
+
+
+def picture(call: Call, id: str, extractors: Extractors) -> bytes | None:
+    """Return the page of a PDF that a passage is on, as PNG; None without a page or if it cannot be drawn.
+
+    Args:
+        extractors: draw it in a process with limits of time and memory.
+    """
+    from sleuth.ingest.extraction import ExtractionError
+
+    path = original(call, id)
+    page = next((item.metadata.get("page") for item in call.engine.get(id)[:1]), None)
+    if path is None or not page:
+        return None
+    try:
+        return extractors.picture(path.read_bytes(), int(page), dots_per_inch=DOTS_PER_INCH, colour=True)
+    except (ExtractionError, OSError):
+        return None

@@ -31,7 +31,7 @@ OPTIONS = {
 
 _LISTS = {"f", "in", "after", *(name for name, schema in OPTIONS.items() if schema.get("type") == "array")}
 _OF_RESULTS = {"q", "page", "answer", "why", "said", "follow", "key", "low", "high"}
-_OF_OTHER_PAGES = {"id", "text", "name", "under", "skipped"}
+_OF_OTHER_PAGES = {"id", "text", "name", "under"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,9 +104,7 @@ class PageState:
 
     def address(self, path: str = "/", **more: str) -> str:
         """Return the address of this state."""
-        pairs = [("q", self.query), *(("f", text) for text in self.filters)]
-        pairs += [("in", name) for name in self.sources]
-        pairs += [("after", text) for text in self.after]
+        pairs = [("q", self.query), *self.fields(), *(("after", text) for text in self.after)]
         pairs += [("said", self.said)] if self.said else []
         pairs += self.options
         if self.page > 1:
@@ -117,61 +115,36 @@ class PageState:
             pairs.append(("why", str(self.why)))
         return f"{path}?{urlencode([*pairs, *more.items()])}"
 
+    def but(self, **changes: Any) -> PageState:
+        """Return this state with other values, at the first page of results, without an explained score."""
+        return replace(self, **{"page": 1, "why": 0} | changes)
+
     def toggled(self, text: str) -> PageState:
         """Return this state with a filter added, or removed if it is there."""
-        rest = tuple(other for other in self.filters if other != text)
-        filters = rest if text in self.filters else (*self.filters, text)
-        return replace(self, filters=filters, page=1, why=0)
-
-    def at_page(self, page: int) -> PageState:
-        """Return this state at another page of results, without the answer, which stands on the first one."""
-        return replace(self, page=page, why=0, with_answer=False)
+        filters = tuple(other for other in self.filters if other != text)
+        return self.but(filters=filters if text in self.filters else (*self.filters, text))
 
     def asking(self, query: str) -> PageState:
         """Return this state with another question, which follows none."""
-        return replace(self, query=query, page=1, why=0, after=(), said="")
-
-    def rewritten(self, query: str) -> PageState:
-        """Return this state with its question as it stands alone."""
-        return self if query == self.query else replace(self, query=query, said=self.query)
-
-    def bare(self) -> PageState:
-        """Return this state without filters and options."""
-        return replace(self, filters=(), options=(), page=1, why=0)
+        return self.but(query=query, after=(), said="")
 
     def limits(self) -> str:
-        """Say what `bare` takes away."""
+        """Name the filters and the options, where there are some."""
         parts = (("the filters", self.filters), ("the options", self.options))
         return " and ".join(name for name, values in parts if values)
-
-    def explaining(self, number: int) -> PageState:
-        """Return this state with the score of a result explained."""
-        return replace(self, why=number)
-
-    def with_copies(self) -> PageState:
-        """Return this state with copies of results as results of their own."""
-        return self.with_option("fold_copies", "false")
 
     def with_option(self, name: str, text: str) -> PageState:
         """Return this state with another value of an option; without the option where the text is ""."""
         others = tuple(option for option in self.options if option[0] != name)
-        return replace(self, options=(*others, (name, text)) if text else others, page=1, why=0)
-
-    def unfolded(self, text: str) -> PageState:
-        """Return this state with the results that one stands for: those that match a filter, none of them folded."""
-        return self.toggled(text).with_option("collapse", "")
+        return self.but(options=(*others, (name, text)) if text else others)
 
     def option(self, name: str) -> str:
         """Return the value of an option as the address writes it; "" without the option."""
         return next((text for other, text in self.options if other == name), "")
 
-    def answered(self) -> PageState:
-        """Return this state with the answer written into the page."""
-        return replace(self, with_answer=True)
-
-    def of_sources(self, names: Sequence[str]) -> PageState:
-        """Return this state over other sources."""
-        return replace(self, sources=tuple(names), page=1, why=0)
+    def fields(self) -> list[tuple[str, str]]:
+        """Return what a form keeps of this state beside its question."""
+        return [*(("f", text) for text in self.filters), *(("in", name) for name in self.sources)]
 
 
 def check_parameters(parameters: QueryParams) -> None:

@@ -2,98 +2,79 @@
 import { previewPassages } from "./preview.js";
 
 const TAGS = new Set(
-  "a blockquote br code em h3 hr li ol p pre s span strong table tbody td th thead tr ul".split(" "),
+  "a bdi blockquote br code div em h3 hr li ol p pre s span strong table tbody td th thead tr ul".split(" "),
 );
 const KEEP = 30 * 60 * 1000; // milliseconds for which an answer is not written again in this tab
 
 // A signal ends it, so that no model goes on writing for a page that was left.
 export async function showAnswer(section, signal) {
   const view = new AnswerView(section, signal);
+  if (!section.dataset.stream) return view.finish();
   const kept = remembered(section.dataset.stream);
-  if (kept) view.whole(kept);
-  else await view.write();
+  if (!kept) return view.write();
+  view.show(kept);
+  view.finish();
 }
 
 class AnswerView {
   constructor(section, signal) {
     this.section = section;
-    this.text = section.querySelector(".text");
     this.left = signal;
+    this.written = section.querySelector(".written");
+    linkToResults(this.written);
+    previewPassages(section);
     signal.addEventListener("abort", () => this.stop?.abort());
     section.addEventListener("click", (event) => this.act(event.target.closest("[data-do]")?.dataset.do));
   }
 
+  get text() {
+    return this.written.querySelector(".text");
+  }
+
   async write() {
     const { signal } = (this.stop = new AbortController());
-    this.begin();
+    this.section.classList.remove("failed", "clipped");
+    this.section.classList.add("writing");
+    this.text.replaceChildren();
+    this.button("again").hidden = true;
+    this.button("stop").hidden = false;
+    this.say("");
+    let nodes = [];
+    let isWhole = false;
     try {
       for await (const { name, data } of eventsOf(this.section.dataset.stream, signal)) {
-        if (name === "cards") this.cards(data);
-        else if (name === "blocks") this.blocks(data);
-        else if (name === "done") this.done(data);
-        else if (name === "error") this.fail(data.message);
+        if (name === "answer") this.show((nodes = data));
+        else if (name === "done") isWhole = data.is_whole;
+        else this.fail(data.message);
       }
     } catch {
       if (this.left.aborted) return;
       if (!signal.aborted) this.fail("The connection was lost.");
     }
-    this.end(signal.aborted ? "stopped" : "");
-    const isWhole = !signal.aborted && !this.section.classList.contains("failed");
+    if (isWhole) remember(this.section.dataset.stream, nodes);
+    this.section.classList.remove("writing");
+    this.button("stop").hidden = true;
     this.button("again").hidden = isWhole;
+    this.say(signal.aborted ? "stopped" : "");
+    this.finish();
   }
 
-  begin() {
-    this.plain = "";
-    this.sent = []; // blocks as the server sent them
-    this.text.replaceChildren();
-    this.say("");
-    this.section.classList.remove("failed", "clipped");
-    this.section.classList.add("writing");
-    this.text.setAttribute("aria-busy", "true");
-    this.button("again").hidden = true;
-    this.button("stop").hidden = false;
-  }
-
-  cards(cards) {
-    const list = this.section.querySelector(".cards");
-    this.known = new Map(cards.map((card) => [String(card.number), card]));
-    list.replaceChildren(
-      ...cards.map((card) => {
-        const link = element("a", { href: addressOf(card), "data-number": String(card.number) });
-        link.append(element("span", { class: "number" }, String(card.number)), element("bdi", {}, card.name));
-        return element("li", {}, link);
-      }),
-    );
-    previewPassages(this.section, this.known);
-  }
-
-  blocks({ from, blocks }) {
-    this.sent = [...(this.sent ?? []).slice(0, from), ...blocks];
-    while (this.text.children.length > from) this.text.lastElementChild.remove();
-    this.text.append(...blocks.map((block) => nodeOf(block, this.known)));
+  // Shows what is written so far. What is there already stays, with the focus and the pointer on it.
+  show(nodes) {
+    const template = document.createElement("div");
+    template.append(...nodes.map(nodeOf));
+    linkToResults(template);
+    for (const name of [".cards", ".text", ".copy"]) {
+      const part = this.written.querySelector(name);
+      if (part) update(part, template.querySelector(name));
+      else this.written.append(template.querySelector(name));
+    }
     this.measure();
   }
 
-  done(answer) {
-    this.plain = answer.text;
-    if (answer.failure) return this.fail(answer.failure);
-    const isDeclined = answer.grade === "nothing close";
-    this.section.classList.toggle("declined", isDeclined);
-    const related = this.section.querySelector(".related");
-    related.replaceChildren(...(answer.related.length ? ["Related: "] : []));
-    for (const [index, [name, url]] of answer.related.entries()) {
-      related.append(index ? " · " : "", element("a", { href: url }, name));
-    }
-    if (answer.warning) this.text.append(element("p", { class: "failure", role: "status" }, answer.warning));
-    this.button("copy").hidden = isDeclined;
-    remember(this.section.dataset.stream, { ...answer, blocks: this.sent, cards: [...this.known.values()] });
-  }
-
-  whole(answer) {
-    this.cards(answer.cards);
-    this.blocks({ from: 0, blocks: answer.blocks });
-    this.done(answer);
-    this.end("");
+  finish() {
+    this.button("copy").hidden = !this.written.querySelector(".copy")?.textContent;
+    this.measure();
   }
 
   fail(message) {
@@ -101,42 +82,23 @@ class AnswerView {
     this.text.append(element("p", { class: "failure", role: "status" }, message));
   }
 
-  end(state) {
-    this.section.classList.remove("writing");
-    this.text.setAttribute("aria-busy", "false");
-    this.button("stop").hidden = true;
-    this.say(state);
-    this.measure();
-  }
-
-  // Offers to unfold what does not fit into the reserved height; related questions are shown where there is room.
+  // Offers to unfold what does not fit into the reserved height.
   measure() {
-    const classes = this.section.classList;
-    const isClipped = () => this.text.scrollHeight > this.text.clientHeight + 2;
-    classes.add("roomy");
-    classes.toggle("roomy", !isClipped());
-    classes.toggle("clipped", isClipped());
-    const hidesRelated = !classes.contains("roomy") && this.section.querySelector(".related").hasChildNodes();
-    if (!classes.contains("open")) this.button("unfold").hidden = !classes.contains("clipped") && !hidesRelated;
+    const isClipped = this.text.scrollHeight > this.text.clientHeight + 2;
+    this.section.classList.toggle("clipped", isClipped);
+    if (!this.section.classList.contains("open")) this.button("unfold").hidden = !isClipped;
   }
 
-  act(what) {
+  async act(what) {
     if (what === "stop") this.stop?.abort();
     else if (what === "again") this.write();
-    else if (what === "copy") this.copy();
-    else if (what === "unfold") this.unfold();
-  }
-
-  async copy() {
-    const sources = [...(this.known ?? new Map()).values()].map((card) => `[${card.number}] ${card.label}`);
-    await navigator.clipboard.writeText([this.plain, "", ...sources].join("\n").trim());
-    this.say("copied");
-  }
-
-  unfold() {
-    const open = this.section.classList.toggle("open");
-    this.button("unfold").setAttribute("aria-expanded", String(open));
-    this.button("unfold").textContent = open ? "Show less" : "Show all";
+    else if (what === "copy") {
+      await navigator.clipboard.writeText(this.written.querySelector(".copy").textContent.trim());
+      this.say("copied");
+    } else if (what === "unfold") {
+      const open = this.section.classList.toggle("open");
+      this.button("unfold").textContent = open ? "Show less" : "Show all";
+    }
   }
 
   say(state) {
@@ -146,6 +108,18 @@ class AnswerView {
   button(name) {
     return this.section.querySelector(`[data-do=${name}]`);
   }
+}
+
+// Makes an element like another one, and leaves the children that are the same.
+function update(part, fresh) {
+  for (const { name, value } of fresh.attributes) part.setAttribute(name, value);
+  const children = [...fresh.childNodes];
+  for (const [at, child] of children.entries()) {
+    const old = part.childNodes[at];
+    if (!old) part.append(child);
+    else if (!old.isEqualNode(child)) old.replaceWith(child);
+  }
+  while (part.childNodes.length > children.length) part.lastChild.remove();
 }
 
 // The events of a stream, as objects.
@@ -166,15 +140,11 @@ async function* eventsOf(address, signal) {
   }
 }
 
-// A text, or an element of the list with its children; citations lead to the result on this page that they cite.
-function nodeOf(node, cards) {
-  if (typeof node === "string") return node;
+// A text, or an element of the list with its children.
+function nodeOf(node) {
+  if (typeof node === "string") return document.createTextNode(node);
   const [tag, attributes, children] = node;
-  const result = element(TAGS.has(tag) ? tag : "span", attributes);
-  const card = attributes["data-number"] && cards?.get(attributes["data-number"]);
-  if (card) result.setAttribute("href", addressOf(card));
-  result.append(...children.map((child) => nodeOf(child, cards)));
-  return result;
+  return element(TAGS.has(tag) ? tag : "span", attributes, ...children.map(nodeOf));
 }
 
 function element(name, attributes, ...children) {
@@ -186,26 +156,29 @@ function element(name, attributes, ...children) {
   return result;
 }
 
-// The result on this page that a passage is, else its source view.
-function addressOf(card) {
+// Lets cards and citations lead to the results on this page that they cite.
+function linkToResults(part) {
   const hits = [...document.querySelectorAll("[data-id]")];
-  const hit = hits.find((item) => card.ids.includes(item.dataset.id));
-  return hit ? `#${hit.id}` : card.url;
+  for (const card of part.querySelectorAll("[data-ids]")) {
+    const ids = JSON.parse(card.dataset.ids);
+    const hit = hits.find((item) => ids.includes(item.dataset.id));
+    for (const link of hit ? part.querySelectorAll(`[data-number="${card.dataset.number}"]`) : []) link.href = `#${hit.id}`;
+  }
 }
 
 // Answers that were written in this tab. They are gone when it is closed, and when its reader signs out.
 function remembered(address) {
   try {
-    const { at, answer } = JSON.parse(sessionStorage.getItem(`answer ${address}`));
-    return Date.now() - at < KEEP ? answer : null;
+    const { at, nodes } = JSON.parse(sessionStorage.getItem(`answer ${address}`));
+    return Date.now() - at < KEEP ? nodes : null;
   } catch {
     return null;
   }
 }
 
-function remember(address, answer) {
+function remember(address, nodes) {
   try {
-    sessionStorage.setItem(`answer ${address}`, JSON.stringify({ at: Date.now(), answer }));
+    sessionStorage.setItem(`answer ${address}`, JSON.stringify({ at: Date.now(), nodes }));
   } catch {
     sessionStorage.clear(); // it is full, or the browser keeps nothing
   }

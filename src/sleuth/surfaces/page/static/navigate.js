@@ -13,20 +13,27 @@ export function navigateInPlace(started) {
   });
   document.addEventListener("click", (event) => {
     const link = event.target.closest?.("a[href]");
+    const hit = hits().indexOf(link?.closest(".hit") ?? null);
+    if (hit >= 0) history.replaceState({ ...history.state, hit }, ""); // the way back focuses it
     if (event.button || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
     if (link && !link.getAttribute("href").startsWith("#")) follow(event, new URL(link.href));
   });
   addEventListener("popstate", (event) => {
     if (withoutHash(location) !== shown) show(new URL(location), event.state?.top ?? 0);
   });
-  started(current.signal);
+  begin(current.signal);
+
+  function begin(signal) {
+    hits()[history.state?.hit]?.querySelector("a.open").focus({ preventScroll: true });
+    started(signal);
+  }
 
   // Goes to an address of results, as a new entry of the history.
   function follow(event, url) {
     if (url.origin !== location.origin || url.pathname !== "/" || location.pathname !== "/") return;
     event.preventDefault();
     show(url, 0, (final) => {
-      history.replaceState({ top: scrollY }, "");
+      history.replaceState({ ...history.state, top: scrollY }, "");
       if (withoutHash(final) !== shown) history.pushState(null, "", withoutHash(final));
     });
   }
@@ -49,7 +56,7 @@ export function navigateInPlace(started) {
     (document.querySelector("#q[autofocus]") ?? document.querySelector("main")).focus({ preventScroll: true });
     if (url.hash) location.replace(url.hash);
     else scrollTo({ top, behavior: "instant" });
-    started(controller.signal);
+    begin(controller.signal);
   }
 }
 
@@ -64,6 +71,10 @@ function fetched(address, signal) {
     request.open("GET", address);
     request.send();
   });
+}
+
+function hits() {
+  return [...document.querySelectorAll(".hit")];
 }
 
 function withoutHash(url) {

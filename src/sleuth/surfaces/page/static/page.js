@@ -9,7 +9,7 @@ completeQuestions();
 listenToKeys(document);
 listenToButtons();
 navigateInPlace((signal) => {
-  const section = document.querySelector("#answer.scripted");
+  const section = document.querySelector("#answer");
   if (section) showAnswer(section, signal);
   rememberQuestions();
   showTheme();

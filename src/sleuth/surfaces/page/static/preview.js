@@ -2,10 +2,7 @@
 
 let shown = null;
 
-export function previewPassages(section, cards) {
-  section.cards = cards;
-  if (section.previews) return;
-  section.previews = true;
+export function previewPassages(section) {
   const hide = () => {
     shown?.remove();
     shown = null;
@@ -13,8 +10,8 @@ export function previewPassages(section, cards) {
   const show = (event) => {
     const link = event.target.closest?.("a[data-number]");
     hide();
-    const card = link && section.cards.get(link.dataset.number);
-    if (card?.text) shown = place(link, card);
+    const card = link && section.querySelector(`.cards [data-number="${link.dataset.number}"]`);
+    if (card?.dataset.text) shown = place(link, card.dataset);
   };
   for (const name of ["mouseover", "focusin"]) section.addEventListener(name, show);
   for (const name of ["mouseleave", "focusout", "click"]) section.addEventListener(name, hide);
@@ -25,7 +22,7 @@ function place(link, card) {
   const box = document.createElement("div");
   box.id = "preview";
   box.setAttribute("role", "tooltip");
-  for (const [name, text] of Object.entries({ strong: card.title || card.label, span: card.label, p: card.text })) {
+  for (const [name, text] of Object.entries({ strong: card.title, span: card.label, p: card.text })) {
     const part = document.createElement(name);
     part.textContent = text;
     part.style.margin = "0";

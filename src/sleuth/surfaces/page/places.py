@@ -1,0 +1,89 @@
+"""Where things stand: paths begin with the name of the folder that was indexed, and not at the root of the server."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from itertools import takewhile
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
+
+from sleuth.errors import StoreError, UnknownRepositoryError
+from sleuth.surfaces.hits import Location, place_of
+
+if TYPE_CHECKING:
+    from sleuth.code import Snapshot
+    from sleuth.surfaces.http import Call
+
+
+def snapshots_of(call: Call, sources: Sequence[str] | None = None) -> list[Snapshot]:
+    """Return the newest snapshot of every repository that the server offers to this reader.
+
+    Args:
+        sources: those that name the repositories; None for all.
+    """
+    if not call.key.sees_code:
+        return []
+    try:
+        return call.service.snapshots(call.key, sources)
+    except UnknownRepositoryError:
+        return []
+
+
+def stale_files(call: Call) -> int:
+    """Return how many files of the code that a caller sees changed since they were indexed.
+
+    The files are compared beside the search, and nothing waits for that: a change may show a page later.
+    """
+    return (call.service.freshness(call.key).stale.files or 0) if call.key.sees_code else 0
+
+
+def roots_of(call: Call) -> list[str]:
+    """Return the names of the folders of documents that are indexed, the longest first."""
+    with suppress(StoreError):  # a published index has none
+        return sorted((root.name for root in call.service.engine.roots()), key=len, reverse=True)
+    return []
+
+
+def short(path: str, roots: Sequence[str]) -> str:
+    """Return an absolute path from the name of its root on; other paths as they are."""
+    root = next((root for root in roots if f"{path}/".startswith(f"{root}/")), "")
+    return path[root.rfind("/") + 1 :] if root.startswith("/") else path
+
+
+def shown_place(id: str, metadata: Mapping[str, Any], roots: Sequence[str]) -> Location:
+    """Return the place of an item; web pages have no lines."""
+    place = place_of(id, metadata)
+    first, _, last = place.lines.partition("-")
+    lines = "" if "://" in place.path else first if first == last else place.lines
+    return replace(place, path=short(place.path, roots), lines=lines)
+
+
+def browse_url(path: str) -> str:
+    """Return the address of the list of a file's folder; "" without a folder."""
+    folder, slash, _ = path.rpartition("/")
+    return "" if "://" in path or not folder else f"/browse?{urlencode({'under': folder + slash})}"
+
+
+def folders_below(places: Mapping[str, int], under: str | None = None) -> list[tuple[str, int]]:
+    """Return the folders right below one, each with its sum; a folder that holds one folder alone is joined to that.
+
+    Args:
+        places: numbers by path.
+        under: the folder with its slash; None for the one that all of them share.
+    """
+    places = {path: number for path, number in places.items() if "://" not in path}
+    under = _shared_folder(list(places)) if under is None else under
+    groups: dict[str, list[str]] = {}
+    for path in places:
+        name, slash, _ = path[len(under) + 1 :].partition("/")  # the root of the disk is no folder
+        if slash:
+            groups.setdefault(path[len(under)] + name, []).append(path)
+    return [(_shared_folder(paths), sum(map(places.__getitem__, paths))) for paths in groups.values()]
+
+
+def _shared_folder(paths: Sequence[str]) -> str:
+    """Return the folder, with its slash, that all paths are in; "" for none."""
+    levels = zip(*(path.split("/")[:-1] for path in paths), strict=False)
+    return "".join(f"{level[0]}/" for level in takewhile(lambda level: len(set(level)) == 1, levels))
