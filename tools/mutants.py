@@ -59,7 +59,6 @@ class Mutant(NamedTuple):
         file: below the root of the repository.
         old, new: texts; `old` comes once, or begins at `start` where that is 0 or more.
         tests: of which one should fail, in the order in which they are run.
-        why: why it changes nothing, of a planted one that does not.
         seconds: of CPU that its tests may take: a loop without an end is known by them, on a busy machine too.
     """
 
@@ -70,7 +69,6 @@ class Mutant(NamedTuple):
     new: str
     tests: tuple[str, ...]
     start: int = -1
-    why: str = ""
     seconds: float = MOST_SECONDS
 
     def apply(self, text: str) -> str:
@@ -186,7 +184,6 @@ def planted() -> list[Mutant]:
             f["old"],
             f["new"],
             (*f["tests"], "tests/engine"),
-            why=f.get("why", ""),
         )
         for f in faults
     ]
@@ -409,21 +406,17 @@ def main() -> None:
     counts: dict[str, Counter[str]] = {}
     for mutant in mutants:
         came = record.get(mutant)
-        if not came or (arguments.again and came == "survived" and not mutant.why):
+        if not came or (arguments.again and came == "survived"):
             most_seconds = CHOSEN_SECONDS * (5 if came else 1)
             came = outcome(mutant if arguments.planted else chosen(mutant, most_seconds))
             record.put(mutant, came)
-        if came == "survived" and mutant.why:
-            came = "no change"
         counts.setdefault(mutant.file.split("/")[2], Counter())[came] += 1
         if came != "killed":
             change = f"{mutant.old.strip()[:90]!r} -> {mutant.new.strip()[:90]!r}"
-            print(f"{came}: {mutant.name}: {mutant.why or change}", flush=True)
-    print(
-        "\n| package | mutants | killed | too slow | change nothing | survived |\n|---|---|---|---|---|---|"
-    )
+            print(f"{came}: {mutant.name}: {change}", flush=True)
+    print("\n| package | mutants | killed | too slow | survived |\n|---|---|---|---|---|")
     for package, count in [*counts.items(), ("all", sum(counts.values(), Counter()))]:
-        cells = (count[came] for came in ("killed", "too slow", "no change", "survived"))
+        cells = (count[came] for came in ("killed", "too slow", "survived"))
         print(f"| {package} | {count.total()} | {' | '.join(map(str, cells))} |")
 
 

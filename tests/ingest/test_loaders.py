@@ -109,7 +109,8 @@ def test_titles(tmp_path: Path) -> None:
 
 
 def test_empty_and_binary_files(tmp_path: Path) -> None:
-    """Files without text are skipped with a reason."""
+    """Files without text are skipped with a reason, as are pages of scripts alone."""
+    assert reason(tmp_path / "a.html", "<html><script>x</script></html>") == "no text in this page"
     assert reason(tmp_path / "a.md", "") == "empty"
     assert reason(tmp_path / "b.txt", " \n\n") == "empty"
     for name in ("c.txt", "c.md", "c.py", "c.html", "c.csv", "c.json", "c.jsonl", "c"):
@@ -175,10 +176,8 @@ def test_headings_without_signs_of_links(tmp_path: Path) -> None:
 
 def test_html_declared_encoding(tmp_path: Path) -> None:
     """A page is decoded with the encoding that it declares."""
-    page = '<html><head><meta charset="cp1251"></head><body><p>Быстрая лиса</p></body></html>'.encode(
-        "cp1251"
-    )
-    document = only(tmp_path / "a.html", page)
+    page = '<html><head><meta charset="cp1251"></head><body><p>Быстрая лиса</p></body></html>'
+    document = only(tmp_path / "a.html", page.encode("cp1251"))
     assert (document.page_content, document.metadata["encoding"]) == ("Быстрая лиса", "cp1251")
 
 
@@ -207,11 +206,6 @@ def test_html_that_is_large_and_sloppy(tmp_path: Path) -> None:
     drawing = "<svg>" + "<path d='M 0'/>" * 40_000 + "</svg>"
     page = "<p>word <br><b>bold</b>" * 20_000 + drawing + "<ul>" + "<li>x" * 9_000
     assert only(tmp_path / "a.html", page).page_content.startswith("word")
-
-
-def test_html_without_text(tmp_path: Path) -> None:
-    """A page with only scripts is skipped."""
-    assert reason(tmp_path / "a.html", "<html><script>x</script></html>") == "no text in this page"
 
 
 def test_pdf(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from sleuth.errors import ArgumentError
@@ -79,6 +79,7 @@ def ranked(scores: list[float], keys: list[int], k: int) -> list[tuple[int, floa
     query=texts,
     k=st.sampled_from([1, 2, 5, 10, 69, 70, 1000]),
 )
+@example(rows=[{"text": "a1"}] * 9, cuts=[2, 5], dead=set(), barred=set(), query="a1", k=2)
 def test_hits_equal_exhaustive_scoring(  # noqa: PLR0917 - drawn by hypothesis, by name
     rows: list[dict[str, str]], cuts: list[int], dead: set[int], barred: set[int], query: str, k: int
 ) -> None:
@@ -99,7 +100,9 @@ def test_hits_equal_exhaustive_scoring(  # noqa: PLR0917 - drawn by hypothesis, 
         abs(by_key[int(key)] - score) < 1e-5 * score
         for key, score in zip(hits.keys, hits.scores, strict=True)
     )
-    results = list(zip((-hits.scores).tolist(), names_of(hits.keys), strict=True))
+    every = searcher.search(query, len(rows), allowed=allowed)
+    assert hits.keys.tolist() == every.keys[:k].tolist()  # also of rows that tie with the last of them
+    results = list(zip((-every.scores).tolist(), names_of(every.keys), strict=True))
     assert results == sorted(results)
     np.testing.assert_array_equal(searcher.scores(query, hits.keys), hits.scores)
 
