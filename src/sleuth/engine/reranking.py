@@ -110,15 +110,18 @@ class Reranking:
 
         return self.reranker.first if isinstance(self.reranker, EncoderReranker) else RERANKED
 
-    def apply(self, query: str, items: Sequence[RetrievedItem]) -> RerankedItems:
+    def apply(self, query: str, items: Sequence[RetrievedItem], *, is_english: bool) -> RerankedItems:
         """Return passages in the order of the reranker, with its scores; a note says where a deadline left some out.
+
+        Args:
+            is_english: whether query and best passages are English, for a model that knows nothing else.
 
         Raises:
             EmbeddingError: the model fails, and the request names it.
         """
         reranker = self.reranker
         first = items[: self.depth]  # no more, so that their order does not depend on how many are asked for
-        if reranker is None or (self.is_default and self.is_english and not are_english(query, first)):
+        if reranker is None or (self.is_default and self.is_english and not is_english):
             return RerankedItems(items)
         from sleuth.compose import CrossEncoderReranker
         from sleuth.compose.rerank import reranked

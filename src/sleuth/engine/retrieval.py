@@ -49,8 +49,11 @@ def show(search: SearchPlan, rows: RankedRows, items: Sequence[RetrievedItem]) -
         items: that were chosen; all candidates where a model orders them again.
     """
     request, notes = search.request, search.notes
+    is_default = request.legs is None and search.view.backend.settings.embedder == DEFAULT
+    best = items[: search.reranking.depth if search.is_reranked else request.k]
+    is_english = not (is_default or search.is_reranked) or are_english(search.query.text, best)
     if search.is_reranked:
-        answer: NotedItems = search.reranking.apply(search.query.text, items)
+        answer: NotedItems = search.reranking.apply(search.query.text, items, is_english=is_english)
         if request.arrangement is not None:
             answer = request.arrangement.apply(answer)
         notes += answer.notes
@@ -58,8 +61,7 @@ def show(search: SearchPlan, rows: RankedRows, items: Sequence[RetrievedItem]) -
             answer.items if rows.is_listing else choose_among(answer.items, request.k, **request.variety())
         )
     items = items[: request.k]
-    is_default = request.legs is None and search.view.backend.settings.embedder == DEFAULT
     is_multilingual = search.is_reranked and not search.reranking.is_english
-    if items and is_default and not is_multilingual and not are_english(request.query, items):
+    if items and is_default and not is_multilingual and not is_english:
         notes.append(HOW_TO_ADD_LANGUAGES)
     return Ranking(items, rows.parts, notes)

@@ -25,7 +25,7 @@ from sleuth.engine.codebase import embedder_for
 from sleuth.engine.hooked import Unhooked
 from sleuth.engine.queries import parse_query
 from sleuth.engine.request import WITHOUT_VARIETY, SearchRequest
-from sleuth.engine.reranking import Reranking
+from sleuth.engine.reranking import Reranking, are_english
 from sleuth.engine.scale import FIRST, has_words_in_common, on_one_scale
 from sleuth.errors import ArgumentError, UnknownRepositoryError
 from sleuth.protocols import Closing
@@ -159,7 +159,9 @@ class Sources(Answering, Closing):
         ranking = ranking_of(k)
         items, notes = ranking.items, ranking.notes
         if reranking is not None and reranking.depth and request.k:
-            reranked = reranking.apply(request.query, items)
+            reranked = reranking.apply(
+                request.query, items, is_english=are_english(request.query, items[: reranking.depth])
+            )
             items, notes = tuple(reranked.items), (*notes, *reranked.notes)
         if arrangement is not None:
             sorted_note = f"sorted: the best {len(items):,} results of {', '.join(names)}"

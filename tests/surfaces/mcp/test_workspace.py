@@ -67,15 +67,14 @@ def test_files_that_were_not_compared_are_not_called_unchanged(
 
 
 def test_without_refresh_changes_are_counted(project: Path, open_workspace: Any) -> None:
-    """Without refreshing the index is unchanged, and answers name the changed files."""
+    """Without refreshing the index is unchanged, and answers name the changed files as ids do."""
     workspace = open_workspace(project / ".sleuth", project, refresh=False)
     (project / "docs" / "limits.md").write_text("Quotas are per month.", "utf-8")
     (project / "src" / "bucket.py").unlink()
     workspace.refresher.check(20.0)
     stale = call(workspace, "definitions", name="TokenBucket")["stale"]
-    paths = {str(project / "docs/limits.md"), str(project / "src/bucket.py")}
     assert stale["files"] == 2
-    assert set(stale["paths"]) == paths
+    assert set(stale["paths"]) == {"docs/limits.md", "src/bucket.py"}
 
 
 def test_too_many_changes_are_left_to_the_command(

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import threading
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sleuth.errors import ArgumentError, IndexNotFoundError, UnknownRepositoryError
+from sleuth.ingest import FileNames
 from sleuth.surfaces.freshness import WAIT, Refresher, Stale
 from sleuth.surfaces.mcp.first import FirstIndex, preload_code_modules
 from sleuth.threads import THREADS
@@ -231,8 +233,11 @@ class Workspace:
         return Sources(retrievers, engine=engine)
 
     def stale(self, wait: float = WAIT) -> Stale:
-        """Return how many files changed since they were indexed, as of some seconds ago."""
-        return self.refresher.check(wait) if self._first is None else Stale()
+        """Return how many files changed since they were indexed, as of some seconds ago, named as in ids."""
+        if self._first is not None:
+            return Stale()
+        stale = self.refresher.check(wait)
+        return replace(stale, paths=tuple(map(FileNames.beside(self.index).name_of, stale.paths)))
 
     def close(self) -> None:
         """Wait for a running refresh, and close the index."""
