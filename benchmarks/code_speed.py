@@ -5,8 +5,8 @@ python -m benchmarks.code_speed --work /tmp/code PATH [--copies 1 17]
 What is at PATH is laid out as a git repository under the work folder, once or several times over, and committed. The
 peer parses every file with tree-sitter in one process, then indexes our own chunks with bm25s: the same pieces of text,
 without symbols, references, fields and durability. Runs are interleaved; medians. CPU is user and system time
-of all processes and threads. Ten files are changed before each snapshot of the worktree; every second snapshot gets
-their names, as `--watch` gives them. Ten other files change before each commit. The first query runs in a new process.
+of all processes and threads. Ten files are changed before each snapshot of the worktree, and ten others before each
+commit. The first query runs in a new process.
 """
 
 from __future__ import annotations
@@ -160,27 +160,23 @@ def ask(index: Path) -> dict[str, tuple[float, float]]:
 
 def snapshots(root: Path, index: Path, files: list[tuple[str, bytes]], rounds: int) -> dict[str, Times]:
     """What a snapshot costs after ten files changed."""
-    again, with_paths, committed = Times(), Times(), Times()
+    again, committed = Times(), Times()
     stride = max(1, len(files) // 10)
     touched: dict[Path, bytes] = {}
 
-    def change(n: int, first: int = 0) -> list[Path]:
+    def change(n: int, first: int = 0) -> None:
         """Ten files, from the first on."""
         ten = {root.resolve() / path: content for path, content in files[first % stride :: stride][:10]}
         touched.update(ten)
         for path, content in ten.items():
             path.write_bytes(content + b"\n// %d\n" % n)
-        return list(ten)
 
     try:
         with open_code(index) as storage:
-            for n in range(4 * rounds):
-                paths = change(n)
-                if n % 2:
-                    with_paths.run(partial(index_path, storage, root, changed=paths))
-                else:
-                    again.run(partial(index_path, storage, root))
-            for n in range(4 * rounds, 6 * rounds):
+            for n in range(2 * rounds):
+                change(n)
+                again.run(partial(index_path, storage, root))
+            for n in range(2 * rounds, 4 * rounds):
                 change(n, first=n)
                 commit(root, "ten files")
                 committed.run(partial(index_path, storage, root, revision="HEAD"))
@@ -190,7 +186,6 @@ def snapshots(root: Path, index: Path, files: list[tuple[str, bytes]], rounds: i
         commit(root, "as it was")
     return {
         "ten files changed": again,
-        "the same, told which": with_paths,
         "a commit of ten files": committed,
     }
 

@@ -153,7 +153,7 @@ def test_no_program_is_run(
         assert report.files >= len(SHOP)
         assert report.history_error == ""
     write(git.root, {"shop/ledger.py": "def record(order):\n    return order\n"})
-    index_path(storage, git.root, changed=[git.root / "shop/ledger.py"])
+    index_path(storage, git.root)
     hits = CodeRetriever(storage, None).retrieve("record an order", report.repository, strategy="keyword")
     assert hits[0].file_path == "shop/ledger.py"
     assert canaries.ran == set()

@@ -137,17 +137,6 @@ def test_submodules_can_be_left_out(app: Git) -> None:
     assert (report["submodules"][0]["added"], report["submodules"][0]["submodules"][0]["added"]) == (3, 1)
 
 
-def test_changed_files_of_a_submodule(app: Git, storage: CodeStorage) -> None:
-    """A run with a list of changed files indexes only the submodule that holds them."""
-    index_path(storage, app.root, workers=1)
-    deep = app.root / "vendor/lib/deep"
-    write(deep, {"new.py": "new = 1\n"})
-    report = index_path(storage, app.root, changed=[deep / "new.py"], workers=1)
-    assert [each.added for each in report.all()] == [0, 0, 1]
-    write(app.root, {"new.py": "new = 1\n"})
-    assert index_path(storage, app.root, changed=[app.root / "new.py"], workers=1).submodules == []
-
-
 def test_agents_of_the_outer_repository_get_no_submodule(app: Git) -> None:
     """The tools of a folder answer for its repository, also where the index holds submodules and nested worktrees."""
     app("worktree", "add", "-q", "trees/feature", "-b", "feature")

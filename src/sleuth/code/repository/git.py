@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from sleuth.code.repository.process import NoGitError, SlowGitError, filters_off, finish, run, start
 from sleuth.errors import CodeError
-from sleuth.files.tree import IgnoredPaths, files_of_worktree
+from sleuth.files.tree import files_of_worktree
 from sleuth.remote import shown_url
 
 Stamp = tuple[Any, ...]
@@ -155,15 +155,13 @@ class Worktree:
     Attributes:
         head: the commit that is checked out, or "" before the first one.
         clean: whether nothing is changed, untracked files included.
-        changed: paths whose content may be other than the index says, and untracked ones; `touched` has besides what
-            differs between the index and the commit.
+        changed: paths whose content may be other than the index says, and untracked ones.
     """
 
     head: str
     clean: bool
     index: Index
     changed: frozenset[bytes]
-    touched: frozenset[bytes]
 
 
 def worktree(
@@ -202,10 +200,10 @@ def worktree(
         if without is not None:
             below = os.fsencode(without.relative_to(root)) + b"/"
             new = frozenset([path for path in new if not path.startswith(below)])
-        head, changes, touched = _changes(finish(status, root, "status"))
+        head, changes, is_touched = _changes(finish(status, root, "status"))
     if index.stamp is not None and stamp_of(root) != index.stamp:
         return worktree(root, None, meanwhile, without=without)
-    return Worktree(head, not touched and not new, index, frozenset(changes) | new, frozenset(touched) | new)
+    return Worktree(head, not is_touched and not new, index, frozenset(changes) | new)
 
 
 def _read_index(records: bytes, stamp: Stamp | None) -> Index:
@@ -292,21 +290,6 @@ def _written(path: Path) -> tuple[int, ...]:
     return status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
 
 
-def ignored(root: Path, paths: Iterable[bytes]) -> set[bytes]:
-    """Return those of these untracked paths that git ignores."""
-    paths = list(paths)
-    request = b"".join([path + b"\0" for path in paths])
-    with start(root, "check-ignore", "-z", "--stdin", stdin=subprocess.PIPE) as process:
-        try:
-            out = finish(process, root, "check-ignore", check=False, text=request, seconds=_RULES_SECONDS)
-        except SlowGitError:
-            rules = IgnoredPaths(root)
-            return {path for path in paths if path in rules}
-        if process.returncode not in (0, 1):
-            raise CodeError(f"git check-ignore in {root}: exit status {process.returncode}")
-    return set(out.split(b"\0")[:-1])
-
-
 def tracks(root: Path, path: str) -> bool:
     """Return whether git tracks a path of a worktree, or something below it.
 
@@ -316,11 +299,11 @@ def tracks(root: Path, path: str) -> bool:
     return bool(run(root, "--literal-pathspecs", "ls-files", "-z", "--", path))
 
 
-def _changes(status: bytes) -> tuple[str, set[bytes], set[bytes]]:
-    """Return the commit, the paths whose content may differ from the index, and all paths mentioned."""
+def _changes(status: bytes) -> tuple[str, set[bytes], bool]:
+    """Return the commit, the paths whose content may differ from the index, and whether any path is mentioned."""
     head = ""
     changes: set[bytes] = set()
-    touched: set[bytes] = set()
+    is_touched = False
     for line in status.split(b"\0")[:-1]:
         kind = line[:1]
         if kind == b"#":
@@ -328,17 +311,10 @@ def _changes(status: bytes) -> tuple[str, set[bytes], set[bytes]]:
                 head = line[13:].decode()
             continue
         path = line.split(b" ", 10 if kind == b"u" else 8)[-1]
-        touched.add(path)
+        is_touched = True
         if kind == b"u" or line[3:4] != b".":
             changes.add(path)
-    return head, changes, touched
-
-
-def any_differs(root: Path, paths: Iterable[str]) -> bool:
-    """Return whether one of these tracked paths differs from the commit that is checked out."""
-    options = ("--literal-pathspecs", "-c", "core.preloadIndex=false", *filters_off(root))
-    with start(root, *options, "status", "--porcelain", "-z", *_TRACKED_ONLY, "--", *paths) as process:
-        return bool(finish(process, root, "status"))
+    return head, changes, is_touched
 
 
 def text_of(path: bytes) -> str:

@@ -25,8 +25,6 @@ class Recall:
         known: the file versions that were known, which divide files into `trusted` and `unknown`.
         trusted: tracked files whose content, as the index says, is known; in order.
         unknown: the other tracked files.
-        head: the commit that was checked out; `touched` are names that may be other than there.
-        files: the whole listing; None where there was none.
         keys: of file versions that were listed, as `keyed` has them.
         commit: the last one that was read from git, and not from disk; `committed` are its files.
     """
@@ -35,9 +33,6 @@ class Recall:
     known: Container[Pair] = ()
     trusted: list[Listed] = field(default_factory=list)
     unknown: set[bytes] = field(default_factory=set)
-    head: str = ""
-    touched: set[str] = field(default_factory=set)
-    files: list[Listed] | None = None
     keyed: Mapping[Pair, int] | None = None
     keys: dict[Listed, int] = field(default_factory=dict)
     commit: str = ""

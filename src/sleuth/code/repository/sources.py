@@ -11,7 +11,6 @@ import os
 import stat
 import time
 from abc import ABC, abstractmethod
-from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -24,15 +23,12 @@ from sleuth.code.repository.listing import SUBMODULE, FileTime, Listed, Listing,
 from sleuth.code.repository.objects import Objects
 from sleuth.code.repository.past import Past, Recall
 from sleuth.errors import ArgumentError, CodeError
-from sleuth.files.ignore import IGNORE_FILES, SLEUTH_IGNORE
+from sleuth.files.ignore import SLEUTH_IGNORE
 from sleuth.files.tree import IgnoredPaths, files_below, files_of_worktree
 
-_FEW = 100
-"""Paths that git is asked for one by one."""
 _SETTLED_NS = 2_000_000_000
 """A file that changed less than this before it was read may have changed again within the clock's grain."""
 _KINDS = {stat.S_IFLNK: "a link", stat.S_IFDIR: SUBMODULE}
-_RULES = frozenset({*IGNORE_FILES, ".gitattributes", ".gitmodules", ".git"})  # they decide what others are
 _SKIPPED_FOLDERS = frozenset({"node_modules", "__pycache__", "venv", "site-packages"})
 
 
@@ -145,78 +141,10 @@ class DiskSource(ABC):
     def listing(self, past: Past | None = None) -> Listing:
         """Return the version and its files, without reading files that are known already."""
 
-    def listing_after(self, changed: Iterable[str | Path], past: Past) -> Listing | None:
-        """`listing`, where no file but those of `changed` differs from the last one; None where that cannot be told.
-
-        Args:
-            changed: absolute paths.
-        """
-        recall = past.recall
-        if recall.files is None or recall.known is not past.known:
-            return None
-        names = {name for path in changed if (name := self._name(path, past)) is not None}
-        changes = self._sort_out(names, [file.path for file in recall.files])
-        new_paths = None if changes is None else self._listable(changes.new)
-        if changes is None or new_paths is None:
-            return None
-        files = [file for file in recall.files if file.path not in names]
-        self._contents.clear()
-        self._any_id = "" if recall.index is None else recall.index.any_id
-        current = self._look([*changes.old, *new_paths], past)
-        files += current.files
-        files.sort()
-        version = self._version_after(files, names, recall)
-        if version is None:
-            return None
-        times = {name: time for name, time in past.times.items() if name not in names} | current.times
-        recall.files = files
-        return Listing(version, files, times)
-
-    def _sort_out(self, names: set[str], names_before: list[str]) -> _Changes | None:
-        """Tell files that were listed from those that were not; None where more may have changed than these.
-
-        Args:
-            names_before: all that were listed, in order.
-        """
-        old: list[bytes] = []
-        new: list[bytes] = []
-        for name in names:
-            full = self.root / name
-            if full.name in _RULES or not name.isprintable() or "\\" in name:
-                return None  # decides about others, or may be spelt otherwise in listings
-            if full.is_dir() and not full.is_symlink():
-                return None
-            at = bisect_left(names_before, name)
-            if at < len(names_before) and names_before[at] == name:
-                old.append(os.fsencode(name))
-            elif os.path.lexists(full):
-                new.append(os.fsencode(name))
-            elif (at := bisect_left(names_before, f"{name}/")) < len(names_before) and names_before[
-                at
-            ].startswith(f"{name}/"):
-                return None  # a folder is gone
-        return _Changes(old, new)
-
-    def _name(self, path: str | Path, past: Past) -> str | None:
-        """Return the name in listings of an absolute path; None outside the root and inside the index."""
-        inside = Path(path)
-        folder = self._hidden(past)
-        if not inside.is_relative_to(self.root) or (folder and inside.is_relative_to(folder)):
-            return None
-        return inside.relative_to(self.root).as_posix()
-
     def _hidden(self, past: Past) -> Path | None:
         """Return the index's path, where it lies below the root."""
         below = past.without is not None and self.root in past.without.parents
         return past.without if below else None
-
-    @abstractmethod
-    def _listable(self, paths: list[bytes]) -> Iterable[bytes] | None:
-        """Return the new paths that no ignore rule leaves out; None where a link or another repository is above one."""
-
-    @abstractmethod
-    def _version_after(self, files: list[Listed], names: set[str], recall: Recall) -> Version | None:
-        """Return the version of the files, of which `names` may have changed; None where that is unknown."""
 
     def content_of(self, path: str) -> bytes:
         """Return the content of a listed file that was not read yet; empty if only its hash was needed."""
@@ -271,13 +199,6 @@ class DiskSource(ABC):
         if 0 <= status.st_mtime_ns < settled and len(content) == status.st_size:
             times[name] = FileTime(status.st_size, status.st_mtime_ns, hash)
         return Listed(name, hash)
-
-
-class _Changes(NamedTuple):
-    """Paths that changed, of files that were listed before and of others."""
-
-    old: list[bytes]
-    new: list[bytes]
 
 
 class _Looked(NamedTuple):
@@ -348,8 +269,6 @@ class WorktreeSource(DiskSource):
             files = [file for file in files if index.bytes_of(file.path) not in ignored]
             complete = complete and self._rules_are_tracked(index)
         files.sort()
-        recall.files, recall.head = files, tree.head
-        recall.touched = {git.text_of(path) for path in tree.touched}
         if not tree.head or not tree.clean:
             return Listing(Version(content_id(files), tree.head), files, times)
         as_committed = complete and all(
@@ -404,31 +323,6 @@ class WorktreeSource(DiskSource):
         }
         return frozenset(changes | new), IgnoredPaths(self.root, [SLEUTH_IGNORE])
 
-    def _listable(self, paths: list[bytes]) -> Iterable[bytes] | None:
-        folders = {folder for path in paths for folder in (self.root / os.fsdecode(path)).parents}
-        inside = [folder for folder in folders if folder.is_relative_to(self.root) and folder != self.root]
-        if any(folder.is_symlink() or (folder / ".git").exists() for folder in inside):
-            return None
-        if not paths:
-            return ()
-        if any(os.path.lexists(folder / SLEUTH_IGNORE) for folder in [self.root, *inside]):
-            ignored = IgnoredPaths(self.root)
-            return [path for path in paths if path not in ignored]
-        return set(paths) - git.ignored(self.root, paths)
-
-    def _version_after(self, files: list[Listed], names: set[str], recall: Recall) -> Version | None:
-        index = recall.index
-        if index is None or index.stamp is None or git.stamp_of(self.root) != index.stamp:
-            return None
-        recall.touched |= names
-        tracked = recall.touched & index.tracked.keys()
-        untracked = recall.touched - tracked
-        if not any(file.path in untracked for file in files) and (
-            len(tracked) > _FEW or not git.any_differs(self.root, sorted(tracked))
-        ):
-            return None  # perhaps clean: then it is the commit
-        return Version(content_id(files), recall.head)
-
 
 def _rules_above(paths: Iterable[str]) -> list[str]:
     """Return the paths of the `.sleuthignore` that the folders above these files may hold."""
@@ -469,23 +363,7 @@ class FolderSource(DiskSource):
         self._contents.clear()
         current = self._look(paths, past)
         files = sorted(current.files)
-        past.recall.files, past.recall.known = files, past.known
         return Listing(Version(content_id(files)), files, current.times)
-
-    def _listable(self, paths: list[bytes]) -> Iterable[bytes] | None:
-        ignored = IgnoredPaths(self.root)
-        out = []
-        for path in paths:
-            *folders, name = os.fsdecode(path).split("/")
-            above = ["/".join(folders[: n + 1]) for n in range(len(folders))]
-            if any((self.root / folder).is_symlink() for folder in above):
-                return None
-            if not any(map(is_passed_over, [*folders, name])) and path not in ignored:
-                out.append(path)
-        return out
-
-    def _version_after(self, files: list[Listed], names: set[str], recall: Recall) -> Version | None:
-        return Version(content_id(files))
 
 
 def is_passed_over(name: str) -> bool:

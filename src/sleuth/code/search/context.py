@@ -66,7 +66,14 @@ class RetrievedContext:
 
     def render(self) -> str:
         """Markdown for a prompt: place, container, code and relations."""
-        return "\n".join([*self._head(), "[CODE]", self.content, *self._relations()])
+        parts = []
+        for role, verb in ROLES.items():
+            names = list(dict.fromkeys(d["name"] for d in self.outgoing_definitions if d["role"] == role))
+            if names:
+                more = ", …" if len(names) > _SHOWN else ""
+                parts.append(f"{verb}: {', '.join(names[:_SHOWN])}{more}")
+        relations = [f"[RELATIONS] {'; '.join(parts)}"] if parts else []
+        return "\n".join([*self._head(), "[CODE]", self.content, *relations])
 
     def outline(self) -> str:
         """`render` with the signature in place of the code."""
@@ -105,15 +112,6 @@ class RetrievedContext:
         if self.parent_context:
             lines.append(f"[CONTEXT] Inside {self.parent_context['type']} {self.parent_context['name']}")
         return lines
-
-    def _relations(self) -> list[str]:
-        parts = []
-        for role, verb in ROLES.items():
-            names = list(dict.fromkeys(d["name"] for d in self.outgoing_definitions if d["role"] == role))
-            if names:
-                more = ", …" if len(names) > _SHOWN else ""
-                parts.append(f"{verb}: {', '.join(names[:_SHOWN])}{more}")
-        return [f"[RELATIONS] {'; '.join(parts)}"] if parts else []
 
 
 class RetrievedContexts(list[RetrievedContext]):

@@ -42,7 +42,11 @@ def spots_of(snapshot: Snapshot, query: str) -> list[Spot]:
     text = query.strip().strip("`'\"").strip()
     if not text or len(text) > 300 or "\n" in text:
         return []
-    return (_spots_at(snapshot, text) or _spots_named(snapshot, text))[:MOST]
+    if spots := _spots_at(snapshot, text):
+        return spots[:MOST]
+    # A chunk may hold several definitions, so more of them are looked at than chunks are returned.
+    definitions = definitions_meant(snapshot, text)[: 4 * MOST]
+    return list(dict.fromkeys(spot for each in definitions if (spot := _spot_of(snapshot, each))))[:MOST]
 
 
 def _spots_at(snapshot: Snapshot, text: str) -> list[Spot]:
@@ -67,14 +71,6 @@ def _spots_at(snapshot: Snapshot, text: str) -> list[Spot]:
         elif chunks:
             spots.append(Spot(file, next((i for i, chunk in enumerate(chunks) if chunk.symbol >= 0), 0)))
     return spots
-
-
-def _spots_named(snapshot: Snapshot, text: str) -> list[Spot]:
-    """Return the chunks that hold the definitions called `text`, without repeats."""
-    # A chunk may hold several definitions, so more of them are looked at than chunks are returned.
-    definitions = definitions_meant(snapshot, text)[: 4 * MOST]
-    spots = dict.fromkeys(spot for definition in definitions if (spot := _spot_of(snapshot, definition)))
-    return list(spots)
 
 
 def definitions_meant(snapshot: Snapshot, text: str) -> list[Definition]:
@@ -123,9 +119,9 @@ def _rank(
     before others, then the place.
     """
     symbol, file = definition.symbol, definition.file
-    kind = 0 if symbol.kind in CONTAINERS else 1 if symbol.kind not in ("constant", "attribute") else 2
-    if symbol.kind in ("impl", "module"):
-        kind = 1
+    kind = 2 if symbol.kind in ("constant", "attribute") else 1
+    if symbol.kind in CONTAINERS - {"impl", "module"}:
+        kind = 0
     depth = symbol.qualified.count(".")
     stem = file.path.rpartition("/")[2].rpartition(".")[0]
     is_elsewhere = _NO_LETTER.sub("", stem).lower() != _NO_LETTER.sub("", symbol.name).lower()
@@ -135,9 +131,7 @@ def _rank(
 
 def _spot_of(snapshot: Snapshot, definition: Definition) -> Spot | None:
     """Return the chunk that holds the line where the name of a definition stands."""
-    line = definition.symbol.line
-    chunks = snapshot.detail(definition.file).chunks
-    for place, chunk in enumerate(chunks):
-        if chunk.start <= line <= chunk.end:
+    for place, chunk in enumerate(snapshot.detail(definition.file).chunks):
+        if chunk.start <= definition.symbol.line <= chunk.end:
             return Spot(snapshot.by_path[definition.file.path], place)
     return None

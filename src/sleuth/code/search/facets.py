@@ -10,7 +10,6 @@ import numpy as np
 
 from sleuth.code.search.filters import read_tree
 from sleuth.code.search.query import read_query
-from sleuth.code.snapshots.shelf import ranges
 from sleuth.filters import Filter, as_filter
 
 if TYPE_CHECKING:
@@ -46,10 +45,7 @@ def code_matches(
     if not terms or not len(snapshot.chunk_keys):
         return CodeMatches([], {})
     searcher, views = snapshot.chunk_words
-    masks = None
-    if allowed.files is not None:
-        keys = np.sort(ranges(snapshot.firsts[allowed.files], snapshot.counts[allowed.files]))
-        masks = snapshot.bitmaps(views, keys)
+    masks = None if allowed.files is None else snapshot.bitmaps(views, snapshot.chunks_of(allowed.files))
     hits = searcher.search({"context": terms}, len(snapshot.chunk_keys), allowed=masks)
     files = snapshot.positions_of_chunks(hits.keys)
     places = hits.keys - snapshot.firsts[files]

@@ -102,14 +102,14 @@ def _first(connection: Connection, keys: list[int], limit: int, path: str) -> di
     for at in range(0, len(keys), together):
         some = keys[at : at + together]
         details = read_details(connection, some)
-        best |= {key: details[key] for key in some if _touches(details[key], path)}
+        best |= {
+            key: details[key]
+            for key in some
+            if not path or any(is_below(touched, path) for touched in details[key].paths)
+        }
         if len(best) >= limit:
             break
     return dict(islice(best.items(), limit))
-
-
-def _touches(record: StoredCommit, path: str) -> bool:
-    return not path or any(is_below(touched, path) for touched in record.paths)
 
 
 def _commits(snapshot: Snapshot) -> _Commits:

@@ -37,54 +37,40 @@ def keyword_search(
     last = file_ranking.scores[order[min(max(pool, _LEAST_FILES), len(order)) - 1]] if len(order) else 0.0
     scores = file_ranking.scores[order]
     files = order[(scores >= last) & (scores > 0)].tolist()
-    best = _best_chunks(snapshot, file_ranking, allowed)
+    keys = file_ranking.signals.chunk_keys
+    positions = snapshot.positions_of_chunks(keys)
+    places = keys - snapshot.firsts[positions]
+    best: dict[int, int] = {}  # by file the chunk with the best words that may answer
+    for file, place in zip(positions.tolist(), places.tolist(), strict=True):
+        if file not in best and allowed.allows(file, place):
+            best[file] = place
     pieces = []
     for file in files:
         check_cancelled()
-        chunk = best[file] if file in best else _first_definition(snapshot, file, allowed)
+        chunk = best.get(file)
+        if chunk is None:
+            chunks = snapshot.detail(snapshot.files[file]).chunks
+            allowed_places = [place for place in range(len(chunks)) if allowed.allows(file, place)]
+            first = next(iter(allowed_places), None)
+            chunk = next((place for place in allowed_places if chunks[place].symbol >= 0), first)
         if chunk is not None:
             why = _explain(file_ranking, file)
             pieces.append(Piece(file, chunk, why.value, why))
     return ordered(snapshot, pieces)
 
 
-def _best_chunks(snapshot: Snapshot, file_ranking: RankedFiles, allowed: CodeFilter) -> dict[int, int]:
-    """Return by file the chunk with the best words that may answer."""
-    keys = file_ranking.signals.chunk_keys
-    positions = snapshot.positions_of_chunks(keys)
-    places = keys - snapshot.firsts[positions]
-    best: dict[int, int] = {}
-    for file, place in zip(positions.tolist(), places.tolist(), strict=True):
-        if file not in best and allowed.allows(file, place):
-            best[file] = place
-    return best
-
-
-def _first_definition(snapshot: Snapshot, file: int, allowed: CodeFilter) -> int | None:
-    chunks = snapshot.detail(snapshot.files[file]).chunks
-    places = [place for place in range(len(chunks)) if allowed.allows(file, place)]
-    return next((place for place in places if chunks[place].symbol >= 0), next(iter(places), None))
-
-
 def _explain(file_ranking: RankedFiles, file: int) -> Explanation:
-    factor = float(file_ranking.factors[file])
-
-    def by_share(pair: tuple[str, NDArray[np.float32]]) -> float:
-        _, share = pair
-        return -float(share[file])
-
+    factor, signals = float(file_ranking.factors[file]), file_ranking.signals
+    shares = {name: float(share[file]) for name, share in file_ranking.shares.items()}
     parts = tuple(
         Explanation(
             name,
-            float(share[file]) * factor,
+            shares[name] * factor,
             "weight share * raw / best raw * category factor",
-            {
-                "raw": float(file_ranking.signals.values[name][file])
-                * file_ranking.signals.peaks.get(name, 1.0)
-            },
+            {"raw": float(signals.values[name][file]) * signals.peaks.get(name, 1.0)},
         )
-        for name, share in sorted(file_ranking.shares.items(), key=by_share)
-        if share[file] > 0
+        for name in sorted(shares, key=shares.__getitem__, reverse=True)
+        if shares[name] > 0
     )
     return Explanation(
         "file", float(file_ranking.scores[file]), "sum of signals", {"category factor": factor}, parts

@@ -99,7 +99,10 @@ def grep(
     for path, row in _files_by_path(snapshot, changes):
         check_cancelled()
         is_changed = path in changes
-        if not _may_match(snapshot, row, allowed, filter, is_changed=is_changed):
+        if is_changed:
+            if filter is not None and not matches(filter, file_metadata(snapshot, row)):
+                continue
+        elif allowed.files is not None and not allowed.files[snapshot.by_path[path]]:
             continue
         text = _on_disk(snapshot, row) if is_changed else snapshot.storage.content(row.hash)
         if text is None or pattern.literal not in text:
@@ -167,14 +170,6 @@ def _on_disk(snapshot: Snapshot, row: FileRow) -> bytes | None:
     except UnicodeDecodeError:
         return decode(content)[0].encode("utf-8", "surrogatepass")
     return content
-
-
-def _may_match(
-    snapshot: Snapshot, row: FileRow, allowed: CodeFilter, filter: Filter | None, *, is_changed: bool
-) -> bool:
-    if is_changed:
-        return filter is None or matches(filter, file_metadata(snapshot, row))
-    return allowed.files is None or bool(allowed.files[snapshot.by_path[row.path]])
 
 
 def _allowed(

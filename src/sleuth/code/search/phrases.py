@@ -49,10 +49,6 @@ def phrase_scores(pairs: Sequence[Pair], texts: Sequence[bytes]) -> list[float]:
 @lru_cache(maxsize=1024)
 def _pattern(first: str, second: str) -> re.Pattern[bytes]:
     """Both stems, the first with any ending, with at most three signs between them and nothing else."""
-    a, b = (re.escape(_root(stem).encode()) for stem in (first, second))
+    # without the last vowel, which stemming may have changed: "retri" stands for "retry"
+    a, b = (re.escape((s.rstrip("iy") if len(s) > 3 else s).encode()) for s in (first, second))
     return re.compile(a + rb"[a-z]{0,5}[^a-z0-9]{0,3}" + b)
-
-
-def _root(stem: str) -> str:
-    """Return a stem without its last vowel, which stemming may have changed: "retri" stands for "retry"."""
-    return stem.rstrip("iy") if len(stem) > 3 else stem

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -105,6 +105,11 @@ def read_query(text: str) -> Query:
     prose = prose_of(text)
     names = Counter(_DOTTED.findall(text))
     frames = tuple(frames_of(text))
+    lines_of_frames = (LinesOfFile(frame.path, frame.line, frame.line) for frame in frames)
+    lines_of_places = (
+        LinesOfFile(m["path"].replace("\\", "/"), int(m["first"]), int(m["last"] or m["first"]))
+        for m in _LINES.finditer(text)
+    )
     words = set(re.findall(r"[a-z]+", title.lower()))
     return Query(
         text,
@@ -118,7 +123,7 @@ def read_query(text: str) -> Query:
         {n: times for n, times in Counter(_DOTTED.findall(prose)).items() if _names_something(n, prose)},
         tuple(dict.fromkeys(_FILE.findall(text))),
         frames,
-        frozenset(_lines_named(text, frames)),
+        frozenset([*lines_of_frames, *lines_of_places]),
         frozenset(next(filter(None, groups)) for groups in _QUOTED.findall(text)),
         bool(words & {"test", "tests", "testing", "spec", "specs", "unittest"}),
         bool(words & {"doc", "docs", "documentation", "readme", "changelog", "guide", "tutorial"}),
@@ -154,14 +159,6 @@ def frames_of(text: str) -> list[Frame]:
     return [frame for _, frame in sorted(frames, key=lambda f: f[0])]
 
 
-def _lines_named(text: str, frames: tuple[Frame, ...]) -> Iterator[LinesOfFile]:
-    for frame in frames:
-        yield LinesOfFile(frame.path, frame.line, frame.line)
-    for place in _LINES.finditer(text):
-        first = int(place["first"])
-        yield LinesOfFile(place["path"].replace("\\", "/"), first, int(place["last"] or first))
-
-
 def parts_of(name: str) -> list[str]:
     """Split a dotted name into its steps."""
     return [part for part in _STEPS.split(name) if part]
@@ -183,14 +180,11 @@ def _names_something(name: str, text: str) -> bool:
     )
 
 
-def _words(text: str) -> list[str]:
-    """Return the words in lower case, identifiers split into parts."""
-    return [part.lower() for word in _WORD.findall(text) for part in _PART.findall(word)]
-
-
 def _pairs(text: str) -> tuple[Pair, ...]:
+    """Return pairs of neighbouring words, identifiers split into parts."""
     analyzer = get_analyzer("code-english")
-    return pairs_of([next(iter(analyzer.tokens(word)), None) for word in _words(text)])
+    words = (part.lower() for word in _WORD.findall(text) for part in _PART.findall(word))
+    return pairs_of([next(iter(analyzer.tokens(word)), None) for word in words])
 
 
 def _kind(text: str, names: Mapping[str, int], frames: tuple[Frame, ...]) -> str:

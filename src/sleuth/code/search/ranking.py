@@ -87,7 +87,10 @@ def rank_files(
         return RankedFiles(np.zeros(0, np.float32), {}, np.ones(0, np.float32), signals)
     if meaning is not None:
         signals.values["meaning"] = meaning
-    factors = _factors(snapshot, query)
+    wanted = {"test": query.wants_tests, "docs": query.wants_docs}
+    by_category = CATEGORY_FACTORS | {name: 1.0 for name, is_wanted in wanted.items() if is_wanted}
+    factors = np.array([by_category[name] for name in CATEGORIES], np.float32)[snapshot.categories]
+    factors *= snapshot.shared(Twins).factors(query.text, n)
     so_far = sum(weights.get(name, 0.0) * values for name, values in signals.values.items())
     signals.read(query, np.asarray(so_far * factors, np.float32))
     total = sum(weights.values())
@@ -96,13 +99,3 @@ def rank_files(
     }
     scores = np.sum(list(shares.values()), axis=0) * factors
     return RankedFiles(np.clip(scores, 0, 1).astype(np.float32), shares, factors, signals)
-
-
-def _factors(snapshot: Snapshot, query: Query) -> NDArray[np.float32]:
-    factors = dict(CATEGORY_FACTORS)
-    if query.wants_tests:
-        factors["test"] = 1.0
-    if query.wants_docs:
-        factors["docs"] = 1.0
-    by_number = np.array([factors[name] for name in CATEGORIES], np.float32)
-    return by_number[snapshot.categories] * snapshot.shared(Twins).factors(query.text, len(snapshot.files))

@@ -13,7 +13,6 @@ import math
 import re
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -127,12 +126,18 @@ def rank_definitions(
     """Return the definitions of a snapshot, most important first; `damping` is that of `page_rank`."""
     if not snapshot.files:
         return []
-    focused = _focused(snapshot, focus)
+    focused = np.zeros(len(snapshot.files), np.bool_)
+    for path in focus:
+        prefix = path.strip("/")
+        at = np.array([is_below(row.path, prefix) for row in snapshot.files], np.bool_)
+        if not at.any():
+            raise ArgumentError(f"focus must name files or folders of the snapshot, got {path!r}")
+        focused |= at
     answers = _answers(snapshot, query) if query else _Answers(np.zeros(len(snapshot.files)), [])
     personal = _personal(focused, answers.files)
-    outlines, edges = snapshot.shared(_use_graph)
-    ranks = page_rank(edges.sources, edges.targets, edges.weights, personal, damping)
-    flow = _flow(snapshot, edges, ranks)
+    graph = snapshot.shared(_use_graph)
+    ranks = page_rank(graph.sources, graph.targets, graph.weights, personal, damping)
+    flow = _flow(snapshot, graph, ranks)
     peak = max(flow.values(), default=1.0)
     inside = [use for use in flow if focused[use[0]]]
     lift = peak / max((flow[use] for use in inside), default=peak)
@@ -144,11 +149,11 @@ def rank_definitions(
     ranking: list[Weighed] = []
     for i, row in enumerate(snapshot.files):
         if row.category not in ("test", "generated"):
-            ranking += _weighed(i, outlines[i], flow, float(ranks[i]), relevance.get(i, {}))
+            ranking += _weighed(i, graph.outlines[i], flow, float(ranks[i]), relevance.get(i, {}))
     return sorted(ranking, key=lambda item: (-item.weight, snapshot.files[item.file].path, item.place))
 
 
-def _flow(snapshot: Snapshot, edges: _Edges, ranks: NDArray[np.float64]) -> dict[tuple[int, str], float]:
+def _flow(snapshot: Snapshot, edges: _UseGraph, ranks: NDArray[np.float64]) -> dict[tuple[int, str], float]:
     """Return by file and name the share of the ranks that uses of it carry."""
     sources = edges.sources
     out = np.bincount(sources, edges.weights, minlength=len(snapshot.files))
@@ -276,16 +281,38 @@ def page_rank(
     return ranks
 
 
-class _Edges(NamedTuple):
-    """Uses of names: from the file `sources` to the file `targets`, positions of shape (n,), with weights and names."""
+class _UseGraph(NamedTuple):
+    """What a map needs of every file of a snapshot, whatever it is drawn for.
 
+    Attributes:
+        outlines: the definitions of each.
+        sources, targets: the file that uses a name and the one that defines it, positions of shape (n,).
+        weights, names: of these uses.
+    """
+
+    outlines: list[list[_Outlined]]
     sources: NDArray[np.int64]
     targets: NDArray[np.int64]
     weights: NDArray[np.float64]
     names: list[str]
 
 
-def _edges(snapshot: Snapshot, homes: _Homes) -> _Edges:
+class _Homes(NamedTuple):
+    """The files that define a name, by position: `of` anywhere, `at_top` outside of other definitions."""
+
+    of: dict[str, list[int]]
+    at_top: dict[str, list[int]]
+
+
+def _use_graph(snapshot: Snapshot) -> _UseGraph:
+    outlines = [_outline(snapshot, row) for row in snapshot.files]
+    homes = _Homes(defaultdict(list), defaultdict(list))
+    for i, outline in enumerate(outlines):
+        drawn = [item for item in outline if item.is_drawn]
+        for name in {item.name for item in drawn}:
+            homes.of[name].append(i)
+        for name in {item.name for item in drawn if item.parent < 0}:
+            homes.at_top[name].append(i)
     rows: list[tuple[int, int, float, str]] = []
     # From the last file on: its detail was read last, and is remembered.
     for source, row in reversed([*enumerate(snapshot.files)]):
@@ -295,86 +322,50 @@ def _edges(snapshot: Snapshot, homes: _Homes) -> _Edges:
                 rarity = math.log1p(len(snapshot.files) / len(homes.of[name]))
                 private = 0.1 if name.startswith("_") else 1.0
                 rows.append((source, target, rarity * private * math.sqrt(uses), name))
-    columns = list(zip(*reversed(rows), strict=True)) if rows else [(), (), (), ()]
-    sources, targets, weights, names = columns
-    return _Edges(
-        np.array(sources, np.int64), np.array(targets, np.int64), np.array(weights, np.float64), list(names)
+    sources, targets, weights, names = zip(*reversed(rows), strict=True) if rows else ((), (), (), ())
+    return _UseGraph(
+        outlines,
+        np.array(sources, np.int64),
+        np.array(targets, np.int64),
+        np.array(weights, np.float64),
+        list(names),
     )
-
-
-class _UseGraph(NamedTuple):
-    """What a map needs of every file of a snapshot, whatever it is drawn for: its outline, and what it uses."""
-
-    outlines: list[list[_Outlined]]
-    edges: _Edges
-
-
-def _use_graph(snapshot: Snapshot) -> _UseGraph:
-    outlines = [_outline(snapshot, row) for row in snapshot.files]
-    return _UseGraph(outlines, _edges(snapshot, _homes(outlines)))
-
-
-class _Homes(NamedTuple):
-    """The files that define a name, by position: `of` anywhere, `at_top` outside of other definitions."""
-
-    of: Mapping[str, Sequence[int]]
-    at_top: Mapping[str, Sequence[int]]
-
-
-def _homes(outlines: Sequence[Sequence[_Outlined]]) -> _Homes:
-    """Return which files define each name that the map can show."""
-    of: dict[str, list[int]] = defaultdict(list)
-    at_top: dict[str, list[int]] = defaultdict(list)
-    for i, outline in enumerate(outlines):
-        lines_of_map = [item for item in outline if item.is_drawn]
-        for name in {item.name for item in lines_of_map}:
-            of[name].append(i)
-        for name in {item.name for item in lines_of_map if item.parent < 0}:
-            at_top[name].append(i)
-    return _Homes(of, at_top)
 
 
 def _uses(snapshot: Snapshot, row: FileRow, homes: _Homes) -> dict[tuple[int, str], float]:
     """Return by file and name how often a file uses what is defined there."""
     detail = snapshot.detail(row)
-    imported: dict[str, _Imported] = {}
+    imported: dict[str, tuple[Sequence[int], str]] = {}  # files by position, and a name in them or "" or "*"
     uses: dict[tuple[int, str], float] = defaultdict(float)
     for item in detail.imports:
-        positions, name = files_of(snapshot, row, item)
+        files, name = files_of(snapshot, row, item)
         name = name if name != "default" else item.alias
-        imported[item.alias] = _Imported(name, positions)
-        if positions:
-            for home in _behind(snapshot, positions, homes.at_top.get(name, ())):
+        imported[item.alias] = files, name
+        if files:
+            for home in _behind(snapshot, files, homes.at_top.get(name, ())):
                 uses[home, name] += _IMPORTED
     for reference in detail.references:
         if reference.role == "import":
             continue
         head = _PART.split(reference.qualifier, 1)[0] if reference.qualifier else reference.name
-        module = imported.get(head) or imported.get(reference.qualifier)
+        positions, imported_name = imported.get(head) or imported.get(reference.qualifier) or (None, "")
         name, times = reference.name, _IMPORTED
-        if (module is not None and not module.positions) or reference.qualifier in OWN_OBJECT:
+        if (positions is not None and not positions) or reference.qualifier in OWN_OBJECT:
             continue  # of another project, or of the class itself
-        if module is None:
+        if positions is None:
             bare = not reference.qualifier and row.language not in BARE_MEMBERS
-            targets = (homes.at_top if bare else homes.of).get(name, ())
+            targets: Sequence[int] = (homes.at_top if bare else homes.of).get(name, ())
             times = _guess(reference, len(targets))
-        elif reference.qualifier or module.name in ("", "*"):
-            targets = _behind(snapshot, module.positions, homes.of.get(name, ()))
+        elif reference.qualifier or imported_name in ("", "*"):
+            targets = _behind(snapshot, positions, homes.of.get(name, ()))
         else:
-            name = module.name
-            targets = _behind(snapshot, module.positions, homes.at_top.get(name, ()))
+            name = imported_name
+            targets = _behind(snapshot, positions, homes.at_top.get(name, ()))
         if reference.role == "inheritance":
             times *= _AS_BASE
         for home in targets if times else ():
             uses[home, name] += times / len(targets)
     return uses
-
-
-class _Imported(NamedTuple):
-    """What an import means: a name in files by position, or with the name "" or "*" all of these."""
-
-    name: str
-    positions: Sequence[int]
 
 
 def _behind(snapshot: Snapshot, positions: Sequence[int], homes: Sequence[int]) -> Sequence[int]:
@@ -398,20 +389,6 @@ def _guess(reference: Reference, homes: int) -> float:
     if reference.qualifier:
         return _OF_UNKNOWN_OBJECT / homes
     return (_BARE_TYPE if is_type else _BARE_NAME) / homes
-
-
-def _focused(snapshot: Snapshot, focus: Sequence[str]) -> NDArray[np.bool_]:
-    focused = np.zeros(len(snapshot.files), np.bool_)
-    for path in focus:
-        at = snapshot.select(partial(_below, path.strip("/")))
-        if not at.any():
-            raise ArgumentError(f"focus must name files or folders of the snapshot, got {path!r}")
-        focused |= at
-    return focused
-
-
-def _below(prefix: str, row: FileRow) -> bool:
-    return is_below(row.path, prefix)
 
 
 def _personal(focused: NDArray[np.bool_], scores: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -242,8 +242,8 @@ def search(
             f"every leg failed: {'; '.join(f'{r.name}: {r.error}' for r in report)}",
             context={"query": query, "k": k, "strategy": strategy},
         ) from report[0].exception
-    if similar and not similar[0].is_related and not _holds_words(snapshot, query, allowed):
-        return RankedCode([], report)
+    if similar and not similar[0].is_related and not keyword_search(snapshot, question, 1, allowed):
+        return RankedCode([], report)  # no code has a meaning or a word of the query
     if len(answers) == 1:
         pieces = next(iter(answers.values()))
     else:
@@ -256,7 +256,15 @@ def search(
     if strategy != "vector":
         pieces = _exact_first(snapshot, query, allowed, pieces)
     by_words_score = {piece.file: piece.score for piece in answers.get("keyword", ())}
-    return RankedCode(_first_of_files(pieces, per_file), report, next(iter(similar), None), by_words_score)
+    if per_file is not None:
+        counts = Counter[int]()
+        best: list[Piece] = []
+        for piece in pieces:
+            counts[piece.file] += 1
+            if counts[piece.file] <= per_file:
+                best.append(piece)
+        pieces = best
+    return RankedCode(pieces, report, next(iter(similar), None), by_words_score)
 
 
 def _below(
@@ -290,28 +298,13 @@ def _asked(
         except StoreError:
             raise  # an index that is damaged is no matter of one leg
         except Exception as error:  # noqa: BLE001 - reported; raised where no other leg answers
-            reports[name] = _failed(name, error, began)
+            logger.warning("the leg %r failed with %s", name, type(error).__name__)
+            reason = f"{type(error).__name__}: {error}"
+            seconds = time.perf_counter() - began
+            reports[name] = PartReport(name, "failed", seconds, error=reason, exception=error)
         else:
-            reports[name] = _answered(name, answers[name], began)
+            reports[name] = PartReport(name, "ok", time.perf_counter() - began, len(answers[name]))
     return answers, tuple(reports[name] for name in sorted(reports))
-
-
-def _holds_words(snapshot: Snapshot, query: str, allowed: CodeFilter) -> bool:
-    """Return whether any code matches a query by its words."""
-    return bool(keyword_search(snapshot, read_query(query), 1, allowed))
-
-
-def _first_of_files(pieces: list[Piece], most: int | None) -> list[Piece]:
-    """Return the first `most` pieces of each file, in order; all where None."""
-    if most is None:
-        return pieces
-    counts: Counter[int] = Counter()
-    first = []
-    for piece in pieces:
-        counts[piece.file] += 1
-        if counts[piece.file] <= most:
-            first.append(piece)
-    return first
 
 
 def _exact_first(snapshot: Snapshot, query: str, allowed: CodeFilter, pieces: list[Piece]) -> list[Piece]:
@@ -332,24 +325,10 @@ def _exact_first(snapshot: Snapshot, query: str, allowed: CodeFilter, pieces: li
         why = Explanation("exact", score, formula, {"rank": rank})
         exact.append(Piece(file, unit[0], score, why, len(unit)))
     ceiling = 1.0 - _EXACT * MOST
-    others = (piece for piece in pieces if (piece.file, piece.chunks) not in units)
-    return exact + [_lowered(piece, ceiling) for piece in others]
-
-
-def _lowered(piece: Piece, factor: float) -> Piece:
-    """Return a piece with a part of its score."""
-    score = piece.score * factor
-    why = Explanation(
-        "others", score, f"score * {factor}: below what the query names", {}, (piece.explanation,)
-    )
-    return replace(piece, score=score, explanation=why)
-
-
-def _failed(name: str, error: Exception, began: float) -> PartReport:
-    logger.warning("the leg %r failed with %s", name, type(error).__name__)
-    reason = f"{type(error).__name__}: {error}"
-    return PartReport(name, "failed", time.perf_counter() - began, error=reason, exception=error)
-
-
-def _answered(name: str, candidates: Sequence[Piece], began: float) -> PartReport:
-    return PartReport(name, "ok", time.perf_counter() - began, len(candidates))
+    formula = f"score * {ceiling}: below what the query names"
+    for piece in pieces:
+        if (piece.file, piece.chunks) not in units:
+            score = piece.score * ceiling
+            why = Explanation("others", score, formula, {}, (piece.explanation,))
+            exact.append(replace(piece, score=score, explanation=why))
+    return exact

@@ -65,13 +65,10 @@ class Signals:
         self.peaks: dict[str, float] = {}
         self.chunk_keys = np.zeros(0, np.int64)
         self.chunk_scores = np.zeros(0, np.float32)
-        if self._n:
-            self._compute(query)
-
-    def _compute(self, query: Query) -> None:
-        snapshot = self._snapshot
+        if not self._n:
+            return
         searcher, views = snapshot.file_words
-        masks = None if self._allowed is None else snapshot.bitmaps(views, snapshot.keys[self._allowed])
+        masks = None if allowed is None else snapshot.bitmaps(views, snapshot.keys[allowed])
         words = {
             "title": {"body": query.title},
             "prose": {"body": query.prose},
@@ -123,12 +120,7 @@ class Signals:
         if not query.terms or not len(snapshot.chunk_keys):
             return np.zeros(self._n, np.float32)
         searcher, views = snapshot.chunk_words
-        masks = None
-        if self._allowed is not None:
-            from sleuth.code.snapshots.shelf import ranges
-
-            keys = np.sort(ranges(snapshot.firsts[self._allowed], snapshot.counts[self._allowed]))
-            masks = snapshot.bitmaps(views, keys)
+        masks = None if self._allowed is None else snapshot.bitmaps(views, snapshot.chunks_of(self._allowed))
         rows = len(snapshot.chunk_keys)
         keys, scores = best_rows(searcher, {"context": query.terms}, CHUNK_POOL, rows, masks)
         self.chunk_keys, self.chunk_scores = keys, scores

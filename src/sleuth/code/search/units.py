@@ -18,10 +18,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-import numpy as np
-
 from sleuth.code.parsing.chunks import unit_at
-from sleuth.code.snapshots.shelf import ranges
 from sleuth.remote import check_cancelled
 from sleuth.types import Explanation
 
@@ -87,7 +84,7 @@ def whole_definitions(
 def _scores(snapshot: Snapshot, query: Query, files: Sequence[int]) -> Mapping[str, Mapping[int, float]]:
     """Return what words give the chunks of files, by key: for their text and for their names."""
     searcher, views = snapshot.chunk_words
-    keys = np.sort(ranges(snapshot.firsts[files], snapshot.counts[files]))
+    keys = snapshot.chunks_of(files)
     masks = snapshot.bitmaps(views, keys)
     scores = {}
     for name, field in (("text", "context"), ("symbol", "symbol")):

@@ -105,29 +105,18 @@ def _make(
         name: the fingerprint of the provider.
     """
     for start in range(0, len(rows), _FILES):
-        fresh = _embed(snapshot, provider, rows[start : start + _FILES])
+        some = rows[start : start + _FILES]
+        texts = [text for row in some for text in texts_of(snapshot, row)]
+        vectors: list[Any] = []
+        for at in range(0, len(texts), _BATCH):
+            vectors += list(ask_embedder(provider.embed_documents, texts[at : at + _BATCH], name))
+        matrix = as_vectors(vectors, len(texts), name)
+        fresh: dict[int, NDArray[np.float16]] = {}
+        for row in some:
+            fresh[row.key], matrix = unit(matrix[: row.chunks]).astype(np.float16), matrix[row.chunks :]
         snapshot.storage.add_vectors(name, fresh)
         snapshot.forget_files()
         yield fresh
-
-
-def _embed(
-    snapshot: Snapshot, provider: EmbeddingProvider, rows: Sequence[FileRow]
-) -> dict[int, NDArray[np.float16]]:
-    texts: list[str] = []
-    for row in rows:
-        texts += texts_of(snapshot, row)
-    vectors: list[Any] = []
-    name = fingerprint(provider)
-    for start in range(0, len(texts), _BATCH):
-        vectors += list(ask_embedder(provider.embed_documents, texts[start : start + _BATCH], name))
-    matrix = as_vectors(vectors, len(texts), name)
-    out: dict[int, NDArray[np.float16]] = {}
-    at = 0
-    for row in rows:
-        out[row.key] = unit(matrix[at : at + row.chunks]).astype(np.float16)
-        at += row.chunks
-    return out
 
 
 def texts_of(snapshot: Snapshot, row: FileRow) -> list[str]:

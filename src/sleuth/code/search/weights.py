@@ -34,7 +34,8 @@ def read_weights(weights: Mapping[str, float] | str | None) -> dict[str, float]:
     for name, value in values.items():
         if name not in LEGS:
             raise ArgumentError(f"weights must be of {', '.join(LEGS)}, got {name!r}")
-        if not _is_weight(value):
+        is_number = isinstance(value, Real) and not isinstance(value, bool)
+        if not is_number or not 0 <= float(value) < math.inf:
             raise ArgumentError(f"weights[{name!r}] must be a number of 0 or more, got {value!r}")
     return dict(values)
 
@@ -63,7 +64,3 @@ def _number(text: str) -> float | str:
         return float(text)
     except ValueError:
         return text
-
-
-def _is_weight(value: object) -> bool:
-    return not isinstance(value, bool) and isinstance(value, Real) and 0 <= float(value) < math.inf

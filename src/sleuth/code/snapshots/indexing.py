@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import time
 from collections import deque
-from collections.abc import Callable, Collection, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing
 from functools import partial
 from pathlib import Path
@@ -21,7 +21,7 @@ from sleuth.code.parsing.analyse import Analysed, Analyser, skipped
 from sleuth.code.parsing.labels import category_of
 from sleuth.code.parsing.languages import language_of
 from sleuth.code.repository.commits import commits_between
-from sleuth.code.repository.listing import Listed, Listing, Version
+from sleuth.code.repository.listing import Listed, Version
 from sleuth.code.repository.past import Past, Recall
 from sleuth.code.repository.sources import CommitSource, DiskSource, Source, source_at
 from sleuth.code.snapshots import lifecycle
@@ -56,7 +56,6 @@ def index_path(
     path: str | Path,
     *,
     revision: str | None = None,
-    changed: Collection[str | Path] | None = None,
     workers: int | None = None,
     progress: Callable[[int, int], None] | None = None,
     history: History = WHOLE,
@@ -71,8 +70,6 @@ def index_path(
 
     Args:
         revision: a commit, branch or tag; read from git, the worktree is not touched.
-        changed: absolute paths: only they may differ from the last run of this storage object. Others are not looked at
-            then, except where that could miss something (`sources.DiskSource.listing_after`).
         workers: processes that parse where many files are new; one per core where None.
         progress: called with (files done, files to do).
         history: how much of the history of the commit is recorded afterwards.
@@ -89,7 +86,6 @@ def index_path(
     index = partial(
         index_source,
         storage,
-        changed=changed,
         workers=workers,
         progress=progress,
         history=history,
@@ -97,7 +93,7 @@ def index_path(
     )
     report = index(source_at(path, revision))
     if submodules:
-        index_submodules(report, index, revision=revision, changed=changed)
+        index_submodules(report, index, revision=revision)
     if vectors and storage.embed is not None:
         for each in report.all():
             storage.embed(storage, each, embedder=None if vectors is True else vectors)
@@ -111,7 +107,6 @@ def index_source(
     storage: CodeStorage,
     source: Source,
     *,
-    changed: Collection[str | Path] | None = None,
     workers: int | None = None,
     progress: Callable[[int, int], None] | None = None,
     history: History = WHOLE,
@@ -123,7 +118,7 @@ def index_source(
         root = str(source.root)
         repository = storage.repository_at(root) or storage.add_repository(root, source.url)
         past = past_of(storage, repository.id, source)
-        version, entries, times = _listing(source, changed, past)
+        version, entries, times = source.listing(past)
         report = CodeIndexReport(
             repository.id, repository.path, version.id, version.names, files=len(entries)
         )
@@ -187,13 +182,6 @@ def past_of(storage: CodeStorage, repository: str, source: Source) -> Past:
     with storage.reading() as connection:
         times = read_times(connection, repository)
     return Past(recall, keys, times, storage.path.resolve())
-
-
-def _listing(source: Source, changed: Collection[str | Path] | None, past: Past) -> Listing:
-    short = None
-    if changed is not None and isinstance(source, DiskSource):
-        short = source.listing_after(changed, past)
-    return source.listing(past) if short is None else short
 
 
 def _analyse_new(

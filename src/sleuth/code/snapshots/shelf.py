@@ -184,25 +184,6 @@ class Shelf:
                     del self._opened[name]
                     raise self._damaged(f"segment {name} was cut off while it was open")
 
-    def names(self) -> set[str]:
-        """Return the names of the segments that are open."""
-        with self._guard:
-            return set(self._opened)
-
-    def opened(self, name: str) -> segments.Opened | None:
-        """Return a segment that is open; None for others."""
-        return self._opened.get(name)
-
-    def prove(self, name: str) -> bool:
-        """Read every byte of an open segment; return whether it is undamaged. A damaged one is noted."""
-        segment = self.opened(name)
-        wrong = segments.verify(segment) if segment else ""
-        if wrong:
-            with self._guard:
-                self.damage[name] = wrong
-                self._opened.pop(name, None)
-        return not wrong
-
     def forget(self, names: Sequence[str] | None = None) -> None:
         """Segments are gone: those named, or any."""
         with self._guard:

@@ -149,7 +149,7 @@ class Snapshot:
     @cached_property
     def chunk_keys(self) -> NDArray[np.int64]:
         """Keys of all chunks, ascending."""
-        return np.sort(ranges(self.firsts, self.counts))
+        return self.chunks_of(np.ones(len(self.files), np.bool_))
 
     def _searcher(self, leg: WordLeg, live: NDArray[np.int64]) -> tuple[WordSearcher, list[SegmentView]]:
         with self.storage.reading() as connection:
@@ -181,8 +181,12 @@ class Snapshot:
         return positions
 
     def bitmaps(self, views: Iterable[SegmentView], rows: NDArray[np.int64]) -> list[Bitmap | None]:
-        """Per segment, the rows whose keys are in `wanted`, which ascends."""
+        """Per segment, the rows whose keys are among these, which ascend."""
         return [pack(np.isin(view.keys, rows)) for view in views]
+
+    def chunks_of(self, files: NDArray[np.bool_] | Sequence[int]) -> NDArray[np.int64]:
+        """Keys of all chunks of some files, ascending."""
+        return np.sort(ranges(self.firsts[files], self.counts[files]))
 
     def select(self, condition: Callable[[FileRow], bool]) -> NDArray[np.bool_]:
         """Return which files fulfil a condition, shape (n,)."""

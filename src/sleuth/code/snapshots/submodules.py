@@ -28,7 +28,6 @@ def index_submodules(
     index: Callable[[Source], CodeIndexReport],
     *,
     revision: str | None = None,
-    changed: Collection[str | Path] | None = None,
 ) -> None:
     """Index the submodules that a report lists and that are checked out, and theirs, and add their reports to it.
 
@@ -37,14 +36,13 @@ def index_submodules(
     Args:
         index: makes a snapshot of a source.
         revision: what the report is of; submodules are then indexed at the commit that it names. The worktree if None.
-        changed: absolute paths, as in `index_path`; submodules that hold none of them are left as they are.
     """
     home = git.common_folder(Path(report.path))
     waiting, count = deque([(report, 0)]), 0
     while waiting and home is not None:
         above, depth = waiting.popleft()
         for position, (name, reason) in enumerate(above.skipped):
-            if reason != SUBMODULE or not _may_differ(Path(above.path) / name, changed):
+            if reason != SUBMODULE:
                 continue
             try:
                 source = _source(above, name, home, of_commit=revision is not None)
@@ -108,7 +106,3 @@ def indexed_submodules(root: Path, paths: Collection[Path]) -> Iterator[Path]:
         if home is not None and path != root and path.is_relative_to(root):
             with suppress(CodeError):
                 yield submodule_at(root, path.relative_to(root).as_posix(), home)
-
-
-def _may_differ(folder: Path, changed: Collection[str | Path] | None) -> bool:
-    return changed is None or any(Path(path).is_relative_to(folder) for path in changed)

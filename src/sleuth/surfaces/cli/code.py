@@ -136,8 +136,8 @@ def index(
         print_report(report, json=json)
         if watch:
             snapshots = {each.path: each.snapshot for each in report.all()}
-            for paths_changed in changes_below([Path(report.path)]):
-                newer = run.run(changed=paths_changed)
+            for _ in changes_below([Path(report.path)]):
+                newer = run.run()
                 news = {each.path: each.snapshot for each in newer.all()}
                 if any(snapshots.get(place) != snapshot for place, snapshot in news.items()):
                     print_report(newer, json=json)
