@@ -35,7 +35,7 @@ class TokenBucket:
 
 
 def serve(bucket: TokenBucket):
-    bucket.refill(1)
+\tbucket.refill(1)
 '''
 PLANS = """# Plans
 

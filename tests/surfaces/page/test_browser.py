@@ -14,6 +14,15 @@ HOME = Path(__file__).parents[3]
 AXE = HOME / "build" / "browser" / "node_modules" / "axe-core" / "axe.min.js"
 
 
+TABS = """() => [...document.querySelectorAll(".line")].filter(line => line.textContent.startsWith("\\t")).map(line => {
+  const range = document.createRange();
+  const text = document.createTreeWalker(line, NodeFilter.SHOW_TEXT).nextNode();
+  range.setStart(text, 0);
+  range.setEnd(text, 1);
+  return range.getBoundingClientRect().width / parseFloat(getComputedStyle(line).fontSize);
+})"""
+
+
 def test_the_answer_is_whole_and_its_citation_leads_to_the_result(look: Any) -> None:
     """Quotes stand above the results in full, and a click on a citation goes to the result it cites."""
     page = look().open("/?q=how+often+are+tokens+refilled&in=docs")
@@ -90,8 +99,11 @@ def test_the_question_is_completed(look: Any) -> None:
 def test_a_source_opens_at_the_cited_lines(look: Any) -> None:
     """The source view shows the whole file with line numbers; cited lines and their words are marked and in sight."""
     page = look().open("/?q=refill+seconds&in=code")
+    tabs = page.evaluate(TABS)
     page.locator(".hit a.open").first.click()
     page.wait_for_selector(".whole")
+    assert min(tabs) > 2, "a tab at the begin of a line has four columns of .6 em"
+    assert min(page.evaluate(TABS)) > 2
     assert page.locator(".line").count() >= 13
     cited = page.locator(".line.cited")
     assert "def refill" in "\n".join(cited.all_inner_texts())

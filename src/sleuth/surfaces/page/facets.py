@@ -8,7 +8,7 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from sleuth.filters import Compare, to_text
-from sleuth.surfaces.page.places import folders_below
+from sleuth.surfaces.page.places import folders_below, shared_folder
 from sleuth.text.languages import ENGLISH, LANGUAGES
 
 if TYPE_CHECKING:
@@ -118,11 +118,12 @@ def _group(name: str, counts: Counts, state: PageState) -> dict[str, Any]:
 
 def _folders(places: Mapping[str, int], state: PageState) -> dict[str, Any]:
     """Return the folders of matching documents and files below the one that all are in."""
-    folders = sorted(folders_below(places), key=itemgetter(1), reverse=True)
-    choices = [
-        _choice(f"{folder.split('/')[-2]}/", to_text(Compare("source", "prefix", folder)), count, state)
-        for folder, count in folders[:VALUES]
-    ]
+    under = shared_folder(path for path in places if "://" not in path)
+    folders = sorted(folders_below(places, under), key=itemgetter(1), reverse=True)
+    choices = []
+    for folder, count in folders[:VALUES]:
+        label = f"{folder.split('/')[-2]}/" if folder.startswith("/") and not under else folder[len(under) :]
+        choices.append(_choice(label, to_text(Compare("source", "prefix", folder)), count, state))
     is_choice = len(choices) > 1 or any(choice["is_chosen"] for choice in choices)
     return {"name": "folder", "choices": choices if is_choice else [], "range": ""}
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from itertools import takewhile
@@ -66,24 +66,22 @@ def browse_url(path: str) -> str:
     return "" if "://" in path or not folder else f"/browse?{urlencode({'under': folder + slash})}"
 
 
-def folders_below(places: Mapping[str, int], under: str | None = None) -> list[tuple[str, int]]:
+def folders_below(places: Mapping[str, int], under: str) -> list[tuple[str, int]]:
     """Return the folders right below one, each with its sum; a folder that holds one folder alone is joined to that.
 
     Args:
         places: numbers by path.
-        under: the folder with its slash; None for the one that all of them share.
+        under: the folder with its slash, which all paths begin with; "" for all.
     """
-    places = {path: number for path, number in places.items() if "://" not in path}
-    under = _shared_folder(list(places)) if under is None else under
     groups: dict[str, list[str]] = {}
-    for path in places:
+    for path in filter(lambda path: "://" not in path, places):
         name, slash, _ = path[len(under) + 1 :].partition("/")  # the root of the disk is no folder
         if slash:
             groups.setdefault(path[len(under)] + name, []).append(path)
-    return [(_shared_folder(paths), sum(map(places.__getitem__, paths))) for paths in groups.values()]
+    return [(shared_folder(paths), sum(map(places.__getitem__, paths))) for paths in groups.values()]
 
 
-def _shared_folder(paths: Sequence[str]) -> str:
+def shared_folder(paths: Iterable[str]) -> str:
     """Return the folder, with its slash, that all paths are in; "" for none."""
     levels = zip(*(path.split("/")[:-1] for path in paths), strict=False)
     return "".join(f"{level[0]}/" for level in takewhile(lambda level: len(set(level)) == 1, levels))
