@@ -26,6 +26,8 @@ def escape_text(text: str) -> str:
 
     Newlines, tabs and joiners stay; a carriage return before a newline is dropped.
     """
+    if text.isprintable():
+        return text
     text = text.replace("\r\n", "\n")
     escapes = {
         ord(char): ascii(char)[1:-1] for char in set(text) if char not in "\n\t" and is_invisible(char)
