@@ -15,10 +15,8 @@ AXE = HOME / "build" / "browser" / "node_modules" / "axe-core" / "axe.min.js"
 
 
 TABS = """() => [...document.querySelectorAll(".line")].filter(line => line.textContent.startsWith("\\t")).map(line => {
-  const range = document.createRange();
-  const text = document.createTreeWalker(line, NodeFilter.SHOW_TEXT).nextNode();
-  range.setStart(text, 0);
-  range.setEnd(text, 1);
+  const range = new Range(), text = document.createTreeWalker(line, NodeFilter.SHOW_TEXT).nextNode();
+  range.setStart(text, 0), range.setEnd(text, 1);
   return range.getBoundingClientRect().width / parseFloat(getComputedStyle(line).fontSize);
 })"""
 
@@ -102,8 +100,7 @@ def test_a_source_opens_at_the_cited_lines(look: Any) -> None:
     tabs = page.evaluate(TABS)
     page.locator(".hit a.open").first.click()
     page.wait_for_selector(".whole")
-    assert min(tabs) > 2, "a tab at the begin of a line has four columns of .6 em"
-    assert min(page.evaluate(TABS)) > 2
+    assert min(tabs + page.evaluate(TABS)) > 2, "a tab at the begin of a line has four columns of .6 em"
     assert page.locator(".line").count() >= 13
     cited = page.locator(".line.cited")
     assert "def refill" in "\n".join(cited.all_inner_texts())

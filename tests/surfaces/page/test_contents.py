@@ -23,7 +23,6 @@ def test_folders_lead_to_documents_and_code(look: Any) -> None:
     page = look().open("/browse")
     folder = page.locator(".entries a", has_text="code/")
     folder.click()
-    page.wait_for_url("**under=**code**")
     assert page.locator(".entries a").all_inner_texts() == ["bucket.py", "evil.py"]
     page.locator(".steps a", has_text="all").click()
     page.locator(".entries a", has_text="docs/").click()
@@ -297,7 +296,6 @@ def test_places_begin_with_the_folder_that_was_indexed(tmp_path: Path) -> None:
         texts = [re.sub("<[^>]*>", "", server.client.get(path).text) for path in paths]
     assert [path for path, text in zip(paths, texts, strict=True) if str(tmp_path) in text] == []
     assert "notes/cats/margay.md" in texts[0]
-    assert "notes/cats/margay.md" in texts[1]
     assert "all/notescats/ 1" in texts[5].replace("\n", "")
 
 
