@@ -41,34 +41,39 @@ class Row:
 
 
 class Box(A): ...
+
+
+class Result(A): ...
+
+
+class Open:
+    def __getattr__(self, name) -> A: ...
 """
 """Each method is there twice, so that no name decides alone."""
 
-HEAD = "import typing as t\nimport copy\nfrom models import A, B, Box, Far, Row, made, later\n\n"
+HEAD = """import typing as t
+from models import A, B, Box, Far, Open, Result, Row, made, later
+T = t.TypeVar("T", covariant=True, bound="A")
+N = t.NewType("N", A)
+Either = t.Optional["A"]
+"""
 BODIES = {
     "for key, value in {}.items(): value.go()": "d: dict[str, A]",
     "for value in {}.values(): value.go()": "d: dict[str, A]",
     "{}['key'].go()": "d: dict[str, A]",
     "{}.get('key').go()": "d: dict[str, A]",
     "[value.go() for key, value in {}.items()]": "d: dict[str, A]",
-    "for at, value in enumerate({}): value.go()": "d: list[A]",
-    "for value in sorted({}): value.go()": "d: list[A]",
     "key, value = {}; value.go()": "d: tuple[Far, A]",
     "if isinstance({}, A): {}.go()": "d",
     "assert isinstance({}, A)\n    {}.go()": "d",
     "if not isinstance({}, A):\n        return\n    {}.go()": "d",
     "if isinstance({}, Far):\n        return\n    elif isinstance({}, A):\n        {}.go()": "d",
-    "values = list({}.values())\n    values[0].go()": "d: dict[str, A]",
-    "[value.go() for value in list(reversed({}))]": "d: list[A]",
     "for value in {}: value.go()": "d: dict[A, Far]",
-    "for at, (key, value) in enumerate({}.items()): value.go()": "d: dict[str, A]",
-    "other = copy.deepcopy({})\n    other.go()": "d: A",
     "other = t.cast(A, {})\n    other.go()": "d",
     "value = {}[0]\n    value.go()": "d: list[A]",
     "{}.pop().go()": "d: list[A]",
     "for value in {}: value.go()  # values": "*d: A",
     "{}['key'].go()  # values": "**d: A",
-    "{}().go()": "d: t.Callable[[Far], A]",
     "{}().go()  # class": "d: type[A]",
     "{}[0].go()  # item": "d: Row",
     "for value in {}: value.go()  # row": "d: Row",
@@ -77,6 +82,12 @@ BODIES = {
     "made().go()": "",
     "(await later()).go()": "",
     "B().same().same().other()": "",
+    "{}.go()  # of a name for a type": "d: Either",
+    "{}.go()  # of a bound": "d: type[T] | T",
+    "{}.go()  # of a new type": "d: N",
+    "{}.go()  # of a class that is called like a wrapper": "d: Result[Far]",
+    "{}.any.go()": "d: Open",
+    "value: t.Final = A(); value.go()": "",
 }
 """Statements of a function by its parameter: `{}` stands for its name."""
 
@@ -98,8 +109,11 @@ USES = {
     "A field that is nothing at first": ("self.field()", "m.py:go", "self.field = None; self.field = m.go"),
     "A field that holds a module": ("self.field.go()", "m.py:go", "self.field = m"),
     "A field with a class as its type": ("self.field()", "h.py:X", "self.field: type[X] = x"),
-    "A field that holds one of two": ("self.field()", "", "self.field = go; self.field = m.go"),
+    "A field that holds one of two": ("self.field()", "h.py:go", "self.field = go; self.field = m.go"),
+    "A field that may hold anything": ("self.field()", "", "self.field = go; self.field = y"),
     "A field that holds a parameter": ("self.field()", "", "self.field = y"),
+    "A method of the base": ("super(H, self).run()", "m.py:Base.run", ""),
+    "A method of the base of another class": ("super(X, self).run()", "", ""),
     "A parameter whose type is a class": ("x()", "h.py:X", ""),
     "A function that a variable is in other cases": ("inner()", "h.py:H.__init__.inner", "inner = x.y"),
     "An import of the function": ("go()", "m.py:go", "from m import go"),
@@ -113,9 +127,12 @@ USES = {
 def test_uses_in_a_method(storage: CodeStorage, tmp_path: Path, name: str) -> None:
     """Fields, imports and functions of a method are what they hold; what is of another project means nothing here."""
     use, target, statement = USES[name]
-    head = "import m\nfrom web import Request\ndef go(): pass\nclass X: pass\nclass H:\n"
+    head = "import m\nfrom web import Request\ndef go(): pass\nclass X: pass\nclass H(m.Base):\n"
     method = "    def __init__(self, x: type[X], y: Request):\n        def inner(): pass\n"
-    files = {"m.py": "def go(): pass\n", "h.py": f"{head}{method}        {statement}\n        {use}\n"}
+    files = {
+        "m.py": "def go(): pass\nclass Base:\n    def run(self): pass\n",
+        "h.py": f"{head}{method}        {statement}\n        {use}\n",
+    }
     assert resolved(open_project(storage, tmp_path / "uses", files), "h.py")[use.removesuffix("()")] == target
 
 
@@ -136,21 +153,13 @@ def test_self_is_the_class_of_the_object(storage: CodeStorage, tmp_path: Path) -
     assert targets["B().one().one().go"] == "a.py:B.go"
 
 
-@pytest.mark.parametrize(
-    ("text", "holds"),
-    [
-        ("if isinstance(x, A):\n    x.go()", True),
-        ("if isinstance(x, A):\n    pass\nx.go()", False),
-        ("if isinstance(x, A):\n    pass\nelse:\n    x.go()", False),
-        ("if not isinstance(x, A):\n    x.go()", False),
-        ("if not isinstance(x, A):\n    raise E\nx.go()", True),
-        ("if not isinstance(x, A):\n    pass\nx.go()", False),
-        ("assert isinstance(x, A)\nx.go()", True),
-        ("    assert isinstance(x, A)\nx.go()", False),
-        ("if isinstance(x, A) or y:\n    x.go()", False),
-        ("isinstance(x, A) and x.go()", True),
-    ],
-)
+@pytest.mark.parametrize(("text", "holds"), [
+    ("if isinstance(x, A):\n    x.go()", True), ("if isinstance(x, A):\n    pass\nx.go()", False),
+    ("if isinstance(x, A):\n    pass\nelse:\n    x.go()", False), ("if not isinstance(x, A):\n    x.go()", False),
+    ("if not isinstance(x, A):\n    raise E\nx.go()", True), ("if not isinstance(x, A):\n    pass\nx.go()", False),
+    ("assert isinstance(x, A)\nx.go()", True), ("    assert isinstance(x, A)\nx.go()", False),
+    ("if isinstance(x, A) or y:\n    x.go()", False), ("isinstance(x, A) and x.go()", True),
+])  # fmt: skip
 def test_where_a_test_holds(text: str, holds: bool) -> None:
     """A test of a class holds in its block, after `assert`, and after a negated one that leaves."""
     assert narrows(text) is holds
@@ -175,6 +184,76 @@ def test_modules_that_a_package_imports(storage: CodeStorage, tmp_path: Path) ->
     snapshot = open_project(storage, tmp_path / "package", files)
     assert resolved(snapshot, "use.py")["pk.b.X"] == "pk/b.py:X"
     assert [caller["name"] for caller in Navigator(snapshot).callers("X")] == ["use"]
+
+
+FIXTURES = {
+    "returned": ("@pytest.fixture\ndef x(): return A()", "A.go"),
+    "declared": ("@fixture()\ndef x() -> A: return Far()", "A.go"),
+    "yielded in a block": (
+        "@pytest.fixture(scope='module')\ndef x():\n    with A() as a:\n        yield a  # one",
+        "A.go",
+    ),
+    "a declared iterator": ("@pytest.fixture\nasync def x() -> t.AsyncIterator[A]:\n    yield Far()", "A.go"),
+    "another name": (
+        "@pytest_asyncio.fixture(\n    name='x'\n)\ndef y(): return A()\ndef x(): return Far()",
+        "A.go",
+    ),
+    "of a fixture": ("@fixture\ndef y(): return A()\n@fixture\ndef x(y): return y.same()", "A.go"),
+    "of its class": (
+        "@fixture\ndef x(): return Far()\nclass TestX:\n    @fixture\n    def x(self): return A()",
+        "A.go",
+    ),
+    "of another class": ("class TestY:\n    @fixture\n    def x(self): return A()", ""),
+    "the last one": ("@fixture\ndef x(): return Far()\n@fixture\ndef x(): return A()", "A.go"),
+    "a function inside": ("@fixture\ndef x():\n    def y(): return Far()\n    return A()", "A.go"),
+    "no fixture": ("def x(): return A()", ""),
+    "of itself": ("@fixture\ndef x(x): return x", ""),
+    "imported": ("from plugin import x", "A.go"),
+}
+"""What says the type of the parameter `x` of a test, and which method `x.go()` means."""
+
+
+@pytest.mark.parametrize("path", ["tests/test_x.py", "tests/conftest.py", "conftest.py", "other/conftest.py"])
+@pytest.mark.parametrize("name", FIXTURES)
+def test_parameters_of_tests_have_the_values_of_fixtures(
+    storage: CodeStorage, tmp_path: Path, name: str, path: str
+) -> None:
+    """A parameter is what the fixture of its name gives, in the class, the file, or a conftest.py of a folder above."""
+    text, method = FIXTURES[name]
+    use = "class TestX:\n    def test_x(self, x):\n        x = x.same()\n        x.go()\n"
+    use = use.replace("class TestX:\n", "") if path == "tests/test_x.py" and "class TestX" in text else use
+    plugin = "from models import *\n@pytest.fixture\ndef x(): return A()\n"
+    head = "import pytest, typing as t\nfrom models import *\n"
+    files = {"models.py": CLASSES, "plugin.py": plugin, "tests/test_x.py": f"{head}{use}"}
+    files[path] = f"{head}{text}\n{use if path == 'tests/test_x.py' else ''}"
+    targets = resolved(open_project(storage, tmp_path / "fixtures", files), "tests/test_x.py")
+    is_seen = not path.startswith("other") and ("class" not in name or path.startswith("tests/test"))
+    assert targets["x.go"].removeprefix("models.py:") == (method if is_seen else "")
+
+
+@pytest.mark.parametrize("use", [
+    "def helper(x):\n    x.go()", "def test_x(x=None):\n    x.go()", "def test_x():\n    x = 1\n    x.go()",
+    "def test_x(x):\n    x = unknown()\n    x.go()", "def test_x(xx, *x):\n    x.go()",
+    "def test_x():\n    for x in y: x.go()",
+])  # fmt: skip
+def test_what_is_no_parameter_of_a_test_has_no_fixture(
+    storage: CodeStorage, tmp_path: Path, use: str
+) -> None:
+    """A function that pytest does not call, a default, and a variable of the name have nothing of the fixture."""
+    files = {"conftest.py": f"{CLASSES}\n@pytest.fixture\ndef x(): return A()\n", "test_x.py": use}
+    assert resolved(open_project(storage, tmp_path / "fixtures", files), "test_x.py")["x.go"] == ""
+
+
+def test_modules_beside_a_stub_and_below_a_package(storage: CodeStorage, tmp_path: Path) -> None:
+    """The stub of a module that is there means the module; a package has modules that it does not import itself."""
+    files = {
+        "pk/__init__.py": "from .b import go\n",
+        "pk/__init__.pyi": "def go() -> None: ...\n",
+        "pk/b.py": "def go(): pass\n",
+        "use.py": "import pk\npk.go()\npk.b.go()\npk.c.go()\n",
+    }
+    targets = resolved(open_project(storage, tmp_path / "stubs", files), "use.py")
+    assert [targets[f"{name}.go"] for name in ("pk", "pk.b", "pk.c")] == ["pk/b.py:go", "pk/b.py:go", ""]
 
 
 def test_the_last_definition_of_a_name_is_meant(storage: CodeStorage, tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from sleuth.code import CodeStorage
 from tests.code.conftest import open_project
 from tests.code.test_definitions import symbols
 from tests.code.test_graph import resolved
-from tests.code.test_inference import check_guess, check_type_parameters, meanings
+from tests.code.test_inference import check_type_parameters, meanings
 
 ARGUMENTS = "class Key { void go() {} }\nclass Item extends Key { void take() {} }\nclass Far { void go() {} void take() {} }\nclass Store<K, V extends Key> { V one; List<V> many; V first() { return one; } }\nclass Shelf<T extends Key> extends Store<String, T> {}\nclass Use extends Shelf<Item> {\n  void run(Store<Far, Item> of) {\n    this.one.take();\n    of.first().take();\n    for (Item each : of.many) { each.take(); }\n    this.first().go();\n  }\n}\n"
 
@@ -17,12 +17,6 @@ ARGUMENTS = "class Key { void go() {} }\nclass Item extends Key { void take() {}
 def test_type_parameters_stand_for_arguments(storage: CodeStorage, tmp_path: Path) -> None:
     """A member whose type is a parameter of a class has the argument of the object, also through bases."""
     check_type_parameters(storage, tmp_path, "A.java", ARGUMENTS)
-
-
-def test_a_method_and_its_overrides_are_one_guess(storage: CodeStorage, tmp_path: Path) -> None:
-    """Of an unknown object, a name means the method that all others override, as a guess."""
-    source = "interface T { void go(); }\nclass A implements T { public void go() {} }\nclass B extends A { public void go() {} }\nclass U { void run() { var unclear = outside(); unclear.go(); } }\n"
-    check_guess(storage, tmp_path, "a.java", source, "T.go")
 
 
 def test_java_gives_names_their_meaning(storage: CodeStorage, tmp_path: Path) -> None:

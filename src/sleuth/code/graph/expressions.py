@@ -39,11 +39,6 @@ _OF_TABLES: Final = {
 """What methods of such collections return, with the types of key and value."""
 _LISTS: Final = frozenset({"list", "List", "deque", "Deque", "set", "Set"})
 _NAMED_CAST: Final = re.compile(r"(?:\w+\.)?cast\((.*)\)$", re.DOTALL)
-_ITERATING: Final = re.compile(
-    r"(enumerate|sorted|list|tuple|set|reversed|iter|(?:copy\.)?(?:deep)?copy)\(([^,]*)(?:,.*)?\)$", re.DOTALL
-)
-
-
 _EITHER: Final = re.compile(r"\bor\b|\|\||\?\?|\?:")
 """Separates two alternative values."""
 
@@ -259,6 +254,12 @@ def type_name(text: str) -> str:
     return ""
 
 
+def wrapper_of(text: str) -> str:
+    """Return the name before the arguments of a type that may stand for the first of them, `Result` of `Result[A]`."""
+    match = _TYPE.match(_bare_type(text))
+    return match[1] if match and match[2] and re.split(r"\.|::", match[1])[-1] in _WRAPPERS else ""
+
+
 def simple_name(text: str) -> str:
     """Return the last part of the class that a type names, with `[]` for an array; `Function` for `(A) -> B`."""
     if "->" in text:
@@ -325,18 +326,6 @@ def cast_to(value: str) -> str:
     match = _NAMED_CAST.match(value)
     named_type, *values = split_outside(match[1], ",") if match else ("",)
     return named_type.strip() if values else ""
-
-
-def called_type(text: str) -> str:
-    """Return the type that a call of a value returns: `B` for `Callable[[A], B]`, or ""."""
-    name, (_, *returned) = _collection(_bare_type(text))
-    return returned[0].strip() if name == "Callable" and returned else ""
-
-
-def iterated(value: str) -> tuple[str, bool]:
-    """Return the object that `sorted(x)` and `copy.copy(x)` are made of, and whether `enumerate(x)` numbers it."""
-    match = _ITERATING.match(value)
-    return (match[2], match[1] == "enumerate") if match else (value, False)
 
 
 def split_outside(text: str, separator: str) -> list[str]:

@@ -51,6 +51,10 @@ class Imported:
                     statement = inner if inner.name != "*" else inner._replace(name=name, alias=name)
                     if deeper := self.module(row, statement, depth - 1):
                         return deeper
+            if row.path.endswith("__init__.py"):  # a package has the modules that somebody imports from it
+                inside, left = files_of(self._snapshot, row, Import(".", name, name))
+                if not left:
+                    return inside
         return []
 
     def _imported(self, file: FileRow, item: Import, depth: int = REEXPORTS) -> list[Definition]:

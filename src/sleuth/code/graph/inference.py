@@ -25,7 +25,7 @@ OWN_OBJECT: Final = frozenset(
 BARE_MEMBERS: Final = languages_with("bare members")
 _ITSELF: Final = frozenset({"Self", "this", "self", "static"})
 """Types that mean the class that they stand in."""
-_UNTYPED: Final = expressions.NO_CLASS | {""}
+_UNTYPED: Final = expressions.NO_CLASS | {"", "Final", "ClassVar", "t.Final", "typing.Final"}
 _APART: Final = frozenset({"member", "generic"})
 """Bindings that are no variables."""
 _PARTS: Final = frozenset({"part", "entry"})
@@ -34,6 +34,7 @@ _CAST: Final = re.compile(r"\(\(([A-Z][\w.]*(?:<[^()]*>)?)\)\s*[^\s()]+(?:\([^()
 """A value in brackets that is cast to a class: `((Name) value)`."""
 _NEW: Final = re.compile(r"new\s+([A-Z][\w.]*+)\s*(?:<[^()]*>)?\([^()]*\)$")
 """A new object, of a class that may be of another project."""
+_NEW_TYPE: Final = re.compile(r"(?:\w+\.)?(?:TypeVar\(.*\bbound\s*=|NewType\([^,]*,)\s*(.*)\)$", re.DOTALL)
 _TESTS: Final = 4
 """How many of the last bindings before a place may be tests that hold there."""
 _DEPTH: Final = 6
@@ -60,13 +61,6 @@ class Inference:
             return Type(text, site)
         for part in expressions.alternatives_of(expression) if depth > 0 else ():
             inferred = self._along(read_chain(part), site, depth)
-            value, is_numbered = expressions.iterated(part) if inferred is None else (part, False)
-            if value != part:
-                inferred = self.type_of(value, site, depth - 1)
-            if inferred is not None and is_numbered:
-                inferred = inferred._replace(
-                    text=f"list[tuple[int, {element_of(inferred.text)}]]", owner=None
-                )
             if inferred is not None:
                 return inferred
         steps = read_chain(expression) if site.file.language in MODULES and depth > 0 else []
@@ -87,11 +81,9 @@ class Inference:
         Args:
             member: name of a member; of several bounds the first one that has it is meant.
         """
-        if inferred is None or inferred.owner is not None or inferred.is_foreign:
+        if inferred is None or inferred.owner is not None or inferred.is_foreign or depth <= 0:
             return None if inferred is None else inferred.owner
-        site, name, bounds = inferred.site, type_name(inferred.text), expressions.bounds_of(inferred.text)
-        if not name or depth <= 0:
-            return None
+        site, bounds = inferred.site, expressions.bounds_of(inferred.text)
         if len(bounds) > 1:
             owners = [
                 self.class_of(inferred._replace(text=text), depth - 1, member=member) for text in bounds
@@ -99,6 +91,10 @@ class Inference:
             classes = [owner for owner in owners if owner is not None]
             having = (each for each in classes if member and self._names.member(each, member, "call"))
             return next(having, classes[0] if classes else None)
+        name, wrapper = type_name(inferred.text), expressions.wrapper_of(inferred.text)
+        owner = self.class_of(inferred._replace(text=wrapper), depth - 1) if wrapper else None
+        if owner is not None or not name:
+            return owner  # a class of the repository that has the name of a wrapper
         if name.rpartition(".")[2] in _ITSELF:
             return self.around(site.file, site.symbol)
         qualifier, _, last = name.replace("::", ".").rpartition(".")
@@ -109,9 +105,9 @@ class Inference:
             if owner is not None or parameter.type:
                 return owner or self.class_of(Type(parameter.type, site), depth - 1, member=member)
         target = self._named_type(inferred)
-        is_alias = target is not None and target.symbol.kind == "type"
+        is_alias = target is not None and target.symbol.kind in ("type", "constant")
         if target is not None and is_alias and not self._names.rules(target.file.language).has_delegates:
-            target = self.class_of(self._of_definition(target, depth - 1), depth - 1)
+            target = self.class_of(self._aliased(target, depth - 1), depth - 1, member=member)
         return target if target is not None and target.symbol.kind in CONTAINERS else None
 
     def levels(self, owner: Definition, depth: int = _LEVELS) -> list[Definition]:
@@ -258,9 +254,7 @@ class Inference:
         return Type(whole, inferred.site, is_foreign=True) if path else None
 
     def _called(self, inferred: Type | None, depth: int) -> Type | None:
-        """Return what a call of a value returns: of a delegate or `Callable` its type, else as the value itself."""
-        if inferred is not None and (returned := expressions.called_type(inferred.text)):
-            return inferred._replace(text=returned)
+        """Return what a call of a value returns: of a delegate its type, else as the value itself."""
         if inferred is None or not self._names.rules(inferred.site.file.language).has_delegates:
             return inferred
         delegate = self._named_type(inferred)
@@ -281,10 +275,9 @@ class Inference:
         return self._stepped(returned, step)
 
     def _first(self, step: Step, site: Site, depth: int) -> Type | None:
-        rules, ways = self._names.rules(site.file.language), ways_of(site.file.language)
-        if step.name in OWN_OBJECT or step.name in ways.own_object:
-            extended = rules.extended(site)
-            if extended is not None:
+        rules = self._names.rules(site.file.language)
+        if step.name in OWN_OBJECT or step.name in ways_of(site.file.language).own_object:
+            if (extended := rules.extended(site)) is not None:
                 return extended
             owner = self.around(site.file, site.symbol)
             if owner is not None and (site.file.language != "go"):
@@ -300,7 +293,8 @@ class Inference:
             inferred = self._bound(binding, site.file, depth)
             if inferred is not None:
                 return self._stepped(self._called(inferred, depth) if step.is_called else inferred, step)
-        inferred = rules.parameter(site.file, site.line, step.name)
+        symbol = site.symbol if binding is None else binding.symbol
+        inferred = rules.parameter(site._replace(symbol=symbol), step.name, depth - 1)
         if inferred is not None or binding is not None:
             return self._stepped(inferred, step)
         return self._named(step, "", site, depth)
@@ -424,6 +418,17 @@ class Inference:
                 return self._bound(binding, definition.file, depth)
         return None
 
+    def _aliased(self, alias: Definition, depth: int) -> Type | None:
+        """Return the type that an alias stands for; a constant of Python may be one, or a `TypeVar` with a bound."""
+        bindings = self._snapshot.detail(alias.file).bindings.get(alias.symbol.name, ())
+        values = [binding.value for binding in bindings if binding.symbol == alias.index]
+        if alias.symbol.kind != "constant":
+            return self._of_definition(alias, depth)
+        if alias.file.language != "python" or len(values) != 1:
+            return None
+        match = _NEW_TYPE.match(values[0])
+        return Type(match[1] if match else values[0], Site(alias.file, -1, alias.symbol.line))
+
     def _member(self, owner: Definition, step: Step, depth: int, receiver: Type | None) -> Type | None:
         """Return the type of a member of a class, and what a method returns.
 
@@ -445,6 +450,8 @@ class Inference:
                 inferred = self._called(inferred, depth) if is_value else inferred
                 return self._stepped(_of(inferred, receiver), step) if inferred is not None else None
         inferred = self._field(owner, step.name, depth)
+        if inferred is None and target is None and not step.name.startswith("__") and depth > 0:
+            inferred = self._member(owner, Step("__getattr__", True, False), depth - 1, receiver)
         inferred = self._called(inferred, depth) if step.is_called else inferred
         return self._stepped(_of(inferred, receiver), step)
 

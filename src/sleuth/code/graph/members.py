@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from sleuth.code.graph.bindings import may_mean
 from sleuth.code.graph.names import NamedDefinitions, speak_alike
 from sleuth.code.graph.rules import NameResolver
@@ -13,7 +11,6 @@ from sleuth.code.parsing.kinds import CONTAINERS
 from sleuth.code.snapshots.record import FileRow
 from sleuth.code.snapshots.snapshot import Definition, Snapshot
 
-_MOST_OVERRIDES = 200
 _MOST_FILES = 2_000
 LEVELS = 4
 """How many classes up a member is looked for."""
@@ -102,28 +99,3 @@ class Members:
             if f".{each.symbol.qualified}".endswith(f".{tail}") and speak_alike(owner.file, each.file)
         ]
         return Resolved(self._names.nearest(owner.file, elsewhere), 0.85) if elsewhere else None
-
-    def without_overrides(self, methods: Sequence[Definition]) -> Sequence[Definition]:
-        """Return the method that all others override or implement; without such a method, all of them."""
-        if not 1 < len(methods) <= _MOST_OVERRIDES:
-            return methods
-        owners = [self._owner(method) for method in methods]
-        for method, owner in zip(methods, owners, strict=True):
-            if owner is not None and all(
-                other is not None and (other is owner or self._is_below(other, owner)) for other in owners
-            ):
-                return [method]
-        return methods
-
-    def _owner(self, member: Definition) -> Definition | None:
-        """Return the class around a member."""
-        at = member.symbol.parent
-        return self._names.definition(member.file, at) if at >= 0 else None
-
-    def _is_below(self, owner: Definition, ancestor: Definition, depth: int = LEVELS) -> bool:
-        """Return whether a class inherits from another one."""
-        return depth > 0 and any(
-            (base.file.key, base.index) == (ancestor.file.key, ancestor.index)
-            or self._is_below(base, ancestor, depth - 1)
-            for base in self.bases(owner)
-        )

@@ -129,7 +129,9 @@ def _absolute(snapshot: Snapshot, file: FileRow, module: str) -> list[int]:
     for i in snapshot.modules.get(".".join(module.split(".")[-8:]), []):
         row = snapshot.files[i]
         above = "/".join(module_steps(row.path)[:-steps])
-        if row.language == "python" and not (above and f"{above}/__init__.py" in snapshot.by_path):
+        is_stub = row.path.endswith(".pyi") and row.path[:-1] in snapshot.by_path  # of a module that is here
+        is_inside = above and f"{above}/__init__.py" in snapshot.by_path
+        if row.language == "python" and not is_stub and not is_inside:
             files.append(i)
     return nearest(snapshot, file, files)
 

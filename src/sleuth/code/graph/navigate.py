@@ -239,18 +239,8 @@ class Navigator:
                 symbol = (
                     self._snapshot.detail(file).symbols[reference.symbol] if reference.symbol >= 0 else None
                 )
-                entry = describe(file, symbol)
-                out.append(
-                    Touched(
-                        entry["name"],
-                        entry["type"],
-                        file.path,
-                        entry["line"],
-                        distance + 1,
-                        weakest,
-                        definition.symbol.qualified,
-                    )
-                )
+                place, through = describe(file, symbol), definition.symbol.qualified
+                out.append(Touched(**place, hops=distance + 1, confidence=weakest, through=through))
                 if symbol is not None and distance + 1 < hops:
                     queue.append((Definition(file, reference.symbol, symbol), distance + 1, weakest))
         return sorted(out, key=lambda t: (t.hops, -t.confidence, t.file_path, t.line))

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from sleuth.arguments import check_count, check_name
 from sleuth.code.graph.resolve import resolver_of
+from sleuth.code.graph.types import Resolved
 from sleuth.code.parsing.kinds import CONTAINERS
 from sleuth.code.snapshots.snapshot import Definition, Snapshot
 from sleuth.errors import ArgumentError
@@ -64,9 +64,10 @@ def call_path(snapshot: Snapshot, start: str, end: str, hops: int = 10) -> list[
         if distance == hops:
             continue
         check_cancelled()
-        for called, line, confidence in _calls(snapshot, definition):
+        for target, line in _calls(snapshot, definition):
+            called = target.definition
             if _key(called) not in before:
-                before[_key(called)] = definition, _hop(called, line, confidence)
+                before[_key(called)] = definition, _hop(called, line, target.confidence)
                 queue.append((called, distance + 1))
     return []
 
@@ -96,16 +97,8 @@ def _chain(before: dict[tuple[int, int], tuple[Definition, Hop] | None], last: D
     return [_hop(definition), *reversed(hops)]
 
 
-class _KnownCall(NamedTuple):
-    """A call whose meaning is known: what is called, at which line, and how sure that is."""
-
-    definition: Definition
-    line: int
-    confidence: float
-
-
-def _calls(snapshot: Snapshot, definition: Definition) -> Iterator[_KnownCall]:
-    """Yield what a definition calls, with the line and the confidence, the most certain first."""
+def _calls(snapshot: Snapshot, definition: Definition) -> list[tuple[Resolved, int]]:
+    """Return what a definition calls, with the line, the most certain first."""
     detail = snapshot.detail(definition.file)
     bodies = [definition.symbol]
     if definition.symbol.kind in CONTAINERS:
@@ -114,12 +107,12 @@ def _calls(snapshot: Snapshot, definition: Definition) -> Iterator[_KnownCall]:
             for symbol in detail.symbols
             if symbol.parent == definition.index and "constructor" in symbol.labels
         ]
-    calls = []
+    calls: list[tuple[float, int, int, Resolved]] = []
     for body in bodies:
         for reference in detail.references_between(body.start, body.end):
             if reference.role not in ("call", "instantiation"):
                 continue
             target = resolver_of(snapshot).resolve(definition.file, reference)
             if target is not None:
-                calls.append(_KnownCall(target.definition, reference.line, target.confidence))
-    yield from sorted(calls, key=lambda call: (-call.confidence, call.line))
+                calls.append((-target.confidence, reference.line, len(calls), target))
+    return [(target, line) for _, line, _, target in sorted(calls)]

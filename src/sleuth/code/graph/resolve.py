@@ -50,6 +50,7 @@ _PATH = re.compile(r"[^\W\d]\w*(?:\.\w+)*")
 """A value that is the name of something, or of a member of it."""
 _CLASS_OBJECT = re.compile(r"[:\s\"']*(?:\w+\.)?[tT]ype\[")
 """The type of a value of Python that is a class."""
+_SUPER = re.compile(r"super\((\w+), ?\w+\)")
 _REMEMBERED = 200_000
 
 
@@ -127,6 +128,11 @@ class Resolver:
             if is_variable(self._snapshot.detail(file), reference, name):
                 return self._held(file, reference)
             return self._bare(file, reference)
+        super_match = _SUPER.fullmatch(qualifier) if file.language == "python" else None
+        if super_match is not None:
+            around = self.inference.around(file, reference.symbol)
+            is_above = around is not None and around.symbol.name == super_match[1]
+            return self._member_around(file, reference) if is_above else None
         head = qualifier.removesuffix("()")
         own_words = ways_of(file.language).own_object
         is_own = qualifier in OWN_OBJECT or head in ("super", "self.class") or head in own_words
@@ -186,7 +192,8 @@ class Resolver:
                 targets[place] = replace(target, confidence=min(0.9, target.confidence))
             elif path and not self.foreign_path(Site(file, binding.symbol, binding.line), path):
                 return None
-        return next(iter(targets.values())) if len(targets) == 1 else None
+        target = next(iter(targets.values()), None)
+        return target if target is None or len(targets) == 1 else replace(target, confidence=CERTAIN)
 
     def _of_field(self, owner: Definition, name: str, use: Reference, member: str = "") -> Resolved | None:
         """Return what is used through a field that methods assign, as `_held` does through a variable."""
@@ -410,8 +417,7 @@ class Resolver:
         same = [d for d in candidates if speak_alike(file, d.file)]
         if file.category == "code":
             same = [d for d in same if d.file.category == "code"] or same
-        meanings = self._members.without_overrides(same)
-        return Resolved(meanings[0], confidence) if len(meanings) == 1 else None
+        return Resolved(same[0], confidence) if len(same) == 1 else None
 
     def _member_around(self, file: FileRow, reference: Reference) -> Resolved | None:
         detail = self._snapshot.detail(file)

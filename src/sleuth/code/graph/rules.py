@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 class TypeInference(Protocol):
     """What infers types; see `Inference`."""
 
-    def type_of(self, expression: str, site: Site) -> Type | None:
+    def type_of(self, expression: str, site: Site, depth: int = ...) -> Type | None:
         """Return the type of an expression; None where nothing says it."""
 
     def type_names(self, inferred: Type | None) -> list[str]:
@@ -120,8 +120,8 @@ class NameRules:
         """Yield the types of the object around in the blocks around the first use of a word in a line."""
         return iter(())
 
-    def parameter(self, file: FileRow, line: int, name: str) -> Type | None:
-        """Return the type of the parameter of a block around the first use of its name in a line."""
+    def parameter(self, site: Site, name: str, depth: int) -> Type | None:
+        """Return the type of a parameter of the function or block at a place; `depth` values may still be followed."""
         return None
 
     def returned(self, text: str, name: str) -> str:

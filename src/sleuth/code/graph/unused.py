@@ -90,34 +90,21 @@ def _inside(snapshot: Snapshot, file: FileRow, symbol: Symbol, name: bytes) -> i
 
 
 def _unused(snapshot: Snapshot, file: FileRow, symbol: Symbol, *, is_composed: bool) -> Unused:
-    confidence, reason = HIDDEN, ""
-    if "public_api" in symbol.labels:
-        confidence, reason = PUBLIC, "code outside of the repository may use it"
+    is_public = "public_api" in symbol.labels
     outside = (
         "a name that is put together may mean it" if is_composed else _caller_outside(snapshot, file, symbol)
     )
-    if outside:
-        confidence, reason = CALLED_FROM_OUTSIDE, outside
-    return Unused(
-        symbol.qualified,
-        symbol.kind,
-        file.path,
-        symbol.line,
-        symbol.end - symbol.start + 1,
-        confidence,
-        reason,
-    )
+    confidence = CALLED_FROM_OUTSIDE if outside else PUBLIC if is_public else HIDDEN
+    reason = outside or ("code outside of the repository may use it" if is_public else "")
+    size = symbol.end - symbol.start + 1
+    return Unused(symbol.qualified, symbol.kind, file.path, symbol.line, size, confidence, reason)
 
 
 def _caller_outside(snapshot: Snapshot, file: FileRow, symbol: Symbol) -> str:
     """Return what may call a definition without its name in the repository; "" for nothing."""
     if file.category == "test":
         return "a test framework may call it"
-    head = (
-        snapshot.lines(file, symbol.start, max(symbol.start, symbol.line - 1))
-        if symbol.start < symbol.line
-        else ""
-    )
+    head = snapshot.lines(file, symbol.start, symbol.line - 1) if symbol.start < symbol.line else ""
     if re.search(r"^\s*(?:@|#\[|\[)", head, re.M):
         return "a decorator or attribute may register it"
     if symbol.parent < 0:

@@ -169,9 +169,8 @@ class GraphWalker:
         if symbol.kind not in CONTAINERS:
             if symbol.parent < 0:
                 return []
-            owner = Definition(
-                definition.file, symbol.parent, self._snapshot.detail(definition.file).symbols[symbol.parent]
-            )
+            symbols = self._snapshot.detail(definition.file).symbols
+            owner = Definition(definition.file, symbol.parent, symbols[symbol.parent])
             return [
                 describe(d.file, d.symbol)
                 for heir in self._heirs(owner)
@@ -254,9 +253,7 @@ def full_name(reference: Reference) -> str:
     """Return a used name as it is written, such as `stripe.charge`; only its last part where the qualifier is long."""
     if reference.role == "import":
         return (
-            reference.name
-            if not reference.qualifier
-            else f"{reference.qualifier.rstrip('.')}.{reference.name}"
+            f"{reference.qualifier.rstrip('.')}.{reference.name}" if reference.qualifier else reference.name
         )
     qualifier = reference.qualifier
     if not qualifier or not _PLAIN.match(qualifier) or len(qualifier) >= 80:

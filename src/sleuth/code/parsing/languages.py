@@ -31,6 +31,7 @@ _OWN: Final = (
         comment="#",
         imports=imports.python_imports,
         traits=("closed", "capitals"),
+        rules="sleuth.code.graph.fixtures:PythonRules",
     ),
     _script("javascript", package="tree_sitter_javascript", aliases=("node",)),
     _script("typescript", package="tree_sitter_typescript", entry="language_typescript"),

@@ -86,11 +86,11 @@ class Lambdas(NameRules):
             if receiver is not None:
                 yield receiver
 
-    def parameter(self, file: FileRow, line: int, name: str) -> Type | None:
+    def parameter(self, site: Site, name: str, depth: int) -> Type | None:
         """Return the type of the parameter of a lambda, such as `it`, by its first use in a line."""
-        for each in self._text(file).around(line, name):
+        for each in self._text(site.file).around(site.line, name):
             if each.parameter == name:
-                return self._type(file, each, "it")
+                return self._type(site.file, each, "it")
         return None
 
     def _text(self, file: FileRow) -> _Text:
