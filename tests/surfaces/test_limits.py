@@ -163,13 +163,14 @@ def texts(lengths: tuple[int, ...]) -> Iterator[str]:
 
 
 class Field(NamedTuple):
-    """A place of a request over HTTP that takes a text; `values` are those of the other fields that it needs."""
+    """A place of a request that takes a text or a list of them, and values of the other fields that it needs."""
 
     method: str
     path: str
     place: str
     name: str
     values: dict[str, Any]
+    is_list: bool = False
 
 
 def fields_of(document: dict[str, Any]) -> Iterator[Field]:
@@ -188,20 +189,24 @@ def fields_of(document: dict[str, Any]) -> Iterator[Field]:
             fields = model.get("properties", {})
             values = {name: fields[name].get("examples", [None])[0] for name in model.get("required", ())}
             for name, schema in fields.items():
-                if takes_text(schema):
-                    yield Field(method, path, "body", name, values)
+                lists = [form["items"] for form in forms_of(schema) if form.get("type") == "array"]
+                if takes_text(schema) or any(map(takes_text, lists)):
+                    yield Field(method, path, "body", name, values, not takes_text(schema))
+
+
+def forms_of(schema: dict[str, Any]) -> list[dict[str, Any]]:
+    return [schema, *schema.get("anyOf", ())]
 
 
 def takes_text(schema: dict[str, Any]) -> bool:
     """Return whether a schema allows a text that is not one of a few."""
-    forms = [schema, *schema.get("anyOf", ())]
-    return any(form.get("type") == "string" and "enum" not in form for form in forms)
+    return any(form.get("type") == "string" and "enum" not in form for form in forms_of(schema))
 
 
 def send(client: Any, field: Field, text: str) -> int:
     """Send a text in a field; return the status of the answer."""
     if field.place == "body":
-        values = field.values | {field.name: text}
+        values = field.values | {field.name: [text] if field.is_list else text}
         return int(client.request(field.method, field.path, json=values).status_code)
     values = field.values | {field.name: text[: MOST_ADDRESS * len(text) // len(quote(text, safe=""))]}
     path = field.path.format_map({name: quote(str(value), safe="") for name, value in values.items()})
