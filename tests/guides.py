@@ -203,10 +203,10 @@ def _run_command(command: str, output: str | None, machine: Machine) -> None:
         _check_extras(command)
     elif name == "sleuth" and words[1:2] == ["cluster"] and find_spec("ray") is None:
         raise MissingPackageError("ray", "cluster", command)
-    elif words[:2] == ["sleuth", "eval"]:
+    elif words[:3] == ["sleuth", "index", "eval"]:
         raise MissingPackageError("data sets", "eval", command)
     elif "--token-issuer" in words or (
-        words[:2] == ["sleuth", "import"] and not (machine.folder / words[3]).exists()
+        words[:3] == ["sleuth", "index", "import"] and not (machine.folder / words[4]).exists()
     ):
         pass  # tests/surfaces/test_guides.py parses it; tests of tokens and of importers run it with what it needs
     elif name in ELSEWHERE or (name == "curl" and not machine.processes):

@@ -47,7 +47,7 @@ def test_commands_of_groups_are_there(pages: dict[str, str]) -> None:
     for name in command_names():
         assert f"\n## sleuth {name}\n" in text
     assert "\n### sleuth code refs\n" in text
-    assert "| `--index`, `-i` |" in text
+    assert "| `--repo`, `-r` |" in text
     assert "[bold]" not in text
 
 

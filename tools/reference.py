@@ -73,7 +73,7 @@ VARIABLES: Mapping[str, str] = {
         if variable
     },
     "QDRANT_API_KEY": "Key for imports from Qdrant.",
-    "HF_ENDPOINT": "Address from which `sleuth models pull` gets models.",
+    "HF_ENDPOINT": "Address from which `sleuth index models pull` gets models.",
 }
 EXIT_CODES = (
     (0, "Done."),
@@ -404,7 +404,7 @@ def settings() -> str:
             table(("setting", "default", "meaning"), index_rows),
             "## Of the command line",
             "Keys of `sleuth.toml`; [Set defaults](../how-to/set-defaults.md) says which files are read."
-            " `sleuth config --schema` prints the schema below.",
+            " `sleuth doctor config --schema` prints the schema below.",
             table(("key", "type", "may a project set it", "meaning"), key_rows),
             f"```json\n{json.dumps(schema(), indent=2)}\n```",
             "## Of the environment",

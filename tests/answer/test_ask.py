@@ -88,19 +88,18 @@ def test_ask_failures(home: Path) -> None:
 
 def test_summarize(home: Path) -> None:
     """A document, or the passages of a question, are summarized with and without a model."""
-    process = sleuth("summarize", "docs/guide.md", cwd=home)
+    process = sleuth("index", "summarize", "docs/guide.md", cwd=home)
     assert process.returncode == 0, process.stderr
     assert "- Tokens are refilled every second." in process.stdout
+    about = ("index", "summarize", "--about", "cats", "-m", "llama3.1", "--json")
     with OllamaServer(reply=lambda prompt: f"- {len(prompt)}") as server:
-        process = sleuth(
-            "summarize", "--about", "cats", "-m", "llama3.1", "--json", cwd=home, OLLAMA_HOST=server.url
-        )
+        process = sleuth(*about, cwd=home, OLLAMA_HOST=server.url)
         output = json.loads(process.stdout)
         assert output["summary"].startswith("- ")
         assert output["citations"][0]["number"] == 1
         assert "most of the day." in server.payloads("/api/generate")[0]["prompt"]
-    assert sleuth("summarize", "docs/nothing.md", cwd=home).returncode == 2
-    assert sleuth("summarize", cwd=home).returncode == 2
+    assert sleuth("index", "summarize", "docs/nothing.md", cwd=home).returncode == 2
+    assert sleuth("index", "summarize", cwd=home).returncode == 2
 
 
 def test_summaries_take_the_path_of_answers(home: Path) -> None:
@@ -151,11 +150,11 @@ def test_plugins(home: Path) -> None:
         "from sleuth.hooks import hook\n@hook('indiana_jones_retrieve', priority=3)\ndef f(result, *a, rag2f): ...\n"
     )
     (folder / "broken.py").write_text("import no_such_package")
-    process = sleuth("plugins", "--folder", "plugins", cwd=home)
+    process = sleuth("doctor", "plugins", "--folder", "plugins", cwd=home)
     assert process.returncode == 1
     assert "indiana_jones_retrieve, priority 3" in process.stdout
     assert "ModuleNotFoundError: No module named 'no_such_package'" in process.stdout
-    entries = json.loads(sleuth("plugins", "--json", cwd=home, SLEUTH_PLUGINS="plugins").stdout)
+    entries = json.loads(sleuth("doctor", "plugins", "--json", cwd=home, SLEUTH_PLUGINS="plugins").stdout)
     assert {info["name"]: info["status"] for info in entries} == {"good": "active", "broken": "failed"}
     doctor = json.loads(sleuth("doctor", "--json", cwd=home, SLEUTH_PLUGINS="plugins").stdout)
     assert [f["level"] for f in doctor if f["subject"] in ("good", "broken")] == ["error", "ok"]

@@ -134,7 +134,7 @@ def test_a_plugin_that_fails_to_start_is_reported(engine: Engine, folder: Path, 
     (folder / "licensed.py").write_text(FAILING)
     index = ["--index", str(engine.path)]
     for path in (index, ["--index", str(tmp_path / "none")]):
-        process = sleuth("plugins", *path, cwd=tmp_path)
+        process = sleuth("doctor", "plugins", *path, cwd=tmp_path)
         assert process.returncode == 1
         assert "RuntimeError: no licence" in process.stdout
     output = sleuth("doctor", *index, cwd=tmp_path)

@@ -128,29 +128,21 @@ def test_comparison_counts_queries() -> None:
 
 
 def test_the_command(folder: Path, tmp_path: Path) -> None:
-    """`sleuth eval` prints a table and JSON, writes a run and a plot, and compares configurations."""
+    """`sleuth index eval` prints a table and JSON, writes a run and a plot, and compares configurations."""
     from tests.commands import sleuth
 
-    result = sleuth("eval", str(folder), "--leg", "lexical", "--out", "r.trec", "--per-query", cwd=tmp_path)
+    result = sleuth(
+        "index", "eval", str(folder), "--leg", "lexical", "--out", "r.trec", "--per-query", cwd=tmp_path
+    )
     assert result.returncode == 0, result.stderr
     assert "nDCG@10" in result.stdout
     assert "refill tokens" in result.stdout
-    again = sleuth(
-        "eval",
-        str(folder),
-        "--run",
-        "r.trec",
-        "--against",
-        "lexical",
-        "--plot",
-        "p.png",
-        "--json",
-        cwd=tmp_path,
-    )
+    more = ("--run", "r.trec", "--against", "lexical", "--plot", "p.png", "--json")
+    again = sleuth("index", "eval", str(folder), *more, cwd=tmp_path)
     report = json.loads(again.stdout)
     assert report["comparisons"][0]["first"] == report["comparisons"][0]["second"]
     assert (tmp_path / "p.png").stat().st_size > 5_000
-    assert sleuth("eval", str(tmp_path / "nowhere"), cwd=tmp_path).returncode == 1
+    assert sleuth("index", "eval", str(tmp_path / "nowhere"), cwd=tmp_path).returncode == 1
 
 
 @pytest.mark.parametrize(
@@ -263,7 +255,7 @@ def test_the_index_follows_the_corpus(folder: Path) -> None:
 )
 def test_the_command_checks_before_it_works(folder: Path, arguments: list[str], message: str) -> None:
     """Paths that cannot be read or written are refused before indexing."""
-    result = CliRunner().invoke(app, ["eval", str(folder), *arguments])
+    result = CliRunner().invoke(app, ["index", "eval", str(folder), *arguments])
     assert isinstance(result.exception, SleuthError)
     assert message in str(result.exception)
     assert not (folder / ".sleuth-eval").exists()
@@ -271,15 +263,17 @@ def test_the_command_checks_before_it_works(folder: Path, arguments: list[str], 
 
 def test_a_leg_named_twice_is_one(folder: Path) -> None:
     """A repeated leg counts once, and the table names what was searched."""
-    result = CliRunner().invoke(app, ["eval", str(folder), "--leg", "dense", "--leg", "dense", "--json"])
+    result = CliRunner().invoke(
+        app, ["index", "eval", str(folder), "--leg", "dense", "--leg", "dense", "--json"]
+    )
     assert list(json.loads(result.stdout)["runs"]) == ["dense"]
 
 
 def test_an_index_of_the_folder_is_left_alone(folder: Path) -> None:
-    """`sleuth eval` does not touch the folder's own index."""
+    """`sleuth index eval` does not touch the folder's own index."""
     with Engine.open(folder / ".sleuth", create=True) as engine:
         engine.add([Document("Notes.", id="notes")])
-    assert CliRunner().invoke(app, ["eval", str(folder)]).exit_code == 0
+    assert CliRunner().invoke(app, ["index", "eval", str(folder)]).exit_code == 0
     with Engine.open(folder / ".sleuth") as engine:
         assert [document.id for document in engine.documents()] == ["notes"]
 
@@ -300,12 +294,12 @@ def test_what_is_judged_is_what_is_shown(folder: Path) -> None:
 def test_figures_are_shown_before_a_run_is_written(folder: Path) -> None:
     """If an id cannot be written to the run, the figures are still printed."""
     (folder / "corpus.jsonl").write_text(json.dumps({"_id": "d 1", "text": "cats"}))
-    result = CliRunner().invoke(app, ["eval", str(folder), "--out", str(folder / "run")])
+    result = CliRunner().invoke(app, ["index", "eval", str(folder), "--out", str(folder / "run")])
     assert "no blanks" in str(result.exception)
     assert "nDCG@10" in result.stdout
 
 
 def test_any_number_of_documents_can_be_asked_for(folder: Path) -> None:
     """A k above the number of documents returns all of them."""
-    result = CliRunner().invoke(app, ["eval", str(folder), "-k", str(10**20), "--json"])
+    result = CliRunner().invoke(app, ["index", "eval", str(folder), "-k", str(10**20), "--json"])
     assert result.exit_code == 0, result.output

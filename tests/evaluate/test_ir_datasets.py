@@ -31,8 +31,8 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_a_downloaded_collection_is_measured(home: Path) -> None:
-    """`sleuth eval ir_datasets:ID` reads the package's folder, ranks judged queries, and keeps its index there."""
-    arguments = ("eval", "ir_datasets:antique/test", "--measures", "nDCG@10", "--json")
+    """`sleuth index eval ir_datasets:ID` reads the package's folder, ranks judged queries and keeps its index there."""
+    arguments = ("index", "eval", "ir_datasets:antique/test", "--measures", "nDCG@10", "--json")
     done = sleuth_process(*arguments, cwd=home, IR_DATASETS_HOME=str(home / "home"))
     assert done.returncode == 0, done.stderr
     answer = json.loads(done.stdout)

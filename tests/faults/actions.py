@@ -229,9 +229,10 @@ def prove_crawled(place: Place, url: Fact) -> None:
 
 def copy(place: Place, number: int, say: Say) -> None:
     """Publish the index, and fetch it into a folder of its own."""
-    report = place.run("publish", place.address("published"), "--json", "--index", "index")
+    report = place.run("cluster", "publish", place.address("published"), "--json", "--index", "index")
     say("published", [report["version"], report["documents"]])
-    place.run("fetch", f"{place.address('published')}@{report['version']}", f"fetched-{number}", "--quiet")
+    version = f"{place.address('published')}@{report['version']}"
+    place.run("cluster", "fetch", version, f"fetched-{number}", "--quiet")
     say("fetched", [number, report["documents"]])
 
 
@@ -250,7 +251,7 @@ def prove_fetched(place: Place, fact: Fact) -> None:
 def divide(place: Place, number: int, say: Say) -> None:
     """Publish the index, and publish it once more in three shards."""
     name = f"divided-{number}"
-    report = place.run("publish", place.address(name), "--json", "--index", "index")
+    report = place.run("cluster", "publish", place.address(name), "--json", "--index", "index")
     say("divided", [name, report["documents"], 0])
     place.run("cluster", "reshard", place.address(name), "--shards", "3", "--quiet")
     say("divided", [name, report["documents"], 3])

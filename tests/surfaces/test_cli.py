@@ -141,9 +141,9 @@ def test_show_and_delete(indexed: Path) -> None:
     assert "Cats sleep" in sleuth("show", item["id"], cwd=indexed).stdout
     document = item["id"].rpartition("#")[0]
     assert json.loads(sleuth("show", document, "--json", cwd=indexed).stdout)[0]["id"] == item["id"]
-    assert sleuth("delete", document, cwd=indexed).returncode == 0
+    assert sleuth("index", "delete", document, cwd=indexed).returncode == 0
     assert sleuth("search", "cats", cwd=indexed).returncode == 1
-    assert sleuth("delete", document, cwd=indexed).returncode == 1
+    assert sleuth("index", "delete", document, cwd=indexed).returncode == 1
     assert sleuth("show", item["id"], cwd=indexed).returncode == 2
 
 
@@ -154,10 +154,10 @@ def test_files_of_rows(indexed: Path) -> None:
     assert "3 added" in sleuth("index", "docs", cwd=indexed).stdout
     process = sleuth("show", "docs/caf\udce9.csv", "--json", cwd=indexed)
     assert [item["text"] for item in json.loads(process.stdout)] == ["t: ocelot", "t: margay"]
-    assert "ocelot" in sleuth("summarize", "docs/caf\udce9.csv", cwd=indexed).stdout
-    assert sleuth("delete", "docs/caf\udce9.csv", cwd=indexed).stdout == "Deleted 2 documents.\n"
+    assert "ocelot" in sleuth("index", "summarize", "docs/caf\udce9.csv", cwd=indexed).stdout
+    assert sleuth("index", "delete", "docs/caf\udce9.csv", cwd=indexed).stdout == "Deleted 2 documents.\n"
     assert sleuth("show", "docs/caf\udce9.csv", cwd=indexed).returncode == 2
-    assert sleuth("delete", "docs", "other", cwd=indexed).returncode == 1
+    assert sleuth("index", "delete", "docs", "other", cwd=indexed).returncode == 1
     assert json.loads(sleuth("status", "--json", cwd=indexed).stdout)["documents"] == 0
 
 
@@ -221,7 +221,7 @@ def test_a_locked_index_names_its_holder(indexed: Path) -> None:
     """A second writer exits with code 4 after its timeout and names the holder of the lock."""
     with (indexed / ".sleuth" / "writer.lock").open("r+") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        result = sleuth("delete", "x", "--timeout", "0.2", cwd=indexed)
+        result = sleuth("index", "delete", "x", "--timeout", "0.2", cwd=indexed)
     assert result.returncode == 4
     assert "is being written by another process" in result.stderr
 

@@ -25,8 +25,9 @@ COMMANDS = [
     ["search", f"quagga {EVIL}", "--json"], ["search", "quagga", "--explain", "--expand", "document"],
     ["search", "quagga", "--filter", f"{EVIL}:1"], ["show", f"{NAME}.md"], ["show", f"{NAME}.md", "--json"],
     ["show", EVIL], ["ask", "what", "is", "a", "quagga"], ["ask", "what is a quagga", "--json", "--show-context"],
-    ["ask", "quagga", "--show-context"], ["summarize", f"{NAME}.md"], ["summarize", "--about", "quagga"],
-    ["doctor"], ["doctor", "--json"], ["plugins"],
+    ["ask", "quagga", "--show-context"], ["index", "summarize", f"{NAME}.md"],
+    ["index", "summarize", "--about", "quagga"],
+    ["doctor"], ["doctor", "--json"], ["doctor", "plugins"],
     ["code", "index", "."], ["code", "index", ".", "--json"], ["code", "search", "quagga", "stripes"],
     ["code", "search", "quagga", "--explain", "--expand", "callers", "--expand", "siblings"],
     ["code", "search", "quagga", "--json"], ["code", "search", "quagga", "--budget", "500"],
@@ -36,7 +37,7 @@ COMMANDS = [
     ["code", "map"], ["code", "map", "--json"], ["code", "show"], ["code", "show", f"{NAME}.py"],
     ["code", "show", f"{NAME}.py", "--json"], ["code", "show", EVIL], ["code", "snapshots"],
     ["code", "snapshots", "--json"], ["code", "snapshots", "--diff", "HEAD~1", "HEAD"],
-    ["delete", f"{NAME}.md"], ["delete", EVIL],
+    ["index", "delete", f"{NAME}.md"], ["index", "delete", EVIL],
 ]  # fmt: skip
 
 

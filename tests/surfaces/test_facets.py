@@ -1,4 +1,4 @@
-"""sleuth facets and sleuth list --summary: what an index holds, counted."""
+"""sleuth index facets and sleuth list --summary: what an index holds, counted."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_keys_have_their_most_frequent_values(home: Path) -> None:
     """A key has its types and documents; values of which each document has its own are one line."""
-    output = sleuth("facets", "year", "author", "type", cwd=home).stdout
+    output = sleuth("index", "facets", "year", "author", "type", cwd=home).stdout
     assert output.splitlines() == [
         "year  integer, 3 documents",
         "       2  2020",
@@ -40,23 +40,25 @@ def test_keys_have_their_most_frequent_values(home: Path) -> None:
         "       3  markdown",
         "       2  text",
     ]
-    every = sleuth("facets", cwd=home).stdout
+    every = sleuth("index", "facets", cwd=home).stdout
     assert "path  string, 5 documents" in every
     assert not any(line.startswith(("end_line", "heading", "start_line")) for line in every.splitlines())
-    assert sleuth("facets", "end_line", cwd=home).returncode == 0
+    assert sleuth("index", "facets", "end_line", cwd=home).returncode == 0
 
 
 def test_facets_as_json_within_a_filter_and_a_query(home: Path) -> None:
     """Filters, a query and a limit choose what is counted."""
-    (entry,) = json.loads(sleuth("facets", "type", "--json", "--query", "bucket", cwd=home).stdout)["keys"]
-    assert entry["values"] == [{"value": "markdown", "documents": 2}, {"value": "text", "documents": 1}]
-    (entry,) = json.loads(sleuth("facets", "type", "--json", "-k", "1", "-f", "year:2021", cwd=home).stdout)[
+    (entry,) = json.loads(sleuth("index", "facets", "type", "--json", "--query", "bucket", cwd=home).stdout)[
         "keys"
     ]
+    assert entry["values"] == [{"value": "markdown", "documents": 2}, {"value": "text", "documents": 1}]
+    (entry,) = json.loads(
+        sleuth("index", "facets", "type", "--json", "-k", "1", "-f", "year:2021", cwd=home).stdout
+    )["keys"]
     assert entry == {
         "key": "type", "types": ["string"], "documents": 1, "values": [{"value": "markdown", "documents": 1}],
     }  # fmt: skip
-    process = sleuth("facets", "nope", cwd=home)
+    process = sleuth("index", "facets", "nope", cwd=home)
     assert (process.returncode, process.stdout.strip()) == (1, "nope  no document has it")
 
 

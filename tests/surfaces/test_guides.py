@@ -11,9 +11,8 @@ from typing import Any
 import pytest
 import typer
 
-from sleuth.surfaces.cli.app import app
-from sleuth.surfaces.cli.main import command_names, register
-from sleuth.surfaces.cli.web import SearchByDefault
+from sleuth.surfaces.cli.app import DefaultGroup, app
+from sleuth.surfaces.cli.main import register
 
 HOME = Path(__file__).parents[2]
 PAGES = [*sorted(HOME.glob("*.md")), *sorted((HOME / "docs").rglob("*.md"))]
@@ -23,8 +22,7 @@ FENCE = re.compile(r"```(?:sh|bash|console)\n(.*?)```", re.DOTALL)
 @pytest.fixture(scope="module")
 def root() -> Any:
     """The command line, with every command."""
-    for name in command_names():
-        register([name])
+    register([])
     return typer.main.get_command(app)
 
 
@@ -50,8 +48,8 @@ def test_commands_of_a_page_can_be_typed(page: Path, root: Any) -> None:
     for words in commands(page.read_text("utf8")):
         command, rest = root, list(words)
         while hasattr(command, "commands") and rest and not rest[0].startswith("-"):
-            if isinstance(command, SearchByDefault) and rest[0] not in command.commands:
-                rest.insert(0, "search")
+            if isinstance(command, DefaultGroup) and rest[0] not in command.commands:
+                rest.insert(0, command.default)
             name = rest.pop(0)
             assert name in command.commands, f"sleuth {shlex.join(words)}"
             command = command.commands[name]

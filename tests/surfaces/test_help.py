@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
+import pytest
 import typer
 
 from sleuth.surfaces.cli.app import app
 from sleuth.surfaces.cli.main import register
+from tests.commands import sleuth
 
 
 def commands(group: Any, path: str = "sleuth") -> Iterator[tuple[str, Any]]:
     """Yield each command below a group, and each group, by the words that call it."""
     for name, command in group.commands.items():
-        yield f"{path} {name}", command
+        yield path if name == getattr(group, "default", "") else f"{path} {name}", command
         if hasattr(command, "commands"):
             yield from commands(command, f"{path} {name}")
 
@@ -26,6 +30,7 @@ def test_every_command_has_an_example() -> None:
     register(["--help"])
     command_by_words = dict(commands(typer.main.get_command(app)))
     assert len(command_by_words) > 30
+    assert len([words for words in command_by_words if words.count(" ") == 1]) <= 15
     for words, command in command_by_words.items():
         lines = (command.epilog or "").splitlines()
         examples = [words + line.partition(words)[2] for line in lines if words in line]
@@ -38,6 +43,27 @@ def test_every_command_has_an_example() -> None:
                 word for word in example.partition("  ")[0].partition("|")[0].split() if word.startswith("--")
             }
             assert flags_of_example <= flags, example
+
+
+def test_a_letter_means_one_thing() -> None:
+    """A short option stands for one long name, whichever command has it."""
+    register(["--help"])
+    names: dict[str, set[str]] = {}
+    for _, command in commands(typer.main.get_command(app)):
+        for opts in (each.opts for each in command.params if each.param_type_name == "option"):
+            for flag in (flag for flag in opts if not flag.startswith("--")):
+                names.setdefault(flag, set()).update(flag for flag in opts if flag.startswith("--"))
+    assert {flag: long for flag, long in names.items() if len(long) != 1} == {}
+    assert len(names) >= 8
+
+
+@pytest.mark.parametrize("command", ["search", "ask"])
+def test_help_begins_with_ten_options(command: str, tmp_path: Path) -> None:
+    """The help of a command with many options shows ten, and all of them where that is asked for."""
+    texts = (sleuth(command, "--help", *more, cwd=tmp_path).stdout for more in ((), ("all",)))
+    short, every = (set(re.findall(r"^│ --([\w-]+)", text, re.MULTILINE)) for text in texts)
+    assert short < every
+    assert (len(short), len(every) > 20) == (11, True)  # with --help
 
 
 def test_help_loads_no_arrays() -> None:

@@ -53,12 +53,12 @@ def test_paths_lead_to_files(
         text = Path(path).read_text()
         assert text in sleuth("show", path)
         assert text in sleuth("show", f"{path}:1-1")
-        assert text in sleuth("summarize", path)
+        assert text in sleuth("index", "summarize", path)
         assert f"{path}:1-1" in sleuth("ask", "what does an ocelot do", "--filter", f"path:{path}")
         assert len(json.loads(sleuth("search", "ocelot", "--json", "--filter", f"path:{path}"))["items"]) == 1
         (other,) = json.loads(sleuth("search", "ocelot", "--json", "--filter", f"path!={path}"))["items"]
         assert Path(other["file"]).read_text() != text
-    assert sleuth("delete", "README.md") == "Deleted 1 document.\n"
+    assert sleuth("index", "delete", "README.md") == "Deleted 1 document.\n"
     assert Path(printed_paths()[0]).read_text() != Path("README.md").read_text()
 
 
@@ -134,10 +134,10 @@ def test_a_renamed_root_is_offered_to_be_moved(home: Path) -> None:
     (home / "docs").rename(home / "my papers")
     report = sleuth("index", "my papers")
     assert (
-        "docs is gone, and my papers has the same content (100%): `sleuth move docs 'my papers'` keeps its metadata "
-        "and options, `sleuth index --prune docs` deletes its 1 document." in report
+        "docs is gone, and my papers has the same content (100%): `sleuth index move docs 'my papers'` keeps its "
+        "metadata and options, `sleuth index --prune docs` deletes its 1 document." in report
     )
-    assert sleuth("move", "docs", "my papers").startswith("Moved 0 documents.\nDeleted 1 ")
+    assert sleuth("index", "move", "docs", "my papers").startswith("Moved 0 documents.\nDeleted 1 ")
     assert " my papers/README.md:1-1 " in sleuth("search", "ocelot")
     assert "docs is gone" not in sleuth("index", "my papers")
 
@@ -147,11 +147,11 @@ def test_a_folder_is_never_offered_to_be_moved_to_itself(home: Path) -> None:
     sleuth("index", "docs", "--exclude", "*.txt")
     (home / "docs").rename(home / "manual")
     report = sleuth("index", ".")
-    assert "docs is gone, and manual has the same content (100%): `sleuth move docs manual`" in report
+    assert "docs is gone, and manual has the same content (100%): `sleuth index move docs manual`" in report
     sleuth("index", "manual", "--exclude", "*.txt")
     (home / "manual").rename(home / "papers")
-    assert "`sleuth move manual papers`" in (report := sleuth("index", "."))
-    assert "`sleuth move docs papers`" in report
+    assert "`sleuth index move manual papers`" in (report := sleuth("index", "."))
+    assert "`sleuth index move docs papers`" in report
 
 
 def test_quiet_is_quiet(home: Path) -> None:

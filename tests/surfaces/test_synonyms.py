@@ -1,4 +1,4 @@
-"""sleuth synonyms and sleuth suggest at the shell."""
+"""sleuth index synonyms and sleuth index suggest at the shell."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ def test_an_index_gets_synonyms(tmp_path: Path) -> None:
     (tmp_path / "words.txt").write_text("k8s, kubernetes\n")
     (tmp_path / "wrong.txt").write_text("k8s\n")
     assert sleuth("index", "a.md", "--embedder", "", cwd=tmp_path).returncode == 0
-    assert sleuth("synonyms", cwd=tmp_path).returncode == 1
+    assert sleuth("index", "synonyms", cwd=tmp_path).returncode == 1
     assert sleuth("search", "k8s", cwd=tmp_path).returncode == 1
-    assert sleuth("synonyms", "wrong.txt", cwd=tmp_path).returncode == 2
-    assert sleuth("synonyms", "words.txt", cwd=tmp_path).stdout.startswith("2 words and phrases")
-    assert sleuth("synonyms", cwd=tmp_path).stdout == "k8s, kubernetes\n"
+    assert sleuth("index", "synonyms", "wrong.txt", cwd=tmp_path).returncode == 2
+    assert sleuth("index", "synonyms", "words.txt", cwd=tmp_path).stdout.startswith("2 words and phrases")
+    assert sleuth("index", "synonyms", cwd=tmp_path).stdout == "k8s, kubernetes\n"
     answer = json.loads(sleuth("search", "--json", "k8s", cwd=tmp_path).stdout)
     assert [item["id"] for item in answer["items"]] == ["a.md#0"]
     assert answer["notes"] == ["no passage holds 'k8s'", "'k8s' also stands for: kubernetes"]
     assert sleuth("search", "--no-synonyms", "k8s", cwd=tmp_path).returncode == 1
     assert sleuth("doctor", cwd=tmp_path).returncode == 0
-    assert sleuth("synonyms", "--remove", cwd=tmp_path).returncode == 0
+    assert sleuth("index", "synonyms", "--remove", cwd=tmp_path).returncode == 0
     assert sleuth("search", "k8s", cwd=tmp_path).returncode == 1
-    assert sleuth("suggest", "kub", cwd=tmp_path).stdout.splitlines() == ["Kubernetes"]
-    assert sleuth("suggest", "zzz", cwd=tmp_path).returncode == 1
+    assert sleuth("index", "suggest", "kub", cwd=tmp_path).stdout.splitlines() == ["Kubernetes"]
+    assert sleuth("index", "suggest", "zzz", cwd=tmp_path).returncode == 1
 
 
 def test_a_file_of_defaults_names_synonyms(tmp_path: Path) -> None:
@@ -39,7 +39,7 @@ def test_a_file_of_defaults_names_synonyms(tmp_path: Path) -> None:
     (tmp_path / "app.py").write_text("def start():\n    return 1\n")
     assert sleuth("index", "docs/a.md", "--embedder", "", cwd=tmp_path).returncode == 0
     assert sleuth("code", "index", ".", cwd=tmp_path).returncode == 0
-    assert sleuth("synonyms", "own.txt", cwd=tmp_path).returncode == 0
+    assert sleuth("index", "synonyms", "own.txt", cwd=tmp_path).returncode == 0
     assert sleuth("search", "k8s", cwd=tmp_path).returncode == 1
     (tmp_path / "sleuth.toml").write_text('synonyms = "docs/words.txt"\n')
     for sources in ((), ("--in", "docs", "--in", "code")):

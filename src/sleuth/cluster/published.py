@@ -42,7 +42,7 @@ def published_backend(
     source = Address.parse(address_of(address) or str(address))
     if options.create or options.re_embed:
         raise StoreError(
-            f"{source} is read-only: change the index that was published, then `sleuth publish` it again",
+            f"{source} is read-only: change the index that was published, then `sleuth cluster publish` it again",
             path=str(source),
         )
     objects = ObjectFolder(source.url)

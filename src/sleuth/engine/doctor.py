@@ -25,7 +25,7 @@ HOME = Path(__file__).parents[1]
 EXTRAS: dict[str, str] = {
     "hybrid": "documents and code are searched by meaning too, without a download",
     "best": "a small encoder orders the first 20 results again, without a download",
-    "neural": "encoders and cross-encoders in ONNX find and order passages (`sleuth models`)",
+    "neural": "encoders and cross-encoders in ONNX find and order passages (`sleuth index models`)",
     "code": "definitions of further languages are found",
     "pdf": "PDF files are read",
     "office": "files of Word, PowerPoint, Excel, OpenDocument and Outlook, and RTF, are read",
@@ -36,7 +36,7 @@ EXTRAS: dict[str, str] = {
     "imports": "FAISS of LangChain, LanceDB, Qdrant and Parquet are imported",
     "models": "embedders model2vec:MODEL and sentence-transformers:MODEL",
     "watch": "`sleuth index --watch` and `sleuth code index --watch` see what is saved",
-    "eval": "`sleuth eval` measures rankings and plots them",
+    "eval": "`sleuth index eval` measures rankings and plots them",
     "cluster": "indexes are published to object storage, and built and served over Ray",
     "mcp": "`sleuth mcp` serves agents",
     "serve": "`sleuth serve` answers over HTTP",

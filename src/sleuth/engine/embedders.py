@@ -27,7 +27,8 @@ SPARE_VECTORS = 1_000
 """Vectors that an index may keep of texts that are gone, beside as many as it has passages: they may come back."""
 HOW_TO_ADD_LANGUAGES = (
     "the default embedder was trained on English. To search other languages by meaning: "
-    "`sleuth models pull multilingual-e5-small`, then `sleuth index --re-embed --embedder onnx:multilingual-e5-small`"
+    "`sleuth index models pull multilingual-e5-small`, then "
+    "`sleuth index --re-embed --embedder onnx:multilingual-e5-small`"
 )
 HOW_TO_ADD_MEANING = "To search by meaning too: pip install 'sleuth[hybrid]', then `sleuth index --re-embed`"
 

@@ -146,7 +146,7 @@ def _open_ir_dataset(id: str) -> IrCollection:
         ) from error
     qrels = {query: judged for query, judged in qrels.items() if query in queries}
     folder = Path(ir_datasets.util.home_path()) / "sleuth" / id
-    folder.mkdir(parents=True, exist_ok=True)  # `sleuth eval` puts the index of the collection there
+    folder.mkdir(parents=True, exist_ok=True)  # `sleuth index eval` puts the index of the collection there
     return IrCollection(id, folder, queries, qrels, dataset)
 
 

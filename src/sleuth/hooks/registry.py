@@ -64,7 +64,7 @@ class PluginOverride:
 
 @dataclass(slots=True)
 class PluginInfo:
-    """A plugin as `sleuth plugins` lists it.
+    """A plugin as `sleuth doctor plugins` lists it.
 
     Attributes:
         origin: where it was found: a distribution and its version, or a path.

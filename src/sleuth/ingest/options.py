@@ -7,14 +7,15 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Any, Final
+from typing import Annotated, Any, Final
+
+from pydantic import Field
 
 from sleuth.arguments import check_count
 from sleuth.errors import ArgumentError
+from sleuth.files import FileFormat
 from sleuth.types import RESERVED
-
-if TYPE_CHECKING:
-    from sleuth.files import FileFormat
+from sleuth.types.request import Wire
 
 AUTO: Final = "auto"
 """The option for documents whose language must be detected."""
@@ -23,12 +24,15 @@ MAX_BYTES: Final = 64 << 20
 """Default limit of file size, 64 MiB; CSV and JSONL files are read row by row and have no such limit."""
 
 _NEVER_REMEMBERED: Final = ("workers", "loaders", "ocr")
+_TEXTS: Final = Wire(list[str])
 _GLOBS_AND_FIELDS: Final = ("include", "exclude", "text_fields", "metadata_fields")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadOptions:
     """Which files are read, and how. An index reads a file again when the options for its content have changed.
+
+    A field with a description is an option of the commands that read files.
 
     Attributes:
         include: globs as in `.gitignore`; if not empty, only files that match one are read.
@@ -59,22 +63,36 @@ class ReadOptions:
         workers: processes that extract PDF, HTML, office and book files in parallel; 0 means one per core, at most 8.
     """
 
-    include: Sequence[str] = ()
-    exclude: Sequence[str] = ()
-    hidden: bool = False
+    include: Annotated[
+        Sequence[str], _TEXTS, Field(description="Read only files that match, as in '*.md'.")
+    ] = ()
+    exclude: Annotated[Sequence[str], _TEXTS, Field(description="Skip files that match.")] = ()
+    hidden: Annotated[bool, Field(description="Read names that start with a dot, too.")] = False
     all: bool = False
-    gitignore: bool = True
-    max_bytes: int = MAX_BYTES
+    gitignore: Annotated[
+        bool, Field(description="Leave out what .gitignore names; .sleuthignore always holds.")
+    ] = True
+    max_bytes: Annotated[int, Field(description="Skip files above this many bytes.")] = MAX_BYTES
     max_row_bytes: int = 4 << 20
     max_unpacked_bytes: int = 256 << 20
     max_seconds: int = 20
     max_memory_bytes: int = 256 << 20
-    text_fields: Sequence[str] = ()
-    metadata_fields: Sequence[str] = ()
-    id_field: str | None = None
+    text_fields: Annotated[
+        Sequence[str], _TEXTS, Field(description="Columns or keys of a row that are its text.")
+    ] = ()
+    metadata_fields: Annotated[
+        Sequence[str],
+        _TEXTS,
+        Field(
+            description="Columns or keys of a row that become metadata; numbers in CSV and TSV become numbers."
+        ),
+    ] = ()
+    id_field: Annotated[str | None, Field(description="Column or key that names a row.")] = None
     title_field: str | None = None
     metadata: Mapping[str, Any] = field(default_factory=dict)
-    language: str = AUTO
+    language: Annotated[
+        str, Field(description="Language of the documents, such as de or fr; auto detects it.")
+    ] = AUTO
     loaders: Sequence[FileFormat] = ()
     ocr: Sequence[str] = field(default=(), compare=False)
     workers: int = 0

@@ -6,9 +6,9 @@ from typing import Final
 
 TABLE: Final[dict[str, dict[str, str]]] = {
     "commands": {
-        "cluster": "sleuth.plugins.ray.command",
-        "import": "sleuth.plugins.importers.command",
-        "models": "sleuth.plugins.neural.models",
+        **dict.fromkeys(("cluster index", "cluster reshard", "cluster serve"), "sleuth.plugins.ray.command"),
+        "index import": "sleuth.plugins.importers.command",
+        "index models": "sleuth.plugins.neural.models",
         "web crawl": "sleuth.plugins.crawl.command",
     },
     "embedders": {

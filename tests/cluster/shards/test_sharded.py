@@ -242,7 +242,7 @@ def test_the_command_line_makes_and_searches_an_index_of_shards(tmp_path: Path) 
     assert run("index", "--shards", "2", "--embedder", "", "a.md", "b.md").returncode == 0
     assert "twice a day" in run("search", "tide").stdout
     assert json.loads(run("status", "--json").stdout)["shards"] == 2
-    assert run("delete", "a.md").returncode == 0
+    assert run("index", "delete", "a.md").returncode == 0
     assert run("search", "tide").returncode == 1
 
 

@@ -182,7 +182,8 @@ def test_a_store_comes_along_whole(kind: str, tmp_path: Path) -> None:
 def test_the_commands(kind: str, arguments: list[str], tmp_path: Path) -> None:
     """Each store has its command, which says how many documents came along; a second run changes nothing."""
     STORES[kind](tmp_path)
-    command = [sys.executable, "-m", "sleuth", "import", *arguments, "--re-embed", "--json", "--index", "ix"]
+    options = ("--re-embed", "--json", "--index", "ix")
+    command = [sys.executable, "-m", "sleuth", "index", "import", *arguments, *options]
     for key in ("added", "unchanged"):
         done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr

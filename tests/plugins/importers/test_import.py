@@ -101,16 +101,16 @@ def ollama() -> Iterator[OllamaServer]:
 
 
 def test_command(chroma: Path, tmp_path: Path, ollama: OllamaServer) -> None:
-    """`sleuth import chroma` creates an index with the collection's vectors, which the named embedder searches."""
-    command = ("import", "chroma", str(chroma), "--embedder", "ollama:nomic-embed-text", "--json")
+    """`sleuth index import chroma` makes an index with the collection's vectors, which the named embedder searches."""
+    command = ("index", "import", "chroma", str(chroma), "--embedder", "ollama:nomic-embed-text", "--json")
     process = sleuth(*command, "--index", "ix", cwd=tmp_path, OLLAMA_HOST=ollama.url)
     assert process.returncode == 0, process.stderr
     assert json.loads(process.stdout)["added"] == len(DOCUMENTS)
     assert sum(len(batch["input"]) for batch in ollama.payloads("/api/embed")) <= 4
     result = sleuth(
-        "search", "-i", "ix", "--leg", "dense", "--json", "snakes", cwd=tmp_path, OLLAMA_HOST=ollama.url
+        "search", "--index", "ix", "--leg", "dense", "--json", "snakes", cwd=tmp_path, OLLAMA_HOST=ollama.url
     )
     assert json.loads(result.stdout)["items"][0]["id"].startswith("snakes")
-    process = sleuth("import", "chroma", "nowhere", "--re-embed", "--index", "iy", cwd=tmp_path)
+    process = sleuth("index", "import", "chroma", "nowhere", "--re-embed", "--index", "iy", cwd=tmp_path)
     assert process.returncode == 2
     assert "chroma.sqlite3" in process.stderr

@@ -62,9 +62,9 @@ def test_vectors_of_parquet_come_along(tmp_path: Path) -> None:
 
 
 def test_a_failed_import_leaves_no_empty_index(rows: Path, tmp_path: Path) -> None:
-    """`sleuth import vectors` that fails deletes the index that it made, and no other."""
+    """`sleuth index import vectors` that fails deletes the index that it made, and no other."""
     np.save(tmp_path / "few.npy", VECTORS[:4])
-    command = ("import", "vectors", rows.name, "--vectors", "few.npy", "--re-embed", "--index")
+    command = ("index", "import", "vectors", rows.name, "--vectors", "few.npy", "--re-embed", "--index")
     process = sleuth(*command, "new", cwd=tmp_path)
     assert (process.returncode, "vectors must be as many as rows" in process.stderr) == (2, True), (
         process.stderr

@@ -118,7 +118,7 @@ def test_a_total_that_is_a_bound_is_no_count(tmp_path: Path) -> None:
 def test_the_command_imports_a_dump(tmp_path: Path) -> None:
     """Without a vector field the index makes the vectors; a second run changes nothing, and wrong fields are named."""
     (tmp_path / "dump.jsonl").write_text("\n".join(map(json.dumps, HITS)))
-    command = ("import", "elasticsearch", "dump.jsonl", "--index", "ix", "--text-field")
+    command = ("index", "import", "elasticsearch", "dump.jsonl", "--index", "ix", "--text-field")
     done = sleuth(*command, "doc.body", cwd=tmp_path)
     assert (done.returncode, "6 documents read: 6 added" in " ".join(done.stdout.split())) == (0, True), (
         done.stderr

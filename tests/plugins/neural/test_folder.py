@@ -78,7 +78,7 @@ def test_files_that_cannot_be_used(tmp_path: Path, name: str, content: str, mess
 def test_models_that_are_not_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A missing model is named with the command that gets it; a folder without a model is refused."""
     monkeypatch.setenv("SLEUTH_MODELS", str(tmp_path / "models"))
-    with pytest.raises(EmbeddingError, match=r"the model 'bge' is not in .*: sleuth models pull bge"):
+    with pytest.raises(EmbeddingError, match=r"the model 'bge' is not in .*: sleuth index models pull bge"):
         ModelFolder.open("bge")
     with pytest.raises(EmbeddingError, match="model must be a folder, got '/no/where'"):
         ModelFolder.open("/no/where")

@@ -151,10 +151,10 @@ def test_an_index_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
         assert engine.retrieve("b", legs=["dense"])[0].id == "y#0"
     folder.rename(tmp_path / "gone")
     with Engine.open(path) as engine:
-        assert "sleuth models pull tiny" in engine.status()["words_only"]
+        assert "sleuth index models pull tiny" in engine.status()["words_only"]
         ranking = engine.retrieve("tokens")
         assert [item.id for item in ranking] == ["x#0"]
-        assert "sleuth models pull tiny" in str(ranking.failures[0].error)
+        assert "sleuth index models pull tiny" in str(ranking.failures[0].error)
         engine.add([Document("d e", id="z")])
         assert engine.status()["legs"]["dense"]["fingerprint"] == fingerprint
         assert engine.status()["legs"]["dense"]["passages"] == 2
@@ -162,7 +162,7 @@ def test_an_index_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     with Engine.open(path) as engine:
         assert engine.embed() == 1
         assert [item.id for item in engine.retrieve("d e", 1, legs=["dense"])] == ["z#0"]
-    with pytest.raises(EmbeddingError, match="sleuth models pull none"):
+    with pytest.raises(EmbeddingError, match="sleuth index models pull none"):
         Engine.open(tmp_path / "j", create=True, embedder="onnx:none")
     assert not (tmp_path / "j").exists()
 

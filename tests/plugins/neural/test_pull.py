@@ -105,20 +105,20 @@ def run(*arguments: str) -> tuple[int, str]:
 
 
 def test_the_command(hub: Hub, tmp_path: Path) -> None:
-    """`sleuth models` lists models with their licence, and asks no hub; `pull` shows size and licence first."""
-    code, output = run("models")
+    """`sleuth index models` lists models with their licence, and asks no hub; `pull` shows size and licence first."""
+    code, output = run("index", "models")
     assert code == 0
     assert f"No models in {tmp_path / 'models'}." in output
     assert "multilingual-e5-small" in output
     assert hub.requests == []
-    _, out = run("models", "pull", "e5-small-v2")
+    _, out = run("index", "models", "pull", "e5-small-v2")
     assert "intfloat/e5-small-v2 at 8b3219a92973" in out
     assert "licence apache-2.0" in out
     assert "--embedder onnx:e5-small-v2" in out
     hub.requests.clear()
     tiny.write_cross_encoder(tmp_path / "models" / "cross")
     (tiny.write_encoder(tmp_path / "models" / "damaged") / "model.onnx").write_bytes(b"x")
-    rows = json.loads(run("models", "--json")[1])["models"]
+    rows = json.loads(run("index", "models", "--json")[1])["models"]
     assert [(row["name"], row["kind"], row["licence"]) for row in rows] == [
         ("cross", "cross-encoder", "unknown"),
         ("damaged", "encoder", "unknown"),
@@ -126,5 +126,5 @@ def test_the_command(hub: Hub, tmp_path: Path) -> None:
     ]
     assert "failed" in rows[1]["error"]
     assert rows[2]["passages_per_second"] > 0
-    assert "e5-small-v2  encoder" in run("models")[1]
+    assert "e5-small-v2  encoder" in run("index", "models")[1]
     assert hub.requests == []

@@ -172,7 +172,9 @@ def test_models_by_name(tmp_path: Path, models: Path) -> None:
             ((fingerprint, _), *_) = QueryCache._memory
             assert fingerprint.startswith("onnx/encoder/")
             assert snapshot.count_embeddings(fingerprint) == 3
-        with pytest.raises(EmbeddingError, match=r"the model 'none' is not in .*: sleuth models pull none"):
+        with pytest.raises(
+            EmbeddingError, match=r"the model 'none' is not in .*: sleuth index models pull none"
+        ):
             engine.retrieve("a text", rerank="none")
 
 

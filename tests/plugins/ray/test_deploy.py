@@ -37,13 +37,6 @@ def test_a_server_has_the_options_of_every_server(tmp_path: Path) -> None:
     )
 
 
-@pytest.mark.parametrize("option", [["--ray"], ["--replicas", "2"], ["--address", "ray://head:10001"]])
-def test_the_command_of_one_machine_names_that_of_many(option: list[str], tmp_path: Path) -> None:
-    """`sleuth serve` refuses each option of searchers, and says which command has it."""
-    result = sleuth("serve", *option, "--port", "0", cwd=tmp_path)
-    assert (result.returncode, "`sleuth cluster serve ADDRESS`" in result.stderr) == (2, True)
-
-
 def test_the_application_of_ray_serve_takes_its_arguments() -> None:
     """The RayService names a function of this version, which takes what the chart gives it."""
     (service,) = read_yaml(CHART / "templates" / "service.yaml")

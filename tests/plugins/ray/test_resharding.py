@@ -44,7 +44,7 @@ def test_ids_and_rankings_stay(pair: Pair, shards: int) -> None:
 
 
 def test_an_index_without_shards_is_divided(tmp_path: Path) -> None:
-    """What `sleuth publish` uploaded of one index gets shards; an invalid number is refused."""
+    """What `sleuth cluster publish` uploaded of one index gets shards; an invalid number is refused."""
     address = f"file://{tmp_path}/published"
     with Engine.open(tmp_path / "one", create=True, settings={"embedder": ""}) as one:
         one.add([Document(f"tide number {n}", {"year": n}, id=f"d{n}") for n in range(50)])

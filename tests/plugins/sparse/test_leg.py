@@ -179,10 +179,10 @@ def test_a_model_that_is_away(tmp_path: Path, model: Path) -> None:
         assert not engine.repairs
         ranking = engine.retrieve("token")
         assert len(ranking)
-        assert "sleuth models pull splade" in str(ranking.failures[0].error)
+        assert "sleuth index models pull splade" in str(ranking.failures[0].error)
         assert all(score > 0 for score in score_hits(engine, "token", engine.retrieve("token", explain=True)))
         warnings = [finding for finding in engine.check() if finding.level == "warning"]
-        assert any("sleuth models pull splade" in finding.message for finding in warnings)
+        assert any("sleuth index models pull splade" in finding.message for finding in warnings)
         engine.add([Document("token", id="new")])
         assert engine.status()["legs"]["sparse"]["uncovered"] == 1
     (tmp_path / "away").rename(model)
@@ -190,7 +190,7 @@ def test_a_model_that_is_away(tmp_path: Path, model: Path) -> None:
         assert engine.embed() == 1
         engine.delete(["new"])
         assert scored(engine.retrieve("token", **ALONE)) == expected
-    with pytest.raises(EmbeddingError, match="sleuth models pull none"):
+    with pytest.raises(EmbeddingError, match="sleuth index models pull none"):
         Engine.open(tmp_path / "j", create=True, settings={"legs": "sparse:none"})
     with pytest.raises(ArgumentError, match="as in sparse:MODEL, got 'sparse'"):
         Engine.open(tmp_path / "j", create=True, settings={"legs": "sparse"})
@@ -250,4 +250,4 @@ def test_commands(tmp_path: Path) -> None:
     assert [item["metadata"]["source"] for item in json.loads(answer.stdout)["items"]] == ["notes/a.txt"]
     assert "sparse" in sleuth("status", cwd=tmp_path).stdout
     assert "sparse" in sleuth("doctor", "--full", "--verbose", cwd=tmp_path).stdout
-    assert "splade  sparse encoder" in sleuth("models", cwd=tmp_path).stdout
+    assert "splade  sparse encoder" in sleuth("index", "models", cwd=tmp_path).stdout

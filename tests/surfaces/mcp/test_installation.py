@@ -1,4 +1,4 @@
-"""`sleuth install` runs the command of an agent, or prints the entry for its settings."""
+"""`sleuth mcp install` runs the command of an agent, or prints the entry for its settings."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from tests.commands import sleuth
 
 def test_the_entry_is_printed(tmp_path: Path) -> None:
     """Without a name the entry is printed as JSON, with the index that is named, and what else there is."""
-    shown = sleuth("install", "--index", "here", cwd=tmp_path)
+    shown = sleuth("mcp", "install", "--index", "here", cwd=tmp_path)
     (entry,) = json.loads(shown.stdout)["mcpServers"].values()
     assert entry["args"][-3:] == ["mcp", "--index", str(tmp_path / "here")]
-    assert "sleuth install NAME" in shown.stderr
+    assert "sleuth mcp install NAME" in shown.stderr
 
 
 @pytest.mark.parametrize(
@@ -35,10 +35,10 @@ def test_the_command_of_an_agent_is_run(tmp_path: Path, client: str, program: st
     script.write_text(f'#!/bin/sh\nfor a in "$@"; do echo "$a" >> {log}; done\nexit 3\n')
     script.chmod(0o755)
     path = f"{tmp_path}{os.pathsep}{os.environ['PATH']}"
-    shown = sleuth("install", client, "--dry-run", cwd=tmp_path, PATH=path)
+    shown = sleuth("mcp", "install", client, "--dry-run", cwd=tmp_path, PATH=path)
     assert (shown.returncode, log.exists()) == (0, False)
     assert shown.stdout.startswith(f"$ {program} ")
-    assert sleuth("install", client, "--yes", cwd=tmp_path, PATH=path).returncode == 3
+    assert sleuth("mcp", "install", client, "--yes", cwd=tmp_path, PATH=path).returncode == 3
     lines = log.read_text().splitlines()
     assert lines[: len(words)] == words
     assert "mcp" in lines[-1]
@@ -46,16 +46,16 @@ def test_the_command_of_an_agent_is_run(tmp_path: Path, client: str, program: st
 
 def test_unknown_and_missing_agents_are_refused(tmp_path: Path) -> None:
     """Another name is refused with those there are, and an agent whose program is missing with that."""
-    unknown = sleuth("install", "emacs", cwd=tmp_path)
+    unknown = sleuth("mcp", "install", "emacs", cwd=tmp_path)
     assert (unknown.returncode, "claude-code, codex, gemini-cli, vscode, got 'emacs'" in unknown.stderr) == (
         2,
         True,
     )
-    missing = sleuth("install", "codex", "--yes", cwd=tmp_path, PATH=str(tmp_path))
+    missing = sleuth("mcp", "install", "codex", "--yes", cwd=tmp_path, PATH=str(tmp_path))
     assert "the program codex is not in the PATH" in missing.stderr
 
 
 def test_the_guide_is_printed(tmp_path: Path) -> None:
     """The guide and the skill name the tools."""
     for option in ("--guide", "--skill"):
-        assert "`references`" in sleuth("install", option, cwd=tmp_path).stdout
+        assert "`references`" in sleuth("mcp", "install", option, cwd=tmp_path).stdout

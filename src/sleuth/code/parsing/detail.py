@@ -116,6 +116,7 @@ class Symbol:
                 chain.append(above)
             for at in reversed(chain):
                 symbols[at]._labels = self._detail.labels(at)
+            self._labels = symbols[self._at]._labels  # `symbols_named` makes a second object of a definition
         return self._labels or ()
 
 

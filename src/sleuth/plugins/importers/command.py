@@ -1,4 +1,4 @@
-"""sleuth import: imports the documents and vectors of another store."""
+"""sleuth index import: imports the documents and vectors of another store."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from sleuth.surfaces.cli import (
     say,
     with_options,
 )
-from sleuth.surfaces.cli.app import app
+from sleuth.surfaces.cli.app import index_commands
 
 if TYPE_CHECKING:
     from sleuth.plugins.importers.importing import ImportReport
@@ -32,26 +32,26 @@ ReEmbedOption = Annotated[bool, typer.Option("--re-embed", help="Discard the vec
 
 CollectionOption = Annotated[
     str | None,
-    typer.Option("--collection", "-c", help="Name of the collection; needed if there are several."),
+    typer.Option("--collection", help="Name of the collection; needed if there are several."),
 ]
 IdFieldOption = Annotated[str, typer.Option("--id-field", help="Field of the id.")]
 TextFieldOption = Annotated[str, typer.Option("--text-field", help="Field of the text.")]
 
 EXAMPLES = """[bold]Examples[/bold]
 
-  sleuth import chroma ./chroma_db --embedder ollama:nomic-embed-text --index ./index
+  sleuth index import chroma ./chroma_db --embedder ollama:nomic-embed-text --index ./index
 
-  sleuth import faiss ./faiss_index --embedder openai:text-embedding-3-small
+  sleuth index import faiss ./faiss_index --embedder openai:text-embedding-3-small
 
-  sleuth import lancedb ./lancedb --table docs --re-embed
+  sleuth index import lancedb ./lancedb --table docs --re-embed
 
-  sleuth import qdrant http://localhost:6333 --collection docs --embedder ollama:nomic-embed-text
+  sleuth index import qdrant http://localhost:6333 --collection docs --embedder ollama:nomic-embed-text
 
-  sleuth import elasticsearch dump.jsonl --text-field body
+  sleuth index import elasticsearch dump.jsonl --text-field body
 
-  sleuth import vectors docs.parquet --text-field body --vector-field embedding --embedder ollama:nomic-embed-text
+  sleuth index import vectors docs.parquet --text-field body --vector-field embedding --embedder ollama:nomic-embed-text
 
-  sleuth import vectors docs.jsonl --vectors docs.npy --embedder ollama:nomic-embed-text
+  sleuth index import vectors docs.jsonl --vectors docs.npy --embedder ollama:nomic-embed-text
 
 An import that was broken off goes on when the command is run again.
 """
@@ -92,7 +92,7 @@ imports = typer.Typer(
     no_args_is_help=True,
     epilog=EXAMPLES,
 )
-app.add_typer(imports)
+index_commands.add_typer(imports)
 
 
 @imports.command("chroma", epilog=EXAMPLES)

@@ -17,7 +17,7 @@ class OnnxCrossEncoder:
     """A model that reads query and passage together. Safe to share between threads.
 
     Args:
-        model: a folder, or the name of a model that is installed (`sleuth models`).
+        model: a folder, or the name of a model that is installed (`sleuth index models`).
         threads: for one run of the model; None for as many as this process may use, at most four.
 
     Raises:

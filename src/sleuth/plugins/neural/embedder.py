@@ -24,7 +24,7 @@ class OnnxEmbedder:
     Batches of documents take turns, so that few threads run; a query does not wait for them.
 
     Args:
-        model: a folder, or the name of a model that is installed (`sleuth models`).
+        model: a folder, or the name of a model that is installed (`sleuth index models`).
         threads: for one run of the model; None for as many as this process may use, at most four.
         query_prefix, passage_prefix: other ones than the model's; None keeps those.
 

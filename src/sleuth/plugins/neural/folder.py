@@ -171,7 +171,9 @@ def folder_of(model: str | Path) -> Path:
             return path
     if text.lower() == PACKAGED.name.lower() and packaged_files():
         return PACKAGED
-    raise EmbeddingError(f"the model {text!r} is not in {home}: sleuth models pull {text}", service="onnx")
+    raise EmbeddingError(
+        f"the model {text!r} is not in {home}: sleuth index models pull {text}", service="onnx"
+    )
 
 
 def _kind(path: Path, config: dict[str, Any]) -> Kind:

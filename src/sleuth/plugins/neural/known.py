@@ -11,7 +11,7 @@ class KnownModel(NamedTuple):
     """A model of a hub.
 
     Attributes:
-        repository: where `sleuth models pull` gets it.
+        repository: where `sleuth index models pull` gets it.
         purpose: one clause.
         pooling: how the vectors of tokens become one: "mean" or "cls"; "" for other models than encoders.
         query_prefix, passage_prefix: put before texts, as the card of the model asks.

@@ -1,4 +1,4 @@
-"""sleuth models: lists the neural models that are here, and gets one when asked."""
+"""sleuth index models: lists the neural models that are here, and gets one when asked."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import typer
 
 from sleuth.errors import SleuthError
 from sleuth.surfaces.cli import JsonOption, download_bar, human_bytes, print_json, say
-from sleuth.surfaces.cli.app import app
+from sleuth.surfaces.cli.app import index_commands
 from sleuth.text import clean_text
 
 if TYPE_CHECKING:
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
 EXAMPLES = """[bold]Examples[/bold]
 
-  sleuth models                              those that are here, with their speed
+  sleuth index models                              those that are here, with their speed
 
-  sleuth models pull all-MiniLM-L6-v2        gets one, after showing size and licence
+  sleuth index models pull all-MiniLM-L6-v2        gets one, after showing size and licence
 
   sleuth index docs/ --embedder onnx:all-MiniLM-L6-v2
 
@@ -36,7 +36,7 @@ _PASSAGE = (
 )
 
 models = typer.Typer(name="models", help="List and get neural models.", epilog=EXAMPLES)
-app.add_typer(models)
+index_commands.add_typer(models)
 
 
 @models.callback(invoke_without_command=True)
@@ -63,7 +63,7 @@ def list_models(context: typer.Context, json: JsonOption = False) -> None:
     if not rows:
         say(f"No models in {models_folder()}.")
     if missing:
-        say(f"`sleuth models pull NAME` gets one of {', '.join(missing)}, or OWNER/NAME at the hub.")
+        say(f"`sleuth index models pull NAME` gets one of {', '.join(missing)}, or OWNER/NAME at the hub.")
 
 
 def describe(folder: ModelFolder) -> dict[str, Any]:
@@ -120,7 +120,7 @@ def _rate(call: Callable[[], object]) -> float:
     return count / seconds
 
 
-@models.command("pull", epilog="[bold]Example[/bold]  sleuth models pull all-MiniLM-L6-v2")
+@models.command("pull", epilog="[bold]Example[/bold]  sleuth index models pull all-MiniLM-L6-v2")
 def pull(
     name: Annotated[str, typer.Argument(help="Of a known model, or OWNER/NAME of one at the hub.")],
     json: JsonOption = False,

@@ -31,7 +31,7 @@ class OnnxSparseEncoder:
     values, shape (texts, vocabulary).
 
     Args:
-        model: a folder, or the name of a model that is installed (`sleuth models`).
+        model: a folder, or the name of a model that is installed (`sleuth index models`).
         threads: for one run of the model; None for as many as this process may use, at most four.
 
     Attributes:

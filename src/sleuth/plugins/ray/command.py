@@ -31,7 +31,7 @@ from sleuth.surfaces.cli import (
     takes_reading,
     takes_settings,
 )
-from sleuth.surfaces.cli.app import app
+from sleuth.surfaces.cli.app import cluster_commands
 
 if TYPE_CHECKING:
     from sleuth.ingest import ReadOptions
@@ -54,16 +54,8 @@ EXAMPLES = """[bold]Examples[/bold]
   sleuth cluster serve s3://bucket/docs --replicas 2
 """
 
-cluster = typer.Typer(
-    name="cluster",
-    help="Build and serve an index in object storage on many machines.",
-    epilog=EXAMPLES,
-    no_args_is_help=True,
-)
-app.add_typer(cluster)
 
-
-@cluster.command("index", epilog=EXAMPLES)
+@cluster_commands.command("index", epilog=EXAMPLES)
 @takes_reading
 def index(
     address: AddressArgument,
@@ -120,7 +112,7 @@ def index(
         say(f"Skipped: {line}", err=True)
 
 
-@cluster.command(
+@cluster_commands.command(
     "reshard", epilog="[bold]Example[/bold]  sleuth cluster reshard s3://bucket/docs --shards 16"
 )
 def reshard(
@@ -145,7 +137,7 @@ def reshard(
         say(f"{documents} in {divided} at {address}@{manifest.number}")
 
 
-@cluster.command(
+@cluster_commands.command(
     "serve", epilog="[bold]Example[/bold]  sleuth cluster serve s3://bucket/docs --searchers 2 --replicas 2"
 )
 @takes_settings

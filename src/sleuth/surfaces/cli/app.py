@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+import os
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 HELP = """Finds the passages that answer a question, in your files.
 
@@ -29,6 +31,62 @@ app = typer.Typer(
     add_completion=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+class DefaultGroup(TyperGroup):
+    """Runs one of its commands, `default`, if the first argument names none."""
+
+    default = ""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Put the default command before arguments that name none."""
+        is_named = bool(args) and (args[0] in self.commands or args[0] in ("-h", "--help"))
+        if is_named and self.name == "index" and os.path.exists(args[0]):  # noqa: PTH110 - pathlib costs more
+            from sleuth.surfaces.cli.terminal import say
+
+            say(f"sleuth: {args[0]} is a command here: the file or folder is ./{args[0]}", err=True)
+        return super().parse_args(ctx, args if is_named else [self.default, *args])
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Write the help of the default command, then that of the group."""
+        if command := self.commands.get(self.default):
+            command.format_help(type(ctx)(command, parent=ctx.parent, info_name=ctx.info_name), formatter)
+        super().format_help(ctx, formatter)
+
+
+def command_group(name: str, help: str, *, default: str = "", epilog: str = "") -> typer.Typer:
+    """Return a new group of commands, one of which its name alone may run."""
+    kind = type("Group", (DefaultGroup,), {"default": default}) if default else TyperGroup
+    group = typer.Typer(
+        name=name, cls=kind, help=help, epilog=epilog, rich_markup_mode="rich", no_args_is_help=not default
+    )
+    app.add_typer(group)
+    return group
+
+
+index_commands = command_group(
+    "index",
+    "Read files into the index, and change, measure or move what it holds.",
+    default="add",
+    epilog="[bold]Example[/bold]  sleuth index docs/",
+)
+doctor_commands = command_group(
+    "doctor",
+    "Check the index and the environment; show settings and plugins.",
+    default="check",
+    epilog="[bold]Example[/bold]  sleuth doctor --full",
+)
+cluster_commands = command_group(
+    "cluster",
+    "Publish an index in object storage, build and serve one on many machines.",
+    epilog="[bold]Example[/bold]  sleuth cluster publish s3://bucket/docs",
+)
+mcp_commands = command_group(
+    "mcp",
+    "Serve documents and code to agents, and add Sleuth to them.",
+    default="serve",
+    epilog="[bold]Example[/bold]  sleuth mcp",
 )
 
 

@@ -1,4 +1,4 @@
-"""sleuth ask, sleuth summarize: answers with numbered sources, and summaries of documents."""
+"""sleuth ask, sleuth index summarize: answers with numbered sources, and summaries of documents."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import typer
 
 from sleuth.engine import SearchRequest
 from sleuth.errors import ArgumentError, RetrievalError, SleuthError
-from sleuth.surfaces.cli.app import app
+from sleuth.surfaces.cli.app import app, index_commands
 from sleuth.surfaces.cli.common import (
     IndexOption,
     JsonOption,
@@ -25,8 +25,9 @@ from sleuth.surfaces.cli.files import (
     passages_of,
     request_here,
 )
-from sleuth.surfaces.cli.options import takes
+from sleuth.surfaces.cli.options import shows_first, takes
 from sleuth.surfaces.cli.terminal import say, styled
+from sleuth.surfaces.hits import text_of
 from sleuth.text import clean_text
 
 if TYPE_CHECKING:
@@ -51,9 +52,9 @@ ASK_EXAMPLES = """[bold]Examples[/bold]
 
 SUMMARIZE_EXAMPLES = """[bold]Examples[/bold]
 
-  sleuth summarize docs/limits.md                    a document of the index, by path or id
+  sleuth index summarize docs/limits.md                    a document of the index, by path or id
 
-  sleuth summarize --about "rate limits" --model llama3.1       the passages that match a question
+  sleuth index summarize --about "rate limits" --model llama3.1       the passages that match a question
 """
 
 ModelOption = Annotated[
@@ -76,7 +77,10 @@ PLACE = frozenset({"start_line", "end_line", "page", "heading"})
 """Metadata of a passage that its whole document does not have."""
 
 
-@app.command("ask", epilog=ASK_EXAMPLES)
+FIRST = ("model", "sources", "web", "filter", "k", "sort", "show_context", "rate", "json", "index")
+
+
+@app.command("ask", epilog=ASK_EXAMPLES, cls=shows_first(*FIRST))
 @takes(SearchRequest, syntax=True)
 def ask(
     question: Annotated[list[str], typer.Argument(help="The question; quotes are optional.")],
@@ -145,7 +149,7 @@ def judge_of(model: str | None) -> LLMGenerator:
     return LLMGenerator(llm=generator)
 
 
-@app.command("summarize", epilog=SUMMARIZE_EXAMPLES)
+@index_commands.command("summarize", epilog=SUMMARIZE_EXAMPLES)
 def summarize(
     documents: Annotated[
         list[str] | None, typer.Argument(help="Documents of the index, by path or id.")
@@ -208,16 +212,11 @@ def whole(engine: Engine, name: str) -> RetrievedItem:
     Raises:
         ArgumentError: no document has this name.
     """
-    from sleuth.answer.context import join_overlapping
-
     items = passages_of(engine, name)
     if not items:
         raise ArgumentError(f"documents must be paths or ids of the index, got {name!r}; see: sleuth status")
-    text = items[0].text
-    for item in items[1:]:
-        text = join_overlapping(text, item.text)
     about = {key: value for key, value in items[0].metadata.items() if key not in PLACE}
-    return items[0].model_copy(update={"id": name, "text": text, "metadata": about})
+    return items[0].model_copy(update={"id": name, "text": text_of(items), "metadata": about})
 
 
 def reason(error: RetrievalError) -> SleuthError:

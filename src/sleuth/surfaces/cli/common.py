@@ -25,9 +25,7 @@ if TYPE_CHECKING:
 
 IndexOption = Annotated[
     Path | None,
-    typer.Option(
-        "--index", "-i", help="Index folder. Default: $SLEUTH_INDEX, else the nearest .sleuth above."
-    ),
+    typer.Option("--index", help="Index folder. Default: $SLEUTH_INDEX, else the nearest .sleuth above."),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
 TimeoutOption = Annotated[

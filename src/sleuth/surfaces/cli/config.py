@@ -1,4 +1,4 @@
-"""sleuth config: prints the defaults that apply, and where they come from."""
+"""sleuth doctor config: prints the defaults that apply, and where they come from."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ from typing import Annotated, Any
 
 import typer
 
-from sleuth.surfaces.cli.app import app
+from sleuth.surfaces.cli.app import doctor_commands
 from sleuth.surfaces.cli.common import JsonOption, print_json
 from sleuth.surfaces.cli.defaults import Setting, files, schema, settings
 from sleuth.surfaces.cli.terminal import say, styled
 
 EXAMPLES = """[bold]Examples[/bold]
 
-  sleuth config                                  what applies here, and which file says so
-  sleuth config --schema > sleuth.schema.json    what a file may hold, for editors
+  sleuth doctor config                                  what applies here, and which file says so
+  sleuth doctor config --schema > sleuth.schema.json    what a file may hold, for editors
 """
 
 ENVIRONMENT = {"SLEUTH_INDEX": "index", "SLEUTH_MODEL": "model"}
 """Variables that stand above the files."""
 
 
-@app.command("config", epilog=EXAMPLES)
+@doctor_commands.command("config", epilog=EXAMPLES)
 def config(
     schema_only: Annotated[
         bool, typer.Option("--schema", help="Print the JSON schema of sleuth.toml instead.")

@@ -70,7 +70,7 @@ KEYS: Final[Mapping[str, ConfigKey]] = {
         _NO_COMMAND,
     ),
     "rerank": ConfigKey(str, "Model that scores the best passages again.", is_safe=False),
-    "model": ConfigKey(str, "Model that writes answers.", ("ask", "summarize", "serve"), is_safe=False),
+    "model": ConfigKey(str, "Model that writes answers.", ("ask", "index summarize", "serve"), is_safe=False),
     "serve.host": ConfigKey(str, "Address to listen on.", _SERVE, is_safe=False),
     "serve.port": ConfigKey(int, "Port to listen on.", _SERVE, is_safe=False),
     "serve.read_only": ConfigKey(bool, "Refuse to add and delete.", _SERVE, is_safe=False),
@@ -207,7 +207,7 @@ def default_map(command: Any, values: Mapping[str, Any], path: tuple[str, ...] =
     for parameter in command.params:
         table = f"{path[0]}.{parameter.name}" if len(path) == 1 else ""
         name = next((each for each in (table, parameter.name) if each in values), "")
-        if name and (not KEYS[name].commands or (len(path) == 1 and path[0] in KEYS[name].commands)):
+        if name and (not KEYS[name].commands or " ".join(path) in KEYS[name].commands):
             own[parameter.name or ""] = values[name]
     for name, each in getattr(command, "commands", {}).items():
         if defaults := default_map(each, values, (*path, name)):

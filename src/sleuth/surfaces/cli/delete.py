@@ -1,4 +1,4 @@
-"""sleuth delete: deletes documents from the index."""
+"""sleuth index delete: deletes documents from the index."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from sleuth.surfaces.cli.app import app
+from sleuth.surfaces.cli.app import index_commands
 from sleuth.surfaces.cli.common import (
     IndexOption,
     JsonOption,
@@ -20,12 +20,12 @@ from sleuth.surfaces.cli.terminal import amount, console
 
 EXAMPLES = """[bold]Examples[/bold]
 
-  sleuth delete docs/old.md          a file with all of its rows, or a folder, or a document by its id,
+  sleuth index delete docs/old.md          a file with all of its rows, or a folder, or a document by its id,
                                      which `sleuth search --json` prints before the last '#'
 """
 
 
-@app.command("delete", epilog=EXAMPLES)
+@index_commands.command("delete", epilog=EXAMPLES)
 def delete(
     ids: Annotated[list[str], typer.Argument(help="Files, folders or document ids.")],
     timeout: TimeoutOption = 10.0,

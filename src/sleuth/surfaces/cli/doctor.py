@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sleuth.surfaces.cli.app import app
+from sleuth.surfaces.cli.app import doctor_commands
 from sleuth.surfaces.cli.common import IndexOption, JsonOption, print_json
 from sleuth.surfaces.cli.places import index_folder
-from sleuth.surfaces.cli.terminal import console
+from sleuth.surfaces.cli.terminal import say, styled
+from sleuth.text import clean_text
 
 if TYPE_CHECKING:
     from sleuth.engine.doctor import Diagnosis
@@ -22,11 +23,11 @@ EXAMPLES = """[bold]Examples[/bold]
   sleuth doctor --repair   repairs what a full check finds
 """
 
-_STYLES = {"error": "bold red", "warning": "yellow", "info": "dim", "ok": "green"}
+_STYLES = {"error": "match", "warning": "match", "info": "dim", "ok": "dim"}
 """Style by level, the worst level first."""
 
 
-@app.command("doctor", epilog=EXAMPLES)
+@doctor_commands.command("check", epilog=EXAMPLES)
 def doctor(
     full: Annotated[bool, typer.Option("--full", help="Also verify every checksum.")] = False,
     repair: Annotated[
@@ -54,20 +55,14 @@ def doctor(
                     print_finding(finding)
         count = sum(finding.level == "ok" for finding in findings)
         if not verbose:
-            console().print(f"ok      {count} checks passed; --verbose lists them", style=_STYLES["ok"])
+            say(f"ok      {count} checks passed; --verbose lists them")
     if any(finding.level == "error" for finding in findings):
         raise typer.Exit(1)
 
 
 def print_finding(finding: Diagnosis) -> None:
     """Print one line, and the remedy below it."""
-    from rich.text import Text
-
-    out = console()
-    out.print(
-        Text.assemble(
-            (f"{finding.level:<8}", _STYLES[finding.level]), f"{finding.subject}: {finding.message}"
-        )
-    )
+    level = styled(f"{finding.level:<8}", _STYLES[finding.level])
+    say(f"{level}{clean_text(finding.subject)}: {clean_text(finding.message)}")
     if finding.remedy:
-        out.print(Text(f"        → {finding.remedy}", style="bold"))
+        say(f"        → {clean_text(finding.remedy)}")

@@ -1,4 +1,4 @@
-"""sleuth eval: measures rankings on a collection with judgements."""
+"""sleuth index eval: measures rankings on a collection with judgements."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import typer
 
 from sleuth.arguments import MOST_K
 from sleuth.errors import ArgumentError
-from sleuth.surfaces.cli.app import app
+from sleuth.surfaces.cli.app import index_commands
 from sleuth.surfaces.cli.common import JsonOption, print_json
 from sleuth.surfaces.cli.places import check_origin
 from sleuth.surfaces.cli.terminal import console
@@ -26,17 +26,17 @@ if TYPE_CHECKING:
 
 EXAMPLES = """[bold]Examples[/bold]
 
-  sleuth eval collections/scifact                       the default: words and meaning
-  sleuth eval collections/scifact --leg lexical
-  sleuth eval scifact --leg lexical --against "minmax(lexical=1,dense=0.4)"
-  sleuth eval scifact --run mine.trec --against baseline.trec --plot out.png
+  sleuth index eval collections/scifact                       the default: words and meaning
+  sleuth index eval collections/scifact --leg lexical
+  sleuth index eval scifact --leg lexical --against "minmax(lexical=1,dense=0.4)"
+  sleuth index eval scifact --run mine.trec --against baseline.trec --plot out.png
 
 A collection is a folder in BEIR layout: corpus.jsonl, queries.jsonl, qrels/<split>.tsv. It is indexed once, into
 .sleuth-eval inside it, which holds nothing else.
 """
 
 
-@app.command("eval", epilog=EXAMPLES)
+@index_commands.command("eval", epilog=EXAMPLES)
 def evaluate(
     collection: Annotated[Path, typer.Argument(help="A folder in BEIR layout, or ir_datasets:ID.")],
     split: Annotated[str | None, typer.Option("--split", help="Judgements to use: test, dev, train.")] = None,

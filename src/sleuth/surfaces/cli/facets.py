@@ -1,4 +1,4 @@
-"""sleuth facets: prints the metadata keys of an index and their most frequent values."""
+"""sleuth index facets: prints the metadata keys of an index and their most frequent values."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sleuth.surfaces.cli.app import app
+from sleuth.surfaces.cli.app import index_commands
 from sleuth.surfaces.cli.common import IndexOption, JsonOption, open_index, print_json
 from sleuth.surfaces.cli.files import filter_from_here
 from sleuth.surfaces.cli.terminal import amount, say, styled
@@ -20,15 +20,15 @@ if TYPE_CHECKING:
 
 EXAMPLES = """[bold]Examples[/bold]
 
-  sleuth facets                           every metadata key, with its five most frequent values
-  sleuth facets type language -k 20       more values of two keys
-  sleuth facets --filter "year>=2020"     of the documents that match a filter
-  sleuth facets --query bucket type       of the documents that hold a word
-  sleuth facets --json | jq '.keys[].key'
+  sleuth index facets                           every metadata key, with its five most frequent values
+  sleuth index facets type language -k 20       more values of two keys
+  sleuth index facets --filter "year>=2020"     of the documents that match a filter
+  sleuth index facets --query bucket type       of the documents that hold a word
+  sleuth index facets --json | jq '.keys[].key'
 """
 
 
-@app.command("facets", epilog=EXAMPLES)
+@index_commands.command("facets", epilog=EXAMPLES)
 def facets(
     keys: Annotated[
         list[str] | None,

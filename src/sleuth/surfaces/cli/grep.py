@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
 from sleuth.errors import ArgumentError, IndexNotFoundError
 from sleuth.surfaces.cli.app import app
-from sleuth.surfaces.cli.common import JsonOption, open_index, print_json
+from sleuth.surfaces.cli.common import IndexOption, JsonOption, open_index, print_json
 from sleuth.surfaces.cli.files import filter_from_here, path_from_here
 from sleuth.surfaces.cli.places import index_folder
 from sleuth.surfaces.cli.snapshots import (
@@ -23,12 +24,13 @@ from sleuth.surfaces.cli.snapshots import (
     path_inside,
 )
 from sleuth.surfaces.cli.terminal import say
+from sleuth.surfaces.lines import matching_lines
 
 if TYPE_CHECKING:
+    from sleuth.code import Snapshot
     from sleuth.engine import Engine
     from sleuth.engine.matching_lines import DocumentLine
     from sleuth.filters import Filter
-    from sleuth.surfaces.cli.snapshots import OpenSnapshot
 
 EXAMPLES = r"""[bold]Examples[/bold]
 
@@ -53,116 +55,71 @@ def grep(
     fixed: Annotated[bool, typer.Option("--fixed-strings", "-F", help="The pattern is plain text.")] = False,
     filter: Annotated[
         str | None,
-        typer.Option("--filter", help='Only lines in matching text, as in "kind:class language:python".'),
+        typer.Option(
+            "--filter", "-f", help='Only lines in matching text, as in "kind:class language:python".'
+        ),
     ] = None,
-    k: Annotated[int, typer.Option("-k", min=0, help="Lines that are printed; all are counted.")] = 1000,
+    k: Annotated[
+        int, typer.Option("-k", "--limit", min=0, help="Lines that are printed; all are counted.")
+    ] = 1000,
     count: Annotated[bool, typer.Option("--count", "-c", help="Print only how many lines match.")] = False,
     json: JsonOption = False,
     repo: RepoOption = None,
     at: SnapshotOption = None,
     max_refresh: RefreshOption = MOST_REFRESHED,
     no_refresh: NoRefreshOption = False,
-    index: Annotated[
-        Path | None,
-        typer.Option("--index", help="Index folder. Default: $SLEUTH_INDEX, else the nearest .sleuth above."),
-    ] = None,
+    index: IndexOption = None,
 ) -> None:
     """Print every line that matches, and count them all."""
     from sleuth.engine.codebase import has_code
+    from sleuth.filters import all_of, as_filter
 
     names = _sources(sources, of_code={"--repo": repo, "--at": at, "--no-refresh": no_refresh or None})
     if not names:
         names = ("code", "docs") if has_code(index_folder(index)) else ("docs",)
-    query = _Query(
-        pattern, {"fixed": fixed, "ignore_case": ignore_case}, filter, paths or (), 0 if count else k
-    )
-    lines = _MatchingLines([])
-    if "code" in names:
-        with opened(repo, at, max_refresh, no_refresh, index) as place:
-            lines = _in_code(query, place, worktree=at is None and not no_refresh)
-    if "docs" in names:
-        try:
-            with open_index(index) as engine:
-                lines = _with_documents(query, lines, engine)
-        except IndexNotFoundError:
-            if sources or len(names) == 1:
-                raise
+    with ExitStack() as stack:
+        stale, engine = None, None
+        snapshots: list[Snapshot] = []
+        if "code" in names:
+            opened_place = stack.enter_context(opened(repo, at, max_refresh, no_refresh, index))
+            stale, snapshots = opened_place.stale, [opened_place.snapshot]
+        if "docs" in names:
+            try:
+                engine = stack.enter_context(open_index(index))
+            except IndexNotFoundError:
+                if sources or len(names) == 1:
+                    raise
+        roots = [Path(each.repository.path) for each in snapshots]
+        inside = [path_inside(str(Path.cwd() / path), root) for root in roots for path in paths or ()]
+        here = [engine.files.name_of(path) for path in paths or ()] if engine is not None else []
+        lines = matching_lines(
+            pattern,
+            snapshots,
+            engine,
+            str if engine is None else engine.files.name_of,
+            fixed=fixed,
+            ignore_case=ignore_case,
+            of_code=all_of(as_filter(filter), _below(inside)) if snapshots else None,
+            of_documents=None if engine is None else all_of(filter_from_here(engine, filter), _below(here)),
+            k=0 if count else k,
+            worktree=at is None and not no_refresh,
+        )
+        matches = [match.to_dict() for _, match in lines.code]
+        if engine is not None:
+            matches += [_entry(engine, match) for match in lines.documents]
     if json:
-        print_json({name: value for name, value in lines._asdict().items() if name != "paths"})
+        print_json({"matches": matches, "lines": lines.lines, "files": lines.files, "stale": stale})
     elif count:
         say(str(lines.lines))
     else:
-        for match in lines.matches:
+        for match in matches:
             page, line = match.get("page"), match["line"]
             place_in_file = f" p.{page}" if page else f":{line}" if line else ""
             say(f"{match['file_path']}{place_in_file}:{match['text']}")
-        if lines.lines > len(lines.matches):
-            say(f"sleuth: {lines.lines - len(lines.matches)} more lines in {lines.files} files", err=True)
+        if lines.lines > len(matches):
+            say(f"sleuth: {lines.lines - len(matches)} more lines in {lines.files} files", err=True)
     if not lines.lines:
         raise typer.Exit(1)
-
-
-class _Query(NamedTuple):
-    """What is searched for.
-
-    Attributes:
-        how: whether the pattern is fixed, and ignores case.
-        limit: lines that are returned.
-    """
-
-    pattern: str
-    how: Mapping[str, bool]
-    filter: str | None
-    paths: Sequence[str]
-    limit: int
-
-
-class _MatchingLines(NamedTuple):
-    """Lines that match.
-
-    Attributes:
-        matches: some of them, fit for JSON.
-        lines, files: how many match in all.
-        stale: number of files that differ from the snapshot of the code; None where nobody looked.
-        paths: absolute, of the files of code that match.
-    """
-
-    matches: list[dict[str, Any]]
-    lines: int = 0
-    files: int = 0
-    stale: int | None = None
-    paths: tuple[str, ...] = ()
-
-
-def _in_code(query: _Query, place: OpenSnapshot, *, worktree: bool) -> _MatchingLines:
-    """Return the lines of a snapshot, and of files that changed since."""
-    from sleuth.code.search import compile_pattern, grep
-    from sleuth.filters import all_of, as_filter
-
-    root = Path(place.snapshot.repository.path)
-    inside = [path_inside(str(Path.cwd() / path), root) for path in query.paths]
-    tree = all_of(as_filter(query.filter), _below(inside))
-    compiled = compile_pattern(query.pattern, **query.how)
-    result = grep(place.snapshot, compiled, limit=query.limit, filter=tree, worktree=worktree)
-    matches = [match.to_dict() for match in result.matches]
-    paths = tuple(str(root / path) for path in result.paths)
-    return _MatchingLines(matches, result.lines, result.files, place.stale, paths)
-
-
-def _with_documents(query: _Query, code: _MatchingLines, engine: Engine) -> _MatchingLines:
-    """Return lines of code and those of documents; a file that matches as code is left out of the documents."""
-    from sleuth.filters import all_of, field
-
-    tree = all_of(
-        filter_from_here(engine, query.filter),
-        _below([engine.files.name_of(path) for path in query.paths]),
-        ~field("path").is_in(map(engine.files.name_of, code.paths)) if code.paths else None,
-    )
-    limit = query.limit - len(code.matches)
-    result = engine.grep(query.pattern, **query.how, filter=tree, limit=limit)
-    entries = [_entry(engine, match) for match in result.matches]
-    lines, files = code.lines + result.lines, code.files + result.documents
-    return code._replace(matches=code.matches + entries, lines=lines, files=files)
 
 
 def _sources(names: list[str] | None, of_code: Mapping[str, object]) -> tuple[str, ...]:

@@ -142,27 +142,14 @@ def style_marks(line: str) -> str:
     )
 
 
-def print_explanation(explanation: Explanation) -> None:
-    """Print an explanation as a tree."""
-    from rich.padding import Padding
-    from rich.text import Text
-    from rich.tree import Tree
-
-    def label(part: Explanation) -> Text:
-        facts = ", ".join(
-            f"{name}={value:.4g}" if isinstance(value, float) else f"{name}={value}"
-            for name, value in part.facts.items()
-        )
-        return Text.assemble(
-            (f"{part.value:.4f} ", "bold"),
-            part.name,
-            (f"  {facts}" if facts else "", "dim"),
-            (f"  {part.formula}" if part.formula else "", "dim italic"),
-        )
-
-    def grow(branch: Tree, part: Explanation) -> Tree:
-        for below in part.parts:
-            grow(branch.add(label(below)), below)
-        return branch
-
-    console().print(Padding(grow(Tree(label(explanation)), explanation), (0, 0, 0, 3)))
+def print_explanation(part: Explanation, indentation: str = "   ") -> None:
+    """Print an explanation as a tree: a line for each part, below what it is a part of."""
+    facts = ", ".join(
+        f"{name}={value:.4g}" if isinstance(value, float) else f"{name}={value}"
+        for name, value in part.facts.items()
+    )
+    formula = styled(part.formula, "italic") if part.formula else ""
+    cells = (f"{part.value:.4f} {part.name}", styled(facts, "dim"), formula)
+    say(f"{indentation}{'  '.join(filter(None, cells))}".rstrip())
+    for below in part.parts:
+        print_explanation(below, f"{indentation}   ")

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import math
 import shlex
 import sys
 from collections.abc import Callable, Collection, Mapping
 from contextlib import AbstractContextManager
+from dataclasses import fields as fields_of
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from sleuth.errors import ArgumentError
-from sleuth.surfaces.cli.app import app
+from sleuth.ingest import ReadOptions
+from sleuth.surfaces.cli.app import index_commands
 from sleuth.surfaces.cli.common import (
     IndexOption,
     JsonOption,
@@ -24,7 +25,7 @@ from sleuth.surfaces.cli.common import (
     print_json,
 )
 from sleuth.surfaces.cli.files import from_here, shown
-from sleuth.surfaces.cli.options import with_options
+from sleuth.surfaces.cli.options import options_of, with_options
 from sleuth.surfaces.cli.places import NAME, index_folder
 from sleuth.surfaces.cli.progress import CtrlC, Estimate, progress_bar
 from sleuth.surfaces.cli.skips import grouped
@@ -34,7 +35,7 @@ from sleuth.text import clean_text
 
 if TYPE_CHECKING:
     from sleuth.engine import Engine
-    from sleuth.ingest import FileNames, IndexReport, ReadOptions
+    from sleuth.ingest import FileNames, IndexReport
 
 
 EXAMPLES = """[bold]Examples[/bold]
@@ -45,7 +46,7 @@ EXAMPLES = """[bold]Examples[/bold]
   sleuth index data.csv --text-field body --metadata-field year    remembered for data.csv
   sleuth index notes/ --watch               what is saved is searchable at once, until Ctrl-C
   sleuth index src/ --analyzer code         identifiers split and kept whole
-  sleuth index --re-embed --embedder onnx:all-MiniLM-L6-v2       `sleuth models` lists what is here
+  sleuth index --re-embed --embedder onnx:all-MiniLM-L6-v2       `sleuth index models` lists what is here
   sleuth index --rebuild                    an index that another version of Sleuth made
 """
 
@@ -118,64 +119,13 @@ VerboseOption = Annotated[bool, typer.Option("--verbose", "-v", help="Name each 
 QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")]
 
 
-def fields_of(
-    include: Annotated[
-        list[str] | None, typer.Option("--include", help="Read only files that match, as in '*.md'.")
-    ] = None,
-    exclude: Annotated[list[str] | None, typer.Option("--exclude", help="Skip files that match.")] = None,
-    text_field: Annotated[
-        list[str] | None, typer.Option("--text-field", help="Columns or keys of a row that are its text.")
-    ] = None,
-    metadata_field: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--metadata-field",
-            help="Columns or keys of a row that become metadata; numbers in CSV and TSV become numbers.",
-        ),
-    ] = None,
-    id_field: Annotated[
-        str | None, typer.Option("--id-field", help="Column or key that names a row.")
-    ] = None,
-    max_size: Annotated[
-        float | None, typer.Option("--max-size", help="Skip files above this many MB.")
-    ] = None,
-    language: Annotated[
-        str | None,
-        typer.Option("--language", help="Language of the documents, such as de or fr; auto detects it."),
-    ] = None,
-    hidden: Annotated[
-        bool | None, typer.Option("--hidden/--no-hidden", help="Read names that start with a dot, too.")
-    ] = None,
-    no_ignore: Annotated[
-        bool | None,
-        typer.Option("--no-ignore/--ignore", help="Read what .gitignore leaves out; .sleuthignore holds."),
-    ] = None,
-) -> dict[str, Any]:
-    """Return options of `ReadOptions` by name, None where they are not set.
-
-    Raises:
-        ArgumentError: an invalid size.
-    """
-    if max_size is not None and not 0 < max_size < math.inf:
-        raise ArgumentError(f"--max-size must be a number of MB above 0, got {max_size}")
-    return {
-        "include": include,
-        "exclude": exclude,
-        "text_fields": text_field,
-        "metadata_fields": metadata_field,
-        "id_field": id_field,
-        "max_bytes": None if max_size is None else int(max_size * 1_000_000),
-        "language": language,
-        "hidden": hidden,
-        "gitignore": None if no_ignore is None else not no_ignore,
-    }
+takes_reading = with_options(
+    "fields", dict, options_of(ReadOptions, **dict.fromkeys(each.name for each in fields_of(ReadOptions)))
+)
+"""Gives a command the options that say which files are read, and how; it gets them as `fields`, None if not set."""
 
 
-takes_reading = with_options("fields", fields_of)
-"""Gives a command the options that say which files are read, and how; it gets them as `fields`."""
-
-
-@app.command("index", epilog=EXAMPLES)
+@index_commands.command("add", epilog=EXAMPLES)
 @takes_reading
 def index(
     fields: dict[str, Any],
@@ -305,8 +255,6 @@ def read_options(fields: Mapping[str, Any], *, defaults: bool) -> ReadOptions | 
         fields: options, None if not set.
         defaults: whether to forget what is remembered.
     """
-    from sleuth.ingest import ReadOptions
-
     options = {name: value for name, value in fields.items() if value is not None}
     valid = ReadOptions(**options)
     return valid if defaults else options or None
@@ -443,7 +391,7 @@ def print_gone(report: IndexReport, names: FileNames) -> None:
         new = shown(names, root.moved_to)
         say(
             f"{old} is gone, and {new} has the same content ({root.equal:.0%}): "
-            f"`sleuth move {shlex.quote(old)} {shlex.quote(new)}` keeps its metadata and options, {prune}.",
+            f"`sleuth index move {shlex.quote(old)} {shlex.quote(new)}` keeps its metadata and options, {prune}.",
             err=True,
         )
 

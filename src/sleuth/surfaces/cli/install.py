@@ -1,4 +1,4 @@
-"""sleuth install: adds Sleuth to an agent by the agent's own command, or prints the entry for its settings."""
+"""sleuth mcp install: adds Sleuth to an agent by the agent's own command, or prints the entry for its settings."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Annotated, Final
 import typer
 
 from sleuth.errors import ArgumentError
-from sleuth.surfaces.cli.app import app
+from sleuth.surfaces.cli.app import mcp_commands
 from sleuth.surfaces.cli.common import IndexOption
 from sleuth.surfaces.cli.terminal import say
 
@@ -26,15 +26,15 @@ ADDING: Final = {
 """By agent, its command that adds a server; the command of the server follows."""
 EXAMPLES: Final = """[bold]Examples[/bold]
 
-  sleuth install                  the entry for the settings of any agent
+  sleuth mcp install                  the entry for the settings of any agent
 
-  sleuth install claude-code      run `claude mcp add`, after asking
+  sleuth mcp install claude-code      run `claude mcp add`, after asking
 
-  sleuth install --guide >> AGENTS.md
+  sleuth mcp install --guide >> AGENTS.md
 """
 
 
-@app.command("install", epilog=EXAMPLES)
+@mcp_commands.command("install", epilog=EXAMPLES)
 def install(
     client: Annotated[
         str | None, typer.Argument(help=f"{', '.join(ADDING)} or vscode. Default: print the entry.")
@@ -60,7 +60,7 @@ def install(
     if client is None:
         say(json.dumps({"mcpServers": {NAME: entry}}, indent=2))
         say(
-            f"`sleuth install NAME` adds it to {', '.join(ADDING)} or vscode; others take it in their settings.",
+            f"`sleuth mcp install NAME` adds it to {', '.join(ADDING)} or vscode; others take it in their settings.",
             err=True,
         )
         return
@@ -71,7 +71,7 @@ def install(
     else:
         names = ", ".join((*ADDING, "vscode"))
         raise ArgumentError(
-            f"client must be one of {names}, got {client!r}: `sleuth install` prints the entry for others"
+            f"client must be one of {names}, got {client!r}: `sleuth mcp install` prints the entry for others"
         )
     say(f"$ {shlex.join(command)}")
     if dry_run:

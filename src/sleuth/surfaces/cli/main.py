@@ -21,32 +21,39 @@ from sleuth.surfaces.cli.app import app
 COMMANDS = {
     "index": "index",
     "search": "search",
+    "ask": "ask",
     "show": "show",
     "list": "list",
-    "facets": "facets",
-    "suggest": "suggest",
-    "synonyms": "synonyms",
+    "grep": "grep",
     "open": "open",
-    "delete": "delete",
-    "move": "move",
     "status": "status",
-    "config": "config",
     "doctor": "doctor",
-    "ask": "ask",
-    "summarize": "ask",
-    "plugins": "plugins",
-    "eval": "eval",
+    "code": "code",
     "web": "web",
     "kb": "kb",
-    "code": "code",
-    "grep": "grep",
-    "publish": "publish",
-    "versions": "publish",
-    "fetch": "publish",
+    "cluster": "publish",
     "serve": "serve",
     "mcp": "mcp",
-    "install": "install",
+    "index delete": "delete",
+    "index facets": "facets",
+    "index move": "move",
+    "index suggest": "suggest",
+    "index summarize": "ask",
+    "index synonyms": "synonyms",
+    "index eval": "eval",
+    "doctor config": "config",
+    "doctor plugins": "plugins",
+    "mcp install": "install",
 }
+
+MOVED = {
+    **{name: f"index {name}" for name in ("delete", "eval", "facets", "import", "models", "move", "suggest")},
+    **{name: f"index {name}" for name in ("summarize", "synonyms")},
+    **{name: f"cluster {name}" for name in ("fetch", "publish", "versions")},
+    **{name: f"doctor {name}" for name in ("config", "plugins")},
+    "install": "mcp install",
+}
+"""Where commands are now that once stood alone."""
 
 NO_MEMORY = ("can't start new thread", "failed to map segment from shared object")
 """What Python and the loader of libraries say where there is no memory for a thread or a library."""
@@ -55,24 +62,39 @@ NO_MEMORY = ("can't start new thread", "failed to map segment from shared object
 def register(arguments: list[str]) -> None:
     """Import the modules of the command in `arguments`, or all modules to list the names.
 
-    A plugin's command is named "models", or "web crawl" where it joins a group.
+    A plugin's command is named "web crawl", where it joins a group.
+
+    Raises:
+        ArgumentError: a command that has moved; names the new one.
     """
-    command = next((argument for argument in arguments if not argument.startswith("-")), "")
-    own = {name: plugin for name, plugin in own_extensions("commands").items() if name.split()[0] == command}
-    if (command not in COMMANDS and not own) or "_SLEUTH_COMPLETE" in os.environ:
+    first, second = ([word for word in arguments if not word.startswith("-")] + ["", ""])[:2]
+    own = own_extensions("commands")
+    names = {name for name in (*COMMANDS, *own) if name in (first, f"{first} {second}")}
+    if first in MOVED:
+        from sleuth.errors import ArgumentError
+
+        raise ArgumentError(f"`sleuth {first}` must be `sleuth {MOVED[first]}`, got {first!r}")
+    groups = {name.partition(" ")[0] for name in (*COMMANDS, *own) if " " in name}
+    is_help = not {"--help", "-h"}.isdisjoint(arguments)
+    if (
+        (is_help and first in groups and f"{first} {second}" not in names)
+        or not names
+        or "_SLEUTH_COMPLETE" in os.environ
+    ):
         for module in dict.fromkeys(COMMANDS.values()):
             import_module(f"sleuth.surfaces.cli.{module}")
         list(loaded("commands", ModuleType))
         return
-    if command in COMMANDS:
-        import_module(f"sleuth.surfaces.cli.{COMMANDS[command]}")
-    for plugin in own.values():
-        plugin.load()
+    for name in names:
+        if name in COMMANDS:
+            import_module(f"sleuth.surfaces.cli.{COMMANDS[name]}")
+        if name in own:
+            own[name].load()
 
 
 def command_names() -> list[str]:
     """Return the commands of the core and of Sleuth's own plugins, in the order of their listing."""
-    return list(dict.fromkeys([*COMMANDS, *(name.split()[0] for name in own_extensions("commands"))]))
+    return list(dict.fromkeys(name.split()[0] for name in (*COMMANDS, *own_extensions("commands"))))
 
 
 def run(arguments: list[str]) -> None:

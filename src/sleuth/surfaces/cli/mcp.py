@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from sleuth.surfaces.cli.app import app
+from sleuth.surfaces.cli.app import mcp_commands
 from sleuth.surfaces.cli.common import IndexOption
 from sleuth.surfaces.cli.defaults import synonyms_file
 from sleuth.surfaces.cli.places import NAME, index_folder
@@ -17,7 +17,7 @@ EXAMPLES = """[bold]Examples[/bold]
 
   sleuth mcp                                 serve the index of this folder on standard input and output
 
-  claude mcp add sleuth -- sleuth mcp        add it to an agent; `sleuth install` does it for some
+  claude mcp add sleuth -- sleuth mcp        add it to an agent; `sleuth mcp install` does it for some
 """
 
 RootOption = Annotated[
@@ -28,7 +28,7 @@ RootOption = Annotated[
 ]
 
 
-@app.command("mcp", epilog=EXAMPLES)
+@mcp_commands.command("serve", epilog=EXAMPLES)
 def serve(
     root: RootOption = None,
     refresh: Annotated[

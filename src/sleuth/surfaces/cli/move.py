@@ -1,4 +1,4 @@
-"""sleuth move: follow files and folders that were renamed."""
+"""sleuth index move: follow files and folders that were renamed."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from typing import Annotated
 
 import typer
 
-from sleuth.surfaces.cli.app import app
+from sleuth.surfaces.cli.app import index_commands
 from sleuth.surfaces.cli.common import IndexOption, JsonOption, TimeoutOption, open_index, print_json
 from sleuth.surfaces.cli.terminal import amount, say
 
 EXAMPLES = """[bold]Examples[/bold]
 
-  mv docs manual && sleuth move docs manual          nothing is read again
+  mv docs manual && sleuth index move docs manual          nothing is read again
 """
 
 
-@app.command("move", epilog=EXAMPLES)
+@index_commands.command("move", epilog=EXAMPLES)
 def move(
     old: Annotated[Path, typer.Argument(help="The path before.")],
     new: Annotated[Path, typer.Argument(help="The path now.")],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import fields
 from inspect import Parameter, Signature, signature
@@ -11,7 +12,9 @@ from typing import Annotated, Any, TypeVar, Union, get_args, get_origin, get_typ
 
 import typer
 from pydantic.fields import FieldInfo
+from typer.core import TyperCommand, TyperOption
 
+from sleuth.surfaces.cli.terminal import say
 from sleuth.types.request import BaseRequest, Wire
 
 R = TypeVar("R", bound=BaseRequest)
@@ -24,6 +27,9 @@ FLAGS = {
     "paths": ("--path",),
     "languages": ("--lang",),
     "labels": ("--label",),
+    "text_fields": ("--text-field",),
+    "metadata_fields": ("--metadata-field",),
+    "gitignore": ("--ignore",),
     "repository": ("--repo", "-r"),
 }
 """Flags that are not the name of their option."""
@@ -97,6 +103,35 @@ def request_of(kind: type[R], query: str, options: Mapping[str, Any]) -> R:
     return kind.read({"query": query, **values})
 
 
+class ShortHelp(TyperCommand):
+    """Shows the options that people use first; with `--help all`, every one.
+
+    Attributes:
+        first: their names.
+    """
+
+    first: frozenset[str] = frozenset()
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Write the help, with a line on how to see the rest where options are left out."""
+        options = [each for each in self.params if isinstance(each, TyperOption) and not each.hidden]
+        later = [each for each in options if each.name not in self.first and sys.argv[-1] != "all"]
+        for each in later:
+            each.hidden = True
+        try:
+            super().format_help(ctx, formatter)
+        finally:
+            for each in later:
+                each.hidden = False
+        if later:
+            say(f" {len(later)} more options: {ctx.command_path} --help all\n")
+
+
+def shows_first(*names: str) -> type[ShortHelp]:
+    """Return the class of a command whose help begins with these options."""
+    return type("Command", (ShortHelp,), {"first": frozenset(names)})
+
+
 def _parameter(name: str, hint: Any, default: Any) -> Parameter:
     """Return the parameter of a command for a field of a request."""
     form, *notes = get_args(hint)
@@ -107,8 +142,8 @@ def _parameter(name: str, hint: Any, default: Any) -> Parameter:
     first, *others = (each for each in forms if each is not NoneType)
     is_plain = first in (bool, int, float, str, Path) or get_origin(first) is list
     flag: Any = first if is_plain and not others else str  # most values are written as text
-    flag = flag | None if NoneType in forms else flag
-    if flag is bool and default is True:
+    flag = flag | None if NoneType in forms or default is None else flag
+    if first is bool and default is not False:
         flags = (f"{flags[0]}/--no-{flags[0].removeprefix('--')}",)
     option = typer.Option(*flags, help=help, metavar="SOURCE" if name == "sources" else None)
     return Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[flag, option])

@@ -1,4 +1,4 @@
-"""sleuth plugins: lists plugins, their hooks and their errors."""
+"""sleuth doctor plugins: lists plugins, their hooks and their errors."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from sleuth.extensions import KINDS, extensions
-from sleuth.surfaces.cli.app import app
+from sleuth.surfaces.cli.app import doctor_commands
 from sleuth.surfaces.cli.common import IndexOption, JsonOption, print_json
 from sleuth.surfaces.cli.places import index_folder
 from sleuth.surfaces.cli.terminal import say, styled
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 
 EXAMPLES = """[bold]Examples[/bold]
 
-  sleuth plugins                       installed ones, and those in the folder $SLEUTH_PLUGINS
+  sleuth doctor plugins                       installed ones, and those in the folder $SLEUTH_PLUGINS
 
-  sleuth plugins --folder ./plugins    also those of a folder
+  sleuth doctor plugins --folder ./plugins    also those of a folder
 """
 
 
-@app.command("plugins", epilog=EXAMPLES)
+@doctor_commands.command("plugins", epilog=EXAMPLES)
 def plugins(
     folder: Annotated[
         Path | None,

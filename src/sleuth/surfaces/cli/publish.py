@@ -1,13 +1,13 @@
-"""sleuth publish, versions, fetch: indexes in object storage."""
+"""sleuth cluster publish, versions, fetch: indexes in object storage."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from sleuth.surfaces.cli.app import app
+from sleuth.surfaces.cli.app import cluster_commands
 from sleuth.surfaces.cli.common import IndexOption, JsonOption, human_bytes, print_json
 from sleuth.surfaces.cli.places import index_folder
 from sleuth.surfaces.cli.terminal import amount, console, say
@@ -18,14 +18,14 @@ AddressArgument = Annotated[
 
 EXAMPLES = """[bold]Examples[/bold]
 
-  sleuth publish s3://bucket/docs                       a new version of the nearest index
-  sleuth publish --keep 5 s3://bucket/docs              and delete all but the newest five versions
+  sleuth cluster publish s3://bucket/docs                       a new version of the nearest index
+  sleuth cluster publish --keep 5 s3://bucket/docs              and delete all but the newest five versions
   sleuth search --index s3://bucket/docs "how do I log in"
   sleuth search --index s3://bucket/docs@7 "how do I log in"      version 7
 """
 
 
-@app.command("publish", epilog=EXAMPLES)
+@cluster_commands.command("publish", epilog=EXAMPLES)
 def publish(
     address: AddressArgument,
     keep: Annotated[
@@ -52,17 +52,9 @@ def publish(
         manifest = upload(index_folder(index), address, progress=show)
         pruned = prune(address, keep=keep) if keep else None
     if json:
-        print_json(
-            {
-                "address": f"{address}@{manifest.number}",
-                "version": manifest.number,
-                "documents": manifest.documents,
-                "passages": manifest.passages,
-                "bytes": manifest.size,
-                "uploaded": uploaded,
-                "pruned": list(pruned.versions) if pruned else [],
-            }
-        )
+        deleted = list(pruned.versions) if pruned else []
+        address = f"{address}@{manifest.number}"
+        print_json({"address": address, **plain(manifest), "uploaded": uploaded, "pruned": deleted})
     elif not quiet:
         say(
             f"Version {manifest.number} is published: {amount(manifest.documents, 'document')}, "
@@ -71,26 +63,24 @@ def publish(
         )
 
 
-@app.command("versions", epilog="[bold]Example[/bold]  sleuth versions s3://bucket/docs")
+def plain(manifest: Any) -> dict[str, Any]:
+    """Return what is said of a version, fit for JSON."""
+    names = ("published", "documents", "passages", "shards")
+    return {
+        "version": manifest.number,
+        **{name: getattr(manifest, name) for name in names},
+        "bytes": manifest.size,
+    }
+
+
+@cluster_commands.command("versions", epilog="[bold]Example[/bold]  sleuth cluster versions s3://bucket/docs")
 def versions(address: AddressArgument, json: JsonOption = False) -> None:
     """List the versions of a published index, the newest first."""
     from sleuth.cluster import versions as listed
 
     manifests = listed(address)
     if json:
-        print_json(
-            [
-                {
-                    "version": manifest.number,
-                    "published": manifest.published,
-                    "documents": manifest.documents,
-                    "passages": manifest.passages,
-                    "shards": manifest.shards,
-                    "bytes": manifest.size,
-                }
-                for manifest in manifests
-            ]
-        )
+        print_json(list(map(plain, manifests)))
         return
     for manifest in manifests:
         say(
@@ -102,7 +92,9 @@ def versions(address: AddressArgument, json: JsonOption = False) -> None:
         raise typer.Exit(1)
 
 
-@app.command("fetch", epilog="[bold]Example[/bold]  sleuth fetch s3://bucket/docs .sleuth")
+@cluster_commands.command(
+    "fetch", epilog="[bold]Example[/bold]  sleuth cluster fetch s3://bucket/docs .sleuth"
+)
 def fetch(
     address: AddressArgument,
     folder: Annotated[Path, typer.Argument(help="A new folder for the index.")],

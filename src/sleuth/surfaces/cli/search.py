@@ -18,7 +18,7 @@ from sleuth.surfaces.cli.common import (
 )
 from sleuth.surfaces.cli.files import file_of, place, request_here
 from sleuth.surfaces.cli.hits import print_hits
-from sleuth.surfaces.cli.options import takes
+from sleuth.surfaces.cli.options import shows_first, takes
 from sleuth.surfaces.cli.recent import ResultPlace, remember
 
 if TYPE_CHECKING:
@@ -37,7 +37,10 @@ EXAMPLES = """[bold]Examples[/bold]
 """
 
 
-@app.command("search", epilog=EXAMPLES)
+FIRST = ("sources", "filter", "k", "sort", "recency", "expand", "rerank", "explain", "json", "index")
+
+
+@app.command("search", epilog=EXAMPLES, cls=shows_first(*FIRST))
 @takes(SearchRequest, syntax=True, fold_copies=True)
 def search(
     query: Annotated[list[str], typer.Argument(help="The question; quotes are optional.")],

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sleuth.errors import ArgumentError
 from sleuth.surfaces.cli.app import app
 from sleuth.surfaces.cli.common import IndexOption, open_index
 from sleuth.surfaces.cli.options import options_of, with_options
@@ -56,25 +55,6 @@ QuietOption = Annotated[bool, typer.Option("--quiet", help="Log warnings only.")
 CreateOption = Annotated[bool, typer.Option("--create", help="Create the index if it does not exist.")]
 
 
-def refuse_ray(is_given: bool) -> None:
-    """Name the command that serves from searchers on Ray.
-
-    Raises:
-        ArgumentError: an option of it is given.
-    """
-    if is_given:
-        raise ArgumentError(
-            "--ray is now `sleuth cluster serve ADDRESS`, which has the options --searchers, --replicas, --follow and "
-            "--address, too"
-        )
-
-
-RayOption = Annotated[
-    bool,
-    typer.Option(
-        "--ray", "--searchers", "--replicas", "--follow", "--address", hidden=True, callback=refuse_ray
-    ),
-]
 SocketNumberOption = Annotated[int | None, typer.Option("--socket", hidden=True)]
 
 
@@ -106,7 +86,6 @@ def run(
     workers: WorkersOption = 1,
     quiet: QuietOption = False,
     socket_number: SocketNumberOption = None,
-    ray: RayOption = False,
     index: IndexOption = None,
 ) -> None:
     """Serve over HTTP until Ctrl-C."""

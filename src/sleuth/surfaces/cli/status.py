@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sleuth.errors import IndexNotFoundError
@@ -16,7 +15,7 @@ from sleuth.surfaces.cli.common import (
 )
 from sleuth.surfaces.cli.files import shown
 from sleuth.surfaces.cli.places import index_folder
-from sleuth.surfaces.cli.terminal import console, say
+from sleuth.surfaces.cli.terminal import say
 from sleuth.text import clean_text
 
 if TYPE_CHECKING:
@@ -49,7 +48,11 @@ def status(json: JsonOption = False, index: IndexOption = None) -> None:
     if roots and names:
         print_roots(roots, names)
     if code:
-        print_code(folder, code)
+        counts = {
+            name: n for name, n in code.items() if name != "damage"
+        }  # found by processes that stay open only
+        sizes = {name: human_bytes(n) if name == "bytes" else f"{n:,}" for name, n in counts.items()}
+        print_facts({"code": str(folder), **sizes})
 
 
 def print_roots(roots: list[Root], names: FileNames) -> None:
@@ -57,7 +60,7 @@ def print_roots(roots: list[Root], names: FileNames) -> None:
     say()
     for root in roots:
         options = " ".join(f"{name}={_spelled(value)}" for name, value in root.options.to_dict().items())
-        advice = "  gone: `sleuth index --prune` deletes its documents, `sleuth move` renames them"
+        advice = "  gone: `sleuth index --prune` deletes its documents, `sleuth index move` renames them"
         say(
             f"root   {shown(names, root.name)}  {clean_text(options)}{advice if root.is_gone else ''}".rstrip()
         )
@@ -69,50 +72,34 @@ def _spelled(value: Any) -> str:
     return ",".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
-def print_code(folder: Path, code: dict[str, Any]) -> None:
-    """Print the status of a code index as a small table."""
-    from rich.markup import escape
-    from rich.table import Table
-
-    facts = Table.grid(padding=(0, 2))
-    facts.add_row("code", escape(str(folder)))
-    for name, value in code.items():
-        if name != "damage":  # found by processes that stay open only
-            facts.add_row(name, human_bytes(value) if name == "bytes" else f"{value:,}")
+def print_facts(facts: dict[str, str]) -> None:
+    """Print a line for each fact that is not empty, below an empty line."""
+    width = max(map(len, facts))
     say()
-    console().print(facts)
+    for name, value in facts.items():
+        if value:
+            say(f"{name:<{width}}  {clean_text(value)}")
 
 
 def print_status(index: dict[str, Any]) -> None:
-    """Print the status as two small tables."""
-    from rich.markup import escape
-    from rich.table import Table
-
-    facts = Table.grid(padding=(0, 2))
-    facts.add_row("index", escape(str(index["path"])))
-    facts.add_row("documents", f"{index['documents']:,}")
-    if "shards" in index:
-        facts.add_row("shards", f"{index['shards']:,}")
-    facts.add_row("passages", f"{index['passages']:,}")
-    facts.add_row("record", human_bytes(index["record_bytes"]))
-    facts.add_row("version", f"{index['version']} (format {index['format']})")
-    facts.add_row(
-        "settings",
-        escape(", ".join(f"{name} {value}" for name, value in index["settings"].items() if value != "")),
-    )
-    if index["reranker"]:
-        facts.add_row("reranker", escape(index["reranker"]))
-    if index["words_only"]:
-        facts.add_row("words only", escape(index["words_only"]))
-    if holder := index.get("holder"):
-        writer = f"process {holder['pid']} on {holder['host']} ({holder['program']}) since {holder['since']}"
-        facts.add_row("writer", escape(clean_text(writer)))
-    legs = Table(box=None, padding=(0, 2, 0, 0))
-    for column in ("leg", "passages", "segments", "size", "weight"):
-        legs.add_column(column, justify="left" if column == "leg" else "right")
+    """Print the status, and a line for each leg."""
+    settings = (f"{name} {value}" for name, value in index["settings"].items() if value != "")
+    holder = index.get("holder")
+    facts = {
+        "index": str(index["path"]),
+        "documents": f"{index['documents']:,}",
+        "shards": f"{index['shards']:,}" if "shards" in index else "",
+        "passages": f"{index['passages']:,}",
+        "record": human_bytes(index["record_bytes"]),
+        "version": f"{index['version']} (format {index['format']})",
+        "settings": ", ".join(settings),
+        "reranker": index["reranker"],
+        "words only": index["words_only"],
+        "writer": "process {pid} on {host} ({program}) since {since}".format_map(holder) if holder else "",
+    }
+    print_facts(facts)
+    say(f"\n{'leg':<10} {'passages':>12} {'segments':>9} {'size':>9} {'weight':>7}")
     for name, leg in index["legs"].items():
         weight = "" if leg["weight"] is None else f"{leg['weight']:g}"
-        legs.add_row(name, f"{leg['passages']:,}", str(leg["segments"]), human_bytes(leg["bytes"]), weight)
-    console().print(facts)
-    say()
-    console().print(legs)
+        sizes = f"{leg['passages']:>12,} {leg['segments']:>9} {human_bytes(leg['bytes']):>9} {weight:>7}"
+        say(f"{name:<10} {sizes}".rstrip())

@@ -1,4 +1,4 @@
-"""sleuth suggest: prints completions of what somebody types."""
+"""sleuth index suggest: prints completions of what somebody types."""
 
 from __future__ import annotations
 
@@ -6,19 +6,19 @@ from typing import Annotated
 
 import typer
 
-from sleuth.surfaces.cli.app import app
+from sleuth.surfaces.cli.app import index_commands
 from sleuth.surfaces.cli.common import IndexOption, JsonOption, open_index, print_json
 from sleuth.surfaces.cli.terminal import say
 from sleuth.text import clean_text
 
 EXAMPLES = """[bold]Examples[/bold]
 
-  sleuth suggest token buc                 words of the index, titles and headings
-  sleuth suggest --json tok | jq -r '.suggestions[].text'
+  sleuth index suggest token buc                 words of the index, titles and headings
+  sleuth index suggest --json tok | jq -r '.suggestions[].text'
 """
 
 
-@app.command("suggest", epilog=EXAMPLES)
+@index_commands.command("suggest", epilog=EXAMPLES)
 def suggest(
     prefix: Annotated[list[str], typer.Argument(help="What is typed; its last word is completed.")],
     k: Annotated[int, typer.Option("-k", "--limit", min=1, help="Completions at most.")] = 8,

@@ -1,4 +1,4 @@
-"""sleuth synonyms: gives an index words that stand for each other, and prints them."""
+"""sleuth index synonyms: gives an index words that stand for each other, and prints them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import typer
 
 from sleuth.engine.synonyms import SYNONYMS_FILE, Synonyms
 from sleuth.files import whole_file
-from sleuth.surfaces.cli.app import app
+from sleuth.surfaces.cli.app import index_commands
 from sleuth.surfaces.cli.common import IndexOption, open_index
 from sleuth.surfaces.cli.places import index_folder
 from sleuth.surfaces.cli.terminal import say
@@ -17,13 +17,13 @@ from sleuth.text import clean_text
 
 EXAMPLES = """[bold]Examples[/bold]
 
-  sleuth synonyms words.txt      of this file, with lines such as "k8s, kubernetes" and "js => javascript"
-  sleuth synonyms                print those of the index
-  sleuth synonyms --remove       use none
+  sleuth index synonyms words.txt      of this file, with lines such as "k8s, kubernetes" and "js => javascript"
+  sleuth index synonyms                print those of the index
+  sleuth index synonyms --remove       use none
 """
 
 
-@app.command("synonyms", epilog=EXAMPLES)
+@index_commands.command("synonyms", epilog=EXAMPLES)
 def synonyms(
     file: Annotated[Path | None, typer.Argument(help="File with a group of synonyms on each line.")] = None,
     remove: Annotated[bool, typer.Option("--remove", help="Remove those of the index.")] = False,
@@ -45,5 +45,5 @@ def synonyms(
     elif place.is_file():
         say(clean_text(place.read_text("utf-8-sig")).rstrip())
     else:
-        say("This index has no synonyms: `sleuth synonyms FILE` gives it some.", err=True)
+        say("This index has no synonyms: `sleuth index synonyms FILE` gives it some.", err=True)
         raise typer.Exit(1)

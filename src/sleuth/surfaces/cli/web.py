@@ -8,11 +8,10 @@ from textwrap import indent
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from typer.core import TyperGroup
 
 from sleuth.errors import ArgumentError, LoadError
 from sleuth.extensions import own_extensions
-from sleuth.surfaces.cli.app import app
+from sleuth.surfaces.cli.app import command_group
 from sleuth.surfaces.cli.common import (
     JsonOption,
     print_json,
@@ -40,23 +39,9 @@ The key of a service, such as TAVILY_API_KEY, is read from the environment or fr
 """
 
 
-class SearchByDefault(TyperGroup):
-    """Runs `search` if the first argument names no command."""
-
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Put `search` before arguments that name no command."""
-        is_named = bool(args) and (args[0] in self.commands or args[0] in ("-h", "--help"))
-        return super().parse_args(ctx, args if is_named else ["search", *args])
-
-
-web_commands = typer.Typer(
-    name="web",
-    cls=SearchByDefault,
-    help="Find pages of the web; plugins add commands.",
-    epilog=EXAMPLES,
-    rich_markup_mode="rich",
+web_commands = command_group(
+    "web", "Find pages of the web; plugins add commands.", default="search", epilog=EXAMPLES
 )
-app.add_typer(web_commands)
 
 
 @web_commands.command("search", epilog=EXAMPLES)

@@ -10,7 +10,7 @@ from pydantic import BaseModel, Field
 from pydantic_core import from_json, to_json
 from starlette.responses import Response
 
-from sleuth.surfaces.http.problems import MEDIA_TYPE, ProblemDocument, Refusal, problem
+from sleuth.surfaces.http.problems import FAILED, MEDIA_TYPE, ProblemDocument, Refusal, problem
 
 if TYPE_CHECKING:
     from sleuth.types import Ranking
@@ -36,65 +36,37 @@ def _problem(text: str, status: int, code: str, detail: str) -> dict[str, Any]:
     return {"description": text, "content": {MEDIA_TYPE: {"schema": schema, "example": example}}}
 
 
-PROBLEMS: dict[int | str, dict[str, Any]] = {
-    400: _problem("The body is not JSON.", 400, "JSONError", "the body must be JSON in UTF-8"),
-    401: _problem(
-        "No key, or one that is not known.", 401, "KeyMissingError", "authorization must be `Bearer KEY`"
+_EXAMPLES = {
+    400: ("The body is not JSON.", "JSONError", "the body must be JSON in UTF-8"),
+    401: ("No key, or one that is not known.", "KeyMissingError", "authorization must be `Bearer KEY`"),
+    403: ("The key, the host or the origin does not allow this.", "ScopeError", "the key must have the scope write"),
+    408: ("The request did not arrive before its deadline.", "DeadlineError", "the request must arrive within 30 s"),
+    413: ("The body is too large.", "TooLargeError", "the body must have at most 33,554,432 bytes"),
+    415: (
+        "The body has another media type.", "MediaTypeError", "content-type must be application/json, got 'text/plain'",
     ),
-    429: _problem(
+    422: (
+        "An argument breaks its rule; `detail` says which.", "ArgumentError", "k must be an int of 0 or more, got -1",
+    ),
+    429: (
         "The key made more requests than its rate allows; `retry-after` says when to try again.",
-        429,
-        "RateError",
-        "this key may ask 60 times a minute",
+        "RateError", "this key may ask 60 times a minute",
     ),
-    403: _problem(
-        "The key, the host or the origin does not allow this.",
-        403,
-        "ScopeError",
-        "the key must have the scope write",
+    431: (
+        "The address and the headers are too long.", "HeadersError", "the head must have at most 65,536 bytes",
     ),
-    408: _problem(
-        "The request did not arrive before its deadline.",
-        408,
-        "DeadlineError",
-        "the request must arrive within 30 s",
-    ),
-    413: _problem(
-        "The body is too large.", 413, "TooLargeError", "the body must have at most 33,554,432 bytes"
-    ),
-    415: _problem(
-        "The body has another media type.",
-        415,
-        "MediaTypeError",
-        "content-type must be application/json, got 'text/plain'",
-    ),
-    422: _problem(
-        "An argument breaks its rule; `detail` says which.",
-        422,
-        "ArgumentError",
-        "k must be an int of 0 or more, got -1",
-    ),
-    431: _problem(
-        "The address and the headers are too long.",
-        431,
-        "HeadersError",
-        "the head must have at most 65,536 bytes",
-    ),
-    500: _problem(
-        "The server failed.", 500, "InternalError", "the server failed; its log has the request id"
-    ),
-    502: _problem(
-        "A service that the server asks failed.", 502, "GenerationError", "the model does not answer"
-    ),
-    503: _problem(
+    500: ("The server failed.", "InternalError", FAILED),
+    502: ("A service that the server asks failed.", "GenerationError", "the model does not answer"),
+    503: (
         "Too many requests wait, or another writer holds the index; `Retry-After` says when to ask again.",
-        503,
-        "QueueFullError",
-        "too many requests wait",
+        "QueueFullError", "too many requests wait",
     ),
-    504: _problem(
-        "The deadline of the request passed.", 504, "DeadlineError", "the deadline of the request passed"
-    ),
+    504: ("The deadline of the request passed.", "DeadlineError", "the deadline of the request passed"),
+}  # fmt: skip
+"""By status: what it means, and a code and a detail as an example."""
+
+PROBLEMS: dict[int | str, dict[str, Any]] = {
+    status: _problem(text, status, code, detail) for status, (text, code, detail) in _EXAMPLES.items()
 }
 """What every route may answer besides its own answer."""
 
@@ -104,12 +76,7 @@ MISSING: dict[int | str, dict[str, Any]] = {
 """For routes that name something that may not be there."""
 
 GONE: dict[int | str, dict[str, Any]] = {
-    409: _problem(
-        "The repository no longer has the commit.",
-        409,
-        "UnknownCommitError",
-        "revision must be a commit, got '9d1c'",
-    )
+    409: _problem("The commit is gone.", 409, "UnknownCommitError", "revision must be a commit, got '9d1c'")
 }
 """For routes that read a commit of a snapshot."""
 

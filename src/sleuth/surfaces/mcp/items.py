@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
 
 from sleuth.surfaces.hits import title_of
 from sleuth.surfaces.mcp.budget import Graded
 
 if TYPE_CHECKING:
-    from sleuth.code import Snapshot
     from sleuth.code.repository.commits import Commit
-    from sleuth.code.search.patterns import LinePattern
+    from sleuth.code.search.matching_lines import LineMatch
     from sleuth.engine.matching_lines import DocumentLine
-    from sleuth.filters import Filter
     from sleuth.types import RetrievedItem
 
 UrlOf = Callable[[str, Mapping[str, Any]], str]
@@ -83,43 +81,11 @@ def reference(use: Mapping[str, Any], place: str, line: str) -> Graded:
     return Graded(whole={"id": place, **facts, "text": line.strip()}, name={"id": place})
 
 
-class Lines(NamedTuple):
-    """Some of the lines that match a pattern, and how many lines and files match."""
-
-    graded: list[Graded]
-    lines: int
-    files: int
-
-
-def lines_of_code(
-    snapshots: Sequence[Snapshot],
-    pattern: LinePattern,
-    tree: Filter | None,
-    offset: int,
-    limit: int,
-    place_of: PlaceOf,
-    *,
-    worktree: bool,
-) -> tuple[Lines, list[str]]:
-    """Search all snapshots for a pattern, and return at most `limit` matching lines from the `offset`-th on.
-
-    All matching lines and their files are counted, and the absolute paths of the files are returned.
-    """
-    from sleuth.code.search import grep
-
-    graded: list[Graded] = []
-    lines_before, paths = 0, list[str]()
-    for snapshot in snapshots:
-        first, most = max(0, offset - lines_before), limit - len(graded)
-        result = grep(snapshot, pattern, limit=most, offset=first, filter=tree, worktree=worktree)
-        root = snapshot.repository.path
-        lines_before += result.lines
-        paths += [f"{root}/{path}" for path in result.paths]
-        for match in result.matches:
-            name = {"id": place(place_of(f"{root}/{match.file_path}"), match.line, match.line)}
-            whole = {**name, "text": match.text, **({"inside": match.inside} if match.inside else {})}
-            graded.append(Graded(whole=whole, name=name))
-    return Lines(graded, lines_before, len(paths)), paths
+def code_line(match: LineMatch, path: str) -> Graded:
+    """Return a line of code that matches a pattern."""
+    name = {"id": place(path, match.line, match.line)}
+    inside = {"inside": match.inside} if match.inside else {}
+    return Graded(whole={**name, "text": match.text, **inside}, name=name)
 
 
 def document_line(match: DocumentLine) -> Graded:

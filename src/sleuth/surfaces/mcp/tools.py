@@ -14,6 +14,7 @@ from sleuth.arguments import check_count, check_name, check_names
 from sleuth.engine import SearchRequest
 from sleuth.errors import ArgumentError
 from sleuth.surfaces.cursors import cursor_of, offset_of
+from sleuth.surfaces.lines import matching_lines
 from sleuth.surfaces.mcp import items
 from sleuth.surfaces.mcp.budget import Graded, fit, fit_text, tokens_of, write
 from sleuth.surfaces.mcp.schemas import ANSWER_TOKENS, LEAST_TOKENS, MOST_RESULTS, PAGE_TOKENS
@@ -225,37 +226,29 @@ class Tools:
         cursor: str | None = None,
     ) -> dict[str, Any]:
         """Return every line of documents and code that matches a regular expression, and how many there are."""
-        from sleuth.code.search import compile_pattern
-        from sleuth.filters import all_of, field
-
-        how = {"fixed": fixed, "ignore_case": ignore_case}
-        compiled = compile_pattern(_text(pattern, "pattern"), **how)
-        request = {"grep": pattern, "how": [fixed, ignore_case], "path": path, "at": at}
+        request = {"grep": _text(pattern, "pattern"), "how": [fixed, ignore_case], "path": path, "at": at}
         offset, head = offset_of(cursor, request), self._head()
-        tree = self._below(path)
         engine = self._documents_shown() if at is None else None
         is_code = self._sees_code and (engine is None or self._workspace.repositories())
-        (graded, lines, files), searched = items.lines_of_code(
+        tree = self._below(path)
+        matches = matching_lines(
+            pattern,
             self._workspace.snapshots_at(at) if is_code else [],
-            compiled,
-            tree,
-            offset,
-            MOST_RESULTS,
-            self._relative,
+            engine,
+            self._name_of,
+            fixed=fixed,
+            ignore_case=ignore_case,
+            of_code=tree,
+            of_documents=tree,
+            k=MOST_RESULTS,
+            offset=offset,
             worktree=at is None,
         )
-        if engine is not None:
-            # The lines of these files are there already, as code.
-            others = ~field("path").is_in(map(self._name_of, searched)) if searched else None
-            matches = engine.grep(
-                pattern,
-                **how,
-                filter=all_of(tree, others),
-                limit=MOST_RESULTS - len(graded),
-                offset=max(0, offset - lines),
-            )
-            graded += [items.document_line(match) for match in matches.matches]
-            lines, files = lines + matches.lines, files + matches.documents
+        graded = [
+            items.code_line(each, self._relative(f"{root}/{each.file_path}")) for root, each in matches.code
+        ]
+        graded += map(items.document_line, matches.documents)
+        lines, files = matches.lines, matches.files
         head |= {"lines": lines, "files": files}
         more = lines > offset + MOST_RESULTS
         return self._page(head, graded, max_tokens, request, offset, more=more)
