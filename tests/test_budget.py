@@ -56,7 +56,7 @@ def test_the_project_stays_within_its_budget() -> None:
 
 
 def test_limits_only_go_down() -> None:
-    """No limit is above one that an earlier commit had."""
+    """No limit is above one that an earlier commit had; plugins may take what leaves the core."""
 
     def git(*arguments: str) -> str:
         return subprocess.run(
@@ -66,7 +66,13 @@ def test_limits_only_go_down() -> None:
     revisions = git("log", "--format=%H", "--", BUDGET).split()
     if not revisions:
         pytest.skip("no history of git is here")
-    limits = limits_of((ROOT / BUDGET).read_text("utf8"))
+
+    def with_sum(text: str) -> dict[str, int]:
+        limits = limits_of(text)
+        limits["lines.plugins"] += limits["lines.core"]
+        return limits
+
+    limits = with_sum((ROOT / BUDGET).read_text("utf8"))
     for revision in revisions:
-        earlier = limits_of(git("show", f"{revision}:{BUDGET}"))
+        earlier = with_sum(git("show", f"{revision}:{BUDGET}"))
         assert {name: limit for name, limit in limits.items() if limit > earlier.get(name, limit)} == {}
