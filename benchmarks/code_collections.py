@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from sleuth.code.repository.blobs import object_id
-from sleuth.code.repository.listing import Listed, Listing, Version
-from sleuth.code.repository.past import Past
+from sleuth.code.repository.listing import Listed, Listing, Past, Version
 from sleuth.code.repository.sources import content_id
 
 DATA = Path(__file__).parents[1] / ".data"

@@ -12,7 +12,7 @@ import pytest
 from sleuth.code import CodeStorage, index_path
 from sleuth.code.repository import git as git_module
 from sleuth.code.repository import process
-from sleuth.code.repository.past import Past, Recall
+from sleuth.code.repository.listing import Past, Recall
 from sleuth.code.repository.sources import DiskSource, source_at
 from sleuth.code.snapshots.indexing import past_of
 from tests.code.conftest import SHOP, Git, write

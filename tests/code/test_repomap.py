@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from sleuth.code import CodeRetriever, CodeStorage, Snapshot, index_path, repository_map
-from sleuth.code.search.repomap import page_rank, rank_definitions
+from sleuth.code.search.repomap import DAMPING, page_rank, rank_definitions
 from sleuth.errors import ArgumentError
 from tests.code.conftest import open_project, write
 
@@ -131,8 +131,8 @@ def test_page_rank_is_a_distribution() -> None:
     matrix = np.where(sums > 0, matrix / np.where(sums > 0, sums, 1), personal[:, None])
     expected = personal.copy()
     for _ in range(200):
-        expected = 0.15 * personal + 0.85 * matrix @ expected
-    ranks = page_rank(sources, targets, weights, personal, damping=0.85)
+        expected = (1 - DAMPING) * personal + DAMPING * matrix @ expected
+    ranks = page_rank(sources, targets, weights, personal)
     assert ranks.sum() == pytest.approx(1.0)
     np.testing.assert_allclose(ranks, expected, atol=1e-3)
 

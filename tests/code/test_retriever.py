@@ -55,18 +55,6 @@ def test_queries_find_their_file(ask: Ask, query: str, first: str) -> None:
     assert ask(query)[0] == first
 
 
-@pytest.mark.parametrize(
-    ("text", "kind"),
-    [
-        ("newest order", "words"), ("PaymentProcessor", "identifier"), ("a.b.c", "identifier"), ("x = f(y); return [x];", "code"),
-        ('Traceback (most recent call last):\n  File "a.py", line 3', "trace"), ("word " * 200, "report"),
-    ],
-)  # fmt: skip
-def test_kinds_of_queries(text: str, kind: str) -> None:
-    """The kind of a query is recognised."""
-    assert read_query(text).kind == kind
-
-
 def test_frames_of_many_languages() -> None:
     """Stack frames of Python, Java, Ruby and Go are parsed in order."""
     text = 'File "a/b.py", line 3, in f\n at p.A.g(A.java:12)\nlib/x.rb:7:in `run\'\n/go/main.go:9 +0x1d'

@@ -14,7 +14,7 @@ from random import Random
 import pytest
 
 from sleuth.code import CodeRetriever, CodeStorage, Navigator, Snapshot, index_path
-from sleuth.code.repository.past import Past
+from sleuth.code.repository.listing import Past
 from sleuth.code.repository.sources import source_at
 from sleuth.code.search import signals
 from sleuth.code.snapshots.diff import compare
@@ -96,7 +96,7 @@ def test_old_snapshots_answer_as_they_did(storage: CodeStorage, git: Git) -> Non
             commit = git.commit({})
         repository = index_path(storage, git.root).repository
         then[commit] = answers(storage, repository, "charge order ledger")
-    storage.compact()
+    storage.merge(whole=True)
     storage._snapshots.clear()
     for commit, expected in then.items():
         assert answers(storage, repository, "charge order ledger", commit) == expected
@@ -140,7 +140,7 @@ def test_a_grown_index_scores_as_a_fresh_one(
         git.commit({name: content() for name in names[:start:5]})
         report = index_path(storage, git.root)
     if seed % 2:
-        storage.compact()
+        storage.merge(whole=True)
     with open_code(tmp_path / "fresh", create=True) as fresh:
         alone = index_path(fresh, git.root).repository
         for query in (
@@ -482,7 +482,7 @@ def test_readers_never_wait_for_a_writer(storage: CodeStorage, git: Git) -> None
         for n in range(30):
             git.commit({f"m{n}.py": f"def pears_{n}(): pass\n"})
             index_path(storage, git.root)
-        storage.compact()
+        storage.merge(whole=True)
     finally:
         stop.set()
         reader.join()

@@ -108,7 +108,7 @@ def test_rows_are_read_again_after_a_crash_between_two_shards(
     commit = ShardedWriter.commit
 
     def half(self: ShardedWriter) -> int:
-        next(iter(self)).commit()
+        self._writers[0].commit()
         raise StoreError("the disk is full", path="")
 
     monkeypatch.setattr(ShardedWriter, "commit", half)

@@ -101,7 +101,7 @@ class GatheredSearchers:
 
     def pinned(self, snapshot: GatheredSnapshot, deadline: Deadline | None) -> GatheredVersion:
         """Return what ranks the rows of a snapshot of all shards; see `Searchers.pinned`."""
-        version = snapshot if deadline is None else snapshot.until(deadline)
+        version = snapshot if deadline is None else replace(snapshot, deadline=deadline)
         return GatheredVersion(self, version, self.legs, self.matchers, version.order, version.match)
 
     def nearest(
@@ -387,25 +387,17 @@ class GatheredVersion:
         except Exception as error:
             if len(queries) == 1 or isinstance(error, OF_ALL_LEGS):
                 raise
-            hits, failures = self._gather_apart(queries, request, parts, started)
+            hits, failures = {}, []
+            for leg, form in queries.items():  # one after the other, to report which one fails
+                try:
+                    answer, failures = self.searchers.gather({leg: form}, request, self.snapshot)
+                    hits |= answer
+                except Exception as error_of_leg:  # noqa: BLE001 - reported, or raised again
+                    parts[leg] = failed_leg(leg, error_of_leg, started, alone=False)
         seconds = time.perf_counter() - started
         for leg, hits_of_leg in hits.items():
             parts[leg] = PartReport(leg, "ok", seconds, len(hits_of_leg.keys))
         return Pools(queries, hits, [*map(parts.__getitem__, legs), *failures])
-
-    def _gather_apart(
-        self, queries: Mapping[str, Any], request: PoolRequest, parts: dict[str, PartReport], started: float
-    ) -> tuple[dict[str, Hits], list[PartReport]]:
-        """Ask the shards for one leg after the other, to report which one fails."""
-        hits: dict[str, Hits] = {}
-        failures: list[PartReport] = []
-        for leg, query in queries.items():
-            try:
-                hits_of_leg, failures = self.searchers.gather({leg: query}, request, self.snapshot)
-                hits |= hits_of_leg
-            except Exception as error:  # noqa: BLE001 - reported, or raised again
-                parts[leg] = failed_leg(leg, error, started, alone=False)
-        return hits, failures
 
     def explain(self, leg: str, query: Any, key: int) -> Explanation:
         """Why a leg gives this row its score."""

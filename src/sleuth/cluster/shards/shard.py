@@ -37,20 +37,9 @@ class Ask:
 
 
 READS: Final = frozenset(
-    {
-        *(
-            "by_id",
-            "chunk_values",
-            "chunks_of",
-            "counts",
-            "document",
-            "documents",
-            "documents_at",
-            "embeddings",
-        ),
-        *("key_of", "neighbours", "notes", "order", "passages", "rows", "uncovered"),
-    }
-)
+    {"by_id", "chunk_values", "chunks_of", "counts", "document", "documents", "documents_at", "embeddings",
+     "key_of", "neighbours", "notes", "order", "passages", "rows", "uncovered"}
+)  # fmt: skip
 """Questions about rows and documents: what the method of `IndexSnapshot` with this name returns."""
 
 FINDS: Final = frozenset({"beginning_with", "fulfils", "held", "key_names", "lookup", "match", "near"})
@@ -77,22 +66,19 @@ class ShardIndex:
         """Return the searchers that score with the numbers of corpora, and know the words of the query."""
         entry = self._of_corpora.get(snapshot.scope)
         if entry is None or entry.name != ask.name or entry.searchers.generation != snapshot.generation:
-            entry = self._newest(snapshot, ask)
+            searchers = self.backend.searchers_of(snapshot)
+            with self._lock:
+                entry = self._of_corpora.get(snapshot.scope)
+                if entry is None or entry.name != ask.name or not entry.searchers.show(snapshot):
+                    corpora = {leg: Corpus(corpus.totals) for leg, corpus in ask.corpora.items()}
+                    entry = _OfCorpora(ask.name, corpora, searchers.within(corpora, snapshot))
+                    self._of_corpora.put(snapshot.scope, entry)
         for leg, corpus in ask.corpora.items():
             if corpus.counts:
                 counts = entry.corpora[leg].counts
                 for group, numbers in corpus.counts.items():
                     counts.setdefault(group, {}).update(numbers)
         return entry.searchers
-
-    def _newest(self, snapshot: IndexSnapshot, ask: Ask) -> _OfCorpora:
-        searchers = self.backend.searchers_of(snapshot)
-        with self._lock:
-            entry = self._of_corpora.get(snapshot.scope)
-            if entry is None or entry.name != ask.name or not entry.searchers.show(snapshot):
-                entry = _OfCorpora.of(ask, searchers, snapshot)
-                self._of_corpora.put(snapshot.scope, entry)
-            return entry
 
 
 class _OfCorpora(NamedTuple):
@@ -101,12 +87,6 @@ class _OfCorpora(NamedTuple):
     name: str
     corpora: Mapping[str, Corpus]
     searchers: Searchers
-
-    @classmethod
-    def of(cls, ask: Ask, own: Searchers, snapshot: IndexSnapshot) -> _OfCorpora:
-        """Return searchers with the totals of all shards."""
-        corpora = {leg: Corpus(corpus.totals) for leg, corpus in ask.corpora.items()}
-        return cls(ask.name, corpora, own.within(corpora, snapshot))
 
 
 @dataclass(slots=True, eq=False)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from heapq import merge
 from itertools import chain
 from typing import TYPE_CHECKING, Any
@@ -58,10 +58,6 @@ class GatheredSnapshot:
         """What it is limited to; None for all of the index."""
         return self.shards.scope
 
-    def until(self, deadline: Deadline | None) -> GatheredSnapshot:
-        """Return it with a deadline for the shards."""
-        return replace(self, deadline=deadline)
-
     # --- asking
 
     def try_all(self, question: str, *arguments: Any, without: Collection[int] = ()) -> ShardAnswers:
@@ -98,10 +94,7 @@ class GatheredSnapshot:
             local[number].append(key & LOCAL)
             places[number].append(place)
         values: list[Any] = [None] * len(keys)
-        answers = self.try_some(question, arguments)
-        if answers.failures:
-            raise ShardsMissingError(answers.failures)
-        for number, values_of_shard in answers.values.items():
+        for number, values_of_shard in _complete(self.try_some(question, arguments)).items():
             for place, value in zip(places[number], values_of_shard, strict=True):
                 values[place] = value
         return values

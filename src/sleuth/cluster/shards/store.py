@@ -67,7 +67,7 @@ class ShardedStore:
             version=sum(part.version for part in parts),
             counts=Counts(*map(sum, zip(*(part.counts for part in parts), strict=True))),
             record_bytes=sum(part.record_bytes for part in parts),
-            legs=tuple(_sum_legs(legs) for legs in zip(*(part.legs for part in parts), strict=True)),
+            legs=tuple(map(_sum_legs, zip(*(part.legs for part in parts), strict=True))),
             tombstones=sum(part.tombstones for part in parts),
             settings=self.settings,
             holder=next((part.holder for part in parts if part.holder), None),

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from sleuth.cluster.shards.layout import shard_of
 from sleuth.store import DocumentBatch, Known
@@ -11,8 +11,6 @@ from sleuth.store import DocumentBatch, Known
 if TYPE_CHECKING:
     from sleuth.store import Writer
     from sleuth.types import Chunk
-
-T = TypeVar("T")
 
 
 def by_shard(batch: DocumentBatch, shards: int) -> dict[int, DocumentBatch]:
@@ -22,14 +20,6 @@ def by_shard(batch: DocumentBatch, shards: int) -> dict[int, DocumentBatch]:
         number: batch.without({row for row, owner in enumerate(numbers) if owner != number})
         for number in sorted(set(numbers))
     }
-
-
-class _FileState(NamedTuple):
-    """Size and time of a file, kept with its last document."""
-
-    document_id: str
-    size: int
-    modified_ns: int
 
 
 class ShardedWriter:
@@ -43,7 +33,7 @@ class ShardedWriter:
     def __init__(self, writers: Sequence[Writer]) -> None:
         """Create a writer over the writers of the shards, by number."""
         self._writers = writers
-        self._states: dict[str, _FileState] = {}
+        self._states: dict[str, tuple[int, int]] = {}  # size and time of a file, kept with its last document
 
     def _by_shard(self, ids: Iterable[str]) -> dict[int, list[str]]:
         parts: dict[int, list[str]] = {}
@@ -60,8 +50,8 @@ class ShardedWriter:
         for number, names in self._by_shard(ids).items():
             documents |= self._writers[number].known(names)
         for name in documents.keys() & self._states.keys():
-            state = self._states[name]
-            documents[name] = documents[name]._replace(size=state.size, modified_ns=state.modified_ns)
+            size, modified_ns = self._states[name]
+            documents[name] = documents[name]._replace(size=size, modified_ns=modified_ns)
         return documents
 
     def put_batch(self, batch: DocumentBatch) -> int:
@@ -71,7 +61,7 @@ class ShardedWriter:
             of_many = batch.sources.at(row) is not None or "#" in batch.ids[row]
             if modified_ns is not None and of_many and len(self._writers) > 1:
                 name = batch.ids[row]
-                self._states[name] = _FileState(name, batch.sizes.at(row), modified_ns)
+                self._states[name] = batch.sizes.at(row), modified_ns
                 batch.modified.replace(row, None)
                 batch.sizes.replace(row, 0)
         parts = by_shard(batch, len(self._writers))
@@ -85,7 +75,7 @@ class ShardedWriter:
         """Note another size or time of the file of a document whose content is the same."""
         self._states.pop(document_id, None)
         if modified_ns is not None and len(self._writers) > 1 and "#" in document_id:
-            self._states[document_id] = _FileState(document_id, size, modified_ns)
+            self._states[document_id] = size, modified_ns
             return
         self._writers[self._number(document_id)].touch(document_id, size, modified_ns)
 
@@ -115,16 +105,10 @@ class ShardedWriter:
 
     def commit(self) -> int:
         """Make everything so far durable and visible, shard after shard; the new version."""
-        version = self._each(lambda writer: writer.commit())
+        version = sum([writer.commit() for writer in self._writers])
         if self._states:
             states, self._states = self._states, {}
-            for state in states.values():
-                self._writers[self._number(state.document_id)].touch(*state)
-            version = self._each(lambda writer: writer.commit())
-        return sum(version)
-
-    def _each(self, call: Callable[[Writer], T]) -> list[T]:
-        return [call(writer) for writer in self._writers]
-
-    def __iter__(self) -> Iterator[Writer]:
-        return iter(self._writers)
+            for name, state in states.items():
+                self._writers[self._number(name)].touch(name, *state)
+            version = sum([writer.commit() for writer in self._writers])
+        return version

@@ -52,7 +52,10 @@ class Cache:
             os.environ.get(FOLDER_VARIABLE) or user_folder("XDG_CACHE_HOME", ".cache") / "published"
         )
         self.folder = folder or Path(default_folder)
-        self.limit = _limit() if limit is None else limit
+        text = os.environ.get(BYTES_VARIABLE) or str(DEFAULT_BYTES)
+        if limit is None and not (text.isascii() and text.isdigit()):
+            raise ArgumentError(f"{BYTES_VARIABLE} must be a number of bytes, got {text!r}")
+        self.limit = int(text) if limit is None else limit
         self._files, self._views = self.folder / "files", self.folder / "views"
 
     @contextmanager
@@ -221,10 +224,3 @@ def _is_whole(path: Path, size: int) -> bool:
     with suppress(FileNotFoundError, NotADirectoryError):
         return path.stat().st_size == size
     return False
-
-
-def _limit() -> int:
-    text = os.environ.get(BYTES_VARIABLE) or str(DEFAULT_BYTES)
-    if not text.isascii() or not text.isdigit():
-        raise ArgumentError(f"{BYTES_VARIABLE} must be a number of bytes, got {text!r}")
-    return int(text)

@@ -90,8 +90,7 @@ def pull_code(address: str, path: str | Path, commits: Sequence[str], prepare: C
             fetch_part(part, Path(scratch), objects, names=CODE)
             prepare(Path(scratch))
             shutil.rmtree(folder / CODE.segments, ignore_errors=True)
-            for note in (CODE.mark,):  # of an index that was removed
-                (folder / note).unlink(missing_ok=True)
+            (folder / CODE.mark).unlink(missing_ok=True)  # of an index that was removed
             for name in (CODE.segments, CODE.record):
                 (Path(scratch) / name).rename(folder / name)
     return commit

@@ -89,7 +89,7 @@ class ObjectFolder:
                         finally:
                             os.close(fd)
                         path = path.parent
-        except _ExistsError:
+        except self._errors.AlreadyExistsError:
             return False
         return True
 
@@ -170,8 +170,8 @@ class ObjectFolder:
         where = f"{self.url}/{name}" if name else self.url
         try:
             yield
-        except self._errors.AlreadyExistsError as error:
-            raise _ExistsError from error
+        except self._errors.AlreadyExistsError:
+            raise
         except FileNotFoundError as error:
             if creates and self._folder is None:
                 raise self._no_bucket() from error
@@ -199,7 +199,3 @@ class ObjectFolder:
 
 def _facts(entry: Any) -> ObjectFacts:
     return ObjectFacts(entry["size"], entry["last_modified"], entry["e_tag"] or "")
-
-
-class _ExistsError(Exception):
-    """An object is there already."""

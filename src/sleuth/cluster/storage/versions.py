@@ -50,8 +50,7 @@ def read(objects: ObjectFolder, number: int) -> Manifest:
         IndexDamagedError, FormatVersionError: as `Manifest.decode`.
         ObjectMissingError: there is no such version.
     """
-    name = manifest_name(number)
-    return Manifest.decode(objects.get(name), f"{objects.url}/{name}")
+    return read_build(objects, manifest_name(number))
 
 
 def read_build(objects: ObjectFolder, name: str) -> Manifest:

@@ -6,6 +6,7 @@ import codecs
 import hashlib
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 
 _SHA256_DIGITS = 64
 _IDENT = re.compile(rb"\$Id:[^$\n]*\$")
@@ -27,21 +28,13 @@ def blob_content(content: bytes, id: str) -> bytes | None:
     Undoes what git converts itself: line ends, `$Id$` and Unicode encodings. The id proves the outcome, so that no
     setting is read. What a filter program made cannot be undone without running the program.
     """
-    return next((original for original in _originals(content) if object_id(original, id) == id), None)
-
-
-def _originals(content: bytes) -> Iterator[bytes]:
-    """Yield the contents that may have been converted to this one, the content itself first."""
-    yield content
     for text in _as_utf8(content):
-        if text is not content:
-            yield text
         lines = text.replace(b"\r\n", b"\n")
-        if lines != text:
-            yield lines
-        if b"$Id:" in text:
-            yield _IDENT.sub(b"$Id$", text)
-            yield _IDENT.sub(b"$Id$", lines)
+        forms = (text, lines, _IDENT.sub(b"$Id$", text), _IDENT.sub(b"$Id$", lines))
+        for original in dict.fromkeys(forms):
+            if object_id(original, id) == id:
+                return original
+    return None
 
 
 def _as_utf8(content: bytes) -> Iterator[bytes]:
@@ -49,13 +42,11 @@ def _as_utf8(content: bytes) -> Iterator[bytes]:
     yield content
     if b"\0" not in content:
         return
-    marks = {codecs.BOM_UTF32_LE: ("utf-32",), codecs.BOM_UTF32_BE: ("utf-32",)}
-    marks |= {codecs.BOM_UTF16_LE: ("utf-16",), codecs.BOM_UTF16_BE: ("utf-16",)}
-    encodings = next(
-        (names for mark, names in marks.items() if content.startswith(mark)), ("utf-16-le", "utf-16-be")
-    )
+    encodings = ["utf-16-le", "utf-16-be"]
+    if content.startswith((codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)):
+        encodings = ["utf-32"]
+    elif content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        encodings = ["utf-16"]
     for encoding in encodings:
-        try:
+        with suppress(UnicodeError):
             yield content.decode(encoding).encode()
-        except UnicodeError:
-            continue

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import os
-import subprocess
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -86,15 +85,13 @@ def _top(path: Path) -> Path | None:
         return None
 
 
-@contextmanager
-def names_of(root: Path, commit: str) -> Iterator[Callable[[], list[str]]]:
-    """Branches and tags that point at a commit, 100 at most: asked for at once, told when it is called.
+def names_of(root: Path, commit: str) -> tuple[str, ...]:
+    """Return the branches and tags that point at a commit, 100 at most.
 
     A branch and a tag of one name are one: git would compare each name with all others to tell them apart.
     """
     names = ("--count=100", "--format=%(refname:lstrip=2)", "refs/heads", "refs/tags")
-    with start(root, "for-each-ref", "--points-at", commit, *names) as process:
-        yield lambda: list(dict.fromkeys(text_of(finish(process, root, "for-each-ref")).split()))
+    return tuple(dict.fromkeys(text_of(run(root, "for-each-ref", "--points-at", commit, *names)).split()))
 
 
 def origin_of(root: Path) -> str:
@@ -196,7 +193,11 @@ def worktree(
             index = _read_index(records, stamp if stamp_of(root) == stamp else None)
         if meanwhile is not None:
             meanwhile(index)
-        new = frozenset(_untracked(untracked, root, index))
+        try:
+            new = frozenset(finish(untracked, root, "ls-files", seconds=_RULES_SECONDS).split(b"\0")[:-1])
+        except SlowGitError:  # as where many rules have `**/`: by our own walk
+            tracked = index.others.union(map(index.bytes_of, index.tracked))
+            new = frozenset(path for path in files_of_worktree(root) if path not in tracked)
         if without is not None:
             below = os.fsencode(without.relative_to(root)) + b"/"
             new = frozenset([path for path in new if not path.startswith(below)])
@@ -227,15 +228,6 @@ def _read_index(records: bytes, stamp: Stamp | None) -> Index:
     return Index(stamp, tracked, frozenset(others), unwatched, odd)
 
 
-def _untracked(process: subprocess.Popen[bytes], root: Path, index: Index) -> Iterable[bytes]:
-    """List untracked files by git, or by our own walk where git's rules take too long, as many `**/` do."""
-    try:
-        return finish(process, root, "ls-files", seconds=_RULES_SECONDS).split(b"\0")[:-1]
-    except SlowGitError:
-        tracked = index.others.union(map(index.bytes_of, index.tracked))
-        return [path for path in files_of_worktree(root) if path not in tracked]
-
-
 def stamp_of(root: Path) -> Stamp | None:
     """Changes whenever git writes its index, checks something else out, commits, or gets other ignore rules."""
     try:
@@ -260,26 +252,19 @@ def _git_folders(root: Path) -> tuple[Path, Path]:
     return folder, common
 
 
-class GitFolders(NamedTuple):
-    """Where git keeps a worktree's own files, and those of the whole repository; links are resolved."""
-
-    own: Path
-    common: Path
-
-
-def folders_of(root: Path) -> GitFolders | None:
-    """Return where git keeps what it knows of a worktree; None outside git."""
+def folders_of(root: Path) -> tuple[Path, Path] | None:
+    """Return where git keeps a worktree's own files, and the whole repository's, links resolved; None outside git."""
     try:
         own, common = (path.resolve() for path in _git_folders(root))
     except (OSError, ValueError, RuntimeError):  # not readable, not UTF-8, a null byte, a loop of links
         return None
-    return GitFolders(own, common) if own.is_dir() and common.is_dir() else None
+    return (own, common) if own.is_dir() and common.is_dir() else None
 
 
 def common_folder(root: Path) -> Path | None:
     """Return where git keeps what the worktrees of a repository share; None outside git."""
-    folders = folders_of(root)
-    return None if folders is None else folders.common
+    _, common = folders_of(root) or (None, None)
+    return common
 
 
 def _written(path: Path) -> tuple[int, ...]:

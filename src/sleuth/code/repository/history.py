@@ -50,7 +50,7 @@ def commits_of(
     else:
         options += ["--follow", "--end-of-options", revision, "--", path]
     try:
-        return _commits(run(root, "--literal-pathspecs", *filters_off(root), *_LOG, *options))
+        output = run(root, "--literal-pathspecs", *filters_off(root), *_LOG, *options)
     except CodeError as error:
         if run(root, *_LOG, "--max-count=1", "--format=%H", "--end-of-options", revision, check=False):
             raise
@@ -58,9 +58,6 @@ def commits_of(
             f"revision must be a commit, branch or tag of {root}, got {revision!r}; a commit of a snapshot is gone "
             f"after a force push and `git gc`: `sleuth code index {root}` takes the newest"
         ) from error
-
-
-def _commits(output: bytes) -> list[Commit]:
     fields = text_of(output).split("\0")
     size = len(Commit._fields)
     return [Commit(*fields[at : at + size]) for at in range(0, len(fields) - size + 1, size)]

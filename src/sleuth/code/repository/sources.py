@@ -14,14 +14,13 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 from sleuth.code.parsing.limits import MAX_BYTES, TOO_LARGE
 from sleuth.code.repository import git
 from sleuth.code.repository.blobs import blob_content, object_id
-from sleuth.code.repository.listing import SUBMODULE, FileTime, Listed, Listing, Times, Version
+from sleuth.code.repository.listing import SUBMODULE, FileTime, Listed, Listing, Past, Recall, Times, Version
 from sleuth.code.repository.objects import Objects
-from sleuth.code.repository.past import Past, Recall
 from sleuth.errors import ArgumentError, CodeError
 from sleuth.files.ignore import SLEUTH_IGNORE
 from sleuth.files.tree import IgnoredPaths, files_below, files_of_worktree
@@ -95,23 +94,21 @@ class CommitSource:
     def listing(self, past: Past | None = None) -> Listing:
         """List the files of the commit; asks git only for the difference to the commit that was listed last."""
         recall = past.recall if past is not None else Recall()
-        with git.names_of(self.root, self._commit) as names:
-            before: list[Listed] = []
-            entries = None
-            if recall.commit:
-                with suppress(CodeError):  # it may be gone
-                    entries = self._objects.differences(recall.commit, self._commit)
-                    before = recall.committed
-            if entries is None:
-                entries = git.files_of(self.root, self._commit)
-            other = {entry.path for entry in entries}
-            files = [file for file in before if file.path not in other]
-            files += [
-                Listed(path, id, _SKIPPED.get(mode, "")) for mode, id, path in entries if mode != git.GONE
-            ]
-            files.sort()
-            recall.commit, recall.committed = self._commit, files
-            return Listing(Version(self._commit, self._commit, tuple(names())), self._not_ignored(files), {})
+        before: list[Listed] = []
+        entries = None
+        if recall.commit:
+            with suppress(CodeError):  # it may be gone
+                entries = self._objects.differences(recall.commit, self._commit)
+                before = recall.committed
+        if entries is None:
+            entries = git.files_of(self.root, self._commit)
+        other = {entry.path for entry in entries}
+        files = [file for file in before if file.path not in other]
+        files += [Listed(path, id, _SKIPPED.get(mode, "")) for mode, id, path in entries if mode != git.GONE]
+        files.sort()
+        recall.commit, recall.committed = self._commit, files
+        version = Version(self._commit, self._commit, git.names_of(self.root, self._commit))
+        return Listing(version, self._not_ignored(files), {})
 
     def _not_ignored(self, files: list[Listed]) -> list[Listed]:
         """Return the files that no `.sleuthignore` of the commit leaves out."""
@@ -164,13 +161,13 @@ class DiskSource(ABC):
                 raise CodeError(f"{file.path} changed while it was indexed; index again")
             yield content
 
-    def _look(self, paths: Iterable[bytes], past: Past) -> _Looked:
-        """Look at each path; in no order, without those that are gone."""
+    def _look(self, paths: Iterable[bytes], past: Past) -> tuple[list[Listed], Times]:
+        """Return the file at each path that is there, in no order, and the times of those that are settled."""
         base = os.fsencode(self.root) + b"/"
         settled = time.time_ns() - _SETTLED_NS
         times: Times = {}
         files = [self._listed(base + path, git.text_of(path), settled, past.times, times) for path in paths]
-        return _Looked([file for file in files if file is not None], times)
+        return [file for file in files if file is not None], times
 
     def _listed(
         self, full: bytes, name: str, settled: int, before: Mapping[str, FileTime], times: Times
@@ -199,13 +196,6 @@ class DiskSource(ABC):
         if 0 <= status.st_mtime_ns < settled and len(content) == status.st_size:
             times[name] = FileTime(status.st_size, status.st_mtime_ns, hash)
         return Listed(name, hash)
-
-
-class _Looked(NamedTuple):
-    """Files that were looked at, in no order, and the times of those that are settled."""
-
-    files: list[Listed]
-    times: Times
 
 
 def _content(path: bytes, size: int) -> bytes:
@@ -238,28 +228,29 @@ class WorktreeSource(DiskSource):
         """List the files of the worktree, named by the commit where it is clean."""
         past = past or Past()
         recall = past.recall
-        first = _Looked([], {})
+        current: list[Listed] = []
+        times: Times = {}
 
         def look(index: git.Index) -> None:
-            nonlocal first
+            nonlocal current, times
             _recall(index, past)
             self._any_id = index.any_id
-            first = self._look(index.others | recall.unknown, past)
+            current, times = self._look(index.others | recall.unknown, past)
 
         self._contents.clear()
         folder = self._hidden(past)
         tree = git.worktree(self.root, recall.index, look, without=folder)
         changes, ignored = self._by_our_rules(tree, folder)
-        rest = self._look(changes - tree.index.others - recall.unknown, past)
+        changed_files, times_of_changed = self._look(changes - tree.index.others - recall.unknown, past)
         edits = {git.text_of(path) for path in changes}
         index = tree.index
         current = [
-            file if file.path in edits else self._as_blob(file, index) for file in first.files + rest.files
+            file if file.path in edits else self._as_blob(file, index) for file in current + changed_files
         ]
         hashes = {file.path: file.hash for file in current}
         times = {
             path: time
-            for path, time in (first.times | rest.times).items()
+            for path, time in (times | times_of_changed).items()
             if hashes[path] == time.hash and (path in edits or index.tracked.get(path) != time.hash)
         }
         files = [file for file in recall.trusted if file.path not in edits] if edits else recall.trusted[:]
@@ -267,7 +258,10 @@ class WorktreeSource(DiskSource):
         complete = len(files) == len(index.tracked) + len(index.others)
         if ignored is not None:
             files = [file for file in files if index.bytes_of(file.path) not in ignored]
-            complete = complete and self._rules_are_tracked(index)
+            rules = _rules_above(index.tracked)
+            complete = complete and all(
+                path in index.tracked or not os.path.lexists(f"{self.root}/{path}") for path in rules
+            )
         files.sort()
         if not tree.head or not tree.clean:
             return Listing(Version(content_id(files), tree.head), files, times)
@@ -275,9 +269,8 @@ class WorktreeSource(DiskSource):
             file.skip or index.id_of(file.path) == file.hash
             for file in (current if ignored is None else files)
         )  # not where some are out of sight, or changed by a filter
-        with git.names_of(self.root, tree.head) as names:
-            id = tree.head if as_committed else content_id(files)
-            return Listing(Version(id, tree.head, tuple(names())), files, times)
+        id = tree.head if as_committed else content_id(files)
+        return Listing(Version(id, tree.head, git.names_of(self.root, tree.head)), files, times)
 
     def _as_blob(self, file: Listed, index: git.Index) -> Listed:
         """Return a file that git calls unchanged with the content of its blob, where that can be told."""
@@ -295,11 +288,6 @@ class WorktreeSource(DiskSource):
             return file
         self._contents[file.path] = original
         return Listed(file.path, blob)
-
-    def _rules_are_tracked(self, index: git.Index) -> bool:
-        """Return whether git tracks each `.sleuthignore` above a tracked file."""
-        rules = _rules_above(index.tracked)
-        return all(path in index.tracked or not os.path.lexists(f"{self.root}/{path}") for path in rules)
 
     def _by_our_rules(
         self, tree: git.Worktree, folder: Path | None
@@ -361,9 +349,9 @@ class FolderSource(DiskSource):
         without = folder and str(folder.relative_to(self.root))
         paths = files_below(self.root, lambda folder, name: is_passed_over(name) or folder + name == without)
         self._contents.clear()
-        current = self._look(paths, past)
-        files = sorted(current.files)
-        return Listing(Version(content_id(files)), files, current.times)
+        files, times = self._look(paths, past)
+        files.sort()
+        return Listing(Version(content_id(files)), files, times)
 
 
 def is_passed_over(name: str) -> bool:

@@ -14,7 +14,7 @@ import numpy as np
 
 from sleuth.arguments import check_count, check_query
 from sleuth.code.search.query import read_query
-from sleuth.code.snapshots.commits import Ancestors, StoredCommit, ancestors_of, read_details
+from sleuth.code.snapshots.commits import Ancestors, ancestors_of, read_details
 from sleuth.code.snapshots.places import is_below
 from sleuth.code.snapshots.recording import is_recorded
 from sleuth.errors import ArgumentError, CodeError
@@ -58,13 +58,6 @@ class Place(NamedTuple):
     lines: tuple[int, int] | None
 
 
-class _Commits(NamedTuple):
-    """The commits that led to a snapshot, and a searcher over them."""
-
-    ancestors: Ancestors
-    searcher: WordSearcher
-
-
 def search_history(snapshot: Snapshot, query: str, limit: int = 10, *, path: str = "") -> list[CommitHit]:
     """Return the ancestors of a snapshot's commit that answer a query best; of equal ones the newer first.
 
@@ -89,31 +82,32 @@ def search_history(snapshot: Snapshot, query: str, limit: int = 10, *, path: str
     scores = dict(zip(hits.keys[order].tolist(), hits.scores[order].tolist(), strict=True))
     with snapshot.storage.reading() as connection:
         best = _first(connection, list(scores), limit, path.strip("/"))
-    return [CommitHit(record.commit, scores[key], record.paths) for key, record in best.items()]
+    return [CommitHit(commit, scores[key], paths) for key, (commit, paths) in best.items()]
 
 
 asearch_history = async_twin(search_history)
 
 
-def _first(connection: Connection, keys: list[int], limit: int, path: str) -> dict[int, StoredCommit]:
+def _first(
+    connection: Connection, keys: list[int], limit: int, path: str
+) -> dict[int, tuple[Commit, tuple[str, ...]]]:
     """Return the first of these commits that touched something at or below a path."""
-    best: dict[int, StoredCommit] = {}
+    best: dict[int, tuple[Commit, tuple[str, ...]]] = {}
     together = max(limit, _TOGETHER) if path else limit
     for at in range(0, len(keys), together):
         some = keys[at : at + together]
         details = read_details(connection, some)
-        best |= {
-            key: details[key]
-            for key in some
-            if not path or any(is_below(touched, path) for touched in details[key].paths)
-        }
+        for key in some:
+            commit, paths = details[key]
+            if not path or any(is_below(touched, path) for touched in paths):
+                best[key] = commit, paths
         if len(best) >= limit:
             break
     return dict(islice(best.items(), limit))
 
 
-def _commits(snapshot: Snapshot) -> _Commits:
-    """Return the commits of a snapshot's history; shared once that is whole.
+def _commits(snapshot: Snapshot) -> tuple[Ancestors, WordSearcher]:
+    """Return the commits that led to a snapshot, and a searcher over them; shared once they are all recorded.
 
     Raises:
         ArgumentError, CodeError: as `search_history`.
@@ -123,7 +117,7 @@ def _commits(snapshot: Snapshot) -> _Commits:
     return _read_commits(snapshot)
 
 
-def _read_commits(snapshot: Snapshot) -> _Commits:
+def _read_commits(snapshot: Snapshot) -> tuple[Ancestors, WordSearcher]:
     storage, repository = snapshot.storage, snapshot.repository
     leg = storage.words.commits
     with storage.reading() as connection:
@@ -134,7 +128,7 @@ def _read_commits(snapshot: Snapshot) -> _Commits:
                 f"run `sleuth code index {repository.path}`"
             )
         views = storage.shelf.views(connection, leg, ancestors.keys)
-    return _Commits(ancestors, leg.searcher(views))
+    return ancestors, leg.searcher(views)
 
 
 def base_of(snapshot: Snapshot) -> str:

@@ -138,19 +138,7 @@ def _files_by_path(snapshot: Snapshot, changes: dict[str, None]) -> Iterator[tup
     for path in changes.keys() - rows.keys():
         language = language_of(path)
         name = language.name if language else ""
-        rows[path] = FileRow(
-            key=-1,
-            path=path,
-            hash="",
-            language=name,
-            category=category_of(path, name or None),
-            encoding="",
-            lines=0,
-            size=0,
-            skip="",
-            first_chunk=0,
-            chunks=0,
-        )
+        rows[path] = FileRow(-1, path, "", name, category_of(path, name or None), "", 0, 0, "", 0, 0)
     yield from sorted(rows.items())
 
 

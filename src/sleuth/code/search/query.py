@@ -23,8 +23,6 @@ _STEPS = re.compile(r"\.|::|#|->")
 _FILE = re.compile(
     r"(?<![\w\-./\\@+])[\w\-./\\@+]*(?<=[\w\-])\.(?:pyx?|pyi|rb|go|java|scala|[cm]?[jt]sx?|c|h|cc|cpp|hpp|rs|kts?|cs|php|sh|md|rst|toml|ya?ml|json)\b"
 )
-_LINES = re.compile(rf"(?P<path>{_FILE.pattern})(?:#L|:)(?P<first>\d+)(?:-L?(?P<last>\d+))?")
-_QUOTED = re.compile(r"`([^`\n]{3,80})`|'([^'\n]{4,80})'|\"([^\"\n]{4,80})\"")
 _WORD = re.compile(r"[A-Za-z_$][\w$]*|[0-9]+|[^\W\d_a-zA-Z]+")
 _PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+|[^\W\d_a-zA-Z]+")
 _FRAMES = (
@@ -50,45 +48,28 @@ class Frame:
 
 
 @dataclass(frozen=True, slots=True)
-class LinesOfFile:
-    """Lines that a query names, the first and the last included."""
-
-    path: str
-    first: int
-    last: int
-
-
-@dataclass(frozen=True, slots=True)
 class Query:
     """A query, read.
 
     Attributes:
-        kind: words, identifier, code, trace or report: what it looks like as a whole.
         terms: of all of it, by token, each weighing 1 + log(times); `title` and `prose` of those parts alone.
         pairs: neighbouring words of the title, as stems.
         names: dotted names it mentions, with how often.
-        plain_names: those of them that look like identifiers and not like words.
-        told_names: those of them that stand in the prose, outside code that was pasted, with how often.
+        told_names: those of them that look like identifiers and stand in the prose, outside code that was pasted.
         files: paths that it mentions.
         frames: of stack traces, in the order of the text.
-        lines: those that links, places such as `a.py:10`, and stack frames name.
-        quoted: texts in quotes or backticks, each on one line.
         wants_tests: whether it asks for tests; `wants_docs` for documentation.
     """
 
     text: str
-    kind: str
     terms: Mapping[str, float]
     title: Mapping[str, float]
     prose: Mapping[str, float]
     pairs: tuple[Pair, ...]
     names: Mapping[str, int]
-    plain_names: frozenset[str]
     told_names: Mapping[str, int]
     files: tuple[str, ...]
     frames: tuple[Frame, ...]
-    lines: frozenset[LinesOfFile]
-    quoted: frozenset[str]
     wants_tests: bool
     wants_docs: bool
 
@@ -105,26 +86,17 @@ def read_query(text: str) -> Query:
     prose = prose_of(text)
     names = Counter(_DOTTED.findall(text))
     frames = tuple(frames_of(text))
-    lines_of_frames = (LinesOfFile(frame.path, frame.line, frame.line) for frame in frames)
-    lines_of_places = (
-        LinesOfFile(m["path"].replace("\\", "/"), int(m["first"]), int(m["last"] or m["first"]))
-        for m in _LINES.finditer(text)
-    )
     words = set(re.findall(r"[a-z]+", title.lower()))
     return Query(
         text,
-        _kind(text, names, frames),
         weigh(text),
         weigh(title),
         weigh(prose),
         _pairs(title),
         dict(names),
-        frozenset(n for n in names if _names_something(n, text)),
         {n: times for n, times in Counter(_DOTTED.findall(prose)).items() if _names_something(n, prose)},
         tuple(dict.fromkeys(_FILE.findall(text))),
         frames,
-        frozenset([*lines_of_frames, *lines_of_places]),
-        frozenset(next(filter(None, groups)) for groups in _QUOTED.findall(text)),
         bool(words & {"test", "tests", "testing", "spec", "specs", "unittest"}),
         bool(words & {"doc", "docs", "documentation", "readme", "changelog", "guide", "tutorial"}),
     )
@@ -185,17 +157,3 @@ def _pairs(text: str) -> tuple[Pair, ...]:
     analyzer = get_analyzer("code-english")
     words = (part.lower() for word in _WORD.findall(text) for part in _PART.findall(word))
     return pairs_of([next(iter(analyzer.tokens(word)), None) for word in words])
-
-
-def _kind(text: str, names: Mapping[str, int], frames: tuple[Frame, ...]) -> str:
-    stripped = text.strip()
-    if len(frames) > 1 or stripped.startswith("Traceback"):
-        return "trace"
-    if stripped in names and " " not in stripped:
-        return "identifier"
-    if len(stripped) > 600 or stripped.count("\n") > 8:
-        return "report"
-    signs = sum(stripped.count(c) for c in "(){}[];=<>")
-    if signs >= 2 and signs * 12 > len(stripped):
-        return "code"
-    return "words"

@@ -120,10 +120,8 @@ def repository_map(
     return _draw(snapshot, selection)
 
 
-def rank_definitions(
-    snapshot: Snapshot, *, focus: Sequence[str] = (), query: str = "", damping: float = DAMPING
-) -> list[Weighed]:
-    """Return the definitions of a snapshot, most important first; `damping` is that of `page_rank`."""
+def rank_definitions(snapshot: Snapshot, *, focus: Sequence[str] = (), query: str = "") -> list[Weighed]:
+    """Return the definitions of a snapshot, most important first."""
     if not snapshot.files:
         return []
     focused = np.zeros(len(snapshot.files), np.bool_)
@@ -133,10 +131,10 @@ def rank_definitions(
         if not at.any():
             raise ArgumentError(f"focus must name files or folders of the snapshot, got {path!r}")
         focused |= at
-    answers = _answers(snapshot, query) if query else _Answers(np.zeros(len(snapshot.files)), [])
-    personal = _personal(focused, answers.files)
+    scores, answers = _answers(snapshot, query) if query else (np.zeros(len(snapshot.files)), [])
+    personal = _personal(focused, scores)
     graph = snapshot.shared(_use_graph)
-    ranks = page_rank(graph.sources, graph.targets, graph.weights, personal, damping)
+    ranks = page_rank(graph.sources, graph.targets, graph.weights, personal)
     flow = _flow(snapshot, graph, ranks)
     peak = max(flow.values(), default=1.0)
     inside = [use for use in flow if focused[use[0]]]
@@ -144,7 +142,7 @@ def rank_definitions(
     for use in inside:  # the best definition of the focus weighs as much as any
         flow[use] *= lift
     relevance: dict[int, dict[int, float]] = defaultdict(dict)
-    for rank, (file, place) in enumerate(answers.definitions):
+    for rank, (file, place) in enumerate(answers):
         relevance[file][place] = _OF_ANSWERS * peak * (1 + rank) ** -_FALL
     ranking: list[Weighed] = []
     for i, row in enumerate(snapshot.files):
@@ -226,19 +224,8 @@ def _weighed(
     return [Weighed(file, place, weights[place]) for place, item in enumerate(outline) if item.is_drawn]
 
 
-class _Answers(NamedTuple):
-    """What answers a query.
-
-    Attributes:
-        files: a score of each, shape (n,).
-        definitions: their files and places there, best first.
-    """
-
-    files: NDArray[np.float64]
-    definitions: Sequence[tuple[int, int]]
-
-
-def _answers(snapshot: Snapshot, query: str) -> _Answers:
+def _answers(snapshot: Snapshot, query: str) -> tuple[NDArray[np.float64], list[tuple[int, int]]]:
+    """Return how well each file answers a query, shape (n,), and the definitions that do, best first."""
     from sleuth.code.search.filters import CodeFilter
     from sleuth.code.search.keyword import keyword_search
     from sleuth.code.search.query import read_query
@@ -252,7 +239,7 @@ def _answers(snapshot: Snapshot, query: str) -> _Answers:
         symbol = snapshot.detail(snapshot.files[piece.file]).chunks[piece.chunk].symbol
         if symbol >= 0:
             definitions.append((piece.file, symbol))
-    return _Answers(rank_files(snapshot, question).scores.astype(np.float64), definitions)
+    return rank_files(snapshot, question).scores.astype(np.float64), definitions
 
 
 def page_rank(
@@ -260,13 +247,8 @@ def page_rank(
     targets: NDArray[np.int64],
     weights: NDArray[np.float64],
     personal: NDArray[np.float64],
-    damping: float = DAMPING,
 ) -> NDArray[np.float64]:
-    """PageRank with restarts drawn from `personal`, shape (n,), which sums to 1; the result does too.
-
-    Args:
-        damping: the share of its rank that a file hands on, in [0, 1).
-    """
+    """PageRank with restarts drawn from `personal`, shape (n,), which sums to 1; the result does too."""
     n = len(personal)
     out = np.bincount(sources, weights, minlength=n)
     share = weights / out[sources] if len(sources) else weights
@@ -274,7 +256,7 @@ def page_rank(
     for _ in range(_ROUNDS):
         flow = np.bincount(targets, ranks[sources] * share, minlength=n)
         lost = float(ranks[out == 0].sum())
-        after = (1 - damping + damping * lost) * personal + damping * flow
+        after = (1 - DAMPING + DAMPING * lost) * personal + DAMPING * flow
         if float(np.abs(after - ranks).sum()) < 1e-9:
             return after
         ranks = after

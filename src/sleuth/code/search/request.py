@@ -11,7 +11,7 @@ from pydantic import Field
 from sleuth.code.search.weights import read_weights
 from sleuth.types.request import BaseRequest, Wire
 
-_Texts = list[str] | None
+_Texts = Annotated[Sequence[str] | None, Wire(list[str] | None)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,42 +36,27 @@ class CodeRequest(BaseRequest):
         str | None,
         Field(max_length=20, description="hybrid (default, where an embedder is), vector or keyword."),
     ] = None
-    paths: Annotated[
-        Sequence[str] | None, Wire(_Texts), Field(max_length=100, description="Only below this path.")
-    ] = None
+    paths: Annotated[_Texts, Field(max_length=100, description="Only below this path.")] = None
     languages: Annotated[
-        Sequence[str] | None,
-        Wire(_Texts),
-        Field(max_length=100, description="Only this language, by name or extension."),
+        _Texts, Field(max_length=100, description="Only this language, by name or extension.")
     ] = None
     exclude_language: Annotated[
-        Sequence[str] | None,
-        Wire(_Texts),
-        Field(max_length=100, description="Omit this language, by name or extension."),
+        _Texts, Field(max_length=100, description="Omit this language, by name or extension.")
     ] = None
     category: Annotated[
-        Sequence[str] | None,
-        Wire(_Texts),
-        Field(max_length=5, description="Only code, test, docs, config or generated."),
+        _Texts, Field(max_length=5, description="Only code, test, docs, config or generated.")
     ] = None
-    labels: Annotated[
-        Sequence[str] | None,
-        Wire(_Texts),
-        Field(max_length=100, description="Only definitions with this label."),
-    ] = None
+    labels: Annotated[_Texts, Field(max_length=100, description="Only definitions with this label.")] = None
     tests: Annotated[bool, Field(description="Search tests too.")] = True
     exclude: Annotated[
-        Sequence[str] | None,
-        Wire(_Texts),
+        _Texts,
         Field(
             max_length=5,
             description="Omit test, docs, config or generated; vendored code counts as generated.",
         ),
     ] = None
     expand: Annotated[
-        Sequence[str] | None,
-        Wire(_Texts),
-        Field(max_length=5, description="callers, callees, siblings, implementations or tests."),
+        _Texts, Field(max_length=5, description="callers, callees, siblings, implementations or tests.")
     ] = None
     per_file: Annotated[int | None, Field(ge=1, description="Hits of one file at most.")] = None
     weights: Annotated[

@@ -150,7 +150,15 @@ class CodeRetriever:
             RetrievalError: every leg failed.
             IndexDamagedError: the index on disk does not read.
         """
-        limit = self._check(query, limit, strategy)
+        check_query(query)
+        check_count(limit, "limit", most=MOST_K)
+        if strategy not in STRATEGIES:
+            raise ArgumentError(f"strategy must be one of {', '.join(STRATEGIES)}, got {strategy!r}")
+        if strategy != "keyword" and self.embedding_provider is None:
+            raise ArgumentError(
+                f"embedding_provider must be given for strategy {strategy!r}, got None; "
+                "pass one to CodeRetriever or use strategy='keyword'"
+            )
         shares = weights_of(self.embedding_provider, self._weights, weights)
         if per_file is not None:
             check_count(per_file, "per_file", least=1)
@@ -188,17 +196,6 @@ class CodeRetriever:
             weights=request.weights,
             per_file=request.per_file,
         )
-
-    def _check(self, query: str, limit: int, strategy: str) -> int:
-        check_query(query)
-        if strategy not in STRATEGIES:
-            raise ArgumentError(f"strategy must be one of {', '.join(STRATEGIES)}, got {strategy!r}")
-        if strategy != "keyword" and self.embedding_provider is None:
-            raise ArgumentError(
-                f"embedding_provider must be given for strategy {strategy!r}, got None; "
-                "pass one to CodeRetriever or use strategy='keyword'"
-            )
-        return check_count(limit, "limit", most=MOST_K)
 
 
 def search(

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sleuth.code.search.fusion import Piece
 from sleuth.code.search.query import weigh
@@ -42,7 +41,14 @@ def with_fixed_scores(
     idf = snapshot.chunk_words[0].idf(weigh(query))
     total = sum(idf.values()) or 1.0
     keys = [snapshot.firsts[piece.file] + np.array(piece.chunks, np.int64) for piece in pieces]
-    keys_by_word = _keys_by_word(snapshot, idf, np.unique(np.concatenate([np.zeros(0, np.int64), *keys])))
+    all_keys = np.unique(np.concatenate([np.zeros(0, np.int64), *keys]))
+    keys_by_word: dict[str, set[int]] = {}  # which of these chunks hold each word in their text, path or name
+    if len(all_keys):
+        searcher, views = snapshot.chunk_words
+        masks = snapshot.bitmaps(views, all_keys)
+        for word in idf:
+            hits = searcher.search({"context": {word: 1.0}}, len(all_keys), allowed=masks)
+            keys_by_word[word] = set(hits.keys.tolist())
     ceiling = 1.0
     most = max(by_words.values(), default=0.0) or 1.0
     for piece, own_keys in zip(pieces, keys, strict=True):
@@ -58,13 +64,3 @@ def with_fixed_scores(
         explanation = Explanation("scale", score, _FORMULA, facts, (piece.explanation,))
         yield replace(piece, score=score, explanation=explanation)
         ceiling = score * _STEP
-
-
-def _keys_by_word(snapshot: Snapshot, words: Iterable[str], keys: NDArray[np.int64]) -> dict[str, set[int]]:
-    """Return which of some chunks, by their ascending keys, hold each word in their text, path or name."""
-    if not len(keys):
-        return {}
-    searcher, views = snapshot.chunk_words
-    masks = snapshot.bitmaps(views, keys)
-    hits = {word: searcher.search({"context": {word: 1.0}}, len(keys), allowed=masks) for word in words}
-    return {word: set(rows.keys.tolist()) for word, rows in hits.items()}

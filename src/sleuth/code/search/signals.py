@@ -49,7 +49,7 @@ class Signals:
     Attributes:
         values: by name, scaled so that the best file has 1.
         peaks: by name, the raw score of that file.
-        chunk_keys, chunk_scores: the chunks found, best first.
+        chunk_keys: of the chunks found, best first.
     """
 
     def __init__(self, snapshot: Snapshot, query: Query, allowed: NDArray[np.bool_] | None) -> None:
@@ -64,7 +64,6 @@ class Signals:
         self.values: dict[str, Scores] = {}
         self.peaks: dict[str, float] = {}
         self.chunk_keys = np.zeros(0, np.int64)
-        self.chunk_scores = np.zeros(0, np.float32)
         if not self._n:
             return
         searcher, views = snapshot.file_words
@@ -122,9 +121,8 @@ class Signals:
         searcher, views = snapshot.chunk_words
         masks = None if self._allowed is None else snapshot.bitmaps(views, snapshot.chunks_of(self._allowed))
         rows = len(snapshot.chunk_keys)
-        keys, scores = best_rows(searcher, {"context": query.terms}, CHUNK_POOL, rows, masks)
-        self.chunk_keys, self.chunk_scores = keys, scores
-        return best_of(snapshot.positions_of_chunks(keys), scores, self._n)
+        self.chunk_keys, scores = best_rows(searcher, {"context": query.terms}, CHUNK_POOL, rows, masks)
+        return best_of(snapshot.positions_of_chunks(self.chunk_keys), scores, self._n)
 
     def _defines(self, names: Mapping[str, int]) -> Scores:
         """Sum over identifiers of idf / sqrt(df): a name that everybody defines says little."""

@@ -52,13 +52,6 @@ class Ancestors(NamedTuple):
     places: NDArray[np.int64]
 
 
-class StoredCommit(NamedTuple):
-    """A commit as it was recorded, and the paths that it touched."""
-
-    commit: Commit
-    paths: tuple[str, ...]
-
-
 def keys_of_commits(connection: Connection) -> NDArray[np.int64]:
     """Return the keys of all commits, ascending.
 
@@ -123,39 +116,36 @@ def ancestors_of(connection: Connection, repository: str, tip: str) -> Ancestors
     """
     query = "SELECT id, key, parents, time FROM commits WHERE repository = ?"
     rows = connection.execute(query, (repository,))
-    commits = {id: _Recorded(key, parents, time) for id, key, parents, time in rows}
+    commits = {id: (key, parents, time) for id, key, parents, time in rows}
     try:
-        keys = np.array([commit.key for commit in _walk(commits, bytes.fromhex(tip))], np.int64)
+        keys = np.array(list(_walk(commits, bytes.fromhex(tip))), np.int64)
     except (TypeError, ValueError, OverflowError) as error:
         raise record.damaged(f"the list of commits ({error})") from error
     order = np.argsort(keys)
     return Ancestors(keys[order], order)
 
 
-class _Recorded(NamedTuple):
-    """A commit in the walk."""
+def _walk(commits: dict[bytes, tuple[int, bytes, int]], tip: bytes) -> Iterator[int]:
+    """Yield the keys of the commits that led to one in git's order: the newest of those whose child was yielded.
 
-    key: int
-    parents: bytes
-    time: int
-
-
-def _walk(commits: dict[bytes, _Recorded], tip: bytes) -> Iterator[_Recorded]:
-    """Yield the commits that led to one in git's order: the newest of those whose child was yielded."""
+    Args:
+        commits: key, parents and time by id.
+    """
     size = len(tip)
     visited: set[bytes] = set()
-    waiting: list[tuple[int, int, _Recorded]] = []
+    waiting: list[tuple[int, int, int, bytes]] = []
     ids = [tip]
     while True:
         for id in ids:
-            if id not in visited and (commit := commits.get(id)) is not None:
+            if id not in visited and id in commits:
                 visited.add(id)
-                heappush(waiting, (-commit.time, len(visited), commit))
+                key, parents, time = commits[id]
+                heappush(waiting, (-time, len(visited), key, parents))
         if not waiting:
             return
-        *_, commit = heappop(waiting)
-        yield commit
-        ids = _ids(commit.parents, size)
+        *_, key, parents = heappop(waiting)
+        yield key
+        ids = _ids(parents, size)
 
 
 def _ids(packed: bytes, size: int) -> list[bytes]:
@@ -163,8 +153,8 @@ def _ids(packed: bytes, size: int) -> list[bytes]:
     return [packed[at : at + size] for at in range(0, len(packed), size)]
 
 
-def read_details(connection: Connection, keys: Sequence[int]) -> dict[int, StoredCommit]:
-    """Return commits by key.
+def read_details(connection: Connection, keys: Sequence[int]) -> dict[int, tuple[Commit, tuple[str, ...]]]:
+    """Return commits by key, each with the paths that it touched.
 
     Raises:
         CodeError: one is gone.
@@ -176,7 +166,7 @@ def read_details(connection: Connection, keys: Sequence[int]) -> dict[int, Store
         if texts is None:
             raise record.damaged(f"commit {row.key}")
         date, author, subject, body, *paths = texts
-        commit_by_key[row.key] = StoredCommit(Commit(row.id.hex(), date, author, subject, body), tuple(paths))
+        commit_by_key[row.key] = Commit(row.id.hex(), date, author, subject, body), tuple(paths)
     if len(commit_by_key) < len(keys):
         raise CodeError(
             "commits are gone: their history was pruned while it was read; open the snapshot again"

@@ -1,4 +1,4 @@
-"""The tables of a code database whose rows have checksums, and how damaged rows are removed.
+"""An index of code as the checks of the store see it, and the tables whose rows have checksums.
 
 The order of `TABLES` is that in which rows are removed: a lost content makes file versions damaged, and those make
 snapshots damaged.
@@ -6,11 +6,23 @@ snapshots damaged.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
 from sleuth.code.snapshots import commits, record
-from sleuth.code.snapshots.record import FileRow
+from sleuth.code.snapshots.record import CODE_SCHEMA, FileRow
 from sleuth.errors import IndexDamagedError
-from sleuth.store.health.checks import CheckedTable
+from sleuth.store import Finding
+from sleuth.store.health.checks import CheckedTable, Checks, Live
 from sleuth.store.record.layout import Connection
+
+if TYPE_CHECKING:
+    from sleuth.code.snapshots.storage import CodeStorage
+    from sleuth.code.snapshots.words import WordLeg
 
 AGAIN = "sleuth doctor --repair, then `sleuth code index` the snapshots that it names again"
 
@@ -20,17 +32,14 @@ def _bad_contents(connection: Connection, first: int, end: int) -> dict[int, str
     rows = connection.execute(
         "SELECT rowid, hash, content FROM blobs WHERE rowid >= ? AND rowid < ?", (first, end)
     )
-    bad = {row: hash for row, hash, content in rows if not _is_packed(content)}
+    bad = {}
+    for row, hash, content in rows:
+        try:
+            record.unpacked(content, "")
+        except IndexDamagedError:
+            bad[row] = hash
     paths = dict(connection.execute("SELECT hash, path FROM files").fetchall()) if bad else {}
     return {row: str(paths.get(hash, hash)) for row, hash in bad.items()}
-
-
-def _is_packed(content: bytes) -> bool:
-    try:
-        record.unpacked(content, "")
-    except IndexDamagedError:
-        return False
-    return True
 
 
 def _bad_files(connection: Connection, first: int, end: int) -> dict[int, str]:
@@ -59,14 +68,13 @@ def _bad_embeddings(connection: Connection, first: int, end: int) -> dict[int, s
         "SELECT rowid, file, fingerprint, checksum, vectors FROM embeddings WHERE rowid >= ? AND rowid < ?",
         (first, end),
     )
-    return {row: "" for row, *columns in rows if not _is_embedding(*columns)}
-
-
-def _is_embedding(file: int, fingerprint: str, checksum: int, vectors: bytes) -> bool:
-    try:
-        return record.vectors_checksum(file, fingerprint, vectors) == checksum
-    except TypeError:  # a value of another type than was written
-        return False
+    bad = {}
+    for row, file, fingerprint, checksum, vectors in rows:
+        with suppress(TypeError):  # a value of another type than was written
+            if record.vectors_checksum(file, fingerprint, vectors) == checksum:
+                continue
+        bad[row] = ""
+    return bad
 
 
 def _bad_snapshots(connection: Connection, first: int, end: int) -> dict[int, str]:
@@ -100,3 +108,43 @@ SNAPSHOTS = CheckedTable("snapshots", "snapshots", _bad_snapshots, AGAIN, "have 
 COMMITS = CheckedTable("commits", "commits", commits.bad_commits, AGAIN)
 HISTORIES = CheckedTable("histories", "lists of commits", commits.bad_histories, AGAIN)
 TABLES = (CONTENTS, FILES, EMBEDDINGS, SNAPSHOTS, COMMITS, HISTORIES)
+
+
+class CodeChecks(Checks):
+    """An index of code as the checks see it."""
+
+    legs: dict[str, WordLeg]
+    subject = CODE_SCHEMA.names.record
+    again = AGAIN
+    tables = TABLES
+    prefix = "code "
+
+    def __init__(self, storage: CodeStorage) -> None:
+        """Look at an open storage."""
+        database, words = storage.database, storage.words
+        self.connections = database.connection
+        self.file = database.path / CODE_SCHEMA.names.record
+        self.folder = database.segments
+        self.legs = {leg.name: leg for leg in (words.files, words.chunks, words.commits)}
+        self.noted = storage.shelf.damage
+        self._storage = storage
+
+    def losses(self, connection: Connection) -> Iterator[Finding]:
+        """Yield snapshots that were noted beside the database and that it lacks."""
+        if self._storage.lost:
+            yield Finding("error", self.subject, self._storage.lost, AGAIN)
+
+    def counts(self, connection: Connection) -> Iterator[Finding]:
+        """Yield how much the database holds."""
+        snapshots, files = (
+            connection.execute(f"SELECT count(*) FROM {table}").fetchone()[0]
+            for table in ("snapshots", "files")
+        )
+        history = len(commits.keys_of_commits(connection))
+        message = f"{snapshots} snapshots, {files} versions of files, {history} commits"
+        yield Finding("ok", self.subject, message)
+
+    def live(self, connection: Connection, leg: str, keys: NDArray[np.int64]) -> Live:
+        """Return the rows of file versions, chunks or commits, and the pruned ones."""
+        present = self._storage.live(connection, self.legs[leg])
+        return Live(present, np.setdiff1d(keys, present))

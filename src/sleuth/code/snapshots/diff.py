@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from sleuth.code.repository.past import Past, Recall
+from sleuth.code.repository.listing import Past, Recall
 from sleuth.code.snapshots.lookup import source_of
 from sleuth.code.snapshots.memory import read_times
 
@@ -52,7 +52,7 @@ def compare(old: Snapshot, new: Snapshot) -> SnapshotDiff:
     return SnapshotDiff(
         [p for p in come if p not in arrived],
         [p for p in old_paths if p not in old_names],
-        sorted(p for p in before.keys() & after.keys() if _differ(before[p], after[p])),
+        sorted(path for path in before.keys() & after.keys() if _differ(before[path], after[path])),
         renamed,
     )
 

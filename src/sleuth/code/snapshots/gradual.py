@@ -15,8 +15,7 @@ from typing import Final, NamedTuple
 
 from sleuth.code.parsing.labels import CATEGORIES, category_of
 from sleuth.code.parsing.languages import language_of
-from sleuth.code.repository.listing import Listed, Listing, Version
-from sleuth.code.repository.past import Past
+from sleuth.code.repository.listing import Listed, Listing, Past, Version
 from sleuth.code.repository.sources import DiskSource, Source, content_id, source_at
 from sleuth.code.snapshots.indexing import index_path, index_source, past_of
 from sleuth.code.snapshots.lookup import newest_completed

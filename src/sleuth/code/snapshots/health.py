@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from sleuth.code.parsing.analyse import Analysed, analyse
 from sleuth.code.snapshots import commits, damage, record
+from sleuth.code.snapshots.damage import CodeChecks
 from sleuth.code.snapshots.record import CODE_SCHEMA, FileRow
 from sleuth.code.snapshots.shelf import Batch, ranges
 from sleuth.code.snapshots.storage import CodeStorage
@@ -21,7 +22,6 @@ from sleuth.store.catalogue.building import Built
 from sleuth.store.catalogue.manifest import SegmentEntry
 from sleuth.store.health.checks import END, check_segment, open_segments, structure_faults
 from sleuth.store.health.checks import check as check_index
-from sleuth.store.record.layout import Connection
 
 _READ_AGAIN = "removed; `sleuth code index` reads them again"
 _TOGETHER = 1_000
@@ -37,7 +37,7 @@ def check(storage: CodeStorage, *, full: bool = False) -> list[Finding]:
     Returns:
         Findings, the worst first; only "ok" ones for a healthy index.
     """
-    return check_index(storage.checks(), full=full)
+    return check_index(CodeChecks(storage), full=full)
 
 
 def repair(storage: CodeStorage, *, timeout: float = 10.0) -> list[Repair]:
@@ -74,7 +74,18 @@ def _forget(storage: CodeStorage, lost: Collection[int] = ()) -> list[Repair]:
         for table in damage.TABLES:
             bad[table] = table.bad(connection, 0, END)
             if table is damage.SNAPSHOTS:
-                repairs += [_fail(connection, serial, id) for serial, id in bad[table].items()]
+                for serial, id in bad[table].items():
+                    connection.execute(
+                        "UPDATE snapshots SET status = 'failed', members = x'', "
+                        "error = 'it had lost files: index it again' WHERE serial = ?",
+                        (serial,),
+                    )
+                    place = (
+                        "SELECT coalesce(path, repository) FROM snapshots LEFT JOIN repositories "
+                        "ON repositories.id = repository WHERE serial = ?"
+                    )
+                    (path,) = connection.execute(place, (serial,)).fetchone()
+                    repairs.append(Repair(f"snapshot {id}", f"it had lost files: index {path} at it again"))
             elif table is damage.COMMITS:
                 commits.forget_commits(connection, bad[table])
             else:
@@ -87,50 +98,24 @@ def _forget(storage: CodeStorage, lost: Collection[int] = ()) -> list[Repair]:
     return repairs
 
 
-def _fail(connection: Connection, serial: int, id: str) -> Repair:
-    """Mark a snapshot as failed, so that no search uses it; return the repair that names the next step."""
-    connection.execute(
-        "UPDATE snapshots SET status = 'failed', members = x'', error = 'it had lost files: index it again' "
-        "WHERE serial = ?",
-        (serial,),
-    )
-    of_snapshot = "SELECT repository FROM snapshots WHERE serial = ?"
-    place = f"SELECT coalesce((SELECT path FROM repositories WHERE id = ({of_snapshot})), ({of_snapshot}))"
-    (path,) = connection.execute(place, (serial, serial)).fetchone()
-    return Repair(f"snapshot {id}", f"it had lost files: index {path} at it again")
-
-
 def _mend_commits(storage: CodeStorage) -> list[Repair]:
     """Drop the segments of commits that cannot serve, and forget the commits that no other covers."""
     leg = storage.words.commits
-    covering = _covering(storage, leg)
+    covered, _, bad = _covering(storage, leg)
     with storage.transaction() as connection:
-        lost = np.setdiff1d(storage.live(connection, leg), covering.keys).tolist()
+        lost = np.setdiff1d(storage.live(connection, leg), covered).tolist()
         commits.forget_commits(connection, lost)
-        manifest.drop(connection, [entry.name for entry in covering.bad])
-    for entry in covering.bad:
+        manifest.drop(connection, [entry.name for entry in bad])
+    for entry in bad:
         segment_files.remove(storage.database.segments, entry.name)
-    if not covering.bad and not lost:
+    if not bad and not lost:
         return []
-    why = f"{len(covering.bad)} segments could not serve: {len(lost)} commits are lost: {_READ_AGAIN}"
+    why = f"{len(bad)} segments could not serve: {len(lost)} commits are lost: {_READ_AGAIN}"
     return [Repair(f"code {leg.name}", why)]
 
 
-class _Covering(NamedTuple):
-    """The segments of a leg.
-
-    Attributes:
-        keys: of the rows of those that can serve.
-        firsts: the first key of each of these.
-        bad: the others.
-    """
-
-    keys: NDArray[np.int64]
-    firsts: list[int]
-    bad: list[SegmentEntry]
-
-
-def _covering(storage: CodeStorage, leg: WordLeg) -> _Covering:
+def _covering(storage: CodeStorage, leg: WordLeg) -> tuple[NDArray[np.int64], list[int], list[SegmentEntry]]:
+    """Return the keys that a leg's sound segments cover, the first key of each of these, and the other segments."""
     legs = {leg.name: leg}
     with storage.reading() as connection:
         every = open_segments(connection, storage.database.segments, legs, full=True)
@@ -143,7 +128,7 @@ def _covering(storage: CodeStorage, leg: WordLeg) -> _Covering:
     bad = [entry for entry, _, wrong in checks if wrong]
     good = [(entry.first, keys) for entry, keys, _ in checks if entry not in bad]
     covered = np.concatenate([record.NOTHING, *(keys for _, keys in good)])
-    return _Covering(covered, [first for first, _ in good], bad)
+    return covered, [first for first, _ in good], bad
 
 
 def _mend(storage: CodeStorage, leg: WordLeg) -> list[Repair]:
@@ -151,7 +136,13 @@ def _mend(storage: CodeStorage, leg: WordLeg) -> list[Repair]:
     covered, firsts, bad = _covering(storage, leg)
     with storage.reading() as connection:
         missing = np.setdiff1d(storage.live(connection, leg), covered)
-        rows = _files_of(connection, leg, storage, missing)
+        members, is_files = set(missing.tolist()), leg is storage.words.files
+        query = f"SELECT {record.FILE_COLUMNS} FROM files ORDER BY key"
+        rows = list(map(FileRow._make, connection.execute(query)))
+    if is_files:
+        rows = [row for row in rows if row.key in members]
+    else:
+        rows = [row for row in rows if row.chunks and row.first_chunk in members]
     if not bad and not len(missing):
         return []
     segments, lost = _rebuilt(storage, leg, rows, firsts)
@@ -167,17 +158,6 @@ def _mend(storage: CodeStorage, leg: WordLeg) -> list[Repair]:
     if lost:
         repairs += _forget(storage, lost)
     return repairs
-
-
-def _files_of(
-    connection: Connection, leg: WordLeg, storage: CodeStorage, rows: NDArray[np.int64]
-) -> list[FileRow]:
-    """Return the file versions whose rows of a leg are among these keys, ascending."""
-    listed = connection.execute(f"SELECT {record.FILE_COLUMNS} FROM files ORDER BY key")
-    members = set(rows.tolist())
-    if leg is storage.words.files:
-        return [row for row in map(FileRow._make, listed) if row.key in members]
-    return [row for row in map(FileRow._make, listed) if row.chunks and row.first_chunk in members]
 
 
 def _rebuilt(

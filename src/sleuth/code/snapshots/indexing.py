@@ -21,14 +21,13 @@ from sleuth.code.parsing.analyse import Analysed, Analyser, skipped
 from sleuth.code.parsing.labels import category_of
 from sleuth.code.parsing.languages import language_of
 from sleuth.code.repository.commits import commits_between
-from sleuth.code.repository.listing import Listed, Version
-from sleuth.code.repository.past import Past, Recall
+from sleuth.code.repository.listing import Listed, Past, Version
 from sleuth.code.repository.sources import CommitSource, DiskSource, Source, source_at
 from sleuth.code.snapshots import lifecycle
 from sleuth.code.snapshots.lookup import newest_completed
 from sleuth.code.snapshots.memory import keep_times, read_times
 from sleuth.code.snapshots.record import Repository, SnapshotInfo
-from sleuth.code.snapshots.recording import WHOLE, History, Recorded, read_ahead, record_history
+from sleuth.code.snapshots.recording import WHOLE, History, record_history
 from sleuth.code.snapshots.report import CodeIndexReport
 from sleuth.code.snapshots.shelf import Batch
 from sleuth.code.snapshots.storage import CodeStorage
@@ -124,11 +123,8 @@ def index_source(
         )
         newer = _newer(storage, repository, source, version)
         storage.begin(repository.id, version.id, version.commit, version.names)
-        ahead = read_ahead(storage, repository, version.commit)
         try:
-            keys, batch = _analyse_new(
-                storage, source, entries, past.recall, report, workers=workers, progress=progress
-            )
+            keys, batch = _analyse_new(storage, source, entries, report, workers=workers, progress=progress)
             with storage.transaction() as connection:
                 keys += storage.add_files(repository.id, batch)
                 storage.complete(repository.id, version.id, version.names, np.array(keys, np.int64))
@@ -143,9 +139,12 @@ def index_source(
             raise
         storage.note()
         if version.commit:
-            _record_history(
-                partial(record_history, storage, repository, version.commit, history, ahead), report
-            )
+            try:
+                recorded = record_history(storage, repository, version.commit, history)
+                report.commits, report.commits_left = recorded
+            except CodeError as error:  # the snapshot answers without its history
+                report.history_error = str(error)
+                logger.warning("the history of %s was not recorded: %s", report.path, error)
         storage.merge()
     report.seconds = time.perf_counter() - began
     logger.info("indexed %d files of %s in %.1f s", report.files, report.path, report.seconds)
@@ -166,14 +165,6 @@ def _newer(
     return None if leads_to_it and newest.base != version.commit else newest
 
 
-def _record_history(recording: Callable[[], Recorded], report: CodeIndexReport) -> None:
-    try:
-        report.commits, report.commits_left = recording()
-    except CodeError as error:  # the snapshot answers without its history
-        report.history_error = str(error)
-        logger.warning("the history of %s was not recorded: %s", report.path, error)
-
-
 def past_of(storage: CodeStorage, repository: str, source: Source) -> Past:
     """Return what earlier runs know of a source's repository."""
     recall, keys = storage.memory.recall(repository), storage.known_files(repository)
@@ -188,7 +179,6 @@ def _analyse_new(
     storage: CodeStorage,
     source: Source,
     entries: Sequence[Listed],
-    recall: Recall,
     report: CodeIndexReport,
     *,
     workers: int | None,
@@ -203,15 +193,15 @@ def _analyse_new(
         caller commits together with the snapshot.
     """
     key_by_pair = storage.known_files(report.repository)
-    keys_or_none = recall.keys_of(entries, key_by_pair)
-    keys = [key for key in keys_or_none if key is not None]
     # A file that is not read may have no hash: the reason stands in its place, so that the file is known until the
     # reason changes.
-    new = [
-        (file, file.hash or f"skip {file.skip}")
-        for file, key in zip(entries, keys_or_none, strict=True)
-        if key is None
-    ]
+    hashes = [file.hash or f"skip {file.skip}" for file in entries]
+    keys, new = list[int](), list[tuple[Listed, str]]()
+    for file, hash in zip(entries, hashes, strict=True):
+        if (key := key_by_pair.get((file.path, hash))) is None:
+            new.append((file, hash))
+        else:
+            keys.append(key)
     report.added = len(new)
     pending = [(file, hash) for file, hash in new if not file.skip]
     batch = storage.shelf.batch()

@@ -63,16 +63,3 @@ def fail(connection: Connection, repository: str, id: str, error: str) -> None:
         "WHERE repository = ? AND id = ? AND status = 'indexing'",
         (error, repository, id),
     )
-
-
-def is_any_begun(connection: Connection) -> bool:
-    """Return whether a snapshot is being indexed."""
-    row = connection.execute("SELECT 1 FROM snapshots WHERE status = 'indexing'").fetchone()
-    return row is not None
-
-
-def fail_begun(connection: Connection) -> None:
-    """Record that the runs that began to index were killed."""
-    connection.execute(
-        "UPDATE snapshots SET status = 'failed', error = 'the run was killed' WHERE status = 'indexing'"
-    )

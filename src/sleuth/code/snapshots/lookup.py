@@ -13,8 +13,8 @@ from sleuth.errors import ArgumentError, CodeError, UnknownRepositoryError, Unkn
 from sleuth.remote import shown_url
 
 if TYPE_CHECKING:
-    from sleuth.code.snapshots.reading import FileVersions
     from sleuth.code.snapshots.record import Repository, SnapshotInfo
+    from sleuth.code.snapshots.snapshot import FileVersions
 
 
 def repository_named(name: str | UUID, repositories: Sequence[Repository], place: str) -> Repository:
@@ -88,7 +88,11 @@ def snapshot_named(
         return newest
     if not isinstance(name, str):
         raise ArgumentError(f"snapshot_id must be a commit, branch, tag, content id or None, got {name!r}")
-    matches = _matches(name, repository, snapshots)
+    matches = [s for s in snapshots if s.id == name or name in s.names]
+    matches = matches or [s for s in snapshots if len(name) >= 4 and s.id.startswith(name)]
+    if not matches:
+        commit = commit_named(repository.path, name)
+        matches = [s for s in snapshots if s.id == commit]
     if not matches:
         raise UnknownSnapshotError(
             f"no snapshot {name!r} of {repository.path}; known: {known_names or 'none'}"
@@ -130,12 +134,3 @@ def check_place(storage: FileVersions, repository: Repository) -> None:
     is_chosen = Path.cwd().is_relative_to(root) and not folder.is_relative_to(root)
     if not root.is_relative_to(folder) and not is_chosen:
         raise CodeError(f"it lies outside {folder}, so its files are read only when you index it")
-
-
-def _matches(name: str, repository: Repository, snapshots: Sequence[SnapshotInfo]) -> list[SnapshotInfo]:
-    exact = [s for s in snapshots if s.id == name or name in s.names]
-    matches = exact or [s for s in snapshots if len(name) >= 4 and s.id.startswith(name)]
-    if matches:
-        return matches
-    commit = commit_named(repository.path, name)
-    return [s for s in snapshots if s.id == commit]

@@ -4,49 +4,37 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
 
-from sleuth.code.repository.listing import FileTime, Times
-from sleuth.code.repository.past import Pair, Recall
+from sleuth.code.repository.listing import FileTime, Pair, Recall, Times
 
-
-class _Stamp(NamedTuple):
-    """Differs whenever another connection has committed."""
-
-    connection: sqlite3.Connection
-    version: int
-
-
-class _Keys(NamedTuple):
-    """Keys of the file versions of a repository, as they were at a stamp."""
-
-    stamp: _Stamp
-    by_pair: dict[Pair, int]
+_Stamp = tuple[sqlite3.Connection, int]
+"""A connection and its `data_version`: another one whenever another connection has committed."""
 
 
 class Memory:
     """Keys of file versions, kept between the runs of one process; a change by another is noticed."""
 
     def __init__(self) -> None:
-        self._known: dict[str, _Keys] = {}
+        self._known: dict[str, tuple[_Stamp, dict[Pair, int]]] = {}
         self._recalls: dict[str, Recall] = {}
 
     def known(self, connection: sqlite3.Connection, repository: str) -> Mapping[Pair, int]:
         """Return the key of every file version of a repository."""
         stamp = _stamp(connection)
-        keys = self._known.get(repository)
-        if keys is None or keys.stamp != stamp:
+        known_at, key_by_pair = self._known.get(repository, (None, {}))
+        if known_at != stamp:
             rows = connection.execute("SELECT path, hash, key FROM files WHERE repository = ?", (repository,))
-            keys = self._known[repository] = _Keys(stamp, {(path, hash): key for path, hash, key in rows})
-        return keys.by_pair
+            key_by_pair = {(path, hash): key for path, hash, key in rows}
+            self._known[repository] = stamp, key_by_pair
+        return key_by_pair
 
     def learn(
         self, connection: sqlite3.Connection, repository: str, pairs: Sequence[Pair], first: int
     ) -> None:
         """File versions were added with the keys from `first` on."""
-        keys = self._known.get(repository)
-        if keys is not None and keys.stamp == _stamp(connection):
-            keys.by_pair.update(zip(pairs, range(first, first + len(pairs)), strict=True))
+        known_at, key_by_pair = self._known.get(repository, (None, {}))
+        if known_at == _stamp(connection):
+            key_by_pair.update(zip(pairs, range(first, first + len(pairs)), strict=True))
 
     def recall(self, repository: str) -> Recall:
         """Return what the last run saw of a repository."""
@@ -60,7 +48,7 @@ class Memory:
 
 def _stamp(connection: sqlite3.Connection) -> _Stamp:
     (version,) = connection.execute("PRAGMA data_version").fetchone()
-    return _Stamp(connection, version)
+    return connection, version
 
 
 def read_times(connection: sqlite3.Connection, repository: str) -> Times:

@@ -78,13 +78,13 @@ class Modules:
 
     def _find(self, name: str) -> list[int]:
         modules = self._by_last.get(name.rpartition(".")[2], ())
-        return [i for i in modules if _names(module_steps(self._files[i].path), name)]
-
-
-def _names(steps: list[str], name: str) -> bool:
-    """Return whether a name is the last of the steps; a step may contain dots."""
-    most = min(len(steps), 8, name.count(".") + 1)
-    return any(".".join(steps[-size:]) == name for size in range(most, 0, -1))
+        positions = []
+        for i in modules:
+            steps = module_steps(self._files[i].path)
+            most = min(len(steps), 8, name.count(".") + 1)  # a step may contain dots
+            if any(".".join(steps[-size:]) == name for size in range(most, 0, -1)):
+                positions.append(i)
+        return positions
 
 
 def module_steps(path: str) -> list[str]:

@@ -6,11 +6,12 @@ import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sleuth.code.parsing.labels import CATEGORIES
 from sleuth.errors import IndexDamagedError, IndexNotFoundError
 from sleuth.store.catalogue import schema
 from sleuth.store.catalogue.schema import Access, Schema
@@ -25,6 +26,9 @@ MOST_CONTENT = 8_000_000
 """Bytes of a file's text as UTF-8: no file of more than 2,000,000 bytes is read, and a byte takes at most three."""
 _MOST_MEMBERS = 1 << 28
 """Bytes of a list of file versions, 8 each."""
+_CHUNKS_PER_BYTE = 16
+"""A database holds fewer chunks for each of its bytes: their texts are compressed, but not to nothing."""
+_LAST_KEY = 1 << 62
 SCHEMA = f"""
 CREATE TABLE repositories(
     id TEXT PRIMARY KEY, path TEXT NOT NULL UNIQUE, url TEXT NOT NULL, created REAL NOT NULL
@@ -139,15 +143,53 @@ FILE_COLUMNS = ", ".join(FileRow._fields)
 SNAPSHOT_COLUMNS = "id, repository, base, names, status, started, finished, files, error"
 
 
-def snapshot_info(row: tuple[Any, ...]) -> SnapshotInfo:
-    """Build a SnapshotInfo from a row of `SNAPSHOT_COLUMNS`."""
-    id, repository, base, names, status, started, finished, count, error = row
-    return SnapshotInfo(id, repository, base, tuple(names.split()), status, started, finished, count, error)
-
-
 def file_checksum(repository: str, row: FileRow, detail: bytes) -> int:
     """CRC-32 of a row of `files`."""
     return zlib.crc32(detail, zlib.crc32("\0".join(map(str, (repository, *row))).encode()))
+
+
+def check_files(connection: Connection, rows: Sequence[FileRow]) -> None:
+    """Refuse file versions, in order of key, with values that no run writes.
+
+    Raises:
+        IndexDamagedError: says what is wrong.
+    """
+    if not rows:
+        return
+    columns = FileRow(*zip(*rows, strict=True))  # type: ignore[arg-type] # a column for each field
+    try:
+        for texts in (columns.path, columns.hash, columns.language, columns.encoding, columns.skip):
+            "".join(texts)  # raises TypeError where one is no text
+        sizes = np.array([columns.lines, columns.size], np.int64)
+        keys, firsts, counts = np.array([columns.key, columns.first_chunk, columns.chunks], np.int64)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise damaged(f"the list of files ({error})") from error
+    if not set(CATEGORIES).issuperset(columns.category) or sizes.min() < 0:
+        raise damaged("the list of files")
+    check_ranges(connection, keys, firsts, counts)
+
+
+def check_ranges(
+    connection: Connection, keys: NDArray[np.int64], firsts: NDArray[np.int64], counts: NDArray[np.int64]
+) -> None:
+    """Refuse chunks of file versions that overlap, or are more than a database of this size can hold.
+
+    Args:
+        keys: ascending.
+        firsts, counts: the first chunk of each, and how many it has.
+
+    Raises:
+        IndexDamagedError: they do.
+    """
+    pages = "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size"
+    most = _CHUNKS_PER_BYTE * connection.execute(pages).fetchone()[0]
+    if not len(keys):
+        return
+    within = keys[0] >= 0 and min(firsts.min(), counts.min()) >= 0 and max(keys[-1], firsts.max()) < _LAST_KEY
+    if not within or counts.max() > most or int(counts.sum()) > most:
+        raise damaged("the list of files")
+    if np.any(firsts[:-1] + counts[:-1] > firsts[1:]):
+        raise damaged("the list of files (chunks of two overlap)")
 
 
 def members_checksum(repository: str, id: str, members: bytes) -> int:

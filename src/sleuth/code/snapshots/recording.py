@@ -10,7 +10,6 @@ from __future__ import annotations
 import time
 import zlib
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -39,8 +38,8 @@ from sleuth.errors import CodeError
 from sleuth.store.catalogue.building import Built
 
 if TYPE_CHECKING:
-    from sleuth.code.snapshots.reading import FileVersions
     from sleuth.code.snapshots.record import Repository
+    from sleuth.code.snapshots.snapshot import FileVersions
     from sleuth.code.snapshots.storage import CodeStorage
 
 MOST_COMMITS: Final = 20_000
@@ -50,18 +49,6 @@ MOST_COMPARED: Final = 2_000
 _BATCH: Final = 500
 _FEW: Final = 200
 """New commits that one run of git lists and compares."""
-
-
-class Ahead(NamedTuple):
-    """What is known of a history before files are parsed.
-
-    Attributes:
-        whole: the commits whose history is whole, in the clone as it is cut now.
-        commits: the few since those, read by a thread; None without commits of either kind.
-    """
-
-    whole: Tips
-    commits: Future[list[ReadCommit]] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,31 +89,16 @@ def is_recorded(storage: FileVersions, repository: Repository, tip: str) -> bool
     return tip in _whole(storage, repository).ids
 
 
-def read_ahead(storage: CodeStorage, repository: Repository, tip: str) -> Ahead:
-    """Begin to read the few commits since those whose history is whole."""
-    whole = _whole(storage, repository)
-    if not whole.ids or tip in whole.ids or not is_commit_id(tip):
-        return Ahead(whole)
-    with storage.reading() as connection:
-        others = heads_among(connection, repository.id, whole.ids)  # git opens each of them
-    reader = ThreadPoolExecutor(1, "sleuth-history")
-    commits = reader.submit(read_between, Path(repository.path), tip, others, _FEW + 1)
-    reader.shutdown(wait=False)
-    return Ahead(whole, commits)
-
-
 def record_history(
     storage: CodeStorage,
     repository: Repository,
     tip: str,
     history: History = WHOLE,
-    ahead: Ahead | None = None,
 ) -> Recorded:
     """Record the newest ancestors of a commit, itself included, for the run that writes (`storage.writing`).
 
     Args:
         tip: the full id of the commit.
-        ahead: what `read_ahead` began to read for it.
 
     Raises:
         CodeError: git failed, or does not have the commit.
@@ -135,14 +107,13 @@ def record_history(
         raise CodeError(
             f"a snapshot of {repository.path} must name a commit of it, got {tip!r}: index it again"
         )
-    whole, commits = ahead or read_ahead(storage, repository, tip)
+    whole = _whole(storage, repository)
     if tip in whole.ids or (history.is_recent and not whole.ids):
         return Recorded()
     new_whole = Tips(whole.cut, (tip, *whole.ids))
-    if commits is not None:
-        recorded = _record_recent(storage, repository, new_whole, commits)
-        if recorded is not None:
-            return recorded
+    recorded = _record_recent(storage, repository, new_whole) if whole.ids else None
+    if recorded is not None:
+        return recorded
     if history.is_recent:
         return Recorded(left=1)
     _begin(storage, repository, whole.cut)
@@ -165,16 +136,17 @@ def record_history(
     return Recorded(len(new))
 
 
-def _record_recent(
-    storage: CodeStorage, repository: Repository, whole: Tips, commits: Future[list[ReadCommit]]
-) -> Recorded | None:
+def _record_recent(storage: CodeStorage, repository: Repository, whole: Tips) -> Recorded | None:
     """Record the few commits after which a history is whole; None where they are many, or git gives up."""
+    tip, *others = whole.ids
+    with storage.reading() as connection:
+        heads = heads_among(connection, repository.id, others)  # git opens each of them
     try:
-        entries = commits.result()
+        entries = read_between(Path(repository.path), tip, heads, _FEW + 1)
     except CodeError:
         return None
     ids = [commit.commit.id for commit in entries]
-    new = set(_unrecorded(storage, repository, [*ids, whole.ids[0]]))
+    new = set(_unrecorded(storage, repository, [*ids, tip]))
     if len(ids) > _FEW or not new.issubset(ids):
         return None
     with storage.transaction(durable=False) as connection:
@@ -189,18 +161,13 @@ def _unrecorded(storage: CodeStorage, repository: Repository, ids: Sequence[str]
     return [id for id in ids if id not in recorded]
 
 
-def _cut(repository: Repository) -> str:
-    """Return a text that differs where a shallow clone leaves out other commits."""
-    commits = sorted(cut_commits(Path(repository.path)))
-    return f"{zlib.crc32(' '.join(commits).encode()):08x}" if commits else ""
-
-
 def _whole(storage: FileVersions, repository: Repository) -> Tips:
     """Return the commits whose history is whole, none where the clone is cut elsewhere now.
 
     Read before git: where a clone is cut elsewhere meanwhile, the next run reads it again.
     """
-    borders = _cut(repository)
+    cut = sorted(cut_commits(Path(repository.path)))
+    borders = f"{zlib.crc32(' '.join(cut).encode()):08x}" if cut else ""
     with storage.reading() as connection:
         tips = read_tips(connection, repository.id)
     return tips if tips is not None and tips.cut == borders else Tips(borders, ())

@@ -85,8 +85,12 @@ def current_snapshot(
                     return Current(snapshot, indexed=report.added)
     elif not most:
         reason = "it was not to be refreshed"
-    nearest = _nearest(storage, repository, version.commit)
-    return Current(nearest, _difference(storage, repository, nearest, files), reason)
+    based = [s for s in storage.snapshots(repository.id) if version.commit and s.base == version.commit]
+    nearest = newest_completed(based) or storage.snapshot(repository)
+    rows = storage.file_rows(storage.members(repository.id, nearest.id))
+    indexed = {(row.path, row.hash) for row in rows if not row.skip}
+    present = {(file.path, file.hash) for file in files if not file.skip}
+    return Current(nearest, len({path for path, _ in indexed ^ present}), reason)
 
 
 def snapshot_at(
@@ -167,23 +171,7 @@ def _made_newest(
     return _completed(storage, repository, snapshot.id) or snapshot
 
 
-def _nearest(storage: CodeStorage, repository: Repository, commit: str) -> SnapshotInfo:
-    """Return the newest completed snapshot of a commit or based on it; else the newest of all."""
-    based = [s for s in storage.snapshots(repository.id) if commit and s.base == commit]
-    return newest_completed(based) or storage.snapshot(repository)
-
-
 def _new_files(storage: CodeStorage, repository: Repository, files: list[Listed]) -> int:
     """Return how many files would have to be read and parsed."""
     keys = storage.known_files(repository.id)
     return sum(not file.skip and (file.path, file.hash) not in keys for file in files)
-
-
-def _difference(
-    storage: CodeStorage, repository: Repository, newest: SnapshotInfo, files: list[Listed]
-) -> int:
-    """Return how many paths differ between a snapshot and a listing."""
-    rows = storage.file_rows(storage.members(repository.id, newest.id))
-    before = {row.path: row.hash for row in rows if not row.skip}
-    now = {file.path: file.hash for file in files if not file.skip}
-    return len({path for path in before.keys() | now.keys() if before.get(path) != now.get(path)})

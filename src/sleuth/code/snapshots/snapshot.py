@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from functools import cached_property
 from operator import attrgetter
-from typing import TYPE_CHECKING, TypeVar, cast
+from typing import TYPE_CHECKING, Protocol, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,21 +27,56 @@ from sleuth.store import SegmentView
 from sleuth.store.legs.leg import Bitmap, pack
 
 if TYPE_CHECKING:
-    from sleuth.code.snapshots.reading import FileVersions
+    from pathlib import Path
+
+    from sleuth.code.snapshots.shelf import Shelf
+    from sleuth.code.snapshots.words import Words
+    from sleuth.store.record.layout import Connection
 
 T = TypeVar("T")
 _REMEMBERED = 4_096
 
 
+class FileVersions(Protocol):
+    """File versions by key, with their contents, tables, vectors and segments. `CodeStorage` is one.
+
+    Attributes:
+        path: the index folder.
+    """
+
+    path: Path
+    words: Words
+    shelf: Shelf
+
+    def reading(self) -> AbstractContextManager[Connection]:
+        """Return a connection for a few statements."""
+
+    def members(self, repository: str, id: str) -> NDArray[np.int64]:
+        """Keys of a snapshot's file versions, ascending."""
+
+    def file_rows(self, keys: NDArray[np.int64]) -> list[FileRow]:
+        """File versions by key, in order of key."""
+
+    def detail(self, key: int) -> bytes:
+        """Return the packed results of parsing a file version."""
+
+    def content(self, hash: str) -> bytes:
+        """Return a file's text as UTF-8."""
+
+    def vectors(self, fingerprint: str, keys: Sequence[int]) -> dict[int, NDArray[np.float16]]:
+        """Embeddings of the chunks of those file versions that have them; each of shape (chunks, dimension)."""
+
+    def add_vectors(self, fingerprint: str, vectors: Mapping[int, NDArray[np.float16]]) -> None:
+        """Keep embeddings of file versions, where this process may write."""
+
+
+@dataclass(slots=True, eq=False)
 class Definition:
     """A symbol and its file."""
 
-    __slots__ = ("file", "index", "symbol")
-
-    def __init__(self, file: FileRow, index: int, symbol: Symbol) -> None:
-        self.file = file
-        self.index = index
-        self.symbol = symbol
+    file: FileRow
+    index: int
+    symbol: Symbol
 
     def __repr__(self) -> str:
         return f"Definition({self.symbol.qualified} at {self.file.path}:{self.symbol.line})"

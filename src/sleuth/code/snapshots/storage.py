@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,7 +28,6 @@ from sleuth.code.snapshots.memory import Memory
 from sleuth.code.snapshots.record import CODE_SCHEMA, FileRow, Repository, SnapshotInfo
 from sleuth.code.snapshots.shelf import Batch, Shelf, ranges
 from sleuth.code.snapshots.snapshot import Snapshot
-from sleuth.code.snapshots.validity import check_files, check_ranges
 from sleuth.code.snapshots.words import WordLeg, Words
 from sleuth.errors import CodeError, StoreError
 from sleuth.protocols import Closing
@@ -40,18 +39,10 @@ from sleuth.store.record.layout import Connection, select_in, translated
 
 if TYPE_CHECKING:
     from sleuth.code.parsing.analyse import Analysed, KeptAnalyser
-    from sleuth.code.snapshots.checks import CodeChecks
 
 _LOST = "snapshots that were indexed last are lost: `sleuth code index` indexes them again"
 _OPEN = 4
 """Snapshots that stay open."""
-
-
-class _Run(NamedTuple):
-    """The thread that writes, and its connection."""
-
-    thread: int
-    connection: Connection
 
 
 class CodeStorage(Closing):
@@ -91,7 +82,7 @@ class CodeStorage(Closing):
         self._snapshots: dict[tuple[str, str, tuple[str, ...]], Snapshot] = {}
         self.shelf = Shelf(self.database, words)
         self.memory = Memory()
-        self._run: _Run | None = None
+        self._run: tuple[int, Connection] | None = None
         note = state = mark.read(self.path, names)
         with suppress(StoreError):  # the first read reports damage
             state = self._state()
@@ -116,8 +107,8 @@ class CodeStorage(Closing):
 
     def _writer(self) -> Connection | None:
         """Return the connection of this thread's run."""
-        run = self._run
-        return run.connection if run is not None and run.thread == threading.get_ident() else None
+        thread, connection = self._run or (0, None)
+        return connection if thread == threading.get_ident() else None
 
     @contextmanager
     def transaction(self, *, durable: bool = True) -> Iterator[Connection]:
@@ -165,7 +156,7 @@ class CodeStorage(Closing):
             StoreError: this process may not write here.
         """
         with self.database.locked(timeout, sweep=True) as connection:
-            self._run = _Run(threading.get_ident(), connection)
+            self._run = threading.get_ident(), connection
             try:
                 self._fail_abandoned()
                 yield
@@ -189,12 +180,6 @@ class CodeStorage(Closing):
         from sleuth.code.parsing.analyse import KeptAnalyser  # searches do without it
 
         return KeptAnalyser()
-
-    def checks(self) -> CodeChecks:
-        """Return this index as checks see it."""
-        from sleuth.code.snapshots.checks import CodeChecks  # searches do without it
-
-        return CodeChecks(self.database, self.words, self.shelf, self.live, self.lost)
 
     # repositories and snapshots
 
@@ -235,7 +220,10 @@ class CodeStorage(Closing):
                 f"SELECT {record.SNAPSHOT_COLUMNS} FROM snapshots WHERE repository = ? ORDER BY serial DESC",
                 (repository,),
             ).fetchall()
-        return [record.snapshot_info(row) for row in rows]
+        return [
+            SnapshotInfo(id, repository, base, tuple(names.split()), *others)
+            for id, repository, base, names, *others in rows
+        ]
 
     def snapshot(self, repository: Repository, name: str | None = None) -> SnapshotInfo:
         """Return the completed snapshot of that id, beginning of an id, branch or tag; the newest one for None.
@@ -285,10 +273,11 @@ class CodeStorage(Closing):
     def _fail_abandoned(self) -> None:
         """Only the holder of the lock indexes: a snapshot that is still `indexing` was killed."""
         with self.reading() as connection:
-            is_any_begun = lifecycle.is_any_begun(connection)
-        if is_any_begun:
+            begun = connection.execute("SELECT 1 FROM snapshots WHERE status = 'indexing'").fetchone()
+        if begun:
             with self.transaction(durable=False) as connection:
-                lifecycle.fail_begun(connection)
+                killed = "UPDATE snapshots SET status = 'failed', error = 'the run was killed' "
+                connection.execute(f"{killed}WHERE status = 'indexing'")
 
     def open_snapshot(
         self, repository: Repository, info: SnapshotInfo, *, folders: tuple[str, ...] = ("",)
@@ -349,7 +338,7 @@ class CodeStorage(Closing):
                     (int(keys[0]), int(keys[-1])),
                 ).fetchall()
             files = [FileRow._make(row) for row in rows if row[0] in members]
-            check_files(connection, files)
+            record.check_files(connection, files)
         if len(files) < len(members):
             raise record.damaged(f"a list of files, of which {len(members) - len(files)} are missing,")
         return files
@@ -444,7 +433,7 @@ class CodeStorage(Closing):
                 commits.forget_unreached(connection, repository)
                 self.memory.forget()
             self.note()
-            self.compact()
+            self.merge(whole=True)
         self.database.checkpoint(force=True)
         return len(ids)
 
@@ -454,10 +443,6 @@ class CodeStorage(Closing):
             self._snapshots.clear()
         self.shelf.forget()
         self.memory.forget()
-
-    def compact(self) -> None:
-        """Merge each leg's segments into one, without the rows of file versions and commits that are gone."""
-        self.merge(whole=True)
 
     def merge(self, *, whole: bool = False) -> None:
         """Merge the segments of a leg that has many, or all of them; for the run that writes."""
@@ -480,5 +465,5 @@ class CodeStorage(Closing):
             keys, firsts, counts = np.array(rows, np.int64).reshape(-1, 3).T
         except (ValueError, TypeError, OverflowError) as error:
             raise record.damaged(f"the list of files ({error})") from error
-        check_ranges(connection, keys, firsts, counts)
+        record.check_ranges(connection, keys, firsts, counts)
         return keys if leg is self.words.files else ranges(firsts, counts)
