@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -27,6 +27,7 @@ from sleuth.dense.legibility import legible, legible_query
 from sleuth.dense.letters import LetterModel
 from sleuth.dense.wordpieces import Vocabulary
 from sleuth.errors import LoadError, MissingPackageError
+from sleuth.text.spelling import spellings_near
 
 VOCABULARY = "tokenizers/l2_supercat_tokenizer_config.json"
 WEIGHTS = "weights/l2_supercat_256.safetensors"
@@ -127,7 +128,7 @@ class WordLlamaEmbedder:
         pieces = len(encode(legible(word)))
         return pieces >= _PIECES and any(
             len(encode(legible(spelling))) <= pieces - _FEWER_PIECES
-            for spelling in _one_edit_away(word.lower())
+            for spelling in spellings_near(word.lower(), ascii_lowercase)
         )
 
     def salience(self, words: Sequence[str]) -> NDArray[np.float32]:
@@ -227,18 +228,6 @@ def share_of_pieces(text: str) -> float:
         if letters <= _LONGEST_PIECE and not (starts and ends_word)
     )
     return sum(pieces) / (sum(letters for letters, _ in tokens) or 1)
-
-
-def _one_edit_away(word: str) -> Iterator[str]:
-    """Yield the words that a letter less, more or other makes, or two letters that change places."""
-    for place in range(len(word) + 1):
-        head, tail = word[:place], word[place:]
-        if tail:
-            yield head + tail[1:]
-            yield head + tail[1:2] + tail[:1] + tail[2:]
-        for letter in ascii_lowercase:
-            yield head + letter + tail
-            yield head + letter + tail[1:]
 
 
 @cache

@@ -48,8 +48,8 @@ def resolve(host: str, port: int, deadline: Deadline) -> list[Address]:
         UnreachableError: the host is unknown.
         LateError: the resolver did not answer in time.
     """
-    if (literal := _literal(host)) is not None:
-        return [literal]
+    with suppress(ValueError):  # it is a name
+        return [ipaddress.ip_address(host)]
     answers: SimpleQueue[list[str] | str | None] = SimpleQueue()
 
     def look_up() -> None:
@@ -67,14 +67,6 @@ def resolve(host: str, port: int, deadline: Deadline) -> list[Address]:
         if answer is not None:
             return [ipaddress.ip_address(text) for text in dict.fromkeys(answer)]
     raise LateError(f"host {host!r} was not found: no answer in time")
-
-
-def _literal(host: str) -> Address | None:
-    """Return `host` as an address, or None if it is a name."""
-    try:
-        return ipaddress.ip_address(host)
-    except ValueError:
-        return None
 
 
 def is_public(address: Address) -> bool:

@@ -123,13 +123,6 @@ async def _reset(writer: asyncio.StreamWriter, path: str) -> None:
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
 
 
-async def _truncate(writer: asyncio.StreamWriter, path: str) -> None:
-    writer.write(_OK + b'Content-Length: 4096\r\n\r\n{"results": []}')
-    await writer.drain()
-    writer.close()
-    await writer.wait_closed()
-
-
 async def _send(writer: asyncio.StreamWriter, data: bytes) -> None:
     writer.write(data)
     await writer.drain()
@@ -161,7 +154,7 @@ _BEHAVIOURS: dict[str, Callable[[asyncio.StreamWriter, str], Awaitable[None]]] =
     "drip": lambda writer, _: _slowly(writer, _OK + b"Content-Length: 2\r\n\r\n{}"),
     "drip-body": _drip_body,
     "reset": _reset,
-    "truncate": _truncate,
+    "truncate": lambda writer, _: _send(writer, _OK + b'Content-Length: 4096\r\n\r\n{"results": []}'),
     "wrong-type": _wrong_type,
     "garbage": lambda writer, _: _send(writer, b"\x00\xff\x16\x03\x01 SSH-2.0-nothing\r\n" * 8),
     "endless": _endless,

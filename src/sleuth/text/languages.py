@@ -64,10 +64,6 @@ def _arabic(word: str) -> str:
     return _marks.sub("", word).translate(_ARABIC_LETTERS)
 
 
-def _without_vowel_signs(word: str) -> str:
-    return _marks.sub("", word).replace("\u0640", "")
-
-
 def _hindi(word: str) -> str:
     """Write nasals as anusvara, and letters with and without a dot below in one way."""
     return _hindi_nasal.sub("\u0902", word.translate(_HINDI_LETTERS))
@@ -79,15 +75,6 @@ def _greek(word: str) -> str:
     return unicodedata.normalize("NFC", "".join(c for c in plain if unicodedata.category(c) != "Mn"))
 
 
-def _turkish(word: str) -> str:
-    """Drop the dot above that lower case leaves of "İ"."""
-    return word.replace("i\u0307", "i")
-
-
-def _turkish_stem(stem: str) -> str:
-    return without_accents(stem).translate(_TURKISH_LETTERS)
-
-
 def _language(code: str, name: str, **rules: Any) -> LanguageRules:
     return LanguageRules(code, name, name, **rules)
 
@@ -95,7 +82,9 @@ def _language(code: str, name: str, **rules: Any) -> LanguageRules:
 LANGUAGES: Final = {
     language.code: language
     for language in (
-        _language("ar", "arabic", before=_without_vowel_signs, after=_arabic),
+        _language(
+            "ar", "arabic", before=lambda word: _marks.sub("", word).replace("\u0640", ""), after=_arabic
+        ),
         _language("ca", "catalan"),
         _language("cs", "czech"),
         _language("da", "danish"),
@@ -126,7 +115,13 @@ LANGUAGES: Final = {
         _language("st", "sesotho"),
         _language("sv", "swedish"),
         _language("ta", "tamil"),
-        _language("tr", "turkish", before=_turkish, after=_turkish_stem, keeps_suffix=False),
+        _language(
+            "tr",
+            "turkish",
+            before=lambda word: word.replace("i\u0307", "i"),  # the dot that lower case leaves of "İ"
+            after=lambda stem: without_accents(stem).translate(_TURKISH_LETTERS),
+            keeps_suffix=False,
+        ),
         _language("yi", "yiddish"),
         LanguageRules("vi", "vietnamese", after=_same),  # its accents tell words apart
     )

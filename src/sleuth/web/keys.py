@@ -39,18 +39,15 @@ def read_env_file(path: Path) -> dict[str, str]:
 def _nearest_env_file() -> Path | None:
     """Return the nearest `.env` in or above the working folder that belongs to this user or to root."""
     here = Path.cwd()
+    user = os.geteuid() if hasattr(os, "geteuid") else 0
     for path in (folder / ".env" for folder in (here, *here.parents)):
         try:
             status = path.stat()
         except OSError:
             continue
-        if stat.S_ISREG(status.st_mode) and status.st_uid in (_user(), 0):
+        if stat.S_ISREG(status.st_mode) and status.st_uid in (user, 0):
             return path
     return None
-
-
-def _user() -> int:
-    return os.geteuid() if hasattr(os, "geteuid") else 0
 
 
 def find_base(argument: str | None, name: str, public_base: str, *, needs_https: bool = True) -> str:
@@ -84,14 +81,12 @@ def find_key(argument: str | None, name: str) -> str | None:
     Raises:
         ArgumentError: an HTTP header cannot carry the key; the message does not show it.
     """
-    key = (argument or os.environ.get(name) or _key_of_file(name) or "").strip()
+    key = argument or os.environ.get(name)
+    if not key and (path := _nearest_env_file()):
+        key = read_env_file(path).get(name)
+    key = (key or "").strip()
     if not key:
         return None
     if not key.isascii() or not key.isprintable() or " " in key:
         raise ArgumentError("api_key must be printable ASCII without spaces, got one that is not (not shown)")
     return key
-
-
-def _key_of_file(name: str) -> str | None:
-    path = _nearest_env_file()
-    return None if path is None else read_env_file(path).get(name)
