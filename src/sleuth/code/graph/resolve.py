@@ -346,9 +346,11 @@ class Resolver:
         """
         if symbol.line > line:
             return True, False, symbol.line
-        between = self._snapshot.lines(file, symbol.line, line).split("\n")
-        indents = [len(text) - len(text.lstrip()) for text in between if text.strip()]
-        return False, bool(indents) and min(indents) < indents[0], -symbol.line
+        head = self._snapshot.lines(file, symbol.line, symbol.line)
+        indent = len(head) - len(head.lstrip())
+        between = self._snapshot.lines(file, symbol.line, line) if indent else ""
+        has_ended = re.search(rf"^[^\S\n]{{0,{max(indent, 1) - 1}}}\S", between, re.MULTILINE) is not None
+        return False, has_ended, -symbol.line
 
     def _brought_in(self, file: FileRow, name: str) -> Resolved | None:
         """Return what the imports of a file bind to a name."""
