@@ -17,6 +17,7 @@ from sleuth import Engine
 from sleuth.files.formats import BY_EXTENSION
 from sleuth.ingest import IndexReport
 from sleuth.ingest.changes import changed_files
+from sleuth.ingest.names import printable
 from tests.commands import sleuth
 
 TIMES: Final = st.one_of(
@@ -53,7 +54,7 @@ def written(folder: Path, files: dict[bytes, tuple[bytes, int]]) -> set[str]:
             os.utime(path, ns=(0, moment))
         except (OSError, OverflowError):
             os.utime(path, ns=(0, 1 << 63))  # of the year 2262, which any file system of today keeps
-        names.add(name.decode("utf-8", "backslashreplace"))
+        names.add(printable(os.fsdecode(name)))
     return names
 
 
