@@ -24,9 +24,7 @@ from benchmarks.versions import figures_of, versions_of
 STAGES = {
     "words that no passage holds": ("sleuth.engine.plan", "_with_more_words"),
     "ranking": ("sleuth.engine.search", "Searchers.search_legs"),
-    "rows from SQLite": ("sleuth.store.reading.snapshot", "select_in"),
-    "rows from pages, checksums": ("sleuth.store.reading.snapshot", "IndexSnapshot._stored"),
-    "metadata": ("sleuth.store.reading.snapshot", "IndexSnapshot.passages"),
+    "rows, checksums, metadata": ("sleuth.store.reading.snapshot", "IndexSnapshot._read"),
     "hits": ("sleuth.engine.choice", "read_items"),
     "choice of different hits": ("sleuth.engine.choice", "choose"),
 }

@@ -274,12 +274,13 @@ FOLDERS: dict[str, dict[str, set[str]]] = {
     "store": {
         "disk": set(),
         "legs": {"disk", "record"},
-        "record": {"disk", "legs"},
+        "record": {"disk", "legs", "passages"},
+        "passages": {"disk", "legs", "record"},
         "columns": {"legs", "disk", "record"},
-        "catalogue": {"disk", "legs", "record"},
+        "catalogue": {"disk", "legs", "record", "passages"},
         "reading": {"legs", "record", "catalogue"},
         "writing": {"disk", "legs", "record", "catalogue"},
-        "health": {"disk", "legs", "record", "catalogue", "writing"},
+        "health": {"disk", "legs", "record", "passages", "catalogue", "writing"},
         "": {"disk", "legs", "record", "catalogue", "reading", "writing", "health"},
     },
     "code": {

@@ -113,8 +113,8 @@ def test_nobody_writes_while_an_index_is_made_again(older: Path) -> None:
 @pytest.mark.parametrize(
     ("statement", "error"),
     [
-        ("ALTER TABLE chunks RENAME COLUMN text TO packed", IndexDamagedError),
-        ("UPDATE chunks SET text = 'other'", IndexDamagedError),
+        ("ALTER TABLE documents RENAME COLUMN title TO packed", IndexDamagedError),
+        ("UPDATE segments SET inline = zeroblob(bytes) WHERE leg = 'passages'", IndexDamagedError),
         ("CREATE VIEW extra AS SELECT 1", IndexUnsafeError),
         ("CREATE TRIGGER extra AFTER INSERT ON meta BEGIN SELECT 1; END", IndexUnsafeError),
     ],

@@ -20,7 +20,11 @@ from sleuth.store.disk.files import CODE, DOCUMENTS
 
 SCHEMAS = {
     "a generated column": ("documents", "metadata TEXT", "metadata TEXT, big AS (zeroblob(900000000))"),
-    "a table without rows by number": ("chunks", "text NOT NULL\n)", "text NOT NULL\n) WITHOUT ROWID"),
+    "a table without rows by number": (
+        "tombstones",
+        "generation INTEGER NOT NULL)",
+        "generation INTEGER NOT NULL) WITHOUT ROWID",
+    ),
     "a default that is computed": ("documents", "source TEXT", "source TEXT DEFAULT (randomblob(900000000))"),
 }
 
@@ -68,7 +72,7 @@ def test_a_foreign_schema(home: Path, kind: str, tmp_path: Path, monkeypatch: py
     "statement",
     [
         "UPDATE meta SET value = '{' || printf('%.*c', 200000000, ' ') || '}' WHERE name = 'settings'",
-        "UPDATE chunks SET text = zeroblob(400000000)",
+        "UPDATE segments SET inline = zeroblob(400000000) WHERE leg = 'passages'",
         "UPDATE documents SET metadata = zeroblob(400000000)",
     ],
 )

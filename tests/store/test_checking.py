@@ -10,7 +10,7 @@ import pytest
 from sleuth.store.catalogue import building, manifest, segment_files, segments
 from sleuth.store.store import Store
 from tests.store.passages import put_passages
-from tests.store.words import faults
+from tests.store.words import faults, read
 
 ROWS = 1_000
 
@@ -33,15 +33,16 @@ def test_a_merge_during_a_check_is_no_damage(store: Store, monkeypatch: pytest.M
     """Files that a merge deletes during a check are not reported."""
     add(store, "a", 8 * ROWS)  # too large to be merged with the next one by itself
     add(store, "b")
-    assert len(list((store.path / "segments").iterdir())) == 2
+    assert len(list((store.path / "segments").iterdir())) == 4
     really = manifest.open_segment
 
     def after_a_merge(*where: Any, **how: Any) -> segments.Opened:
         monkeypatch.setattr(manifest, "open_segment", really)
-        assert store._merge_leg("sums", whole=True)
+        for kind in ("passages", "sums"):
+            assert store._merge_leg(kind, whole=True)
         with store.writer():
             pass
-        assert len(list((store.path / "segments").iterdir())) == 1
+        assert len(list((store.path / "segments").iterdir())) == 2
         return really(*where, **how)
 
     monkeypatch.setattr(manifest, "open_segment", after_a_merge)
@@ -62,16 +63,24 @@ def test_a_commit_during_a_check_leaves_no_orphan(store: Store, monkeypatch: pyt
     assert faults(store) == []
 
 
-def test_a_file_that_is_gone_is_missed(store: Store) -> None:
-    """A missing file of the newest version is an error, also without its folder; a file of no version is reported."""
+@pytest.mark.parametrize("kind", ["sums", "passages"])
+def test_a_file_that_is_gone_is_missed(store: Store, kind: str) -> None:
+    """A missing file of the newest version is an error, also without its folder; a file of no version is reported.
+
+    Documents whose passages are gone are named, and a repair removes them.
+    """
     add(store, "a")
-    (file,) = (store.path / "segments").iterdir()
+    (file,) = (store.path / "segments").glob(f"{kind}-*")
     file.rename(file.with_name("other.seg"))
+    lost = [f"error record: {ROWS} documents are not as they were written: 'a000000', 'a000001', 'a000002', 'a000003', "
+            "'a000004', ..."]  # fmt: skip
     assert faults(store) == [
-        f"error sums: segment {file.stem}: its file is missing",
-        f"error sums: {ROWS} of {ROWS} chunks are in no sound segment",
+        *(lost if kind == "passages" else []),
+        f"error {kind}: segment {file.stem}: its file is missing",
+        f"error {kind}: {ROWS} of {ROWS} chunks are in no sound segment",
         "warning other.seg: Sleuth did not write this file, and leaves it alone",
     ]
     file.with_name("other.seg").unlink()
-    file.parent.rmdir()
-    assert len(faults(store)) == 2
+    assert store.repair()
+    assert faults(store) == []
+    assert len(read(store)) == (0 if kind == "passages" else ROWS)

@@ -1,18 +1,23 @@
-"""Rows are read in one statement, and a reader keeps its version without a transaction."""
+"""Rows are read as they were written or not at all, and a reader keeps its version without a transaction."""
 
 from __future__ import annotations
 
 import copy
 import sqlite3
+from itertools import product
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from sleuth.errors import IndexDamagedError
 from sleuth.store import text_hash
+from sleuth.store.passages.blocks import Passages
+from sleuth.store.passages.records import encode, use_tables
 from sleuth.store.record import scan
+from sleuth.store.record.batch import DocumentFacts
 from sleuth.store.store import Store
 from sleuth.types import Chunk, RetrievedItem
 from tests.examples import examples
@@ -59,18 +64,6 @@ def test_whatever_rows_hold(
             assert snapshot.order([row.key for row in rows]) == [(name, row.n) for row in rows]
 
 
-def test_more_than_one_value_can_hold(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Rows that together exceed SQLite's maximum value size are read in parts."""
-    texts = [f"{i} " * 400 for i in range(40)]
-    with store.writer() as writer:
-        for i, text in enumerate(texts):
-            put(writer, f"d{i}", text)
-    with store.reader() as snapshot:
-        keys = [snapshot.chunks_of(f"d{i}")[0].key for i in range(40)]
-        snapshot._connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, 5000)
-        assert [row.text for row in snapshot.rows(keys)] == texts
-
-
 def test_a_reader_keeps_its_version(store: Store) -> None:
     """A commit during a read is visible only to the next reader."""
     with store.writer() as writer:
@@ -96,52 +89,105 @@ def test_rows_that_are_lost_or_damaged(store: Store) -> None:
         put(writer, "a", "one", metadata={"x": 1})
     with store.reader() as snapshot:
         key = snapshot.chunks_of("a")[0].key
-        with pytest.raises(IndexDamagedError, match="has lost the row 77"):
-            snapshot.rows([key, 77])
-        with pytest.raises(IndexDamagedError, match="has lost the row 77"):
-            snapshot.order([77])
+        for call in (snapshot.rows, snapshot.passages, snapshot.order):
+            with pytest.raises(IndexDamagedError, match="a passage of 'a' is not as it was written"):
+                call([key, 77])
         assert snapshot.rows([]) == []
-    with store._connection(write=True) as connection:
-        connection.execute("UPDATE documents SET metadata = '{x'")
-    with store.reader() as snapshot, pytest.raises(IndexDamagedError, match="not as it was written"):
-        snapshot.rows([key])
+    records = encode(np.array([5]), np.array([1]), ["b"], [], [], ["{x"], ["two"], [], [], [], [], [], [], 7)
+    with pytest.raises(LookupError, match="5"):
+        Passages([(range(5, 6), *records, False)], 7).rows([5])
 
 
-CHANGES = {
-    "chunks": [
-        "page = 7", "start = start + 1", "line = 2", "lines = 1", "checksum = checksum + 1", "text = 'two'", "text = 7",
-        "fields = '{}'", "metadata = '{\"x\": 1}'", "metadata = 'null, null, null, null'", "line = 'a'", "start = 0.5",
-    ],
-    "documents": [
-        "size = 3", "modified_ns = 1", "checksum = 0", "content_hash = x'01'", "id = 'b'", "source = 'b'",
-        "title = 'b'",
-        "metadata = '{\"x\": 2}'", "metadata = '{\"x\": 1}' || char(10)", "modified_ns = 'x'",
-    ],
-}  # fmt: skip
-
-
-@pytest.mark.parametrize(("table", "change"), [(table, each) for table in CHANGES for each in CHANGES[table]])
-def test_a_changed_row_is_not_shown(store: Store, table: str, change: str) -> None:
-    """A hit whose chunk or document has other values than were written is an error, wherever rows are read."""
+def test_a_changed_byte_is_never_shown(store: Store) -> None:
+    """Whichever bit of the passages is changed: what is read is as it was written, or an error."""
+    facts: DocumentFacts = {"metadata": {"x": 1}, "source": "s", "title": "t"}
+    more = Chunk("two", 3, 6, 2, 2, page=4, fields={"heading": "h"}, metadata={"y": 2})
     with store.writer() as writer:
-        for name in ("a", "c"):
-            writer.put(
-                name, text_hash(name), [Chunk("one", 0, 3, 1, 1)], metadata={"x": 1}, source="s", title="t"
-            )
+        writer.put("a", text_hash("a"), [Chunk("one", 0, 3, 1, 1), more], **facts)
     with store.reader() as snapshot:
-        keys = [snapshot.chunks_of(name)[0].key for name in ("a", "c")]
+        keys = [row.key for row in snapshot.chunks_of("a")]
+        rows = snapshot.rows(keys)
+        (view,) = snapshot.segments("passages")
+        salt = snapshot._connection.salt
+    offsets, records = view.arrays["offsets"], view.arrays["records"]
+    assert Passages([(view.key_list, offsets, records, False)], salt).rows(keys) == rows
+    shown = 0
+    for place, bit in product(range(len(records)), range(8)):
+        changed = records.copy()
+        changed[place] ^= 1 << bit
+        passages = Passages([(view.key_list, offsets, changed, False)], salt)
+        for key, row in zip(keys, rows, strict=True):
+            for read, expected in ((passages.rows, row), (passages.order, ("a", row.n))):
+                try:
+                    assert read([key]) == [expected]
+                    shown += 1
+                except LookupError:
+                    continue
+        assert passages.damaged(np.array(keys))
+    assert 0 < shown < 16 * len(records)
+
+
+@pytest.mark.parametrize("offsets", [[0, 0, 9], [0, 1 << 63, 9], [9, 0, 9], [1, 5, 1 << 40], [0, 3, 2]])
+def test_offsets_out_of_bounds_are_damage(offsets: list[int]) -> None:
+    """A record is looked for within the records alone."""
+    passages = Passages([(range(1, 3), np.array(offsets, np.uint64), np.zeros(9, np.uint8), False)], 0)
+    assert passages.damaged(np.array([1, 2, 3])) == [0, 1, 2]
+
+
+@given(st.binary(max_size=200), st.data())
+def test_any_bytes_are_read_or_refused(content: bytes, data: st.DataObject) -> None:
+    """Records that nobody wrote end in no crash."""
+    rows = data.draw(st.integers(1, 4))
+    ends = sorted(data.draw(st.lists(st.integers(0, len(content)), min_size=rows, max_size=rows)))
+    segment = (range(1, rows + 1), np.array([0, *ends], np.uint64), np.frombuffer(content, np.uint8), False)
+    assert Passages([segment], 0).damaged(np.arange(1, rows + 1)) == list(range(rows))
+
+
+def test_checksums_are_the_same_on_every_machine() -> None:
+    """Records are equal with and without the processor's instruction, and their checksums are those of CRC-32C."""
+    texts = ["x" * n for n in range(20)]
+    columns = (np.arange(1, 21), np.ones(20, np.int64), [f"é{n}" for n in range(20)], [], [], [], texts)
+    by_instruction = encode(*columns, [], [], [], [], [], [], 9)[1].tobytes()
+    try:
+        use_tables(portable=True)
+        assert encode(*columns, [], [], [], [], [], [], 9)[1].tobytes() == by_instruction
+    finally:
+        use_tables(portable=False)
+    start = crc_of((1).to_bytes(8, "little"), 9)
+    head = bytes(
+        [0, *crc_of(b"\4\0\0\0\xc3\xa90", start).to_bytes(4, "little"), 4, 0, 0, 0, 0xC3, 0xA9, 0x30]
+    )
+    assert by_instruction.startswith(head)
+
+
+def crc_of(content: bytes, start: int = 0) -> int:
+    """Return the CRC-32C of bytes, bit by bit."""
+    checksum = ~start & 0xFFFFFFFF
+    for byte in content:
+        checksum ^= byte
+        for _ in range(8):
+            checksum = checksum >> 1 ^ (0x82F63B78 if checksum & 1 else 0)
+    return ~checksum & 0xFFFFFFFF
+
+
+@pytest.mark.parametrize(
+    "change",
+    ["size = 3", "modified_ns = 1", "checksum = 0", "content_hash = x'01'", "id = 'b'", "source = 'b'", "title = 'b'",
+     "metadata = '{\"x\": 2}'", "metadata = '{\"x\": 1}' || char(10)", "modified_ns = 'x'"],
+)  # fmt: skip
+def test_a_changed_document_is_not_shown(store: Store, change: str) -> None:
+    """A document with other values than were written is an error; its passages are read as they were written."""
+    with store.writer() as writer:
+        writer.put("a", text_hash("a"), [Chunk("one", 0, 3, 1, 1)], metadata={"x": 1}, source="s", title="t")
+    with store.reader() as snapshot:
+        rows = snapshot.chunks_of("a")
     with store._connection(write=True) as connection:
-        assert connection.execute(f"UPDATE {table} SET {change} WHERE key = ?", (keys[0],)).rowcount == 1
+        assert connection.execute(f"UPDATE documents SET {change} WHERE id = 'a'").rowcount == 1
     with store.reader() as snapshot:
-        assert snapshot.items(keys[1:], [1.0])[0].text == "one"
-        for call in (snapshot.rows, lambda keys: snapshot.items(keys, [1.0] * len(keys))):
+        assert snapshot.rows([rows[0].key]) == rows
+        for call in (snapshot.stream, snapshot.documents, lambda: snapshot.documents_at([rows[0].key])):
             with pytest.raises(IndexDamagedError):
-                call(keys)
-        with pytest.raises(IndexDamagedError):
-            list(snapshot.stream())
-        if table == "documents":
-            with pytest.raises(IndexDamagedError):
-                snapshot.documents_at(keys)
+                list(call())
 
 
 def test_items_equal_validated_ones(store: Store) -> None:

@@ -13,6 +13,7 @@ import pytest
 
 from sleuth.errors import IndexDamagedError
 from sleuth.store.catalogue import building
+from sleuth.store.passages.blocks import Passages
 from sleuth.store.store import Store
 from tests.store.words import SumsLeg, faults, put
 
@@ -125,24 +126,34 @@ def test_a_part_of_another_index(sound: Path, path: Path, part: str) -> None:
     with pytest.raises(IndexDamagedError, match="is of another index than its file version"):
         Store.open(path)
     (path / "version").unlink()
-    owner = "foreign" if part == RECORD else "own"
-    assert [text.startswith(owner) for text in texts(path)].count(True) == 240
+    if part == RECORD:
+        with Store.open(path) as store, store.reader() as snapshot:
+            assert snapshot.counts().documents == 120
+            with pytest.raises(IndexDamagedError, match="'d7' is not as it was written"):
+                snapshot.chunks_of("d7")
+    else:
+        assert [text.startswith("own") for text in texts(path)].count(True) == 240
 
 
 def test_a_row_of_an_index_without_a_salt_is_damaged(path: Path) -> None:
-    """A chunk whose checksums, and those of its document, lack the salt is of another index."""
+    """A document whose checksum lacks the salt is of another index, and so are passages under another salt."""
     with Store.open(path) as store:
         store.attach([SumsLeg()])
         with store.reader() as snapshot:
             key = int(snapshot.segments("sums")[0].keys[0])
             salt = snapshot._connection.salt
             assert salt
-            assert snapshot.rows([key])
+            rows = snapshot.rows([key])
+            (view,) = snapshot.segments("passages")
+            segment = (view.key_list, view.arrays["offsets"], view.arrays["records"], False)
+            assert Passages([segment], salt).rows([key]) == rows
+            assert Passages([segment], salt ^ 1).damaged(view.keys) == list(range(120))
     with closing(sqlite3.connect(path / RECORD)) as connection, connection:
         connection.create_function("unsalted", 1, lambda checksum: ((checksum + SIGN) ^ salt) - SIGN)
-        for table in ("chunks", "documents"):
-            connection.execute(f"UPDATE {table} SET checksum = unsalted(checksum) WHERE key = ?", (key,))
-    with Store.open(path) as store:
-        store.attach([SumsLeg()])
-        with store.reader() as snapshot, pytest.raises(IndexDamagedError, match="not as it was written"):
-            snapshot.rows([key])
+        connection.execute("UPDATE documents SET checksum = unsalted(checksum) WHERE key = ?", (key,))
+    with (
+        Store.open(path) as store,
+        store.reader() as snapshot,
+        pytest.raises(IndexDamagedError, match="not as it was written"),
+    ):
+        snapshot.documents_at([key])

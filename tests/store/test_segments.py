@@ -229,7 +229,7 @@ def test_keys_lie_in_the_range_of_the_manifest(store: Store) -> None:
             put(writer, f"d{n}", "some words")
     connection: Any = sqlite3.connect(store.path / "record.sqlite")
     with closing(connection):
-        [entry] = manifest.entries(connection)
+        [entry] = manifest.entries(connection, "sums")
         folder, first, last = store.path / "segments", entry.first, entry.last
         assert manifest.open_segment(connection, folder, entry).keys.tolist() == list(range(first, last + 1))
         for record in (

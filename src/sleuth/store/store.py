@@ -23,12 +23,15 @@ from pathlib import Path
 from types import MappingProxyType, TracebackType
 from typing import TYPE_CHECKING, Any
 
-from sleuth.errors import IndexLockedError
+import numpy as np
+
+from sleuth.errors import IndexDamagedError, IndexLockedError
 from sleuth.logs import logger_of
-from sleuth.store.catalogue import manifest, merging, schema
+from sleuth.store.catalogue import erasing, manifest, merging, schema
 from sleuth.store.catalogue.database import Database
-from sleuth.store.catalogue.manifest import SegmentMissingError, Views
+from sleuth.store.catalogue.manifest import SegmentMissingError
 from sleuth.store.catalogue.merging import Merges
+from sleuth.store.catalogue.views import Loaded, Views
 from sleuth.store.disk.files import DOCUMENTS
 from sleuth.store.health import mending, opening
 from sleuth.store.legs.leg import Leg, RowKeys
@@ -40,7 +43,6 @@ from sleuth.store.record.scan import ranks_of
 from sleuth.store.record.values import Finding, Repair, Status
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from sleuth.store.writing.writer import Writer
@@ -157,6 +159,8 @@ class Store:
         try:
             with self._writing(_MEND_TIMEOUT, sweep=False) as writer:
                 return repairs + self._mend(writer)
+        except IndexDamagedError as error:  # passages are damaged, which a repair takes out
+            return [*repairs, Repair("passages", str(error))]
         except IndexLockedError as error:
             return repairs + mending.in_memory(problems, f"process {error.holder.get('pid', '?')} is writing")
 
@@ -238,7 +242,7 @@ class Store:
         """Merge every leg into one segment, without deleted rows, and give free space back to the disk."""
         self.wait()
         with self._writing(timeout) as writer:
-            for name in self._views.legs:
+            for name in self._views.kinds:
                 self._merge_leg(name, whole=True)
             writer.commit()
         with self._connection(write=True) as connection:
@@ -255,22 +259,23 @@ class Store:
 
     def _merge_once(self) -> bool:
         """Run one merge, or the last steps after merges; returns whether there may be more to do."""
-        for name in list(self._views.legs):
+        for name in self._views.kinds:
             merge_result = self._merge_leg(name)
             if merge_result:
                 self._merges.publish(merge_result, self._publish_now)
                 return True
+        self._erase()
         self._checkpoint()
         return False
 
     def _merge_leg(self, name: str, *, whole: bool = False) -> merging.Merged | None:
         """Merge what the plan says, or all of it; None where there is nothing to merge."""
-        leg = self._views.legs[name]
+        kind = self._views.kinds[name]
         connection = self._database.reader()
         with self._database.given_back(connection) as give_back, record.translated(self.path):
 
             def rank(keys: RowKeys) -> NDArray[np.uint32] | None:
-                ties = ranks_of(connection, keys)
+                ties = ranks_of(connection, keys) if name in self._views.legs else None
                 give_back()
                 return ties
 
@@ -286,7 +291,7 @@ class Store:
                         logger.warning("%s; %s", self._views.damage[damaged[0]], remedy)
                         return None
                     inputs = [views[entry.name] for entry in inputs_of_merge]
-                    merge_result = merging.merge(leg, inputs_of_merge, inputs, self._views.folder, rank)
+                    merge_result = merging.merge(kind, inputs_of_merge, inputs, self._views.folder, rank)
                     if whole:
                         self._merges.offer(merge_result)
                     return merge_result
@@ -297,6 +302,21 @@ class Store:
         if not self._database.is_being_written:  # else the commit of this process publishes them
             with suppress(IndexLockedError), self._writing(0.05, sweep=False) as writer:
                 writer.commit()
+
+    def _erase(self) -> None:
+        """Overwrite the texts of deleted rows in files, once nobody reads a version that has them.
+
+        All readers see the newest version where the log can be emptied.
+        """
+        with self._connection() as connection:
+            self._begin(connection)
+            erasable = self._views.erasable()
+        if erasable and self._database.checkpoint(force=True):
+            with record.failing_disk(self.path):
+                for item, dead in erasable:
+                    fresh = dead if item.erased is None else dead & ~item.erased
+                    if erasing.erase(self._views.folder, item.opened, np.flatnonzero(fresh)):
+                        item.erased = dead
 
     def _checkpoint(self, *, force: bool = False) -> None:
         """Copy the log into the record: where it is long, or holds text that was deleted."""
@@ -324,7 +344,7 @@ class Store:
             generation, version = connection.execute("SELECT generation, version FROM state").fetchone()
             return generation, version, self._views.losses
 
-    def _begin(self, connection: Connection) -> tuple[manifest.Loaded, int]:
+    def _begin(self, connection: Connection) -> tuple[Loaded, int]:
         """Hold a connection to the newest version for which all files are at hand: its views and its number."""
         missing: tuple[int, str] | None = None
         while True:

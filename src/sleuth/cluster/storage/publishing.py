@@ -187,11 +187,17 @@ def commit_version(
 
 
 def _copy(folder: Path, scratch: Path, stack: ExitStack, names: Names = DOCUMENTS) -> _Copy:
-    """Copy the record as of one commit, and open the segments that it names."""
+    """Copy the record as of one commit, and open the segments that it names.
+
+    That version is read until the stack is closed: so no text of a segment is overwritten before it is copied.
+    """
     for _ in range(_ATTEMPTS):
         scratch.unlink(missing_ok=True)
         record = f"{(folder / names.record).absolute().as_uri()}?mode=ro"
-        with closing(sqlite3.connect(record, uri=True)) as source, closing(sqlite3.connect(scratch)) as copy:
+        source = stack.enter_context(closing(sqlite3.connect(record, uri=True, isolation_level=None)))
+        with closing(sqlite3.connect(scratch)) as copy:
+            source.execute("BEGIN")
+            source.execute("SELECT count(*) FROM sqlite_schema").fetchone()
             source.backup(copy)
             rows = copy.execute("SELECT name FROM segments WHERE inline IS NULL")
             segments = [f"{names.segments}/{name}.seg" for (name,) in rows]
@@ -323,7 +329,12 @@ class _Upload:
                 path=self._objects.url,
             )
         for name in absent_names:
-            self._objects.put(name, self._contents[name]())
+            data = self._contents[name]()
+            if object_name(digest_of(data)) != name:  # a deleted text was overwritten meanwhile
+                raise StoreError(
+                    f"{self._objects.url}/{name} was pruned meanwhile: publish again", path=self._objects.url
+                )
+            self._objects.put(name, data)
 
 
 def _read(source: _Source, start: int) -> bytes:

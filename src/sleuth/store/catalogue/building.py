@@ -9,13 +9,17 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+from numpy.typing import NDArray
+
 from sleuth.store.catalogue import manifest, segments
 from sleuth.store.catalogue.segment_files import Held
 from sleuth.store.catalogue.segments import Encoded, Opened
 from sleuth.store.disk.scratch import trim
-from sleuth.store.legs.leg import Leg, Rows
+from sleuth.store.legs.leg import Leg, RowKeys, Rows, SegmentData, SegmentKind
+from sleuth.store.passages.kind import PASSAGES, passages_of
 from sleuth.store.record.batch import DocumentBatch
-from sleuth.store.record.inserting import TableRows, tables_of
+from sleuth.store.record.inserting import TableRows, documents_of
 from sleuth.store.record.layout import Connection
 from sleuth.store.record.rows import rows_of
 
@@ -70,14 +74,21 @@ def keep(encoded: Encoded, folder: Path, inline_bytes: int | None = None) -> Bui
 
 def build(leg: Leg, rows: Rows, first: int, last: int, folder: Path) -> Built:
     """Return a leg's segment of these rows, which answers for the keys `first` to `last`."""
-    data = leg.build(rows)
-    encoded = segments.encode(leg.name, leg.fingerprint, first, last, rows.keys, rows.tie_ranks, data)
-    output = keep(encoded, folder)
+    output = write(leg, leg.build(rows), rows.keys, rows.tie_ranks, first, last, folder)
     if output.held:
-        del data, encoded
         trim()
-    else:
-        output.copy = segments.in_memory(encoded, rows.keys, rows.tie_ranks, data)
+    return output
+
+
+def write(  # noqa: PLR0917 - what a segment consists of
+    kind: SegmentKind, data: SegmentData, keys: RowKeys, tie_ranks: NDArray[np.uint32] | None, first: int, last: int,
+    folder: Path,
+) -> Built:  # fmt: skip
+    """Return a segment of these arrays, which answers for the keys `first` to `last`."""
+    encoded = segments.encode(kind.name, kind.fingerprint, first, last, keys, tie_ranks, data)
+    output = keep(encoded, folder)
+    if not output.held:
+        output.copy = segments.in_memory(encoded, keys, tie_ranks, data)
     return output
 
 
@@ -127,12 +138,12 @@ class Prepared:
     """What a batch becomes.
 
     Attributes:
-        built: a segment for every leg.
-        tables: what the record gets.
+        built: a segment of the passages and one for every leg.
+        documents: what the record gets.
     """
 
     built: list[Built]
-    tables: tuple[TableRows, TableRows]
+    documents: TableRows
 
 
 def _prepare(  # noqa: PLR0917 - the inputs and settings of a segment
@@ -142,10 +153,14 @@ def _prepare(  # noqa: PLR0917 - the inputs and settings of a segment
     try:
         keys = batch.keys(first)
         rows = rows_of(batch, keys)
+        if batch.texts:
+            data = passages_of(batch, keys, salt)
+            segments_built.append(write(PASSAGES, data, keys.chunks, None, first, last, folder))
+            del data
         for leg in legs if batch.texts else ():
             segments_built.append(build(leg, rows, first, last, folder))  # noqa: PERF401 - a failure discards the others
     except BaseException:
         for segment in segments_built:
             segment.discard()
         raise
-    return Prepared(segments_built, tables_of(batch, keys, salt))
+    return Prepared(segments_built, documents_of(batch, keys.documents.tolist(), salt))

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from sleuth.errors import IndexDamagedError, StoreError
+from sleuth.errors import StoreError
 from sleuth.store.catalogue import manifest, segment_files
 from sleuth.store.catalogue.lock import WriterLock
 from sleuth.store.catalogue.pool import ConnectionPool
@@ -17,12 +17,10 @@ from sleuth.store.catalogue.schema import log_bytes
 from sleuth.store.disk.files import Names, make_folder, opened_file
 from sleuth.store.record import layout as record
 from sleuth.store.record.layout import Connection
-from sleuth.store.record.open_files import file_of
 
 _LOG_BYTES = 4 << 20
 """A log larger than this is copied into the database, in the background."""
 _BUSY_MS = 20
-_HEADER_BYTES = 100
 
 
 class Database:
@@ -53,7 +51,6 @@ class Database:
         self._locks: list[WriterLock] = []
         self._swept = False
         self._file = file
-        self._length = 0  # of that file, when it was last looked at
         self._identity: tuple[int, int] | None = None  # its device and inode, since it was first looked at
         _DATABASES.add(self)
 
@@ -75,11 +72,10 @@ class Database:
     def reader(self) -> Connection:
         """Return a connection of `readers`, for the caller to give back.
 
-        The file is looked at first: to read what SQLite has mapped of a lost end kills the process, and a further
-        connection to a file that has taken its place would give answers of two indexes.
+        The file is looked at first: a further connection to a file that has taken its place would give answers of two
+        indexes.
 
         Raises:
-            IndexDamagedError: the file is shorter than it says itself.
             StoreError: another file has taken its place. If its name is gone, the open file is still read.
         """
         self._check_unchanged()
@@ -89,18 +85,13 @@ class Database:
             raise record.translate(error, self.path) from error
 
     def _check_unchanged(self) -> None:
-        """Raise if the database file was truncated or replaced since it was last looked at; see `reader` for why.
+        """Raise if the database file was replaced since it was last looked at; see `reader` for why.
 
         This costs one `stat` a query.
         """
         file = self._file
         try:
             facts = os.stat(file)  # noqa: PTH116 - for every query
-            if facts.st_size < self._length and _is_cut_off(file):
-                raise IndexDamagedError(
-                    f"{file} was cut off while it was open: close the index and run `sleuth doctor --repair`",
-                    path=str(self.path),
-                )
         except OSError:  # SQLite says what is wrong
             return
         identity = facts.st_dev, facts.st_ino
@@ -109,7 +100,7 @@ class Database:
                 f"{self.path} was replaced by another index while it was open: close it and open it again",
                 path=str(self.path),
             )
-        self._length, self._identity = facts.st_size, identity
+        self._identity = identity
 
     @contextmanager
     def given_back(
@@ -241,20 +232,6 @@ def _checkpoint(connection: Connection) -> bool:
         return not busy and pages == copied
     finally:
         connection.execute(f"PRAGMA busy_timeout = {int(record.BUSY_SECONDS * 1000)}")
-
-
-def _is_cut_off(file: Path) -> bool:
-    """Return whether a database is shorter than its header says, by more pages than its log can hold."""
-    for _ in range(2):  # a log may be copied into it meanwhile
-        length = file.stat().st_size
-        # SQLite has it open, too: to open and close it here would release its locks
-        record_file = file_of(file)
-        header = os.pread(record_file.fd, _HEADER_BYTES, 0)
-        page, pages = int.from_bytes(header[16:18], "big"), int.from_bytes(header[28:32], "big")
-        logged = log_bytes(file) // (page + 1)
-        if len(header) == _HEADER_BYTES and length >= page * (pages - logged):
-            return False
-    return True
 
 
 _DATABASES: weakref.WeakSet[Database] = weakref.WeakSet()

@@ -26,7 +26,7 @@ from sleuth.store.catalogue import manifest, segment_files, segments
 from sleuth.store.catalogue.building import Built, keep
 from sleuth.store.catalogue.manifest import SegmentEntry
 from sleuth.store.disk.scratch import Scratch, trim
-from sleuth.store.legs.leg import Leg, RowKeys, SegmentView, count, unpack
+from sleuth.store.legs.leg import RowKeys, SegmentKind, SegmentView, count, unpack
 from sleuth.store.record.layout import Connection
 
 RATIO = 2
@@ -111,7 +111,7 @@ def choose(
 
 
 def merge(
-    leg: Leg,
+    leg: SegmentKind,
     entries: Sequence[SegmentEntry],
     views: Sequence[SegmentView],
     folder: Path,
@@ -205,8 +205,12 @@ class Merges:
                 merge_result.settled.set()
                 continue
             applied.append(merge_result)
-            publish(connection, merge_result)
-            manifest.purge_tombstones(connection, path / "segments", merge_result.first, merge_result.last)
+            try:
+                publish(connection, merge_result)
+                manifest.purge_tombstones(connection, path / "segments", merge_result.first, merge_result.last)
+            except BaseException:
+                self.put_back(applied)
+                raise
         return applied
 
     def put_back(self, results: Sequence[Merged]) -> None:

@@ -33,7 +33,7 @@ from numpy.typing import NDArray
 
 from sleuth.errors import IndexDamagedError
 from sleuth.store.disk.scratch import bytes_of, let_go, pieces
-from sleuth.store.legs.leg import Leg, RowKeys, SegmentData, key_array
+from sleuth.store.legs.leg import RowKeys, SegmentData, SegmentKind, key_array
 
 MAGIC = b"SLEUTH\x00\x01"
 CONTAINER = 1
@@ -74,7 +74,7 @@ class Opened:
     Attributes:
         key_list: of its rows.
         stored: all arrays, keys and tie ranks as they are packed included.
-        checksums: CRC-32 of each of them.
+        checksums: CRC-32 of each of them; None of one whose rows have their own.
         padding: the bytes between them, which are 0.
         file: the mapped file; None where the bytes are in the record.
         inode: its device and its number there.
@@ -86,7 +86,7 @@ class Opened:
     arrays: Mapping[str, NDArray[Any]]
     meta: Mapping[str, Any]
     stored: Mapping[str, NDArray[Any]]
-    checksums: Mapping[str, int]
+    checksums: Mapping[str, int | None]
     padding: tuple[bytes, ...]
     file: mmap.mmap | None = None
     inode: tuple[int, int] | None = None
@@ -133,7 +133,9 @@ def encode(  # noqa: PLR0917 - the header, in order
         for array_name, array in _stored(keys, tie_ranks, data).items()
     }
     described = [_describe(array_name, array) for array_name, array in arrays.items()]
-    sizes = [array.nbytes for array in arrays.values()]
+    described += [_describe_unsealed(array_name, content) for array_name, content in data.unsealed.items()]
+    contents = [*([array] for array in arrays.values()), *data.unsealed.values()]
+    sizes = [sum(array.nbytes for array in content) for content in contents]
     head: dict[str, Any] = {
         "name": name,
         "leg": leg,
@@ -147,10 +149,10 @@ def encode(  # noqa: PLR0917 - the header, in order
     checksum = zlib.crc32(header)
     parts: list[bytes | memoryview] = [PRELUDE.pack(MAGIC, CONTAINER, len(header), checksum, 0), header]
     position = PRELUDE.size + len(header)
-    for offset, array in zip(offsets, arrays.values(), strict=True):
+    for offset, content, nbytes in zip(offsets, contents, sizes, strict=True):
         parts.append(b"\0" * (offset - position))
-        parts.append(bytes_of(array))
-        position = offset + array.nbytes
+        parts += map(bytes_of, content)
+        position = offset + nbytes
     return Encoded(name, leg, fingerprint, first, last, len(keys), size, checksum, tuple(parts))
 
 
@@ -202,22 +204,23 @@ def in_memory(
     _, described, *_ = encoded.parts
     header = json.loads(bytes(described))
     stored = {name: np.array(array) for name, array in _stored(keys, tie_ranks, data).items()}
+    stored |= {name: np.concatenate(content) for name, content in data.unsealed.items()}
     for array in stored.values():
         array.flags.writeable = False
     all_keys = _unpack_keys(header["start"], encoded.rows, stored.get(_KEYS), encoded.rows)
-    arrays = {name: stored[name] for name in data.arrays}
+    arrays = {name: stored[name] for name in (*data.arrays, *data.unsealed)}
     checksums = {entry["name"]: entry["crc"] for entry in header["arrays"]}
     return Opened(encoded.name, all_keys, stored.get(_TIES), arrays, header["meta"], stored, checksums, ())
 
 
-def validate(segment: Opened, leg: Leg, *, full: bool = False) -> None:
-    """Refuse arrays that the leg cannot have made; see `Leg.validate`. Then give the mapped pages back.
+def validate(segment: Opened, kind: SegmentKind, *, full: bool = False) -> None:
+    """Refuse arrays that no segment of this kind has; see `SegmentKind.validate`. Then give the mapped pages back.
 
     Raises:
         IndexDamagedError: says what is wrong.
     """
     try:
-        leg.validate(SegmentData(segment.arrays, segment.meta), len(segment.key_list), full=full)
+        kind.validate(SegmentData(segment.arrays, segment.meta), len(segment.key_list), full=full)
     except ValueError as error:
         raise IndexDamagedError(f"segment {segment.name}: {error}") from error
     if segment.file is not None:
@@ -225,7 +228,7 @@ def validate(segment: Opened, leg: Leg, *, full: bool = False) -> None:
 
 
 def verify(segment: Opened) -> str:
-    """Read every byte of a segment; return what is not as it was written, "" where all is."""
+    """Read all of a segment that has a checksum; return what is not as it was written, "" where all is."""
 
     def look() -> None:
         if segment.is_cut_off:  # to read on would end the process
@@ -236,7 +239,7 @@ def verify(segment: Opened) -> str:
         wrong = [
             name.removeprefix("$")
             for name, array in segment.stored.items()
-            if _checksum(array, look) != segment.checksums[name]
+            if segment.checksums[name] is not None and _checksum(array, look) != segment.checksums[name]
         ]
     except EOFError:
         return f"segment {segment.name} was cut off"
@@ -277,6 +280,10 @@ def _unpack_keys(start: int, rows: int, array: NDArray[Any] | None, most_rows: i
     keys = array + np.int64(start)
     keys.flags.writeable = False
     return keys
+
+
+def _describe_unsealed(name: str, content: Sequence[NDArray[Any]]) -> dict[str, Any]:
+    return {"name": name, "dtype": content[0].dtype.str, "shape": [sum(map(len, content))], "crc": None}
 
 
 def _describe(name: str, array: NDArray[Any]) -> dict[str, Any]:
@@ -337,7 +344,7 @@ class _Entry(NamedTuple):
     size: int
     offset: int
     end: int
-    checksum: int
+    checksum: int | None
 
 
 def _entries(described: Sequence[Mapping[str, Any]], base: int) -> list[_Entry]:
@@ -350,7 +357,17 @@ def _entries(described: Sequence[Mapping[str, Any]], base: int) -> list[_Entry]:
         if dtype.hasobject or offset != _align(position) or min(shape, default=0) < 0:
             raise ValueError(f"array {name!r} is not where it should be")
         position = offset + size * dtype.itemsize
-        entries.append(_Entry(name, dtype, shape, size, offset, position, int(entry["crc"])))
+        entries.append(
+            _Entry(
+                name,
+                dtype,
+                shape,
+                size,
+                offset,
+                position,
+                None if entry["crc"] is None else int(entry["crc"]),
+            )
+        )
     return entries
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -13,10 +12,11 @@ from numpy.typing import NDArray
 from sleuth.errors import IndexDamagedError
 from sleuth.store.catalogue import manifest
 from sleuth.store.catalogue.lock import read_holder
-from sleuth.store.catalogue.manifest import SegmentEntry, Views
+from sleuth.store.catalogue.manifest import SegmentEntry
 from sleuth.store.catalogue.schema import log_bytes
+from sleuth.store.catalogue.views import Views
 from sleuth.store.disk import files
-from sleuth.store.health import opening
+from sleuth.store.health import mending, opening
 from sleuth.store.health.checks import (
     END,
     REBUILD,
@@ -28,10 +28,12 @@ from sleuth.store.health.checks import (
     open_segment,
     structure_faults,
 )
+from sleuth.store.passages.blocks import Passages
+from sleuth.store.passages.kind import PASSAGES
 from sleuth.store.record import layout as record
 from sleuth.store.record import mark
 from sleuth.store.record.counters import Counters, Totals
-from sleuth.store.record.layout import Connection, DocumentRow, EmbeddingRow, StoredChunk, has_checksum
+from sleuth.store.record.layout import Connection, DocumentRow, EmbeddingRow, has_checksum
 from sleuth.store.record.salt import recorded_salt
 from sleuth.store.record.values import Counts, Finding, LegStatus, Repair, Status
 from sleuth.store.writing.writer import Writer
@@ -49,7 +51,7 @@ def status(
         "SELECT version, documents, chunks, next_key FROM state"
     ).fetchone()
     entries = manifest.entries(connection)
-    names = sorted({entry.leg for entry in entries} | set(views.legs))
+    names = sorted({entry.leg for entry in entries} | set(views.kinds))
     legs = tuple(
         _leg_status(connection, name, [e for e in entries if e.leg == name], chunks, next_key)
         for name in names
@@ -89,7 +91,7 @@ def _leg_status(
     )
 
 
-def bad_documents(connection: Connection, first: int, end: int) -> dict[int, str]:
+def bad_documents(passages: Passages, connection: Connection, first: int, end: int) -> dict[int, str]:
     """Documents that have lost a part or whose bytes are not those that were written: id by key.
 
     Args:
@@ -97,21 +99,11 @@ def bad_documents(connection: Connection, first: int, end: int) -> dict[int, str
     """
     bad: dict[int, str] = {}
     among = "WHERE key >= ? AND key < ? ORDER BY key"
-    chunks = connection.execute(f"SELECT {record.CHUNK_COLUMNS} FROM chunks {among}", (first, end))
-    chunk = _next_chunk(chunks)
     documents = connection.execute(f"SELECT {record.DOCUMENT_COLUMNS} FROM documents {among}", (first, end))
     for document in map(DocumentRow._make, documents):
         is_sound = has_checksum(record.document_checksum, document, connection.salt)
-        expected = 0
-        while chunk is not None and chunk.key < document.key + max(document.chunks, 1):
-            is_in_place = chunk.key == document.key + expected and chunk.n == expected
-            is_sound &= is_in_place and has_checksum(record.chunk_checksum, chunk, connection.salt)
-            expected += 1
-            chunk = _next_chunk(chunks)
-        if not is_sound or expected != document.chunks:
+        if not is_sound or passages.damaged(np.arange(document.key, document.key + document.chunks)):
             bad[document.key] = str(document.id)
-    if chunk is not None:
-        bad[chunk.key] = "(chunks without a document)"
     return bad
 
 
@@ -123,14 +115,20 @@ def bad_embeddings(connection: Connection, first: int, end: int) -> dict[int, st
     return {row.key: "" for row in rows if not has_checksum(record.embedding_checksum, row, salt)}
 
 
-def _next_chunk(cursor: sqlite3.Cursor) -> StoredChunk | None:
-    row = cursor.fetchone()
-    return None if row is None else StoredChunk._make(row)
-
-
 READD = "sleuth doctor --repair, then add the documents that it names again"
-DOCUMENTS = CheckedTable("documents", "documents", bad_documents, READD)
 EMBEDDINGS = CheckedTable("embeddings", "cached vectors", bad_embeddings)
+
+
+def tables_of(views: Views) -> tuple[CheckedTable, CheckedTable]:
+    """Return documents, with their passages, and cached vectors as the checks see them."""
+
+    def bad(connection: Connection, first: int, end: int) -> dict[int, str]:
+        passages = Views(views.folder).passages_at(
+            connection
+        )  # not those that are open: their files may be gone
+        return bad_documents(passages, connection, first, end)
+
+    return CheckedTable("documents", "documents", bad, READD), EMBEDDINGS
 
 
 class DocumentChecks(Checks):
@@ -138,13 +136,13 @@ class DocumentChecks(Checks):
 
     subject = "record"
     again = READD
-    tables = (DOCUMENTS, EMBEDDINGS)
 
     def __init__(self, path: Path, connections: Connections, views: Views) -> None:
         self.connections = connections
         self.file = path / opening.RECORD
         self.folder = path / opening.SEGMENTS
-        self.legs = views.legs
+        self.legs = views.kinds
+        self.tables = tables_of(views)
         self.deferred = views.deferred
         self.noted = views.damage
         self._version = mark.read(path).version
@@ -168,14 +166,10 @@ class DocumentChecks(Checks):
     def counts(self, connection: Connection) -> Iterator[Finding]:
         """Yield the counters, against the tables; and a damaged salt."""
         counters, totals = Counters.read(connection), Totals.read(connection)
-        chunk_rows = connection.execute("SELECT count(*) FROM chunks").fetchone()[0]
         figures = f"{counters.documents} documents and {counters.chunks} chunks"
-        if (counters.documents, counters.chunks, chunk_rows) != (
-            totals.documents,
-            totals.chunks,
-            totals.chunks,
-        ) or totals.end > counters.next_key:
-            message = f"it counts {figures}, and holds {totals.documents} and {chunk_rows}"
+        is_right = (counters.documents, counters.chunks) == (totals.documents, totals.chunks)
+        if not is_right or totals.end > counters.next_key:
+            message = f"it counts {figures}, and holds {totals.documents} and {totals.chunks}"
             yield Finding("error", self.subject, message, READD)
         else:
             yield Finding("ok", self.subject, f"{counters.documents} documents, {counters.chunks} chunks")
@@ -202,12 +196,15 @@ def repair(path: Path, connections: Connections, writer: Writer, views: Views) -
         if faults := structure_faults(connection):
             raise IndexDamagedError(f"{faults[0]}; close the index and run `{REBUILD}`", path=str(path))
         is_restored = recorded_salt(connection) is None
-        bad, embeddings = (table.bad(connection, 0, END) for table in DocumentChecks.tables)
+        bad, embeddings = (table.bad(connection, 0, END) for table in tables_of(views))
+        damaged_passages = []
         for entry in manifest.entries(connection):
-            segment = open_segment(connection, views.folder, entry, views.legs, full=True)
-            _, wrong = check_segment(entry, segment, views.legs, full=True)
-            if wrong:
+            segment = open_segment(connection, views.folder, entry, views.kinds, full=True)
+            _, wrong = check_segment(entry, segment, views.kinds, full=True)
+            if wrong and entry.leg in views.legs:
                 views.damage[entry.name] = wrong
+            if entry.leg == PASSAGES.name and (wrong or any(entry.first <= key <= entry.last for key in bad)):
+                damaged_passages.append(entry)
     if is_restored:
         writer.repairs.restore_salt()
         messages.append(
@@ -218,6 +215,11 @@ def repair(path: Path, connections: Connections, writer: Writer, views: Views) -
         messages += [
             Repair(name, "the record had lost a part of it: removed, add it again") for name in bad.values()
         ]
+    for entry in damaged_passages:
+        mending.renew(writer, views, entry)
+        messages.append(
+            Repair(PASSAGES.name, f"segment {entry.name} was written again without what was damaged")
+        )
     if embeddings:
         writer.forget_embeddings(embeddings)
         messages.append(Repair("embeddings", f"{len(embeddings)} cached vectors were damaged: removed"))

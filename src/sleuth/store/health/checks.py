@@ -21,7 +21,7 @@ from sleuth.store.catalogue import manifest, segment_files, segments
 from sleuth.store.catalogue.manifest import SegmentEntry, SegmentMissingError
 from sleuth.store.catalogue.schema import log_bytes
 from sleuth.store.catalogue.segments import Opened
-from sleuth.store.legs.leg import Leg
+from sleuth.store.legs.leg import SegmentKind
 from sleuth.store.record.layout import Connection
 from sleuth.store.record.values import Finding
 
@@ -91,12 +91,12 @@ class Checks(ABC):
 
     subject: ClassVar[str]
     again: ClassVar[str]
-    tables: ClassVar[tuple[CheckedTable, ...]]
     prefix: ClassVar[str] = ""
     connections: Connections
     file: Path
     folder: Path
-    legs: Mapping[str, Leg]
+    tables: tuple[CheckedTable, ...]
+    legs: Mapping[str, SegmentKind]
     deferred: frozenset[str] = frozenset()
     noted: Mapping[str, str]
 
@@ -180,7 +180,9 @@ def _check_segments(
         yield from _check_coverage(subject, keys, live, leg in checks.deferred, len(faults))
 
 
-def open_segments(connection: Connection, folder: Path, legs: Mapping[str, Leg], *, full: bool) -> Segments:
+def open_segments(
+    connection: Connection, folder: Path, legs: Mapping[str, SegmentKind], *, full: bool
+) -> Segments:
     """Return all segments of the newest version, which the connection's transaction sees from now on.
 
     A merge may take files away between the look at the manifest and the look at the folder; what is open stays, and
@@ -206,7 +208,7 @@ def open_segments(connection: Connection, folder: Path, legs: Mapping[str, Leg],
 
 
 def open_segment(
-    connection: Connection, folder: Path, entry: SegmentEntry, legs: Mapping[str, Leg], *, full: bool
+    connection: Connection, folder: Path, entry: SegmentEntry, legs: Mapping[str, SegmentKind], *, full: bool
 ) -> Opened | SegmentMissingError | IndexDamagedError:
     """Return the segment of an entry, or why it does not open."""
     try:
@@ -227,7 +229,7 @@ def structure_faults(connection: Connection) -> list[str]:
 def check_segment(
     entry: SegmentEntry,
     segment: Opened | SegmentMissingError | IndexDamagedError,
-    legs: Mapping[str, Leg],
+    legs: Mapping[str, SegmentKind],
     *,
     full: bool,
 ) -> tuple[NDArray[np.int64], str]:

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from sleuth.errors import IndexDamagedError
-from sleuth.store.catalogue import manifest, segment_files
+from sleuth.store.catalogue import manifest, merging, segment_files
 from sleuth.store.catalogue.building import Built
 from sleuth.store.catalogue.building import build as build_segment
-from sleuth.store.catalogue.manifest import SegmentEntry, SegmentMissingError, Views
-from sleuth.store.legs.leg import Leg, Rows
+from sleuth.store.catalogue.manifest import SegmentEntry, SegmentMissingError
+from sleuth.store.catalogue.views import Views
+from sleuth.store.legs.leg import Leg, Rows, SegmentView, pack
+from sleuth.store.passages.kind import PASSAGES
 from sleuth.store.record import layout as record
 from sleuth.store.record.layout import Connection
 from sleuth.store.record.scan import rows_between
@@ -93,6 +97,7 @@ def mend(connection: Connection, writer: Writer, views: Views) -> list[Repair]:
         connection: for reading; nobody else writes meanwhile.
     """
     connection.execute("BEGIN")
+    passages = views.passages_at(connection)
     messages = []
     for problem in problems(connection, views):
         started = time.perf_counter()
@@ -100,7 +105,7 @@ def mend(connection: Connection, writer: Writer, views: Views) -> list[Repair]:
             _drop(writer, views, problem.bad)
         rows = 0
         for gap in problem.gaps:
-            for batch in rows_between(connection, *gap):
+            for batch in rows_between(connection, passages, *gap):
                 first, last = int(batch.keys[0]), int(batch.keys[-1])
                 segment = build_segment(problem.leg, batch, first, last, views.folder)
                 writer.change_manifest(partial(_publish, segment=segment))
@@ -108,6 +113,28 @@ def mend(connection: Connection, writer: Writer, views: Views) -> list[Repair]:
         why = f"{problem.why}: {rows} rows indexed"
         messages.append(Repair(problem.leg.name, why, time.perf_counter() - started))
     return messages
+
+
+def renew(writer: Writer, views: Views, entry: SegmentEntry) -> None:
+    """Write a segment of passages again, with the rows that the record still has; drop one that does not open."""
+
+    def change(connection: Connection) -> list[Built]:
+        built: list[Built] = []
+        with suppress(SegmentMissingError, IndexDamagedError):
+            segment = manifest.open_segment(connection, views.folder, entry, PASSAGES)
+            live = np.isin(segment.keys, manifest.record_keys(connection, entry.first, entry.last))
+            view = SegmentView(segment.name, segment.key_list, None, pack(live), segment.arrays, segment.meta)
+            merged = merging.merge(PASSAGES, [entry], [view], views.folder, lambda keys: None)
+            built += [merged.built] if merged.built else []
+        manifest.drop(connection, [entry.name])
+        for output in built:
+            output.publish(connection)
+        manifest.purge_tombstones(connection, views.folder, entry.first, entry.last)
+        return built
+
+    writer.change_manifest(change)
+    segment_files.remove(views.folder, entry.name)
+    views.forget([entry.name])
 
 
 def remake(  # noqa: PLR0917 - the place and the outcome
@@ -169,7 +196,7 @@ def build(
         Rows indexed.
     """
     rows_built, tried = 0, 0
-    while batch := _next_batch(connection, leg):
+    while batch := _next_batch(connection, views, leg):
         rows, remaining = batch
         segment = build_segment(leg, rows, int(rows.keys[0]), int(rows.keys[-1]), views.folder)
         with writing() as writer:
@@ -181,7 +208,7 @@ def build(
     return rows_built
 
 
-def _next_batch(connection: Connection, leg: Leg) -> tuple[Rows, int] | None:
+def _next_batch(connection: Connection, views: Views, leg: Leg) -> tuple[Rows, int] | None:
     """Return the first rows that the leg does not cover, and how many there are in all."""
     connection.execute("BEGIN")
     try:
@@ -189,7 +216,9 @@ def _next_batch(connection: Connection, leg: Leg) -> tuple[Rows, int] | None:
         if not gaps:
             return None
         remaining = sum(manifest.occupied(connection, *gap) for gap in gaps)
-        return next(rows_between(connection, *gaps[0], _DEFERRED_BATCH)), remaining
+        return next(
+            rows_between(connection, views.passages_at(connection), *gaps[0], _DEFERRED_BATCH)
+        ), remaining
     finally:
         connection.execute("ROLLBACK")
 

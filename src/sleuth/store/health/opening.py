@@ -134,4 +134,4 @@ def _remains(folder: Path) -> str:
     version = mark.read(folder).version
     if not files and version == 0:
         return ""
-    return f"{files} segment files, which hold no text, and a note of version {'?' if version is None else version}"
+    return f"{files} segment files and a note of version {'?' if version is None else version}"

@@ -13,6 +13,7 @@ from sleuth.errors import IndexDamagedError, IndexNotFoundError, StoreError
 from sleuth.store.catalogue import schema
 from sleuth.store.catalogue.lock import WriterLock
 from sleuth.store.catalogue.segment_files import SUFFIX, sync_folder
+from sleuth.store.catalogue.views import Views
 from sleuth.store.disk.files import DOCUMENTS, Names, make_folder
 from sleuth.store.health.opening import create
 from sleuth.store.record import layout as record
@@ -115,7 +116,8 @@ def take_over(path: str | os.PathLike[str], writer: Writer) -> None:
     """
     folder = schema.folder_at(path)
     with reading(folder, DOCUMENTS) as connection:
-        for batch, _ in batches_between(connection, 1, 1 << 62, BATCH_BYTES):
+        passages = Views(folder / DOCUMENTS.segments).passages_at(connection)
+        for batch, _ in batches_between(connection, passages, 1, 1 << 62, BATCH_BYTES):
             times = (None if time is None else time - 1 for time in batch.modified)  # no file has that time
             batch.modified = BatchColumn(None, times)
             writer.put_batch(batch)

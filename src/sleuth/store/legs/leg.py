@@ -87,10 +87,12 @@ class SegmentData:
     Attributes:
         arrays: by name; any numpy dtype without objects; kept as they are and memory-mapped when read.
         meta: small facts, JSON.
+        unsealed: arrays of shape (n,) without a checksum, whose rows have their own; each as pieces, one or more.
     """
 
     arrays: Mapping[str, NDArray[Any]]
     meta: Mapping[str, Any] = field(default_factory=dict)
+    unsealed: Mapping[str, Sequence[NDArray[Any]]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,13 +141,8 @@ class Hits:
         return len(self.keys)
 
 
-class Leg(Protocol):
-    """One way to search rows. Holds settings, never rows; safe to share between threads.
-
-    Contract: `build` then `merge` give what `build` of all live rows at once would give, up to layout: the same
-    hits with the same scores. `merge` takes segments in order of key and drops rows that are not live; the rows left
-    keep their order.
-    """
+class SegmentKind(Protocol):
+    """What one kind of segment holds. Never holds rows; safe to share between threads."""
 
     @property
     def name(self) -> str:
@@ -153,10 +150,7 @@ class Leg(Protocol):
 
     @property
     def fingerprint(self) -> str:
-        """Settings that shape the arrays. A segment with another fingerprint is rebuilt from the record."""
-
-    def build(self, rows: Rows) -> SegmentData:
-        """Arrays for these rows."""
+        """Settings that shape the arrays."""
 
     def merge(self, segments: Sequence[SegmentView], scratch: Scratch = IN_MEMORY) -> SegmentData:
         """Arrays for the live rows of these segments, in order.
@@ -177,3 +171,15 @@ class Leg(Protocol):
         Raises:
             ValueError: says what is wrong.
         """
+
+
+class Leg(SegmentKind, Protocol):
+    """One way to search rows. A segment with another fingerprint is rebuilt from passages.
+
+    Contract: `build` then `merge` give what `build` of all live rows at once would give, up to layout: the same
+    hits with the same scores. `merge` takes segments in order of key and drops rows that are not live; the rows left
+    keep their order.
+    """
+
+    def build(self, rows: Rows) -> SegmentData:
+        """Arrays for these rows."""

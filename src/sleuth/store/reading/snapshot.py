@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic_core import from_json as parsed_json
 
 from sleuth.errors import IndexDamagedError
-from sleuth.store.catalogue.manifest import Loaded, occupied
+from sleuth.store.catalogue.manifest import occupied
+from sleuth.store.catalogue.views import Loaded
 from sleuth.store.legs.leg import Rows, SegmentView
-from sleuth.store.record.checksums import has_checksums
 from sleuth.store.record.layout import (
-    CHUNK_PARTS,
     DOCUMENT_COLUMNS,
-    DOCUMENT_PARTS,
     EMBEDDING_COLUMNS,
     Connection,
     DocumentRow,
     EmbeddingRow,
-    StoredChunk,
     check_text,
     damaged_row,
     document_checksum,
@@ -31,7 +27,7 @@ from sleuth.store.record.layout import (
     select_in,
 )
 from sleuth.store.record.scan import batches_between, read_once, rows_between
-from sleuth.store.record.values import Counts, Row
+from sleuth.store.record.values import Counts, RecordedPassage, Row
 from sleuth.types import Chunk, RetrievedItem, StoredDocument
 
 if TYPE_CHECKING:
@@ -44,104 +40,6 @@ _BATCH = 1 << 23
 T = TypeVar("T")
 
 _DOCUMENT = f"SELECT {DOCUMENT_COLUMNS} FROM documents"
-_JOINED = "chunks c JOIN documents d ON d.key = c.key - c.n"
-
-_COLUMNS = ", ".join(
-    [*(f"c.{name}" for name in StoredChunk._fields), *(f"d.{name}" for name in DocumentRow._fields)]
-)
-_OF_CHUNK = len(StoredChunk._fields)
-
-
-class _Stored(NamedTuple):
-    """A chunk and its document as they were written: the columns of `StoredChunk`, then those of `DocumentRow`.
-
-    Attributes:
-        own: metadata of the chunk alone.
-    """
-
-    key: int
-    n: int
-    page: int | None
-    start: int
-    line: int
-    lines: int
-    checksum: int
-    fields: str | None
-    own: str | None
-    text: str
-    document_key: int
-    chunks: int
-    size: int
-    modified_ns: int | None
-    document_checksum: int
-    content_hash: bytes
-    document_id: str
-    source: str | None
-    title: str | None
-    metadata: str | None
-
-    @property
-    def id(self) -> str:
-        """The id of the chunk."""
-        return f"{self.document_id}#{self.n}"
-
-    def row(self, passage: dict[str, Any]) -> Row:
-        """Return the chunk as callers of the store see it."""
-        return Row(
-            self.key,
-            passage["id"],
-            self.document_id,
-            self.n,
-            self.text,
-            passage["metadata"],
-            from_json(self.fields),
-            self.start,
-            self.start + len(self.text),
-            self.line,
-            self.line + self.lines,
-            self.page,
-        )
-
-    def value(self) -> Chunk:
-        """Return the chunk as it was put."""
-        return Chunk(
-            self.text,
-            self.start,
-            self.start + len(self.text),
-            self.line,
-            self.line + self.lines,
-            self.page,
-            from_json(self.fields),
-            from_json(self.own),
-        )
-
-
-def _passages(rows: Iterable[_Stored]) -> list[dict[str, Any]]:
-    """Return what hits show: id, text, and the chunk's metadata over the document's over what the store knows.
-
-    `store.record.rows` makes the same metadata of a whole batch, column by column.
-    """
-    passages: list[dict[str, Any]] = []
-    for row in rows:
-        values: dict[str, Any] = {"source": row.source or row.document_id}
-        if line := row.line:
-            values["start_line"], values["end_line"] = line, line + row.lines
-        if row.title:
-            values["title"] = row.title
-        if row.page is not None:
-            values["page"] = row.page
-        if row.fields and (heading := parsed_json(row.fields).get("heading")) is not None:
-            values["heading"] = heading
-        if row.metadata:
-            values |= parsed_json(row.metadata)
-        if row.own:
-            values |= parsed_json(row.own)
-        passages.append({"id": f"{row.document_id}#{row.n}", "text": row.text, "metadata": values})
-    return passages
-
-
-def _rows(chunks: Sequence[_Stored]) -> list[Row]:
-    return [chunk.row(passage) for chunk, passage in zip(chunks, _passages(chunks), strict=True)]
 
 
 class _Extent(NamedTuple):
@@ -186,7 +84,7 @@ class IndexSnapshot:
 
     def rows(self, keys: Iterable[int]) -> list[Row]:
         """Return the chunks with these keys, in this order. Every key must exist in this version."""
-        return _rows(self._stored(keys))
+        return self._read(self._loaded.passages.rows, keys)
 
     def items(self, keys: Iterable[int], scores: Iterable[float]) -> list[RetrievedItem]:
         """Return the same as hits with these scores."""
@@ -194,24 +92,22 @@ class IndexSnapshot:
 
     def passages(self, keys: Iterable[int]) -> list[dict[str, Any]]:
         """Return the id, the text and the metadata of these chunks, by name."""
-        return _passages(self._stored(keys))
+        return self._read(self._loaded.passages.hits, keys)
 
-    def _stored(self, keys: Iterable[int]) -> list[_Stored]:
-        """Return the chunks with these keys, after they and their documents were compared with their checksums."""
-        numbers, rows = list(map(int, keys)), dict[int, _Stored]()
-        salt = self._connection.salt
-        for values in self._connection.rows_on_pages(numbers):
-            if has_checksums(values, _OF_CHUNK, salt, CHUNK_PARTS, DOCUMENT_PARTS):
-                rows[values[0]] = tuple.__new__(_Stored, values)  # `_make` takes twice as long
-        if len(rows) == len(numbers):
-            return list(rows.values())
-        unread_keys = numbers if not rows else [key for key in numbers if key not in rows]
-        for values in select_in(self._connection, _COLUMNS, _JOINED, "c.key", unread_keys):
-            row = tuple.__new__(_Stored, values)
-            if not has_checksums(values, _OF_CHUNK, salt, CHUNK_PARTS, DOCUMENT_PARTS):
-                raise damaged_row(row.id)
-            rows[row.key] = row
-        return _in_order(numbers, rows)
+    def _read(self, read: Callable[[list[int]], list[T]], keys: Iterable[int]) -> list[T]:
+        """Return passages, each compared with its checksum.
+
+        Raises:
+            IndexDamagedError: one is not as it was written, or is gone; names its document.
+        """
+        try:
+            return read(list(map(int, keys)))
+        except LookupError as error:
+            (key,) = error.args
+            row = self._connection.execute(
+                "SELECT id FROM documents WHERE key <= ? ORDER BY key DESC LIMIT 1", (key,)
+            ).fetchone()
+            raise damaged_row(f"a passage of {row[0]!r}" if row else f"passage {key}") from None
 
     def ids(self, keys: Iterable[int]) -> list[str]:
         """Return the chunk ids of these keys, in this order."""
@@ -219,10 +115,7 @@ class IndexSnapshot:
 
     def order(self, keys: Iterable[int]) -> list[tuple[str, int]]:
         """Return the tie-break rank of each key (document id, n)."""
-        numbers, order = list(map(int, keys)), dict[int, tuple[str, int]]()
-        for key, document_id, n in select_in(self._connection, "c.key, id, n", _JOINED, "c.key", numbers):
-            order[key] = document_id, n
-        return _in_order(numbers, order)
+        return self._read(self._loaded.passages.order, keys)
 
     def key_of(self, chunk_id: str) -> int | None:
         """Return the key of the chunk `document_id#n`, or None."""
@@ -288,7 +181,7 @@ class IndexSnapshot:
 
     def chunk_values(self, document_id: str) -> list[Chunk]:
         """Return the chunks of a document as `Writer.put` takes them, in order."""
-        return [row.value() for row in self._chunks_of(document_id)]
+        return [_chunk(row) for row in self._read(self._loaded.passages.stored, self._keys_of(document_id))]
 
     def notes(self) -> dict[str, str]:
         """Return the notes of `Writer.note`, by name."""
@@ -297,22 +190,20 @@ class IndexSnapshot:
 
     def chunks_of(self, document_id: str) -> list[Row]:
         """Return all chunks of a document, in order; empty where there is no such document."""
-        return _rows(self._chunks_of(document_id))
+        return self.rows(self._keys_of(document_id))
 
-    def _chunks_of(self, document_id: str) -> list[_Stored]:
+    def _keys_of(self, document_id: str) -> range:
+        """Return the keys of the chunks of a document; none where there is no such document."""
         extent = self._extent(document_id)
-        chunks = self._stored(range(extent.first, extent.first + extent.chunks))
-        if any(chunk.document_id != document_id for chunk in chunks):  # the index of ids is damaged
+        if extent.chunks and self.order([extent.first]) != [(document_id, 0)]:  # the index of ids is damaged
             raise damaged_row(document_id)
-        return chunks
+        return range(extent.first, extent.first + extent.chunks)
 
     def neighbours(self, key: int, before: int, after: int) -> list[Row]:
         """Return the chunk and up to `before` and `after` chunks around it, of the same document, in order."""
-        first, count = self._connection.execute(
-            "SELECT d.key, d.chunks FROM chunks c JOIN documents d ON d.key = c.key - c.n WHERE c.key = ?",
-            (key,),
-        ).fetchone()
-        return self.rows(range(max(first, key - before), min(first + count, key + after + 1)))
+        ((document_id, _),) = self.order([key])
+        keys = self._keys_of(document_id)
+        return self.rows(range(max(keys.start, key - before), min(keys.stop, key + after + 1)))
 
     def counts(self) -> Counts:
         """Return how many documents and chunks; costs microseconds."""
@@ -323,7 +214,9 @@ class IndexSnapshot:
 
         A document belongs to the range that holds its first chunk.
         """
-        return rows_between(self._connection, first, (1 << 62) if last is None else last)
+        return rows_between(
+            self._connection, self._loaded.passages, first, (1 << 62) if last is None else last
+        )
 
     def batches(self) -> Iterator[DocumentBatch]:
         """Return all documents with their chunks, by key, in batches of bounded size, as `Writer.put_batch` takes them.
@@ -331,7 +224,8 @@ class IndexSnapshot:
         Raises:
             IndexDamagedError: a document is not as it was written; names it.
         """
-        return (batch for batch, _ in batches_between(self._connection, 1, 1 << 62, _BATCH))
+        batches = batches_between(self._connection, self._loaded.passages, 1, 1 << 62, _BATCH)
+        return (batch for batch, _ in batches)
 
     def embedding_keys(self, fingerprint: str) -> dict[str, int]:
         """Return the keys of an embedder's cached vectors, by content hash."""
@@ -387,3 +281,10 @@ def _document(row: DocumentRow, salt: int) -> StoredDocument:
     return StoredDocument(
         row.id, source, title, row.content_hash.hex(), row.size, row.modified_ns, row.chunks, metadata
     )
+
+
+def _chunk(row: RecordedPassage) -> Chunk:
+    """Return a chunk as it was put."""
+    end, last_line = row.start + len(row.text), row.line + row.lines
+    fields, metadata = from_json(row.fields), from_json(row.metadata)
+    return Chunk(row.text, row.start, end, row.line, last_line, row.page, fields, metadata)

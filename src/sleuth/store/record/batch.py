@@ -15,7 +15,8 @@ from sleuth.store.record.metadata import Json, as_json, stored_json
 from sleuth.store.record.values import Known
 
 if TYPE_CHECKING:
-    from sleuth.store.record.layout import DocumentRow, StoredChunk
+    from sleuth.store.record.layout import DocumentRow
+    from sleuth.store.record.values import RecordedPassage
     from sleuth.types import Chunk
 
 T = TypeVar("T")
@@ -186,7 +187,7 @@ class DocumentBatch:
         self.texts += texts
         self.characters += sum(map(len, texts))
 
-    def add_stored(self, document: DocumentRow, chunks: Sequence[StoredChunk]) -> None:
+    def add_stored(self, document: DocumentRow, chunks: Sequence[RecordedPassage]) -> None:
         """Add a document as the record holds it, with its chunks."""
         row, first = len(self.ids), len(self.texts)
         self.ids.append(document.id)

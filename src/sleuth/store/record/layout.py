@@ -1,8 +1,8 @@
 """The layout of the record, and statements that read and write it.
 
-One SQLite database. A document's key is the key of its first chunk and its chunks have consecutive keys, so a chunk
-needs no column for its document (`key - n`) and neither table needs an index besides the one on ids. Keys are given
-once and never again, by the counter in `state`. Each row carries a CRC-32 of its values, since SQLite has no checksums.
+One SQLite database. A document's key is the key of its first passage, and its passages, which are in segments, have
+consecutive keys. Keys are given once and never again, by the counter in `state`. Each row carries a CRC-32 of its
+values, since SQLite has no checksums.
 
 Values reach SQLite as parameters only. The texts of statements are the constants of this package.
 """
@@ -23,12 +23,9 @@ from urllib.parse import quote
 
 from sleuth.errors import ArgumentError, IndexDamagedError, StoreError
 from sleuth.store.disk.files import check_database
-from sleuth.store.record.checksums import row_checksum
-from sleuth.store.record.open_files import file_of
-from sleuth.store.record.pages import RecordFile
 from sleuth.store.record.salt import read_salt
 
-FORMAT = 1
+FORMAT = 2
 APPLICATION = 0x534C5448
 """What `file` and `PRAGMA application_id` tell of the database: "SLTH"."""
 CACHE: Final = 4096
@@ -37,7 +34,9 @@ CACHE: Final = 4096
 BUSY_SECONDS = 30.0
 """For which a statement waits for SQLite's own locks, which are held for one commit or checkpoint."""
 PAGE = 8192
-"""Bytes: a chunk of 512 tokens, 2.5 KB, wastes 4 % of such a page and 40 % of one of 4096."""
+"""Bytes, as published versions compare them."""
+_SIGN = 1 << 31
+"""What checksums are less by: SQLite keeps a signed number of 32 bits in 4 bytes, an unsigned one in 6."""
 
 MANIFEST = """
 CREATE TABLE segments(
@@ -59,10 +58,6 @@ CREATE TABLE documents(
     key INTEGER PRIMARY KEY, chunks INTEGER NOT NULL, size INTEGER NOT NULL, modified_ns INTEGER,
     checksum INTEGER NOT NULL, content_hash BLOB NOT NULL, id TEXT NOT NULL UNIQUE,
     source TEXT, title TEXT, metadata TEXT
-);
-CREATE TABLE chunks(
-    key INTEGER PRIMARY KEY, n INTEGER NOT NULL, page INTEGER, start INTEGER NOT NULL, line INTEGER NOT NULL,
-    lines INTEGER NOT NULL, checksum INTEGER NOT NULL, fields TEXT, metadata TEXT, text NOT NULL
 );
 {MANIFEST.strip()}
 CREATE TABLE tombstones(key INTEGER PRIMARY KEY, generation INTEGER NOT NULL);
@@ -90,21 +85,6 @@ class DocumentRow(NamedTuple):
     metadata: str | None
 
 
-class StoredChunk(NamedTuple):
-    """A row of `chunks`."""
-
-    key: int
-    n: int
-    page: int | None
-    start: int
-    line: int
-    lines: int
-    checksum: int
-    fields: str | None
-    metadata: str | None
-    text: str
-
-
 class EmbeddingRow(NamedTuple):
     """A row of `embeddings`.
 
@@ -119,12 +99,9 @@ class EmbeddingRow(NamedTuple):
     vector: bytes
 
 
-_Row = TypeVar("_Row", DocumentRow, StoredChunk, EmbeddingRow)
+_Row = TypeVar("_Row", DocumentRow, EmbeddingRow)
 DOCUMENT_COLUMNS = ", ".join(DocumentRow._fields)
-CHUNK_COLUMNS = ", ".join(StoredChunk._fields)
 EMBEDDING_COLUMNS = ", ".join(EmbeddingRow._fields)
-DOCUMENT_PARTS, CHUNK_PARTS = (4, 6), (6, 7)
-"""Of a row: how many numbers stand first, and the place of the first text, as `row_checksum` takes them."""
 MANY = 960
 _MOST_SETTINGS = 1 << 20
 """Characters of settings that are read."""
@@ -140,14 +117,10 @@ class Connection(sqlite3.Connection):
 
     Attributes:
         folder: of the index.
-        file: of the database. Each connection of a process keeps it, see `file_of`.
-        log: path of the log of the database.
         held: the statement that holds a reader to one version, while there is one.
     """
 
     folder: Path
-    file: RecordFile
-    log: str
     held: sqlite3.Cursor | None = None
 
     @cached_property
@@ -159,28 +132,6 @@ class Connection(sqlite3.Connection):
         """
         return read_salt(self, self.folder)
 
-    def rows_on_pages(self, keys: list[int]) -> list[tuple[Any, ...]]:
-        """Return those chunks, with their documents, that need no SQLite; the caller compares their checksums.
-
-        The file is looked at only while the version that this connection holds has no log. SQLite neither changes nor
-        shortens the file then: a checkpoint needs the lock that all readers without a log share (WAL_READ_LOCK(0)),
-        and to empty the log it needs the locks of all readers with one.
-        """
-        if self.held is None or self._has_log():
-            return []
-        if not self.file.knows_tables():
-            roots = dict(self.execute("SELECT name, rootpage FROM sqlite_master WHERE type = 'table'"))
-            self.file.use_tables(roots["chunks"], roots["documents"])
-        return self.file.rows(keys)
-
-    def _has_log(self) -> bool:
-        try:
-            return os.stat(self.log).st_size > 0  # noqa: PTH116 - for every query
-        except FileNotFoundError:  # an index that nobody writes
-            return False
-        except OSError:  # out of reach: SQLite, which has it open, reads on
-            return True
-
     def hold(self) -> tuple[int, int]:
         """See the newest version from now on, and no other until `let_go`: its generation and number.
 
@@ -190,11 +141,6 @@ class Connection(sqlite3.Connection):
         self.held = self.execute("SELECT generation, version FROM state UNION ALL SELECT 0, 0")
         generation, version = self.held.fetchone()
         return generation, version
-
-    def close(self) -> None:
-        """Close the connection, and the file with the last one."""
-        super().close()
-        self.__dict__.pop("file", None)
 
     def let_go(self) -> None:
         """End what `hold` or BEGIN began."""
@@ -214,7 +160,6 @@ def connect(path: Path, *, write: bool, immutable: bool = False, shared: bool = 
         shared: a reader that may make the files that readers and writers share.
     """
     check_database(path)
-    file = file_of(path)
     mode = "immutable=1&mode=ro" if immutable else ("mode=rw" if write or shared else "mode=ro")
     connection = sqlite3.connect(
         f"file:{quote(os.fsencode(path.parent.resolve() / path.name))}?{mode}",
@@ -224,7 +169,7 @@ def connect(path: Path, *, write: bool, immutable: bool = False, shared: bool = 
         uri=True,
         factory=Connection,
     )
-    connection.folder, connection.file, connection.log = path.parent, file, f"{path}-wal"
+    connection.folder = path.parent
     connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _MOST_VALUE)
     try:
         if write:
@@ -401,12 +346,9 @@ def check_texts(texts: Sequence[str], argument: str) -> Sequence[str]:
 
 def document_checksum(row: DocumentRow, salt: int) -> int:
     """Return the checksum of a row of `documents` in the index of this salt."""
-    return row_checksum(row, *DOCUMENT_PARTS, salt, zlib.crc32(row.content_hash))
-
-
-def chunk_checksum(row: StoredChunk, salt: int) -> int:
-    """Return the checksum of a row of `chunks`."""
-    return row_checksum(row, *CHUNK_PARTS, salt)
+    numbers = f"{row.key}|{row.chunks}|{row.size}|{row.modified_ns}|"
+    content = f"{numbers}{row.id}\0{row.source}\0{row.title}\0{row.metadata}".encode()
+    return (zlib.crc32(content, zlib.crc32(row.content_hash)) ^ salt) - _SIGN
 
 
 def embedding_checksum(row: EmbeddingRow, salt: int) -> int:

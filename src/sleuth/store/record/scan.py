@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from itertools import chain, islice
+from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,15 +13,13 @@ from numpy.typing import NDArray
 from sleuth.errors import IndexDamagedError
 from sleuth.store.disk.scratch import zeros
 from sleuth.store.legs.leg import RowKeys, Rows
+from sleuth.store.passages.blocks import Passages
 from sleuth.store.record.batch import DocumentBatch, Keys
 from sleuth.store.record.layout import (
     CACHE,
-    CHUNK_COLUMNS,
     DOCUMENT_COLUMNS,
     Connection,
     DocumentRow,
-    StoredChunk,
-    chunk_checksum,
     damaged_row,
     document_checksum,
     has_checksum,
@@ -42,18 +40,18 @@ _NO_RANK = 0xFFFFFFFF
 
 
 def rows_between(
-    connection: Connection, first: int, last: int, batch_bytes: int = BATCH_BYTES
+    connection: Connection, passages: Passages, first: int, last: int, batch_bytes: int = BATCH_BYTES
 ) -> Iterator[Rows]:
     """Yield the rows with keys `first` to `last`, inclusive, as legs are given them; whole documents, by key."""
-    for batch, keys in batches_between(connection, first, last, batch_bytes):
+    for batch, keys in batches_between(connection, passages, first, last, batch_bytes):
         if len(keys.chunks):
             yield rows_of(batch, keys)
 
 
 def batches_between(
-    connection: Connection, first: int, last: int, batch_bytes: int = BATCH_BYTES
+    connection: Connection, passages: Passages, first: int, last: int, batch_bytes: int = BATCH_BYTES
 ) -> Iterator[tuple[DocumentBatch, Keys]]:
-    """Yield the documents with keys in a range, compared with their checksums; two cursors walk side by side.
+    """Yield the documents with keys in a range, compared with their checksums.
 
     Raises:
         IndexDamagedError: one has lost a chunk, or is not as it was written; names it.
@@ -61,23 +59,15 @@ def batches_between(
     documents = connection.execute(
         f"SELECT {DOCUMENT_COLUMNS} FROM documents WHERE key BETWEEN ? AND ? ORDER BY key", (first, last)
     )
-    chunks = connection.execute(
-        f"SELECT {CHUNK_COLUMNS} FROM chunks WHERE key BETWEEN ? AND ? ORDER BY key", (first, last)
-    )
     batch, keys = DocumentBatch(), list[int]()
     for document in map(DocumentRow._make, documents):
-        passages = list(map(StoredChunk._make, islice(chunks, document.chunks)))
-        if len(passages) != document.chunks or any(chunk.key - chunk.n != document.key for chunk in passages):
-            raise IndexDamagedError(
-                f"the record has lost chunks of {document.id!r}: `sleuth doctor --full` says what remains"
-            )
-        salt = connection.salt
-        if not (
-            has_checksum(document_checksum, document, salt)
-            and all(has_checksum(chunk_checksum, chunk, salt) for chunk in passages)
-        ):
+        if not has_checksum(document_checksum, document, connection.salt):
             raise damaged_row(document.id)
-        batch.add_stored(document, passages)
+        try:
+            chunks = passages.stored(list(range(document.key, document.key + document.chunks)))
+        except LookupError:
+            raise damaged_row(document.id) from None
+        batch.add_stored(document, chunks)
         keys.append(document.key)
         if batch.characters >= batch_bytes:
             yield batch, Keys.of(np.array(keys, np.int64), batch.chunk_counts())

@@ -48,6 +48,25 @@ class Row(NamedTuple):
     page: int | None
 
 
+class RecordedPassage(NamedTuple):
+    """A passage as it was put, without what the passages of its document share.
+
+    Attributes:
+        start: character offset in the document.
+        line: the first one; 0 where lines of the text are not lines of its file.
+        lines: how many follow it.
+        fields, metadata: as JSON, or None.
+    """
+
+    text: str
+    page: int | None
+    start: int
+    line: int
+    lines: int
+    fields: str | None
+    metadata: str | None
+
+
 class Counts(NamedTuple):
     """How much one version holds."""
 

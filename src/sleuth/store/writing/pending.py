@@ -183,8 +183,7 @@ class PendingDocuments:
         counters.documents += len(batch)
         counters.chunks += len(batch.texts)
         with record.translated(self._transaction.path):
-            for table in prepared.tables:
-                insert(connection, table)
+            insert(connection, prepared.documents)
             for segment in prepared.built:
                 segment.publish(connection)
         self._written(batch.ids)

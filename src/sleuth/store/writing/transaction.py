@@ -8,7 +8,10 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
 
+import numpy as np
+
 from sleuth.errors import StoreError
+from sleuth.store.catalogue import erasing
 from sleuth.store.catalogue.building import Built
 from sleuth.store.catalogue.merging import Merges
 from sleuth.store.catalogue.segment_files import sync_folder
@@ -23,6 +26,11 @@ class KeyRange(NamedTuple):
 
     first: int
     last: int
+
+    @property
+    def span(self) -> tuple[int, int]:
+        """The same as a half-open range."""
+        return self.first, self.last + 1
 
 
 class Transaction:
@@ -87,11 +95,11 @@ class Transaction:
         self.rows_changed = self.rows_deleted = True
         connection = self.connection
         with record.translated(self.path):
-            connection.executemany("DELETE FROM chunks WHERE key BETWEEN ? AND ?", ranges)
             connection.executemany("DELETE FROM documents WHERE key = ?", ((keys.first,) for keys in ranges))
             if connection.execute("SELECT EXISTS(SELECT 1 FROM segments)").fetchone()[0]:
                 dead = ((key, generation) for keys in ranges for key in range(keys.first, keys.last + 1))
                 connection.executemany("INSERT OR REPLACE INTO tombstones VALUES (?, ?)", dead)
+                erasing.erase_inline(connection, np.concatenate([np.arange(*keys.span) for keys in ranges]))
 
     def commit(self) -> int:
         """Make the changes durable and visible; returns the version, which is the old one where no row changed."""

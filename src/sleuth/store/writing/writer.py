@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Unpack
 
 from sleuth.logs import logger_of
 from sleuth.store.catalogue.building import Built
-from sleuth.store.catalogue.manifest import Views
 from sleuth.store.catalogue.merging import Merges
+from sleuth.store.catalogue.views import Views
 from sleuth.store.record import layout as record
 from sleuth.store.record.batch import DocumentBatch, DocumentFacts, digest_of
 from sleuth.store.record.counters import Totals

@@ -1,0 +1,348 @@
+"""What the manifest names, opened: the passages and the segments of each leg as one version sees them."""
+
+from __future__ import annotations
+
+import mmap
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import MappingProxyType
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sleuth.errors import IndexDamagedError
+from sleuth.store.catalogue import segments
+from sleuth.store.catalogue.manifest import (
+    SegmentEntry,
+    SegmentMissingError,
+    entries,
+    gaps,
+    open_segment,
+    tombstones,
+)
+from sleuth.store.catalogue.segments import Opened, verify
+from sleuth.store.legs.leg import Bitmap, Leg, SegmentKind, SegmentView, pack
+from sleuth.store.passages.blocks import Passages
+from sleuth.store.passages.kind import PASSAGES, passages_in
+from sleuth.store.record.layout import Connection
+from sleuth.store.record.scan import rows_between
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """Passages and all attached legs as one generation sees them.
+
+    Attributes:
+        passages: texts and metadata by key.
+        losses: how often a segment was noted as damaged or missing before: its views are others then.
+        views: by leg, in order of key.
+        gaps: by deferred leg, the ranges that no segment answers for.
+        files: mapped files by segment name.
+    """
+
+    generation: int
+    losses: int
+    views: Mapping[str, tuple[SegmentView, ...]]
+    gaps: Mapping[str, tuple[tuple[int, int], ...]]
+    files: Mapping[str, mmap.mmap]
+    passages: Passages
+
+    def names(self) -> set[str]:
+        """Return the names of all segments."""
+        return {view.name for views in self.views.values() for view in views}
+
+
+@dataclass(slots=True)
+class _Cached:
+    """An open segment, and which of its rows are dead as of a generation.
+
+    Attributes:
+        erased: the dead rows whose texts were overwritten.
+    """
+
+    opened: Opened
+    generation: int
+    dead: NDArray[np.bool_] | None = None
+    live: Bitmap | None = None
+    erased: NDArray[np.bool_] | None = None
+
+
+@dataclass
+class Views:
+    """The views of passages and of the attached legs; renewed piece by piece when something changes.
+
+    Attributes:
+        folder: of the segment files.
+        damage: what was found wrong with segments, by name; they are served from memory instead.
+        losses: how often one was noted.
+        own_segments: small segments of this process's last commit by name, which need not be read again.
+    """
+
+    folder: Path
+    legs: Mapping[str, Leg] = field(default_factory=dict)
+    deferred: frozenset[str] = frozenset()
+    damage: dict[str, str] = field(default_factory=dict)
+    losses: int = 0
+    own_segments: Mapping[str, Opened] = field(default_factory=dict)
+    _newest: Loaded | None = None
+    _cache: dict[str, _Cached] = field(default_factory=dict)
+    _memory: dict[tuple[str, str, int, int], tuple[tuple[int, int], tuple[SegmentView, ...]]] = field(
+        default_factory=dict
+    )
+    _lock: threading.RLock = field(default_factory=threading.RLock)
+
+    def attach(self, legs: Sequence[Leg], deferred: frozenset[str]) -> None:
+        """Serve these legs from now on."""
+        with self._lock:
+            self.legs, self.deferred = {leg.name: leg for leg in legs}, deferred
+            self._newest = None
+            self._memory.clear()
+
+    @property
+    def kinds(self) -> Mapping[str, SegmentKind]:
+        """Passages and the attached legs, by name."""
+        return {PASSAGES.name: PASSAGES, **self.legs}
+
+    def erasable(self) -> list[tuple[_Cached, NDArray[np.bool_]]]:
+        """Return the files of passages that hold texts of deleted rows, each with its dead rows."""
+        with self._lock:
+            views = self._newest.views[PASSAGES.name] if self._newest else ()
+            items = [self._cache[view.name] for view in views if view.name in self._cache]
+            return [
+                (item, item.dead)
+                for item in items
+                if item.dead is not None and item.dead is not item.erased and item.opened.file is not None
+            ]
+
+    def forget(self, names: Sequence[str]) -> None:
+        """Reopen these segments at the next request."""
+        with self._lock:
+            self._newest = None
+            for name in names:
+                self._cache.pop(name, None)
+                self.damage.pop(name, None)
+
+    def opened(self, name: str) -> Opened | None:
+        """Return a segment that is open; None for others."""
+        item = self._cache.get(name)
+        return item.opened if item else None
+
+    def prove(self, name: str) -> bool:
+        """Read every byte of an open segment; return whether it is undamaged.
+
+        A damaged one is noted, and served from memory from the next query on.
+        """
+        segment = self.opened(name)
+        if segment is None:
+            return name not in self.damage
+        wrong = verify(segment)
+        if not wrong:
+            return True
+        self._note(name, wrong)
+        return False
+
+    def _note(self, name: str, wrong: str) -> None:
+        """Serve the rows of a segment from memory from now on."""
+        with self._lock:
+            self.damage[name] = wrong
+            self.losses += 1
+            self._cache.pop(name, None)
+            self._newest = None
+
+    def after_fork(self) -> None:
+        """Run in a forked child: replace a lock that another thread of the parent may have held."""
+        self._lock = threading.RLock()
+
+    def at(self, connection: Connection, generation: int) -> Loaded:
+        """Return the views of the generation that this connection's transaction sees.
+
+        Raises:
+            SegmentMissingError: a file is gone; a newer transaction may not need it.
+            IndexDamagedError: a mapped file is shorter than it was: reading beyond its end kills the process.
+        """
+        newest = self._newest
+        if newest is not None and newest.generation == generation:
+            for name, file in newest.files.items():
+                if file.size() < len(file):
+                    raise IndexDamagedError(
+                        f"segment {name} was cut off while it was open: close the index and run "
+                        "`sleuth doctor --repair`"
+                    )
+            return newest
+        with self._lock:
+            newest = self._newest
+            if newest is not None and newest.generation == generation:
+                return newest
+            views_of_version = self._load(connection, generation)
+            if newest is None or newest.generation < generation:
+                self._newest = views_of_version
+                names = {view.name for views in views_of_version.views.values() for view in views}
+                self._cache = {name: item for name, item in self._cache.items() if name in names}
+            return views_of_version
+
+    def _load(self, connection: Connection, generation: int) -> Loaded:
+        next_key = connection.execute("SELECT next_key FROM state").fetchone()[0]
+        kinds = self.kinds
+        by_leg: dict[str, list[SegmentEntry]] = {name: [] for name in kinds}
+        for entry in entries(connection):
+            leg = kinds.get(entry.leg)
+            if leg is not None and leg.fingerprint == entry.fingerprint:
+                by_leg[entry.leg].append(entry)
+        views: dict[str, tuple[SegmentView, ...]] = {}
+        holes = {}
+        dead = self._newly_dead(connection, generation)
+        views[PASSAGES.name] = self._views_of(connection, by_leg[PASSAGES.name], generation, dead)
+        passages = self._passages_in(views[PASSAGES.name], connection.salt)
+        for name, leg in self.legs.items():
+            ranges = [
+                (e.first, e.last, v)
+                for e in by_leg[name]
+                if (v := self._view(connection, e, generation, dead))
+            ]
+            free = tuple(gaps([(first, last) for first, last, _ in ranges], next_key))
+            if name in self.deferred:
+                holes[name] = free
+            else:
+                ranges += [item for gap in free for item in self._in_memory(connection, passages, leg, *gap)]
+            views[name] = tuple(view for _, _, view in sorted(ranges, key=lambda item: item[0]))
+        names = {view.name for views_of_leg in views.values() for view in views_of_leg}
+        mapped = {
+            name: item.opened.file
+            for name, item in self._cache.items()
+            if name in names and item.opened.file is not None
+        }
+        return Loaded(
+            generation,
+            self.losses,
+            MappingProxyType(views),
+            MappingProxyType(holes),
+            MappingProxyType(mapped),
+            passages,
+        )
+
+    def passages_at(self, connection: Connection) -> Passages:
+        """Return the passages of the version that this connection's transaction sees; no leg is opened.
+
+        A file that is missing twice is taken for lost; meanwhile the transaction begins again.
+        """
+        missing = ""
+        while True:
+            with self._lock:
+                generation = connection.execute("SELECT generation FROM state").fetchone()[0]
+                dead = self._newly_dead(connection, generation)
+                try:
+                    views = self._views_of(connection, entries(connection, PASSAGES.name), generation, dead)
+                    return self._passages_in(views, connection.salt)
+                except SegmentMissingError as error:
+                    if missing == error.name:
+                        self.note_missing(error.name)
+                    missing = error.name
+            connection.let_go()
+            connection.execute("BEGIN")
+
+    def _newly_dead(self, connection: Connection, generation: int) -> NDArray[np.int64]:
+        """Return the keys of rows that were deleted since the oldest look at an open segment."""
+        oldest = min((item.generation for item in self._cache.values()), default=generation)
+        return tombstones(connection, "generation > ?", (oldest,))
+
+    def _views_of(
+        self,
+        connection: Connection,
+        entries: Sequence[SegmentEntry],
+        generation: int,
+        dead: NDArray[np.int64],
+    ) -> tuple[SegmentView, ...]:
+        views = [self._view(connection, entry, generation, dead) for entry in entries]
+        return tuple(view for view in views if view is not None)
+
+    def _passages_in(self, views: Sequence[SegmentView], salt: int) -> Passages:
+        return passages_in(
+            views, {v.name for v in views if self._cache[v.name].opened.file is not None}, salt
+        )
+
+    def _view(
+        self, connection: Connection, entry: SegmentEntry, generation: int, dead: NDArray[np.int64]
+    ) -> SegmentView | None:
+        """Return the view of an entry; None where it is damaged, which is noted."""
+        if entry.name in self.damage:
+            return None
+        item = self._cache.get(entry.name)
+        try:
+            if item is None:
+                segment = self.own_segments.get(entry.name) or open_segment(
+                    connection, self.folder, entry, self.kinds[entry.leg]
+                )
+                item = self._cache[entry.name] = _read_dead(connection, segment, entry, generation)
+            elif item.generation < generation:
+                _bury(item, dead)
+                item.generation = generation
+            elif item.generation > generation:  # a transaction older than what others have seen
+                item = _read_dead(connection, item.opened, entry, generation)
+        except IndexDamagedError as error:
+            self._note(entry.name, str(error))
+            return None
+        segment = item.opened
+        return SegmentView(
+            segment.name, segment.key_list, segment.tie_ranks, item.live, segment.arrays, segment.meta
+        )
+
+    def note_missing(self, name: str) -> None:
+        """Take a segment for lost: its rows are served from memory from now on."""
+        self._note(name, f"segment {name}: its file is missing")
+
+    def _in_memory(
+        self, connection: Connection, passages: Passages, leg: Leg, first: int, last: int
+    ) -> list[tuple[int, int, SegmentView]]:
+        """Segments of the rows in a gap, built now and kept while the gap holds the same rows.
+
+        Keys are never given twice and rows never change, so equal count and sum mean equal rows.
+        """
+        count, total = connection.execute(
+            "SELECT coalesce(sum(chunks), 0), coalesce(sum(key), 0) FROM documents WHERE key BETWEEN ? AND ?",
+            (first, last),
+        ).fetchone()
+        where = (leg.name, leg.fingerprint, first, last)
+        sums, views = self._memory.get(where, (None, ()))
+        if sums != (count, total):
+            views_in_memory = []
+            for rows in rows_between(connection, passages, first, last) if count else ():
+                data = leg.build(rows)
+                name = segments.new_name(f"memory_{leg.name}", int(rows.keys[0]), int(rows.keys[-1]))
+                views_in_memory.append(
+                    SegmentView(name, rows.keys, rows.tie_ranks, None, data.arrays, data.meta)
+                )
+            views = tuple(views_in_memory)
+            self._memory[where] = ((count, total), views)
+        return [(int(view.keys[0]), int(view.keys[-1]), view) for view in views]
+
+
+def _read_dead(connection: Connection, segment: Opened, entry: SegmentEntry, generation: int) -> _Cached:
+    item = _Cached(segment, generation)
+    _bury(item, tombstones(connection, "key BETWEEN ? AND ?", (entry.first, entry.last)))
+    return item
+
+
+def _bury(item: _Cached, keys: NDArray[np.int64]) -> None:
+    """Mark rows as dead, in new arrays: views that are in use do not change.
+
+    Args:
+        keys: ascending; those of other segments do not matter. Tombstones stay while any segment in the manifest holds
+            their row.
+    """
+    key_list = item.opened.key_list
+    if not len(keys) or not len(key_list) or keys[-1] < key_list[0] or key_list[-1] < keys[0]:
+        return
+    segment_keys = item.opened.keys
+    keys = keys[slice(*np.searchsorted(keys, (segment_keys[0], segment_keys[-1] + 1)))]
+    at = np.searchsorted(segment_keys, keys)
+    at = at[segment_keys[at] == keys]
+    if item.dead is not None:
+        at = at[~item.dead[at]]
+    if not len(at):
+        return
+    dead = np.zeros(len(segment_keys), bool) if item.dead is None else item.dead.copy()
+    dead[at] = True
+    item.dead, item.live = dead, pack(~dead)
+    item.live.flags.writeable = False
