@@ -49,7 +49,7 @@ def facts(snapshot: IndexSnapshot) -> dict[str, Any]:
         "rows": [[row.id, row.text, row.metadata, row.fields, row.start, row.end, row.page] for row in rows],
         "vectors": {key: value.hex() for key, value in snapshot.embeddings("model", ["00", "01", "02"]).items()},
         "hits": {
-            query: [snapshot.ids(hits.keys), np.round(hits.scores.astype(float), 4).tolist()]
+            query: [[row.id for row in snapshot.rows(hits.keys)], np.round(hits.scores.astype(float), 4).tolist()]
             for query, hits in hits_by_query.items()
         },
     }  # fmt: skip

@@ -108,10 +108,6 @@ class GatheredSnapshot:
             self._order.update(zip(unknown, self._gathered("order", unknown), strict=True))
         return list(map(self._order.__getitem__, numbers))
 
-    def ids(self, keys: Iterable[int]) -> list[str]:
-        """Return the chunk ids of these keys, in this order."""
-        return [f"{document_id}#{n}" for document_id, n in self.order(keys)]
-
     def rows(self, keys: Iterable[int]) -> list[Row]:
         """Return the chunks with these keys, in this order."""
         numbers = list(map(int, keys))

@@ -19,8 +19,8 @@ from sleuth.store.disk.scratch import trim
 from sleuth.store.legs.leg import Leg, RowKeys, Rows, SegmentData, SegmentKind
 from sleuth.store.passages.kind import PASSAGES, passages_of
 from sleuth.store.record.batch import DocumentBatch
-from sleuth.store.record.inserting import TableRows, documents_of
-from sleuth.store.record.layout import Connection
+from sleuth.store.record.inserting import documents_of
+from sleuth.store.record.layout import Connection, DocumentRow
 from sleuth.store.record.rows import rows_of
 
 if TYPE_CHECKING:
@@ -143,7 +143,7 @@ class Prepared:
     """
 
     built: list[Built]
-    documents: TableRows
+    documents: list[DocumentRow]
 
 
 def _prepare(  # noqa: PLR0917 - the inputs and settings of a segment

@@ -207,7 +207,9 @@ class Merges:
             applied.append(merge_result)
             try:
                 publish(connection, merge_result)
-                manifest.purge_tombstones(connection, path / "segments", merge_result.first, merge_result.last)
+                manifest.purge_tombstones(
+                    connection, path / "segments", merge_result.first, merge_result.last
+                )
             except BaseException:
                 self.put_back(applied)
                 raise

@@ -67,14 +67,12 @@ class Rows:
         texts: searchable texts by field name ("text", "title", "heading", ...), each of length n; a field that no
             row has is absent, a row without it has "".
         metadata: one mapping per row, the document's with the chunk's laid over it; length n.
-        hashes: content hash per row, hex; length n.
     """
 
     keys: NDArray[np.int64]
     tie_ranks: NDArray[np.uint32] | None
     texts: Mapping[str, Sequence[str]]
     metadata: Sequence[Mapping[str, Any]] = ()
-    hashes: Sequence[str] = ()
 
     def __len__(self) -> int:
         return len(self.keys)

@@ -109,10 +109,6 @@ class IndexSnapshot:
             ).fetchone()
             raise damaged_row(f"a passage of {row[0]!r}" if row else f"passage {key}") from None
 
-    def ids(self, keys: Iterable[int]) -> list[str]:
-        """Return the chunk ids of these keys, in this order."""
-        return [f"{document_id}#{n}" for document_id, n in self.order(keys)]
-
     def order(self, keys: Iterable[int]) -> list[tuple[str, int]]:
         """Return the tie-break rank of each key (document id, n)."""
         return self._read(self._loaded.passages.order, keys)

@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sleuth.store.legs.leg import Rows
-from sleuth.store.record.hashing import text_hash
 
 if TYPE_CHECKING:
     from sleuth.store.record.batch import DocumentBatch, Keys
@@ -59,14 +58,8 @@ def rows_of(batch: DocumentBatch, keys: Keys) -> Rows:
     n = len(batch.texts)
     owners = batch.owners().tolist() if batch.counts else range(n)
     texts = _texts(batch, owners)
-    columns = list(texts.values())
-    return Rows(
-        keys.chunks,
-        tie_ranks(batch.ids, batch.chunk_counts()),
-        texts,
-        _metadata(batch, owners),
-        LazySequence(n, lambda i: text_hash("\x1e".join([column[i] for column in columns]))),
-    )
+    ranks = tie_ranks(batch.ids, batch.chunk_counts())
+    return Rows(keys.chunks, ranks, texts, _metadata(batch, owners))
 
 
 def _texts(batch: DocumentBatch, owners: Sequence[int]) -> dict[str, Sequence[str]]:
