@@ -17,7 +17,8 @@ from sleuth.store import text_hash
 from sleuth.store.passages.blocks import Passages
 from sleuth.store.passages.records import encode, use_tables
 from sleuth.store.record import scan
-from sleuth.store.record.batch import DocumentFacts
+from sleuth.store.record.batch import DocumentBatch, DocumentFacts
+from sleuth.store.record.metadata import Json
 from sleuth.store.store import Store
 from sleuth.types import Chunk, RetrievedItem
 from tests.examples import examples
@@ -93,7 +94,9 @@ def test_rows_that_are_lost_or_damaged(store: Store) -> None:
             with pytest.raises(IndexDamagedError, match="a passage of 'a' is not as it was written"):
                 call([key, 77])
         assert snapshot.rows([]) == []
-    records = encode(np.array([5]), np.array([1]), ["b"], [], [], ["{x"], ["two"], [], [], [], [], [], [], 7)
+    batch = DocumentBatch()
+    batch.add_passages(["b"], ["00"], ["two"], metadata=[Json({}, "{x")])
+    records = encode(batch, np.array([5]), 7)
     with pytest.raises(LookupError, match="5"):
         Passages([(range(5, 6), *records, False)], 7).rows([5])
 
@@ -145,12 +148,12 @@ def test_any_bytes_are_read_or_refused(content: bytes, data: st.DataObject) -> N
 
 def test_checksums_are_the_same_on_every_machine() -> None:
     """Records are equal with and without the processor's instruction, and their checksums are those of CRC-32C."""
-    texts = ["x" * n for n in range(20)]
-    columns = (np.arange(1, 21), np.ones(20, np.int64), [f"é{n}" for n in range(20)], [], [], [], texts)
-    by_instruction = encode(*columns, [], [], [], [], [], [], 9)[1].tobytes()
+    batch = DocumentBatch()
+    batch.add_passages([f"é{n}" for n in range(20)], ["00"] * 20, ["x" * n for n in range(20)])
+    by_instruction = encode(batch, np.arange(1, 21), 9)[1].tobytes()
     try:
         use_tables(portable=True)
-        assert encode(*columns, [], [], [], [], [], [], 9)[1].tobytes() == by_instruction
+        assert encode(batch, np.arange(1, 21), 9)[1].tobytes() == by_instruction
     finally:
         use_tables(portable=False)
     start = crc_of((1).to_bytes(8, "little"), 9)

@@ -25,7 +25,7 @@ from sleuth.store.catalogue.manifest import (
 from sleuth.store.catalogue.segments import Opened, verify
 from sleuth.store.legs.leg import Bitmap, Leg, SegmentKind, SegmentView, pack
 from sleuth.store.passages.blocks import Passages
-from sleuth.store.passages.kind import PASSAGES, passages_in
+from sleuth.store.passages.kind import OFFSETS, PASSAGES, RECORDS
 from sleuth.store.record.layout import Connection
 from sleuth.store.record.scan import rows_between
 
@@ -258,8 +258,17 @@ class Views:
         return tuple(view for view in views if view is not None)
 
     def _passages_in(self, views: Sequence[SegmentView], salt: int) -> Passages:
-        return passages_in(
-            views, {v.name for v in views if self._cache[v.name].opened.file is not None}, salt
+        return Passages(
+            [
+                (
+                    v.key_list,
+                    v.arrays[OFFSETS],
+                    v.arrays[RECORDS],
+                    self._cache[v.name].opened.file is not None,
+                )
+                for v in views
+            ],
+            salt,
         )
 
     def _view(

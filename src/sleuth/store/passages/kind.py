@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sleuth.store.disk.scratch import IN_MEMORY, Scratch
 from sleuth.store.legs.arrays import array_of, check_offsets
 from sleuth.store.legs.leg import SegmentData, SegmentView, unpack
-from sleuth.store.passages.blocks import Passages
 from sleuth.store.passages.records import encode
 
 if TYPE_CHECKING:
-    from sleuth.store.record.batch import BatchColumn, DocumentBatch, Keys
-    from sleuth.store.record.metadata import Json
+    from sleuth.store.record.batch import DocumentBatch, Keys
 
 OFFSETS, RECORDS = "offsets", "records"
 
@@ -66,40 +63,5 @@ def passages_of(batch: DocumentBatch, keys: Keys, salt: int) -> SegmentData:
     Args:
         salt: of the index.
     """
-    offsets, records = encode(
-        keys.documents, batch.chunk_counts(), batch.ids, list(batch.sources), list(batch.titles),
-        _json(batch.metadata), batch.texts, list(batch.pages), list(batch.starts), list(batch.lines),
-        list(batch.breaks), _json(batch.fields), _json(batch.own), salt,
-    )  # fmt: skip
+    offsets, records = encode(batch, keys.documents, salt)
     return SegmentData({OFFSETS: offsets}, unsealed={RECORDS: [records]})
-
-
-def _json(column: BatchColumn[Json | None]) -> list[str | None]:
-    return [value and value.text for value in column]
-
-
-def passages_in(views: Sequence[SegmentView], files: Collection[str], salt: int) -> Passages:
-    """Return the passages of some segments.
-
-    Args:
-        files: names of those that are files.
-        salt: of the index.
-    """
-    return Passages(
-        [(view.key_list, view.arrays[OFFSETS], view.arrays[RECORDS], view.name in files) for view in views],
-        salt,
-    )
-
-
-def spans_of(offsets: NDArray[np.uint64], rows: NDArray[np.int64]) -> list[tuple[int, int]]:
-    """Return where the records of some rows are, as half-open ranges of bytes that do not touch.
-
-    Args:
-        offsets: shape (n + 1,).
-        rows: ascending, shape (m,).
-    """
-    if not len(rows):
-        return []
-    breaks = np.flatnonzero(np.diff(rows) != 1) + 1
-    firsts, lasts = rows[np.r_[0, breaks]], rows[np.r_[breaks - 1, len(rows) - 1]]
-    return list(zip(offsets[firsts].tolist(), offsets[lasts + 1].tolist(), strict=True))

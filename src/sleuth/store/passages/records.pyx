@@ -103,22 +103,25 @@ cdef uint32_t start_of(uint32_t salt, int64_t key) noexcept nogil:
     return crc32c(salt, &key, 8)
 
 
-def encode(
-    const int64_t[::1] document_keys, const int64_t[::1] counts, list ids, list sources, list titles, list metadata, list texts,
-    list pages, list starts, list lines, list breaks, list fields, list own, uint32_t salt,
-):
-    """Return the records of documents with their passages, and where they begin.
+cdef list json_of(column):
+    return [None if value is None else value.text for value in column]
+
+
+def encode(batch, const int64_t[::1] document_keys not None, uint32_t salt):
+    """Return the records of a `DocumentBatch`, and where they begin.
 
     Args:
-        document_keys, counts: of each document the key of its first passage, and how many it has.
-        ids, sources, titles, metadata: of documents; metadata as JSON. Rows behind the end of a list have None.
-        texts: of passages, in order.
-        pages, starts, lines, breaks, fields, own: of passages, as of `DocumentBatch`; fields and own metadata as JSON.
+        document_keys: of each document the key of its first passage.
         salt: of the index.
 
     Returns:
         offsets, shape (passages + 1,), uint64, and records, shape (bytes,), uint8.
     """
+    cdef list ids = batch.ids, texts = batch.texts
+    cdef list sources = list(batch.sources), titles = list(batch.titles), metadata = json_of(batch.metadata)
+    cdef list pages = list(batch.pages), starts = list(batch.starts), lines = list(batch.lines), breaks = list(batch.breaks)
+    cdef list fields = json_of(batch.fields), own = json_of(batch.own)
+    cdef const int64_t[::1] counts = batch.chunk_counts()
     cdef Py_ssize_t d, i = 0, at, n
     cdef object text, field, value, page  # declared: Cython does not end when it infers them
     cdef tuple values
