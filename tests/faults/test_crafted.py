@@ -78,7 +78,6 @@ def rows(first: int, n: int = N, *, gaps: bool = False) -> Rows:
         ranks,
         {"text": texts, "title": [text[:20] for text in texts]},
         metadata,
-        [f"{i:08x}" for i in range(n)],
     )
 
 
