@@ -13,12 +13,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from sleuth.errors import IndexDamagedError
-from sleuth.store import text_hash
+from sleuth.store import DocumentBatch, Json, text_hash
 from sleuth.store.passages.blocks import Passages
 from sleuth.store.passages.records import encode, use_tables
 from sleuth.store.record import scan
-from sleuth.store.record.batch import DocumentBatch, DocumentFacts
-from sleuth.store.record.metadata import Json
+from sleuth.store.record.batch import DocumentFacts
 from sleuth.store.store import Store
 from sleuth.types import Chunk, RetrievedItem
 from tests.examples import examples
