@@ -26,7 +26,14 @@ from tests.dense.strategies import HashEmbedder
 from tests.faults.damaging import DAMAGES, SAME_SIZE, Damage, Victim, restore
 
 FILES = {
-    "documents": ("record.sqlite", "segments/lexical*", "segments/columns*", "segments/dense*", "version"),
+    "documents": (
+        "record.sqlite",
+        "segments/passages*",
+        "segments/lexical*",
+        "segments/columns*",
+        "segments/dense*",
+        "version",
+    ),
     "logged": ("record.sqlite-wal",),
     "code": ("code.db", "code/files*", "code/chunks*"),
     "cache": ("vectors",),
