@@ -26,7 +26,9 @@ _CLEAR = 0.1
 
 _LOCAL_VALUES: dict[str, list[dict[str, Any]]] = {
     "code/graph/bindings.py": [{"binding": SimpleNamespace(name="name")}],
+    "code/graph/fixtures.py": [{"name": "name"}],
     "code/graph/inference.py": [{"escaped": "name"}],
+    "code/graph/resolve.py": [{"indent": 8}],
     "plugins/languages/kotlin/rules.py": [{"name": "engine"}],
     "plugins/languages/overloads.py": [{"name": "engine"}],
     "code/graph/walker.py": [{"stem": "engine"}],
