@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from sleuth.store.catalogue import manifest
-from sleuth.store.store import Store
+from sleuth.store.health.replacing import rebuilding, take_over
+from sleuth.store.store import FORMAT, Store
 from tests.store.golden.make import HERE, facts, legs
 from tests.store.words import faults, put
 
@@ -34,3 +35,21 @@ def test_golden_index(folder: Path, tmp_path: Path) -> None:
             put(writer, "new", "words")
             writer.delete(["p1"])
         assert faults(store) == []
+
+
+def test_texts_of_format_1_are_taken_over(tmp_path: Path) -> None:
+    """Passages and vectors of an index whose texts are rows of its record are those of the index in its place."""
+    path = tmp_path / "index"
+    shutil.copytree(HERE / "earlier-1", path)
+    (path / "segments").mkdir()
+    with rebuilding(path) as beside, Store.open(beside) as store, store.writer() as writer:
+        take_over(path, writer)
+    expected = json.loads((HERE / f"format-{FORMAT}" / "expected.json").read_text(encoding="utf8"))
+    with Store.open(path) as store:
+        store.attach(legs())
+        with store.reader() as snapshot:
+            taken = json.loads(json.dumps(facts(snapshot)))
+        assert faults(store) == []
+    assert {name: taken[name] for name in ("rows", "vectors", "hits")} == {
+        name: expected[name] for name in ("rows", "vectors", "hits")
+    }

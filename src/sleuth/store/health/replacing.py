@@ -17,8 +17,9 @@ from sleuth.store.catalogue.views import Views
 from sleuth.store.disk.files import DOCUMENTS, Names, make_folder
 from sleuth.store.health.opening import create
 from sleuth.store.record import layout as record
-from sleuth.store.record.batch import BatchColumn
+from sleuth.store.record.batch import BatchColumn, DocumentBatch
 from sleuth.store.record.scan import batches_between
+from sleuth.store.record.values import RecordedPassage
 from sleuth.store.writing.pending import BATCH_BYTES
 from sleuth.store.writing.writer import Writer
 
@@ -116,8 +117,7 @@ def take_over(path: str | os.PathLike[str], writer: Writer) -> None:
     """
     folder = schema.folder_at(path)
     with reading(folder, DOCUMENTS) as connection:
-        passages = Views(folder / DOCUMENTS.segments).passages_at(connection)
-        for batch, _ in batches_between(connection, passages, 1, 1 << 62, BATCH_BYTES):
+        for batch in _batches_in(folder, connection):
             times = (None if time is None else time - 1 for time in batch.modified)  # no file has that time
             batch.modified = BatchColumn(None, times)
             writer.put_batch(batch)
@@ -128,6 +128,26 @@ def take_over(path: str | os.PathLike[str], writer: Writer) -> None:
             vectors = connection.execute("SELECT hash, vector FROM embeddings WHERE model = ?", (model,))
             while rows := vectors.fetchmany(record.MANY):
                 writer.put_embeddings(fingerprint, {digest.hex(): vector for digest, vector in rows})
+
+
+def _batches_in(folder: Path, connection: record.Connection) -> Iterator[DocumentBatch]:
+    """Yield all documents; format 1 has their texts in the table `chunks`."""
+    if not connection.execute("SELECT count(*) FROM sqlite_schema WHERE name = 'chunks'").fetchone()[0]:
+        passages = Views(folder / DOCUMENTS.segments).passages_at(connection)
+        yield from (batch for batch, _ in batches_between(connection, passages, 1, 1 << 62, BATCH_BYTES))
+        return
+    columns, batch = ", ".join(RecordedPassage._fields), DocumentBatch()
+    for row in connection.execute(f"SELECT {record.DOCUMENT_COLUMNS} FROM documents ORDER BY key"):
+        document = record.DocumentRow._make(row)
+        keys = (document.key, document.key + document.chunks - 1)
+        chunks = connection.execute(
+            f"SELECT {columns} FROM chunks WHERE key BETWEEN ? AND ? ORDER BY key", keys
+        )
+        batch.add_stored(document, [RecordedPassage._make(chunk) for chunk in chunks])
+        if batch.characters >= BATCH_BYTES:
+            yield batch
+            batch = DocumentBatch()
+    yield batch
 
 
 @contextmanager
