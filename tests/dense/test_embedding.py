@@ -143,9 +143,7 @@ def test_unit_of_very_long_and_short_vectors(scale: float) -> None:
 
 def test_texts_of_rows() -> None:
     """The texts of a row are joined in the order of the leg's fields; absent and empty ones are skipped."""
-    rows = Rows(
-        np.arange(2), None, {"text": ["body", "rest"], "title": ["head", ""], "path": ["p", "p"]}, (), ()
-    )
+    rows = Rows(np.arange(2), None, {"text": ["body", "rest"], "title": ["head", ""], "path": ["p", "p"]}, ())
     assert DenseLeg(HashEmbedder()).texts(rows) == ["head body", "rest"]
     assert DenseLeg(HashEmbedder(), fields=["summary"]).texts(rows) == ["", ""]
 
