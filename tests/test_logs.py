@@ -44,7 +44,7 @@ def test_a_repair_on_opening_is_logged(tmp_path: Path, caplog: pytest.LogCapture
     """A segment that is missing when an index is opened is a warning of the store."""
     with Engine.open(tmp_path / "index", create=True, embedder="") as engine:
         engine.add(Document(f"Word{n} of {n * 7919}.", {"source": str(n)}) for n in range(3000))
-    segments = list((tmp_path / "index").rglob("*.seg"))
+    segments = list((tmp_path / "index").rglob("lexical-*.seg"))
     assert segments
     for segment in segments:
         segment.unlink()

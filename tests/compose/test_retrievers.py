@@ -20,7 +20,7 @@ from sleuth.compose import (
     RerankedRetriever,
 )
 from sleuth.compose.boost import boost_items
-from sleuth.compose.dedupe import by_metadata, deduplicate
+from sleuth.compose.dedupe import deduplicate
 from sleuth.compose.diversify import mmr
 from sleuth.errors import ArgumentError, FilterError, RetrievalError
 from sleuth.protocols import Reranker, Retriever
@@ -245,8 +245,12 @@ def test_boost_finds_what_lies_below_k() -> None:
 def test_deduplicate() -> None:
     """The better of two equal items stays; items without the value equal no other."""
     items = [item("a", source="x"), item("b", source="x"), item("c"), item("d"), item("e", source="x")]
-    assert ids(deduplicate(items, by_metadata("source"))) == ["a", "c", "d"]
-    assert ids(deduplicate(items, by_metadata("source"), most=2)) == ["a", "b", "c", "d"]
+
+    def source(each: RetrievedItem) -> Any:
+        return each.metadata.get("source")
+
+    assert ids(deduplicate(items, source)) == ["a", "c", "d"]
+    assert ids(deduplicate(items, source, most=2)) == ["a", "b", "c", "d"]
     assert ids(deduplicate([item("a", text="One  text"), item("b", text="one text ")])) == ["a"]
     with pytest.raises(ArgumentError, match="most must be an int of 1 or more, got 0"):
         deduplicate([], most=0)

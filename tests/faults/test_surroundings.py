@@ -199,7 +199,7 @@ def test_a_home_out_of_reach(home: str) -> None:
         environment = {"HOME": str(closed)} if home == "out of reach" else {}
         unset = () if environment else ("env", "-u", "HOME")
         models = (
-            ("models",) if own_extensions("commands") else ("doctor", "config")
+            ("index", "models") if own_extensions("commands") else ("doctor", "config")
         )  # a plugin, whose folder is below HOME
         user = (*unset, str(SETPRIV), "--reuid=54321", "--regid=54321", "--clear-groups")
         for arguments in (("index", "."), ("search", "basket"), models):

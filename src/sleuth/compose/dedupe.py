@@ -27,16 +27,6 @@ def by_text() -> Identity:
     return identity
 
 
-def by_metadata(key: str) -> Identity:
-    """Identify an item by this value of its metadata; an item without it equals no other."""
-
-    def identity(item: RetrievedItem) -> Hashable:
-        value = item.metadata.get(key)
-        return None if value is None else repr(value)
-
-    return identity
-
-
 def deduplicate(
     items: Iterable[RetrievedItem], identity: Identity | None = None, *, most: int = 1
 ) -> list[RetrievedItem]:
@@ -46,7 +36,7 @@ def deduplicate(
         items: best first.
         identity: items with equal values are equal; an item without a value (None) equals no other. By default,
             items whose text is nearly the same are equal.
-        most: how many equal items to keep, at least 1: 2 with `by_metadata("source")` keeps two passages a document.
+        most: how many equal items to keep, at least 1.
     """
     check_count(most, "most", least=1)
     identity = by_text() if identity is None else identity

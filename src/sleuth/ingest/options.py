@@ -7,15 +7,17 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
-from typing import Annotated, Any, Final
-
-from pydantic import Field
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 from sleuth.arguments import check_count
 from sleuth.errors import ArgumentError
 from sleuth.files import FileFormat
 from sleuth.types import RESERVED
-from sleuth.types.request import Wire
+
+if TYPE_CHECKING:  # a process that reads a file waits for neither
+    from pydantic import Field
+
+    from sleuth.types.request import Wire
 
 AUTO: Final = "auto"
 """The option for documents whose language must be detected."""
@@ -24,7 +26,6 @@ MAX_BYTES: Final = 64 << 20
 """Default limit of file size, 64 MiB; CSV and JSONL files are read row by row and have no such limit."""
 
 _NEVER_REMEMBERED: Final = ("workers", "loaders", "ocr")
-_TEXTS: Final = Wire(list[str])
 _GLOBS_AND_FIELDS: Final = ("include", "exclude", "text_fields", "metadata_fields")
 
 
@@ -64,9 +65,9 @@ class ReadOptions:
     """
 
     include: Annotated[
-        Sequence[str], _TEXTS, Field(description="Read only files that match, as in '*.md'.")
+        Sequence[str], Wire(list[str]), Field(description="Read only files that match, as in '*.md'.")
     ] = ()
-    exclude: Annotated[Sequence[str], _TEXTS, Field(description="Skip files that match.")] = ()
+    exclude: Annotated[Sequence[str], Wire(list[str]), Field(description="Skip files that match.")] = ()
     hidden: Annotated[bool, Field(description="Read names that start with a dot, too.")] = False
     all: bool = False
     gitignore: Annotated[
@@ -78,11 +79,11 @@ class ReadOptions:
     max_seconds: int = 20
     max_memory_bytes: int = 256 << 20
     text_fields: Annotated[
-        Sequence[str], _TEXTS, Field(description="Columns or keys of a row that are its text.")
+        Sequence[str], Wire(list[str]), Field(description="Columns or keys of a row that are its text.")
     ] = ()
     metadata_fields: Annotated[
         Sequence[str],
-        _TEXTS,
+        Wire(list[str]),
         Field(
             description="Columns or keys of a row that become metadata; numbers in CSV and TSV become numbers."
         ),

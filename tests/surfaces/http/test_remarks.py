@@ -91,16 +91,18 @@ def agent(server: Local) -> Remarks:
     return Remarks(bool(values["failures"]), str(values["notes"]), None)
 
 
+WARNING = "The model cites passages that do not exist: [9]."
+
+
 def page(server: Local) -> Remarks:
     text = server.client.get("/", params={"q": QUERY, "answer": "1"}).text
-    warning = "The model cites passages that do not exist: [9]."
-    return Remarks("the embedder is down" in text, text, [9] if warning in text else None)
+    return Remarks("the embedder is down" in text, text, [9] if WARNING in text else None)
 
 
 def page_streamed(server: Local) -> Remarks:
     text = server.client.get("/", params={"q": QUERY}).text
-    ending = events_of(server.client.get("/answer", params={"q": QUERY}))["done"]
-    return Remarks("the embedder is down" in text, text, [9] if "[9]" in ending["warning"] else None)
+    answer = events_of(server.client.get("/answer", params={"q": QUERY}))["answer"]
+    return Remarks("the embedder is down" in text, text, [9] if WARNING in str(answer) else None)
 
 
 IN_SEARCHES, OF_AGENTS, IN_ANSWERS, ON_PAGES = "'tenent'", "kind", "answered instead", "did you mean"

@@ -101,7 +101,7 @@ class GatheredSearchers:
 
     def pinned(self, snapshot: GatheredSnapshot, deadline: Deadline | None) -> GatheredVersion:
         """Return what ranks the rows of a snapshot of all shards; see `Searchers.pinned`."""
-        version = snapshot if deadline is None else replace(snapshot, deadline=deadline)
+        version = snapshot if deadline is None else snapshot.until(deadline)
         return GatheredVersion(self, version, self.legs, self.matchers, version.order, version.match)
 
     def nearest(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from heapq import merge
 from itertools import chain
 from typing import TYPE_CHECKING, Any
@@ -57,6 +57,10 @@ class GatheredSnapshot:
     def scope(self) -> Filter | None:
         """What it is limited to; None for all of the index."""
         return self.shards.scope
+
+    def until(self, deadline: Deadline) -> GatheredSnapshot:
+        """Return it with a deadline for the shards."""
+        return replace(self, deadline=deadline)
 
     # --- asking
 

@@ -11,7 +11,7 @@ from types import NoneType, UnionType
 from typing import Annotated, Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
 import typer
-from pydantic.fields import FieldInfo
+from pydantic.fields import Field, FieldInfo
 from typer.core import TyperCommand, TyperOption
 
 from sleuth.surfaces.cli.terminal import say
@@ -52,7 +52,7 @@ def options_of(kind: type, **own_defaults: Any) -> dict[str, Parameter]:
     Args:
         own_defaults: where people type, some defaults differ from those of programs.
     """
-    hints = get_type_hints(kind, include_extras=True)
+    hints = get_type_hints(kind, localns={"Field": Field, "Wire": Wire}, include_extras=True)
     parameters = {}
     for each in fields(kind):
         described = any(isinstance(note, FieldInfo) for note in get_args(hints[each.name])[1:])
