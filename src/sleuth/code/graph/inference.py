@@ -34,9 +34,7 @@ _CAST: Final = re.compile(r"\(\(([A-Z][\w.]*(?:<[^()]*>)?)\)\s*[^\s()]+(?:\([^()
 """A value in brackets that is cast to a class: `((Name) value)`."""
 _NEW: Final = re.compile(r"new\s+([A-Z][\w.]*+)\s*(?:<[^()]*>)?\([^()]*\)$")
 """A new object, of a class that may be of another project."""
-_NEW_TYPE: Final = re.compile(
-    r"(?:\w+\.)?(?:TypeVar\((?>.*\bbound\s*=)|NewType\([^,]*+,)\s*+(.*)\)$", re.DOTALL
-)
+_NEW_TYPE: Final = re.compile(r"(?s)(?:\w+\.)?(?:TypeVar\((?>.*\bbound\s*=)|NewType\([^,]*+,)\s*+(.*)\)$")
 _TESTS: Final = 4
 """How many of the last bindings before a place may be tests that hold there."""
 _DEPTH: Final = 6
