@@ -30,7 +30,6 @@ cdef Py_ssize_t RESIDENT = 1 << 28  # bytes of all records that stay mapped
 crc_begin(0)
 
 
-
 cdef inline int64_t unzigzag(uint64_t value) noexcept nogil:
     return <int64_t>(value >> 1) ^ -<int64_t>(value & 1)
 

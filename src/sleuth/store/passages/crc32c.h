@@ -32,7 +32,8 @@ __attribute__((target("sse4.2"))) static uint32_t crc_by_instruction(uint32_t cr
 static void crc_begin(int portable) {
     for (uint32_t byte = 0; byte < 256; byte++) {
         crc_table[byte] = byte;
-        for (int bit = 0; bit < 8; bit++) crc_table[byte] = crc_table[byte] >> 1 ^ (crc_table[byte] & 1 ? 0x82F63B78u : 0);
+        for (int bit = 0; bit < 8; bit++)
+            crc_table[byte] = crc_table[byte] >> 1 ^ (crc_table[byte] & 1 ? 0x82F63B78u : 0);
     }
     crc_step = crc_by_table;
 #if defined(__x86_64__)
