@@ -15,7 +15,7 @@ MEASURED = (DOCS / "measured" / "code.md").read_text("utf-8")
 def test_weights_and_filters_are_those_of_the_code() -> None:
     """The table of signals has the current weights; every filter and language is named."""
     for name, weight in (ranking.WEIGHTS | {"meaning": ranking.MEANING}).items():
-        (row,) = (line for line in MEASURED.split("\n") if line.startswith(f"| {name} | {weight:.2f} |"))
+        (row,) = (line for line in MEASURED.split("\n") if line.startswith(f"|{name}|{weight:.2f}|"))
         short = str((ranking.SHORT | {"meaning": ranking.SHORT_MEANING}).get(name, "")).removeprefix("0")
         assert ("short query" in row) == bool(short)
         assert short in row
