@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from itertools import chain
 
 import numpy as np
@@ -56,22 +56,21 @@ def batches_between(
     Raises:
         IndexDamagedError: one has lost a chunk, or is not as it was written; names it.
     """
-    documents = connection.execute(
-        f"SELECT {DOCUMENT_COLUMNS} FROM documents WHERE key BETWEEN ? AND ? ORDER BY key", (first, last)
-    )
+    query = f"SELECT {DOCUMENT_COLUMNS} FROM documents WHERE key BETWEEN ? AND ? ORDER BY key"
     batch, keys = DocumentBatch(), list[int]()
-    for document in map(DocumentRow._make, documents):
-        if not has_checksum(document_checksum, document, connection.salt):
-            raise damaged_row(document.id)
-        try:
-            chunks = passages.stored(list(range(document.key, document.key + document.chunks)))
-        except LookupError:
-            raise damaged_row(document.id) from None
-        batch.add_stored(document, chunks)
-        keys.append(document.key)
-        if batch.characters >= batch_bytes:
-            yield batch, Keys.of(np.array(keys, np.int64), batch.chunk_counts())
-            batch, keys = DocumentBatch(), []
+    with closing(connection.execute(query, (first, last))) as rows:  # left open, it would hold its version
+        for document in map(DocumentRow._make, rows):
+            if not has_checksum(document_checksum, document, connection.salt):
+                raise damaged_row(document.id)
+            try:
+                chunks = passages.stored(list(range(document.key, document.key + document.chunks)))
+            except LookupError:
+                raise damaged_row(document.id) from None
+            batch.add_stored(document, chunks)
+            keys.append(document.key)
+            if batch.characters >= batch_bytes:
+                yield batch, Keys.of(np.array(keys, np.int64), batch.chunk_counts())
+                batch, keys = DocumentBatch(), []
     if keys:
         yield batch, Keys.of(np.array(keys, np.int64), batch.chunk_counts())
 
