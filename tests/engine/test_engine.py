@@ -177,6 +177,15 @@ def test_filters_apply_before_the_cut(engine: Engine) -> None:
         engine.retrieve("tokens", filter={"year": {"$near": 2020}})
 
 
+@pytest.mark.parametrize(("query", "k"), [(" ", 10), ("tokens", 0)])
+def test_options_are_checked_where_nothing_is_searched(engine: Engine, query: str, k: int) -> None:
+    """A filter that cannot be read, and a model that is not here, are refused for a blank query and k = 0, too."""
+    with pytest.raises(FilterError):
+        engine.retrieve(query, k, filter={"year": {"$near": 2020}})
+    with pytest.raises(ArgumentError, match="rerank must name a model of a plugin"):
+        engine.retrieve(query, k, rerank="nobody:model")
+
+
 def test_explanations_add_up(engine: Engine) -> None:
     """The parts of an explanation sum to the score and name their numbers."""
     item = engine.retrieve("refill tokens", explain=True)[0]

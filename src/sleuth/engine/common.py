@@ -26,11 +26,9 @@ def in_common(plan: SearchPlan, rows: RankedRows) -> RankedRows:
     legs, query, least = plan.searchers.legs, plan.query.text, plan.request.min_score
     has_certain_leg = any(legs[name].is_certain for name in rows.hits)
     if least is None:
-        for name, hits in rows.hits.items():
-            if len(hits.keys) and legs[name].is_certain:
-                return rows
+        has_hits = any(len(hits.keys) and legs[name].is_certain for name, hits in rows.hits.items())
         try:
-            if plan.searchers.has_word(query, plan.snapshot):
+            if has_hits or plan.searchers.has_word(query, plan.snapshot):
                 return rows
         except RetrievalError:  # a shard is missing: its documents are unknown
             return rows

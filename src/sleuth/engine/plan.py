@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from sleuth.compose.variety import FEW, WINDOW
 from sleuth.engine.fusion import as_fusion
-from sleuth.engine.reranking import Reranking
 from sleuth.errors import RetrievalError
 from sleuth.text.analyzers import get_analyzer
 
@@ -18,6 +17,7 @@ if TYPE_CHECKING:
     from sleuth.engine.queries import SearchQuery
     from sleuth.engine.reading import ReadRequest
     from sleuth.engine.request import SearchRequest
+    from sleuth.engine.reranking import Reranking
     from sleuth.engine.search import Searchers
     from sleuth.filters import Filter
     from sleuth.remote import Deadline
@@ -37,6 +37,7 @@ class SearchPlan:
         fusion, reranking: how their rankings become one, and what orders its best passages again.
         version: a `Rankable`, whose leg for words searches further words of the query, too.
         rows: how many rows are ranked at first, which depends on k only where more rows can follow.
+        is_bounded: whether the passages are arranged or judged, so that no more can follow those.
         depth: how many passages are chosen among.
         notes: for the author of the request; each stage adds its own.
     """
@@ -52,13 +53,9 @@ class SearchPlan:
     reranking: Reranking
     version: Any
     rows: int
+    is_bounded: bool
     depth: int
     notes: list[str]
-
-    @property
-    def is_bounded(self) -> bool:
-        """Whether the passages are arranged or judged, so that no more can follow those that were ranked at first."""
-        return self.request.arrangement is not None or self.request.min_score is not None
 
     @property
     def is_reranked(self) -> bool:
@@ -76,6 +73,7 @@ def plan(
     request: SearchRequest,
     reading: ReadRequest,
     legs: Sequence[str],
+    reranking: Reranking,
     *,
     searchers: Searchers,
     snapshot: IndexSnapshot,
@@ -85,23 +83,22 @@ def plan(
 
     Args:
         legs: names of the legs to ask.
-
-    Raises:
-        MissingPackageError, EmbeddingError: the request names a model that is not here.
+        reranking: how the request asks to order the best passages again.
     """
     k, fusion, query = request.k, as_fusion(request.fusion), reading.query
-    reranking = Reranking.of(request, deadline, view.backend)
+    is_bounded = request.arrangement is not None or request.min_score is not None
     depth, rows = k, max(min(2 * k, k + FEW), _rows_for_copies(k, [searchers.legs[leg] for leg in legs]))
     if reranking.depth:  # what is arranged or judged does not depend on k
         depth = max(k + WINDOW, reranking.depth)
         rows = max(depth, fusion.pool)
-    if request.arrangement is not None or request.min_score is not None:
+    if is_bounded:
         rows = fusion.pool
     version, notes = searchers.pinned(snapshot, deadline), list(reading.notes)
     if searchers.word_leg in legs and not query.is_lookup:
         version = _with_more_words(version, query, request, view, notes=notes)
     return SearchPlan(
-        request, view, searchers, snapshot, query, reading.tree, legs, fusion, reranking, version, rows, depth, notes
+        request, view, searchers, snapshot, query, reading.tree, legs, fusion, reranking, version, rows, is_bounded,
+        depth, notes,
     )  # fmt: skip
 
 

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, NamedTuple
 from sleuth.engine.queries import SearchQuery, parse_query
 from sleuth.engine.selection import KNOWN_KEYS, unknown_keys
 from sleuth.errors import RetrievalError
-from sleuth.filters import as_filter
 from sleuth.text.analyzers import get_analyzer
 
 if TYPE_CHECKING:
@@ -34,14 +33,13 @@ class ReadRequest(NamedTuple):
 
 
 def read(
-    view: IndexView, request: SearchRequest, searchers: Searchers, snapshot: IndexSnapshot
+    view: IndexView,
+    request: SearchRequest,
+    tree: Filter | None,
+    searchers: Searchers,
+    snapshot: IndexSnapshot,
 ) -> ReadRequest:
-    """Read a request over the passages of a version.
-
-    Raises:
-        FilterError: a filter that cannot be read; says where.
-    """
-    tree = as_filter(request.filter)
+    """Read a request, whose filter is `tree`, over the passages of a version."""
     notes = [] if tree is None else unknown_keys(tree, searchers.key_names(snapshot))
     if not request.syntax:
         return ReadRequest(SearchQuery(request.query), tree, notes)

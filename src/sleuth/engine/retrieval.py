@@ -11,9 +11,10 @@ from sleuth.engine.choice import choose_items
 from sleuth.engine.embedders import DEFAULT, HOW_TO_ADD_LANGUAGES
 from sleuth.engine.plan import SearchPlan, plan
 from sleuth.engine.reading import read
-from sleuth.engine.reranking import are_english
+from sleuth.engine.reranking import Reranking, are_english
 from sleuth.engine.rows import rows_of
 from sleuth.engine.search import check_legs
+from sleuth.filters import as_filter
 from sleuth.remote import Deadline
 from sleuth.types import Ranking
 
@@ -28,15 +29,18 @@ if TYPE_CHECKING:
 def retrieve(view: IndexView, request: SearchRequest) -> Ranking:
     """Return the best passages for a request; see `Engine.retrieve`."""
     deadline = None if request.deadline is None else Deadline(request.deadline)
+    tree, reranking = as_filter(request.filter), Reranking.of(request, deadline, view.backend)
     with view.store.reader() as snapshot:
         searchers = view.backend.searchers_of(snapshot)
         legs = check_legs(request.legs, searchers.legs)
         if not request.k or is_blank(request.query):
             return Ranking(())
-        reading = read(view, request, searchers, snapshot)
+        reading = read(view, request, tree, searchers, snapshot)
         if not reading.query.text.strip():
             return Ranking((), notes=reading.notes)
-        search = plan(view, request, reading, legs, searchers=searchers, snapshot=snapshot, deadline=deadline)
+        search = plan(
+            view, request, reading, legs, reranking, searchers=searchers, snapshot=snapshot, deadline=deadline
+        )
         rows = rows_of(search)
         items = choose_items(search, rows)
     return show(search, rows, items)
