@@ -68,7 +68,9 @@ class PythonRules(NameRules):
             around = {-1, symbols[at].parent} if row is file else {-1}
             names = self._fixtures(row).items()
             places = [
-                (symbols[i].parent, i) for i, given in names if given == name and symbols[i].parent in around
+                (symbols[i].parent, i)
+                for i, fixture in names
+                if fixture == name and symbols[i].parent in around
             ]
             if places := [(parent, i) for parent, i in places if row is not file or i != at]:
                 _, i = max(places)

@@ -52,8 +52,8 @@ class Imported:
                     if deeper := self.module(row, statement, depth - 1):
                         return deeper
             if row.path.endswith("__init__.py"):  # a package has the modules that somebody imports from it
-                inside, left = files_of(self._snapshot, row, Import(".", name, name))
-                if not left:
+                inside, remainder = files_of(self._snapshot, row, Import(".", name, name))
+                if not remainder:
                     return inside
         return []
 

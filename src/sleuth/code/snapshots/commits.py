@@ -185,9 +185,9 @@ def _texts(row: _Row) -> list[str] | None:
         return None
 
 
-def bad_commits(connection: Connection, first: int, end: int) -> dict[int, str]:
-    """Return the keys of the commits from a first one on, below an end, that are not as they were written."""
-    rows = connection.execute(f"SELECT {_COLUMNS} FROM commits WHERE key >= ? AND key < ?", (first, end))
+def bad_commits(connection: Connection) -> dict[int, str]:
+    """Return the keys of the commits that are not as they were written."""
+    rows = connection.execute(f"SELECT {_COLUMNS} FROM commits")
     return {row.key: "" for row in map(_Row._make, rows) if _texts(row) is None}
 
 
@@ -229,12 +229,9 @@ def _tips_checksum(repository: str, borders: str, tips: str) -> int:
     return zlib.crc32(f"{repository}\0{borders}\0{tips}".encode())
 
 
-def bad_histories(connection: Connection, first: int, end: int) -> dict[int, str]:
-    """Return the rows of tips from a first one on, below an end, that are not as they were written."""
-    rows = connection.execute(
-        "SELECT rowid, repository, cut, tips, checksum FROM histories WHERE rowid >= ? AND rowid < ?",
-        (first, end),
-    )
+def bad_histories(connection: Connection) -> dict[int, str]:
+    """Return the rows of tips that are not as they were written."""
+    rows = connection.execute("SELECT rowid, repository, cut, tips, checksum FROM histories")
     return {row: "" for row, *columns in rows if _tips(*columns) is None}
 
 

@@ -27,11 +27,9 @@ if TYPE_CHECKING:
 AGAIN = "sleuth doctor --repair, then `sleuth code index` the snapshots that it names again"
 
 
-def _bad_contents(connection: Connection, first: int, end: int) -> dict[int, str]:
+def _bad_contents(connection: Connection) -> dict[int, str]:
     """Return contents that cannot be unpacked, named by a file that has them."""
-    rows = connection.execute(
-        "SELECT rowid, hash, content FROM blobs WHERE rowid >= ? AND rowid < ?", (first, end)
-    )
+    rows = connection.execute("SELECT rowid, hash, content FROM blobs")
     bad = {}
     for row, hash, content in rows:
         try:
@@ -42,13 +40,11 @@ def _bad_contents(connection: Connection, first: int, end: int) -> dict[int, str
     return {row: str(paths.get(hash, hash)) for row, hash in bad.items()}
 
 
-def _bad_files(connection: Connection, first: int, end: int) -> dict[int, str]:
+def _bad_files(connection: Connection) -> dict[int, str]:
     """Return file versions that are not as they were written, or without their content."""
     rows = connection.execute(
         f"SELECT {record.FILE_COLUMNS}, repository, checksum, detail, "
-        "encoding = '' OR EXISTS (SELECT 1 FROM blobs WHERE blobs.hash = files.hash) FROM files "
-        "WHERE key >= ? AND key < ?",
-        (first, end),
+        "encoding = '' OR EXISTS (SELECT 1 FROM blobs WHERE blobs.hash = files.hash) FROM files"
     )
     bad = {}
     for *columns, repository, checksum, detail, has_content in rows:
@@ -63,11 +59,8 @@ def _bad_files(connection: Connection, first: int, end: int) -> dict[int, str]:
     return bad
 
 
-def _bad_embeddings(connection: Connection, first: int, end: int) -> dict[int, str]:
-    rows = connection.execute(
-        "SELECT rowid, file, fingerprint, checksum, vectors FROM embeddings WHERE rowid >= ? AND rowid < ?",
-        (first, end),
-    )
+def _bad_embeddings(connection: Connection) -> dict[int, str]:
+    rows = connection.execute("SELECT rowid, file, fingerprint, checksum, vectors FROM embeddings")
     bad = {}
     for row, file, fingerprint, checksum, vectors in rows:
         with suppress(TypeError):  # a value of another type than was written
@@ -77,13 +70,12 @@ def _bad_embeddings(connection: Connection, first: int, end: int) -> dict[int, s
     return bad
 
 
-def _bad_snapshots(connection: Connection, first: int, end: int) -> dict[int, str]:
+def _bad_snapshots(connection: Connection) -> dict[int, str]:
     """Return completed snapshots whose list of files is damaged, or that list a file version that is gone."""
     keys = {key for (key,) in connection.execute("SELECT key FROM files")}
     rows = connection.execute(
         "SELECT serial, repository, id, checksum, members FROM snapshots WHERE status = 'completed' "
-        "AND serial >= ? AND serial < ? ORDER BY serial",
-        (first, end),
+        "ORDER BY serial"
     )
     return {
         serial: id

@@ -20,8 +20,8 @@ from sleuth.store import Finding, Repair
 from sleuth.store.catalogue import manifest, segment_files
 from sleuth.store.catalogue.building import Built
 from sleuth.store.catalogue.manifest import SegmentEntry
-from sleuth.store.health.checks import END, check_segment, open_segments, structure_faults
 from sleuth.store.health.checks import check as check_index
+from sleuth.store.health.checks import check_segment, open_segments, structure_faults
 
 _READ_AGAIN = "removed; `sleuth code index` reads them again"
 _TOGETHER = 1_000
@@ -72,7 +72,7 @@ def _forget(storage: CodeStorage, lost: Collection[int] = ()) -> list[Repair]:
         connection.executemany("DELETE FROM files WHERE key = ?", ((key,) for key in lost))
         bad = {}
         for table in damage.TABLES:
-            bad[table] = table.bad(connection, 0, END)
+            bad[table] = table.bad(connection)
             if table is damage.SNAPSHOTS:
                 for serial, id in bad[table].items():
                     connection.execute(

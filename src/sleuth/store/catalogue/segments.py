@@ -357,17 +357,8 @@ def _entries(described: Sequence[Mapping[str, Any]], base: int) -> list[_Entry]:
         if dtype.hasobject or offset != _align(position) or min(shape, default=0) < 0:
             raise ValueError(f"array {name!r} is not where it should be")
         position = offset + size * dtype.itemsize
-        entries.append(
-            _Entry(
-                name,
-                dtype,
-                shape,
-                size,
-                offset,
-                position,
-                None if entry["crc"] is None else int(entry["crc"]),
-            )
-        )
+        checksum = None if entry["crc"] is None else int(entry["crc"])
+        entries.append(_Entry(name, dtype, shape, size, offset, position, checksum))
     return entries
 
 

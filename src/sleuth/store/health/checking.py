@@ -91,15 +91,10 @@ def _leg_status(
     )
 
 
-def bad_documents(passages: Passages, connection: Connection, first: int, end: int) -> dict[int, str]:
-    """Documents that have lost a part or whose bytes are not those that were written: id by key.
-
-    Args:
-        first, end: look at keys from the first on that are below the end, which is the key of a document.
-    """
+def bad_documents(passages: Passages, connection: Connection) -> dict[int, str]:
+    """Documents that have lost a part or whose bytes are not those that were written: id by key."""
     bad: dict[int, str] = {}
-    among = "WHERE key >= ? AND key < ? ORDER BY key"
-    documents = connection.execute(f"SELECT {record.DOCUMENT_COLUMNS} FROM documents {among}", (first, end))
+    documents = connection.execute(f"SELECT {record.DOCUMENT_COLUMNS} FROM documents ORDER BY key")
     for document in map(DocumentRow._make, documents):
         is_sound = has_checksum(record.document_checksum, document, connection.salt)
         if not is_sound or passages.damaged(np.arange(document.key, document.key + document.chunks)):
@@ -107,10 +102,9 @@ def bad_documents(passages: Passages, connection: Connection, first: int, end: i
     return bad
 
 
-def bad_embeddings(connection: Connection, first: int, end: int) -> dict[int, str]:
+def bad_embeddings(connection: Connection) -> dict[int, str]:
     """Return the keys of cached vectors that are not as they were written; they have no names."""
-    among = f"SELECT {record.EMBEDDING_COLUMNS} FROM embeddings WHERE key >= ? AND key < ?"
-    rows = map(EmbeddingRow._make, connection.execute(among, (first, end)))
+    rows = map(EmbeddingRow._make, connection.execute(f"SELECT {record.EMBEDDING_COLUMNS} FROM embeddings"))
     salt = connection.salt
     return {row.key: "" for row in rows if not has_checksum(record.embedding_checksum, row, salt)}
 
@@ -122,11 +116,9 @@ EMBEDDINGS = CheckedTable("embeddings", "cached vectors", bad_embeddings)
 def tables_of(views: Views) -> tuple[CheckedTable, CheckedTable]:
     """Return documents, with their passages, and cached vectors as the checks see them."""
 
-    def bad(connection: Connection, first: int, end: int) -> dict[int, str]:
-        passages = Views(views.folder).passages_at(
-            connection
-        )  # not those that are open: their files may be gone
-        return bad_documents(passages, connection, first, end)
+    def bad(connection: Connection) -> dict[int, str]:
+        views_now = Views(views.folder)  # not those that are open: their files may be gone
+        return bad_documents(views_now.passages_at(connection), connection)
 
     return CheckedTable("documents", "documents", bad, READD), EMBEDDINGS
 
@@ -196,7 +188,7 @@ def repair(path: Path, connections: Connections, writer: Writer, views: Views) -
         if faults := structure_faults(connection):
             raise IndexDamagedError(f"{faults[0]}; close the index and run `{REBUILD}`", path=str(path))
         is_restored = recorded_salt(connection) is None
-        bad, embeddings = (table.bad(connection, 0, END) for table in tables_of(views))
+        bad, embeddings = (table.bad(connection) for table in tables_of(views))
         damaged_passages = []
         for entry in manifest.entries(connection):
             segment = open_segment(connection, views.folder, entry, views.kinds, full=True)

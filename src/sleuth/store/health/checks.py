@@ -42,15 +42,14 @@ class CheckedTable(NamedTuple):
     Attributes:
         name: in the database.
         noun: what its rows are.
-        bad: returns, by number, the names of the rows from a first number on that are below an end and are not as they
-            were written; "" for a row without a name.
+        bad: returns, by number, the names of the rows that are not as they were written; "" for a row without a name.
         remedy: of such rows, as a command.
         fault: what is wrong with such rows.
     """
 
     name: str
     noun: str
-    bad: Callable[[Connection, int, int], dict[int, str]]
+    bad: Callable[[Connection], dict[int, str]]
     remedy: str = REBUILD
     fault: str = "are not as they were written"
 
@@ -155,7 +154,7 @@ def _check(connection: Connection, checks: Checks, *, full: bool) -> Iterator[Fi
             faults = [
                 Finding("error", checks.subject, table.describe(bad), table.remedy)
                 for table in checks.tables
-                if (bad := table.bad(connection, 0, END))
+                if (bad := table.bad(connection))
             ]
             yield from faults or [Finding("ok", checks.subject, "every row is as it was written")]
         yield from _check_segments(connection, checks, segments_open, full=full)

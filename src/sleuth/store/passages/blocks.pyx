@@ -15,6 +15,7 @@ from posix.mman cimport MADV_DONTNEED, madvise
 cdef extern from "crc32c.h":
     void crc_begin(int portable)
     uint32_t crc32c(uint32_t crc, const void* data, size_t size) nogil
+    uint32_t start_of(uint32_t salt, int64_t key) nogil
 
 cdef extern from *:
     void prefetch "__builtin_prefetch"(const void* at) nogil
@@ -32,10 +33,6 @@ crc_begin(0)
 
 cdef inline int64_t unzigzag(uint64_t value) noexcept nogil:
     return <int64_t>(value >> 1) ^ -<int64_t>(value & 1)
-
-
-cdef uint32_t start_of(uint32_t salt, int64_t key) noexcept nogil:
-    return crc32c(salt, &key, 8)
 
 
 cdef struct Text:

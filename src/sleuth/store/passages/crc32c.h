@@ -46,4 +46,7 @@ static uint32_t crc32c(uint32_t crc, const void *data, size_t size) {
     return ~crc_step(~crc, (const uint8_t *)data, size);
 }
 
+/* What the checksum of a row begins with: that of its key, after the salt of the index. */
+static uint32_t start_of(uint32_t salt, int64_t key) { return crc32c(salt, &key, 8); }
+
 #endif

@@ -17,6 +17,7 @@ from libc.string cimport memcpy
 cdef extern from "crc32c.h":
     void crc_begin(int portable)
     uint32_t crc32c(uint32_t crc, const void* data, size_t size) nogil
+    uint32_t start_of(uint32_t salt, int64_t key) nogil
 
 cdef extern from "Python.h":
     const char* PyUnicode_AsUTF8AndSize(object text, Py_ssize_t* size) except NULL
@@ -97,10 +98,6 @@ cdef inline uint64_t zigzag(int64_t value) noexcept:
 cdef inline object item(list column, Py_ssize_t i, object default):
     """Return a value of a column, whose end may be missing."""
     return <object>PyList_GET_ITEM(column, i) if i < PyList_GET_SIZE(column) else default
-
-
-cdef uint32_t start_of(uint32_t salt, int64_t key) noexcept nogil:
-    return crc32c(salt, &key, 8)
 
 
 cdef list json_of(column):

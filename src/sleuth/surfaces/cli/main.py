@@ -69,7 +69,7 @@ def register(arguments: list[str]) -> None:
     """
     first, second = ([word for word in arguments if not word.startswith("-")] + ["", ""])[:2]
     own = own_extensions("commands")
-    names = {name for name in (*COMMANDS, *own) if name in (first, f"{first} {second}")}
+    names = [name for name in (*COMMANDS, *own) if name in (first, f"{first} {second}")]
     if first in MOVED:
         from sleuth.errors import ArgumentError
 

@@ -15,8 +15,6 @@ _SIGNALS: Final = {
     "path": "its path",
     "title": "its title",
     "prose": "its comments",
-    "folder": "its folder",
-    "symbols": "its symbols",
 }
 """What a reader calls the signals of a file of code."""
 _MOST_SIGNALS: Final = 3
