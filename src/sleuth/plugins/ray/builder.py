@@ -11,18 +11,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from sleuth.cluster.shards import Layout, decode, encode
-from sleuth.cluster.storage import (
-    ListedFile,
-    ListedNote,
-    ObjectFolder,
-    digest_of,
-    encode_listing,
-    fetch_part,
-    upload_parts,
-)
+from sleuth.cluster.storage import ObjectFolder, digest_of, fetch_part, upload_parts
 from sleuth.engine import Engine
 from sleuth.ingest import file_of, is_file
 from sleuth.plugins.ray.batches import decode_batch
+from sleuth.plugins.ray.listing import ListedFile, ListedNote, encode_listing
 from sleuth.plugins.ray.progress import Build
 
 if TYPE_CHECKING:

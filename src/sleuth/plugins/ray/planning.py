@@ -10,17 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from sleuth.cluster import Manifest
 from sleuth.cluster.shards import DEFAULT_SHARDS, Layout, encode
-from sleuth.cluster.storage import (
-    ETAG_NOTE,
-    ListedNote,
-    SourceObject,
-    decode_listing,
-    digest_of,
-    is_remote,
-    newest_version,
-    object_name,
-    walk_remote,
-)
+from sleuth.cluster.storage import digest_of, newest_version, object_name
 from sleuth.engine import is_slow
 from sleuth.errors import ArgumentError
 from sleuth.ingest import (
@@ -41,7 +31,9 @@ from sleuth.ingest import (
     roots_of,
     walk,
 )
+from sleuth.plugins.ray.listing import ListedNote, decode_listing
 from sleuth.plugins.ray.reading import PlannedFile, Sender, run_of
+from sleuth.plugins.ray.sources import ETAG_NOTE, SourceObject, is_remote, walk_remote
 from sleuth.settings import IndexSettings
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sleuth.cluster import shard_of
 from sleuth.cluster.shards import by_shard, decode, encode
-from sleuth.cluster.storage import ETAG_NOTE, ObjectMissingError, fetched
+from sleuth.cluster.storage import ObjectMissingError
 from sleuth.dense import DenseLeg
 from sleuth.engine import is_slow, open_embedder
 from sleuth.errors import SleuthError
@@ -30,6 +30,7 @@ from sleuth.ingest import (
     read_file,
 )
 from sleuth.plugins.ray.batches import encode_batch
+from sleuth.plugins.ray.sources import ETAG_NOTE, fetched
 from sleuth.settings import IndexSettings
 from sleuth.store import rows_of, text_hash
 

@@ -8,11 +8,9 @@ from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, NamedTuple
 
-from sleuth.cluster.places import SCHEMES
-from sleuth.cluster.storage.objects import ObjectFacts, ObjectFolder, ObjectMissingError
+from sleuth.cluster.storage import SCHEMES, ObjectFacts, ObjectFolder, ObjectMissingError
 from sleuth.errors import ArgumentError
-from sleuth.files.ignore import Rules
-from sleuth.files.tree import bounded_time
+from sleuth.files import Rules, bounded_time
 from sleuth.ingest import FileEntry, Skipped
 
 if TYPE_CHECKING:
