@@ -38,7 +38,7 @@ STAGES = {
     "hash and metadata": ("sleuth.ingest.documents", "prepare"),
     "passages": ("sleuth.text.chunkers", "Chunker.split"),
     "batch": ("sleuth.store.record.batch", "DocumentBatch.add"),
-    "rows of the record": ("sleuth.store.catalogue.building", "tables_of"),
+    "texts": ("sleuth.store.catalogue.building", "passages_of"),
     "rows of legs": ("sleuth.store.catalogue.building", "rows_of"),
     "words": ("sleuth.lexical.leg", "LexicalLeg.build"),
     "vectors": ("sleuth.dense.wordllama", "WordLlamaEmbedder.read"),

@@ -212,21 +212,19 @@ def test_items_equal_validated_ones(store: Store) -> None:
     assert hit.extra == {}
 
 
-@pytest.mark.parametrize("page", [1, 2, 7, 100])
-def test_documents_by_id_are_read_in_pages(store: Store, monkeypatch: pytest.MonkeyPatch, page: int) -> None:
-    """Keys of a range are in order of id for any page size."""
-    monkeypatch.setattr(scan, "_PAGE", page)
+def test_ranks_are_in_order_of_id(store: Store) -> None:
+    """Rows of a range are ranked by id and then by place; ids are compared by code point, and may hold any."""
     names = ["b", "", "a\0", "a", "ä", "Z", "a\0b", "\U0001f600", "10", "9"]
     with store.writer() as writer:
         for name in names:
-            put(writer, name, f"text of {name!r}")
+            put(writer, name, f"text of {name!r}", "more")
     with store.reader() as snapshot:
-        keys = {name: snapshot.chunks_of(name)[0].key for name in names}
-        for first, last in ((1, 10), (3, 8), (4, 4), (11, 20)):
-            expected = [keys[name] for name in sorted(names) if first <= keys[name] <= last]
-            pages = list(scan._documents_by_id(snapshot._connection, first, last))
-            assert [key for some in pages for key in some.tolist()] == expected
-            assert all(0 < len(some) <= page for some in pages)
+        for first, last in ((1, 20), (5, 16), (7, 8), (21, 20)):
+            keys = range(first, last + 1)
+            rows = [(snapshot.rows([key])[0].document_id, key) for key in keys]
+            ranks = scan.ranks_of(snapshot._connection, keys)
+            expected = [sorted(rows).index(row) for row in rows]
+            assert (list(range(len(rows))) if ranks is None else ranks.tolist()) == expected
 
 
 @pytest.mark.parametrize("change", ["vector = x'00'", "vector = 7", "checksum = checksum + 1"])
