@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections import Counter
 from functools import cache
 
+import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from sleuth.lexical import LexicalLeg
+from sleuth.lexical.edits import terms_near
 from sleuth.lexical.leg import FieldSpec
 from sleuth.lexical.search import LexicalSearcher
-from sleuth.lexical.vocabulary import distances
 from tests.lexical.test_search import segments_of
 
 LEG = LexicalLeg({"text": FieldSpec("plain")})
@@ -35,9 +37,29 @@ def edits(one: str, other: str) -> int:
     return between(len(one), len(other))
 
 
-@given(WORDS, st.lists(WORDS, max_size=8))
-def test_distances_are_those_of_the_definition(word: str, others: list[str]) -> None:
-    assert distances(word, others) == [edits(word, other) for other in others]
+def is_near(word: str, other: str, most: int) -> bool:
+    """Return whether a word differs by 1 to `most` edits, and begins alike."""
+    return 0 < edits(word, other) <= most and (other[0] == word[0] or other[:2] == word[1::-1])
+
+
+LETTERS = st.text("abé語\U0001d11e", min_size=1, max_size=7)
+
+
+@given(LETTERS, st.lists(LETTERS, max_size=8), st.integers(1, 3))
+def test_terms_near_a_word_are_those_of_the_definition(word: str, others: list[str], most: int) -> None:
+    """Letters of any number of bytes count as one."""
+    terms = [other.encode() for other in others]
+    starts = np.cumsum([0, *map(len, terms)], dtype=np.uint32)
+    numbers = terms_near(np.frombuffer(b"".join(terms), np.uint8), starts, word, most).tolist()
+    assert numbers == [place for place, other in enumerate(others) if is_near(word, other, most)]
+
+
+@pytest.mark.parametrize("size", [0, 99, 100, 101, 5_000])
+def test_no_term_is_near_a_word_longer_than_terms_can_be(size: int) -> None:
+    """Words of up to 100 letters have neighbours; of others nothing is computed."""
+    term = np.frombuffer(b"a" * 100, np.uint8)
+    numbers = terms_near(term, np.array([0, 100], np.uint32), "a" * size, 1).tolist()
+    assert numbers == ([0] if size == 99 else [])
 
 
 ROWS = st.lists(st.lists(WORDS, max_size=5), min_size=1, max_size=12)
@@ -57,11 +79,7 @@ def test_terms_are_those_of_live_rows(
     counts = Counter(token for tokens in held for token in tokens)
     beginning = {token: count for token, count in counts.items() if token.startswith(word)}
     assert searcher.beginning_with(word, 99)["text"] == beginning
-    alike = {
-        token: count
-        for token, count in counts.items()
-        if 0 < edits(word, token) <= 2 and (token[0] == word[0] or token[:2] == word[1::-1])
-    }
+    alike = {token: count for token, count in counts.items() if is_near(word, token, 2)}
     assert searcher.near(word, 2, 99)["text"] == alike
     greatest = sorted(beginning.items(), key=lambda entry: (-entry[1], entry[0]))[:2]
     assert list(searcher.beginning_with(word, 2)["text"].items()) == greatest
