@@ -16,7 +16,6 @@ from sleuth.errors import IndexDamagedError
 from sleuth.store import DocumentBatch, Json, text_hash
 from sleuth.store.passages.blocks import Passages
 from sleuth.store.passages.records import encode, use_tables
-from sleuth.store.record import scan
 from sleuth.store.record.batch import DocumentFacts
 from sleuth.store.store import Store
 from sleuth.types import Chunk, RetrievedItem
@@ -210,21 +209,6 @@ def test_items_equal_validated_ones(store: Store) -> None:
         assert item == other and item.model_dump_json() == other.model_dump_json()
         assert item.model_dump() == other.model_dump() and item.model_fields_set == other.model_fields_set
     assert hit.extra == {}
-
-
-def test_ranks_are_in_order_of_id(store: Store) -> None:
-    """Rows of a range are ranked by id and then by place; ids are compared by code point, and may hold any."""
-    names = ["b", "", "a\0", "a", "ä", "Z", "a\0b", "\U0001f600", "10", "9"]
-    with store.writer() as writer:
-        for name in names:
-            put(writer, name, f"text of {name!r}", "more")
-    with store.reader() as snapshot:
-        for first, last in ((1, 20), (5, 16), (7, 8), (21, 20)):
-            keys = range(first, last + 1)
-            rows = [(snapshot.rows([key])[0].document_id, key) for key in keys]
-            ranks = scan.ranks_of(snapshot._connection, keys)
-            expected = [sorted(rows).index(row) for row in rows]
-            assert (list(range(len(rows))) if ranks is None else ranks.tolist()) == expected
 
 
 @pytest.mark.parametrize("change", ["vector = x'00'", "vector = 7", "checksum = checksum + 1"])
