@@ -12,7 +12,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from sleuth.code.repository.sources import FolderSource, WorktreeSource
-from sleuth.files.ignore import MAX_BYTES, Ignores, Rules
+from sleuth.files import Rules
+from sleuth.files.ignore import MAX_BYTES, Ignores
 from sleuth.files.tree import IgnoredPaths, files_below
 from sleuth.ingest import FileEntry, ReadOptions, Skipped, walk
 from tests.code.conftest import need_git

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from sleuth.files.tree import bounded_time
+from sleuth.files import bounded_time
 from sleuth.ingest.known import file_of
 from sleuth.ingest.names import FileNames
 from sleuth.ingest.walking import is_gone

@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, NamedTuple, TypeAlias
 
+from sleuth.files import Rules, bounded_time
 from sleuth.files.formats import kind_of_name
-from sleuth.files.ignore import IGNORE_FILES, MAX_BYTES, VERSION_CONTROL, Ignores, Rules, above
-from sleuth.files.tree import bounded_time
+from sleuth.files.ignore import IGNORE_FILES, MAX_BYTES, VERSION_CONTROL, Ignores, above
 from sleuth.ingest.names import is_below, printable
 from sleuth.ingest.options import DEFAULT, ReadOptions
 from sleuth.ingest.reports import FileEntry, LeftOut, Skipped

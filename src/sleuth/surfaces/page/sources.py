@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 
 from markupsafe import Markup, escape
 
-from sleuth.files.tree import bounded_time
+from sleuth.files import bounded_time
 from sleuth.surfaces.hits import matches_in, numbered_lines
 from sleuth.surfaces.http import Refusal
 from sleuth.surfaces.page.markdown import MOST_CHARACTERS, blocks_of, fill_lines, parse
