@@ -270,6 +270,15 @@ def test_the_least_score_compares_queries(engine: Engine) -> None:
         engine.retrieve("token", min_score=1.5)
 
 
+@pytest.mark.parametrize("query", ["token bucket", "leaky xylophone", "rate limits", '"token bucket" -leaky'])
+def test_a_share_is_what_the_least_score_limits(engine: Engine, query: str) -> None:
+    """Explained hits say their share of the query: a minimum score leaves out those below it, of any order."""
+    hits = engine.retrieve(query, syntax=True, explain=True)
+    for least in {hit.extra["share"] for hit in hits} - {0.0}:
+        expected = {hit.id for hit in hits if hit.extra["share"] >= least}
+        assert {hit.id for hit in engine.retrieve(query, syntax=True, min_score=least)} == expected
+
+
 def test_a_reranker_orders_anew(engine: Engine) -> None:
     """A reranker gets the best passages after filters and conditions, and orders them before the cut."""
     texts: list[str] = []

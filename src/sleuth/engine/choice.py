@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from sleuth.arguments import MOST_K
 from sleuth.compose.variety import WINDOW, choose, choose_among
-from sleuth.engine.common import in_common
+from sleuth.engine.common import in_common, shares_explained
 from sleuth.engine.expansion import grow
 from sleuth.engine.search import read_items
 from sleuth.engine.selection import unknown_values
@@ -96,6 +96,9 @@ class _RankedPassages:
         self._depth = depth
 
     def _grown(self, items: list[RetrievedItem]) -> list[RetrievedItem]:
+        if self._request.explain and not self._plan.query.is_lookup:
+            for item, share in zip(items, shares_explained(self._plan, items), strict=True):
+                item.extra["share"] = share
         if self._request.expand is None:
             return items
         rows = self._snapshot.rows(self._keys[item.id] for item in items)

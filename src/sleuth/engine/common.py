@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from sleuth.engine.plan import SearchPlan
     from sleuth.engine.ranking import RankedRows
     from sleuth.store import Hits, RankingLeg
-    from sleuth.text.analyzers import Analyzer
     from sleuth.types import RetrievedItem
 
 
@@ -50,10 +49,9 @@ def in_common(plan: SearchPlan, rows: RankedRows) -> RankedRows:
                     similarities[key] = max(similarity, similarities.get(key, 0.0))
     if least or not has_certain_leg:
         shares = shares_of(
+            plan,
             read_items(plan.snapshot, rows.keys, rows.scores),
             [similarities.get(key, 0.0) for key in rows.keys],
-            analyzer=plan.analyzer,
-            idf=plan.view.idf(dict.fromkeys(*plan.analyzer.words_of_each([query]))),
         )
         places = [place for place, share in enumerate(shares) if share >= least and share > 0]
     else:
@@ -65,6 +63,19 @@ def in_common(plan: SearchPlan, rows: RankedRows) -> RankedRows:
         scores=[rows.scores[place] for place in places],
         explain=lambda i: rows.explain(places[i]),
     )
+
+
+def shares_explained(plan: SearchPlan, items: Sequence[RetrievedItem]) -> list[float]:
+    """Return the shares of items on the scale of `min_score`, from the scores of the legs in their explanations."""
+    legs, query = plan.searchers.legs, plan.query.text
+    scores = [dict(item.explanation.scores_of(legs)) if item.explanation else {} for item in items]
+    similarities = [0.0] * len(items)
+    for name in {name for some in scores for name in some if not legs[name].is_certain}:
+        unrelated, greatest = legs[name].unrelated(query), legs[name].greatest(query, plan.view.idf)
+        if unrelated < 1:
+            shares = ((some.get(name, 0.0) / greatest - unrelated) / (1 - unrelated) for some in scores)
+            similarities = list(map(max, similarities, shares))
+    return shares_of(plan, items, similarities)
 
 
 def similar_rows(
@@ -82,13 +93,7 @@ def similar_rows(
     return {key: share for key, share in zip(hits.keys.tolist(), shares, strict=True) if share > 0}
 
 
-def shares_of(
-    items: Sequence[RetrievedItem],
-    similarities: Sequence[float],
-    *,
-    analyzer: Analyzer,
-    idf: Mapping[str, float],
-) -> list[float]:
+def shares_of(plan: SearchPlan, items: Sequence[RetrievedItem], similarities: Sequence[float]) -> list[float]:
     """Return the greater of two shares for each passage: 0 is nothing in common, 1 all words or the same meaning.
 
     The first is the share of the query's words that the passage holds, each weighed by its idf. The second is how
@@ -96,8 +101,9 @@ def shares_of(
 
     Args:
         similarities: one for each item, 0 where it is not known.
-        idf: of each word of the query.
     """
+    analyzer = plan.analyzer
+    idf = plan.view.idf(dict.fromkeys(*analyzer.words_of_each([plan.query.text])))
     total = sum(idf.values()) or 1.0
     shares = []
     for item, similarity in zip(items, similarities, strict=True):

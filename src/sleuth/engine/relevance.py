@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from sleuth.engine.engine import Engine
-    from sleuth.types import Explanation, RetrievedItem
+    from sleuth.types import RetrievedItem
 
 
 def score_texts(query: str, texts: Sequence[str]) -> list[float]:
@@ -43,23 +43,12 @@ def score_hits(engine: Engine, query: str, hits: Sequence[RetrievedItem]) -> lis
         matches = score_texts(query, [embedded_text({**hit.metadata, "text": hit.text}) for hit in hits])
     scores = []
     for hit, match in zip(hits, matches, strict=True):
-        values = dict(_scores_by_leg(hit.explanation, weights))
+        values = dict(hit.explanation.scores_of(weights)) if hit.explanation else {}
         score = sum(
             weight * _bounded(values.get(name, 0.0) / greatest[name]) for name, weight in weights.items()
         )
         scores.append((score + match_weight * _bounded(match)) / total)
     return scores
-
-
-def _scores_by_leg(explanation: Explanation | None, legs: Container[str]) -> Iterator[tuple[str, float]]:
-    """Yield the score that each leg gives a hit."""
-    if explanation is None:
-        return
-    if explanation.name in legs:
-        yield explanation.name, float(explanation.facts.get("score", explanation.value))
-        return
-    for part in explanation.parts:
-        yield from _scores_by_leg(part, legs)
 
 
 def _bounded(value: float) -> float:

@@ -291,7 +291,8 @@ def _scaled(
         if place == 0 and raised is not None:
             score, formula = raised, _FORMULA_RAISED
         below = () if item.explanation is None else (item.explanation,)
-        extra = {**item.extra, "explanation": Explanation("scale", score, formula, facts, below)}
+        explanation = Explanation("scale", score, formula, facts, below)
+        extra = {**item.extra, "share": score, "explanation": explanation}
         yield item.model_copy(update={"score": score, "extra": extra})
 
 

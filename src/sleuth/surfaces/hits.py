@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 SnippetOf = Callable[..., "Snippet"]
 """Returns the window of a passage that shows why it matches a query: `Engine.snippet`, or another one of its form."""
 
+_RANKS = 0.04
+"""Scores below this come mostly from ranks; they differ only from the third digit on."""
+
 
 @dataclass(frozen=True, slots=True)
 class Location:
@@ -63,6 +66,14 @@ def title_of(metadata: Mapping[str, Any]) -> str:
     """Return what a reader calls an item, in one line: its symbol, heading or title, or ""."""
     title = metadata.get("symbol") or metadata.get("heading") or metadata.get("title") or ""
     return " ".join(str(title).split())
+
+
+def score_text(item: RetrievedItem) -> str:
+    """Return the score that a reader sees: on the scale of `min_score` where it is known, else that of its source."""
+    share: float | None = item.extra.get("share")
+    if share is not None:
+        return f"{share:.2f}"
+    return "" if item.score is None else f"{item.score:.{2 if item.score >= _RANKS else 4}f}"
 
 
 def snippet_of(query: str, item: RetrievedItem, *, width: int = 200) -> Snippet:

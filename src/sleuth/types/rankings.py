@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal, Self, overload
 
@@ -35,6 +35,14 @@ class Explanation:
             "facts": dict(self.facts),
             "parts": [part.to_dict() for part in self.parts],
         }
+
+    def scores_of(self, legs: Container[str]) -> Iterator[tuple[str, float]]:
+        """Yield the score that each of some legs gives the hit, by its name."""
+        if self.name in legs:
+            yield self.name, float(self.facts.get("score", self.value))
+            return
+        for part in self.parts:
+            yield from part.scores_of(legs)
 
 
 _set_values, _set_names, _set_extra, _set_private = (
@@ -69,7 +77,8 @@ class RetrievedItem(BaseModel):
         score: higher is better; None where a source ranks without scores.
         extra: for plugins; `explanation` holds an `Explanation` where one was asked for, `copies` the ids of passages
             that are left out of the ranking because they repeat this one, `folded` how many hits with the same value
-            of a key it stands for.
+            of a key it stands for. An explained hit of an index, or of several sources, has `share`: how much it has in
+            common with the query, 0 to 1, which is what `min_score` limits.
     """
 
     model_config = ConfigDict(extra="forbid", defer_build=True)

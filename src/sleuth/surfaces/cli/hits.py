@@ -11,7 +11,7 @@ from typing import Any
 
 from sleuth.files.formats import CODE
 from sleuth.surfaces.cli.terminal import console, say, styled
-from sleuth.surfaces.hits import ShownText, SnippetOf, excerpt, place_of, snippet_of, title_of
+from sleuth.surfaces.hits import ShownText, SnippetOf, excerpt, place_of, score_text, snippet_of, title_of
 from sleuth.text import clean_text
 from sleuth.types import Explanation, PartReport, RetrievedItem, document_of
 
@@ -23,9 +23,6 @@ CODE_LINES = 12
 
 COPIES = 3
 """Maximum number of documents with copies of a passage in the output."""
-
-_RANKS = 0.04
-"""Scores below this come mostly from ranks; they differ only from the third digit on."""
 
 
 def print_hits(
@@ -51,7 +48,7 @@ def print_hits(
     number = 0
     for number, item in enumerate(items, 1):
         name = where(item) if where else clean_text(str(place_of(item.id, item.metadata)))
-        score = "" if item.score is None else f"  {item.score:.{2 if item.score >= _RANKS else 4}f}"
+        score = f"  {score_text(item)}".rstrip()
         kind = f"  {item.metadata['source_type']}" if item.metadata.get("source_type") else ""
         say(f"{styled(f'{number:>2}', 'dim')} {styled(name, 'head')}{styled(f'{score}{kind}', 'dim')}")
         if heading := clean_text(title_of(item.metadata)):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -53,10 +54,12 @@ def search(
     with open_sources(options["sources"], index) as engine:
         warn_of_plugins(engine)
         request = request_here(engine, question, options)
-        ranking = engine.run(request)
+        ranking = engine.run(request if json else replace(request, explain=True))
         if json:
             print_json(ranking_json(engine, question, ranking))
         else:
+            for item in ranking if not request.explain else ():  # it gave the share
+                item.extra.pop("explanation", None)
             print_hits(
                 question,
                 ranking,

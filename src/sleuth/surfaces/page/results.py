@@ -13,7 +13,7 @@ from sleuth.engine.spelling import misspelling_of
 from sleuth.errors import SleuthError
 from sleuth.filters import Compare, to_text
 from sleuth.filters.match import leaves
-from sleuth.surfaces.hits import excerpt, title_of
+from sleuth.surfaces.hits import excerpt, score_text, title_of
 from sleuth.surfaces.http import retrieve
 from sleuth.surfaces.page.answering import written_answer
 from sleuth.surfaces.page.facets import facets_of
@@ -163,7 +163,7 @@ def hits_of(
             "place": place,
             "url": f"/source?{urlencode({'id': item.id, 'q': request.query})}#cited",
             "kind": str(metadata.get("kind") or metadata.get("source_type") or metadata.get("type") or ""),
-            "score": "" if item.score is None else f"{item.score:.3g}",
+            "score": score_text(item),
             "lines": lines,
             "is_code": is_code,
             "first": int(metadata.get("start_line") or 1),

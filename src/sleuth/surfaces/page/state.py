@@ -67,7 +67,7 @@ class PageState:
             ArgumentError: an option that breaks its rule.
             FilterError: a text that is no filter; says where.
         """
-        values: dict[str, Any] = {"syntax": True, "explain": bool(self.why)}
+        values: dict[str, Any] = {"syntax": True, "explain": True}
         for name, text in self.options:
             is_list = OPTIONS[name].get("type") == "array"
             values[name] = [*values.get(name, ()), *text.replace(",", " ").split()] if is_list else text
