@@ -274,9 +274,9 @@ def test_what_was_noted_of_files_is_not_shown(tmp_path: Path) -> None:
     with Engine.open(tmp_path / "index", create=True, embedder="") as whole:
         whole.index([tmp_path / "docs"])
         with whole.store.reader() as snapshot:
-            assert snapshot.notes()
+            assert snapshot.noted_files()
         with whole.scoped("tenant:us").store.reader() as snapshot:
-            assert snapshot.notes() == {}
+            assert snapshot.noted_files() == []
 
 
 def test_an_id_with_a_prefix_is_an_id_like_others(ours: Engine, whole: Engine) -> None:

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from sleuth import Engine
 from sleuth.files.formats import BY_EXTENSION
 from sleuth.ingest import IndexReport
-from sleuth.ingest.changes import changed_files
+from sleuth.ingest.diff import changed_files
 from sleuth.ingest.names import printable
 from tests.commands import sleuth
 
@@ -82,7 +82,8 @@ def test_each_file_is_a_document_or_is_skipped(files: dict[bytes, tuple[bytes, i
         )
         again = engine.index([home])
         assert (again.added, again.updated, again.deleted) == (0, 0, 0)
-        assert changed_files(engine.documents(), engine.files) == ([], [])
+        with engine.store.reader() as snapshot:
+            assert changed_files(snapshot, engine.files) == ([], [])
 
 
 def fifo(path: Path) -> None:

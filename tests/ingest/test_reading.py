@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import signal
 import threading
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from pathlib import Path
 
 import pytest
 
-from sleuth.ingest import FileEntry, ReadOptions, Record, Skipped, read, walk, workers
+from sleuth.ingest import FileEntry, ReadOptions, Record, Skipped, Unchanged, read, walk, workers
 from sleuth.ingest.reports import FileRead, Progress
+from sleuth.store import KnownFile
 from sleuth.types import Document
 from tests.ingest.files import pdf
 
@@ -36,26 +37,28 @@ def test_records(tmp_path: Path) -> None:
         "Document a.md", "FileRead a.md", "Document b.csv#1", "Document b.csv#2", "FileRead b.csv", "Skipped c.md",
     ]  # fmt: skip
     status = (tmp_path / "b.csv").stat()
-    assert records[4] == FileRead(str(tmp_path / "b.csv"), 6, status.st_mtime_ns, 2)
+    assert records[4] == FileRead(str(tmp_path / "b.csv"), 6, str(status.st_mtime_ns), 2)
 
 
 def test_unchanged_files_are_not_opened(tmp_path: Path) -> None:
-    """A file that the caller knows by source, size and time is reported as seen without opening it."""
+    """A file that the caller knows by source, size and version is reported as seen without opening it."""
     (tmp_path / "a.md").write_text("text")
     (tmp_path / "b.md").write_text("text")
-    states: list[tuple[str, int, int]] = []
+    states: list[tuple[str, int, str]] = []
 
-    def unchanged(source: str, size: int, modified_ns: int) -> bool:
-        states.append((source, size, modified_ns))
-        (tmp_path / "a.md").unlink(missing_ok=True)
-        return source.endswith("a.md")
+    def compare(entries: Iterable[FileEntry | Skipped]) -> Iterator[FileEntry | Skipped | Unchanged]:
+        for entry in entries:
+            assert isinstance(entry, FileEntry)
+            states.append((entry.source, entry.size, entry.version))
+            (tmp_path / "a.md").unlink(missing_ok=True)
+            yield Unchanged(KnownFile(entry.source)) if entry.source.endswith("a.md") else entry
 
-    assert names(list(read([tmp_path], unchanged=unchanged))) == [
+    assert names(list(read([tmp_path], compare=compare))) == [
         "Unchanged a.md",
         "Document b.md",
         "FileRead b.md",
     ]
-    assert states[1] == (str(tmp_path / "b.md"), 4, (tmp_path / "b.md").stat().st_mtime_ns)
+    assert states[1] == (str(tmp_path / "b.md"), 4, str((tmp_path / "b.md").stat().st_mtime_ns))
 
 
 def test_progress(tmp_path: Path) -> None:

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from sleuth import Engine
-from sleuth.ingest.skips import skips_in
+from sleuth.ingest.reports import skips_of
+from sleuth.store import KnownFile
 
 BROKEN = b"%PDF-1.4 broken"
 
@@ -66,4 +67,4 @@ def test_what_was_skipped_moves_with_its_folder_and_goes_with_it(engine: Engine,
 )
 def test_a_note_that_does_not_read_lists_nothing(note: str) -> None:
     """A note of a later release, or of somebody who tampered with the index, is no failure."""
-    assert skips_in({"skipped": note}) == []
+    assert skips_of(KnownFile("a", skips=note)) == []

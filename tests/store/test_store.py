@@ -23,7 +23,7 @@ from sleuth.errors import (
     IndexNotFoundError,
     StoreError,
 )
-from sleuth.store import text_hash
+from sleuth.store import KnownFile, text_hash
 from sleuth.store.catalogue import building
 from sleuth.store.store import Store
 from sleuth.types import Chunk
@@ -40,9 +40,7 @@ def test_a_document_comes_back_whole(store: Store) -> None:
     ]
     with store.writer() as writer:
         more = {"tags": ("u", 2.5), "kind": "doc"}
-        assert writer.put(
-            "a", "00ff", chunks, metadata=more, source="s/a.txt", title="T", size=9, modified_ns=7
-        )
+        assert writer.put("a", "00ff", chunks, metadata=more, source="s/a.txt", title="T")
     with store.reader() as snapshot:
         first, second = snapshot.chunks_of("a")
         document = snapshot.document("a")
@@ -58,7 +56,7 @@ def test_a_document_comes_back_whole(store: Store) -> None:
     assert (second.id, second.text, second.n, second.metadata["kind"]) == ("a#1", "\0 \U0001f600", 1, "doc")
     assert document is not None
     assert (document.source, document.title, document.content_hash) == ("s/a.txt", "T", "00ff")
-    assert (document.size, document.modified_ns, document.chunks) == (9, 7, 2)
+    assert document.chunks == 2
     assert faults(store) == []
 
 
@@ -74,17 +72,33 @@ def test_unchanged_content_costs_nothing(store: Store) -> None:
     assert store.version == version + 1
 
 
-def test_size_and_time_are_noted_without_a_new_version(store: Store) -> None:
-    """A touched file with the same content changes what `known` returns, and no row."""
+def test_files_are_noted_without_a_new_version(store: Store) -> None:
+    """Facts of a file are laid over those that are noted; the same ones are no commit, and none forget the file."""
+    names = ["docs", "docs-1/a", "docs/a", "docs/é", "/away", "docs0"]
     with store.writer() as writer:
-        put(writer, "a", "one", size=3, modified_ns=1)
-        put(writer, "a", "one", size=3, modified_ns=2)
-        writer.commit()
-        assert writer.known(["a", "b"])["a"].modified_ns == 2
-        put(writer, "a", "one", size=3, modified_ns=5)
+        put(writer, "a", "one")
+        for name in names:
+            writer.note_file(name, size=3, version="1")
+        writer.note_file("docs", options="{}")
     with store.writer() as writer:
-        assert {name: state.modified_ns for name, state in writer.known(["a", "b"]).items()} == {"a": 5}
-    assert store.version == 1
+        writer.note_file("docs/a", version="2", skips="[]")
+        writer.note_file("/away", size=0, version=None)
+    with store.reader() as snapshot:
+        generation = snapshot.generation
+        assert snapshot.files([*names, "absent"])["docs/a"] == KnownFile("docs/a", 0, 0, 3, "2", skips="[]")
+        assert [row.name for row in snapshot.noted_files()] == ["docs", "docs/a"]
+        assert sorted(snapshot.file_names("docs")) == ["docs", "docs/a", "docs/é"]
+        assert (len(list(snapshot.file_names(""))), list(snapshot.file_names("/"))) == (5, [])
+    with store.writer() as writer:
+        writer.note_file("docs/a", version="2")
+    with store.reader() as snapshot:
+        assert (snapshot.generation, store.version) == (generation, 1)
+    with store._connection(write=True) as connection:
+        connection.execute("UPDATE files SET size = 4 WHERE name = 'docs/a'")
+    assert [finding.subject for finding in store.check(full=True) if finding.level == "error"] == ["record"]
+    with store.reader() as snapshot:
+        assert snapshot.files(["docs/a"]) == {}
+    assert [repair.what for repair in store.repair()] == ["files"]
     assert faults(store) == []
 
 
@@ -403,7 +417,7 @@ def test_another_format_is_refused(store: Store, version: int) -> None:
     connection.execute(f"PRAGMA user_version = {version}")
     connection.close()
     with pytest.raises(
-        FormatVersionError, match=f"has format {version}, .* reads format 2: `sleuth index --rebuild"
+        FormatVersionError, match=f"has format {version}, .* reads format 3: `sleuth index --rebuild"
     ):
         Store.open(store.path, create=True)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -154,18 +155,19 @@ class Documents:
 
         self._view.check_unscoped("list what was indexed by name")
         with self._view.store.reader() as snapshot:
-            return roots_in(snapshot.notes(), self._backend.files)
+            return roots_in(snapshot.noted_files(), self._backend.files)
 
     def skips(self) -> list[Skipped]:
         """Return the files, folders and parts of files that `index` could not read, with the reasons.
 
         They are in order of path, at most 2,000, as the last run over each of them found them.
         """
-        from sleuth.ingest.skips import skips_in
+        from sleuth.ingest.reports import MOST_SKIPS, skips_of
 
         self._view.check_unscoped("list what could not be read")
         with self._view.store.reader() as snapshot:
-            return skips_in(snapshot.notes())
+            skips = chain.from_iterable(map(skips_of, snapshot.noted_files()))
+            return sorted(islice(skips, MOST_SKIPS), key=lambda skip: skip.path)
 
     def move(self, old: str | Path, new: str | Path, *, timeout: float = 10.0) -> MoveReport:
         """Give the documents of a renamed file or folder the new name; they keep text, metadata and vectors.
@@ -267,8 +269,12 @@ class Documents:
             ArgumentError: neither ids nor filter; or a document that lies only in part in the scope of this engine.
             FilterError: a filter that cannot be read, or a key that no document has.
         """
+        from sleuth.ingest.run import unsettle
+
         with self._view.store.writer(timeout=timeout) as writer, self._view.store.reader() as snapshot:
-            return writer.delete(self._named(snapshot, ids, filter))
+            names = self._named(snapshot, ids, filter)
+            unsettle(snapshot, writer, names)
+            return writer.delete(names)
 
     def _named(self, snapshot: IndexSnapshot, ids: Iterable[str] | None, filter: FilterForm) -> list[str]:
         """Return the ids that a change is about, each once: those named that match, or all that match."""

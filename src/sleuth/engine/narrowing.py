@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from sleuth.filters import Filter
     from sleuth.settings import IndexSettings
-    from sleuth.store import SegmentView
+    from sleuth.store import KnownFile, SegmentView
     from sleuth.store.legs.leg import Bitmap
     from sleuth.store.record.values import Row
     from sleuth.types import StoredDocument
@@ -261,9 +261,9 @@ class NarrowedSnapshot(IndexSnapshot):
     def _seen(self, rows: list[Row]) -> list[Row]:
         return [row for row in rows if matches(self.scope, row.metadata)]
 
-    def notes(self) -> dict[str, str]:
+    def noted_files(self) -> list[KnownFile]:
         """Return nothing: what was noted concerns the documents of all."""
-        return {}
+        return []
 
     def counts(self) -> Counts:
         """Return how many documents and chunks."""

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from sleuth.code.snapshots.diff import changed_files as changed_code
-from sleuth.ingest.changes import ChangedFiles
-from sleuth.ingest.changes import changed_files as changed_documents
+from sleuth.ingest.diff import ChangedFiles
+from sleuth.ingest.diff import changed_files as changed_documents
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -41,9 +41,10 @@ def changes_of(engine: Engine | None, snapshots: Sequence[Snapshot]) -> Changes:
     Raises:
         CodeError: git failed.
     """
-    documents = (
-        changed_documents(engine.documents(), engine.files) if engine is not None else ChangedFiles([], [])
-    )
+    documents = ChangedFiles([], [])
+    if engine is not None:
+        with engine.store.reader() as snapshot:
+            documents = changed_documents(snapshot, engine.files)
     return Changes(documents, {s.repository.path: changed_code(s) for s in snapshots})
 
 

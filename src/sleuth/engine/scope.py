@@ -18,7 +18,7 @@ from sleuth.store.record.batch import DocumentFacts
 
 if TYPE_CHECKING:
     from sleuth.engine.narrowing import Scope
-    from sleuth.store import IndexSnapshot, Known, Writer
+    from sleuth.store import FileFacts, IndexSnapshot, Known, Writer
     from sleuth.store.record.values import Row
     from sleuth.store.store import Store
     from sleuth.types import Chunk, RetrievedItem, StoredDocument
@@ -259,10 +259,6 @@ class ScopedWriter:
             if not lies_within(self._scope.filter, metadata):
                 raise _outside(batch.ids[row])
 
-    def touch(self, document_id: str, size: int, modified_ns: int | None) -> None:
-        """Note another size or time of the file of a document whose content is the same."""
-        self._writer.touch(self._record_ids([document_id])[document_id], size, modified_ns)
-
     def delete(self, document_ids: Iterable[str]) -> list[str]:
         """Remove documents with their text; the ids that were there, in the order given.
 
@@ -278,6 +274,10 @@ class ScopedWriter:
         self._check_held(names)
         present = set(self._writer.delete(names.values()))
         return [id for id, name in names.items() if name in present]
+
+    def note_file(self, name: str, **facts: Unpack[FileFacts]) -> None:
+        """Note facts of a file; see `Writer.note_file`."""
+        self._writer.note_file(name, **facts)
 
     @property
     def pending_bytes(self) -> int:

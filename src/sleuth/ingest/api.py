@@ -9,30 +9,27 @@ from dataclasses import replace
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 from sleuth.errors import ArgumentError
 from sleuth.files.ignore import IGNORE_FILES
+from sleuth.ingest.diff import Diff
 from sleuth.ingest.documents import Adder
-from sleuth.ingest.known import IndexedFiles, files_below
 from sleuth.ingest.moving import gone_roots
 from sleuth.ingest.names import FileNames, is_below, printable
 from sleuth.ingest.options import AUTO, ReadOptions
 from sleuth.ingest.reading import read
 from sleuth.ingest.reports import (
     AddReport,
-    FileRead,
     IndexInterrupted,
     IndexProgress,
     IndexReport,
     LeftOut,
     Progress,
-    Skipped,
-    Unchanged,
+    Record,
 )
 from sleuth.ingest.roots import Options, RootReading, plan, remember, roots_in
-from sleuth.ingest.skips import RememberedSkips
-from sleuth.ingest.sync import Run
+from sleuth.ingest.run import IndexedIds, Run
 from sleuth.ingest.walking import WalkScope
 from sleuth.logs import logger_of
 from sleuth.types import Document
@@ -45,8 +42,6 @@ if TYPE_CHECKING:
 logger = logger_of("ingest")
 
 _MANY_CHANGES = 100
-
-_Record: TypeAlias = Document | Skipped | Unchanged | FileRead
 
 
 def add_documents(
@@ -105,29 +100,24 @@ def index_paths(
     only = _resolved(changed)
     with store.reader() as snapshot:
         report = IndexReport(version=snapshot.version)
-        notes = snapshot.notes()
-        remembered = roots_in(notes, names)
+        remembered = roots_in(snapshot.noted_files(), names)
         names_read = list(map(names.name_of, roots if only is None else _below(roots, only)))
-        indexed = (names.path_of(source) for source, _ in files_below(snapshot, names_read))
-        roots = present(roots, indexed, prune=prune)
+        roots = present(roots, lambda root: any(snapshot.file_names(names.name_of(root))), prune=prune)
     readings = plan(roots, remembered, options, names)
+    diff = Diff(store.reader, names_read, names)
     adder: Adder[IndexReport] | None = None
     left_out = LeftOut()
     try:
         with store.writer(timeout=timeout) as writer:
             adder = Adder(writer, chunker, report)
-            run = Run(adder, IndexedFiles(store, names_read), report, names)
-            skips = RememberedSkips(notes, names_read)
+            run = Run(adder, diff, IndexedIds(store))
             remember(writer, roots, remembered, options, names)
             entries = _read(readings, run, progress, started, index=index, left_out=left_out, only=only)
             for entry in _until_interrupted(entries, report):
                 run.take(entry)
-                if isinstance(entry, Unchanged):
-                    skips.unchanged(entry.source)
             if not report.interrupted:
                 run.finish(prune=prune)
-                skips.replace(writer, report.skipped)
-            adder.commit()
+            run.commit()
     except KeyboardInterrupt:  # during a document or a commit, which is rolled back
         report = replace(adder.kept if adder else report, skipped=report.skipped, interrupted=True)
     with store.reader() as snapshot:
@@ -147,7 +137,7 @@ def index_paths(
     return report
 
 
-def _until_interrupted(entries: Iterator[_Record], report: IndexReport) -> Iterator[_Record]:
+def _until_interrupted(entries: Iterator[Record], report: IndexReport) -> Iterator[Record]:
     """Yield entries until Ctrl-C interrupts reading; entries before it are complete and stay in the index."""
     try:
         yield from entries
@@ -209,21 +199,18 @@ def _below(roots: Sequence[str], only: Sequence[str]) -> list[str]:
     return below + [root for root in roots if any(is_below(real[root], path) for path in only)]
 
 
-def present(roots: Sequence[str], files: Iterable[str], *, prune: bool) -> list[str]:
-    """Return the roots that exist. Missing roots are dropped when pruning, if the index holds documents below them.
+def present(roots: Sequence[str], is_indexed: Callable[[str], bool], *, prune: bool) -> list[str]:
+    """Return the roots that exist. Missing roots are dropped when pruning, if the index knows files below them.
 
     Args:
         roots: absolute paths.
-        files: absolute paths of files that the index holds.
+        is_indexed: returns whether the index knows files at a root or below it.
     """
     absent_roots = [root for root in roots if not os.path.exists(root)]  # noqa: PTH110 - False without permission
-    paths = [printable(root) for root in absent_roots]
-    indexed = {path for file in files for path in paths if is_below(file, path)} if paths else set()
-    if wrong := [path for path in paths if not prune or path not in indexed]:
-        mend = (
-            "" if prune or not indexed.issuperset(wrong) else "; prune=True (--prune) deletes their documents"
-        )
-        raise ArgumentError(f"paths must name files or folders that exist, got {', '.join(wrong)}{mend}")
+    if wrong := [root for root in absent_roots if not (prune and is_indexed(root))]:
+        mend = "; prune=True (--prune) deletes their documents" if all(map(is_indexed, wrong)) else ""
+        paths = ", ".join(map(printable, wrong))
+        raise ArgumentError(f"paths must name files or folders that exist, got {paths}{mend}")
     return [root for root in roots if root not in absent_roots]
 
 
@@ -236,9 +223,10 @@ def _read(
     index: Path,
     left_out: LeftOut,
     only: Collection[str] | None,
-) -> Iterator[_Record]:
+) -> Iterator[Record]:
     """Yield the records of all readings, those with the same options together."""
-    names_so_far: set[str] | None = set() if _overlap(readings, run.names) else None
+    diff = run.diff
+    names_so_far: set[str] | None = set() if _overlap(readings, diff.names) else None
     files = size = 0
     for options, alike in _by_options(readings):
         now = Progress(0, 0)
@@ -251,9 +239,10 @@ def _read(
             total = None if now.total_files is None else files + now.total_files
             report(IndexProgress(files + now.files, size + now.bytes, total, time.monotonic() - started))
 
-        run.read_with(options)
+        diff.read_with(options)
+        run.adder.language, run.adder.loaders = options.language, options.loaders
         scope = WalkScope(
-            run.names.name_of,
+            diff.names.name_of,
             {reading.root: reading.anchor for reading in alike},
             index,
             [path for reading in alike for path in reading.apart],
@@ -264,7 +253,7 @@ def _read(
         yield from read(
             roots,
             options=options,
-            unchanged=run.unchanged,
+            compare=diff.compare,
             progress=partial(show, progress) if progress else None,
             scope=scope,
             left_out=left_out,

@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Final, Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from sleuth.ingest.language import with_language
 from sleuth.ingest.loaders.registry import has_lines
@@ -36,20 +36,6 @@ COMMIT_BYTES = 64_000_000
 
 COMMIT_SECONDS = 10.0
 """Longest time between two commits if documents arrive slowly."""
-
-
-_PARTS: Final = frozenset({"row", "member"})
-"""Metadata keys of documents that are a part of their file."""
-
-
-class State(NamedTuple):
-    """Size and time of a file, which show later that it has not changed without reading it."""
-
-    size: int = 0
-    modified_ns: int | None = None
-
-
-UNKNOWN: Final = State()
 
 
 class _Passages:
@@ -99,18 +85,18 @@ class Adder(Generic[Report]):
         self.chunker = chunker
         self.report = report
         self.kept = replace(report)
-        self.batch: dict[str, tuple[PreparedDocument, State]] = {}
+        self.batch: dict[str, PreparedDocument] = {}
         self.characters = 0
         self.committed = time.monotonic()
 
-    def add(self, document: Document, state: State = UNKNOWN) -> None:
+    def add(self, document: Document) -> None:
         """Add a document, with its language as metadata; within a batch, the last of equal ids wins.
 
         Raises:
             ArgumentError: the index cannot keep the document; names it.
         """
         prepared = prepare(with_language(document, self.language))
-        self.batch[prepared.id] = prepared, state
+        self.batch[prepared.id] = prepared
         self.characters += len(document.page_content)
         if len(self.batch) >= BATCH or self.characters >= BATCH_CHARACTERS:
             self.flush()
@@ -120,17 +106,16 @@ class Adder(Generic[Report]):
         documents, self.batch, self.characters = self.batch, {}, 0
         records = self.writer.known(documents)
         batch, passages = DocumentBatch(), _Passages()
-        for prepared, state in documents.values():
-            if not self._has_changed(prepared, state, records.get(prepared.id)):
+        for prepared in documents.values():
+            if not self._has_changed(prepared, records.get(prepared.id)):
                 continue
             document = prepared.document
             lines_are_true = self._has_lines(document)
-            short = state.modified_ns is None and lines_are_true
-            if short and self._is_passage(document):
+            if lines_are_true and self._is_passage(document):
                 passages.documents.append(prepared)
                 continue
             chunks = self.chunker.split(document) or _title_alone(document)
-            if short and _is_whole(chunks, document):
+            if lines_are_true and _is_whole(chunks, document):
                 passages.documents.append(prepared)
                 continue
             passages.move_to(batch)
@@ -141,8 +126,6 @@ class Adder(Generic[Report]):
                 metadata=prepared.metadata,
                 source=prepared.source,
                 title=prepared.title,
-                size=state.size,
-                modified_ns=state.modified_ns,
             )
             if batch.characters >= BATCH_BYTES:  # long documents: no more of them in memory than needed
                 self.writer.put_batch(batch)
@@ -151,7 +134,7 @@ class Adder(Generic[Report]):
         if len(batch):
             self.writer.put_batch(batch)
 
-    def _has_changed(self, prepared: PreparedDocument, state: State, record: Known | None) -> bool:
+    def _has_changed(self, prepared: PreparedDocument, record: Known | None) -> bool:
         """Return whether a document has to be written, and count it."""
         if record is None:
             self.report.added += 1
@@ -160,14 +143,8 @@ class Adder(Generic[Report]):
             self.report.updated += 1
             return True
         self.report.unchanged += 1
-        if (record.size, record.modified_ns) == state:
-            return False
-        if "modified" not in prepared.document.metadata or _PARTS.intersection(prepared.document.metadata):
-            self.writer.touch(prepared.id, state.size, state.modified_ns)
-            return False
-        # The writer skips equal content, but "modified" in its metadata has changed: delete and write again.
-        self.writer.delete([prepared.id])
-        return True
+        values = prepared.metadata.values if prepared.metadata else {}
+        return not Known.of(prepared.content_hash, values).is_kept_by(record)
 
     def _is_passage(self, document: Document) -> bool:
         """Return whether the text surely becomes one chunk without fields of its own, without splitting it."""

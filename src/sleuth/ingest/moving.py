@@ -9,78 +9,67 @@ from itertools import islice
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Final
 
+from sleuth.ingest.diff import rows_below
 from sleuth.ingest.documents import COMMIT_BYTES
-from sleuth.ingest.known import EXCESS_NOTE, READ_NOTE, file_of, is_file
 from sleuth.ingest.names import is_below
-from sleuth.ingest.reports import GoneRoot, MoveReport
-from sleuth.ingest.roots import ROOT_NOTE, Root
-from sleuth.ingest.skips import SKIPS_NOTE, note_of_skips, skips_in
+from sleuth.ingest.reports import GoneRoot, MoveReport, skips_of, to_json
+from sleuth.ingest.run import UNREAD, file_of, is_file
 from sleuth.ingest.updates import rewrite
+from sleuth.store import FileFacts
 from sleuth.types import RESERVED
 
 if TYPE_CHECKING:
-    from sleuth.store import IndexSnapshot, Writer
+    from sleuth.ingest.roots import Root
+    from sleuth.store import IndexSnapshot, KnownFile, Writer
     from sleuth.store.store import Store
     from sleuth.types import StoredDocument
 
 _SAMPLE: Final = 100
-"""Documents that are compared by content to recognise a folder."""
-_NOTES: Final = (READ_NOTE, EXCESS_NOTE, ROOT_NOTE)
+"""Files that are compared by content to recognise a folder."""
 
 
-def gone_roots(snapshot: IndexSnapshot, roots: Iterable[Root], read: Sequence[str]) -> list[GoneRoot]:
+def gone_roots(snapshot: IndexSnapshot, roots: Sequence[Root], read: Iterable[str]) -> list[GoneRoot]:
     """Return the roots that are gone, with the folder that each has become.
 
     Args:
         roots: those that the index remembers.
-        read: names of documents that were just indexed, where the folders are searched.
+        read: names of files and folders that were just indexed, where the folders are searched.
     """
-    missing = []
-    roots = list(roots)
     away = [root.name for root in roots if root.is_gone]
-    for root in roots:
-        documents = _files_below(snapshot, root.name) if root.is_gone else []
-        if documents:
-            candidates = [_match(snapshot, root.name, documents, name, away) for name in read]
-            best = max(candidates, key=lambda each: each.equal, default=GoneRoot(root.name, len(documents)))
-            missing.append(best if best.equal >= 0.5 else GoneRoot(root.name, len(documents)))
-    return missing
-
-
-def _files_below(snapshot: IndexSnapshot, root: str) -> list[StoredDocument]:
-    documents = snapshot.documents(under=root or None)
-    return [document for document in documents if is_file(document) and is_below(file_of(document), root)]
+    lost = {name: [row for row in rows_below(snapshot, name) if row.documents] for name in away}
+    if not any(lost.values()):
+        return []
+    by_name: dict[str, list[KnownFile]] = defaultdict(list)
+    for row in (row for name in read for row in rows_below(snapshot, name)):
+        if not any(is_below(row.name, name) for name in away):
+            by_name[PurePath(row.name).name].append(row)
+    return [_match(snapshot, name, rows, by_name) for name, rows in lost.items() if rows]
 
 
 def _match(
-    snapshot: IndexSnapshot, old: str, documents: Sequence[StoredDocument], new: str, away: Sequence[str]
+    snapshot: IndexSnapshot, old: str, rows: Sequence[KnownFile], by_name: dict[str, list[KnownFile]]
 ) -> GoneRoot:
-    """Look for documents of a folder that is gone among those of a root, by name of the file and by text.
-
-    Args:
-        away: names of missing roots: the folder was not renamed to one of them.
-    """
-    by_name: dict[str, list[StoredDocument]] = defaultdict(list)
-    for document in _files_below(snapshot, new):
-        if any(is_below(document.source, name) for name in away):
-            continue
-        by_name[PurePath(document.source).name].append(document)
-    compared = list(islice((one for one in documents if one.source.startswith(f"{old}/")), _SAMPLE))
+    """Look for the files of a folder that is gone, by name, size and text."""
+    documents = sum(row.documents for row in rows)
+    compared = list(islice((row for row in rows if row.name.startswith(f"{old}/")), _SAMPLE))
     folders: Counter[str] = Counter()
-    for document in compared:
-        inside = document.source[len(old) :]
-        texts = _texts(snapshot, document)
-        for candidate in by_name.get(PurePath(document.source).name, ()):
-            if candidate.source.endswith(inside) and _texts(snapshot, candidate) == texts:
-                folders[candidate.source.removesuffix(inside)] += 1
-    if not folders:
-        return GoneRoot(old, len(documents))
-    folder, equal = folders.most_common(1)[0]
-    return GoneRoot(old, len(documents), folder, equal / len(compared))
+    for row in compared:
+        inside = row.name[len(old) :]
+        folders.update(
+            candidate.name.removesuffix(inside)
+            for candidate in by_name.get(PurePath(row.name).name, ())
+            if candidate.name.endswith(inside)
+            and candidate.size == row.size
+            and _texts(snapshot, candidate.name) == _texts(snapshot, row.name)
+        )
+    for folder, equal in folders.most_common(1):
+        if 2 * equal >= len(compared):
+            return GoneRoot(old, documents, folder, equal / len(compared))
+    return GoneRoot(old, documents)
 
 
-def _texts(snapshot: IndexSnapshot, document: StoredDocument) -> list[str]:
-    return [chunk.text for chunk in snapshot.chunk_values(document.id)]
+def _texts(snapshot: IndexSnapshot, id: str) -> list[str]:
+    return [chunk.text for chunk in snapshot.chunk_values(id)]
 
 
 def move_documents(store: Store, old: str, new: str, *, timeout: float = 10.0) -> MoveReport:
@@ -91,7 +80,9 @@ def move_documents(store: Store, old: str, new: str, *, timeout: float = 10.0) -
     """
     count = replaced = 0
     with store.writer(timeout=timeout) as writer, store.reader() as snapshot:
-        for document in _files_below(snapshot, old):
+        for document in snapshot.documents(under=old or None):
+            if not (is_file(document) and is_below(file_of(document), old)):
+                continue
             source = _renamed(document.source, old, new)
             id = source if document.id == document.source else document.id
             heir = snapshot.document(id) if id != document.id else None
@@ -108,25 +99,21 @@ def move_documents(store: Store, old: str, new: str, *, timeout: float = 10.0) -
                 writer.delete([document.id])
             if writer.pending_bytes >= COMMIT_BYTES:
                 writer.commit()
-        for note, value in snapshot.notes().items():
-            for kind in _NOTES:
-                name = note.removeprefix(kind)
-                if name != note and is_below(name, old):
-                    writer.note(note, "")
-                    writer.note(f"{kind}{_renamed(name, old, new)}", value)
-        skips = skips_in(snapshot.notes())
-        moved = [
-            replace(skip, path=_renamed(skip.path, old, new)) if is_below(skip.path, old) else skip
-            for skip in skips
-        ]
-        if moved != skips:
-            writer.note(SKIPS_NOTE, note_of_skips(moved))
+        rows = list(rows_below(snapshot, old))
+        for row in rows:
+            writer.note_file(row.name, **(UNREAD | FileFacts(options=None)))
+        for row in rows:
+            name = _renamed(row.name, old, new)
+            heir_row = snapshot.files([name]).get(name, row)
+            skips = [replace(skip, path=name + skip.path.removeprefix(row.name)) for skip in skips_of(row)]
+            moved = heir_row._replace(reading=row.reading, options=row.options, skips=to_json(skips))
+            writer.note_file(name, **moved.facts)
     return MoveReport(count, replaced)
 
 
 def _inherit(snapshot: IndexSnapshot, writer: Writer, heir: StoredDocument, old: StoredDocument) -> None:
     """Give a document the metadata of another one with the same text, except what its file determines."""
-    if _texts(snapshot, heir) != _texts(snapshot, old):
+    if _texts(snapshot, heir.id) != _texts(snapshot, old.id):
         return
     kept_metadata = {key: value for key, value in old.metadata.items() if key not in RESERVED}
     metadata = {**heir.metadata, **kept_metadata}
@@ -135,5 +122,5 @@ def _inherit(snapshot: IndexSnapshot, writer: Writer, heir: StoredDocument, old:
 
 
 def _renamed(name: str, old: str, new: str) -> str:
-    inner_name = name[len(old) :].removeprefix("/") if old else name
-    return f"{new}/{inner_name}".strip("/") if not new.startswith("/") else f"{new}/{inner_name}".rstrip("/")
+    renamed = f"{new}{name[len(old) :]}" if old else f"{new}/{name}"
+    return renamed if new.startswith("/") else renamed.strip("/")

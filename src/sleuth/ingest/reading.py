@@ -10,12 +10,11 @@ from itertools import islice
 from typing import IO, Final, TypeAlias
 
 from sleuth.ingest.options import DEFAULT, ReadOptions
-from sleuth.ingest.reports import FileEntry, FileRead, LeftOut, Progress, Skipped, Unchanged
+from sleuth.ingest.reports import FileEntry, LeftOut, Progress, Record, Skipped, Unchanged
 from sleuth.ingest.walking import WalkScope, walk
 from sleuth.ingest.workers import Readers
-from sleuth.types import Document
 
-Record: TypeAlias = Document | Skipped | Unchanged | FileRead
+Listed: TypeAlias = FileEntry | Skipped
 
 _ROOM: Final = 1 << 20
 _TOGETHER: Final = 256
@@ -26,7 +25,7 @@ def read(
     paths: Sequence[str | os.PathLike[str]],
     *,
     options: ReadOptions | None = None,
-    unchanged: Callable[[str, int, int], bool] | None = None,
+    compare: Callable[[Iterable[Listed]], Iterator[Listed | Unchanged]] = iter,
     progress: Callable[[Progress], None] | None = None,
     scope: WalkScope | None = None,
     left_out: LeftOut | None = None,
@@ -37,30 +36,29 @@ def read(
     yields a `Skipped` among the documents of its file. No file stops the run.
 
     Args:
-        unchanged: called with source, size in bytes and time of change in ns; if it returns True, the file is
-            not read.
+        compare: yields what is walked, with `Unchanged` for files that need not be read.
         progress: called after every file. With it, all folders are walked before the first file is read, so that
             totals are known.
         scope: what is not walked, and how files are named; by absolute paths where None.
         left_out: counts hidden and ignored names while folders are walked.
     """
     options = options or DEFAULT
-    listing: Iterator[FileEntry | Skipped] = walk(paths, options, scope=scope, left_out=left_out)
+    listing: Iterator[Listed] = walk(paths, options, scope=scope, left_out=left_out)
     total_files = total_bytes = None
     if progress is not None:
         total_files, total_bytes, listing = _counted(listing)
     files = size = 0
-    for entry, records in _in_order(listing, options, unchanged):
+    for entry, records in _in_order(compare(listing), options):
         yield from records
         if progress is not None:
             files += 1
-            size += entry.size if isinstance(entry, FileEntry) else 0
+            size += 0 if isinstance(entry, Skipped) else entry.size
             progress(Progress(files, size, total_files, total_bytes))
 
 
 def _counted(
-    listing: Iterator[FileEntry | Skipped],
-) -> tuple[int, int, Iterator[FileEntry | Skipped]]:
+    listing: Iterator[Listed],
+) -> tuple[int, int, Iterator[Listed]]:
     """Walk to the end; return how many entries there are, their bytes, and the entries again.
 
     More than `_ROOM` bytes of entries wait in a temporary file.
@@ -86,7 +84,7 @@ def _counted(
     return count, size, _entries_in(file, iter(skips))
 
 
-def _entries_in(file: IO[bytes], skips: Iterator[Skipped]) -> Iterator[FileEntry | Skipped]:
+def _entries_in(file: IO[bytes], skips: Iterator[Skipped]) -> Iterator[Listed]:
     """Yield what `_counted` has written."""
     with file:
         file.seek(0)
@@ -97,23 +95,18 @@ def _entries_in(file: IO[bytes], skips: Iterator[Skipped]) -> Iterator[FileEntry
 
 
 def _in_order(
-    listing: Iterator[FileEntry | Skipped],
-    options: ReadOptions,
-    unchanged: Callable[[str, int, int], bool] | None,
-) -> Iterator[tuple[FileEntry | Skipped, Iterable[Record]]]:
+    listing: Iterator[Listed | Unchanged], options: ReadOptions
+) -> Iterator[tuple[Listed | Unchanged, Iterable[Record]]]:
     """Yield each walked entry with its records, in order, while workers read ahead."""
     readers = Readers(options)
-    begun: deque[tuple[FileEntry | Skipped, Callable[[], Iterable[Record]]]] = deque()
+    begun: deque[tuple[Listed | Unchanged, Callable[[], Iterable[Record]]]] = deque()
     try:
         for entry in listing:
-            if isinstance(entry, Skipped):
-                begun.append((entry, partial(_only, entry)))
-            elif unchanged is not None and unchanged(entry.source, entry.size, entry.modified_ns):
-                record = Unchanged(entry.source)
+            if not isinstance(entry, FileEntry):
                 if not begun:
-                    yield entry, (record,)
+                    yield entry, (entry,)
                     continue
-                begun.append((entry, partial(_only, record)))
+                begun.append((entry, partial(_only, entry)))
             else:
                 begun.append((entry, partial(readers.finish, entry, readers.begin(entry))))
             while len(begun) > readers.ahead:

@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
-from typing import Any, Final, Literal, NamedTuple, TypeAlias
+import json
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias, get_args
+
+from sleuth.types import Document
+
+if TYPE_CHECKING:
+    from sleuth.store import KnownFile
 
 SkipKind: TypeAlias = Literal[
     "binary",
@@ -25,6 +32,12 @@ SkipKind: TypeAlias = Literal[
 REFUSED: Final[frozenset[SkipKind]] = frozenset({"binary", "link", "special", "empty", "invalid", "no prose"})
 """Kinds that mean a file holds no text (any more); with the other kinds, its text could not be read."""
 
+MOST_SKIPS: Final = 2_000
+"""Skips that are remembered of a file, and that are listed of an index."""
+LIMITS: Final = "limits "
+"""Begins the reading of files that exceeded one of these."""
+_KINDS: Final = frozenset(get_args(SkipKind))
+
 PARTS: Final[frozenset[SkipKind]] = frozenset({"row", "member", "page"})
 """Kinds that concern a part of a file; the rest of it was read."""
 
@@ -38,12 +51,19 @@ class FileEntry:
         source: its name everywhere in the index, see `FileNames`; printable and UTF-8.
         size: bytes.
         modified_ns: time of last change, nanoseconds since 1970 UTC.
+        etag: of an object in object storage, which changes with its content; "" for a file.
     """
 
     file: str
     source: str
     size: int
     modified_ns: int
+    etag: str = ""
+
+    @property
+    def version(self) -> str:
+        """What changes when the file does: its ETag, else its time."""
+        return self.etag or str(self.modified_ns)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,14 +74,14 @@ class Skipped:
         path: its name in the index, see `FileNames`; followed by `#row` for a row, by `#path` for a file inside it.
         reason: one clause, fit for a list.
         kind: for counting and for deciding what to say.
-        size, modified_ns: of a file that exceeded a limit, so that it is not tried again until it changes.
+        size, version: of a file that exceeded a limit, so that it is not tried again until it changes.
     """
 
     path: str
     reason: str
     kind: SkipKind = "unreadable"
     size: int = field(default=0, repr=False, compare=False)
-    modified_ns: int = field(default=0, repr=False, compare=False)
+    version: str = field(default="", repr=False, compare=False)
 
     @property
     def source(self) -> str:
@@ -70,6 +90,29 @@ class Skipped:
 
     def __str__(self) -> str:
         return f"{self.path}: {self.reason}"
+
+
+def to_json(skips: Iterable[Skipped]) -> str | None:
+    """Return what `skips_of` reads; None of nothing."""
+    rows = sorted({(skip.path, skip.reason, skip.kind) for skip in skips})
+    return json.dumps(rows[:MOST_SKIPS], ensure_ascii=False) if rows else None
+
+
+def skips_of(row: KnownFile) -> list[Skipped]:
+    """Return what could not be read of a file; [] for what a later release wrote otherwise."""
+    try:
+        return [
+            Skipped(str(path), str(reason), kind)
+            for path, reason, kind in json.loads(row.skips or "[]")
+            if kind in _KINDS
+        ]
+    except (ValueError, TypeError):
+        return []
+
+
+def has_exceeded(row: KnownFile) -> bool:
+    """Return whether a file exceeded a limit of reading when it was last tried."""
+    return row.reading.startswith(LIMITS)
 
 
 @dataclass(slots=True)
@@ -87,9 +130,29 @@ class LeftOut:
 
 @dataclass(frozen=True, slots=True)
 class Unchanged:
-    """A file that has not changed and was not read."""
+    """A file that has not changed and was not read.
 
-    source: str
+    Attributes:
+        row: what the index knows of it.
+    """
+
+    row: KnownFile
+
+    @property
+    def source(self) -> str:
+        """Its name."""
+        return self.row.name
+
+    @property
+    def size(self) -> int:
+        """Bytes."""
+        return self.row.size
+
+    @property
+    def skips(self) -> list[Skipped]:
+        """The limit that the file exceeded; [] for a file that was read."""
+        skips = skips_of(self.row) if has_exceeded(self.row) else []
+        return [replace(skip, reason=f"{skip.reason}; not tried again until it changes") for skip in skips]
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,14 +161,17 @@ class FileRead:
 
     Attributes:
         source: as in `FileEntry`: the `source` of its document, or that of its rows up to `#`.
-        size, modified_ns: arguments for `unchanged` in the next run.
+        size, version: as in `FileEntry`, for the comparison of the next run.
         documents: their number.
     """
 
     source: str
     size: int
-    modified_ns: int
+    version: str
     documents: int
+
+
+Record: TypeAlias = Document | Skipped | Unchanged | FileRead
 
 
 @dataclass(frozen=True, slots=True)

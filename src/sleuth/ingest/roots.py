@@ -6,7 +6,7 @@ import json
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from sleuth.errors import ArgumentError
 from sleuth.ingest.names import FileNames, is_below
@@ -14,12 +14,10 @@ from sleuth.ingest.options import DEFAULT, ReadOptions
 from sleuth.ingest.walking import is_gone
 
 if TYPE_CHECKING:
-    from sleuth.store import Writer
+    from sleuth.store import KnownFile, Writer
 
 Options: TypeAlias = ReadOptions | Mapping[str, Any] | None
 """Those of a run: all of them, changes to those that are remembered, or the remembered ones."""
-
-ROOT_NOTE: Final = "root "
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,27 +55,21 @@ class RootReading:
     apart: tuple[str, ...] = ()
 
 
-def roots_in(notes: Mapping[str, str], names: FileNames) -> list[Root]:
-    """Return the roots that an index remembers, by name.
-
-    Args:
-        notes: of the index.
-    """
+def roots_in(rows: Iterable[KnownFile], names: FileNames) -> list[Root]:
+    """Return the roots among the rows of an index, in their order."""
     roots = []
-    for note, text in sorted(notes.items()):
-        name = note.removeprefix(ROOT_NOTE)
-        if name != note:
-            options = _options_in(text)
-            path = names.path_of(name)
+    for row in rows:
+        if row.options is not None:
+            path = names.path_of(row.name)
             is_missing = is_gone(path) and not os.path.isdir(path)  # noqa: PTH112 - many, as strings
-            roots.append(Root(name, options, is_gone=is_missing))
+            roots.append(Root(row.name, _options_in(row.options), is_gone=is_missing))
     return roots
 
 
 def _options_in(text: str) -> ReadOptions:
-    """Return the options that a note holds; the default ones if a later release wrote others.
+    """Return the options that a row holds; the default ones if a later release wrote others.
 
-    A note never names a program to run: the index may come from somebody else.
+    A row never names a program to run: the index may come from somebody else.
     """
     try:
         return replace(ReadOptions(**json.loads(text)), ocr=())
@@ -161,8 +153,8 @@ def remember(
         if options is not None:
             for inner in roots:
                 if inner.name != name and is_below(inner.name, name):
-                    writer.note(f"{ROOT_NOTE}{inner.name}", "")
+                    writer.note_file(inner.name, options=None)
         if root is not None and root.options == settings:
             continue
         if root is not None or settings != DEFAULT or os.path.isdir(path):  # noqa: PTH112
-            writer.note(f"{ROOT_NOTE}{name}", json.dumps(settings.to_dict()))
+            writer.note_file(name, options=json.dumps(settings.to_dict()))

@@ -76,6 +76,4 @@ def rewrite(
         metadata=plain_metadata,
         source=None if source == id else source,
         title=title,
-        size=document.size,
-        modified_ns=document.modified_ns,
     )

@@ -30,7 +30,7 @@ def read_file(
             parts += 1
             yield item
     except LoadError as error:
-        yield Skipped(entry.source, error.reason, error.kind, entry.size, entry.modified_ns)
+        yield Skipped(entry.source, error.reason, error.kind, entry.size, entry.version)
     except MissingPackageError as error:
         yield Skipped(entry.source, str(error), "missing package")
     except OSError as error:
@@ -45,7 +45,7 @@ def read_file(
         if not parts:
             yield Skipped(entry.source, "empty", "empty")
             return
-        yield FileRead(entry.source, entry.size, entry.modified_ns, count)
+        yield FileRead(entry.source, entry.size, entry.version, count)
 
 
 class Readers:

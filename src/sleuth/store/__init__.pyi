@@ -25,8 +25,10 @@ from sleuth.store.record.metadata import Json as Json
 from sleuth.store.record.metadata import stored_json as stored_json
 from sleuth.store.record.rows import rows_of as rows_of
 from sleuth.store.record.values import Counts as Counts
+from sleuth.store.record.values import FileFacts as FileFacts
 from sleuth.store.record.values import Finding as Finding
 from sleuth.store.record.values import Known as Known
+from sleuth.store.record.values import KnownFile as KnownFile
 from sleuth.store.record.values import Repair as Repair
 from sleuth.store.record.values import Status as Status
 from sleuth.store.writing.writer import Writer as Writer

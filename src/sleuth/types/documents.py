@@ -87,7 +87,5 @@ class StoredDocument(NamedTuple):
     source: str
     title: str
     content_hash: str
-    size: int
-    modified_ns: int | None
     chunks: int
     metadata: Mapping[str, Any]

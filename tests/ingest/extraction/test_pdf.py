@@ -189,7 +189,7 @@ def test_a_program_is_named_by_the_caller_alone(tmp_path: Path) -> None:
     with Engine.open(tmp_path / "index") as engine:
         engine.index([tmp_path / "more"])
         with engine.store.writer() as writer:
-            writer.note("root more", evil)
+            writer.note_file("more", options=evil)
         engine.index([tmp_path / "more"])
         (tmp_path / "more" / "b.pdf").write_bytes(placed_pdf([prose(1), []], pictures=(1,)))
         assert engine.index([tmp_path / "more"]).updated == 1

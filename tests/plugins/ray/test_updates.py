@@ -15,9 +15,10 @@ import pytest
 from sleuth import ArgumentError, Engine
 from sleuth.cluster import versions
 from sleuth.cluster.storage import objects
-from sleuth.ingest import IndexReport, ReadOptions
+from sleuth.ingest import IndexReport, ReadOptions, rows_below
 from sleuth.plugins.ray import index_on_ray
 from sleuth.plugins.ray.progress import BuildReport
+from sleuth.store import KnownFile
 
 pytest.importorskip("obstore", reason="obstore is not installed")
 
@@ -90,10 +91,13 @@ class Pair:
 
 
 def contents(engine: Engine) -> dict[str, Any]:
-    return {
-        document.id: (document.content_hash, document.chunks, document.size, document.modified_ns)
+    documents = {
+        document.id: (document.content_hash, document.chunks, document.metadata)
         for document in engine.documents()
     }
+    with engine.store.reader() as snapshot:
+        rows = (row._replace(options=None) for row in rows_below(snapshot, "/"))
+        return {**documents, "files": sorted(row for row in rows if row != KnownFile(row.name))}
 
 
 @pytest.fixture

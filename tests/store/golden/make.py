@@ -45,7 +45,8 @@ def facts(snapshot: IndexSnapshot) -> dict[str, Any]:
     hits_by_query = {query: searcher.search(query, 5) for query in QUERIES}
     return {
         "version": snapshot.version,
-        "documents": [[d.id, d.source, d.title, d.content_hash, d.size, d.modified_ns, d.metadata] for d in documents],
+        "files": list(snapshot.files(list(snapshot.file_names(""))).values()),
+        "documents": [[d.id, d.source, d.title, d.content_hash, d.metadata] for d in documents],
         "rows": [[row.id, row.text, row.metadata, row.fields, row.start, row.end, row.page] for row in rows],
         "vectors": {key: value.hex() for key, value in snapshot.embeddings("model", ["00", "01", "02"]).items()},
         "hits": {
@@ -72,8 +73,10 @@ def make(path: Path) -> None:
                 Chunk("漢字 \U0001f600", 13, 17, 2, 2, page=2),
             ]
             more = {"year": 2020, "nested": {"x": None}}
-            writer.put("ü#1", "00ff", chunks, metadata=more, source="s/ü", title="T", size=20, modified_ns=7)
+            writer.put("ü#1", "00ff", chunks, metadata=more, source="s/ü", title="T")
             writer.put("empty", "01", [])
+            writer.note_file("s/ü", documents=1, own_ids=1, size=20, version="7", reading="r", skips="[]")
+            writer.note_file("s", options="{}")
             writer.put_embeddings("model", {"00": b"\0\1", "01": b"\2"})
             writer.delete(["p5", "p17"])
         store.wait()

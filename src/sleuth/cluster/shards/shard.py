@@ -38,7 +38,7 @@ class Ask:
 
 READS: Final = frozenset(
     {"by_id", "chunk_values", "chunks_of", "counts", "document", "documents", "documents_at", "embeddings",
-     "key_of", "neighbours", "notes", "order", "passages", "rows", "uncovered"}
+     "file_names", "files", "key_of", "neighbours", "noted_files", "order", "passages", "rows", "uncovered"}
 )  # fmt: skip
 """Questions about rows and documents: what the method of `IndexSnapshot` with this name returns."""
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from sleuth.cluster.shards.layout import KEY_BITS, LOCAL, shard_of
 from sleuth.cluster.shards.shards import ShardAnswers, ShardsMissingError
-from sleuth.store import Counts
+from sleuth.store import Counts, KnownFile
 from sleuth.store.record.values import Row
 from sleuth.types import RetrievedItem, StoredDocument
 
@@ -177,9 +177,21 @@ class GatheredSnapshot:
             yield from ((number << KEY_BITS | key, name) for key, name in page)
             last_id = _id_of(page[-1])
 
-    def notes(self) -> dict[str, str]:
-        """Return what `Writer.note` recorded, by name."""
-        return {name: value for notes in self.ask_all("notes") for name, value in notes.items()}
+    def files(self, names: Sequence[str]) -> dict[str, KnownFile]:
+        """Return what `Writer.note_file` noted of these files, by name; absent where nothing is."""
+        parts: dict[int, tuple[list[str]]] = {}
+        for name in names:
+            parts.setdefault(self._shard_of(name), ([],))[0].append(name)
+        answers = _complete(self.try_some("files", parts)).values()
+        return {name: row for files in answers for name, row in files.items()}
+
+    def noted_files(self) -> list[KnownFile]:
+        """Return the files and folders with options or skips, by name."""
+        return sorted(chain.from_iterable(self.ask_all("noted_files")))
+
+    def file_names(self, root: str) -> Iterator[str]:
+        """Names of the files at this name or below it, shard by shard; with "", all relative names."""
+        return chain.from_iterable(self.ask_all("file_names", root))
 
     def embeddings(self, fingerprint: str, hashes: Sequence[str]) -> Mapping[str, bytes]:
         """Return cached vectors by content hash, whichever shard keeps them."""

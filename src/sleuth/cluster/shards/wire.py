@@ -19,7 +19,7 @@ from sleuth.cluster.storage.manifest import PublishedFile, PublishedPart, Publis
 from sleuth.engine.queries import QueryCondition
 from sleuth.engine.ranking import PoolRequest
 from sleuth.engine.selection import Count, Facet, MetadataKey
-from sleuth.store import Corpus, Counts, Finding, Hits
+from sleuth.store import Corpus, Counts, Finding, Hits, KnownFile
 from sleuth.store.record.values import Row
 from sleuth.types import Chunk, Explanation, StoredDocument
 
@@ -28,7 +28,7 @@ _KINDS: Final[Mapping[str, type[Any]]] = {
     for kind in (
         *(Ask, PoolRequest, QueryCondition, Corpus),
         *(filters.And, filters.Or, filters.Not, filters.Compare),
-        *(Hits, Row, StoredDocument, Chunk, Explanation, Counts, Finding),
+        *(Hits, Row, KnownFile, StoredDocument, Chunk, Explanation, Counts, Finding),
         *(Count, Facet, MetadataKey),
         *(PublishedPart, PublishedFile, PublishedPatch),
     )

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from sleuth.cluster.shards.layout import shard_of
 from sleuth.store import DocumentBatch, Known
 
 if TYPE_CHECKING:
-    from sleuth.store import Writer
+    from sleuth.store import FileFacts, Writer
     from sleuth.types import Chunk
 
 
@@ -27,13 +27,13 @@ class ShardedWriter:
 
     Each document is whole or absent, whatever happens. `commit` commits shard after shard: where it is broken off, the
     documents of some shards are committed and those of others are not, and adding or indexing again completes them. So
-    that a file of several documents is read again then, its size and time are stored when all shards have committed.
+    that a file of several documents is read again then, files are noted when all shards have committed.
     """
 
     def __init__(self, writers: Sequence[Writer]) -> None:
         """Create a writer over the writers of the shards, by number."""
         self._writers = writers
-        self._states: dict[str, tuple[int, int]] = {}  # size and time of a file, kept with its last document
+        self._files: dict[str, FileFacts] = {}
 
     def _by_shard(self, ids: Iterable[str]) -> dict[int, list[str]]:
         parts: dict[int, list[str]] = {}
@@ -49,21 +49,10 @@ class ShardedWriter:
         documents: dict[str, Known] = {}
         for number, names in self._by_shard(ids).items():
             documents |= self._writers[number].known(names)
-        for name in documents.keys() & self._states.keys():
-            size, modified_ns = self._states[name]
-            documents[name] = documents[name]._replace(size=size, modified_ns=modified_ns)
         return documents
 
     def put_batch(self, batch: DocumentBatch) -> int:
         """Add or replace the documents of a batch; how many changed."""
-        # Size and time of files that may have documents in several shards are held back.
-        for row, modified_ns in enumerate(batch.modified):
-            of_many = batch.sources.at(row) is not None or "#" in batch.ids[row]
-            if modified_ns is not None and of_many and len(self._writers) > 1:
-                name = batch.ids[row]
-                self._states[name] = batch.sizes.at(row), modified_ns
-                batch.modified.replace(row, None)
-                batch.sizes.replace(row, 0)
         parts = by_shard(batch, len(self._writers))
         return sum(self._writers[number].put_batch(part) for number, part in parts.items())
 
@@ -71,17 +60,9 @@ class ShardedWriter:
         """Add a document, or replace the one with this id; see `Writer.put`."""
         return self._writers[self._number(document_id)].put(document_id, content_hash, chunks, **options)
 
-    def touch(self, document_id: str, size: int, modified_ns: int | None) -> None:
-        """Note another size or time of the file of a document whose content is the same."""
-        self._states.pop(document_id, None)
-        if modified_ns is not None and len(self._writers) > 1 and "#" in document_id:
-            self._states[document_id] = size, modified_ns
-            return
-        self._writers[self._number(document_id)].touch(document_id, size, modified_ns)
-
-    def note(self, name: str, value: str) -> None:
-        """Keep a short text of the caller's own, in the shard that its name belongs to."""
-        self._writers[self._number(name)].note(name, value)
+    def note_file(self, name: str, **facts: Unpack[FileFacts]) -> None:
+        """Note facts of a file, in the shard that its name belongs to, once all shards have committed its documents."""
+        self._files.setdefault(name, {}).update(facts)
 
     def delete(self, document_ids: Iterable[str]) -> list[str]:
         """Remove documents with their text; the ids that were there, in the order given."""
@@ -89,8 +70,6 @@ class ShardedWriter:
         known_names: set[str] = set()
         for number, group_of_shard in self._by_shard(names).items():
             known_names.update(self._writers[number].delete(group_of_shard))
-        for name in known_names & self._states.keys():
-            del self._states[name]
         return [name for name in names if name in known_names]
 
     def put_embeddings(self, fingerprint: str, vectors: Mapping[str, bytes]) -> None:
@@ -106,9 +85,9 @@ class ShardedWriter:
     def commit(self) -> int:
         """Make everything so far durable and visible, shard after shard; the new version."""
         version = sum([writer.commit() for writer in self._writers])
-        if self._states:
-            states, self._states = self._states, {}
-            for name, state in states.items():
-                self._writers[self._number(name)].touch(name, *state)
+        if self._files:
+            files, self._files = self._files, {}
+            for name, facts in files.items():
+                self._writers[self._number(name)].note_file(name, **facts)
             version = sum([writer.commit() for writer in self._writers])
         return version

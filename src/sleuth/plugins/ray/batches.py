@@ -7,7 +7,7 @@ from typing import Any, Final
 from sleuth.cluster.shards import decode, encode
 from sleuth.store import DocumentBatch, Json, stored_json
 
-_VALUES: Final = ("counts", "sizes", "modified", "sources", "titles", "pages", "starts", "lines", "breaks")
+_VALUES: Final = ("counts", "sources", "titles", "pages", "starts", "lines", "breaks")
 _OBJECTS: Final = ("metadata", "fields", "own")
 _DIGEST: Final = 16
 """Bytes of a content hash."""

@@ -4,29 +4,27 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from sleuth.cluster.shards import Layout, decode, encode
 from sleuth.cluster.storage import ObjectFolder, digest_of, fetch_part, upload_parts
 from sleuth.engine import Engine
-from sleuth.ingest import file_of, is_file
+from sleuth.ingest import file_of, is_file, rows_below
 from sleuth.plugins.ray.batches import decode_batch
-from sleuth.plugins.ray.listing import ListedFile, ListedNote, encode_listing
+from sleuth.plugins.ray.listing import encode_listing
 from sleuth.plugins.ray.progress import Build
 
 if TYPE_CHECKING:
     from sleuth.cluster.storage import PublishedPart
-    from sleuth.store import DocumentBatch, IndexSnapshot, Known, Writer
+    from sleuth.store import FileFacts, Writer
 
 _COMMIT_BYTES = 64_000_000
 """Characters of text between two commits of a shard."""
-
-_PARTS: Final = frozenset({"row", "member"})
-"""Metadata keys of documents that are a part of their file."""
 
 
 @dataclass
@@ -128,17 +126,16 @@ class ShardBuilder:
             source = batch.sources.at(row)
             if source is not None and not name.startswith(source.rpartition("#")[0] or source):
                 self._owners[name] = reader  # not named after its file: another file may hold it later
-        facts = writer.known(batch.ids)
+        facts, count = writer.known(batch.ids), len(batch)
         same = sum(
             facts[name].content_hash == batch.known(row).content_hash
             for row, name in enumerate(batch.ids)
             if name in facts
         )
-        writer.delete(_touched(batch, facts))
         writer.put_batch(batch)
         if writer.pending_bytes >= _COMMIT_BYTES:
             writer.commit()
-        return len(batch) - len(facts), len(facts) - same, same
+        return count - len(facts), len(facts) - same, same
 
     def delete(self, number: int, ids: Sequence[str], reader: str) -> list[str]:
         """Delete documents of files that no longer hold them; the ids that were there.
@@ -147,9 +144,9 @@ class ShardBuilder:
         """
         return self._writer(number).delete(name for name in ids if self._owners.get(name, reader) == reader)
 
-    def note(self, number: int, name: str, value: str) -> None:
-        """Keep a short text; see `Writer.note`."""
-        self._writer(number).note(name, value)
+    def note_file(self, number: int, name: str, facts: FileFacts) -> None:
+        """Note facts of a file; see `Writer.note_file`."""
+        self._writer(number).note_file(name, **facts)
 
     def upload(self) -> bytes:
         """Commit the shards that changed, make the vectors that they lack, and upload what the storage lacks.
@@ -173,8 +170,9 @@ class ShardBuilder:
             engine.embed()
             engine.wait()
             with engine.store.reader() as snapshot:
-                listing = list(encode_listing(_entries(snapshot)))
-                # Times of files and notes change without a new version; the listing holds them.
+                rows = chain(rows_below(snapshot, ""), rows_below(snapshot, "/"))
+                listing = list(encode_listing(rows))
+                # Files are noted without a new version; the listing holds them.
                 state = snapshot.version, tuple(map(digest_of, listing))
                 if before is not None and (before.version, before.listing) == state:
                     return before
@@ -188,34 +186,3 @@ class ShardBuilder:
         for shard in self._shards.values():
             shard.stack.close()
         shutil.rmtree(self._home, ignore_errors=True)
-
-
-def _entries(snapshot: IndexSnapshot) -> Iterator[ListedFile | ListedNote]:
-    """Yield the files that the documents of a shard came from, and its notes."""
-    files: dict[str, ListedFile] = {}
-    for document in snapshot.documents():
-        if is_file(document):
-            source = file_of(document)
-            file = files.get(source, ListedFile(source, 0, None, 0))
-            if document.modified_ns is not None:
-                file = file._replace(size=document.size, modified_ns=document.modified_ns)
-            files[source] = file._replace(documents=file.documents + 1)
-    yield from files.values()
-    for name, value in snapshot.notes().items():
-        yield ListedNote(name, value)
-
-
-def _touched(batch: DocumentBatch, facts: Mapping[str, Known]) -> list[str]:
-    """Return the documents with the stored content whose file has another time: their metadata holds it."""
-    names = []
-    for row, name in enumerate(batch.ids):
-        before, now, metadata = facts.get(name), batch.known(row), batch.metadata.at(row)
-        if before is None or before.content_hash != now.content_hash or before == now:
-            continue
-        if (
-            metadata is not None
-            and "modified" in metadata.values
-            and not _PARTS.intersection(metadata.values)
-        ):
-            names.append(name)
-    return names

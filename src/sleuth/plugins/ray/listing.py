@@ -1,6 +1,6 @@
-"""Lists the files that the documents of a shard came from, so that a build reads only those that have changed.
+"""Lists the table of files of a shard, so that a build reads only those that have changed.
 
-Notes of the shard are listed too. The hash of a name says where a list is cut, so one file changes one block.
+The hash of a name says where a list is cut, so one file changes one block.
 """
 
 from __future__ import annotations
@@ -9,9 +9,10 @@ import json
 import zlib
 from collections.abc import Iterable, Iterator
 from hashlib import blake2b
-from typing import Final, NamedTuple
+from typing import Final
 
 from sleuth.errors import IndexDamagedError
+from sleuth.store import KnownFile
 
 _EVERY: Final = 1024
 """Entries in a block, on average."""
@@ -20,35 +21,12 @@ _MOST: Final = 1 << 26
 """Most bytes of a block, unpacked."""
 
 
-class ListedFile(NamedTuple):
-    """A file of which a shard holds documents.
-
-    Attributes:
-        source: its name.
-        size: in bytes.
-        modified_ns: time of the file, in ns; None where another shard holds its last document.
-        documents: how many the shard holds.
-    """
-
-    source: str
-    size: int
-    modified_ns: int | None
-    documents: int
-
-
-class ListedNote(NamedTuple):
-    """A note of a shard; see `Writer.note`."""
-
-    name: str
-    value: str
-
-
-def encode_listing(entries: Iterable[ListedFile | ListedNote]) -> Iterator[bytes]:
+def encode_listing(rows: Iterable[KnownFile]) -> Iterator[bytes]:
     """Yield the blocks of a listing."""
     block: list[str] = []
-    for entry in sorted(entries, key=lambda each: (each[0], len(each))):
-        block.append(json.dumps(entry, ensure_ascii=True))
-        digest = blake2b(entry[0].encode("utf8", "surrogatepass"), digest_size=8).digest()
+    for row in sorted(rows):
+        block.append(json.dumps(row, ensure_ascii=True))
+        digest = blake2b(row.name.encode("utf8", "surrogatepass"), digest_size=8).digest()
         if int.from_bytes(digest, "little") % _EVERY == 0:
             yield _packed(block)
             block = []
@@ -60,15 +38,14 @@ def _packed(lines: Iterable[str]) -> bytes:
     return zlib.compress("\n".join(lines).encode("ascii"))
 
 
-def decode_listing(block: bytes, where: str) -> Iterator[ListedFile | ListedNote]:
-    """Yield the entries of a block.
+def decode_listing(block: bytes, where: str) -> Iterator[KnownFile]:
+    """Yield the rows of a block.
 
     Raises:
         IndexDamagedError: it is not of `encode_listing`.
     """
     try:
         for line in zlib.decompressobj().decompress(block, _MOST).decode("ascii").splitlines():
-            values = json.loads(line)
-            yield ListedNote(*map(str, values)) if len(values) == 2 else ListedFile(*values)
+            yield KnownFile(*json.loads(line))
     except (ValueError, TypeError, zlib.error) as error:
         raise IndexDamagedError(f"{where} lists no files: {error}; publish again", path=where) from error

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from dataclasses import astuple, dataclass, field, fields
+from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sleuth.cluster import Manifest
 from sleuth.cluster.shards import DEFAULT_SHARDS, Layout, encode
@@ -14,36 +16,31 @@ from sleuth.cluster.storage import digest_of, newest_version, object_name
 from sleuth.engine import is_slow
 from sleuth.errors import ArgumentError
 from sleuth.ingest import (
-    EXCESS_NOTE,
-    READ_NOTE,
-    Excess,
+    REFUSED,
+    Diff,
     FileEntry,
     FileNames,
-    KnownFile,
-    KnownFiles,
     ReadOptions,
-    Run,
     Skipped,
-    Unchanged,
-    is_below,
-    is_gone,
     present,
     roots_of,
     walk,
 )
-from sleuth.plugins.ray.listing import ListedNote, decode_listing
-from sleuth.plugins.ray.reading import PlannedFile, Sender, run_of
-from sleuth.plugins.ray.sources import ETAG_NOTE, SourceObject, is_remote, walk_remote
+from sleuth.plugins.ray.listing import decode_listing
+from sleuth.plugins.ray.reading import ListedFiles, PlannedFile
+from sleuth.plugins.ray.sources import is_remote, walk_remote
 from sleuth.settings import IndexSettings
+from sleuth.store import KnownFile
 
 if TYPE_CHECKING:
     from sleuth.cluster.storage import Address, ObjectFolder
-    from sleuth.plugins.ray.builders import Builders
 
 WAVE_BYTES = 1 << 30
 """Bytes of files between two uploads: after an interruption, at most so many are read again."""
 SLOW_WAVE_BYTES = 1 << 26
 """The same where a model makes the vectors for minutes: what is embedded again after an interruption."""
+_UNCOUNTED = 2
+"""Stands for several documents of a file, in any shard."""
 _AT_ONCE = 16
 """Blocks of listings that are fetched at the same time."""
 
@@ -114,20 +111,21 @@ def plan_of(
     # All machines see the files under the same absolute paths, and so they are named.
     remote = [str(path).rstrip("/") for path in paths if is_remote(path)]
     local = roots_of([path for path in paths if not is_remote(path)], FileNames())
-    comparison = _compare(local, remote, listing, full, options, prune=prune)
+    comparison = _compare(local, remote, listing, options, prune=prune)
     if base is None and not comparison.entries:
         raise ArgumentError(f"paths must hold files, got none below {', '.join(map(str, paths))}")
     if wave_bytes is None:
         wave_bytes = SLOW_WAVE_BYTES if is_slow(str(full["embedder"])) else WAVE_BYTES
-    gone_files = comparison.refused + (comparison.gone if prune else [])
+    gone_files = [PlannedFile(row.name, row.name, 0, 0, row=row) for row in comparison.refused]
+    gone_files += [PlannedFile("", row.name, 0, 0, row=row) for row in comparison.gone if prune]
     values = ((each.name, getattr(options, each.name)) for each in fields(options))
     reading = encode({name: list(value) if isinstance(value, tuple) else value for name, value in values})
-    plain_files = [list(map(astuple, some)) for some in (comparison.entries, gone_files)]
+    plain_files = list(map(astuple, comparison.entries)), [list(file[:4]) for file in gone_files]
     identity = (base.number if base else 0, count, dict(full), wave_bytes, plain_files)
     return Plan(
         name=digest_of(encode(identity) + reading),
         waves=list(_waves(map(listing.planned, comparison.entries), wave_bytes)),
-        gone=list(map(listing.planned, gone_files)),
+        gone=gone_files,
         left=0 if prune else len(comparison.gone),
         unchanged=comparison.unchanged,
         skipped=comparison.skipped,
@@ -149,68 +147,39 @@ class _Comparison(NamedTuple):
     """
 
     entries: list[FileEntry]
-    gone: list[FileEntry]
-    refused: list[FileEntry]
+    gone: list[KnownFile]
+    refused: list[KnownFile]
     unchanged: int
     skipped: list[Skipped]
 
 
 def _compare(
-    roots: Sequence[str],
-    remote: Sequence[str],
-    listing: _Listing,
-    settings: Mapping[str, Any],
-    options: ReadOptions,
-    *,
-    prune: bool,
+    roots: Sequence[str], remote: Sequence[str], listing: _Listing, options: ReadOptions, *, prune: bool
 ) -> _Comparison:
-    """Walk files and folders, and compare them with those that the index has below them."""
-    files = KnownFiles(
-        (name, file)
-        for name, file in listing.files.items()
-        if any(is_below(name, root) for root in (*roots, *remote))
-    )
-    sender = Sender(cast("Builders", None), 1, None)  # nothing is sent
-    run = run_of(sender, files, settings, options)
+    """List files and folders, and compare them with those that the index has below them."""
+    diff = Diff(lambda: nullcontext(listing.rows), [*roots, *remote], FileNames())
+    diff.read_with(options)
+    here = present(roots, lambda root: any(listing.rows.file_names(root)), prune=prune)
+    sources = [walk(here, options), *(walk_remote(root, options) for root in remote)]
     entries: list[FileEntry] = []
-    for record in walk(present(roots, files, prune=prune), options):
-        if isinstance(record, Skipped):
-            run.take(record)
-        elif run.unchanged(record.source, record.size, record.modified_ns):
-            run.take(Unchanged(record.source))
-        else:
-            entries.append(record)
-    for item in (each for root in remote for each in walk_remote(root, options)):
+    skipped: list[Skipped] = []
+    unchanged = 0
+    for item in diff.compare(chain.from_iterable(sources)):
         if isinstance(item, Skipped):
-            run.take(item)
-        elif _is_same(item, files, listing, run):
-            run.take(Unchanged(item.entry.source))
+            skipped.append(item)
+            diff.skipped.add(item.source)
+            continue
+        diff.mark(item.source)
+        if isinstance(item, FileEntry):
+            entries.append(item)
         else:
-            entries.append(item.entry)
-            listing.etags[item.entry.source] = item.etag
-    names = {entry.source for entry in entries}
+            skipped += item.skips
+            unchanged += 0 if item.skips else item.row.documents
+    refused = {skip.source for skip in skipped if skip.kind in REFUSED} & listing.rows.keys()
+    gone = [row for row, is_away in diff.missing() if is_away and row.documents]
     return _Comparison(
-        entries,
-        [
-            FileEntry("", name, file.size, file.modified_ns)
-            for name, file in sorted(files.items())
-            if file.modified_ns is not None and not file.is_seen and name not in names and is_gone(name)
-        ],
-        [FileEntry(name, name, 0, 0) for name in sorted(run.refused) if not files[name].is_read],
-        sum(file.documents for file in files.values() if file.is_read),
-        run.report.skipped,
+        entries, gone, [listing.rows[name] for name in diff.unread(sorted(refused))], unchanged, skipped
     )
-
-
-def _is_same(file: SourceObject, files: Mapping[str, KnownFile], listing: _Listing, run: Run) -> bool:
-    """Return whether an object has the ETag with which it was read, whatever its time."""
-    source, size, modified_ns = file.entry.source, file.entry.size, file.entry.modified_ns
-    known_file = files.get(source)
-    if known_file is None or not file.etag or listing.etags.get(source) != file.etag:
-        return False
-    if known_file.modified_ns is not None:
-        size, modified_ns = known_file.size, known_file.modified_ns
-    return run.unchanged(source, size, modified_ns)
 
 
 def _check_base(base: Manifest, source: Address, shards: int | None, settings: Mapping[str, Any]) -> None:
@@ -245,62 +214,32 @@ def _waves(files: Iterable[PlannedFile], most: int) -> Iterator[list[PlannedFile
 
 @dataclass
 class _Listing:
-    """What the listings of a version say.
+    """The table of files of a version, joined from the listings of its shards.
 
     Attributes:
-        files: by name, without the ids of their documents.
-        shards: that hold them.
-        etags: of objects in object storage: as they were read, and as they are for those to be read.
-        unlisted: shards that no builder has listed, which may hold documents of any file.
+        rows: of all shards.
+        is_complete: whether builders have listed all shards; else any shard may hold documents of a file.
     """
 
-    files: dict[str, KnownFile] = field(default_factory=dict)
-    shards: dict[str, list[int]] = field(default_factory=dict)
-    notes: dict[str, str] = field(default_factory=dict)
-    etags: dict[str, str] = field(default_factory=dict)
-    unlisted: list[int] = field(default_factory=list)
+    rows: ListedFiles = field(default_factory=ListedFiles)
+    is_complete: bool = True
 
     def planned(self, entry: FileEntry) -> PlannedFile:
         """Return a file with what is known of it."""
-        shards = (*self.shards.get(entry.source, ()), *self.unlisted)
-        reading, excess = (self.notes.get(f"{note}{entry.source}", "") for note in (READ_NOTE, EXCESS_NOTE))
-        return PlannedFile(
-            entry.file,
-            entry.source,
-            entry.size,
-            entry.modified_ns,
-            shards,
-            reading,
-            excess,
-            self.etags.get(entry.source, ""),
-        )
+        unknown = None if self.is_complete else KnownFile(entry.source, _UNCOUNTED)
+        row = self.rows.get(entry.source, unknown)
+        return PlannedFile(entry.file, entry.source, entry.size, entry.modified_ns, entry.etag, row)
 
 
 def _listing_of(base: Manifest, objects: ObjectFolder) -> _Listing:
     """Fetch and join the listings of all shards."""
-    listing = _Listing()
-    blocks = [(number, digest) for number, part in enumerate(base.parts) for digest in part.listing or ()]
+    digests = [digest for part in base.parts for digest in part.listing or ()]
+    listing = _Listing(is_complete=all(part.listing is not None for part in base.parts))
     with ThreadPoolExecutor(_AT_ONCE) as pool:
-        contents = pool.map(objects.get, [object_name(digest) for _, digest in blocks])
-        for (number, digest), content in zip(blocks, contents, strict=True):
-            for entry in decode_listing(content, f"{objects.url}/{object_name(digest)}"):
-                if isinstance(entry, ListedNote):
-                    listing.notes[entry.name] = entry.value
-                    continue
-                file = listing.files.setdefault(entry.source, KnownFile())
-                if entry.modified_ns is not None:
-                    file.size, file.modified_ns = entry.size, entry.modified_ns
-                file.documents += entry.documents
-                listing.shards.setdefault(entry.source, []).append(number)
-    listing.unlisted = [number for number, part in enumerate(base.parts) if part.listing is None]
-    if listing.unlisted:  # the other documents of a file may have changed
-        for file in listing.files.values():
-            file.modified_ns = None
-    for name, note in listing.notes.items():
-        if (source := name.removeprefix(READ_NOTE)) != name and source in listing.files:
-            listing.files[source].reading = note
-        if (source := name.removeprefix(ETAG_NOTE)) != name:
-            listing.etags[source] = note
-        if (source := name.removeprefix(EXCESS_NOTE)) != name:
-            listing.files.setdefault(source, KnownFile()).excess = Excess.from_note(note)
+        contents = pool.map(objects.get, map(object_name, digests))
+        for digest, content in zip(digests, contents, strict=True):
+            for row in decode_listing(content, f"{objects.url}/{object_name(digest)}"):
+                # Where shards are not listed, other documents of a file may have changed.
+                known = row if listing.is_complete else row._replace(documents=_UNCOUNTED, version=None)
+                listing.rows[row.name] = known
     return listing

@@ -5,8 +5,9 @@ from __future__ import annotations
 import uuid
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from functools import cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 
 from sleuth.cluster import shard_of
 from sleuth.cluster.shards import by_shard, decode, encode
@@ -16,27 +17,26 @@ from sleuth.engine import is_slow, open_embedder
 from sleuth.errors import SleuthError
 from sleuth.ingest import (
     Adder,
-    Excess,
+    Diff,
     FileEntry,
     FileNames,
     IndexReport,
-    KnownFile,
-    KnownFiles,
     ReadOptions,
     Record,
     Run,
     Skipped,
+    is_below,
     open_chunker,
     read_file,
 )
 from sleuth.plugins.ray.batches import encode_batch
-from sleuth.plugins.ray.sources import ETAG_NOTE, fetched
+from sleuth.plugins.ray.sources import fetched
 from sleuth.settings import IndexSettings
-from sleuth.store import rows_of, text_hash
+from sleuth.store import KnownFile, rows_of, text_hash
 
 if TYPE_CHECKING:
     from sleuth.plugins.ray.builders import Builders
-    from sleuth.store import DocumentBatch, Known
+    from sleuth.store import DocumentBatch, FileFacts, Known
 
 _WAITING = 8
 """Batches that a reader has sent and that no builder has put yet."""
@@ -48,31 +48,33 @@ class PlannedFile(NamedTuple):
     Attributes:
         file: the path to open; "" for a file that is gone.
         source: its name in the index.
-        size, modified_ns: as in `FileEntry`; of a file that is gone, as it was read.
-        shards: those that may hold documents of it.
-        reading: the options that it was read with, as a note says.
-        excess: what it exceeded when it was last tried, as a note says.
-        etag: of an object in object storage; "" for a file.
+        size, modified_ns, etag: as in `FileEntry`.
+        row: what the index knows of it.
     """
 
     file: str
     source: str
     size: int
     modified_ns: int
-    shards: tuple[int, ...] = ()
-    reading: str = ""
-    excess: str = ""
     etag: str = ""
+    row: KnownFile | None = None
 
     @property
     def entry(self) -> FileEntry:
         """What reading takes."""
-        return FileEntry(self.file, self.source, self.size, self.modified_ns)
+        return FileEntry(*self[:5])
 
-    def known(self, ids: Iterable[str] = ()) -> KnownFile:
-        """Return it as the index knows it, with these documents."""
-        excess = Excess.from_note(self.excess)
-        return KnownFile(list(ids), self.size, self.modified_ns, self.reading, excess)
+
+class ListedFiles(dict[str, KnownFile]):
+    """A table of files in memory: rows by name."""
+
+    def files(self, names: Sequence[str]) -> dict[str, KnownFile]:
+        """Return what is known of these files, by name; absent where nothing is."""
+        return {name: self[name] for name in names if name in self}
+
+    def file_names(self, root: str) -> Iterator[str]:
+        """Names of the files at this name or below it."""
+        return (name for name in self if is_below(name, root))
 
 
 class Sender:
@@ -101,22 +103,28 @@ class Sender:
         """Return nothing: builders know."""
         return {}
 
-    def known_files(self, files: Sequence[PlannedFile]) -> KnownFiles:
-        """Return those of these files of which the index knows something, by name, with the ids of their documents."""
+    def documents_of(self, files: Sequence[PlannedFile]) -> dict[str, list[str]]:
+        """Return the ids of the documents that the index holds of these files, by name.
+
+        Most files are one document, whose id is their name: only its shard is asked.
+        """
+        rows = [file.row for file in files if file.row is not None and file.row.documents]
+        ids = self._ask({row.name: [shard_of(row.name, self._shards)] for row in rows if row.documents == 1})
+        shards = range(self._shards)
+        return ids | self._ask({row.name: shards for row in rows if row.name not in ids})
+
+    def _ask(self, shards: Mapping[str, Iterable[int]]) -> dict[str, list[str]]:
+        """Return the ids of the documents that these shards hold of files."""
         sources: dict[int, list[str]] = {}
-        for file in files:
-            for number in file.shards:
-                sources.setdefault(number, []).append(file.source)
+        for source, numbers in shards.items():
+            for number in numbers:
+                sources.setdefault(number, []).append(source)
         calls = [self._builders.begin(number, "documents_of", names) for number, names in sources.items()]
         ids: dict[str, list[str]] = {}
         for answer in self._builders.results(calls):
-            for source, some in answer.items():
-                ids.setdefault(source, []).extend(some)
-        return KnownFiles(
-            (file.source, file.known(ids.get(file.source, ())))
-            for file in files
-            if file.source in ids or file.excess
-        )
+            for source, ids_in_shard in answer.items():
+                ids.setdefault(source, []).extend(ids_in_shard)
+        return ids
 
     def put_batch(self, batch: DocumentBatch) -> int:
         """Send the documents of a batch, with the vectors that their shards lack."""
@@ -161,10 +169,10 @@ class Sender:
         calls = [self._builders.begin(number, "delete", names, self._reader) for number, names in ids.items()]
         return [name for names in self._builders.results(calls) for name in names]
 
-    def note(self, name: str, value: str) -> None:
-        """Keep a short text in the shard that its name belongs to."""
+    def note_file(self, name: str, **facts: Unpack[FileFacts]) -> None:
+        """Note facts of a file in the shard that its name belongs to."""
         number = shard_of(name, self._shards)
-        self._builders.results([self._builders.begin(number, "note", name, value)])
+        self._builders.results([self._builders.begin(number, "note_file", name, facts)])
 
     def commit(self) -> int:
         """Wait until builders have put everything."""
@@ -191,22 +199,13 @@ def slow_leg(embedder: str) -> DenseLeg | None:
     return None if model is None else DenseLeg(model)
 
 
-def run_of(sender: Sender, files: KnownFiles, settings: Mapping[str, Any], reading: ReadOptions) -> Run:
-    """Return what compares files with those of the index, and writes to a sender."""
-    index, report = IndexSettings.from_dict(settings), IndexReport()
-    adder: Adder[IndexReport] = Adder(sender, open_chunker(index), report, reading.language)  # type: ignore[arg-type]
-    run = Run(adder, files, report, FileNames())
-    run.read_with(reading)
-    return run
-
-
 def _records(file: PlannedFile, reading: ReadOptions) -> Iterator[Record]:
     """Yield the documents of a file; an object of object storage is fetched first."""
     if not file.etag:
         yield from read_file(file.entry, reading)
         return
     try:
-        with fetched(file.entry, file.etag) as entry:
+        with fetched(file.entry) as entry:
             yield from read_file(entry, reading)
     except ObjectMissingError:
         yield Skipped(file.source, "it has changed or gone since it was listed", "vanished")
@@ -238,20 +237,24 @@ def read_files(
     sender = Sender(builders, shards, slow_leg(str(settings["embedder"])))
     report = IndexReport()
     try:
-        run = run_of(sender, sender.known_files(files), settings, reading)
-        report = run.report
+        ids = sender.documents_of(files)
+        chunker = open_chunker(IndexSettings.from_dict(settings))
+        adder: Adder[IndexReport] = Adder(sender, chunker, report, reading.language)  # type: ignore[arg-type]
+        adder.loaders = reading.loaders
+        diff = Diff(lambda: nullcontext(ListedFiles()), (), FileNames())
+        diff.read_with(reading)
+        diff.rows = {file.source: file.row for file in files if file.row is not None}  # compared by the plan
+        run = Run(adder, diff, lambda row: ids.get(row.name, ()))
         for file in files:
-            if not prune:
+            if prune and file.row is not None:
+                count = run.forget(file.row)
+                report.deleted += count if file.file else 0
+                report.pruned += 0 if file.file else count
+            else:
                 for record in _records(file, reading):
                     run.take(record)
-                if file.etag:
-                    sender.note(f"{ETAG_NOTE}{file.source}", file.etag)
-            elif file.etag:
-                sender.note(f"{ETAG_NOTE}{file.source}", "")
-            elif file.file:
-                run.refused[file.source] = set(run.files.ids_of(file.source))
-        run.finish(prune=prune)
-        run.adder.commit()
+        run.finish(prune=False)
+        run.commit()
     except SleuthError as error:
         cause = getattr(error, "cause", error)  # the error that a builder raised
         refusal = type(cause).__name__, str(cause)

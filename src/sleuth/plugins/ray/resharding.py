@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable
+from itertools import chain
 from pathlib import Path
 
 from sleuth.cluster import Manifest, shard_of
@@ -11,6 +12,7 @@ from sleuth.cluster.shards import Layout, by_shard, decode, encode
 from sleuth.cluster.storage import Address, ObjectFolder, commit_version, fetch_part, find_version
 from sleuth.engine import Engine
 from sleuth.errors import ArgumentError
+from sleuth.ingest import rows_below
 from sleuth.plugins.ray.batches import encode_batch
 from sleuth.plugins.ray.builder import ShardBuilder
 from sleuth.plugins.ray.reading import slow_leg
@@ -65,8 +67,8 @@ def reshard(address: str, shards: int, *, progress: Callable[[int, int], None] |
                             builder.add(number, encode_batch(part), fingerprint, encode(vectors), "reshard")
                         if progress:
                             progress(documents, base.documents)
-                    for name, value in snapshot.notes().items():
-                        builder.note(shard_of(name, count), name, value)
+                    for row in chain(rows_below(snapshot, ""), rows_below(snapshot, "/")):
+                        builder.note_file(shard_of(row.name, count), row.name, row.facts)
         parts = decode(builder.upload())
     finally:
         builder.close()

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from sleuth.cluster.storage import SCHEMES, ObjectFacts, ObjectFolder, ObjectMissingError
 from sleuth.errors import ArgumentError
@@ -15,21 +16,6 @@ from sleuth.ingest import FileEntry, Skipped
 
 if TYPE_CHECKING:
     from sleuth.ingest import ReadOptions
-
-ETAG_NOTE = "etag "
-"""Begins the name of the note of the ETag that an object had when it was read."""
-
-
-class SourceObject(NamedTuple):
-    """An object that may be read.
-
-    Attributes:
-        entry: named by its address.
-        etag: changes with its content.
-    """
-
-    entry: FileEntry
-    etag: str
 
 
 def is_remote(path: str | Path) -> bool:
@@ -49,7 +35,7 @@ def is_remote(path: str | Path) -> bool:
     return True
 
 
-def walk_remote(root: str, options: ReadOptions) -> Iterator[SourceObject | Skipped]:
+def walk_remote(root: str, options: ReadOptions) -> Iterator[FileEntry | Skipped]:
     """Yield the objects below an address, as the storage lists them; an address of one object yields it.
 
     `include`, `exclude`, `hidden` and `max_bytes` hold as for folders; there are no ignore files.
@@ -70,7 +56,7 @@ def walk_remote(root: str, options: ReadOptions) -> Iterator[SourceObject | Skip
             yield Skipped(source, reason, "oversized")
             continue
         modified_ns = bounded_time(int(fact.modified.timestamp()) * 1_000_000_000)
-        yield SourceObject(FileEntry(source, source, fact.size, modified_ns), fact.etag)
+        yield FileEntry(source, source, fact.size, modified_ns, fact.etag)
 
 
 def _below(root: str) -> Iterator[tuple[str, str, ObjectFacts]]:
@@ -86,7 +72,7 @@ def _below(root: str) -> Iterator[tuple[str, str, ObjectFacts]]:
 
 
 @contextmanager
-def fetched(entry: FileEntry, etag: str) -> Iterator[FileEntry]:
+def fetched(entry: FileEntry) -> Iterator[FileEntry]:
     """Fetch an object into a temporary file for the length of a block, piece by piece, unless it has changed since.
 
     Raises:
@@ -96,5 +82,5 @@ def fetched(entry: FileEntry, etag: str) -> Iterator[FileEntry]:
     folder, _, name = entry.source.rpartition("/")
     with TemporaryDirectory(prefix="sleuth-object-") as scratch:
         path = Path(scratch) / f"object{PurePosixPath(name).suffix}"
-        ObjectFolder(folder).download(name, path, etag)
-        yield FileEntry(str(path), entry.source, entry.size, entry.modified_ns)
+        ObjectFolder(folder).download(name, path, entry.etag)
+        yield replace(entry, file=str(path))

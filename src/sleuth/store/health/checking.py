@@ -109,18 +109,28 @@ def bad_embeddings(connection: Connection) -> dict[int, str]:
     return {row.key: "" for row in rows if not has_checksum(record.embedding_checksum, row, salt)}
 
 
+def bad_files(connection: Connection) -> dict[int, str]:
+    """Return, numbered, the names of the files whose rows are not as they were written."""
+    bad: dict[int, str] = {}
+    for number, row in enumerate(connection.execute(f"SELECT {record.FILE_COLUMNS} FROM files")):
+        if not list(record.sound_files([row], connection.salt)):
+            bad[number] = str(row[0])
+    return bad
+
+
 READD = "sleuth doctor --repair, then add the documents that it names again"
 EMBEDDINGS = CheckedTable("embeddings", "cached vectors", bad_embeddings)
+FILES = CheckedTable("files", "entries of files", bad_files)
 
 
-def tables_of(views: Views) -> tuple[CheckedTable, CheckedTable]:
-    """Return documents, with their passages, and cached vectors as the checks see them."""
+def tables_of(views: Views) -> tuple[CheckedTable, CheckedTable, CheckedTable]:
+    """Return documents, with their passages, cached vectors and files as the checks see them."""
 
     def bad(connection: Connection) -> dict[int, str]:
         views_now = Views(views.folder)  # not those that are open: their files may be gone
         return bad_documents(views_now.passages_at(connection), connection)
 
-    return CheckedTable("documents", "documents", bad, READD), EMBEDDINGS
+    return CheckedTable("documents", "documents", bad, READD), EMBEDDINGS, FILES
 
 
 class DocumentChecks(Checks):
@@ -188,7 +198,7 @@ def repair(path: Path, connections: Connections, writer: Writer, views: Views) -
         if faults := structure_faults(connection):
             raise IndexDamagedError(f"{faults[0]}; close the index and run `{REBUILD}`", path=str(path))
         is_restored = recorded_salt(connection) is None
-        bad, embeddings = (table.bad(connection) for table in tables_of(views))
+        bad, embeddings, files_damaged = (table.bad(connection) for table in tables_of(views))
         damaged_passages = []
         for entry in manifest.entries(connection):
             segment = open_segment(connection, views.folder, entry, views.kinds, full=True)
@@ -204,6 +214,7 @@ def repair(path: Path, connections: Connections, writer: Writer, views: Views) -
         )
     if bad:
         writer.repairs.forget_documents(list(bad))
+        writer.repairs.forget_versions()
         messages += [
             Repair(name, "the record had lost a part of it: removed, add it again") for name in bad.values()
         ]
@@ -215,6 +226,9 @@ def repair(path: Path, connections: Connections, writer: Writer, views: Views) -
     if embeddings:
         writer.forget_embeddings(embeddings)
         messages.append(Repair("embeddings", f"{len(embeddings)} cached vectors were damaged: removed"))
+    if files_damaged:
+        writer.repairs.forget_files(files_damaged.values())
+        messages.append(Repair("files", f"{len(files_damaged)} entries were damaged: removed, index again"))
     if writer.repairs.recount():
         messages.append(Repair("record", "its counters were wrong: counted again"))
     return messages

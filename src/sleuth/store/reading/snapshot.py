@@ -15,6 +15,7 @@ from sleuth.store.legs.leg import Rows, SegmentView
 from sleuth.store.record.layout import (
     DOCUMENT_COLUMNS,
     EMBEDDING_COLUMNS,
+    FILE_COLUMNS,
     Connection,
     DocumentRow,
     EmbeddingRow,
@@ -25,9 +26,10 @@ from sleuth.store.record.layout import (
     from_json,
     has_checksum,
     select_in,
+    sound_files,
 )
 from sleuth.store.record.scan import batches_between, read_once, rows_between
-from sleuth.store.record.values import Counts, RecordedPassage, Row
+from sleuth.store.record.values import Counts, KnownFile, RecordedPassage, Row
 from sleuth.types import Chunk, RetrievedItem, StoredDocument
 
 if TYPE_CHECKING:
@@ -179,10 +181,29 @@ class IndexSnapshot:
         """Return the chunks of a document as `Writer.put` takes them, in order."""
         return [_chunk(row) for row in self._read(self._loaded.passages.stored, self._keys_of(document_id))]
 
-    def notes(self) -> dict[str, str]:
-        """Return the notes of `Writer.note`, by name."""
-        rows = self._connection.execute("SELECT substr(name, 6), value FROM meta WHERE name GLOB 'note *'")
-        return dict(rows.fetchall())
+    def files(self, names: Sequence[str]) -> dict[str, KnownFile]:
+        """Return what `Writer.note_file` noted of these files, by name; absent where nothing is."""
+        rows = select_in(self._connection, FILE_COLUMNS, "files", "name", names)
+        return {row.name: row for row in sound_files(rows, self._connection.salt)}
+
+    def noted_files(self) -> list[KnownFile]:
+        """Return the files and folders with options or skips, by name."""
+        rows = self._connection.execute(
+            f"SELECT {FILE_COLUMNS} FROM files WHERE options IS NOT NULL OR skips IS NOT NULL ORDER BY name"
+        )
+        return list(sound_files(rows, self._connection.salt))
+
+    def file_names(self, root: str) -> Iterator[str]:
+        """Names of the files at this name or below it; with "", all relative names."""
+        folder = root.rstrip("/")
+        spans = [(f"{folder}/", f"{folder}0")]
+        if not root:
+            spans = [("", "/"), ("0", "\U0010ffff")]
+        elif folder:
+            spans.append((root, f"{root}\0"))
+        for span in spans:
+            rows = self._connection.execute("SELECT name FROM files WHERE name >= ? AND name < ?", span)
+            yield from (name for (name,) in rows)
 
     def chunks_of(self, document_id: str) -> list[Row]:
         """Return all chunks of a document, in order; empty where there is no such document."""
@@ -274,9 +295,7 @@ def _document(row: DocumentRow, salt: int) -> StoredDocument:
         raise damaged_row(str(row.id))
     source, title = row.source or row.id, row.title or ""
     metadata = {"source": source, **({"title": title} if title else {}), **from_json(row.metadata)}
-    return StoredDocument(
-        row.id, source, title, row.content_hash.hex(), row.size, row.modified_ns, row.chunks, metadata
-    )
+    return StoredDocument(row.id, source, title, row.content_hash.hex(), row.chunks, metadata)
 
 
 def _chunk(row: RecordedPassage) -> Chunk:

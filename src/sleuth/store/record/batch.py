@@ -69,15 +69,11 @@ class DocumentFacts(TypedDict, total=False):
     Attributes:
         metadata: JSON values; `source` and `title` need not be repeated in it.
         source: where it came from; the id where None.
-        size: bytes of its file.
-        modified_ns: time of its file, in ns.
     """
 
     metadata: Mapping[str, Any] | Json | None
     source: str | None
     title: str
-    size: int
-    modified_ns: int | None
 
 
 class DocumentBatch:
@@ -89,7 +85,6 @@ class DocumentBatch:
     Attributes:
         ids, digests: of documents; digests are content hashes as bytes.
         counts: chunks of each document.
-        sizes, modified: size in bytes and time in ns of the file of a document.
         sources, titles: None where the source is the id, and where there is no title.
         metadata: of documents, without what other columns hold.
         texts: of chunks.
@@ -103,8 +98,6 @@ class DocumentBatch:
         self.ids: list[str] = []
         self.digests: list[bytes] = []
         self.counts: BatchColumn[int] = BatchColumn(1)
-        self.sizes: BatchColumn[int] = BatchColumn(0)
-        self.modified: BatchColumn[int | None] = BatchColumn(None)
         self.sources: BatchColumn[str | None] = BatchColumn(None)
         self.titles: BatchColumn[str | None] = BatchColumn(None)
         self.metadata: BatchColumn[Json | None] = BatchColumn(None)
@@ -146,8 +139,6 @@ class DocumentBatch:
         self.digests.append(digest)
         self.ids.append(id)
         self.counts.put(row, len(parts))
-        self.sizes.put(row, facts.get("size", 0))
-        self.modified.put(row, facts.get("modified_ns"))
         for place, (chunk, part) in enumerate(zip(chunks, parts, strict=True), first):
             self.texts.append(chunk.text)
             self.characters += len(chunk.text)
@@ -193,8 +184,6 @@ class DocumentBatch:
         self.ids.append(document.id)
         self.digests.append(document.content_hash)
         self.counts.put(row, document.chunks)
-        self.sizes.put(row, document.size)
-        self.modified.put(row, document.modified_ns)
         self.sources.put(row, document.source)
         self.titles.put(row, document.title)
         self.metadata.put(row, stored_json(document.metadata))
@@ -239,14 +228,15 @@ class DocumentBatch:
         return remainder
 
     def _document_columns(self) -> tuple[BatchColumn[Any], ...]:
-        return self.counts, self.sizes, self.modified, self.sources, self.titles, self.metadata
+        return self.counts, self.sources, self.titles, self.metadata
 
     def _chunk_columns(self) -> tuple[BatchColumn[Any], ...]:
         return self.pages, self.starts, self.lines, self.breaks, self.fields, self.own
 
     def known(self, row: int) -> Known:
         """Return the facts that show whether the document in this row has changed."""
-        return Known(self.digests[row].hex(), self.sizes.at(row), self.modified.at(row))
+        own_values = self.metadata.at(row)
+        return Known.of(self.digests[row].hex(), own_values.values if own_values else {})
 
     def chunk_counts(self) -> NDArray[np.int64]:
         """Return the chunks of each document, shape (documents,)."""

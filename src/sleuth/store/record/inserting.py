@@ -24,7 +24,7 @@ def documents_of(batch: DocumentBatch, keys: Sequence[int], salt: int) -> list[D
         salt: of the index.
     """
     n = len(keys)
-    numbers = keys, batch.counts.filled(n), batch.sizes.filled(n), batch.modified.filled(n)
+    numbers = keys, batch.counts.filled(n)
     metadata = [value and value.text for value in batch.metadata.filled(n)]
     texts = batch.digests, batch.ids, batch.sources.filled(n), batch.titles.filled(n), metadata
     rows = map(DocumentRow._make, zip(*numbers, repeat(0), *texts, strict=False))

@@ -24,8 +24,9 @@ from urllib.parse import quote
 from sleuth.errors import ArgumentError, IndexDamagedError, StoreError
 from sleuth.store.disk.files import check_database
 from sleuth.store.record.salt import read_salt
+from sleuth.store.record.values import KnownFile
 
-FORMAT = 2
+FORMAT = 3
 APPLICATION = 0x534C5448
 """What `file` and `PRAGMA application_id` tell of the database: "SLTH"."""
 CACHE: Final = 4096
@@ -55,10 +56,15 @@ CREATE TABLE state(
 );
 INSERT INTO state VALUES (1, 0, 0, 1, 0, 0);
 CREATE TABLE documents(
-    key INTEGER PRIMARY KEY, chunks INTEGER NOT NULL, size INTEGER NOT NULL, modified_ns INTEGER,
+    key INTEGER PRIMARY KEY, chunks INTEGER NOT NULL,
     checksum INTEGER NOT NULL, content_hash BLOB NOT NULL, id TEXT NOT NULL UNIQUE,
     source TEXT, title TEXT, metadata TEXT
 );
+CREATE TABLE files(
+    name TEXT PRIMARY KEY, documents INTEGER NOT NULL, own_ids INTEGER NOT NULL, size INTEGER NOT NULL,
+    version TEXT, reading TEXT NOT NULL, options TEXT, skips TEXT, checksum INTEGER NOT NULL
+) WITHOUT ROWID;
+CREATE INDEX noted_files ON files(name) WHERE options IS NOT NULL OR skips IS NOT NULL;
 {MANIFEST.strip()}
 CREATE TABLE tombstones(key INTEGER PRIMARY KEY, generation INTEGER NOT NULL);
 CREATE INDEX tombstones_by_generation ON tombstones(generation);
@@ -75,8 +81,6 @@ class DocumentRow(NamedTuple):
 
     key: int
     chunks: int
-    size: int
-    modified_ns: int | None
     checksum: int
     content_hash: bytes
     id: str
@@ -101,6 +105,8 @@ class EmbeddingRow(NamedTuple):
 
 _Row = TypeVar("_Row", DocumentRow, EmbeddingRow)
 DOCUMENT_COLUMNS = ", ".join(DocumentRow._fields)
+_TYPES_OF_FILE = (str, int, int, int, str | None, str, str | None, str | None)
+FILE_COLUMNS = f"{', '.join(KnownFile._fields)}, checksum"
 EMBEDDING_COLUMNS = ", ".join(EmbeddingRow._fields)
 MANY = 960
 _MOST_SETTINGS = 1 << 20
@@ -346,9 +352,21 @@ def check_texts(texts: Sequence[str], argument: str) -> Sequence[str]:
 
 def document_checksum(row: DocumentRow, salt: int) -> int:
     """Return the checksum of a row of `documents` in the index of this salt."""
-    numbers = f"{row.key}|{row.chunks}|{row.size}|{row.modified_ns}|"
-    content = f"{numbers}{row.id}\0{row.source}\0{row.title}\0{row.metadata}".encode()
+    content = f"{row.key}|{row.chunks}|{row.id}\0{row.source}\0{row.title}\0{row.metadata}".encode()
     return (zlib.crc32(content, zlib.crc32(row.content_hash)) ^ salt) - _SIGN
+
+
+def file_checksum(row: KnownFile, salt: int) -> int:
+    """Return the checksum of a row of `files`."""
+    return zlib.crc32("\0".join(map(str, row)).encode("utf-8", "surrogatepass")) ^ salt
+
+
+def sound_files(rows: Iterable[Sequence[Any]], salt: int) -> Iterator[KnownFile]:
+    """Yield rows of `FILE_COLUMNS` that are as they were written: a file with another row is read again."""
+    for *values, checksum in rows:
+        row = KnownFile._make(values)
+        if file_checksum(row, salt) == checksum and all(map(isinstance, row, _TYPES_OF_FILE)):
+            yield row
 
 
 def embedding_checksum(row: EmbeddingRow, salt: int) -> int:

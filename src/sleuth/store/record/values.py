@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal, NamedTuple
+from typing import Any, Final, Literal, NamedTuple, TypedDict, cast
+
+_PARTS: Final = frozenset({"row", "member"})
+"""Metadata keys of documents that are a part of their file."""
 
 
 class Known(NamedTuple):
@@ -11,13 +14,67 @@ class Known(NamedTuple):
 
     Attributes:
         content_hash: hex, as it was put.
-        size: bytes of its file; 0 where it had none.
-        modified_ns: modification time of its file, ns since the epoch; None where it had none.
+        modified: the time of its file in its metadata, which the hash does not cover; None of a row or a member, whose
+            time may be an earlier one.
     """
 
     content_hash: str
+    modified: str | None = None
+
+    @classmethod
+    def of(cls, content_hash: str, values: Mapping[str, Any]) -> Known:
+        """Return the facts of a document with these metadata."""
+        modified = values.get("modified")
+        is_time = isinstance(modified, str) and not _PARTS.intersection(values)
+        return cls(content_hash, modified if is_time else None)
+
+    def is_kept_by(self, stored: Known) -> bool:
+        """Return whether a stored document is the same."""
+        return self.content_hash == stored.content_hash and self.modified in (None, stored.modified)
+
+
+class FileFacts(TypedDict, total=False):
+    """Some of the attributes of a `KnownFile`."""
+
+    documents: int
+    own_ids: int
     size: int
-    modified_ns: int | None
+    version: str | None
+    reading: str
+    options: str | None
+    skips: str | None
+
+
+class KnownFile(NamedTuple):
+    """What the index knows of a file, of a folder that was indexed by name, or of anything that could not be read.
+
+    Attributes:
+        name: see `FileNames` of ingest.
+        documents: how many the index holds of it.
+        own_ids: how many of them have ids that do not begin with its name.
+        size: in bytes, when it was read.
+        version: changes with its content: the time of a file in ns, the ETag of an object; None where reading it did
+            not finish.
+        reading: the options that it was read with, as ingest writes them.
+        options: JSON of those that were named for it and for all below it; None where none were.
+        skips: JSON of what could not be read, and why; None for nothing.
+    """
+
+    name: str
+    documents: int = 0
+    own_ids: int = 0
+    size: int = 0
+    version: str | None = None
+    reading: str = ""
+    options: str | None = None
+    skips: str | None = None
+
+    @property
+    def facts(self) -> FileFacts:
+        """All but the name."""
+        values = self._asdict()
+        del values["name"]
+        return cast("FileFacts", values)
 
 
 class Row(NamedTuple):

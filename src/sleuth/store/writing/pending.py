@@ -104,17 +104,6 @@ class PendingDocuments:
             self._growing.drop(pending)
         return [name for name in ids if name not in pending] if pending else list(ids)
 
-    def touch(self, id: str, size: int, modified_ns: int | None) -> bool:
-        """Note the size and time of the file of a document; whether it was pending and that is done."""
-        if id in self._preparing.rows:
-            self.settle()
-        row = self._growing.rows.get(id)
-        if row is None:
-            return False
-        self._growing.batch.sizes.replace(row, size)
-        self._growing.batch.modified.replace(row, modified_ns)
-        return True
-
     def flush(self) -> None:
         """Hand the growing batch to the builder, and write the segments of the batch before it into the record."""
         flight = self._await_flight()

@@ -13,9 +13,9 @@ from sleuth.store.catalogue.views import Views
 from sleuth.store.record import layout as record
 from sleuth.store.record.batch import DocumentBatch, DocumentFacts, digest_of
 from sleuth.store.record.counters import Totals
-from sleuth.store.record.layout import Connection, DocumentRow
+from sleuth.store.record.layout import Connection
 from sleuth.store.record.salt import write_salt
-from sleuth.store.record.values import Known
+from sleuth.store.record.values import FileFacts, Known, KnownFile
 from sleuth.store.writing.pending import PendingDocuments
 from sleuth.store.writing.transaction import KeyRange, Transaction
 
@@ -29,9 +29,12 @@ logger = logger_of("store")
 class Repairs:
     """Removes documents that have lost a part, restores the salt, and counts again."""
 
-    def __init__(self, transaction: Transaction, commit: Callable[[], int]) -> None:
+    def __init__(
+        self, transaction: Transaction, commit: Callable[[], int], note_file: Callable[..., None]
+    ) -> None:
         self._transaction = transaction
         self._commit = commit
+        self._note_file = note_file
 
     def forget_documents(self, keys: Sequence[int]) -> None:
         """Remove documents of which the record has lost a part."""
@@ -44,6 +47,18 @@ class Repairs:
                 ).fetchone()
                 ranges.append(KeyRange(key, (next_document or counters.next_key) - 1))
         self._transaction.delete(ranges)
+
+    def forget_versions(self) -> None:
+        """Let the next run read all files again, so that it adds the documents that were removed."""
+        with record.translated(self._transaction.path):
+            names = self._transaction.connection.execute("SELECT name FROM files").fetchall()
+        for (name,) in names:
+            self._note_file(name, version=None)
+
+    def forget_files(self, names: Iterable[str]) -> None:
+        """Forget what is noted of files, which are read again then."""
+        with self._transaction.changing() as connection:
+            connection.executemany("DELETE FROM files WHERE name = ?", ((name,) for name in names))
 
     def restore_salt(self) -> None:
         """Write the salt of the index into the record again."""
@@ -87,7 +102,7 @@ class Writer:
             legs_built,
             lambda ids: self._absent.difference_update(ids),  # noqa: PLW0108 - `known` replaces the set
         )
-        self.repairs = Repairs(self._transaction, self.commit)
+        self.repairs = Repairs(self._transaction, self.commit, self.note_file)
 
     # --- reading
 
@@ -106,14 +121,12 @@ class Writer:
         with record.translated(self._transaction.path):
             rows = record.select_in(
                 self._transaction.connection,
-                "id, content_hash, size, modified_ns",
+                "id, content_hash, json_extract(metadata, '$.modified')",
                 "documents",
                 "id",
                 unread_names,
             )
-            facts_by_id.update(
-                (name, Known(digest.hex(), size, modified)) for name, digest, size, modified in rows
-            )
+            facts_by_id.update((name, Known(digest.hex(), modified)) for name, digest, modified in rows)
         return facts_by_id
 
     # --- in
@@ -130,7 +143,7 @@ class Writer:
         Args:
             document_id: any string without lone surrogates.
             content_hash: hex; covers all that is indexed of it (text, title, metadata, how it was cut). Where it is
-                the stored one, nothing is done, save that `size` and `modified_ns` are noted.
+                the stored one, nothing is done, unless the `modified` of its metadata is another.
             chunks: in order; may be empty.
             facts: as of `DocumentFacts`.
 
@@ -154,40 +167,32 @@ class Writer:
         if facts_by_id:
             unchanged_rows = set()
             for row, name in enumerate(batch.ids):
-                stored_facts, now = facts_by_id.get(name), batch.known(row)
-                if stored_facts is not None and stored_facts.content_hash == now.content_hash:
+                stored_facts = facts_by_id.get(name)
+                if stored_facts is not None and batch.known(row).is_kept_by(stored_facts):
                     unchanged_rows.add(row)
-                    if stored_facts != now:
-                        self.touch(name, now.size, now.modified_ns)
             batch = batch.without(unchanged_rows)
             self._remove([name for name in batch.ids if name in facts_by_id])
         if len(batch):
             self._pending.add(batch)
         return len(batch)
 
-    def touch(self, document_id: str, size: int, modified_ns: int | None) -> None:
-        """Note another size or time of the file of a document whose content is the same."""
-        if self._pending.touch(document_id, size, modified_ns):
+    def note_file(self, name: str, **facts: Unpack[FileFacts]) -> None:
+        """Note facts of a file, beside those that are noted; a file without any fact is forgotten."""
+        connection = self._transaction.connection
+        self._transaction.begin()
+        with record.translated(self._transaction.path):
+            rows = connection.execute(f"SELECT {record.FILE_COLUMNS} FROM files WHERE name = ?", (name,))
+            stored = next(record.sound_files(rows.fetchall(), connection.salt), KnownFile(name))
+        row = stored._replace(**facts)
+        if row == stored:
             return
         with self._transaction.changing() as connection:
-            values_of_row = connection.execute(
-                f"SELECT {record.DOCUMENT_COLUMNS} FROM documents WHERE id = ?", (document_id,)
-            ).fetchone()
-            document = DocumentRow._make(values_of_row)
-            if not record.has_checksum(record.document_checksum, document, connection.salt):
-                raise record.damaged_row(document_id)
-            row = document._replace(size=size, modified_ns=modified_ns)
-            connection.execute(
-                "UPDATE documents SET size = ?, modified_ns = ?, checksum = ? WHERE key = ?",
-                (size, modified_ns, record.document_checksum(row, connection.salt), row.key),
-            )
-
-    def note(self, name: str, value: str) -> None:
-        """Keep a short text of the caller's own beside the documents, for `IndexSnapshot.notes`; "" forgets it."""
-        with self._transaction.changing() as connection:
-            connection.execute("DELETE FROM meta WHERE name = ?", (f"note {name}",))
-            if value:
-                connection.execute("INSERT INTO meta VALUES (?, ?)", (f"note {name}", value))
+            if row == KnownFile(name):
+                connection.execute("DELETE FROM files WHERE name = ?", (name,))
+                return
+            marks = ", ".join("?" * (len(row) + 1))
+            values = (*row, record.file_checksum(row, connection.salt))
+            connection.execute(f"INSERT OR REPLACE INTO files VALUES ({marks})", values)
 
     # --- out
 

@@ -268,7 +268,7 @@ def check_new_index(place: Path, paths: list[Path]) -> None:
         return
     if not paths:
         raise ArgumentError("paths must name files or folders that exist, got none")
-    present(roots_of(paths, FileNames.beside(place)), (), prune=False)
+    present(roots_of(paths, FileNames.beside(place)), lambda root: False, prune=False)
 
 
 def read_paths(

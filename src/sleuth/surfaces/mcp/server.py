@@ -142,7 +142,7 @@ def _documents(tools: Tools, cursor: str | None) -> tuple[list[types.Resource], 
             name=document.id,
             title=document.title or None,
             mime_type="text/plain",
-            size=document.size or None,
+            size=document.metadata.get("size"),
         )
         for document in documents[first : first + PAGE]
     ]

@@ -10,7 +10,8 @@ from urllib.parse import urlencode
 
 from markupsafe import Markup, escape
 
-from sleuth.files import bounded_time
+from sleuth.ingest.diff import is_as_read
+from sleuth.ingest.reports import has_exceeded
 from sleuth.surfaces.hits import matches_in, numbered_lines
 from sleuth.surfaces.http import Refusal
 from sleuth.surfaces.page.markdown import MOST_CHARACTERS, blocks_of, fill_lines, parse
@@ -153,13 +154,10 @@ def original(call: Call, id: str) -> Path | None:
     for item in call.engine.get(id)[:1]:
         source = str(item.metadata.get("source", ""))
         path = Path(call.engine.files.path_of(source))
-        documents = call.engine.documents(under=source)
-        if path.suffix.lower() == ".pdf" and path.is_absolute() and path.is_file() and documents:
-            status = path.stat()
-            if (status.st_size, bounded_time(status.st_mtime_ns)) == (
-                documents[0].size,
-                documents[0].modified_ns,
-            ):
+        if path.suffix.lower() == ".pdf" and path.is_absolute() and path.is_file():
+            with call.engine.store.reader() as snapshot:
+                row = snapshot.files([source]).get(source)
+            if row and not has_exceeded(row) and is_as_read(row, path):
                 return path
     return None
 

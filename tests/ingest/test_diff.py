@@ -1,4 +1,4 @@
-"""The files that an index holds take few bytes while a run compares them, whatever their names and documents."""
+"""The files of a run take few bytes while it compares them, and their documents go with them."""
 
 from __future__ import annotations
 
@@ -6,33 +6,33 @@ import tracemalloc
 from pathlib import Path
 
 from sleuth import Document, Engine
-from sleuth.ingest.known import IndexedFiles
+from sleuth.ingest import Diff, FileEntry, FileNames
+from sleuth.ingest.run import IndexedIds
+from sleuth.store import KnownFile
 from sleuth.store.store import Store
 
 
 def held(folder: Path, count: int) -> int:
-    """Return the bytes that so many files take."""
-    with Engine.open(folder, create=True, embedder="") as engine:
-        engine.add(
-            Document("Words.", {"source": name, "path": name, "modified": "2026-01-01"})
-            for name in (f"a/folder/with/a/long/name/to/be/held/{n}/{n * 7919}.md" for n in range(count))
-        )
-    with Store.open(folder) as store:
-        IndexedFiles(store, [""])  # the first call imports
+    """Return the bytes that a run holds of so many unchanged files."""
+    names = [f"a/folder/with/a/long/name/to/be/held/{n}/{n * 7919}.md" for n in range(count)]
+    with Store.open(folder, create=True) as store:
+        with store.writer() as writer:
+            for name in names:
+                writer.note_file(name, documents=1, version="7")
         tracemalloc.start()
-        try:
-            before, _ = tracemalloc.get_traced_memory()
-            files = IndexedFiles(store, [""])
-            after, _ = tracemalloc.get_traced_memory()
-        finally:
-            tracemalloc.stop()
-        assert len(files) == count
-    return after - before
+        diff = Diff(store.reader, [""], FileNames("/"))
+        for entry in diff.compare(FileEntry("", name, 0, 7) for name in names):
+            diff.mark(entry.source)
+        assert (diff.rows, list(diff.missing())) == ({}, [])
+        size, _ = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+    return size
 
 
 def test_a_file_takes_few_bytes(tmp_path: Path) -> None:
-    """4,000 more files take at most 50 bytes each."""
-    assert held(tmp_path / "large", 6_000) - held(tmp_path / "small", 2_000) < 50 * 4_000
+    """4,000 more files take at most 20 bytes each."""
+    held(tmp_path / "first", 1)  # imports
+    assert held(tmp_path / "large", 6_000) - held(tmp_path / "small", 2_000) < 20 * 4_000
 
 
 def test_documents_of_a_file_that_lie_apart(tmp_path: Path) -> None:
@@ -44,7 +44,7 @@ def test_documents_of_a_file_that_lie_apart(tmp_path: Path) -> None:
     other.write_text("Another file.")
     with Engine.open(tmp_path / ".sleuth", create=True, embedder="") as engine:
         assert engine.index([folder]).added == 3
-        assert len(IndexedFiles(engine.store, [""]).ids_of("docs/rows.csv")) == 2  # each once
+        assert IndexedIds(engine.store)(KnownFile("docs/rows.csv")) == ["docs/rows.csv#1", "docs/rows.csv#2"]
         rows.write_text("text\nfirst row\nanother second row\nthird row\n")
         assert engine.index([folder]).updated == 1
         assert engine.index([folder]).unchanged == 4
