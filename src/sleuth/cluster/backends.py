@@ -10,7 +10,7 @@ from sleuth.engine.backends import BackendKind
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from sleuth.engine.backend import Backend
+    from sleuth.engine.index import Backend
     from sleuth.engine.opening import OpenOptions
 
 

@@ -15,7 +15,7 @@ from sleuth.cluster.storage.cache import Cache
 from sleuth.cluster.storage.manifest import Manifest
 from sleuth.cluster.storage.objects import ObjectFolder
 from sleuth.engine import open_embedder
-from sleuth.engine.index import IndexBackend, StoreBackend
+from sleuth.engine.index import Backend, IndexBackend
 from sleuth.engine.opening import OpenOptions
 from sleuth.errors import ArgumentError, StoreError
 from sleuth.ingest import FileNames
@@ -23,9 +23,7 @@ from sleuth.protocols import Embedder
 from sleuth.store.store import Store
 
 
-def published_backend(
-    address: str | Path, options: OpenOptions, *, cache: Cache | None = None
-) -> StoreBackend:
+def published_backend(address: str | Path, options: OpenOptions, *, cache: Cache | None = None) -> Backend:
     """Open a version of a published index, read-only.
 
     Args:
@@ -56,7 +54,7 @@ def published_backend(
     with ExitStack() as stack:
         model = open_embedder(str(manifest.settings["embedder"]), options.embedder, path=str(source))
         indexes = open_parts(manifest, objects, model, cache or Cache(), stack)
-        backend: StoreBackend = indexes[0]
+        backend: Backend = indexes[0]
         if manifest.shards:
             names = [part.folder for part in manifest.parts]
             backend = ShardedBackend(ShardedStore(indexes[0].path.parent, indexes, names))

@@ -21,7 +21,7 @@ from sleuth.cluster.shards.layout import DEFAULT_SHARDS, Layout, shard_of
 from sleuth.cluster.shards.snapshot import GatheredSnapshot
 from sleuth.cluster.shards.store import ShardedStore
 from sleuth.engine import Engine
-from sleuth.engine.index import IndexBackend, StoreBackend
+from sleuth.engine.index import Backend, IndexBackend
 from sleuth.engine.opening import OpenOptions
 from sleuth.engine.search import SearchersOfNewest
 from sleuth.errors import ArgumentError, IndexDamagedError, IndexNotFoundError
@@ -35,7 +35,7 @@ from sleuth.store.store import Store
 _LEVELS = ("error", "warning", "ok")
 
 
-class GatheredBackend(StoreBackend):
+class GatheredBackend(Backend):
     """Shards, wherever they are: statistics are summed over all, and pools merged before they are fused.
 
     Attributes:
@@ -48,7 +48,7 @@ class GatheredBackend(StoreBackend):
         Args:
             store: has the calls of a `Store`, and gives `GatheredSnapshot`s.
             legs: turn queries into the form that shards are asked in.
-            parts: the others of a `StoreBackend`.
+            parts: the others of a `Backend`.
         """
         super().__init__(store, legs, cast("SearchersOfNewest", GatheredOfNewest(legs)), **parts)
         self.shards = shards
@@ -107,7 +107,7 @@ class ShardedEngine(Engine):
 
 
 class ShardedBackend(GatheredBackend):
-    """The shards of a folder, each open in an `IndexBackend`: a `Backend`."""
+    """The shards of a folder, each open in an `IndexBackend`."""
 
     def __init__(self, store: ShardedStore) -> None:
         """Create a backend over open shards, which it closes."""

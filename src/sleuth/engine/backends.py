@@ -12,7 +12,7 @@ from sleuth.store.store import Store
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from sleuth.engine.backend import Backend
+    from sleuth.engine.index import Backend
     from sleuth.engine.opening import OpenOptions
 
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from sleuth.engine.backend import IndexView
+    from sleuth.engine.view import IndexView
     from sleuth.filters import Filter
     from sleuth.ingest import AddReport, IndexReport, ReadOptions, Skipped
     from sleuth.ingest.reports import IndexProgress, MoveReport

@@ -16,18 +16,18 @@ from typing import TYPE_CHECKING, Any
 from sleuth import filters
 from sleuth.arguments import PER_DOCUMENT, hinted
 from sleuth.engine.answers import Answering
-from sleuth.engine.backend import IndexView
 from sleuth.engine.calls import forwarded
 from sleuth.engine.documents import Documents
 from sleuth.engine.searching import IndexSearch
 from sleuth.engine.synonyms import Synonyms
+from sleuth.engine.view import IndexView
 from sleuth.errors import ArgumentError
 from sleuth.remote import async_twin
 
 if TYPE_CHECKING:
-    from sleuth.engine.backend import Backend
     from sleuth.engine.expansion import Expansion
     from sleuth.engine.fusion import Fusion
+    from sleuth.engine.index import Backend
     from sleuth.engine.synonyms import SynonymForm
     from sleuth.filters import Filter
     from sleuth.ingest import FileNames

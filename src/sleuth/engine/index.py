@@ -1,4 +1,4 @@
-"""An index in one folder, opened: the backend that the others are made of."""
+"""What an engine is over: an open index, wherever its parts lie; and the one in a folder, of which others are made."""
 
 from __future__ import annotations
 
@@ -7,17 +7,16 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from sleuth.engine.embedders import RecordCache, stand_in, words_only
+from sleuth.engine.embedders import RecordCache, is_slow, stand_in, words_only
 from sleuth.engine.legs import fill, inspect, legs_that_rank, open_legs
 from sleuth.engine.narrowing import Scope
 from sleuth.engine.opening import OpenOptions, check_settings, open_index
-from sleuth.engine.reranking import default_model
 from sleuth.engine.search import SearchersOfNewest, check_legs
+from sleuth.extensions import extensions
 from sleuth.settings import IndexSettings
 from sleuth.store.store import Store
 
 if TYPE_CHECKING:
-    from sleuth.engine.backend import Progress
     from sleuth.filters import Filter
     from sleuth.ingest import FileNames
     from sleuth.protocols import DocumentChunker, Embedder
@@ -26,8 +25,22 @@ if TYPE_CHECKING:
     from sleuth.types import Ranking
 
 
-class StoreBackend:
-    """What every backend does with a store, its legs and the searchers of the newest version."""
+class Backend:
+    """An open index: a folder, several shards, a published version, or searchers on other machines.
+
+    Contract: safe to share between threads; a snapshot never changes; failures raise SleuthError. Rankings do not
+    depend on the backend. A read-only backend refuses changes with StoreError.
+
+    Attributes:
+        path: the index folder, or the address as a path.
+        settings: what the index was made with.
+        store: its rows and versions; one that is no single folder has the calls of `Store` that are used here.
+        legs: all legs of the index.
+        searchers_of: returns the searchers of a snapshot, made once and shared by all threads.
+        embedder: what makes the vectors; None for an index without vectors.
+        chunker: the object that cuts documents, where the index was made with one.
+        repairs: what was mended on opening.
+    """
 
     def __init__(
         self,
@@ -39,7 +52,7 @@ class StoreBackend:
         chunker: DocumentChunker | None = None,
         repairs: Sequence[Repair] = (),
     ) -> None:
-        """Create a backend; see the attributes of `Backend`."""
+        """Create a backend over a store, which it closes."""
         self.store, self.legs, self.embedder, self.chunker = store, legs, embedder, chunker
         self.path = store.path
         self.settings = IndexSettings.from_dict(store.settings)
@@ -57,8 +70,14 @@ class StoreBackend:
 
     @cached_property
     def default_reranker(self) -> str:
-        """The encoder that reranks searches by default, as installed when it was first asked for; "" for none."""
-        return default_model(self.settings)
+        """The encoder that reranks unless a request says otherwise, as installed when first asked for; "" for none.
+
+        It is the first known encoder that is installed. An index with vectors of a model is not reranked.
+        """
+        if is_slow(self.settings.embedder):
+            return ""
+        models = (plugin.load().default() for plugin in extensions("rerankers").values())
+        return next(filter(None, models), "")
 
     @property
     def words_only(self) -> str:
@@ -76,18 +95,26 @@ class StoreBackend:
         return self.searchers_of(snapshot).narrow(snapshot, Scope.of(scope, self.settings))
 
     def searcher(self, leg: str) -> Any:
-        """Return one leg of the newest version: keys and scores, without text."""
+        """Return one leg of the newest version, for measurements: keys and scores, without text.
+
+        Raises:
+            ArgumentError: no such leg, or no one searcher sees the whole index.
+        """
         with self.store.reader() as snapshot:
             searchers = self.searchers_of(snapshot)
         check_legs([leg], searchers.legs)
         return searchers.by_leg[leg]
 
     def ask(self, search: Callable[[], Ranking]) -> Ranking:
-        """Run a search."""
+        """Run a search; where a part of the index dies meanwhile, run it again without that part."""
         return search()
 
-    def embed(self, progress: Progress | None, *, timeout: float) -> int:
-        """Build the rows of legs that commits left out."""
+    def embed(self, progress: Callable[[int, int], None] | None, *, timeout: float) -> int:
+        """Build the rows of legs that commits left out; the number of passages.
+
+        Args:
+            progress: called with passages done and passages to do.
+        """
         legs = [leg for leg in self.legs if leg.deferred and not leg.missing]
         return sum(fill(self.store, leg, progress, timeout=timeout) for leg in legs)
 
@@ -146,8 +173,8 @@ class StoreBackend:
         self.close(finish=exc[0] is None)
 
 
-class IndexBackend(StoreBackend):
-    """The index in one folder: a `Backend`."""
+class IndexBackend(Backend):
+    """The index in one folder."""
 
     def __init__(
         self, store: Store, embedder: Embedder | None = None, chunker: DocumentChunker | None = None

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from sleuth.code.search.patterns import LinePattern
-    from sleuth.engine.backend import IndexView
+    from sleuth.engine.view import IndexView
     from sleuth.filters import Filter
     from sleuth.store import IndexSnapshot
     from sleuth.store.record.values import Row

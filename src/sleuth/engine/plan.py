@@ -12,13 +12,13 @@ from sleuth.errors import RetrievalError
 from sleuth.text.analyzers import get_analyzer
 
 if TYPE_CHECKING:
-    from sleuth.engine.backend import IndexView
     from sleuth.engine.fusion import Fusion
     from sleuth.engine.queries import SearchQuery
     from sleuth.engine.reading import ReadRequest
     from sleuth.engine.request import SearchRequest
     from sleuth.engine.reranking import Reranking
     from sleuth.engine.search import Searchers
+    from sleuth.engine.view import IndexView
     from sleuth.filters import Filter
     from sleuth.remote import Deadline
     from sleuth.store import IndexSnapshot, RankingLeg

@@ -11,9 +11,9 @@ from sleuth.errors import RetrievalError
 from sleuth.text.analyzers import get_analyzer
 
 if TYPE_CHECKING:
-    from sleuth.engine.backend import IndexView
     from sleuth.engine.request import SearchRequest
     from sleuth.engine.search import Searchers
+    from sleuth.engine.view import IndexView
     from sleuth.filters import Filter
     from sleuth.store import IndexSnapshot
 

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from sleuth.engine.embedders import is_slow
 from sleuth.errors import ArgumentError, EmbeddingError
 from sleuth.extensions import extension, extensions
 from sleuth.text.detection import language_of_query
@@ -14,11 +13,10 @@ from sleuth.text.languages import ENGLISH, LANGUAGES
 
 if TYPE_CHECKING:
     from sleuth.compose import CrossEncoderReranker
-    from sleuth.engine.backend import Backend
+    from sleuth.engine.index import Backend
     from sleuth.engine.request import SearchRequest
     from sleuth.protocols import Embedder, Reranker
     from sleuth.remote import Deadline
-    from sleuth.settings import IndexSettings
     from sleuth.store.store import Store
     from sleuth.types import RetrievedItem
 
@@ -153,17 +151,6 @@ def are_english(query: str, items: Sequence[RetrievedItem]) -> bool:
     codes = LANGUAGES.keys() - {ENGLISH}
     others = sum(item.metadata.get("language") in codes for item in items)
     return language_of_query(query.casefold().split()).code not in codes and 2 * others <= len(items)
-
-
-def default_model(settings: IndexSettings) -> str:
-    """Return the encoder that reranks an index unless a request says otherwise; "" for none.
-
-    It is the first known encoder that is installed. An index with vectors of a model is not reranked.
-    """
-    if is_slow(settings.embedder):
-        return ""
-    models = (plugin.load().default() for plugin in extensions("rerankers").values())
-    return next(filter(None, models), "")
 
 
 def _model_named(name: str) -> RerankModel:

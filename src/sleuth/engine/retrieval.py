@@ -20,9 +20,9 @@ from sleuth.types import Ranking
 
 if TYPE_CHECKING:
     from sleuth.compose.arrange import NotedItems
-    from sleuth.engine.backend import IndexView
     from sleuth.engine.ranking import RankedRows
     from sleuth.engine.request import SearchRequest
+    from sleuth.engine.view import IndexView
     from sleuth.types import RetrievedItem
 
 

@@ -14,12 +14,12 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from sleuth.engine.backend import IndexView
     from sleuth.engine.matching_lines import DocumentLines
     from sleuth.engine.request import SearchRequest
     from sleuth.engine.selection import Count, Facet, MetadataKey
     from sleuth.engine.spelling import Correction
     from sleuth.engine.suggesting import Suggestion
+    from sleuth.engine.view import IndexView
     from sleuth.filters import Filter
     from sleuth.types import Ranking
 

@@ -11,8 +11,8 @@ from sleuth.engine.spelling import spellings
 from sleuth.text.analyzers import get_analyzer
 
 if TYPE_CHECKING:
-    from sleuth.engine.backend import IndexView
     from sleuth.engine.search import Searchers
+    from sleuth.engine.view import IndexView
     from sleuth.store import IndexSnapshot
     from sleuth.text.analyzers import Analyzer
 

@@ -31,7 +31,7 @@ _ATTEMPTS = 3
 
 
 class RayBackend(GatheredBackend):
-    """A published index, read-only, whose shards are asked over Ray: a `Backend`.
+    """A published index, read-only, whose shards are asked over Ray.
 
     Rankings equal those of one index. Shards that do not answer are missing from a ranking, which says so in
     `Ranking.failures`.
