@@ -16,14 +16,14 @@ from typing import Any, cast
 
 from sleuth.cluster.places import is_sharded
 from sleuth.cluster.shards import layout
-from sleuth.cluster.shards.gathered import GatheredOfNewest
+from sleuth.cluster.shards.gathered import GatheredSearchers
 from sleuth.cluster.shards.layout import DEFAULT_SHARDS, Layout, shard_of
 from sleuth.cluster.shards.snapshot import GatheredSnapshot
 from sleuth.cluster.shards.store import ShardedStore
 from sleuth.engine import Engine
 from sleuth.engine.index import Backend, IndexBackend
 from sleuth.engine.opening import OpenOptions
-from sleuth.engine.search import SearchersOfNewest
+from sleuth.engine.search import Searchers
 from sleuth.errors import ArgumentError, IndexDamagedError, IndexNotFoundError
 from sleuth.filters import Filter, as_filter
 from sleuth.remote import async_twin
@@ -50,8 +50,12 @@ class GatheredBackend(Backend):
             legs: turn queries into the form that shards are asked in.
             parts: the others of a `Backend`.
         """
-        super().__init__(store, legs, cast("SearchersOfNewest", GatheredOfNewest(legs)), **parts)
+        super().__init__(store, legs, **parts)
         self.shards = shards
+
+    def _searchers_at(self, snapshot: IndexSnapshot, previous: Searchers | None) -> Searchers:
+        """Return searchers of all shards."""
+        return cast("Searchers", GatheredSearchers(cast("GatheredSnapshot", snapshot), self.legs))
 
     def narrow(self, snapshot: IndexSnapshot, scope: Filter) -> IndexSnapshot:
         """Return a snapshot of all shards as a scope narrows each of them."""

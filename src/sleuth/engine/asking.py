@@ -1,8 +1,9 @@
-"""Asks one leg of a query, within a deadline, and says how it failed."""
+"""Asks one leg of a query, within a deadline, and says how it failed; and what legs are asked for."""
 
 from __future__ import annotations
 
 import time
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from sleuth.compose.slices import run_slices
@@ -13,12 +14,35 @@ from sleuth.remote.cancellation import Cancellation, context_of
 from sleuth.types import PartReport
 
 if TYPE_CHECKING:
+    from sleuth.engine.queries import QueryCondition
+    from sleuth.filters import Filter
     from sleuth.store import LegSearcher, RankingLeg
 
 logger = logger_of("engine")
 
 OF_ALL_LEGS: Final = (StoreError, ArgumentError, UnavailableError)
 """Errors that concern the whole search, whichever leg met them."""
+
+
+@dataclass(frozen=True, slots=True)
+class PoolRequest:
+    """What each leg is asked for.
+
+    Attributes:
+        depth: rows wanted of each leg, 1 or more.
+        tree: which rows may answer; None for all.
+        pooled: whether the rows are fused with those of other legs: the far end of a pool need not be certain.
+        ordered: whether equal scores must be in order of id; ids always decide ties at the end of the pool.
+        exact: whether every row is scored, instead of dropping some by an estimate.
+        conditions: what rows must fulfil beside the filter.
+    """
+
+    depth: int
+    tree: Filter | None
+    pooled: bool
+    ordered: bool
+    exact: bool
+    conditions: tuple[QueryCondition, ...] = ()
 
 
 def ask_leg(leg: RankingLeg[Any], searcher: LegSearcher[Any], query: str, deadline: Deadline | None) -> Any:

@@ -5,18 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from threading import RLock
+from typing import TYPE_CHECKING, Any, Self, cast
 
 from sleuth.engine.embedders import RecordCache, is_slow, stand_in, words_only
 from sleuth.engine.legs import fill, inspect, legs_that_rank, open_legs
-from sleuth.engine.narrowing import Scope
+from sleuth.engine.narrowing import ByScope, Scope
 from sleuth.engine.opening import OpenOptions, check_settings, open_index
-from sleuth.engine.search import SearchersOfNewest, check_legs
+from sleuth.engine.search import Searchers, check_legs
 from sleuth.extensions import extensions
 from sleuth.settings import IndexSettings
 from sleuth.store.store import Store
 
 if TYPE_CHECKING:
+    from sleuth.engine.narrowing import NarrowedSnapshot
     from sleuth.filters import Filter
     from sleuth.ingest import FileNames
     from sleuth.protocols import DocumentChunker, Embedder
@@ -36,7 +38,6 @@ class Backend:
         settings: what the index was made with.
         store: its rows and versions; one that is no single folder has the calls of `Store` that are used here.
         legs: all legs of the index.
-        searchers_of: returns the searchers of a snapshot, made once and shared by all threads.
         embedder: what makes the vectors; None for an index without vectors.
         chunker: the object that cuts documents, where the index was made with one.
         repairs: what was mended on opening.
@@ -46,7 +47,6 @@ class Backend:
         self,
         store: Store,
         legs: Sequence[IndexLeg],
-        searchers: SearchersOfNewest,
         *,
         embedder: Embedder | None = None,
         chunker: DocumentChunker | None = None,
@@ -57,8 +57,8 @@ class Backend:
         self.path = store.path
         self.settings = IndexSettings.from_dict(store.settings)
         self.repairs = tuple(repairs)
-        self._searchers = searchers
-        self.searchers_of = searchers.of
+        self._searchers = ByScope[Searchers]()
+        self._opening = RLock()
         self._after_close: Callable[[], object] = lambda: None
 
     @cached_property
@@ -89,6 +89,22 @@ class Backend:
         """Where vectors are kept by embedder and text; None where making them costs next to nothing."""
         is_cached = any(leg.of_embedder and leg.deferred for leg in self.legs)
         return RecordCache(self.store) if is_cached else None
+
+    def searchers_of(self, snapshot: IndexSnapshot) -> Searchers:
+        """Return the searchers of a version, made once and shared by all threads; of a scope, as it narrows them."""
+        searchers = self._searchers.get(snapshot.scope)
+        if searchers is None or not searchers.show(snapshot):
+            with self._opening:
+                searchers = self._searchers_at(snapshot, searchers)
+                self._searchers.put(snapshot.scope, searchers)
+        return searchers
+
+    def _searchers_at(self, snapshot: IndexSnapshot, previous: Searchers | None) -> Searchers:
+        """Return new searchers of a version; what did not change since the previous ones is taken from those."""
+        if snapshot.scope is None:
+            return Searchers(snapshot, self.legs, previous)
+        narrowed = cast("NarrowedSnapshot", snapshot)
+        return self.searchers_of(narrowed.base).of_scope(narrowed, previous)
 
     def narrow(self, snapshot: IndexSnapshot, scope: Filter) -> IndexSnapshot:
         """Return a snapshot of the whole index as a scope narrows it."""
@@ -162,7 +178,7 @@ class Backend:
 
     def close(self, *, finish: bool = True) -> None:
         """Close the index. Closing twice is fine."""
-        self._searchers.forget()
+        self._searchers.clear()
         self.store.close(finish=finish)
         self._after_close()
 
@@ -186,9 +202,7 @@ class IndexBackend(Backend):
         """
         legs = open_legs(IndexSettings.from_dict(store.settings), embedder, RecordCache(store))
         repairs = store.attach(legs, deferred=[leg.name for leg in legs if leg.deferred])
-        super().__init__(
-            store, legs, SearchersOfNewest(legs), embedder=embedder, chunker=chunker, repairs=repairs
-        )
+        super().__init__(store, legs, embedder=embedder, chunker=chunker, repairs=repairs)
 
     @classmethod
     def open(cls, path: str | Path, options: OpenOptions) -> IndexBackend:

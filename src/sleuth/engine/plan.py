@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from sleuth.compose.variety import FEW, WINDOW
 from sleuth.engine.fusion import as_fusion
+from sleuth.engine.pinned import Pinned
 from sleuth.errors import RetrievalError
 from sleuth.text.analyzers import get_analyzer
 
@@ -35,7 +36,7 @@ class SearchPlan:
         query, tree: the words and conditions of the request, and its filter; None for no filter.
         legs: names of the legs that are asked.
         fusion, reranking: how their rankings become one, and what orders its best passages again.
-        version: a `Rankable`, whose leg for words searches further words of the query, too.
+        version: whose leg for words searches further words of the query, too.
         rows: how many rows are ranked at first, which depends on k only where more rows can follow.
         is_bounded: whether the passages are arranged or judged, so that no more can follow those.
         depth: how many passages are chosen among.
@@ -51,7 +52,7 @@ class SearchPlan:
     legs: Sequence[str]
     fusion: Fusion
     reranking: Reranking
-    version: Any
+    version: Pinned
     rows: int
     is_bounded: bool
     depth: int
@@ -93,7 +94,7 @@ def plan(
         rows = max(depth, fusion.pool)
     if is_bounded:
         rows = fusion.pool
-    version, notes = searchers.pinned(snapshot, deadline), list(reading.notes)
+    version, notes = Pinned(searchers, searchers.until(snapshot, deadline), deadline), list(reading.notes)
     if searchers.word_leg in legs and not query.is_lookup:
         version = _with_more_words(version, query, request, view, notes=notes)
     return SearchPlan(
@@ -110,8 +111,8 @@ def _rows_for_copies(k: int, legs: Sequence[RankingLeg[Any]]) -> int:
 
 
 def _with_more_words(
-    version: Any, query: SearchQuery, request: SearchRequest, view: IndexView, *, notes: list[str]
-) -> Any:
+    version: Pinned, query: SearchQuery, request: SearchRequest, view: IndexView, *, notes: list[str]
+) -> Pinned:
     """Return a version whose leg for words searches further words of a query, too; notes name them."""
     from sleuth.engine.widening import widened
 

@@ -7,95 +7,26 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from sleuth.compose.fuse import Fused, best_places, fuse_hits
+from sleuth.engine.asking import PoolRequest
 from sleuth.engine.fusion import Fusion
 from sleuth.engine.trust import names_alone, trust_in
 from sleuth.errors import RetrievalError
 from sleuth.types import Explanation, PartReport
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from sleuth.engine.pinned import Pinned, Pools
     from sleuth.engine.queries import QueryCondition
-    from sleuth.engine.wider import WiderQuery
     from sleuth.filters import Filter
-    from sleuth.store import Hits, RankingLeg
+    from sleuth.store import Hits
     from sleuth.store.legs.searching import RowMatcher
 
 _STEP_BEYOND = 1e-6
 """What a row beyond the pools loses for each rank: less than rows of the pools differ by."""
-
-
-@dataclass(frozen=True, slots=True)
-class PoolRequest:
-    """What each leg is asked for.
-
-    Attributes:
-        depth: rows wanted of each leg, 1 or more.
-        tree: which rows may answer; None for all.
-        pooled: whether the rows are fused with those of other legs: the far end of a pool need not be certain.
-        ordered: whether equal scores must be in order of id; ids always decide ties at the end of the pool.
-        exact: whether every row is scored, instead of dropping some by an estimate.
-        conditions: what rows must fulfil beside the filter.
-    """
-
-    depth: int
-    tree: Filter | None
-    pooled: bool
-    ordered: bool
-    exact: bool
-    conditions: tuple[QueryCondition, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Pools:
-    """What the legs answered, by leg.
-
-    Attributes:
-        queries: what each leg was asked, in its own form.
-        hits: best first; absent where a leg failed.
-        parts: a report of each leg.
-    """
-
-    queries: Mapping[str, Any]
-    hits: Mapping[str, Hits]
-    parts: Sequence[PartReport]
-
-
-class Rankable(Protocol):
-    """One version of an index, or of all its shards, during one query. Keys name rows in it."""
-
-    @property
-    def legs(self) -> Mapping[str, RankingLeg[Any]]:
-        """The legs that rank, by name."""
-
-    @property
-    def wider(self) -> WiderQuery | None:
-        """What the leg for words searches in place of the query; None for the query itself."""
-
-    @property
-    def matchers(self) -> Mapping[str, RowMatcher]:
-        """What compares the best rows once more, by the leg that has it."""
-
-    def pools(self, query: str, legs: Sequence[str], request: PoolRequest) -> Pools:
-        """Return the best rows of each leg.
-
-        Raises:
-            EmbeddingError: the embedder failed and no other leg was asked for.
-        """
-
-    def order(self, keys: NDArray[np.int64]) -> Sequence[Any]:
-        """Return the tie-break order of these keys: by document id, then by place in the document."""
-
-    def match(self, leg: str, query: str, keys: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return how well rows match the query, as the matcher of a leg says, shape (len(keys),)."""
-
-    def explain(self, leg: str, query: Any, key: int) -> Explanation:
-        """Return why a leg gives this row its score."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +53,7 @@ class RankedRows:
 
 
 def rank(
-    version: Rankable,
+    version: Pinned,
     query: str,
     k: int,
     tree: Filter | None,
@@ -149,7 +80,7 @@ def rank(
         RetrievalError: no leg answered.
     """
     # An inexact leg alone is asked for a pool as well: how sure it is of a row depends on how many are asked for.
-    is_exact = len(legs) == 1 and version.legs[legs[0]].is_exact
+    is_exact = len(legs) == 1 and version.searchers.legs[legs[0]].is_exact
     depth = k if is_exact else fusion.pool
     ordered = len(legs) == 1 or explain or fusion.method == "rrf"
     request = PoolRequest(depth, tree, len(legs) > 1, ordered, exact, conditions)
@@ -175,7 +106,7 @@ def rank(
     return best(k)
 
 
-def _extended(rows: RankedRows, version: Rankable, pools: Pools, k: int, depth: int) -> RankedRows:
+def _extended(rows: RankedRows, version: Pinned, pools: Pools, k: int, depth: int) -> RankedRows:
     """Return up to `k` rows: those of a ranking from pools, then what deeper pools add, by the best rank in a leg.
 
     Args:
@@ -226,7 +157,7 @@ class LegWeights(NamedTuple):
     match_weight: float = 0.0
 
 
-def weigh(version: Rankable, query: str, pools: Pools, fusion: Fusion, legs: Sequence[str]) -> LegWeights:
+def weigh(version: Pinned, query: str, pools: Pools, fusion: Fusion, legs: Sequence[str]) -> LegWeights:
     """Return the weights for a query: default ones fall where a leg is worth less, others stay.
 
     Args:
@@ -239,7 +170,7 @@ def weigh(version: Rankable, query: str, pools: Pools, fusion: Fusion, legs: Seq
     else:
         certain: Hits | None = None
         for name, hits in pools.hits.items():
-            leg = version.legs[name]
+            leg = version.searchers.legs[name]
             weights[name] = leg.weight
             if leg.is_certain:
                 certain = hits if certain is None else certain
@@ -249,7 +180,7 @@ def weigh(version: Rankable, query: str, pools: Pools, fusion: Fusion, legs: Seq
                     weights[name] = min(leg.weight, type(leg).weight)
                 weights[name] *= knowledge * trust
                 reasons[name] = {"knowledge": knowledge, "trust": trust}
-    for name, matcher in version.matchers.items():
+    for name, matcher in version.searchers.matchers.items():
         if name in legs:
             weight = matcher.weight * reasons[name]["knowledge"] if name in reasons else matcher.weight
             if fusion.tokens is not None or fusion.method != "minmax":
@@ -259,7 +190,7 @@ def weigh(version: Rankable, query: str, pools: Pools, fusion: Fusion, legs: Seq
 
 
 def _rows_of_one_leg(
-    version: Rankable, pools: Pools, leg: str, k: int, deeper: Callable[[int], RankedRows]
+    version: Pinned, pools: Pools, leg: str, k: int, deeper: Callable[[int], RankedRows]
 ) -> RankedRows:
     """Return the best `k` rows of the only leg that was asked, without fusion.
 
@@ -278,7 +209,7 @@ def _rows_of_one_leg(
 
 
 def _fused(
-    version: Rankable,
+    version: Pinned,
     query: str,
     k: int,
     pools: Pools,
@@ -322,9 +253,7 @@ def _fused(
     return RankedRows(best, values_of_best, tuple(pools.parts), explain, pools.hits, deeper)
 
 
-def _explain_fused(
-    version: Rankable, fusion: Fused, pools: Pools, weights: LegWeights, i: int
-) -> Explanation:
+def _explain_fused(version: Pinned, fusion: Fused, pools: Pools, weights: LegWeights, i: int) -> Explanation:
     """Return why hit `i` of a fusion has its score.
 
     The fusion's explanation stands over those of the legs that found the hit, each with the reasons for its weight.

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from threading import Lock
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sleuth.engine.asking import ask_leg, failed_leg
+from sleuth.engine.asking import PoolRequest
 from sleuth.engine.fusion import MOST
 from sleuth.engine.legs import legs_that_rank
 from sleuth.engine.narrowing import ByScope, NarrowedSnapshot, Narrowing, Scope
-from sleuth.engine.ranking import PoolRequest, Pools
 from sleuth.errors import ArgumentError
 from sleuth.remote import check_cancelled
 from sleuth.store import LegRequest
@@ -30,7 +26,6 @@ if TYPE_CHECKING:
     from sleuth.engine.completions import Completions
     from sleuth.engine.queries import QueryCondition
     from sleuth.engine.selection import MetadataKey, Selection
-    from sleuth.engine.wider import WiderQuery
     from sleuth.filters import Filter
     from sleuth.remote import Deadline
     from sleuth.store import Corpus, Hits, IndexSnapshot, LegSearcher, RankingLeg
@@ -141,13 +136,13 @@ class Searchers:
         self.generation = snapshot.generation
         return True
 
-    def pinned(self, snapshot: IndexSnapshot, deadline: Deadline | None) -> Pinned:
-        """Return what ranks the rows of a snapshot that these searchers show.
+    def until(self, snapshot: IndexSnapshot, deadline: Deadline | None) -> IndexSnapshot:
+        """Return a snapshot with a deadline for its parts; that of one index as it is."""
+        return snapshot
 
-        Args:
-            deadline: legs that have not answered by then are abandoned.
-        """
-        return Pinned(self, snapshot, self.legs, self.matchers, deadline)
+    def rounds(self, legs: Sequence[str]) -> Sequence[Sequence[str]]:
+        """Return which legs are asked together."""
+        return [[leg] for leg in legs]
 
     def matching(self, query: str, tree: Filter | None) -> NDArray[np.int64]:
         """Keys of all rows that hold a word of the query and match a filter."""
@@ -301,6 +296,16 @@ class Searchers:
             return bitmaps
         return [bitmap & other for bitmap, other in zip(bitmaps, allowed, strict=True)]
 
+    def gather(
+        self, queries: Mapping[str, Any], request: PoolRequest, snapshot: IndexSnapshot
+    ) -> tuple[dict[str, Hits], Sequence[PartReport]]:
+        """Return the best rows of legs, and no failures of parts of the index."""
+        return self.search_legs(queries, request, snapshot), ()
+
+    def explain(self, snapshot: IndexSnapshot, leg: str, query: Any, key: int) -> Explanation:
+        """Return why a leg gives this row its score."""
+        return self.by_leg[leg].explain(query, key)
+
     def search_legs(
         self, queries: Mapping[str, Any], request: PoolRequest, snapshot: IndexSnapshot
     ) -> dict[str, Hits]:
@@ -314,85 +319,6 @@ class Searchers:
             whole = LegRequest(depth, allowed, ordered, pooled, exact, snapshot.order)
             hits[leg] = self.by_leg[leg].pool(query, whole)
         return hits
-
-
-@dataclass(frozen=True, slots=True)
-class Pinned:
-    """The searchers of one version and a snapshot of it: a `Rankable`."""
-
-    searchers: Searchers
-    snapshot: IndexSnapshot
-    legs: Mapping[str, RankingLeg[Any]]
-    matchers: Mapping[str, RowMatcher]
-    deadline: Deadline | None = None
-    wider: WiderQuery | None = None
-
-    def pools(self, query: str, legs: Sequence[str], request: PoolRequest) -> Pools:
-        """Return the best rows of each leg, asked one after the other."""
-        queries: dict[str, Any] = {}
-        hits: dict[str, Hits] = {}
-        parts: list[PartReport] = []
-        for leg in legs:
-            started = time.perf_counter()
-            if queries:
-                check_cancelled()
-            try:
-                if self.wider is not None and leg == self.wider.leg:
-                    queries[leg] = self.wider.form
-                else:
-                    queries[leg] = ask_leg(self.legs[leg], self.searchers.by_leg[leg], query, self.deadline)
-                hits |= self.searchers.search_legs({leg: queries[leg]}, request, self.snapshot)
-            except Exception as error:  # noqa: BLE001 - reported, or raised again
-                parts.append(failed_leg(leg, error, started, alone=len(legs) == 1))
-            else:
-                parts.append(PartReport(leg, "ok", time.perf_counter() - started, len(hits[leg].keys)))
-        return Pools(queries, hits, parts)
-
-    def order(self, keys: NDArray[np.int64]) -> Sequence[Any]:
-        """Return the tie-break order of these keys."""
-        return self.searchers.order(self.snapshot, keys)
-
-    def match(self, leg: str, query: str, keys: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return how well rows match the query, as the matcher of a leg says."""
-        return self.searchers.match(leg, query, keys, self.snapshot)
-
-    def explain(self, leg: str, query: Any, key: int) -> Explanation:
-        """Why a leg gives this row its score."""
-        explanation = self.searchers.by_leg[leg].explain(query, key)
-        return explanation if self.wider is None else self.wider.marked(explanation)
-
-
-class SearchersOfNewest:
-    """The searchers of the newest requested version, rebuilt when the index has changed. Thread-safe."""
-
-    def __init__(self, legs: Sequence[IndexLeg]) -> None:
-        self._legs = legs
-        self._searchers: Searchers | None = None
-        self._of_scopes = ByScope[Searchers]()
-        self._making = Lock()
-
-    def of(self, snapshot: IndexSnapshot) -> Searchers:
-        """Return the searchers of a snapshot."""
-        if snapshot.scope is not None:
-            return self._of_scope(cast("NarrowedSnapshot", snapshot))
-        searchers = self._searchers
-        if searchers is None or not searchers.show(snapshot):
-            with self._making:
-                searchers = self._searchers = Searchers(snapshot, self._legs, self._searchers)
-        return searchers
-
-    def _of_scope(self, snapshot: NarrowedSnapshot) -> Searchers:
-        """Return the searchers of a version as a scope narrows it."""
-        searchers = self._of_scopes.get(snapshot.scope)
-        if searchers is None or not searchers.show(snapshot):
-            searchers = self.of(snapshot.base).of_scope(snapshot, searchers)
-            self._of_scopes.put(snapshot.scope, searchers)
-        return searchers
-
-    def forget(self) -> None:
-        """Close the searchers."""
-        self._searchers = None
-        self._of_scopes.clear()
 
 
 def matchers_of(searchers: Mapping[str, LegSearcher[Any]]) -> dict[str, RowMatcher]:

@@ -10,8 +10,8 @@ import pytest
 
 from sleuth.cluster.shards import decode, encode
 from sleuth.cluster.shards.shard import Ask
+from sleuth.engine.asking import PoolRequest
 from sleuth.engine.queries import QueryCondition
-from sleuth.engine.ranking import PoolRequest
 from sleuth.filters import as_filter
 from sleuth.store import Corpus, Counts
 from sleuth.store.record.values import Row

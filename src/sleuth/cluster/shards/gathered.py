@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import math
-import time
 import uuid
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from threading import Lock
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -16,10 +14,8 @@ from sleuth.cluster.shards.layout import KEY_BITS, LOCAL
 from sleuth.cluster.shards.selection import GatheredSelection
 from sleuth.cluster.shards.shard import Ask
 from sleuth.cluster.shards.shards import ShardsMissingError
-from sleuth.engine.asking import OF_ALL_LEGS, ask_leg, failed_leg
+from sleuth.engine.asking import PoolRequest
 from sleuth.engine.legs import legs_that_rank
-from sleuth.engine.narrowing import ByScope
-from sleuth.engine.ranking import PoolRequest, Pools
 from sleuth.engine.search import matchers_of, vector_leg, words_among
 from sleuth.store import Corpus, Hits, best_hits
 from sleuth.store.legs.searching import Tally, greatest
@@ -32,11 +28,10 @@ if TYPE_CHECKING:
     from sleuth.engine.completions import Completions
     from sleuth.engine.queries import QueryCondition
     from sleuth.engine.selection import MetadataKey
-    from sleuth.engine.wider import WiderQuery
     from sleuth.filters import Filter
     from sleuth.remote import Deadline
-    from sleuth.store import LegSearcher, RankingLeg
-    from sleuth.store.legs.searching import IndexLeg, RowMatcher
+    from sleuth.store import LegSearcher
+    from sleuth.store.legs.searching import IndexLeg
     from sleuth.types import Explanation
 
 _MOST_COUNTS = 1 << 20
@@ -99,10 +94,23 @@ class GatheredSearchers:
         is_same = self._generation == snapshot.shards.generation
         return is_same and not self._failures and counts < _MOST_COUNTS
 
-    def pinned(self, snapshot: GatheredSnapshot, deadline: Deadline | None) -> GatheredVersion:
-        """Return what ranks the rows of a snapshot of all shards; see `Searchers.pinned`."""
-        version = snapshot if deadline is None else snapshot.until(deadline)
-        return GatheredVersion(self, version, self.legs, self.matchers, version.order, version.match)
+    def until(self, snapshot: GatheredSnapshot, deadline: Deadline | None) -> GatheredSnapshot:
+        """Return a snapshot with a deadline for its shards."""
+        return snapshot if deadline is None else snapshot.until(deadline)
+
+    def rounds(self, legs: Sequence[str]) -> Sequence[Sequence[str]]:
+        """Return which legs are asked together: all, since each question goes to all shards."""
+        return [legs]
+
+    def order(self, snapshot: GatheredSnapshot, keys: NDArray[np.int64]) -> Sequence[Any]:
+        """Return the tie-break order of these keys."""
+        return snapshot.order(keys)
+
+    def match(
+        self, leg: str, query: str, keys: NDArray[np.int64], snapshot: GatheredSnapshot
+    ) -> NDArray[np.float64]:
+        """Return how well rows match the query, as the matcher of a leg says, shape (len(keys),)."""
+        return snapshot.match(leg, query, keys)
 
     def nearest(
         self,
@@ -352,77 +360,3 @@ def merged(
         places = np.arange(len(keys), dtype=np.int32)
         hits[leg] = best_hits(places, keys, scores, bool(tied), depth, snapshot.order, ordered=ordered)
     return hits
-
-
-@dataclass(frozen=True)
-class GatheredVersion:
-    """The searchers of all shards and a snapshot of them: a `Rankable`."""
-
-    searchers: GatheredSearchers
-    snapshot: GatheredSnapshot
-    legs: Mapping[str, RankingLeg[Any]]
-    matchers: Mapping[str, RowMatcher]
-    order: Callable[[NDArray[np.int64]], Sequence[Any]]
-    match: Callable[[str, str, NDArray[np.int64]], NDArray[np.float64]]
-    wider: WiderQuery | None = None
-
-    def pools(self, query: str, legs: Sequence[str], request: PoolRequest) -> Pools:
-        """Return the best rows of each leg over all shards, asked for all legs at once."""
-        queries: dict[str, Any] = {}
-        parts: dict[str, PartReport] = {}
-        started = time.perf_counter()
-        is_alone = len(legs) == 1
-        for leg in legs:
-            try:
-                searcher = self.searchers.by_leg[leg]
-                if self.wider is not None and leg == self.wider.leg:
-                    queries[leg] = self.wider.form
-                else:
-                    queries[leg] = ask_leg(self.legs[leg], searcher, query, self.snapshot.deadline)
-            except Exception as error:  # noqa: BLE001 - reported, or raised again
-                queries.pop(leg, None)
-                parts[leg] = failed_leg(leg, error, started, alone=is_alone)
-        try:
-            hits, failures = self.searchers.gather(queries, request, self.snapshot)
-        except Exception as error:
-            if len(queries) == 1 or isinstance(error, OF_ALL_LEGS):
-                raise
-            hits, failures = {}, []
-            for leg, form in queries.items():  # one after the other, to report which one fails
-                try:
-                    answer, failures = self.searchers.gather({leg: form}, request, self.snapshot)
-                    hits |= answer
-                except Exception as error_of_leg:  # noqa: BLE001 - reported, or raised again
-                    parts[leg] = failed_leg(leg, error_of_leg, started, alone=False)
-        seconds = time.perf_counter() - started
-        for leg, hits_of_leg in hits.items():
-            parts[leg] = PartReport(leg, "ok", seconds, len(hits_of_leg.keys))
-        return Pools(queries, hits, [*map(parts.__getitem__, legs), *failures])
-
-    def explain(self, leg: str, query: Any, key: int) -> Explanation:
-        """Why a leg gives this row its score."""
-        explanation = self.searchers.explain(self.snapshot, leg, query, key)
-        return explanation if self.wider is None else self.wider.marked(explanation)
-
-
-class GatheredOfNewest:
-    """The searchers of the newest version of all shards that was asked for. Thread-safe."""
-
-    def __init__(self, legs: Sequence[IndexLeg]) -> None:
-        self._legs = legs
-        self._of_scopes = ByScope[GatheredSearchers]()
-        self._making = Lock()
-
-    def of(self, snapshot: GatheredSnapshot) -> GatheredSearchers:
-        """Return the searchers of a snapshot; those of a scope are kept while they show the same version."""
-        scope = snapshot.shards.scope
-        searchers = self._of_scopes.get(scope)
-        if searchers is None or not searchers.show(snapshot):
-            with self._making:
-                searchers = GatheredSearchers(snapshot, self._legs)
-                self._of_scopes.put(scope, searchers)
-        return searchers
-
-    def forget(self) -> None:
-        """Close the searchers."""
-        self._of_scopes.clear()

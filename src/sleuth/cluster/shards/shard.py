@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from sleuth.engine.asking import PoolRequest
 from sleuth.engine.index import IndexBackend
 from sleuth.engine.narrowing import ByScope
-from sleuth.engine.ranking import PoolRequest
 from sleuth.engine.search import Searchers
 from sleuth.store import Corpus
 
