@@ -4,10 +4,10 @@
 
 Asks the questions of `tests/answer/questions.toml` about six public corpora. FOLDER holds a folder for each by its
 name: a checkout of the repository at the commit that the file names. The first table counts how often the first hit,
-the quote and the whole answer hold the expected words, and what was likely; the second one has the verdicts of a
-person, who read the answers of the version that the file belongs to. `--show` prints the answers for reading. `--model`
-lets a model answer N questions of each corpus instead, and measures its citations without a judge: one is right if its
-passage holds half of the numbers and longer words of the sentence.
+the quote and the whole answer hold the expected words, and what was likely, also of what no page answers; the second
+one has the verdicts of a person, who read the answers of the version that the file belongs to. `--show` prints the
+answers for reading. `--model` lets a model answer N questions of each corpus instead, and measures its citations
+without a judge: one is right if its passage holds half of the numbers and longer words of the sentence.
 """
 
 from __future__ import annotations
@@ -40,11 +40,13 @@ class Question:
         text: the question.
         answers: phrases of which a right answer shows one; none if the corpus does not answer it.
         verdict: of a person on the answer, with "likely" before it where that was its grade; "" for none.
+        is_silent: whether a page of the corpus is about it and does not answer it.
     """
 
     text: str
     answers: tuple[str, ...]
     verdict: str = ""
+    is_silent: bool = False
 
     def is_in(self, *texts: str) -> bool:
         """Return whether one of these texts holds the answer."""
@@ -106,8 +108,9 @@ def corpora() -> list[Corpus]:
             row["files"],
             row["part"],
             [
-                Question(text, tuple(answer.split(" | ")) if answer else (), *verdict)
-                for text, answer, _, *verdict in row["questions"]
+                Question(text, tuple(answer.split(" | ")) if answer else (), verdict, key == "silent")
+                for key in ("questions", "silent")
+                for text, answer, _, verdict in row[key]
             ],
         )
         for row in rows
@@ -141,23 +144,26 @@ def ask(corpus: Corpus, folder: Path) -> list[Answered]:
 
 
 HEAD: Final = (
-    "| corpus | questions + unanswerable | the first hit holds it | the quote | the answer | likely "
-    "| of these the answer holds it | unanswerable: likely |\n|---|---|---|---|---|---|---|---|"
+    "| corpus | questions + unanswerable + silent | the first hit holds it | the quote | the answer | likely "
+    "| of these the answer holds it | unanswerable: likely | silent: likely |\n|---|---|---|---|---|---|---|---|---|"
 )
 
 
 def row(name: str, answered: Sequence[Answered]) -> str:
     """Return a row of the table that needs no person."""
     real = [each for each in answered if each.question.answers]
+    silent = [each for each in answered if each.question.is_silent]
     likely = [each for each in real if each.is_likely]
+    silent_likely = sum(each.is_likely for each in silent)
     cells = (
-        f"{len(real)} + {len(answered) - len(real)}",
+        f"{len(real)} + {len(answered) - len(real) - len(silent)} + {len(silent)}",
         sum(each.first_holds for each in real),
         sum(each.quote_holds for each in real),
         sum(each.answer_holds for each in real),
         len(likely),
         sum(each.answer_holds for each in likely),
-        sum(each.is_likely for each in answered) - len(likely),
+        sum(each.is_likely for each in answered) - len(likely) - silent_likely,
+        silent_likely,
     )
     return f"| {name} | {' | '.join(map(str, cells))} |"
 

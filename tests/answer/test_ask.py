@@ -29,7 +29,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_ask_without_a_model(home: Path) -> None:
     """Sentences of the passages answer, followed by numbered sources with path and lines."""
-    process = sleuth("ask", "how often are tokens refilled?", cwd=home, OLLAMA_HOST="")
+    process = sleuth("ask", "when are tokens refilled?", cwd=home, OLLAMA_HOST="")
     assert process.returncode == 0, process.stderr
     first, _, heading, *quote = process.stdout.splitlines()
     assert first == "Likely answers, quoted, since no language model is configured:"
@@ -59,12 +59,12 @@ def test_ask_with_a_model(home: Path) -> None:
 def test_a_model_of_this_machine_is_named(home: Path) -> None:
     """Without a model, one line names a model that Ollama offers on this machine; other machines are not asked."""
     with OllamaServer(models=["nomic-embed-text", "qwen3"]) as server:
-        process = sleuth("ask", "how often are tokens refilled?", cwd=home, OLLAMA_HOST=server.url)
+        process = sleuth("ask", "when are tokens refilled?", cwd=home, OLLAMA_HOST=server.url)
         assert (
             "sleuth: Ollama on this machine has qwen3:latest; to let it write: --model qwen3:latest"
             in process.stderr
         )
-    process = sleuth("ask", "how often are tokens refilled?", cwd=home, OLLAMA_HOST="http://192.0.2.1:11434")
+    process = sleuth("ask", "when are tokens refilled?", cwd=home, OLLAMA_HOST="http://192.0.2.1:11434")
     assert "Ollama" not in process.stderr
 
 
@@ -126,7 +126,7 @@ def test_a_model_rates_its_answer(home: Path) -> None:
     def reply(prompt: str) -> str:
         return "Rating: 9. It says when." if "Rate the relevance" in prompt else "Every second [1]."
 
-    question = ("ask", "--rate", "how often are tokens refilled?")
+    question = ("ask", "--rate", "when are tokens refilled?")
     with OllamaServer(reply=reply) as server:
         environment = {"OLLAMA_HOST": server.url, "SLEUTH_MODEL": "llama3.1"}
         process = sleuth(*question, cwd=home, **environment)

@@ -14,10 +14,10 @@ FOLDER = "SLEUTH_ANSWER_CORPORA"
 
 
 def test_the_verdicts_reach_the_bars() -> None:
-    """Of 96 answers, 55 % are right and at most 12 % wrong; of the likely ones, 85 % are right or partly right."""
+    """55 % are right, 12 % wrong; of likely ones 85 % help; of what no page answers 10 % are likely at most."""
     questions = [question for corpus in corpora() for question in corpus.questions]
     real = [question for question in questions if question.answers]
-    assert (len(real), len(questions)) == (96, 120)
+    assert (len(real), len(questions)) == (96, 180)
 
     def count(*ends: str, of: list[Question] = real) -> int:
         return sum(question.verdict.endswith(ends) for question in of)
@@ -28,8 +28,16 @@ def test_the_verdicts_reach_the_bars() -> None:
     assert count("wrong") <= 0.12 * len(real)
     assert count("right", "partly", of=likely) >= 0.85 * len(likely)
     assert len(likely) >= len(real) / 2
-    unreal = [question for question in questions if not question.answers]
-    assert sum(question.verdict.startswith("likely") for question in unreal) <= 0.1 * len(unreal)
+    for part in ("fit", "check"):
+        unreal = [
+            question
+            for corpus in corpora()
+            if corpus.part == part
+            for question in corpus.questions
+            if not question.answers
+        ]
+        assert len(unreal) == 42
+        assert sum(question.verdict.startswith("likely") for question in unreal) <= 0.1 * len(unreal)
 
 
 @pytest.mark.skipif(

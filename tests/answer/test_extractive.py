@@ -32,7 +32,7 @@ def engine(tmp_path: Path) -> Iterator[Engine]:
 
 def test_the_best_passage_stands_under_its_heading(engine: Engine) -> None:
     """The first line says how sure the answer is; then come heading, quote with its mark, and further sources."""
-    result = engine.search("How often are tokens refilled?")
+    result = engine.search("When are tokens refilled?")
     lines = result.response.splitlines()
     assert lines[0] == INTRODUCTIONS[Grade.LIKELY]
     assert lines[2] == "Limits > Refill [1]"
@@ -40,7 +40,7 @@ def test_the_best_passage_stands_under_its_heading(engine: Engine) -> None:
     assert lines[5:] == ["- The owner of a project rotates its tokens. [2]"]
     assert [citation["number"] for citation in result.extra["citations"]] == [1, 2]
     assert result.used_source_ids[0].endswith("limits.md#0")
-    assert 0.65 <= result.extra["covered"] <= result.extra["scale"] <= 1
+    assert 1.5 <= result.extra["covered"] + result.extra["held"] <= 2
 
 
 def test_a_command_is_shown_as_code(tmp_path: Path) -> None:
@@ -72,7 +72,7 @@ def test_copies_of_a_page_are_one_source() -> None:
     """Of pages that hold the same text, one is cited."""
     text = "Tokens are refilled every second, and a bucket of a client holds at most fifty of them."
     items = [item(f"page.{kind}#0", text, source=f"page.{kind}") for kind in ("md", "html", "txt")]
-    result = ExtractiveSynthesizer().synthesize("How often are tokens refilled?", items)
+    result = ExtractiveSynthesizer().synthesize("When are tokens refilled?", items)
     assert [source["number"] for source in result.extra["sources"]] == [1]
 
 
@@ -90,9 +90,7 @@ def test_what_retrieval_found_is_not_denied(engine: Engine) -> None:
     assert empty.response == INTRODUCTIONS[Grade.NOTHING_CLOSE]
 
 
-@pytest.mark.parametrize(
-    "question", ["How often are tokens refilled?", "What holds tokens of zebras?", "cats"]
-)
+@pytest.mark.parametrize("question", ["When are tokens refilled?", "What holds tokens of zebras?", "cats"])
 def test_a_grade_is_that_of_the_first_passage(engine: Engine, question: str) -> None:
     """How many passages may be quoted does not change a grade, and `grade` gives the same."""
     grades = {engine.search(question, k).grade for k in (1, 2, 10)}
@@ -100,7 +98,7 @@ def test_a_grade_is_that_of_the_first_passage(engine: Engine, question: str) -> 
 
 
 def test_words_alone_decide_where_the_embedder_fails(caplog: pytest.LogCaptureFixture) -> None:
-    """An embedder that fails changes the order at most; one that knows too little of a question is not asked."""
+    """An embedder that fails changes nothing that words say, and the log says so."""
 
     class Failing:
         dimension = 2
@@ -112,17 +110,10 @@ def test_words_alone_decide_where_the_embedder_fails(caplog: pytest.LogCaptureFi
         def embed_query(self, text: str) -> list[float]:
             raise EmbeddingError("out of order")
 
-    class Ignorant(Failing):
-        def knowledge(self, text: str) -> float:
-            return 0.0
-
     passages = [item("a", "Tokens are refilled every second.")]
     plain = ExtractiveSynthesizer().synthesize("When are tokens refilled?", passages)
-    for embedder in (Failing(), Ignorant()):
-        assert (
-            ExtractiveSynthesizer(embedder=embedder).synthesize("When are tokens refilled?", passages)
-            == plain
-        )
+    failing = ExtractiveSynthesizer(embedder=Failing())
+    assert failing.synthesize("When are tokens refilled?", passages) == plain
     assert caplog.text.count("by words alone") == 1
 
 
@@ -143,7 +134,7 @@ def test_documents_and_code_are_quoted_alike(tmp_path: Path) -> None:
 
 def test_pieces_are_the_lines_of_the_answer(engine: Engine) -> None:
     """A stream gives the answer line by line, and signs that control a terminal are left out."""
-    stream = engine.stream_search("How often are tokens refilled?")
+    stream = engine.stream_search("When are tokens refilled?")
     assert "".join(stream) == stream.result.response
     hostile = item("a", "Tokens \x1b[31mare\u202e refilled.", title="\x1b[2J")
     assert "\x1b" not in ExtractiveSynthesizer().synthesize("Are tokens refilled?", [hostile]).response

@@ -56,7 +56,7 @@ def engine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Engine]:
 
 def test_without_a_model_sentences_answer(engine: Engine) -> None:
     """A new engine quotes the best passage, cites it, and says that it is a likely answer."""
-    result = engine.search("How often is the bucket refilled?")
+    result = engine.search("When is the bucket refilled?")
     assert result.response.startswith(
         f"{INTRODUCTIONS[Grade.LIKELY]}\n\nlimits.md:1-1 [1]\n> **The bucket is refilled every second.** A bucket holds"
     )
@@ -69,7 +69,7 @@ def test_with_a_model(engine: Engine) -> None:
     """A model is set per call or for the engine, by name or as an object; its answer is cited."""
     with OllamaServer(reply=lambda prompt: "Every second [1].") as server:
         model = Ollama("llama3.1", server.url)
-        result = engine.search("How often is the bucket refilled?", model=model)
+        result = engine.search("When is the bucket refilled?", model=model)
         assert (result.response, result.extra["synthesizer"]) == ("Every second [1].", "llm")
         assert "The bucket is refilled every second." in server.payloads("/api/generate")[0]["prompt"]
         assert engine.search("bucket").extra["synthesizer"] == "extractive"
@@ -244,12 +244,12 @@ def test_a_plugins_folder_that_is_not_there_fails_each_time(
 
 def test_a_question_with_typos_is_answered_as_it_is_meant(engine: Engine) -> None:
     """Words that no passage holds are spelt as the passages do; the result says so."""
-    result = engine.search("How often is the buckett refilled?")
+    result = engine.search("When is the buckett refilled?")
     assert "The bucket is refilled every second." in result.response
     assert result.grade is Grade.LIKELY
-    assert result.extra["corrected_query"] == "How often is the bucket refilled?"
-    assert result.extra["notes"][0].endswith("answered instead: How often is the bucket refilled?")
-    assert "corrected_query" not in engine.search("How often is the bucket refilled?").extra
+    assert result.extra["corrected_query"] == "When is the bucket refilled?"
+    assert result.extra["notes"][0].endswith("answered instead: When is the bucket refilled?")
+    assert "corrected_query" not in engine.search("When is the bucket refilled?").extra
 
 
 def test_a_question_in_another_language_gets_the_best_passage(engine: Engine) -> None:

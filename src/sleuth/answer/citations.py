@@ -13,6 +13,8 @@ from sleuth.answer.sentences import split_sentences
 _CITED: Final = re.compile(
     r"(?<!\s)\s*+([\[【]\s*+\^?(\d{1,3}+(?:\s*+(?:,|;|-|–|and|\^)\s*+\^?\d{1,3}+)*+)\s*+[\]】])"
 )
+_AFTER: Final = re.compile(rf"(?<![.!?。！？])([.!?。！？]++[\"')\]”’»*_]*+)((?:{_CITED.pattern})++)")
+"""Citations behind the full stop of the sentence that they belong to."""
 _WORD: Final = re.compile(r"\d+(?:[.,]\d+)*|[^\W\d_]{4,}")
 _RANGE: Final = 50
 """Numbers of a range such as [4-6], at most."""
@@ -109,7 +111,9 @@ def check_citations(answer: str, passages: Sequence[Passage]) -> CitationReport:
     citations: list[Citation] = []
     unknown: list[int] = []
     uncited: list[str] = []
-    for sentence in _with_citations(_without_code(answer)):
+    text = _AFTER.sub(r"\2\1", _without_code(answer))
+    for start, end in split_sentences(text):
+        sentence = text[start:end]
         numbers = dict.fromkeys(number for mark in citation_marks(sentence) for number in mark.numbers)
         statement = " ".join(_CITED.sub("", sentence).split())
         if not numbers and _WORD.search(statement):
@@ -130,20 +134,3 @@ def support(statement: str, passage: str) -> float:
     stems = {word[:5] for word in passage_words if not word[0].isdigit()}
     matches = sum(word in passage_words or (not word[0].isdigit() and word[:5] in stems) for word in words)
     return matches / len(words) if words else 1.0
-
-
-def _with_citations(answer: str) -> list[str]:
-    """Sentences, with citations that follow a full stop kept with the sentence before them."""
-    sentences: list[str] = []
-    for start, end in split_sentences(answer):
-        text = answer[start:end]
-        cited = 0
-        while sentences and (match := _CITED.match(text, cited)):
-            cited = match.end()
-        if cited:
-            cited += text[cited : cited + 1] in (".", "!", "?")
-            sentences[-1] += text[:cited]
-        text = text[cited:]
-        if text.strip():
-            sentences.append(text)
-    return sentences

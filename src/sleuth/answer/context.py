@@ -11,13 +11,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from operator import attrgetter
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 from sleuth.answer.sentences import split_sentences
 from sleuth.errors import ArgumentError
 from sleuth.text.budget import CountTokens, approximate_tokens, check_budget, longest_prefix, pack
 from sleuth.text.repeats import Repeats
-from sleuth.types import RetrievedItem
+from sleuth.types import RetrievedItem, document_of
 
 Order = Literal["ends", "best-first"]
 
@@ -88,7 +88,7 @@ def assemble(
         raise ArgumentError(f"order must be 'ends' or 'best-first', got {order!r}")
     candidates = drop_repeats(items)
     ranks = pack([count_tokens(item.text) + _OVERHEAD for item in candidates], budget)
-    passages = _merge_neighbours([(rank, candidates[rank]) for rank in ranks])
+    passages = _merge_neighbours({rank: candidates[rank] for rank in ranks})
     if not passages and items:
         text = cut_text(items[0].text, max(1, budget - _OVERHEAD), count_tokens)
         passages = [Passage(0, text, (items[0],))]
@@ -113,36 +113,27 @@ def cut_text(text: str, budget: int, count_tokens: CountTokens) -> str:
     return text[:end] if end else longest_prefix(text, budget, count_tokens)
 
 
-class ChunkNumber(NamedTuple):
-    """The number of a chunk in its document."""
-
-    document: str
-    number: int
-
-
-def place_of(item: RetrievedItem) -> ChunkNumber | None:
-    """Return the document of a chunk and its place in it, from an id such as "guide.md#3"; None for other ids."""
-    document, mark, place = item.id.rpartition("#")
-    return ChunkNumber(document, int(place)) if mark and place.isascii() and place.isdigit() else None
-
-
-def _merge_neighbours(selection: Sequence[tuple[int, RetrievedItem]]) -> list[Passage]:
-    """Join chunks that follow each other in their document; a passage has the best rank of its chunks as its number."""
+def _merge_neighbours(items: Mapping[int, RetrievedItem]) -> list[Passage]:
+    """Join chunks, by rank, that follow each other in a document; the best rank of a passage is its number."""
     passages: list[Passage] = []
-    next_place: ChunkNumber | None = None
-    unplaced = ChunkNumber("", -1)
-    in_order = sorted((place_of(item) or unplaced, rank) for rank, item in selection)
-    items = dict(selection)
-    for place, rank in in_order:
+    next_id = ""
+    for rank in sorted(items, key=lambda rank: _place_of(items[rank].id)):
         item = items[rank]
-        if place is not unplaced and place == next_place:
-            last = passages.pop()
-            text = join_overlapping(last.text, item.text)
-            passages.append(Passage(min(last.number, rank), text, (*last.items, item)))
+        if item.id == next_id:
+            neighbour = passages.pop()
+            text = join_overlapping(neighbour.text, item.text)
+            passages.append(Passage(min(neighbour.number, rank), text, (*neighbour.items, item)))
         else:
             passages.append(Passage(rank, item.text, (item,)))
-        next_place = ChunkNumber(place.document, place.number + 1)
+        document, number = _place_of(item.id)
+        next_id = f"{document}#{number + 1}" if number >= 0 else ""
     return passages
+
+
+def _place_of(id: str) -> tuple[str, int]:
+    """Return the document of a chunk and its number in it, from an id such as "guide.md#3"; -1 in other ids."""
+    document = document_of(id)
+    return document, -1 if document == id else int(id.removeprefix(f"{document}#"))
 
 
 def join_overlapping(before: str, after: str) -> str:

@@ -15,7 +15,6 @@ from sleuth.answer.quotes import (
     WIDTH,
     Candidate,
     Quote,
-    QuotedLine,
     best_of,
     cosines,
     quote_of,
@@ -23,9 +22,9 @@ from sleuth.answer.quotes import (
     shortened,
     weight_share,
 )
-from sleuth.answer.sentences import FENCES, QUESTION_MARKS
+from sleuth.answer.sentences import QUESTION_MARKS
 from sleuth.answer.synthesis import OnText, extra_of, told
-from sleuth.answer.words import WORD, Analyze, Rarity, in_words, language_of, page_of, plain_words
+from sleuth.answer.words import WORD, Analyze, Rarity, in_words, page_of, plain_words
 from sleuth.errors import EmbeddingError
 from sleuth.logs import logger_of
 from sleuth.protocols import Embedder
@@ -60,16 +59,12 @@ TITLES: Final = 3
 TOPIC_WORDS: Final = 4
 """Words of a query up to which it is a topic, if it has no question mark and no word that only a sentence needs."""
 
-COVERED: Final = 0.65
-SCALE: Final = 0.6
-"""Least values of a likely answer, chosen on three corpora and judged on three others (docs/measured/answers.md)."""
+LIKELY: Final = 0.75
+"""Least mean of the two numbers of a likely answer, chosen on three corpora and judged on three others
+(docs/measured/answers.md)."""
 RELATED: Final = 0.15
 """Cosine from which on a passage without a word of a question shares its meaning: words that only the vectors know are
 still found at .15, and no longer at .25 (search.md at 885da4c9)."""
-UNRELATED: Final = 0.25
-"""Cosine that unrelated texts reach, as of `min_score` (docs/concepts/ranking.md)."""
-KNOWN: Final = 0.5
-"""Share of a question's words that an embedder must know to take part."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,18 +74,18 @@ class Fit:
     Attributes:
         covered: share of the question's words, each weighed by how much it says, that the lines quoted of it hold with
             the headings above them.
-        scale: the greater of the share that the whole passage holds and its cosine, counted from `UNRELATED`, 0 to 1.
+        held: share of the question's words, each counted alike, that the whole passage and its headings hold.
         is_related: whether it shares a word or the meaning.
     """
 
     covered: float = 0.0
-    scale: float = 0.0
+    held: float = 0.0
     is_related: bool = False
 
     @property
     def grade(self) -> Grade:
         """The grade of an answer from this passage."""
-        if self.covered >= COVERED and self.scale >= SCALE:
+        if self.covered + self.held >= 2 * LIKELY:
             return Grade.LIKELY
         return Grade.MAY_HELP if self.is_related else Grade.NOTHING_CLOSE
 
@@ -131,7 +126,7 @@ class ExtractiveSynthesizer:
         extra = {
             **extra_of("extractive", answer.fit.grade, answer.passages, report),
             "covered": round(answer.fit.covered, 3),
-            "scale": round(answer.fit.scale, 3),
+            "held": round(answer.fit.held, 3),
             "disagreement": answer.is_disagreement,
         }
         return SearchResult(response=response, used_source_ids=report.used_ids, extra=extra)
@@ -143,25 +138,22 @@ class ExtractiveSynthesizer:
         return self._answer(question, items[:1]).fit.grade
 
     def _answer(self, question: str, items: Sequence[RetrievedItem]) -> _Draft:
-        """Read the passages, by words alone if the embedder fails or knows too little of the question."""
-        rules = LANGUAGES.get(language_of(items[0])) if items and self.by_language else None
+        """Read the passages, by words alone if the embedder fails."""
+        rules = LANGUAGES.get(str(items[0].metadata.get("language"))) if items and self.by_language else None
         analyze = get_analyzer(rules.analyzer).words_of_each if rules else self.analyze
         words = WORD.findall(question)
         word_of = {
             term: word.lower() for word, terms in zip(words, analyze(words), strict=True) for term in terms
         }
         weights = dict(self.rarity(word_of)) if self.rarity else dict.fromkeys(word_of, 1.0)
-        embedder = self.embedder
         try:
-            if embedder is not None and word_of:
+            if self.embedder is not None and word_of:
                 from sleuth.vectors import ask_if_able
 
-                share = ask_if_able(embedder, "knowledge", question)
-                embedder = embedder if share is None or share >= KNOWN else None
                 # Words that say little in any text, as "often", say so only in English.
                 values = None if rules else ask_if_able(self.embedder, "salience", list(word_of.values()))
                 weights = weights if values is None else dict(zip(word_of, map(float, values), strict=True))
-            return _Draft(question, items, analyze, weights, embedder)
+            return _Draft(question, items, analyze, weights, self.embedder)
         except (EmbeddingError, TimeoutError) as error:
             logger.warning("an answer is chosen by words alone: %s", error)
             return _Draft(question, items, analyze, weights, None)
@@ -194,13 +186,13 @@ class _Draft:
         """Measure how well the first passage fits, read alone."""
         units = score_units(self._question, [first], analyze=self._analyze, embedder=embedder)
         best = best_of(units, self._weights)
-        quote = quote_of(first, 0, best.place) if best else Quote(0)
-        shown = "\n".join([*(line.text for line in quote.lines), quote.heading, page_of(first)])
+        quote = quote_of(first, best.place) if best else Quote()
+        shown = "\n".join([*quote.lines, quote.heading, page_of(first)])
         texts = [in_words(text, first) for text in (shown, f"{first.text}\n{page_of(first)}")]
-        held, passage = (weight_share(terms, self._weights) for terms in self._analyze(texts))
-        cosine = cosines(embedder, self._question, [first.text])[0] if embedder is not None else 0.0
-        scale = max(passage, (cosine - UNRELATED) / (1 - UNRELATED))
-        return Fit(held, scale, is_related=passage > 0 or cosine >= RELATED)
+        quoted, passage = self._analyze(texts)
+        held = weight_share(passage, dict.fromkeys(self._weights, 1.0))
+        is_related = held > 0 or cosines(embedder, self._question, [first.text])[0] >= RELATED
+        return Fit(weight_share(quoted, self._weights), held, is_related)
 
     @property
     def passages(self) -> list[Passage]:
@@ -227,7 +219,9 @@ class _Draft:
         else:
             yield from [INTRODUCTIONS[grade], ""]
             item = best.item if best else 0
-            yield from self._quoted(quote_of(self._items[item], item, best.place if best else 0))
+            quote = quote_of(self._items[item], best.place if best else 0)
+            yield f"{self._name(item, quote.heading)} {self._cite(item, quote.text)}"
+            yield from (f"> {line}".rstrip() for line in quote.lines)
             further = list(self._further(self._candidates, MORE))
             yield from ["", *further] if further else []
 
@@ -236,17 +230,6 @@ class _Draft:
         words = WORD.findall(self._question)
         is_short = 0 < len(words) <= TOPIC_WORDS and self._question.rstrip()[-1:] not in QUESTION_MARKS
         return is_short and all(self._analyze(words))
-
-    def _quoted(self, quote: Quote) -> Iterator[str]:
-        """Yield the heading of a quote, and its lines as Markdown."""
-        yield f"{self._name(quote.item, quote.heading)} {self._cite(quote.item, quote.text)}"
-        is_code = False
-        for line in (*quote.lines, QuotedLine("")):
-            if line.is_code != is_code:
-                yield f"> {FENCES[0]}"
-                is_code = line.is_code
-            if line.text or is_code:
-                yield f"> {line.text}".rstrip()
 
     def _further(
         self, candidates: Sequence[Candidate], count: int, *, with_page: bool = False

@@ -7,8 +7,9 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from operator import attrgetter
-from typing import Final, NamedTuple
+from typing import Final
 
+from sleuth.answer.sentences import FENCES
 from sleuth.answer.units import Unit, units_of
 from sleuth.answer.words import WORD, Analyze, in_words, page_of
 from sleuth.protocols import Embedder
@@ -53,26 +54,17 @@ class Candidate:
     held: frozenset[str]
 
 
-class QuotedLine(NamedTuple):
-    """A line of a quote; one of code is shown as it is."""
-
-    text: str
-    is_code: bool = False
-
-
 @dataclass(frozen=True, slots=True)
 class Quote:
     """The lines around the best unit of a passage.
 
     Attributes:
-        item: the passage, by place in the ranking, from 0.
-        lines: as they are shown: at most `LINES`, the best unit between two stars each side.
+        lines: as they are shown: at most `LINES` and the fences of code, the best unit between two stars each side.
         heading: above them in the passage.
         text: the same without stars and code.
     """
 
-    item: int
-    lines: tuple[QuotedLine, ...] = ()
+    lines: tuple[str, ...] = ()
     heading: str = ""
     text: str = ""
 
@@ -104,7 +96,7 @@ def score_units(
         each += [word for word in WORD.findall(text) if word in numbers]  # an analyzer leaves out short ones
     words = score_words([*asked, *numbers], terms, above)
     best = max(words, default=0.0) or 1.0
-    meaning = cosines(embedder, question, texts) if embedder is not None else [0.0] * len(texts)
+    meaning = cosines(embedder, question, texts)
     scored = [
         replace(
             candidate,
@@ -138,12 +130,12 @@ def score_words(
     return scores
 
 
-def cosines(embedder: Embedder, question: str, texts: Sequence[str]) -> list[float]:
-    """Cosine of each text's vector with the question's, -1 to 1; 0 for a vector of length 0."""
+def cosines(embedder: Embedder | None, question: str, texts: Sequence[str]) -> list[float]:
+    """Cosine of each text's vector with the question's, -1 to 1; 0 for an empty text or without an embedder."""
     from sleuth.vectors import unit_query, unit_vectors
 
-    if not texts:
-        return []
+    if embedder is None or not texts:
+        return [0.0] * len(texts)
     values: list[float] = (unit_vectors(embedder, list(texts)) @ unit_query(embedder, question)).tolist()
     return values
 
@@ -167,11 +159,10 @@ def best_of(candidates: Sequence[Candidate], weights: Mapping[str, float]) -> Ca
     return next((each for each in candidates if weight_share(each.held, weights) >= least - 1e-9), None)
 
 
-def quote_of(passage: RetrievedItem, item: int, place: int) -> Quote:
+def quote_of(passage: RetrievedItem, place: int) -> Quote:
     """Return a unit of a passage with one above it, those below and more above, under its heading, while they fit.
 
     Args:
-        item: the passage, by place in the ranking.
         place: of the unit. A passage without units is quoted by its first words.
     """
     units = units_of(passage) or [Unit(" ".join(passage.text[: LINES * WIDTH].split()), is_answer=False)]
@@ -189,41 +180,42 @@ def quote_of(passage: RetrievedItem, item: int, place: int) -> Quote:
                 break
     lines = _cut(_written(units[first:stop], place - first))
     text = " ".join(unit.text for unit in units[first:stop] if unit.text)
-    return Quote(item, tuple(lines), units[place].heading, text)
+    return Quote(tuple(lines), units[place].heading, text)
 
 
-def _written(units: Sequence[Unit], best: int) -> list[QuotedLine]:
+def _written(units: Sequence[Unit], best: int) -> list[str]:
     """Return units as lines: sentences of a paragraph in one, each item and row in its own, the best one in stars."""
-    lines: list[QuotedLine] = []
+    lines: list[str] = []
     unit_before: Unit | None = None
     for place, unit in enumerate(units):
         text = shortened(unit.text, LINES * WIDTH)
         text = f"**{text}**" if place == best and text and unit.is_answer else text
         goes_on = unit_before is not None and unit_before.paragraph == unit.paragraph and not unit_before.code
         if unit.kind in ("item", "row"):
-            lines.append(QuotedLine(f"- {text}"))
+            lines.append(f"- {text}")
         elif goes_on and lines and unit_before is not None and unit_before.kind != "row":
-            lines[-1] = QuotedLine(f"{lines[-1].text} {text}")
+            lines[-1] = f"{lines[-1]} {text}"
         elif text:
-            lines.append(QuotedLine(text))
-        lines += [QuotedLine(shortened(line, LINES * WIDTH), is_code=True) for line in unit.code]
+            lines.append(text)
+        if unit.code:
+            lines += [FENCES[0], *(shortened(line, LINES * WIDTH) for line in unit.code), FENCES[0]]
         unit_before = unit
     return lines
 
 
-def _height(line: QuotedLine) -> int:
-    return max(1, math.ceil(len(line.text) / WIDTH))
+def _height(line: str) -> int:
+    return 0 if line == FENCES[0] else max(1, math.ceil(len(line) / WIDTH))
 
 
-def _cut(lines: Sequence[QuotedLine]) -> list[QuotedLine]:
+def _cut(lines: Sequence[str]) -> list[str]:
     """Return the lines that fit; code that goes on ends with dots."""
-    room = LINES
-    for place, line in enumerate(lines):
+    room, shown = LINES, list[str]()
+    for line in lines:
         room -= _height(line)
         if room < 0:
-            dots = [QuotedLine("…", is_code=True)] if line.is_code else []
-            return [*lines[: max(1, place)], *dots]
-    return list(lines)
+            return [*shown, "…", FENCES[0]] if shown.count(FENCES[0]) % 2 else shown or [line]
+        shown.append(line)
+    return shown
 
 
 def shortened(text: str, width: int) -> str:

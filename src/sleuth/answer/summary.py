@@ -10,6 +10,7 @@ from sleuth.answer.citations import Citation, CitationReport, support
 from sleuth.answer.context import Passage
 from sleuth.answer.sentences import split_sentences
 from sleuth.answer.synthesis import BUDGET, OnText, extra_of, told
+from sleuth.answer.units import text_units
 from sleuth.answer.words import Analyze, plain_words
 from sleuth.remote import async_twin
 from sleuth.results import Grade, SearchResult
@@ -127,7 +128,7 @@ def extract_summary(texts: Sequence[str], *, sentences: int = 5, analyze: Analyz
     A sentence scores the mean probability of its words; those of a chosen one count squared from then on, so that the
     next one says something else (SumBasic; Nenkova and Vanderwende, 2005).
     """
-    candidates = [text[start:end] for text in texts for start, end in split_sentences(text)]
+    candidates = [unit.text for text in texts for unit in text_units(text) if unit.is_answer]
     words_of = analyze(candidates)
     counts = Counter(word for words in words_of for word in words if len(word) > 3)
     total = sum(counts.values()) or 1
@@ -144,25 +145,21 @@ def extract_summary(texts: Sequence[str], *, sentences: int = 5, analyze: Analyz
         selection.append(best)
         for word in set(words_of[best]) & chance.keys():
             chance[word] **= 2
-    lines = [f"- {' '.join(clean_text(candidates[place]).split())}" for place in sorted(selection)]
+    lines = [f"- {clean_text(candidates[place])}" for place in sorted(selection)]
     return "\n".join([SUMMARY_NOTE, *lines])
 
 
 def _batches(docs: Sequence[Document], budget: int, count_tokens: CountTokens) -> list[list[Document]]:
     """Pack documents into requests; a long one is cut between sentences, and a sentence stays whole."""
-    batches: list[list[Document]] = []
+    batches: list[dict[int, list[str]]] = []
     room = 0
-    for text in (doc.page_content for doc in docs):
+    for number, text in enumerate(doc.page_content for doc in docs):
         spans = [(0, len(text))] if count_tokens(text) <= budget else split_sentences(text)
-        begin, end = 0, 0
-        for start, stop in spans:
-            cost = count_tokens(text[start:stop])
+        for start, end in spans:
+            cost = count_tokens(text[start:end])
             if cost > room or not batches:
-                if end > begin:
-                    batches[-1].append(Document(text[begin:end].strip()))
-                batches.append([])
-                begin, room = start, budget
-            end, room = stop, room - cost
-        if text[begin:end].strip():
-            batches[-1].append(Document(text[begin:end].strip()))
-    return [batch for batch in batches if batch]
+                batches.append({})
+                room = budget
+            batches[-1].setdefault(number, []).append(text[start:end])
+            room -= cost
+    return [[Document(" ".join(parts)) for parts in batch.values()] for batch in batches]

@@ -14,7 +14,7 @@ from html import unescape
 from textwrap import dedent
 from typing import Final, Literal
 
-from sleuth.answer.sentences import FENCES, ITEM, QUESTION_MARKS, split_sentences
+from sleuth.answer.sentences import FENCES, QUESTION_MARKS, split_sentences
 from sleuth.answer.words import is_code
 from sleuth.types import RetrievedItem
 
@@ -28,12 +28,12 @@ _MARKUP: Final = re.compile(
 )
 """Markup whose text, if it has any, stays."""
 
+_ITEM: Final = re.compile(r"[ \t]*(?:[-*+•:]|\d{1,3}[.)]|[a-z]\))[ \t]+(?=\S)")
+"""The marker of an item of a list; a colon begins the description of the term above it."""
 _TERM: Final = 80
 """Characters of a line that may name what the lines below it describe."""
 _ENTRY: Final = 300
 """Characters up to which an item of a list is one unit."""
-_PROSE: Final = 6
-"""Words of indented lines from which on they may be prose."""
 _FENCED: Final = 1000
 """Lines between two fences, at most."""
 _CODE: Final = 5
@@ -44,15 +44,7 @@ _SKIPPED: Final = (
     "</", "<!--", "{%", ":::",
 )  # fmt: skip
 """What lines begin with that are signs of markup."""
-_LITERAL: Final = (
-    "code",
-    "code-block",
-    "sourcecode",
-    "parsed-literal",
-    "prompt",
-    "literalinclude",
-    "highlight",
-)
+_LITERAL: Final = ("code", "code-block", "sourcecode", "parsed-literal")
 """Directives of reStructuredText above code."""
 _MAIL: Final = frozenset(
     {"from", "to", "cc", "date", "subject", "reply-to", "message-id", "sent", "received"}
@@ -122,7 +114,9 @@ def text_units(text: str) -> list[Unit]:
         elif block.kind == "code":
             shown = [line for line in block.lines if not line.startswith(".. ")]
             code = tuple(dedent("\n".join(shown)).strip("\n").splitlines())
-            if not _take_code(units, number - 1, code):
+            if units and units[-1].paragraph == number - 1 and units[-1].kind != "row" and not units[-1].code:
+                units[-1] = replace(units[-1], code=code)
+            else:
                 units.append(Unit("", code, "code", number, heading, owner, is_answer=False))
         elif block.kind == "table":
             units += [Unit(row, (), "row", number, heading, owner) for row in _rows(block.lines)]
@@ -131,28 +125,11 @@ def text_units(text: str) -> list[Unit]:
             first = sentences[0].text if len(sentences) == 1 else ""
             if first.endswith(QUESTION_MARKS):
                 heading = first
-            elif not (
-                _is_command(first)
-                and units
-                and units[-1].text.endswith(":")
-                and _take_code(units, -1, (first.strip("`"),))
-            ):
+            else:
                 units += sentences
                 if sentences and (block.kind == "item" or len(block.lines) == 1):
                     owners[block.indent] = sentences[0].text[:_TERM]
     return units
-
-
-def _take_code(units: list[Unit], paragraph: int, code: tuple[str, ...]) -> bool:
-    """Give code to the sentence before it, and return whether there is one.
-
-    Args:
-        paragraph: of the sentence; -1 for any.
-    """
-    if not units or units[-1].code or units[-1].kind == "row" or paragraph not in (-1, units[-1].paragraph):
-        return False
-    units[-1] = replace(units[-1], code=code)
-    return True
 
 
 def without_markup(text: str) -> str:
@@ -170,48 +147,32 @@ def without_markup(text: str) -> str:
 def _sentences(block: _Block, number: int, heading: str, owner: str) -> Iterator[Unit]:
     """Yield the units of a paragraph or an item: sentences, or one for a short item."""
     first, *rest = block.lines
-    if block.kind == "item" and (marker := ITEM.match(first)):
+    if block.kind == "item" and (marker := _ITEM.match(first)):
         first = first[marker.end() :]
-    elif block.kind == "prose" and rest and _indent(rest[0]) > _indent(first) and _is_term(first):
-        first = f"{first.strip().rstrip(':')}:"
+    elif block.kind == "prose" and rest and _indent(rest[0]) > _indent(first):
+        is_term = len(first) <= _TERM and first.rstrip()[-1:] not in (".", ",", ";")
+        first = f"{first.strip().rstrip(':')}:" if is_term else first
     raw = " ".join(line.strip().removeprefix("> ") for line in (first, *rest))
     text = without_markup(raw)
-    is_answer = _may_answer(raw, text)
+    may_answer = _may_answer(raw, text)
     is_whole = block.kind == "item" and len(text) <= _ENTRY
     for start, end in [(0, len(text))] if is_whole else split_sentences(text):
         sentence = text[start:end]
         if any(map(str.isalnum, sentence)):
             kind: Literal["item", "prose"] = "item" if block.kind == "item" and not start else "prose"
-            yield Unit(
-                sentence,
-                (),
-                kind,
-                number,
-                heading,
-                owner,
-                is_answer and not sentence.endswith(QUESTION_MARKS),
-            )
-
-
-def _is_term(line: str) -> bool:
-    return len(line) <= _TERM and line.rstrip()[-1:] not in (".", ",", ";")
+            is_answer = may_answer and not sentence.endswith(QUESTION_MARKS)
+            yield Unit(sentence, (), kind, number, heading, owner, is_answer)
 
 
 def _may_answer(raw: str, text: str) -> bool:
     """Return whether sentences may answer: no list of links, no entry of a bibliography or of contents, no header."""
     letters = sum(map(str.isalpha, text))
-    links = ["".join(groups) for groups in _MARKUP.findall(raw)] + [
-        word for word in text.split() if "://" in word
-    ]
-    linked = sum(map(str.isalpha, "".join(links)))
+    addresses = [word for word in text.split() if "://" in word]
+    linked = sum(map(str.isalpha, "".join([*map("".join, _MARKUP.findall(raw)), *addresses])))
     name, colon, _ = raw.partition(":")
     is_header = bool(colon) and name.strip().lower() in _MAIL
     is_entry = raw[:1] == "[" and raw[1:].partition("]")[0].isdigit()
     return letters > 2 and 3 * linked < 2 * letters + 2 and not (is_header or is_entry or "....." in raw)
-
-
-def _is_command(text: str) -> bool:
-    return len(text) > 2 and text[0] == text[-1] == "`" and text.count("`") == 2
 
 
 def _blocks(lines: Sequence[str]) -> Iterator[_Block]:
@@ -240,7 +201,8 @@ def _blocks(lines: Sequence[str]) -> Iterator[_Block]:
             yield _Block("table", lines[start:place], indent)
         else:
             block = _paragraph(lines, start, -1 < literal < indent)
-            yield block
+            is_command = len(block.lines) == 1 and bare[0] == bare[-1] == "`" and bare.count("`") == 2
+            yield _Block("code", [bare.strip("`")], indent) if is_command else block
             place = start + len(block.lines)
             literal = indent if block.lines[-1].rstrip().endswith("::") else -1
 
@@ -272,7 +234,7 @@ def _paragraph(lines: Sequence[str], start: int, is_literal: bool) -> _Block:
     ):
         place += 1
     is_apart = start == 0 or not lines[start - 1].strip()
-    is_indented = indent >= 4 and is_apart and not is_item and not _is_prose(lines[start:place])
+    is_indented = indent >= 4 and is_apart and not is_item and not lines[start].strip()[0].isupper()
     if is_literal or is_indented:
         while place < len(lines) and (not lines[place].strip() or _indent(lines[place]) >= indent):
             place += 1
@@ -298,7 +260,7 @@ def _is_item(line: str) -> bool:
     """Return whether a line begins an item of a list, or a field as `:param name:`."""
     bare = line.strip()
     is_field = bare[:1] == ":" and bare[1:2].isalpha() and ": " in bare
-    return is_field or ITEM.match(line) is not None
+    return is_field or _ITEM.match(line) is not None
 
 
 def _is_sign(bare: str) -> bool:
@@ -329,15 +291,6 @@ def _is_rule(lines: Sequence[str], place: int) -> bool:
     """Return whether a line is the rule below the header of a table."""
     line = lines[place].strip() if place < len(lines) else ""
     return "-" in line and "|" in line and set(line) <= set("|:- +=")
-
-
-def _is_prose(lines: Sequence[str]) -> bool:
-    """Return whether indented lines read as prose, as those of a manual page do."""
-    words = " ".join(lines).split()
-    plain = sum(word.strip(".,;:()\"'").isalpha() for word in words)
-    return (
-        len(words) >= _PROSE and 3 * plain >= 2 * len(words) and words[0] not in ("$", ">>>", "def", "class")
-    )
 
 
 def _rows(lines: Sequence[str]) -> Iterator[str]:

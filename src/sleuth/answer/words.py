@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final
 
+from sleuth.text.analyzers import get_analyzer
 from sleuth.types import RetrievedItem
 
 Analyze = Callable[[Sequence[str]], list[list[str]]]
@@ -35,14 +36,7 @@ def in_words(text: str, item: RetrievedItem) -> str:
     """Return a text of a passage; of code, with the words of its identifiers beside them."""
     if not is_code(item):
         return text
-    pairs = zip(text, f"{text[1:]} ", strict=True)
-    apart = "".join(f"{sign} " if sign.islower() and after.isupper() else sign for sign, after in pairs)
-    return f"{text}\n{apart.translate(dict.fromkeys(map(ord, '_./'), ' '))}"
-
-
-def language_of(item: RetrievedItem) -> str:
-    """Return the ISO 639-1 code of a passage's language; "" where its metadata name none, and for code."""
-    return "" if item.metadata.get("source_type") == "code" else str(item.metadata.get("language") or "")
+    return f"{text}\n{' '.join(get_analyzer('code').tokens(text))}"
 
 
 def page_of(item: RetrievedItem) -> str:

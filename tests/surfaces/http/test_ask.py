@@ -81,7 +81,7 @@ def events(text: str) -> list[tuple[str, Any]]:
 
 def test_an_answer_cites_its_sources(server: Local) -> None:
     """Without a model, sentences of the passages answer, with numbered citations."""
-    answer = server.client.post("/v1/ask", json={"query": "How often are tokens refilled?"}).json()
+    answer = server.client.post("/v1/ask", json={"query": "When are tokens refilled?"}).json()
     assert answer["status"] == "success"
     assert answer["grade"] == "likely answers"
     assert "[1]" in answer["response"]
@@ -94,7 +94,7 @@ def test_an_answer_cites_its_sources(server: Local) -> None:
 
 def test_a_stream_ends_with_what_the_whole_answer_is(server: Local) -> None:
     """The pieces join to the response, and the last event is the whole answer with its citations."""
-    body = {"query": "How often are tokens refilled?"}
+    body = {"query": "When are tokens refilled?"}
     whole = server.client.post("/v1/ask", json=body).json()
     streamed = server.client.post("/v1/ask", json={**body, "stream": True})
     assert streamed.headers["content-type"].startswith("text/event-stream")
@@ -110,7 +110,7 @@ def test_pieces_come_while_the_model_writes_and_leaving_stops_it(
     """The first piece arrives long before the last is written; a reader that leaves stops the model."""
     monkeypatch.setenv("OLLAMA_HOST", model.url)
     with serving(index, model="llama3.1") as started:
-        body = {"query": "How often are tokens refilled?", "stream": True}
+        body = {"query": "When are tokens refilled?", "stream": True}
         with started.client.stream("POST", "/v1/ask", json=body) as answer:
             texts = answer.iter_text()
             assert next(texts).startswith("event: sources")
