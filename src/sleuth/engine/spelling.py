@@ -31,11 +31,14 @@ _MOST_WORK = 900
 _WORK_OF_WORD = 40
 """Reading passages for how a word is written takes as long as the spellings of six letters."""
 
-_LIKE = 0.75
+_LIKE = 0.7
 """How alike a suggestion and the word must be, from 0 to 1, as `difflib` measures it."""
 
 _FREQUENT = 7.0
 """Rarity up to which a word is frequent: one passage in a thousand holds it."""
+
+_EXAMINED = 8
+"""Terms that are two edits away and are looked at: those of the most passages."""
 
 _PASSAGES = 8
 """Passages that are looked at for how a term is written: the best one may hold other words of the same stem."""
@@ -173,18 +176,18 @@ def _nearest(
     if not 3 <= len(word) <= _LONGEST:
         return ""
     alphabet = next((letters for letters in _ALPHABETS if set(word) <= set(letters)), "")
-    once = set(spellings_near(word, alphabet))
-    rounds: list[Iterable[str]] = [once]
-    if len(word) >= TWO_EDITS:
-        rounds.append({other for near in once for other in spellings_near(near, "")})
-    for candidates in rounds:
-        # Several words may have one stem: the last one in order stands for it, in every process.
-        runs = sorted(candidates)
-        tokens_of_each = zip(runs, analyzer.tokens_of_each(runs), strict=True)
-        spellings = {token: near for near, tokens in tokens_of_each for token in tokens}
-        rarities = searchers.held(spellings, snapshot)
-        for token in sorted(rarities, key=lambda token: (rarities[token], token)):
-            if spelt := _as_written(token, searchers, snapshot, analyzer, like=spellings[token]):
+    # Several words may have one stem: the last one in order stands for it, in every process.
+    runs = sorted(set(spellings_near(word, alphabet)))
+    tokens_of_each = zip(runs, analyzer.tokens_of_each(runs), strict=True)
+    likely = {token: spelling for spelling, tokens in tokens_of_each for token in tokens}
+    rarities = searchers.held(likely, snapshot)
+    for token in sorted(rarities, key=lambda token: (rarities[token], token)):
+        if spelt := _as_written(token, searchers, snapshot, analyzer, like=likely[token]):
+            return spelt
+    group = next(iter(searchers.words.groups()))
+    for stem in analyzer.tokens(word) if len(word) >= TWO_EDITS else ():
+        for token in searchers.near(stem, 2, _EXAMINED, snapshot).get(group, {}):
+            if spelt := _as_written(token, searchers, snapshot, analyzer, like=word):
                 return spelt
     return ""
 
