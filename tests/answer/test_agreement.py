@@ -114,7 +114,7 @@ def test_both_values_are_shown_with_their_dates(tmp_path: Path, question: str) -
             for name, days in pages.items()
         )
         result = engine.search(question)
-    assert result.response.splitlines()[1:] == [
+    assert result.response.splitlines()[2:] == [
         "The sources disagree:",
         "- 2024: Employees get 30 days of annual leave. [1]",
         "- 2021: Employees get 25 days of annual leave. [2]",

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from sleuth import Document, Engine, index_path, open_code, open_sources
-from sleuth.answer.extractive import INTRODUCTIONS, TOPIC, ExtractiveSynthesizer
+from sleuth.answer.extractive import INTRODUCTIONS, NEAREST, TOPIC, ExtractiveSynthesizer
 from sleuth.errors import EmbeddingError
 from sleuth.results import Grade
 from tests.answer.conftest import item
@@ -69,11 +69,13 @@ def test_a_query_that_asks_nothing_shows_pages(engine: Engine) -> None:
 
 
 def test_copies_of_a_page_are_one_source() -> None:
-    """Of pages that hold the same text, one is cited."""
+    """Of pages that hold the same text, one is cited, and one is named where nothing is close."""
     text = "Tokens are refilled every second, and a bucket of a client holds at most fifty of them."
     items = [item(f"page.{kind}#0", text, source=f"page.{kind}") for kind in ("md", "html", "txt")]
     result = ExtractiveSynthesizer().synthesize("When are tokens refilled?", items)
     assert [source["number"] for source in result.extra["sources"]] == [1]
+    nothing = ExtractiveSynthesizer().synthesize("Who reigns?", items)
+    assert nothing.response.splitlines()[1:] == [NEAREST, "- page.md"]
 
 
 def test_what_retrieval_found_is_not_denied(engine: Engine) -> None:
@@ -88,6 +90,15 @@ def test_what_retrieval_found_is_not_denied(engine: Engine) -> None:
     assert (nothing.grade, nothing.used_source_ids) == (Grade.NOTHING_CLOSE, [])
     empty = ExtractiveSynthesizer().synthesize("Who reigns?", [])
     assert empty.response == INTRODUCTIONS[Grade.NOTHING_CLOSE]
+
+
+@pytest.mark.parametrize("query", ["doctor cures sick people", "Which doctor cures sick people?"])
+def test_what_only_meaning_finds_is_shown(engine: Engine, query: str) -> None:
+    """A passage that shares the meaning alone is quoted, also for a query that is a topic: it may help."""
+    engine.add([Document("A physician heals the ill.", {"source": "health.md"})])
+    result = engine.search(query)
+    assert result.grade is Grade.MAY_HELP
+    assert result.response.splitlines()[2:] == ["health.md:1-1 [1]", "> **A physician heals the ill.**"]
 
 
 @pytest.mark.parametrize("question", ["When are tokens refilled?", "What holds tokens of zebras?", "cats"])

@@ -45,6 +45,7 @@ def test_a_quote_has_five_lines_under_one_heading() -> None:
     """The best unit is marked; those around it under its heading follow while they fit."""
     text = "# Keys\n\nOne is old. Two is new.\n\n- three\n- four\n\n# Tides\n\nFive."
     assert lines(text, 1) == ["One is old. **Two is new.**", "- three", "- four"]
+    assert lines("- three\n- four\n\nFive.", 2) == ["- three", "- four", "", "**Five.**"]
     long = " ".join(f"This is sentence number {number} of a page about keys." for number in range(60))
     (line,) = lines(long, 30)
     assert "**This is sentence number 30 of a page about keys.**" in line
@@ -56,6 +57,20 @@ def test_code_that_is_long_is_cut_between_lines() -> None:
     code = "\n".join(f"keys --number {number}" for number in range(9))
     shown = lines(f"Run this:\n\n```\n{code}\n```\n\nDone.")
     assert shown == ["**Run this:**", "```", *code.split("\n")[:4], "…", "```"]
+
+
+@given(
+    st.lists(
+        st.lists(st.sampled_from(["keys", "old", "north", "rust", "sea"]), min_size=1).map(" ".join),
+        min_size=1,
+        max_size=6,
+    )
+)
+def test_no_unit_holds_less_than_the_best_one_of_the_first_passage(passages: list[str]) -> None:
+    """Whatever the passages are, the best unit holds as many words of the question as the best one of the first."""
+    asked = ["old", "keys", "of", "the", "north"]
+    counts = [len({*asked} & {*text.split()}) for text in (best(" ".join(asked), *passages), passages[0])]
+    assert counts[0] >= counts[1]
 
 
 @given(

@@ -207,14 +207,14 @@ class _Draft:
         if grade is Grade.NOTHING_CLOSE:
             yield INTRODUCTIONS[grade]
             if self._items:
-                yield from [NEAREST, *(f"- {title}" for title in nearest_titles(self._items))]
+                yield from [NEAREST, *(f"- {title}" for title in nearest_titles(drop_repeats(self._items)))]
         elif self._is_topic():
             yield TOPIC
             yield from self._further(sorted(self._candidates, key=attrgetter("item")), PAGES, with_page=True)
         elif best and (
             rivals := rivals_of(self._question, best, self._candidates, self._items, self._analyze)
         ):
-            yield from [INTRODUCTIONS[grade], DISAGREEMENT]
+            yield from [INTRODUCTIONS[grade], "", DISAGREEMENT]
             yield from self._sides([best, *rivals])
         else:
             yield from [INTRODUCTIONS[grade], ""]
@@ -226,10 +226,11 @@ class _Draft:
             yield from ["", *further] if further else []
 
     def _is_topic(self) -> bool:
-        """Return whether the query asks nothing: a few words without a question mark, each of which can be searched."""
+        """Return whether the query asks nothing: a few words to search, without a question mark, and pages hold one."""
         words = WORD.findall(self._question)
         is_short = 0 < len(words) <= TOPIC_WORDS and self._question.rstrip()[-1:] not in QUESTION_MARKS
-        return is_short and all(self._analyze(words))
+        is_there = any(candidate.held for candidate in self._candidates)
+        return is_short and is_there and all(self._analyze(words))
 
     def _further(
         self, candidates: Sequence[Candidate], count: int, *, with_page: bool = False

@@ -196,15 +196,16 @@ def _written(units: Sequence[Unit], best: int) -> list[str]:
         elif goes_on and lines and unit_before is not None and unit_before.kind != "row":
             lines[-1] = f"{lines[-1]} {text}"
         elif text:
-            lines.append(text)
+            is_below_list = bool(lines) and lines[-1].startswith("- ")
+            lines += ["", text] if is_below_list else [text]
         if unit.code:
-            lines += [FENCES[0], *(shortened(line, LINES * WIDTH) for line in unit.code), FENCES[0]]
+            lines += [FENCES[0], *(shortened(line or " ", LINES * WIDTH) for line in unit.code), FENCES[0]]
         unit_before = unit
     return lines
 
 
 def _height(line: str) -> int:
-    return 0 if line == FENCES[0] else max(1, math.ceil(len(line) / WIDTH))
+    return 0 if line == FENCES[0] else math.ceil(len(line) / WIDTH)
 
 
 def _cut(lines: Sequence[str]) -> list[str]:

@@ -116,7 +116,7 @@ def text_units(text: str) -> list[Unit]:
             code = tuple(dedent("\n".join(shown)).strip("\n").splitlines())
             if units and units[-1].paragraph == number - 1 and units[-1].kind != "row" and not units[-1].code:
                 units[-1] = replace(units[-1], code=code)
-            else:
+            elif code:
                 units.append(Unit("", code, "code", number, heading, owner, is_answer=False))
         elif block.kind == "table":
             units += [Unit(row, (), "row", number, heading, owner) for row in _rows(block.lines)]
