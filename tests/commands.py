@@ -1,7 +1,5 @@
 """Runs `sleuth` in this process, which costs only what the command does, or as a process where a test is about one."""
 
-from __future__ import annotations
-
 import gc
 import io
 import os

@@ -1,7 +1,5 @@
 """What tests of adapters share: it runs the examples of the guides, and lists what an index holds."""
 
-from __future__ import annotations
-
 import re
 import socket
 import subprocess

@@ -1,7 +1,5 @@
 """How many examples tests of properties try."""
 
-from __future__ import annotations
-
 import os
 
 EXPLORING = "SLEUTH_EXPLORE" in os.environ

@@ -10,8 +10,6 @@ anything. Commands that install packages are not run: their extras must exist. P
 their own, or an installed wheel: the files of this repository that they name must exist.
 """
 
-from __future__ import annotations
-
 import contextlib
 import doctest
 import io

@@ -1,7 +1,5 @@
 """Collects the regular expressions of the package, and derives the texts that each takes longest with."""
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Iterator, Mapping, Sequence

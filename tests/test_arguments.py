@@ -1,7 +1,5 @@
 """Argument checks that many packages use."""
 
-from __future__ import annotations
-
 import ast
 from pathlib import Path
 

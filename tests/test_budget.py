@@ -1,7 +1,5 @@
 """The size of the project stays within tools/budget.toml, whose limits only go down."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import tomllib

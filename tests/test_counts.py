@@ -1,7 +1,5 @@
 """Every call that takes how many hits to return takes an integer of NumPy, and refuses what is not a count."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from collections.abc import Callable, Iterator, Sequence

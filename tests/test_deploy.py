@@ -1,7 +1,5 @@
 """The files under deploy/ fit the commands and metrics of this version, and the programs that will read them."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

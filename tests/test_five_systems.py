@@ -1,7 +1,5 @@
 """The page about the five systems is true, and its names are found from the top of the package."""
 
-from __future__ import annotations
-
 import doctest
 import re
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """The pages of docs: their code runs, their links resolve, and they are as short as they promise."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Iterator
 from importlib import import_module

@@ -1,7 +1,5 @@
 """Links of all pages lead to files and headings that are there."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Logging: silent by default, a logger for each family, and no text of a query above DEBUG."""
 
-from __future__ import annotations
-
 import logging
 import os
 import subprocess

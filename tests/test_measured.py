@@ -1,7 +1,5 @@
 """Each table of the measured pages has the command that prints it, and that command exists."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The commands of docs/how-to/back-up.md work as described."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Every regular expression reads a hostile text in time proportional to its length."""
 
-from __future__ import annotations
-
 import re
 import signal
 import time

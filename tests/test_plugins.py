@@ -1,7 +1,5 @@
 """Two rings: the core works without the folder of plugins, and a plugin uses the public names of the core alone."""
 
-from __future__ import annotations
-
 import ast
 import json
 import os

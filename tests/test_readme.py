@@ -1,7 +1,5 @@
 """The examples, links and commands of the README are true."""
 
-from __future__ import annotations
-
 import re
 import runpy
 import subprocess

@@ -1,7 +1,5 @@
 """The reference is written from the code, and links to it lead somewhere."""
 
-from __future__ import annotations
-
 import os
 import re
 import runpy

@@ -1,7 +1,5 @@
 """Requests are read from plain values."""
 
-from __future__ import annotations
-
 import pytest
 
 from sleuth.engine import SearchRequest

@@ -1,7 +1,5 @@
 """The documentation site has every page, and its links resolve."""
 
-from __future__ import annotations
-
 import re
 import runpy
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Threads that run jobs and are reused."""
 
-from __future__ import annotations
-
 import os
 import threading
 from functools import partial

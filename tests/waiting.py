@@ -1,7 +1,5 @@
 """Waits for conditions, bounds on time that hold on a busy machine, and free ports."""
 
-from __future__ import annotations
-
 import os
 import socket
 import time

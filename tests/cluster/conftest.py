@@ -1,7 +1,5 @@
 """Fixture: a local S3 (moto's server on loopback)."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from threading import Lock, Thread

@@ -1,7 +1,5 @@
 """Opens published indexes for tests."""
 
-from __future__ import annotations
-
 from sleuth import Engine
 from sleuth.cluster import Cache
 from sleuth.cluster.published import published_backend

@@ -1,7 +1,5 @@
 """Where indexes of the cluster are: addresses in object storage, and folders of shards."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Indexing is incremental: from what the previous run saw."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import time

@@ -1,7 +1,5 @@
 """Files are cut into chunks."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """A worktree is named by its commit exactly when git calls it clean and its files are those of the commit."""
 
-from __future__ import annotations
-
 import subprocess
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The command `sleuth code`."""
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess

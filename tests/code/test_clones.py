@@ -1,7 +1,5 @@
 """The index of a commit is pushed to a folder or a file, and pulled into another clone of the repository."""
 
-from __future__ import annotations
-
 import io
 import json
 import shutil

@@ -1,7 +1,5 @@
 """The tables of the pages about code are true."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from sleuth.code.parsing.languages import LANGUAGES

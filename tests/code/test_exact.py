@@ -1,7 +1,5 @@
 """A query that is a name or a place ranks it first."""
 
-from __future__ import annotations
-
 # ruff: noqa: E501 - sources, a line each
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What matches a query in code: its files, and the kinds of definitions."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

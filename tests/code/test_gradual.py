@@ -1,7 +1,5 @@
 """A first run indexes a folder in parts, each of which answers."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

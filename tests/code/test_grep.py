@@ -1,7 +1,5 @@
 """Every line that matches a pattern is found and counted, in time that grows with the text."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """A code index is checked and repaired as an index of documents is."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

@@ -1,7 +1,5 @@
 """The commits that touched a file, and a search of those that led to a snapshot."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

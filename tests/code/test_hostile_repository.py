@@ -1,7 +1,5 @@
 """Indexing runs no program that a repository's settings name, and stores none of its secrets."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

@@ -1,7 +1,5 @@
 """Pages: scripts and styles inside other languages, at the places that they have in the whole file."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Notebooks: code cells as code, on the lines that they have in the file."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Git objects are read as git itself reads them."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 from concurrent.futures import ThreadPoolExecutor

@@ -1,7 +1,5 @@
 """Pairs of words in queries and texts."""
 
-from __future__ import annotations
-
 import math
 from itertools import pairwise
 

@@ -1,7 +1,5 @@
 """Suffixes of paths and module names resolve to files."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from hypothesis import given

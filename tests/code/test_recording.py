@@ -1,7 +1,5 @@
 """The history of a repository is recorded bit by bit, and a snapshot sees what led to it."""
 
-from __future__ import annotations
-
 import shutil
 import sqlite3
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Answers reflect the current worktree, or say how stale they are."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """Queries of every kind over the shop."""
 
-from __future__ import annotations
-
 # ruff: noqa: E501 - sources of other languages, a line each
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor

@@ -1,7 +1,5 @@
 """Snapshots: indexing, history and maintenance."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

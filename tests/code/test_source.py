@@ -1,7 +1,5 @@
 """Code is a retriever: it passes the contract, takes the same filters, and composes."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pytest

@@ -1,7 +1,5 @@
 """Files whose whole name is in the title of a query come before others."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Indexing stores exactly the recorded contents, whatever makes it faster."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """Submodules that are checked out are repositories of their own; one that leads out of its repository is left out."""
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Files of an older version give way to those of a newer one, unless the query names them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Hits are whole definitions, in an order that says which file and which definition of it answers."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 import pytest

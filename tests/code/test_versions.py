@@ -1,7 +1,5 @@
 """Snapshots get the same id however they are made, and never contain the index itself."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

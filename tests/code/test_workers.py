@@ -1,7 +1,5 @@
 """Files that exhaust a parser cost only themselves."""
 
-from __future__ import annotations
-
 import os
 import resource
 import signal

@@ -1,7 +1,5 @@
 """Hits arranged by their metadata: boosts, recency, order and folding."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 from typing import Any
 

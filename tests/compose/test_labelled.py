@@ -1,7 +1,5 @@
 """Filters on a label are evaluated where the label is known."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from hypothesis import given

@@ -1,7 +1,5 @@
 """The hits that a list shows."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

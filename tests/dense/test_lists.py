@@ -1,7 +1,5 @@
 """Lists of clusters: what they hold, what a search finds in them, and when they are read."""
 
-from __future__ import annotations
-
 import tracemalloc
 from pathlib import Path
 from typing import Any

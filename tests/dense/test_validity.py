@@ -1,7 +1,5 @@
 """Vectors, codes and tokens that no builder writes are refused, whatever their checksums say."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

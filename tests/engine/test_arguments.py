@@ -1,7 +1,5 @@
 """Arguments of a wrong type or value raise an error with name, value and rule before anything is done."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator
 from pathlib import Path

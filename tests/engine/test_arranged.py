@@ -1,7 +1,5 @@
 """Searches that are sorted, folded or boosted, over each kind of index and within a scope."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """A facade offers the calls of its parts."""
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Documents of an index are listed, counted, changed and deleted by filter."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Iterator
 from datetime import date, datetime

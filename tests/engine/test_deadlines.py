@@ -1,7 +1,5 @@
 """Searches stop at their deadline and when their caller is cancelled."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from threading import Event

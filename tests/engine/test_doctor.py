@@ -1,7 +1,5 @@
 """What `sleuth doctor` checks besides the index."""
 
-from __future__ import annotations
-
 import re
 import tomllib
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The engine and its embedder: other vector lengths, later vectors, another embedder."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any

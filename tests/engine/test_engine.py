@@ -1,7 +1,5 @@
 """The engine: opening, adding, deleting, searching."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Every line of a document that matches a pattern is found and counted."""
 
-from __future__ import annotations
-
 import json
 import re
 import zipfile

@@ -1,7 +1,5 @@
 """Hooks of plugins apply to every search by text."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Iterator
 from pathlib import Path

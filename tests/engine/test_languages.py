@@ -1,7 +1,5 @@
 """Documents in several languages are detected, labelled and searched by their own stems."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """An index whose segments are large enough for lists of clusters (here: from 400 passages)."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """A leg of a plugin takes part in everything, by one file and one registration."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from pathlib import Path

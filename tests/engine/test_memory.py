@@ -1,7 +1,5 @@
 """The memory that indexing takes does not grow with the corpus."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """An engine after any sequence of operations answers as a dict and a slow scorer do."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import tempfile

@@ -1,7 +1,5 @@
 """An index of an earlier format is made again in its place, with all that it holds."""
 
-from __future__ import annotations
-
 import re
 import shlex
 import sqlite3

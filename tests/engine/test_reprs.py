@@ -1,7 +1,5 @@
 """What engines and rankings show at a prompt and in a notebook."""
 
-from __future__ import annotations
-
 import asyncio
 from pathlib import Path
 from typing import Any

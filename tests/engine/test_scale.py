@@ -1,7 +1,5 @@
 """What a query and the first hits say about the kind of source that is asked for."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """A scope limits every operation of an engine to the documents that match a filter."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, ClassVar

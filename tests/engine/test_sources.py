@@ -1,7 +1,5 @@
 """Several sources answer as one: on one scale, filtered, with labelled items and named failures."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """The query syntax, spelling suggestions, the minimum score, and reranking."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 

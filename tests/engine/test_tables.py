@@ -1,7 +1,5 @@
 """`Engine.add` takes tables: rows become documents. Those of other packages are tested by `make conformance`."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import sys

@@ -1,7 +1,5 @@
 """Async twins: every call of an engine that waits has one, and it does the same."""
 
-from __future__ import annotations
-
 import inspect
 
 from sleuth import Engine

@@ -1,7 +1,5 @@
 """Lists of hits without copies and with few passages of one document, over each kind of index."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any

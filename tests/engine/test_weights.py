@@ -1,7 +1,5 @@
 """The weight of vectors: one for those of encoders, another for static ones, or what the embedder says."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 

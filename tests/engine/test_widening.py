@@ -1,7 +1,5 @@
 """Queries with further words: prefixes, typing mistakes and synonyms, over each kind of index and within a scope."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Iterator
 from pathlib import Path

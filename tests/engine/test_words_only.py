@@ -1,7 +1,5 @@
 """Engines without the package of the default embedder."""
 
-from __future__ import annotations
-
 import logging
 import sys
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Collections, runs, measures and comparisons."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import math

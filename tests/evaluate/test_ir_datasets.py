@@ -1,7 +1,5 @@
 """Collections of the package ir_datasets, from its own folder and from files of one's own."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

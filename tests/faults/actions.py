@@ -4,8 +4,6 @@
 the number of the first round says with which it begins. Actions are requests and commands, as any user sends them.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

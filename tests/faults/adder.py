@@ -4,8 +4,6 @@ Batch `b` holds the documents `b-0` to `b-3`, of one or two chunks that name the
 every fourth batch deletes the batch before it, and says so.
 """
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Makes segments that no leg wrote, with valid checksums."""
 
-from __future__ import annotations
-
 import json
 import random
 import struct

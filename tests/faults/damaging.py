@@ -1,7 +1,5 @@
 """Ways in which a file comes to hold other bytes than those that were written."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable
 from dataclasses import dataclass

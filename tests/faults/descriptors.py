@@ -1,7 +1,5 @@
 """Limits the number of files that this process can open."""
 
-from __future__ import annotations
-
 import gc
 import resource
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Invariants of an index after any failure of the process that wrote it."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterable
 from pathlib import Path

@@ -5,8 +5,6 @@ folder is synced, the last of the names that were made, changed or removed in it
 promises; most file systems keep more.
 """
 
-from __future__ import annotations
-
 import random
 import re
 import subprocess

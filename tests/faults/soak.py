@@ -3,8 +3,6 @@
 Each owns documents of its own, so that it knows every answer about them. A line of JSON a round says what it holds.
 """
 
-from __future__ import annotations
-
 import json
 import random
 import sys

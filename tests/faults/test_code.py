@@ -1,7 +1,5 @@
 """A code index survives kills, full disks and damage as an index of documents does."""
 
-from __future__ import annotations
-
 import os
 import random
 import shutil

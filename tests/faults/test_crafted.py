@@ -1,7 +1,5 @@
 """Crafted segments with valid checksums raise a typed error at worst; kernels touch no byte beyond an array."""
 
-from __future__ import annotations
-
 import os
 import random
 import resource

@@ -1,7 +1,5 @@
 """A crafted index with valid checksums and manifest raises typed errors at worst."""
 
-from __future__ import annotations
-
 import os
 import random
 import shutil

@@ -1,7 +1,5 @@
 """R7: damage to any file of an index is found by a full check; no answer is silently wrong, and nothing crashes."""
 
-from __future__ import annotations
-
 import random
 import shutil
 from contextlib import suppress

@@ -3,8 +3,6 @@
 `make damage` tries 1,000 and prints a table.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import random

@@ -1,7 +1,5 @@
 """R5: a full disk raises a typed error, loses nothing acknowledged, and writing continues when space is free."""
 
-from __future__ import annotations
-
 import gc
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """An index among somebody else's files destroys nothing outside of it, whatever command opens it."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

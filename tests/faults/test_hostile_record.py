@@ -1,7 +1,5 @@
 """A record from somebody else takes neither memory nor time, and names no folder that Sleuth then reads."""
 
-from __future__ import annotations
-
 import resource
 import sqlite3
 from contextlib import closing, suppress

@@ -1,7 +1,5 @@
 """R1: a process that is killed while adding loses nothing that was acknowledged."""
 
-from __future__ import annotations
-
 import os
 import random
 import signal

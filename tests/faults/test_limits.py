@@ -1,7 +1,5 @@
 """Limits of the system and files that change while they are open raise Sleuth errors and lose nothing."""
 
-from __future__ import annotations
-
 import os
 import sqlite3
 import subprocess

@@ -1,7 +1,5 @@
 """An index whose folder is moved or removed while it is open answers, or raises a typed error."""
 
-from __future__ import annotations
-
 import os
 import shutil
 from collections.abc import Callable, Iterator

@@ -4,8 +4,6 @@ The writes and syncs of a process are recorded, and replayed to each cut: withou
 and with a random part of it, sector by sector.
 """
 
-from __future__ import annotations
-
 import os
 import random
 import shutil

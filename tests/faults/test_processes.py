@@ -1,7 +1,5 @@
 """R8: two processes write and four read; each result set is from one version."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

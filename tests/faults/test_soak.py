@@ -3,8 +3,6 @@
 `make soak MINUTES=60` runs it for an hour.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import statistics

@@ -1,7 +1,5 @@
 """Too little memory, a clock that goes back, and a folder that is moved: nothing is lost and no answer is mixed."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """Another process may sweep the folder of segments at any moment while one adds."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 from pathlib import Path

@@ -1,7 +1,5 @@
 """R3: what is referenced or acknowledged was synced before; R4: no false acknowledgement after a failed call."""
 
-from __future__ import annotations
-
 import re
 import shutil
 import subprocess

@@ -4,8 +4,6 @@ FOLDER holds `documents`, `logged` (documents whose last commits are in the log)
 `foreign` one of other contents, and an `earlier` version. The cache of vectors is that of `documents`.
 """
 
-from __future__ import annotations
-
 import json
 import random
 import shutil

@@ -3,8 +3,6 @@
 It ends by the signal that a request names, and works as many seconds of CPU as it names.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 import time

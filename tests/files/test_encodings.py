@@ -1,7 +1,5 @@
 """Bytes are decoded to text."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """The kind of a file follows from its name and first line, for documents and for code."""
 
-from __future__ import annotations
-
 import pytest
 
 from sleuth.code.parsing.languages import LANGUAGES, language_of

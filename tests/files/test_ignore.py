@@ -1,7 +1,5 @@
 """Ignore files exclude the same files as in git, for documents and for code."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import time

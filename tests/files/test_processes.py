@@ -1,7 +1,5 @@
 """A process that reads files answers several requests, and each has all of the memory that is promised."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

@@ -1,7 +1,5 @@
 """Files that are written as a whole."""
 
-from __future__ import annotations
-
 import stat
 from pathlib import Path
 

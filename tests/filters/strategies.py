@@ -5,8 +5,6 @@ Hypothesis strategies over few keys and few values, chosen so that values of dif
 exactly those rows for which `sleuth.filters.matches` is true.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

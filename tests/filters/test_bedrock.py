@@ -1,7 +1,5 @@
 """Filters for a hosted knowledge base match the same documents or are refused."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """The tables of docs/concepts/filters.md are true."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import sleuth.filters.match

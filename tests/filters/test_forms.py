@@ -1,7 +1,5 @@
 """Filters are parsed from dicts and text, and printed."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

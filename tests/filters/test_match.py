@@ -1,7 +1,5 @@
 """Filters match rows by the truth table."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Filters for Chroma match the same rows or are refused."""
 
-from __future__ import annotations
-
 import uuid
 from collections.abc import Iterator
 from typing import Any

@@ -1,7 +1,5 @@
 """Filter trees: what can be built, and what raises an error."""
 
-from __future__ import annotations
-
 import enum
 import math
 from decimal import Decimal

@@ -1,7 +1,5 @@
 """Values of Python, numpy and pandas as metadata and filters keep them."""
 
-from __future__ import annotations
-
 import sys
 from datetime import UTC, date, datetime, time
 from decimal import Decimal

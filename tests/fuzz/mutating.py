@@ -1,7 +1,5 @@
 """Makes malformed inputs from sound ones, by mutations that break parsers."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable, Sequence
 

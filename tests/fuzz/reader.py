@@ -3,8 +3,6 @@
 Time and memory are bounded by the kernel, so that an input that needs more ends this process instead of the test.
 """
 
-from __future__ import annotations
-
 import sys
 import tempfile
 import time

@@ -1,7 +1,5 @@
 """Small sound files of the formats that are zip archives, and mutations of their members."""
 
-from __future__ import annotations
-
 import random
 import zipfile
 from collections.abc import Mapping

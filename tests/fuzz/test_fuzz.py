@@ -3,8 +3,6 @@
 Every run tries a few inputs of each reader and language; `make fuzz` tries 50,000.
 """
 
-from __future__ import annotations
-
 import random
 from collections.abc import Iterator
 

@@ -1,7 +1,5 @@
 """Small files are read in the program itself, and the worst of them cost it little."""
 
-from __future__ import annotations
-
 import pytest
 
 from sleuth.code.parsing.limits import IN_PLACE_BYTES

@@ -1,7 +1,5 @@
 """The worst files that are known of each kind that the program reads itself, of any size."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable, Iterable
 

@@ -1,7 +1,5 @@
 """The registry: order, decorators, and what a hook may return."""
 
-from __future__ import annotations
-
 import asyncio
 import re
 from typing import Any

@@ -1,7 +1,5 @@
 """Plugins are loaded from folders and entry points; failures are listed and do not stop the others."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 from typing import Any

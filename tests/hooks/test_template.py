@@ -1,7 +1,5 @@
 """The template plugin, and the guide that builds it."""
 
-from __future__ import annotations
-
 import re
 import shutil
 import subprocess

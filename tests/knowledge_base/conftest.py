@@ -1,7 +1,5 @@
 """Fixtures: a local AWS, fresh retry budgets, and no default client."""
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Iterator, Mapping

@@ -1,7 +1,5 @@
 """`sleuth kb` on the local index and at AWS."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Ingestion: retries, batches, statuses and waiting, with a real boto3 client."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from functools import partial
 from typing import Any

@@ -1,7 +1,5 @@
 """LocalKnowledgeBase has the requests, responses and errors of both AWS clients, over an index."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Options of a search: each request is checked by boto3 against the service's own model."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

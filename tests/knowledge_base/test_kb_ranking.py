@@ -1,7 +1,5 @@
 """A knowledge base passes the retriever contract, hosted and local."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """MultiSliceRetriever: slices, filters, pages, boosts and errors."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any

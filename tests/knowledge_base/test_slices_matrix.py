@@ -1,7 +1,5 @@
 """Two slices that each answer, are throttled, fail, hang or are empty: all 25 cases."""
 
-from __future__ import annotations
-
 import os
 import threading
 from collections.abc import Iterator, Mapping

@@ -1,7 +1,5 @@
 """Slow, simple implementations of BM25 and TF-IDF in float64, for rows given as token lists."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """Rankings of real collections are exact for any layout, and as good as published BM25."""
 
-from __future__ import annotations
-
 import json
 import math
 from collections import defaultdict

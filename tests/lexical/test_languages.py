@@ -1,7 +1,5 @@
 """Rows of several languages in one index are analysed, counted and found each in its own."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

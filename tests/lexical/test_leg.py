@@ -1,7 +1,5 @@
 """Building, streaming and merging give the same segment."""
 
-from __future__ import annotations
-
 import tracemalloc
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """TF-IDF over a list of texts equals scikit-learn."""
 
-from __future__ import annotations
-
 import gc
 import random
 import subprocess

@@ -1,7 +1,5 @@
 """Pruned search over 30,000 rows equals an exhaustive scorer, bit by bit."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import dataclass

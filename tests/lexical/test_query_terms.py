@@ -1,7 +1,5 @@
 """The terms of a query are those of its words that the index holds, however often words come."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Block-max search equals a slow scorer: rows, scores, and ties by id."""
 
-from __future__ import annotations
-
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 

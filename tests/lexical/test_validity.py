@@ -1,7 +1,5 @@
 """Postings that no builder writes are refused, whatever their checksums say."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

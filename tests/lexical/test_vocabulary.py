@@ -1,7 +1,5 @@
 """Terms of an index by their beginning, or by a few edits."""
 
-from __future__ import annotations
-
 from collections import Counter
 from functools import cache
 

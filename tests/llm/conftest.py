@@ -1,7 +1,5 @@
 """Fixtures: local servers for the clients of language models."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

@@ -1,7 +1,5 @@
 """Bodies of responses are read independent of their pieces."""
 
-from __future__ import annotations
-
 import io
 import json
 import socket

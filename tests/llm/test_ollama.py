@@ -1,7 +1,5 @@
 """The Ollama clients against a local server that speaks its protocol, with and without faults."""
 
-from __future__ import annotations
-
 import gc
 import math
 import re

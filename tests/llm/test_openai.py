@@ -1,7 +1,5 @@
 """The OpenAI-compatible clients against a local server that speaks that protocol."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor

@@ -1,7 +1,5 @@
 """What is no text is refused before it is sent to a model."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The client of reranking services against a local server that speaks the protocol of Cohere and Jina."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from collections.abc import Iterator

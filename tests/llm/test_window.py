@@ -1,7 +1,5 @@
 """What a model reads: the limits that OpenAI-compatible servers name, each in its own way."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Mapping
 from time import monotonic

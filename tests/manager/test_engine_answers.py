@@ -1,7 +1,5 @@
 """Engines answer with sentences, with a model, with plugins, whole and streamed."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The manager runs hooks before, after and instead of the built-in ones, with options and streams."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable
 from typing import Any

@@ -1,7 +1,5 @@
 """Options of a call reach the hooks that declare them; an unknown name raises an error with the nearest one."""
 
-from __future__ import annotations
-
 import asyncio
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable

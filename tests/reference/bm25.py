@@ -1,7 +1,5 @@
 """BM25 as its formula reads, over a dict of passages: the slow reference of every fast implementation."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Callable, Mapping

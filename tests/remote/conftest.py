@@ -1,7 +1,5 @@
 """No test uses a connection that an earlier one left."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

@@ -1,7 +1,5 @@
 """Addresses of services, and how URLs are shown."""
 
-from __future__ import annotations
-
 import traceback
 from collections.abc import Callable
 

@@ -1,7 +1,5 @@
 """A cancelled async call ends its request, whichever service it waits for."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Connections are kept between calls, and lend nothing of one call to another."""
 
-from __future__ import annotations
-
 import asyncio
 import ipaddress
 import json

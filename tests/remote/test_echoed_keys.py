@@ -1,7 +1,5 @@
 """A key that a server sends back is shown nowhere, whichever client sent it."""
 
-from __future__ import annotations
-
 import json
 import logging
 import traceback

@@ -1,7 +1,5 @@
 """The shared state of a service: its accepted rate, and its outages."""
 
-from __future__ import annotations
-
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from threading import Thread

@@ -1,7 +1,5 @@
 """Requests to models use the proxies of the environment."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """Retries: their number and their waits."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 from threading import Thread

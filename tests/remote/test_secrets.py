@@ -1,7 +1,5 @@
 """Keys in responses of a server are hidden."""
 
-from __future__ import annotations
-
 from base64 import b64encode
 from urllib.parse import quote
 

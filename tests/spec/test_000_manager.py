@@ -3,8 +3,6 @@
 # mypy: disable-error-code="no-untyped-def,type-arg,union-attr,str-format,no-any-return"
 # The document's examples are untyped, and stand here as they are written.
 
-from __future__ import annotations
-
 import asyncio
 import inspect
 from collections.abc import Mapping

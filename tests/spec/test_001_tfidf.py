@@ -1,7 +1,5 @@
 """Document 001, local retrieval: its own example, with only the import changed."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

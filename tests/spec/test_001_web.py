@@ -5,8 +5,6 @@ API.
 # mypy: disable-error-code="no-untyped-def"
 # The document's examples are untyped, and stand here as they are written.
 
-from __future__ import annotations
-
 import json
 import logging
 from collections.abc import Iterator

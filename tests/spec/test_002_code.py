@@ -1,7 +1,5 @@
 """Document 002: the retrieval of code, as written there."""
 
-from __future__ import annotations
-
 import dataclasses
 import hashlib
 import inspect

@@ -5,8 +5,6 @@ default.
 # mypy: disable-error-code="no-untyped-def,no-untyped-call,arg-type,misc"
 # The document's examples are untyped, and stand here as they are written.
 
-from __future__ import annotations
-
 import inspect
 import json
 import logging

@@ -1,7 +1,5 @@
 """Document 004, documents, generators and embedders: its examples, requests and prompts."""
 
-from __future__ import annotations
-
 import inspect
 import json
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Document 004, the retriever over a vector store: its examples and its steps."""
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Puts many documents of one chunk each, as adding documents to an engine does."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Sets of rows are converted from one leg's segments to another's."""
 
-from __future__ import annotations
-
 import hypothesis.strategies as st
 import numpy as np
 from hypothesis import given

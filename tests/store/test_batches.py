@@ -1,7 +1,5 @@
 """A writer that sends many small batches to another thread gives the same result as a sequential one."""
 
-from __future__ import annotations
-
 import json
 import threading
 from pathlib import Path

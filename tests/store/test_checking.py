@@ -1,7 +1,5 @@
 """A check distinguishes damage from the work of a concurrent writer."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Columns evaluate every filter as `matches` does, over segments, merges and deletions."""
 
-from __future__ import annotations
-
 import math
 import random
 from contextlib import suppress

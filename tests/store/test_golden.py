@@ -1,7 +1,5 @@
 """This version reads, searches, checks and writes an index of each released format."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from pathlib import Path

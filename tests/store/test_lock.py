@@ -1,7 +1,5 @@
 """The writer's lock excludes other writers, names its holder, and fails with Sleuth errors."""
 
-from __future__ import annotations
-
 import errno
 import fcntl
 import os

@@ -1,7 +1,5 @@
 """The note of the newest version, which is kept beside the record."""
 
-from __future__ import annotations
-
 import errno
 import os
 from unittest.mock import Mock

@@ -1,7 +1,5 @@
 """Merging keeps the number of segments small with little rewriting, and changes no result."""
 
-from __future__ import annotations
-
 import random
 import threading
 from itertools import count

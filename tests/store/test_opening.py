@@ -1,7 +1,5 @@
 """Folders that cannot be read, and records of other formats, raise specific errors."""
 
-from __future__ import annotations
-
 import errno
 import os
 import sqlite3

@@ -1,7 +1,5 @@
 """A reader that opens beside merges reports no damage where a merge has just replaced files."""
 
-from __future__ import annotations
-
 import threading
 from pathlib import Path
 from typing import Any

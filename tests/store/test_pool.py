@@ -1,7 +1,5 @@
 """Connections are shared between threads and never used across a fork."""
 
-from __future__ import annotations
-
 import os
 import sqlite3
 from pathlib import Path

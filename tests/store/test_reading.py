@@ -1,7 +1,5 @@
 """Rows are read as they were written or not at all, and a reader keeps its version without a transaction."""
 
-from __future__ import annotations
-
 import copy
 import sqlite3
 from itertools import product

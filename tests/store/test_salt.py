@@ -1,7 +1,5 @@
 """Rows of another index are damage, and the salt that proves this is kept twice."""
 
-from __future__ import annotations
-
 import random
 import shutil
 import sqlite3

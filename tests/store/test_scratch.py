@@ -1,7 +1,5 @@
 """Arrays are built piece by piece, in memory or in a file."""
 
-from __future__ import annotations
-
 import mmap
 import subprocess
 import sys

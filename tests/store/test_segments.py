@@ -1,7 +1,5 @@
 """A segment file returns its contents, and any changed byte is found."""
 
-from __future__ import annotations
-
 import fcntl
 import json
 import random

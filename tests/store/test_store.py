@@ -1,7 +1,5 @@
 """The store keeps documents complete, shows one version at a time, and skips unchanged content."""
 
-from __future__ import annotations
-
 import os
 import sqlite3
 import subprocess

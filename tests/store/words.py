@@ -1,7 +1,5 @@
 """A leg without search whose arrays show whether every row is in its place."""
 
-from __future__ import annotations
-
 import zlib
 from collections.abc import Mapping, Sequence
 from typing import Any

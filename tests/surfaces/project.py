@@ -1,7 +1,5 @@
 """A small indexed repository with documents and two commits."""
 
-from __future__ import annotations
-
 import subprocess
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The command line: its output, exit codes and signals."""
 
-from __future__ import annotations
-
 import fcntl
 import json
 import signal

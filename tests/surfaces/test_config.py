@@ -1,7 +1,5 @@
 """sleuth.toml: defaults of the command line, their precedence, and keys that a project may not set."""
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess

@@ -1,7 +1,5 @@
 """Names, contents, labels and errors from files are escaped in the output of every command."""
 
-from __future__ import annotations
-
 import ast
 import json
 import os

@@ -1,7 +1,5 @@
 """sleuth index facets and sleuth list --summary: what an index holds, counted."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Commands that guides show exist, with the options that they show."""
 
-from __future__ import annotations
-
 import re
 import shlex
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """The help of each command shows how it is used."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

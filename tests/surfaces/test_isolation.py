@@ -1,7 +1,5 @@
 """Two tenants share an index: nothing that one of them does changes what the other one sees."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import tempfile

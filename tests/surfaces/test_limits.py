@@ -1,7 +1,5 @@
 """A limit of an argument holds at every door, in the same words; no text makes a server work past its deadline."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from collections.abc import Callable, Iterator

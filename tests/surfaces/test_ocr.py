@@ -1,7 +1,5 @@
 """`sleuth index --ocr` has a program read pages without text."""
 
-from __future__ import annotations
-
 import shlex
 import sys
 from pathlib import Path

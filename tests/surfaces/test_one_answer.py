@@ -1,7 +1,5 @@
 """The same question has the same answer at every door: Python, the command line, HTTP, MCP and the page."""
 
-from __future__ import annotations
-
 import inspect
 import json
 import re

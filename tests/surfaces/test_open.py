@@ -1,7 +1,5 @@
 """sleuth open: a result of the last search in the editor."""
 
-from __future__ import annotations
-
 import json
 import re
 import sys

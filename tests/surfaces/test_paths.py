@@ -1,7 +1,5 @@
 """Paths that commands print and accept, from any working folder."""
 
-from __future__ import annotations
-
 import fcntl
 import json
 import os

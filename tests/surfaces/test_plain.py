@@ -1,7 +1,5 @@
 """Texts of passages without signs of Markdown."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from hypothesis import given

@@ -1,7 +1,5 @@
 """The first k results are the same for each greater k, page by page, in each source, over all, and at each door."""
 
-from __future__ import annotations
-
 import ast
 import json
 import shutil

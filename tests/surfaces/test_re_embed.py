@@ -1,7 +1,5 @@
 """`sleuth index --re-embed` replaces an embedder as its advice says."""
 
-from __future__ import annotations
-
 import shlex
 from pathlib import Path
 

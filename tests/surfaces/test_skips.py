@@ -1,7 +1,5 @@
 """Skipped files are grouped."""
 
-from __future__ import annotations
-
 from sleuth.ingest import Skipped
 from sleuth.surfaces.cli.skips import grouped
 

@@ -1,7 +1,5 @@
 """sleuth index synonyms and sleuth index suggest at the shell."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The command line on a terminal."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """`sleuth index --watch`: what editors save, rename and delete is searchable; Ctrl-C ends it."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

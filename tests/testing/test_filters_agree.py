@@ -4,8 +4,6 @@ Python agree.
 `SLEUTH_FILTERS=10000` asks for the whole campaign (`make filters`), a minute or two; fewer by default.
 """
 
-from __future__ import annotations
-
 import os
 import random
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """The local servers respond as the real services do."""
 
-from __future__ import annotations
-
 import http.client
 import json
 from collections.abc import Iterator

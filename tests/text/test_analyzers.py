@@ -1,7 +1,5 @@
 """Analyzers split text into tokens with their places, and the kernel counts the same tokens."""
 
-from __future__ import annotations
-
 import unicodedata
 from collections import Counter
 from copy import copy

@@ -1,10 +1,9 @@
 """Properties of every chunk for any text, and the choice of boundaries."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from itertools import pairwise
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -41,6 +40,14 @@ texts = st.one_of(
 chunkers = st.integers(8, 60).flatmap(
     lambda size: st.builds(Chunker, st.just(size), st.integers(0, size // 4))
 )
+
+
+def words(count: int) -> str:
+    return " ".join(f"w{i}" for i in range(count))
+
+
+PROSE = words(30)
+FENCED = "```python\n# not a heading\n\nx = 1\n\n# nor this\n```"
 
 
 def check_laws(document: Document, chunker: Chunker) -> list[Chunk]:
@@ -134,39 +141,43 @@ def test_blank_documents_have_no_chunks() -> None:
             assert Chunker().split(Document(text, {"type": kind})) == []
 
 
-def test_short_document_is_one_chunk() -> None:
-    """A text that fits is one chunk, without surrounding blank lines."""
-    assert Chunker().split(Document("\n\n  one\ntwo \n")) == [Chunk("  one\ntwo", 2, 11, 3, 4)]
+@pytest.mark.parametrize(
+    ("text", "metadata", "chunker", "chunk"),
+    [
+        ("\n\n  one\ntwo \n", {}, Chunker(), Chunk("  one\ntwo", 2, 11, 3, 4)),
+        ("# A\n\ntext", {"type": ["markdown"]}, Chunker(), Chunk("# A\n\ntext", 0, 9, 1, 3)),
+        (f"{words(40)} tail end here", {}, Chunker(40, 8), Chunk(f"{words(40)} tail end here", 0, 163, 1, 1)),
+    ],
+    ids=["without blank lines around it", "of a type that is no string", "with a few remaining words"],
+)
+def test_a_text_that_fits_is_one_chunk(
+    text: str, metadata: dict[str, Any], chunker: Chunker, chunk: Chunk
+) -> None:
+    """A short document is one chunk, and a few words more than a chunk make no second one."""
+    assert chunker.split(Document(text, metadata)) == [chunk]
 
 
-def test_a_type_that_is_no_string_is_plain_text() -> None:
-    """A "type" in metadata that is not a string means plain text."""
-    assert len(Chunker().split(Document("# A\n\ntext", {"type": ["markdown"]}))) == 1
-
-
-def words(count: int, start: int = 0) -> str:
-    return " ".join(f"w{start + i}" for i in range(count))
-
-
-def test_headings_divide() -> None:
-    """A section starts a new chunk with its path of headings."""
-    text = f"# Guide\n\n{words(30)}\n\n## Install\n\n{words(30)}\n\n## Use `it`\n\n{words(30)}\n\n# End\n\n{words(30)}"
-    chunks = check_laws(Document(text, {"type": "markdown"}), Chunker(40, 0))
-    assert [chunk.fields.get("heading") for chunk in chunks] == [
-        "Guide",
-        "Guide > Install",
-        "Guide > Use it",
-        "End",
-    ]
-    assert chunks[1].text.startswith("## Install")
-
-
-def test_headings_that_follow_each_other_are_one_path() -> None:
-    """A chunk that starts with a chapter and its first section belongs to the section."""
-    text = f"# Guide\n\n## Install\n\n{words(30)}"
-    assert Chunker(60, 0).split(Document(text, {"type": "markdown"}))[0].fields == {
-        "heading": "Guide > Install"
-    }
+@pytest.mark.parametrize(
+    ("kind", "size", "text", "headings"),
+    [
+        ("markdown", 40, f"# Guide\n\n{PROSE}\n\n## Install\n\n{PROSE}\n\n## Use `it`\n\n{PROSE}\n\n# End\n\n{PROSE}",
+         ["Guide", "Guide > Install", "Guide > Use it", "End"]),
+        ("markdown", 60, f"# Guide\n\n## Install\n\n{PROSE}", ["Guide > Install"]),
+        ("markdown", 40, f"Guide\n=====\n\n{PROSE}\n\nInstall\n-------\n\n{PROSE}", ["Guide", "Guide > Install"]),
+        ("rst", 40, f"=====\nGuide\n=====\n\n{PROSE}\n\nInstall\n-------\n\n{PROSE}\n\nUse\n---\n\n{PROSE}\n\n"
+         f"Deep\n^^^^\n\n{PROSE}\n\n=====\nOther\n=====\n\n{PROSE}",
+         ["Guide", "Guide > Install", "Guide > Use", "Guide > Use > Deep", "Other"]),
+        ("markdown", 40, f"# Guide\n\n{words(25)}\n\n{FENCED}\n\n{words(25)}", ["Guide"] * 3),
+        ("markdown", 80, f"# Guide\n\n    # comment\n    x\n    ---\n\n{PROSE}", ["Guide"]),
+    ],
+    ids=["sections", "a chapter and its section", "underlined", "by first use", "fenced code", "indented code"],
+)  # fmt: skip
+def test_a_section_starts_a_chunk_with_its_path_of_headings(
+    kind: str, size: int, text: str, headings: list[str]
+) -> None:
+    """Headings divide, a chapter and its first section are one path, and code has no headings."""
+    chunks = check_laws(Document(text, {"type": kind}), Chunker(size, 0))
+    assert [chunk.fields["heading"] for chunk in chunks] == headings
 
 
 def test_small_sections_share_a_chunk() -> None:
@@ -176,73 +187,54 @@ def test_small_sections_share_a_chunk() -> None:
     assert len(chunks) < 12
 
 
-def test_underlined_headings() -> None:
-    """Markdown headings may be underlined."""
-    text = f"Guide\n=====\n\n{words(30)}\n\nInstall\n-------\n\n{words(30)}"
-    chunks = check_laws(Document(text, {"type": "markdown"}), Chunker(40, 0))
-    assert [chunk.fields["heading"] for chunk in chunks] == ["Guide", "Guide > Install"]
+@pytest.mark.parametrize(
+    ("kind", "size", "block"),
+    [
+        ("markdown", 40, FENCED),
+        ("markdown", 48, "| a | b |\n|---|---|" + "\n| one | two |" * 4),
+        ("rst", 40, "Example::\n\n    one = 1\n\n    two = 2\n\n    three = 3"),
+        ("rst", 40, ".. code-block:: python\n\n   x = 1\n\n   y = 2"),
+    ],
+    ids=["fenced code", "table", "literal block", "directive"],
+)
+def test_a_block_that_fits_a_chunk_is_not_cut(kind: str, size: int, block: str) -> None:
+    """Code, tables, literal blocks and directives that fit stay whole."""
+    text = f"{words(25)}\n\n{block}\n\n{words(25)}"
+    assert any(block in chunk.text for chunk in check_laws(Document(text, {"type": kind}), Chunker(size, 0)))
 
 
-def test_reST_headings() -> None:  # noqa: N802
-    """Levels of reStructuredText headings follow the order in which underlines are first used."""
-    text = (
-        f"=====\nGuide\n=====\n\n{words(30)}\n\nInstall\n-------\n\n{words(30)}\n\nUse\n---\n\n{words(30)}\n\n"
-        f"Deep\n^^^^\n\n{words(30)}\n\n=====\nOther\n=====\n\n{words(30)}"
-    )
-    chunks = check_laws(Document(text, {"type": "rst"}), Chunker(40, 0))
-    paths = [chunk.fields["heading"] for chunk in chunks]
-    assert paths == ["Guide", "Guide > Install", "Guide > Use", "Guide > Use > Deep", "Other"]
+@pytest.mark.parametrize(
+    ("kind", "chunker", "text", "piece"),
+    [
+        ("markdown", Chunker(40, 0), "| a | b |\n|---|---|\n" + "| one | two. Three |\n" * 100, r"\|.*\|"),
+        ("markdown", Chunker(40, 0), "- an item has\n  some words\n" * 60, "- an item.*"),
+        ("text", Chunker(40, 0), "这是一个比较短的句子。" * 40, ".*。"),
+        ("text", Chunker(40, 0), "considerable " * 1000, "considerable( considerable)*"),
+        ("python", Chunker(60, 15), ("def f():\n" + "    line = 1\n\n" * 8 + "\n") * 12, "def.*"),
+        ("python", Chunker(40, 0), "    deep = 1\n" * 100, "    deep.*"),
+    ],
+    ids=["rows", "items of a list", "sentences of Chinese", "words", "definitions", "indented lines"],
+)
+def test_a_chunk_begins_and_ends_where_a_unit_does(
+    kind: str, chunker: Chunker, text: str, piece: str
+) -> None:
+    """What does not fit a chunk is cut between the largest units that there are."""
+    chunks = check_laws(Document(text, {"type": kind}), chunker)
+    assert len(chunks) > 1
+    assert all(re.fullmatch(piece, chunk.text, re.DOTALL) for chunk in chunks)
 
 
-def test_hash_in_code_is_no_heading() -> None:
-    """Comments in fenced code are not headings, and code that fits is not cut."""
-    code = "```python\n# not a heading\n\nx = 1\n\n# nor this\n```"
-    text = f"# Guide\n\n{words(25)}\n\n{code}\n\n{words(25)}"
-    chunks = check_laws(Document(text, {"type": "markdown"}), Chunker(40, 0))
-    assert {chunk.fields["heading"] for chunk in chunks} == {"Guide"}
-    assert any(code in chunk.text for chunk in chunks)
-
-
-def test_indented_code_has_no_headings() -> None:
-    """A line with four leading blanks is code, whatever it starts with."""
-    text = f"# Guide\n\n    # comment\n    x\n    ---\n\n{words(30)}"
-    assert check_laws(Document(text, {"type": "markdown"}), Chunker(80, 0))[0].fields == {"heading": "Guide"}
-
-
-def test_literal_blocks_stay_whole() -> None:
-    """Literal blocks and directives of reStructuredText that fit a chunk are not cut."""
-    block = "Example::\n\n    one = 1\n\n    two = 2\n\n    three = 3"
-    text = f"{words(25)}\n\n{block}\n\n{words(25)}\n\n.. code-block:: python\n\n   x = 1\n\n   y = 2\n\n{words(20)}"
-    chunks = check_laws(Document(text, {"type": "rst"}), Chunker(40, 0))
-    assert any(block in chunk.text for chunk in chunks)
-    assert any("x = 1\n\n   y = 2" in chunk.text for chunk in chunks)
-
-
-def test_tables_stay_whole() -> None:
-    """A table that fits a chunk is not cut."""
-    table = "| a | b |\n|---|---|\n" + "| one | two |\n" * 4
-    text = f"{words(25)}\n\n{table}\n{words(25)}"
-    chunks = check_laws(Document(text, {"type": "markdown"}), Chunker(48, 0))
-    assert any(table.rstrip() in chunk.text for chunk in chunks)
-
-
-def test_a_large_table_is_cut_between_rows() -> None:
-    """A table that does not fit a chunk is cut at line ends."""
-    table = "| a | b |\n|---|---|\n" + "".join(f"| one {i} | two. Three |\n" for i in range(100))
-    chunks = check_laws(Document(table, {"type": "markdown"}), Chunker(40, 0))
-    assert all(chunk.text.startswith("|") and chunk.text.endswith("|") for chunk in chunks)
-
-
-def test_paragraphs_before_sentences() -> None:
-    """A paragraph boundary in the second half of a chunk wins over a later sentence."""
-    text = f"{words(30)}.\n\nOne. Two. Three. {words(60)}."
-    assert check_laws(Document(text), Chunker(40, 0))[0].text == f"{words(30)}."
-
-
-def test_sentences_before_words() -> None:
-    """A long paragraph is cut after a sentence; abbreviations and initials do not end one."""
-    text = f"{words(25)}. Next J. Smith and Dr. Who met {words(60)}."
-    assert check_laws(Document(text), Chunker(40, 0))[0].text == f"{words(25)}."
+@pytest.mark.parametrize(
+    ("first", "rest"),
+    [
+        (f"{PROSE}.", f"\n\nOne. Two. Three. {words(60)}."),
+        (f"{words(25)}.", f" Next J. Smith and Dr. Who met {words(60)}."),
+    ],
+    ids=["a paragraph wins over a later sentence", "abbreviations and initials end no sentence"],
+)
+def test_paragraphs_before_sentences_before_words(first: str, rest: str) -> None:
+    """A chunk ends with a paragraph in its second half, else with a sentence."""
+    assert check_laws(Document(first + rest), Chunker(40, 0))[0].text == first
 
 
 @pytest.mark.parametrize("change", [str.upper, str.lower])
@@ -255,45 +247,14 @@ def test_texts_of_one_case_are_cut_alike(change: Callable[[str], str]) -> None:
     assert [(chunk.start, chunk.end) for chunk in chunker.split(Document(change(text)))] == spans
 
 
-def test_list_items_are_borders() -> None:
-    """A long list is cut between items."""
-    text = "\n".join(f"- item {i} has\n  some words" for i in range(60))
-    chunks = check_laws(Document(text, {"type": "markdown"}), Chunker(40, 0))
-    assert all(chunk.text.startswith("- item") for chunk in chunks)
-
-
-def test_dense_scripts_have_sentences() -> None:
-    """Chinese text is cut after a full stop without a following blank."""
-    chunks = check_laws(Document("这是一个比较短的句子。" * 40), Chunker(40, 0))
-    assert all(chunk.text.endswith("。") for chunk in chunks)
-
-
-def test_words_stay_whole() -> None:
-    """Without any other boundary, a chunk ends between words."""
-    text = words(1000).replace("w", "considerable")
-    chunks = check_laws(Document(text), Chunker(40, 0))
-    assert all(re.fullmatch(r"considerable\d+( considerable\d+)*", chunk.text) for chunk in chunks)
-
-
-def test_overlap_repeats_whole_sentences() -> None:
-    """A chunk within a section starts with the last sentences of the previous one."""
+def test_overlap_repeats_whole_sentences_of_a_section() -> None:
+    """A chunk starts with the last sentences of the previous one, unless it starts a section."""
     text = " ".join(f"Sentence number {i} is here." for i in range(60))
     chunks = check_laws(Document(text), Chunker(40, 10))
     assert all(before.end > after.start for before, after in pairwise(chunks))
     assert all(chunk.text.startswith("Sentence") for chunk in chunks)
-
-
-def test_overlap_stays_in_its_section() -> None:
-    """Sections do not overlap."""
-    text = f"# A\n\nOne sentence. Two sentences. {words(30)}. Last one.\n\n# B\n\n{words(30)}."
-    chunks = check_laws(Document(text, {"type": "markdown"}), Chunker(60, 15))
-    assert chunks[-1].text.startswith("# B")
-
-
-def test_tiny_tail_is_joined() -> None:
-    """A few remaining words belong to the previous chunk."""
-    text = f"{words(40)} tail end here"
-    assert len(check_laws(Document(text), Chunker(40, 8))) == 1
+    text = f"# A\n\nOne sentence. Two sentences. {PROSE}. Last one.\n\n# B\n\n{PROSE}."
+    assert check_laws(Document(text, {"type": "markdown"}), Chunker(60, 15))[-1].text.startswith("# B")
 
 
 def test_pages() -> None:
@@ -318,21 +279,6 @@ def test_pages_are_numbered_where_there_are_pages() -> None:
     assert Chunker().split(Document("a"))[0].page is None
     assert Chunker().split(Document("a\fb"))[1].page == 2
     assert [chunk.page for chunk in Chunker().split(Document("a\n\f\nb", {"type": "python"}))] == [None]
-
-
-def test_code_is_cut_at_definitions() -> None:
-    """Source code is cut before top-level definitions, with its indentation, without overlap."""
-    body = "".join(f"    line_{i} = {i}\n\n" for i in range(8))
-    text = "".join(f"def f{i}():\n{body}\n" for i in range(12))
-    chunks = check_laws(Document(text, {"type": "python"}), Chunker(60, 15))
-    assert all(chunk.text.startswith("def") for chunk in chunks)
-
-
-def test_indentation_is_kept() -> None:
-    """A chunk that starts at a line starts with its indentation."""
-    text = "".join(f"    deep_{i} = {i}\n" for i in range(100))
-    chunks = check_laws(Document(text, {"type": "python"}), Chunker(40, 0))
-    assert all(chunk.text.startswith("    deep") for chunk in chunks)
 
 
 @pytest.mark.parametrize("kind", TYPES)

@@ -1,7 +1,5 @@
 """Detection of the language of a text."""
 
-from __future__ import annotations
-
 import pytest
 
 from sleuth.text.detection import detect_language, language_of_query

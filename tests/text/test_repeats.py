@@ -1,9 +1,8 @@
 """Texts that repeat earlier ones."""
 
-from __future__ import annotations
-
 import random
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -24,62 +23,38 @@ def places(*texts: str) -> list[int | None]:
     return [repeats.add(text) for text in texts]
 
 
-def test_a_text_in_other_marks_is_a_repeat() -> None:
-    """Case, spaces, punctuation and quotation marks of another form do not count."""
-    words = prose(1, 60)
-    plain = " ".join(words)
-    quotation = "\u201c" + "\u00a0* ".join(words).upper() + "\u201d\u2026"
-    assert places(plain, " ".join(prose(2, 60)), quotation) == [None, None, 0]
+FIRST, SECOND, NEW = prose(1, 100), prose(2, 60), prose(3, 200)
+ROW = "city Paris year 2019 population two million people and more"
+CHINESE = "令牌桶每秒补充一次令牌，桶满时多余的令牌会被丢弃，请求在没有令牌时等待。"
+LONG = " ".join(prose(4, 4_096))
+CASES: dict[str, tuple[list[list[str] | str], list[int | None]]] = {
+    "case, spaces and marks of another form do not count": (
+        [FIRST, SECOND, "\u201c" + "\u00a0* ".join(FIRST).upper() + "\u201d\u2026"], [None, None, 0],
+    ),
+    "parts that stand in two others repeat the one that holds more": ([FIRST, SECOND, FIRST + SECOND], [None, None, 0]),
+    "half of a text is too little": ([FIRST[:50], FIRST[:50] + NEW], [None, None]),
+    "the same page with a few more words is a copy": ([FIRST, FIRST + NEW[:90]], [None, 0]),
+    "a page that quotes another is no copy": ([FIRST, FIRST + NEW[:120]], [None, None]),
+    "rows repeat only the same words, and are known though others hold their runs": (
+        [ROW, ROW.replace("2019", "2020"), ROW.lower(), "", ROW.replace("2019", "2020")], [None, None, 0, None, 1],
+    ),
+    "marks alone are no words": (["+++", "---", "", ""], [None] * 4),
+    "a text without spaces has its characters as words": (
+        [CHINESE,
+         "缓存会在写入之后失效，读取者随后看到新的版本，旧的版本由后台线程删除掉。", CHINESE.replace("，", " ")],
+        [None, None, 0],
+    ),
+    "what a repeat alone says is new in another text": ([FIRST, FIRST + SECOND[:40], SECOND[:40]], [None, 0, None]),
+    "a lone surrogate is read, and words after the first 4,096 are not": (
+        ["a \ud800 b", " ".join([LONG, *prose(2, 9_000)]), " ".join([LONG, *prose(3, 9_000)])], [None, None, 1],
+    ),
+}  # fmt: skip
 
 
-def test_what_is_mostly_in_several_texts_is_a_repeat() -> None:
-    """A text whose parts stand in two others repeats the one that holds more of it; half of a text is too little."""
-    first, second, new = prose(1, 100), prose(2, 60), prose(3, 200)
-    both = " ".join(first + second)
-    assert places(" ".join(first), " ".join(second), both) == [None, None, 0]
-    assert places(" ".join(first[:50]), " ".join(first[:50] + new)) == [None, None]
-
-
-def test_a_text_that_holds_most_of_another_is_a_repeat_up_to_twice_its_length() -> None:
-    """The same page with a few more words is a copy, a page that quotes another is not."""
-    first, new = prose(1, 100), prose(2, 300)
-    assert places(" ".join(first), " ".join(first + new[:90])) == [None, 0]
-    assert places(" ".join(first), " ".join(first + new[:120])) == [None, None]
-
-
-def test_short_texts_repeat_only_the_same_words() -> None:
-    """Rows and notes of a few words that differ in one are different, and known though others hold their runs."""
-    row = "city Paris year 2019 population two million people and more"
-    other = row.replace("2019", "2020")
-    assert places(row, other, row.lower(), "", other) == [None, None, 0, None, 1]
-
-
-def test_texts_without_words_repeat_none() -> None:
-    """Marks alone are no words."""
-    assert places("+++", "---", "", "") == [None] * 4
-
-
-def test_chinese_is_compared_by_characters() -> None:
-    """A text without spaces has its characters as words."""
-    text = "令牌桶每秒补充一次令牌，桶满时多余的令牌会被丢弃，请求在没有令牌时等待。"
-    other = "缓存会在写入之后失效，读取者随后看到新的版本，旧的版本由后台线程删除掉。"
-    assert places(text, other, text.replace("，", " ")) == [None, None, 0]
-
-
-def test_a_repeat_leaves_no_trace() -> None:
-    """What a repeat alone says is new when another text says it."""
-    first, more = prose(1, 100), prose(2, 40)
-    assert places(" ".join(first), " ".join(first + more), " ".join(more)) == [None, 0, None]
-
-
-def test_broken_characters_and_long_texts() -> None:
-    """A lone surrogate is read, and words after the first 4,096 are not."""
-    long = prose(1, 4_096)
-    assert places("a \ud800 b", " ".join([*long, *prose(2, 9_000)]), " ".join([*long, *prose(3, 9_000)])) == [
-        None,
-        None,
-        1,
-    ]
+@pytest.mark.parametrize(("texts", "repeats"), CASES.values(), ids=CASES)
+def test_which_texts_repeat_an_earlier_one(texts: list[list[str] | str], repeats: list[int | None]) -> None:
+    """A text repeats another if it says nearly the same in other marks, and not if it says more."""
+    assert places(*(text if isinstance(text, str) else " ".join(text) for text in texts)) == repeats
 
 
 def runs(text: str) -> frozenset[tuple[str, ...]]:

@@ -1,7 +1,5 @@
 """Snippets: exact, bounded, and cut only at word boundaries."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -51,35 +49,23 @@ def test_a_long_sentence_is_cut_between_words() -> None:
     assert "tokens" in excerpt.text
 
 
-def test_without_a_match_the_beginning_is_shown() -> None:
-    """A text without a match is shown from its start, without marks."""
-    window = snippet("one two three four", "zebra", PLAIN, width=11)
-    assert (window.text, window.spans) == ("one two", ())
-
-
-def test_a_short_text_is_shown_whole() -> None:
-    """A text that fits is returned unchanged."""
-    window = snippet("A cat sat.", "cat", ENGLISH)
-    assert (window.text, window.spans, window.start) == ("A cat sat.", ((2, 5),), 0)
-
-
-def test_a_word_longer_than_the_window_is_shown_whole() -> None:
-    """A match is never cut, even if it is longer than the window."""
-    assert (
-        "extraordinarily" in snippet("an extraordinarily long word", "extraordinarily", PLAIN, width=5).text
-    )
-
-
-def test_neighbouring_pairs_are_marked_as_one() -> None:
-    """Overlapping matches of unspaced scripts are one mark."""
-    window = snippet("昨日は東京都へ行った", "東京都", PLAIN)
-    assert [window.text[a:b] for a, b in window.spans] == ["東京都"]
-
-
-def test_a_compound_is_marked_as_one() -> None:
-    """A word and the digit after it are marked together; other digits are not marked."""
-    window = snippet("Version 7 came after version 6, and C++ before both.", "version 7 of c++", ENGLISH)
-    assert [window.text[a:b] for a, b in window.spans] == ["Version 7", "version", "C++"]
+@pytest.mark.parametrize(
+    ("text", "query", "width", "expected"),
+    [
+        ("one two three four", "zebra", 11, ("one two", [])),
+        ("A cat sat.", "cat", 240, ("A cat sat.", ["cat"])),
+        ("an extraordinarily long word", "extraordinarily", 5, ("extraordinarily", ["extraordinarily"])),
+        ("昨日は東京都へ行った", "東京都", 240, ("昨日は東京都へ行った", ["東京都"])),
+        ("Version 7 came after version 6, and C++ before.", "version 7 of c++", 240,
+         ("Version 7 came after version 6, and C++ before.", ["Version 7", "version", "C++"])),
+    ],
+    ids=["no match: the beginning", "a short text", "a word longer than the window", "pairs", "a compound"],
+)  # fmt: skip
+def test_what_is_shown_and_marked(text: str, query: str, width: int, expected: tuple[str, list[str]]) -> None:
+    """A text that fits is whole, a match is never cut, and what is one word to the reader is one mark."""
+    window = snippet(text, query, ENGLISH, width)
+    assert (window.text, [window.text[start:end] for start, end in window.spans]) == expected
+    assert window.start == text.index(window.text)
 
 
 RIGHT_TO_LEFT = {

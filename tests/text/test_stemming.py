@@ -1,7 +1,5 @@
 """Stems of Snowball, and words that have none."""
 
-from __future__ import annotations
-
 from sleuth.text import stemming as snowball
 
 

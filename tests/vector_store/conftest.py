@@ -1,7 +1,5 @@
 """Fixtures: a Chroma and a Sleuth index with the same documents."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Retrieval from a real Chroma."""
 
-from __future__ import annotations
-
 import zipfile
 from contextlib import ExitStack
 from pathlib import Path

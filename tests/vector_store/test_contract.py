@@ -1,7 +1,5 @@
 """The contract of document 004's Retriever, over a real Chroma and over a Sleuth index."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

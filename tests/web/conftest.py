@@ -1,7 +1,5 @@
 """Servers on loopback, no key in the environment, and waits too short to notice."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """WebCache: ages, pruning, and many writers."""
 
-from __future__ import annotations
-
 import os
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path

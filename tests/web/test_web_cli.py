@@ -1,7 +1,5 @@
 """`sleuth web`."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """Local documents and web pages are merged and fused."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

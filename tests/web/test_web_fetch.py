@@ -1,7 +1,5 @@
 """fetch_page: refused addresses, and the text of pages."""
 
-from __future__ import annotations
-
 import asyncio
 import ipaddress
 import socket

@@ -1,7 +1,5 @@
 """HTTP requests over TLS to a checked address, and responses of any form."""
 
-from __future__ import annotations
-
 import ipaddress
 import json
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """WebRetriever, and batches of searches."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from pathlib import Path

@@ -1,7 +1,5 @@
 """search_web: result structures, growth of api_k, keys and failures."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import os
@@ -137,28 +135,21 @@ def test_unusable_results_are_left_out(
     assert [result["title"] for result in search_web("climate", 1, **options)["results"]] == ["Title 1"]
 
 
-@pytest.mark.parametrize("k", [0, -1, 1.5, True, "3"])
-def test_k_is_checked(k: Any) -> None:
-    """k below 1 or not an int raises an error with the value."""
-    with pytest.raises(ArgumentError, match=r"k must be an int of 1 or more, got"):
-        search_web("climate", k)
-
-
 @pytest.mark.parametrize(
-    "bad",
+    ("name", "value"),
     [
-        {"search_depth": "deep"},
-        {"topic": "sport"},
-        {"time_range": "hour"},
-        {"timeout": 0},
-        {"timeout": float("nan")},
-        {"include_domains": "a.org"},
+        *(("k", value) for value in (0, -1, 1.5, True, "3")),
+        ("search_depth", "deep"), ("topic", "sport"), ("time_range", "hour"), ("timeout", 0),
+        ("timeout", float("nan")), ("include_domains", "a.org"), ("max_retries", -1), ("max_retries", 1.5),
+        ("initial_backoff", -1.0),
     ],
-)
-def test_settings_are_checked(bad: dict[str, Any]) -> None:
-    """A setting out of range raises an error before anything is sent."""
-    with pytest.raises(ArgumentError, match=next(iter(bad))):
-        search_web("climate", **bad)
+)  # fmt: skip
+def test_settings_are_checked(name: str, value: Any) -> None:
+    """A setting out of range raises an error with its name before anything is sent."""
+    with pytest.raises(ArgumentError, match=f"{name} must be"):
+        search_web("climate", **{name: value})
+    with pytest.raises(ArgumentError, match="must be left out where service is an object"):
+        search_web("climate", 3, service=object(), max_retries=1)  # type: ignore[arg-type]
 
 
 def test_blank_query_asks_nothing(server: TavilyServer, options: dict[str, Any]) -> None:
@@ -287,70 +278,40 @@ class TestKey:
             search_web("climate", 3, api_key="k", base_url="http://example.org")
 
 
-class TestRetries:
-    @pytest.mark.parametrize("status", [429, 500, 502, 503])
-    def test_passing_failures(self, server: TavilyServer, options: dict[str, Any], status: int) -> None:
-        """429 and 5xx are retried three times, and the fourth response counts."""
-        server.next(*[error(status)] * 3)
-        assert search_web("climate", 3, **options)["num_docs"] == 3
-        assert len(server.requests) == 4
+RETRIES: dict[str, tuple[list[Reply | None], dict[str, Any], int, int]] = {
+    **{f"{status} is retried": ([error(status)] * 3, {}, 3, 4) for status in (429, 500, 502, 503)},
+    "a broken connection is retried": ([None, None], {}, 3, 3),
+    "the fourth failure ends the request": ([error(429)] * 9, {}, 0, 4),
+    **{
+        f"{retries} retries are as many as asked": (
+            [error(429)] * 9, {"max_retries": retries, "initial_backoff": 0.0}, 0, 1 + retries,
+        )
+        for retries in (0, 1, 5)
+    },
+    **{f"{status} is final": ([error(status)], {}, 0, 1) for status in (400, 401, 403, 404, 432, 433)},
+    "a wait above the maximum is not begun": ([error(503, retry_after="3600")], {"timeout": 30.0}, 0, 1),
+    "a wait past the deadline is not begun": ([error(503, retry_after="5")], {"timeout": 1.0}, 0, 1),
+}  # fmt: skip
 
-    def test_broken_connections(self, server: TavilyServer, options: dict[str, Any]) -> None:
-        """A broken connection is retried."""
-        server.next(None, None)
-        assert search_web("climate", 3, **options)["num_docs"] == 3
 
-    def test_at_most_three_retries(
-        self, server: TavilyServer, options: dict[str, Any], caplog: pytest.LogCaptureFixture
-    ) -> None:
-        """The fourth failure ends the request, with one logged error in the service's words."""
-        server.always(error(429))
-        assert search_web("climate", 3, **options) == EMPTY
-        assert len(server.requests) == 4
-        assert [record.levelno for record in caplog.records] == [logging.ERROR]
-        assert "excessive requests" in caplog.text
+@pytest.mark.parametrize("case", RETRIES)
+def test_passing_failures_are_retried(
+    server: TavilyServer, options: dict[str, Any], caplog: pytest.LogCaptureFixture, case: str
+) -> None:
+    """Passing failures are retried as often as asked; the last failure, and a final one, is one logged error."""
+    events, settings, count, requests = RETRIES[case]
+    server.next(*events)
+    assert search_web("climate", 3, **settings, **options)["num_docs"] == count
+    assert len(server.requests) == requests
+    assert [record.levelno for record in caplog.records] == [logging.ERROR] * (count == 0)
 
-    @pytest.mark.parametrize("retries", [0, 1, 5])
-    def test_retries_are_as_many_as_asked(
-        self, server: TavilyServer, options: dict[str, Any], retries: int
-    ) -> None:
-        """A failing service is asked once and `max_retries` times more."""
-        server.always(error(429))
-        assert search_web("climate", 3, max_retries=retries, initial_backoff=0.0, **options) == EMPTY
-        assert len(server.requests) == 1 + retries
 
-    @pytest.mark.parametrize(
-        ("name", "value"), [("max_retries", -1), ("max_retries", 1.5), ("initial_backoff", -1.0)]
-    )
-    def test_waits_that_cannot_be_are_refused(self, name: Any, value: Any) -> None:
-        """Counts below 0 and waits below 0 are named; a service of one's own has waits of its own."""
-        with pytest.raises(ArgumentError, match=f"{name} must be"):
-            search_web("climate", 3, **{name: value})
-        with pytest.raises(ArgumentError, match="must be left out where service is an object"):
-            search_web("climate", 3, service=object(), max_retries=1)  # type: ignore[arg-type]
-
-    @pytest.mark.parametrize("status", [400, 401, 403, 404, 432, 433])
-    def test_final_failures(self, server: TavilyServer, options: dict[str, Any], status: int) -> None:
-        """Other statuses are not retried."""
-        server.always(error(status))
-        assert search_web("climate", 3, **options) == EMPTY
-        assert len(server.requests) == 1
-
-    def test_retry_after_is_honoured(self, server: TavilyServer, options: dict[str, Any]) -> None:
-        """The wait is at least as long as Retry-After."""
-        server.next(error(429, retry_after="1"))
-        started = monotonic()
-        assert search_web("climate", 3, **options)["num_docs"] == 3
-        assert monotonic() - started >= 1.0
-
-    @pytest.mark.parametrize(("header", "timeout"), [("3600", 30.0), ("5", 1.0)])
-    def test_retry_after_beyond_reason(
-        self, server: TavilyServer, options: dict[str, Any], header: str, timeout: float
-    ) -> None:
-        """A wait above the maximum, or past the deadline, is not begun."""
-        server.next(error(503, retry_after=header))
-        assert search_web("climate", 3, timeout=timeout, **options) == EMPTY
-        assert len(server.requests) == 1
+def test_retry_after_is_honoured(server: TavilyServer, options: dict[str, Any]) -> None:
+    """The wait is at least as long as Retry-After."""
+    server.next(error(429, retry_after="1"))
+    started = monotonic()
+    assert search_web("climate", 3, **options)["num_docs"] == 3
+    assert monotonic() - started >= 1.0
 
 
 class TestOutage:
@@ -444,34 +405,21 @@ class TestCache:
         assert search_web("climate", 3, cache=tmp_path / "kept", **options) == first
         assert len(server.requests) == request_count
 
-    def test_stale_is_served_and_marked_where_the_service_is_down(
-        self, server: TavilyServer, options: dict[str, Any], tmp_path: Path, frozen: list[float]
-    ) -> None:
-        """Stale entries are refreshed if the service is up, and served with a mark if it is down."""
+    @pytest.mark.parametrize(
+        ("age", "status", "is_served"), [(90_000, 503, True), (31 * 86_400, 503, False), (90_000, 401, False)]
+    )
+    def test_a_stale_answer_is_served_and_marked_where_the_service_is_down(
+        self, server: TavilyServer, options: dict[str, Any], tmp_path: Path, frozen: list[float],
+        age: float, status: int, is_served: bool,
+    ) -> None:  # fmt: skip
+        """Not beyond `max_stale`, and not for an invalid key; where the service is up, it is refreshed."""
         fresh = search_web("climate", 3, cache=tmp_path, **options)
-        frozen[0] += 90_000
-        server.always(error(503))
-        assert search_web("climate", 3, cache=tmp_path, **options) == {**fresh, "stale": True}
+        frozen[0] += age
+        server.always(error(status))
+        stale = {**fresh, "stale": True} if is_served else EMPTY
+        assert search_web("climate", 3, cache=tmp_path, **options) == stale
         server.always(None)
         assert search_web("climate", 3, cache=tmp_path, **options) == fresh
-
-    def test_too_old_is_not_served(
-        self, server: TavilyServer, options: dict[str, Any], tmp_path: Path, frozen: list[float]
-    ) -> None:
-        """Entries beyond `max_stale` are not served."""
-        search_web("climate", 3, cache=tmp_path, **options)
-        frozen[0] += 31 * 86_400
-        server.always(error(503))
-        assert search_web("climate", 3, cache=tmp_path, **options) == EMPTY
-
-    def test_a_bad_key_is_not_papered_over(
-        self, server: TavilyServer, options: dict[str, Any], tmp_path: Path, frozen: list[float]
-    ) -> None:
-        """A stale entry is not served if the request or the key is invalid."""
-        search_web("climate", 3, cache=tmp_path, **options)
-        frozen[0] += 90_000
-        server.always(error(401))
-        assert search_web("climate", 3, cache=tmp_path, **options) == EMPTY
 
     def test_holds_no_key(self, options: dict[str, Any], tmp_path: Path) -> None:
         """The cache file has the query and the response, not the key, and only its owner can read it."""

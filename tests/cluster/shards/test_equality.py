@@ -1,7 +1,5 @@
 """Rankings over many shards equal those of one index, to the last bit."""
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Iterator, Mapping, Sequence

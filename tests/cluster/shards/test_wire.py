@@ -1,7 +1,5 @@
 """Values as bytes between processes."""
 
-from __future__ import annotations
-
 import struct
 from typing import Any
 

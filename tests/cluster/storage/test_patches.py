@@ -1,7 +1,5 @@
 """Of a record that changed in place, only pages that changed are uploaded and fetched."""
 
-from __future__ import annotations
-
 import io
 import random
 from datetime import timedelta

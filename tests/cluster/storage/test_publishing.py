@@ -1,7 +1,5 @@
 """Indexes are published to S3 and to a folder, and opened from there."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import multiprocessing

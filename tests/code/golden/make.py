@@ -3,8 +3,6 @@
 An index that is there stays as it is: it is what that version wrote.
 """
 
-from __future__ import annotations
-
 import os
 import sqlite3
 import subprocess

@@ -1,7 +1,5 @@
 """Crawling a site of loopback into an index: bounds, `robots.txt`, hosts, versions of pages, and kills."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import os

@@ -1,7 +1,5 @@
 """Markup of other tools is read as Markdown whose lines are those of the file."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Adapters without their frameworks: nothing is imported early, and what is missing is named with its extra."""
 
-from __future__ import annotations
-
 import importlib
 import subprocess
 import sys

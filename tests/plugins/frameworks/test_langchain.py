@@ -1,7 +1,5 @@
 """LangChain's retriever, vector store and document index over an index; its own suites are in `make conformance`."""
 
-from __future__ import annotations
-
 import asyncio
 from pathlib import Path
 from typing import Any

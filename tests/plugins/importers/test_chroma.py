@@ -1,7 +1,5 @@
 """Reading a Chroma with its vectors."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """A Chroma collection is imported into an index with its vectors."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from importlib.util import find_spec

@@ -1,7 +1,5 @@
 """Tenants whose imports do not touch what another tenant sees."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

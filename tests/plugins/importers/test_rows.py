@@ -1,7 +1,5 @@
 """Importing rows with their vectors from files."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

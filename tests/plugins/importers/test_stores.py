@@ -1,7 +1,5 @@
 """Imports that need no other package: dumps of Elasticsearch, the pickle of FAISS, counts, progress and going on."""
 
-from __future__ import annotations
-
 import datetime
 import io
 import json

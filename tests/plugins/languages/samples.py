@@ -1,7 +1,5 @@
 """Samples of the languages: definitions, imports, calls and types that tests look for in them."""
 
-from __future__ import annotations
-
 # ruff: noqa: E501 - sources of other languages, a line each
 from tests.code.test_bindings import Sample
 

@@ -1,7 +1,5 @@
 """What names of C# mean."""
 
-from __future__ import annotations
-
 # ruff: noqa: E501 - sources of other languages, a line each
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Sources of these languages, mutated."""
 
-from __future__ import annotations
-
 import pytest
 
 from sleuth.files.processes import Processes

@@ -1,7 +1,5 @@
 """Code in a language whose grammar is not installed, at a shell where all optional packages are hidden."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

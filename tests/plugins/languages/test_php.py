@@ -1,7 +1,5 @@
 """Labels of PHP."""
 
-from __future__ import annotations
-
 from tests.code.test_definitions import symbols
 
 

@@ -1,7 +1,5 @@
 """Each language of the plugin has its definitions, uses, imports, types and calls."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

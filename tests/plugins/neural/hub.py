@@ -1,7 +1,5 @@
 """A local server that speaks the protocol of a hub of models."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Mapping

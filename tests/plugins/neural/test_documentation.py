@@ -1,7 +1,5 @@
 """The guide to models has every model that can be pulled by name."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from sleuth.plugins.neural.known import KNOWN

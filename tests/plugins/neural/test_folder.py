@@ -1,7 +1,5 @@
 """What a folder says of its model."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

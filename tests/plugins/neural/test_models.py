@@ -1,7 +1,5 @@
 """Encoders and cross-encoders in ONNX, with models that the tests write."""
 
-from __future__ import annotations
-
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path

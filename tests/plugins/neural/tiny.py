@@ -3,8 +3,6 @@
 ONNX is protocol buffers: https://github.com/onnx/onnx/blob/main/onnx/onnx.proto3 has the numbers of the fields.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from pathlib import Path

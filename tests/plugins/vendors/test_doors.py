@@ -1,7 +1,5 @@
 """What holds at the server's own doors holds at those of other services: keys, limits, problems, deadlines."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """OpenAI's client uploads files, attaches them and waits for them, as it does at OpenAI."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any

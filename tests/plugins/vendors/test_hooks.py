@@ -1,7 +1,5 @@
 """Hooks of plugins apply to the searches of other services, too."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """What is wrong with an answer reaches the clients of other services, too."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

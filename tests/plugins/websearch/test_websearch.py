@@ -1,7 +1,5 @@
 """SearXNG, Brave and Exa beside Tavily: their requests, their answers, and several of them together."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Iterator
 from contextlib import ExitStack

@@ -3,8 +3,6 @@
 It is made once for each version of the format and never again: that later versions still read it is what it is for.
 """
 
-from __future__ import annotations
-
 import json
 import shutil
 from pathlib import Path

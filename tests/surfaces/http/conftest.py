@@ -1,7 +1,5 @@
 """A server as users run it: a process, a port on loopback, and an index of a few documents."""
 
-from __future__ import annotations
-
 import os
 import re
 import signal

@@ -1,7 +1,5 @@
 """POST /v1/ask: answers, whole and as events; a model stops when its reader leaves."""
 
-from __future__ import annotations
-
 import json
 import time
 from collections.abc import Iterator

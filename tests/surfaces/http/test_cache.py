@@ -1,7 +1,5 @@
 """Kept answers are those that the engine would give now, and nobody sees those of others."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from pathlib import Path

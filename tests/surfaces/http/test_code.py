@@ -1,7 +1,5 @@
 """Code over HTTP: search, definitions, references, history and the map."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Keys that are limited to some code: what they see at every door."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections.abc import Iterator

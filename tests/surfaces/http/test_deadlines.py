@@ -1,7 +1,5 @@
 """Work for a cancelled request stops."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Every client hears that shards did not answer; without any shard it hears that nothing can be searched."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any

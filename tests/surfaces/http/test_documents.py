@@ -1,7 +1,5 @@
 """Documents are added, uploaded, listed, read, changed, counted and deleted over HTTP."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from pathlib import Path

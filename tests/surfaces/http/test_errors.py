@@ -1,7 +1,5 @@
 """Every error that a handler can raise is a problem that a client can use, and no stack trace in the log."""
 
-from __future__ import annotations
-
 import importlib
 import logging
 import pkgutil

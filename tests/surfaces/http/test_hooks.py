@@ -1,7 +1,5 @@
 """Hooks of plugins apply to every search that the server answers."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Broken, slow, huge and cross-site requests are refused, and the server keeps running."""
 
-from __future__ import annotations
-
 import json
 import socket
 import time

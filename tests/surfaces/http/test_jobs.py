@@ -1,7 +1,5 @@
 """Jobs: changes that go on after their request, with progress, an end, and a record that outlives the server."""
 
-from __future__ import annotations
-
 import json
 import signal
 import time

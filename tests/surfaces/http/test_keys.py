@@ -1,7 +1,5 @@
 """Keys: authentication, scopes and filters."""
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Iterator

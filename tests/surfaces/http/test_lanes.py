@@ -1,7 +1,5 @@
 """Queues: work is bounded, done in turn, and skipped where nobody waits for it any more."""
 
-from __future__ import annotations
-
 import asyncio
 import gc
 from threading import Event

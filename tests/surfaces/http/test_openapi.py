@@ -3,8 +3,6 @@
 `make test` sends a few requests to each operation, `make api` many.
 """
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Queues, deadlines, logs, metrics, spans, workers, and shutdown."""
 
-from __future__ import annotations
-
 import json
 import signal
 from concurrent.futures import ThreadPoolExecutor

@@ -1,7 +1,5 @@
 """What is wrong with an answer reaches every client: missing parts, notes, and citations that no source has."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple

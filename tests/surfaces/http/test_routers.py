@@ -1,7 +1,5 @@
 """Routers of installed packages are served as the server's own."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -1,7 +1,5 @@
 """POST /v1/search."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Sessions: signed values that stand for a key in the cookie of a browser."""
 
-from __future__ import annotations
-
 import base64
 from pathlib import Path
 

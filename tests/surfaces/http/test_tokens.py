@@ -1,7 +1,5 @@
 """Tokens of an issuer that the operator names open `/mcp`, and nothing else."""
 
-from __future__ import annotations
-
 import json
 import time
 from collections.abc import Iterator

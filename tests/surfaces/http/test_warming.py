@@ -1,7 +1,5 @@
 """A server says that it is ready when what requests need is loaded."""
 
-from __future__ import annotations
-
 import time
 from pathlib import Path
 from threading import Event

@@ -1,7 +1,5 @@
 """The protocol's official conformance tests run against `/mcp`."""
 
-from __future__ import annotations
-
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path

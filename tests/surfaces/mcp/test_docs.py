@@ -1,7 +1,5 @@
 """The pages about agents are true."""
 
-from __future__ import annotations
-
 import json
 import re
 import tomllib

@@ -1,7 +1,5 @@
 """The first call in a folder that is not indexed starts indexing and answers."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import subprocess

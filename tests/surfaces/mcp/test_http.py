@@ -1,7 +1,5 @@
 """`/mcp` loads the SDK when it is first asked."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor

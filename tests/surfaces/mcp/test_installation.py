@@ -1,7 +1,5 @@
 """`sleuth mcp install` runs the command of an agent, or prints the entry for its settings."""
 
-from __future__ import annotations
-
 import json
 import os
 from pathlib import Path

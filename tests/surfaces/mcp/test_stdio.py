@@ -1,7 +1,5 @@
 """`sleuth mcp` as an agent starts it: a process with pipes."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

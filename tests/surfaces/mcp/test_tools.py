@@ -1,7 +1,5 @@
 """The seven tools, called by a client of the SDK."""
 
-from __future__ import annotations
-
 import json
 import re
 from contextlib import closing

@@ -1,7 +1,5 @@
 """Answers come from the requested worktree and its current files."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 from typing import Any
