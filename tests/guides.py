@@ -40,19 +40,10 @@ HOME = Path(__file__).parents[1]
 FENCE = re.compile(r"^( *)```([\w+-]*)[^\n]*\n(.*?)^ *```$", re.MULTILINE | re.DOTALL)
 ELSEWHERE = frozenset(
     {
-        "man",
-        "source",
-        "docker",
-        "kubectl",
-        "helm",
-        "systemctl",
-        "journalctl",
-        "ollama",
-        "mcp-publisher",
-        "sudo",
-        "sqlite3",
+        "man", "source", "docker", "kubectl", "helm", "systemctl", "journalctl", "ollama", "mcp-publisher",
+        "sudo", "sqlite3",
     }
-)
+)  # fmt: skip
 RUN_BY_SHELL = re.compile(r"[|<>&;`*]|\$\(")
 PORT = "8321"
 """Of `sleuth serve` on the pages; each test takes a free one."""

@@ -20,17 +20,9 @@ import pytest
 SRC = Path(__file__).parents[1] / "src" / "sleuth"
 
 BASE = {
-    "arguments",
-    "extensions",
-    "vectors",
-    "errors",
-    "types",
-    "results",
-    "protocols",
-    "lazy",
-    "logs",
+    "arguments", "extensions", "vectors", "errors", "types", "results", "protocols", "lazy", "logs",
     "threads",
-}
+}  # fmt: skip
 GROUND = BASE | {"filters", "settings", "text", "store", "files"}
 FAMILIES = {"lexical", "dense", "code", "web", "knowledge_base", "vector_store", "llm"}
 COMPOSITION = {"compose", "answer", "evaluate"}
@@ -295,13 +287,10 @@ FOLDERS: dict[str, dict[str, set[str]]] = {
     "ingest": {"extraction": set(), "loaders": {"extraction", ""}, "": {"extraction", "loaders"}},
     "cluster": {"storage": {"shards", ""}, "shards": {"storage", ""}, "": {"shards", "storage"}},
     "surfaces": {
-        "": set(),
-        "http": {""},
-        "page": {"http", ""},
-        "mcp": {"http", ""},
+        "": set(), "http": {""}, "page": {"http", ""}, "mcp": {"http", ""},
         "cli": {"http", "page", "mcp", ""},
     },
-}
+}  # fmt: skip
 """For each room with folders, the folders of the room that each may import from; "" is the room's own modules.
 
 Where two folders may import from each other, `test_modules_form_an_order` still holds for their modules.
@@ -428,16 +417,8 @@ def test_only_remote_rooms_open_connections() -> None:
     """Only the packages that use services import sockets and HTTP clients."""
     network = {"socket", "urllib.request", "http.client", "httpx", "requests", "aiohttp", "boto3", "botocore"}
     allowed = {
-        "remote",
-        "web",
-        "knowledge_base",
-        "vector_store",
-        "llm",
-        "cluster",
-        "surfaces",
-        "testing",
-        "plugins",
-    }
+        "remote", "web", "knowledge_base", "vector_store", "llm", "cluster", "surfaces", "testing", "plugins",
+    }  # fmt: skip
     for path in modules():
         if unit(path) in allowed:
             continue

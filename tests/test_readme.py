@@ -39,31 +39,17 @@ def test_the_readme_is_short() -> None:
 
 
 TASKS = {
-    "search documents": "search-documents",
-    "filter by date": "filter-by-date",
-    "update and delete": "update-and-delete",
-    "chunk size": "chunk-size",
-    "choose a model": "choose-a-model",
-    "GPU": "gpu-or-hosted-embedder",
-    "hosted embedder": "gpu-or-hosted-embedder",
-    "rerank": "rerank",
-    "ask with a model": "ask-with-a-model",
-    "search code": "index-code",
-    "agents": "agents",
-    "serve with keys": "serve-with-keys",
-    "back up": "back-up",
-    "move to a cluster": "cluster",
-    "LangChain": "frameworks",
-    "write a plugin": "write-a-plugin",
-    "big corpus": "big-corpus",
-    "each tenant": "tenants",
-    "hosted knowledge bases": "knowledge-bases",
-    "archives, mail": "archives-and-mail",
-    "repair an index": "check-and-repair",
-    "combine retrievers": "combine-retrievers",
-    "clients of OpenAI": "clients-of-others",
+    "search documents": "search-documents", "filter by date": "filter-by-date",
+    "update and delete": "update-and-delete", "chunk size": "chunk-size", "choose a model": "choose-a-model",
+    "GPU": "gpu-or-hosted-embedder", "hosted embedder": "gpu-or-hosted-embedder", "rerank": "rerank",
+    "ask with a model": "ask-with-a-model", "search code": "index-code", "agents": "agents",
+    "serve with keys": "serve-with-keys", "back up": "back-up", "move to a cluster": "cluster",
+    "LangChain": "frameworks", "write a plugin": "write-a-plugin", "big corpus": "big-corpus",
+    "each tenant": "tenants", "hosted knowledge bases": "knowledge-bases",
+    "archives, mail": "archives-and-mail", "repair an index": "check-and-repair",
+    "combine retrievers": "combine-retrievers", "clients of OpenAI": "clients-of-others",
     "add a language of code": "add-a-language",
-}
+}  # fmt: skip
 """The page of each task, by words of the task."""
 
 

@@ -42,12 +42,9 @@ def fixture(root: Path) -> None:
     write(root, dict(SHOP))
     for language, (source, *_) in SOURCES.items():
         variants = (
-            source,
-            source * 60,
-            source[: len(source) // 2],
-            source.replace("f", "é"),
+            source, source * 60, source[: len(source) // 2], source.replace("f", "é"),
             source.replace("A", "self"),
-        )
+        )  # fmt: skip
         write(root, {f"all/v{n}/{language}.{ENDINGS[language]}": text for n, text in enumerate(variants)})
     write(
         root,

@@ -136,12 +136,9 @@ def test_of_equal_names_the_file_of_that_name_is_first(tmp_path: Path, storage: 
     """Of definitions of one name, those come first whose file has it, and last those of an older version."""
     source = "class TokenBucket:\n    size = 1\n"
     paths = (
-        "api/v3/token_bucket.py",
-        "api/v4/all.py",
-        "api/v4/token_bucket.py",
-        "api/v4/b/token_bucket.py",
+        "api/v3/token_bucket.py", "api/v4/all.py", "api/v4/token_bucket.py", "api/v4/b/token_bucket.py",
         "batch.py",
-    )
+    )  # fmt: skip
     write(tmp_path / "app", dict.fromkeys(paths, source))
     report = index_path(storage, tmp_path / "app", vectors=False)
     hits = CodeRetriever(storage, None).retrieve("TokenBucket", report.repository, strategy="keyword")

@@ -149,24 +149,9 @@ def test_time_grows_with_the_text() -> None:
 
 
 PIECES = [  # no backtracking engine may be slow on these, as one is the judge
-    "a",
-    "b",
-    "ab",
-    "ba",
-    ".",
-    r"\.",
-    r"\w",
-    "[ab]",
-    "[^a]",
-    "(a)",
-    "(ab|b)",
-    "a?",
-    "b*",
-    "a{2}",
-    "(ba)?",
-    "x{0,1}",
-    r"\b",
-]
+    "a", "b", "ab", "ba", ".", r"\.", r"\w", "[ab]", "[^a]", "(a)", "(ab|b)", "a?", "b*", "a{2}", "(ba)?",
+    "x{0,1}", r"\b",
+]  # fmt: skip
 
 
 @given(st.lists(st.sampled_from(PIECES), min_size=1, max_size=6), st.text("abx.\n", max_size=40))
@@ -185,17 +170,11 @@ def test_required_texts_lose_no_line(pieces: list[str], text: str) -> None:
 @pytest.mark.parametrize(
     ("pattern", "literal"),
     [
-        (r"def refill\(", "def refill("),
-        (r"\bTokenBucket\b", "TokenBucket"),
-        ("foo|bar", ""),
-        ("(?i)foo", ""),
-        ("(?:foo)?bar", ""),
-        ("colou?r", "colo"),
-        (r"\x41bc", ""),
-        (r"ab[cd]efg", "efg"),
+        (r"def refill\(", "def refill("), (r"\bTokenBucket\b", "TokenBucket"), ("foo|bar", ""),
+        ("(?i)foo", ""), ("(?:foo)?bar", ""), ("colou?r", "colo"), (r"\x41bc", ""), (r"ab[cd]efg", "efg"),
         ("a{3}bc", "bc"),
     ],
-)
+)  # fmt: skip
 def test_the_required_text_of_a_pattern(pattern: str, literal: str) -> None:
     """The longest plain text outside of groups and classes is required of a file before the pattern is tried."""
     assert required_literal(pattern) == literal

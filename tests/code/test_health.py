@@ -120,23 +120,14 @@ def test_a_file_that_is_lost_names_its_snapshots(indexed: Path, git: Git) -> Non
 @pytest.mark.parametrize(
     "change",
     [
-        "UPDATE blobs SET content = x'00'",
-        "DELETE FROM blobs",
-        "UPDATE snapshots SET members = x'0102'",
-        "UPDATE snapshots SET members = 'text'",
-        "UPDATE files SET first_chunk = 'x'",
-        "UPDATE files SET detail = 5",
-        "DELETE FROM files",
-        "DELETE FROM segments",
-        "UPDATE segments SET name = '../' || name",
-        "UPDATE segments SET bytes = -1",
-        "UPDATE segments SET fingerprint = 'other'",
-        "DELETE FROM repositories",
-        "DROP TABLE snapshots",
-        "PRAGMA user_version = 3",
-        "PRAGMA user_version = 0",
+        "UPDATE blobs SET content = x'00'", "DELETE FROM blobs", "UPDATE snapshots SET members = x'0102'",
+        "UPDATE snapshots SET members = 'text'", "UPDATE files SET first_chunk = 'x'",
+        "UPDATE files SET detail = 5", "DELETE FROM files", "DELETE FROM segments",
+        "UPDATE segments SET name = '../' || name", "UPDATE segments SET bytes = -1",
+        "UPDATE segments SET fingerprint = 'other'", "DELETE FROM repositories", "DROP TABLE snapshots",
+        "PRAGMA user_version = 3", "PRAGMA user_version = 0",
     ],
-)
+)  # fmt: skip
 def test_odd_values_in_the_database(indexed: Path, git: Git, change: str) -> None:
     """With odd values, every use answers or raises a Sleuth error; a repair fixes or refuses them."""
     with sqlite3.connect(indexed / "code.db") as connection:
@@ -186,18 +177,6 @@ def test_cached_vectors_are_checked(indexed: Path) -> None:
     assert faults(indexed) == ["error code.db: 1 cached vectors are not as they were written"]
     assert [repair.what for repair in repair_code(indexed)] == ["embeddings"]
     assert faults(indexed) == []
-
-
-def test_a_file_that_is_cut_off_under_a_reader(indexed: Path) -> None:
-    """Reading a truncated file raises an error instead of killing the process."""
-    with open_code(indexed) as storage:
-        (repository,) = storage.repositories()
-        retriever = CodeRetriever(storage, None)
-        assert retriever.retrieve("price", repository.id, strategy="keyword")
-        for file in (indexed / "code").glob("*.seg"):
-            os.truncate(file, 4096 if file.stat().st_size > 4096 else 1)
-        with pytest.raises(IndexDamagedError, match="was cut off while it was open"):
-            retriever.retrieve("price", repository.id, strategy="keyword")
 
 
 def test_a_read_only_folder_is_served(indexed: Path, monkeypatch: pytest.MonkeyPatch) -> None:

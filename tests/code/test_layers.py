@@ -59,14 +59,11 @@ def test_each_part_is_read_in_its_language() -> None:
 @pytest.mark.parametrize(
     ("tag", "symbols"),
     [
-        ("<script>", ["f"]),
-        ('<script type="module">', ["f"]),
-        ('<script type="text/typescript">', ["f"]),
-        ('<script lang="tsx">', ["f"]),
-        ('<script type="application/json">', []),
+        ("<script>", ["f"]), ('<script type="module">', ["f"]), ('<script type="text/typescript">', ["f"]),
+        ('<script lang="tsx">', ["f"]), ('<script type="application/json">', []),
         ('<script type="text/template">', []),
     ],
-)
+)  # fmt: skip
 def test_the_tag_of_a_script_says_its_language(tag: str, symbols: list[str]) -> None:
     """Only scripts are read as scripts: data and templates are not."""
     detail = parse_source(f"<p>1</p>\n{tag}function f() {{}}</script>\n".encode(), "html")

@@ -69,12 +69,8 @@ def test_queries_compile(language: str) -> None:
     calls = language != "docker" and not markup  # nor these have calls
     variables = calls and language not in ("bash", "css", "graphql", "hcl", "sql")  # those call none
     assert [bool(query_text(language, purpose)) for purpose in PURPOSES] == [
-        True,
-        True,
-        variables,
-        imports,
-        markup,
-    ]
+        True, True, variables, imports, markup,
+    ]  # fmt: skip
     subjects = {pattern.subject for pattern in grammar(language).patterns}
     assert ({"reference.call"} if calls else set()) | ({"import"} if imports else set()) < subjects
     assert any(subject.startswith("definition.") for subject in subjects)

@@ -26,13 +26,9 @@ def test_pairs_are_found_however_they_are_joined() -> None:
     """Blanks, punctuation, underscores, capitals and endings do not separate a pair; a word between does."""
     pairs = pairs_of(["broken", "pipe"])
     texts = [
-        b"a broken pipe",
-        b"broken_pipes",
-        b"BrokenPipeError",
-        b"broken. Pipe",
-        b"BROKEN-PIPE",
+        b"a broken pipe", b"broken_pipes", b"BrokenPipeError", b"broken. Pipe", b"BROKEN-PIPE",
         b"brokenly\npipe",
-    ]
+    ]  # fmt: skip
     assert phrase_scores(pairs, texts) == [1] * len(texts)
     assert phrase_scores(pairs, [b"broken old pipe", b"pipe broken", b"", b"\xff"]) == [0, 0, 0, 0]
     assert phrase_scores(pairs_of(["retri", "queue"]), [b"retry queue", b"retries_queue"]) == [1, 1]

@@ -202,17 +202,6 @@ def test_what_git_can_do_to_a_worktree(
     assert (again.snapshot.id, again.indexed) == (current.snapshot.id, 0)
 
 
-def test_a_shallow_clone(storage: CodeStorage, git: Git, tmp_path: Path) -> None:
-    """A clone without history is indexed and refreshed as any other."""
-    git.commit(dict(SHOP))
-    git.commit({"later.py": "later = 1\n"})
-    shallow = tmp_path / "shallow"
-    subprocess.run(["git", "clone", "-q", "--depth", "1", f"file://{git.root}", str(shallow)], check=True)
-    repository = storage.repository(index_path(storage, shallow, workers=1).repository)
-    write(shallow, {"new.py": "new = 1\n"})
-    assert "new.py" in paths_of(storage, repository, current_snapshot(storage, repository))
-
-
 def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     """Run `sleuth code` in a folder."""
     return sleuth("code", *arguments, cwd=folder)

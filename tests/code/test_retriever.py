@@ -143,13 +143,6 @@ def test_an_embedder_of_ones_own_counts(shop: tuple[CodeStorage, str]) -> None:
         CodeRequest(query=query, weights="vector=much")
 
 
-def test_limits_are_heads(ask: Ask) -> None:
-    """The hits for a limit are the head of those for a larger one."""
-    whole = ask("order", limit=30)
-    for limit in range(len(whole)):
-        assert ask("order", limit=limit) == whole[:limit]
-
-
 class ByLetters:
     """An embedder that counts letters."""
 
@@ -230,15 +223,6 @@ def test_a_uuid_names_a_repository(shop: tuple[CodeStorage, str]) -> None:
     storage, id = shop
     assert storage.repository(UUID(id)).id == id
     assert CodeRetriever(storage, None).retrieve("order", UUID(id), strategy="keyword")
-
-
-def test_filters_hold_before_the_cut(snapshot: Snapshot) -> None:
-    """With a filter, every file that passes it and matches is found."""
-    query = read_query("order")
-    allowed = snapshot.select(lambda row: row.language == "python")
-    inside = rank_files(snapshot, query, allowed).scores
-    free = rank_files(snapshot, query).scores
-    assert ((inside > 0) == ((free > 0) & allowed)).all()
 
 
 def test_every_signal_has_a_weight(snapshot: Snapshot) -> None:

@@ -21,10 +21,8 @@ from sleuth.engine import open_code
 from sleuth.errors import (
     ArgumentError,
     CodeError,
-    IndexDamagedError,
     IndexLockedError,
     IndexNotFoundError,
-    UnknownRepositoryError,
     UnknownSnapshotError,
 )
 from tests.code.conftest import SHOP, Git, write
@@ -99,19 +97,6 @@ def test_old_snapshots_answer_as_they_did(storage: CodeStorage, git: Git) -> Non
     for commit, expected in then.items():
         assert answers(storage, repository, "charge order ledger", commit) == expected
     assert len({tuple(hits) for hits in then.values()}) > 5
-
-
-def test_a_snapshot_answers_as_if_it_were_alone(storage: CodeStorage, git: Git, tmp_path: Path) -> None:
-    """Scores do not depend on the other contents of the index."""
-    git.commit(dict(SHOP))
-    index_path(storage, git.root)
-    git.commit({"shop/extra.py": "def charge(order): pass\n" * 30})
-    latest = index_path(storage, git.root)
-    with open_code(tmp_path / "alone", create=True) as alone:
-        other = index_path(alone, git.root)
-        assert answers(alone, other.repository, "charge order") == answers(
-            storage, latest.repository, "charge order"
-        )
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -354,33 +339,16 @@ def test_plain_folders_honour_gitignore(storage: CodeStorage, tmp_path: Path) ->
     write(
         tmp_path / "plain",
         {
-            ".gitignore": "*.log\nbuild/\n",
-            "a.py": "a = 1\n",
-            "x.log": "x",
-            "build/b.py": "b",
-            "node_modules/c.js": "c",
-            ".hidden": "d",
+            ".gitignore": "*.log\nbuild/\n", "a.py": "a = 1\n", "x.log": "x", "build/b.py": "b",
+            "node_modules/c.js": "c", ".hidden": "d",
         },
-    )
+    )  # fmt: skip
     report = index_path(storage, tmp_path / "plain")
     assert set(opened(storage, report.repository).by_path) == {"a.py"}
     with pytest.raises(ArgumentError, match="not in git"):
         index_path(storage, tmp_path / "plain", revision="main")
     with pytest.raises(ArgumentError, match="must be a folder"):
         index_path(storage, tmp_path / "plain" / "a.py")
-
-
-def test_worker_processes_give_what_one_gives(tmp_path: Path) -> None:
-    """Parsing in several processes gives the same result as in one."""
-    write(tmp_path / "plain", {f"m{i}.py": f"def f{i}(x):\n    return g{i}(x)\n" for i in range(60)})
-    results = []
-    for workers in (1, 2):
-        with open_code(tmp_path / f"index{workers}", create=True) as storage:
-            report = index_path(storage, tmp_path / "plain", workers=workers)
-            results.append(
-                (report.snapshot, report.chunks, answers(storage, report.repository, "g7 return f8"))
-            )
-    assert results[0] == results[1]
 
 
 def test_files_that_did_not_change_are_not_read(storage: CodeStorage, tmp_path: Path) -> None:
@@ -444,19 +412,6 @@ def test_what_git_vouches_for_is_as_on_disk(change: str, git: Git) -> None:
     assert {f.path for f in files} <= on_disk | {"l\\xe4.py"}
 
 
-def test_missing_segments_are_reported(
-    storage: CodeStorage, git: Git, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """An index with missing files raises an error with the remedy instead of returning fewer hits."""
-    monkeypatch.setattr("sleuth.code.snapshots.shelf.SMALL", 0)
-    git.commit({"a.py": "def a(): pass\n"})
-    report = index_path(storage, git.root)
-    for segment in (storage.path / "code").glob("*.seg"):
-        segment.unlink()
-    with open_code(storage.path) as other, pytest.raises(IndexDamagedError, match="doctor --repair"):
-        answers(other, report.repository, "a")
-
-
 def test_readers_never_wait_for_a_writer(storage: CodeStorage, git: Git) -> None:
     """While commits are indexed and merged, every answer comes from one snapshot."""
     git.commit({"a.py": "def apples(): pass\n"})
@@ -486,18 +441,3 @@ def test_readers_never_wait_for_a_writer(storage: CodeStorage, git: Git) -> None
         reader.join()
     assert len(results) > 3
     assert all(answer == expected for answer in results), [f for f in results if f != expected][:1]
-
-
-def test_a_remote_keeps_no_credentials(storage: CodeStorage, git: Git) -> None:
-    """The recorded URL of a remote has no user, password or query, and both forms find the repository."""
-    git.commit({"a.py": "a = 1\n"})
-    url = "https://user:hunter2%2F@example.org/team/project.git?token=hunter2"
-    git("remote", "add", "origin", url)
-    report = index_path(storage, git.root)
-    repository = storage.repository(report.repository)
-    assert repository.url.startswith("https://example.org/team/project.git")
-    assert storage.repository(url) == repository == storage.repository(repository.url)
-    with pytest.raises(UnknownRepositoryError) as unknown:
-        storage.repository("https://user:hunter2@example.org/other")
-    assert "hunter2" not in f"{unknown.value} {repository!r}"
-    assert b"hunter2" not in b"".join(path.read_bytes() for path in storage.path.rglob("*") if path.is_file())

@@ -76,20 +76,10 @@ def storage_text(storage: CodeStorage, id: str, path: str) -> str:
 
 
 FILTERS = [
-    "language:python",
-    "-language:python",
-    'path:"shop/models.py" OR category:test',
-    "kind:method",
-    "kind:class -path:shop/models.py",
-    "container:Server",
-    "symbol:Order",
-    "name:charge language:typescript",
-    "labels:public_api",
-    "start_line>=10",
-    "source_type:code",
-    "source_type:web",
-    "nothing:here",
-]
+    "language:python", "-language:python", 'path:"shop/models.py" OR category:test', "kind:method",
+    "kind:class -path:shop/models.py", "container:Server", "symbol:Order", "name:charge language:typescript",
+    "labels:public_api", "start_line>=10", "source_type:code", "source_type:web", "nothing:here",
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("text", FILTERS)
@@ -119,23 +109,6 @@ def test_wrong_arguments(shop: tuple[CodeStorage, str]) -> None:
     with pytest.raises(UnknownRepositoryError):
         SnapshotRetriever(storage, "/nowhere").retrieve(QUERY)
     assert len(retriever.retrieve("  ")) == 0
-
-
-def test_a_leg_that_fails_is_named(shop: tuple[CodeStorage, str]) -> None:
-    """The lexical leg still answers if the embedder fails."""
-
-    class Broken:
-        fingerprint = "broken"
-
-        def embed_query(self, text: str) -> list[float]:
-            raise RuntimeError("no model")
-
-        def embed_documents(self, texts: list[str]) -> list[list[float]]:
-            raise RuntimeError("no model")
-
-    ranking = SnapshotRetriever(*shop, embedder=Broken()).retrieve(QUERY, 3)
-    assert len(ranking) == 3
-    assert [(part.name, part.status) for part in ranking.failures] == [("vector", "failed")]
 
 
 def test_it_composes(shop: tuple[CodeStorage, str]) -> None:

@@ -10,12 +10,9 @@ from tests.code.conftest import open_project
 SOURCE = "int uv_pipe_open(int handle) {\n  /* open the pipe of a process */\n  return handle;\n}\n"
 EXTRA = "/* pipe pipe pipe open open process process */\n"
 FILES = {
-    "src/win/pipe.c": SOURCE + EXTRA,
-    "src/unix/pipe.c": SOURCE,
-    "api/v3/types.c": SOURCE + EXTRA,
-    "api/v10/types.c": SOURCE,
-    "alone/v1/types.c": SOURCE,
-}
+    "src/win/pipe.c": SOURCE + EXTRA, "src/unix/pipe.c": SOURCE, "api/v3/types.c": SOURCE + EXTRA,
+    "api/v10/types.c": SOURCE, "alone/v1/types.c": SOURCE,
+}  # fmt: skip
 
 
 @pytest.mark.parametrize(

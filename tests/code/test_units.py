@@ -120,12 +120,9 @@ def test_the_lines_of_a_fix_are_counted_within_a_budget() -> None:
     """Each line is read once, in the order of the hits, and no line beyond the budget counts."""
     gold = {("a.py", 3), ("a.py", 60), ("b.py", 1), ("c.py", 9)}
     hits = [
-        Span("a.py", 1, 10),
-        Span("a.py", 1, 30),
-        Span("b.py", 1, 20),
-        Span("a.py", 55, 400),
+        Span("a.py", 1, 10), Span("a.py", 1, 30), Span("b.py", 1, 20), Span("a.py", 55, 400),
         Span("c.py", 1, 9),
-    ]
+    ]  # fmt: skip
     assert recalls(hits, gold) == [0.5, 0.75, 1.0]
     assert recalls([Span("a.py", 1, 60)], gold) == [0.25, 0.5, 0.5]
     assert recalls([], gold) == [0.0, 0.0, 0.0]

@@ -89,11 +89,8 @@ def test_links_do_not_differ_by_how_they_were_read(storage: CodeStorage, git: Gi
     old, new = (storage.open_snapshot(repository, storage.snapshot(repository, id)) for id in (first, second))
     changes = compare(old, new)
     assert (changes.added, changes.removed, changes.changed, changes.renamed) == (
-        ["a.py", "b.lnk"],
-        ["a.lnk"],
-        [],
-        [],
-    )
+        ["a.py", "b.lnk"], ["a.lnk"], [], [],
+    )  # fmt: skip
     git.commit({"b.py": "b = 1\n"})
     index_path(storage, git.root, revision="HEAD")
     third = storage.open_snapshot(repository, storage.snapshot(repository))

@@ -32,29 +32,15 @@ def arrangement(
 def test_equal_values_keep_their_order_and_hits_without_the_key_come_last() -> None:
     """Numbers come before texts, which compare without case; the direction turns values and nothing else."""
     items = [
-        item("b", n=2),
-        item("a", n=2),
-        item("none"),
-        item("t", n="Zeta"),
-        item("u", n="alpha"),
+        item("b", n=2), item("a", n=2), item("none"), item("t", n="Zeta"), item("u", n="alpha"),
         item("c", n=1),
-    ]
+    ]  # fmt: skip
     assert [each.id for each in sorted_by(items, "n", is_descending=False)] == [
-        "c",
-        "b",
-        "a",
-        "u",
-        "t",
-        "none",
-    ]
+        "c", "b", "a", "u", "t", "none",
+    ]  # fmt: skip
     assert [each.id for each in sorted_by(items, "n", is_descending=True)] == [
-        "t",
-        "u",
-        "b",
-        "a",
-        "c",
-        "none",
-    ]
+        "t", "u", "b", "a", "c", "none",
+    ]  # fmt: skip
 
 
 def test_of_a_list_the_value_nearest_to_the_top_counts() -> None:

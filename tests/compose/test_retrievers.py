@@ -135,12 +135,8 @@ def test_fused_scores() -> None:
     """The weighted min-max scores of both pools are added; the explanation has the part of each."""
     ranking = FusedRetriever({"lexical": lexical(), "dense": dense()}, {"dense": 0.5}).retrieve("q", 10)
     assert [(it.id, it.score) for it in ranking] == [
-        ("a", 1.0),
-        ("c", 1.0),
-        ("b", 0.5),
-        ("e", 0.25),
-        ("d", 0.0),
-    ]
+        ("a", 1.0), ("c", 1.0), ("b", 0.5), ("e", 0.25), ("d", 0.0),
+    ]  # fmt: skip
     explanation = ranking[1].explanation
     assert explanation is not None
     assert [

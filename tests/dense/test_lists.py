@@ -310,18 +310,11 @@ def test_a_merge_lists_the_live_rows_of_its_segments(
 @pytest.mark.parametrize(
     ("name", "place", "value"),
     [
-        ("list_factors", 3, -1.0),
-        ("list_factors", 3, np.nan),
-        ("list_scales", 0, np.inf),
-        ("list_centres", (0, 0), np.nan),
-        ("list_centre_factors", 1, np.nan),
-        ("list_begins", 1, 1 << 30),
-        ("list_begins", 0, 1),
-        ("list_begins", -1, 0),
-        ("list_rows", 0, N),
-        ("list_rows", slice(0, None), 5),
+        ("list_factors", 3, -1.0), ("list_factors", 3, np.nan), ("list_scales", 0, np.inf),
+        ("list_centres", (0, 0), np.nan), ("list_centre_factors", 1, np.nan), ("list_begins", 1, 1 << 30),
+        ("list_begins", 0, 1), ("list_begins", -1, 0), ("list_rows", 0, N), ("list_rows", slice(0, None), 5),
     ],
-)
+)  # fmt: skip
 def test_lists_that_no_builder_writes_are_refused(
     segment_data: SegmentData, embedder: Clustered, name: str, place: Any, value: Any
 ) -> None:

@@ -99,17 +99,12 @@ def test_estimates_leave_exact_scores(seed: int, dimension: int, keep: float | N
     assert len(order) == min(20, len(expected))
     parts = [
         (
-            v.arrays["codes"],
-            v.arrays["factors"],
-            v.arrays["vectors"].view(np.uint16),
-            v.arrays["centre"],
-            v.tie_ranks,
-            v.keys,
-            searcher._mask(i, allowed[i]),
+            v.arrays["codes"], v.arrays["factors"], v.arrays["vectors"].view(np.uint16), v.arrays["centre"],
+            v.tie_ranks, v.keys, searcher._mask(i, allowed[i]),
         )
         for i, v in enumerate(segments)
         if len(v)
-    ]
+    ]  # fmt: skip
     query = searcher.ask("q")
     _, keys, _, _ = codes.scan(*codes.steps(query, 31)[:3], parts, query, 1000, 1000)
     assert sorted(keys.tolist()) == sorted(key for key, _ in expected)

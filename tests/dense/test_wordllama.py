@@ -82,12 +82,8 @@ def test_long_words(oracle: object, vocabulary: Vocabulary) -> None:
 def test_vectors_are_those_of_wordllama() -> None:
     """The vectors equal the normalised vectors that WordLlama has for a text as it is read."""
     texts = [
-        "The quick brown Fox",
-        "x",
-        "naïve   漢字 text\nwith lines",
-        "def f(x): return x ** 2",
-        "word " * 300,
-    ]
+        "The quick brown Fox", "x", "naïve   漢字 text\nwith lines", "def f(x): return x ** 2", "word " * 300,
+    ]  # fmt: skip
     script = (
         "import json, sys, wordllama; from pathlib import Path;"
         "model = wordllama.WordLlama.load(cache_dir=Path(wordllama.__file__).parent, disable_download=True);"
@@ -194,18 +190,11 @@ def test_the_vocabulary_has_the_size_that_checks_assume() -> None:
 @pytest.mark.parametrize(
     ("query", "has_meaning"),
     [
-        ("where is the index stored", True),
-        ("a b c", True),
-        ("今日は天気", True),
-        ("", True),
-        ("xkqzv jfwpq", False),
-        ("puppies", True),
-        ("lecithin and quercitin", True),
-        ("puppies xkqzv", False),
-        ("erty 123456", False),
-        ("วันนี้อากาศเป็นอย่างไร", False),
+        ("where is the index stored", True), ("a b c", True), ("今日は天気", True), ("", True),
+        ("xkqzv jfwpq", False), ("puppies", True), ("lecithin and quercitin", True), ("puppies xkqzv", False),
+        ("erty 123456", False), ("วันนี้อากาศเป็นอย่างไร", False),
     ],
-)
+)  # fmt: skip
 def test_gibberish_falls_into_pieces(query: str, has_meaning: bool) -> None:
     """Pieces of one or two letters hold most letters of gibberish; letters tell words in pieces from it."""
     assert WordLlamaEmbedder().has_meaning(query) == has_meaning
@@ -214,16 +203,10 @@ def test_gibberish_falls_into_pieces(query: str, has_meaning: bool) -> None:
 @pytest.mark.parametrize(
     ("word", "is_mistyped"),
     [
-        ("negotiatinng", True),
-        ("scounting", True),
-        ("negotiating", False),
-        ("photosynthesis", False),
-        ("Beyonce", False),
-        ("cat", False),
-        ("", False),
-        ("กขค", False),
+        ("negotiatinng", True), ("scounting", True), ("negotiating", False), ("photosynthesis", False),
+        ("Beyonce", False), ("cat", False), ("", False), ("กขค", False),
     ],
-)
+)  # fmt: skip
 def test_mistyped_words_have_a_better_neighbour(word: str, is_mistyped: bool) -> None:
     """A word in many pieces is mistyped if one other letter makes it a word of few."""
     assert WordLlamaEmbedder().is_mistyped(word) is is_mistyped

@@ -120,11 +120,8 @@ def test_words_that_no_passage_holds_are_told_from_gibberish(
 ) -> None:
     """Vectors answer for a word, also one that the default embedder reads in pieces, and for gibberish nothing does."""
     notes = [
-        "Dogs need a walk.",
-        "A dog that barks is bored.",
-        "Feed your dog twice.",
-        "Old dogs sleep a lot.",
-    ]
+        "Dogs need a walk.", "A dog that barks is bored.", "Feed your dog twice.", "Old dogs sleep a lot.",
+    ]  # fmt: skip
     chosen_embedder = WordLlamaEmbedder() if embedder is None else embedder
     with Engine.open(tmp_path / "index", create=True, embedder=chosen_embedder) as engine:
         engine.add([Document(note, {"source": f"{i}.md"}) for i, note in enumerate(notes)])
@@ -226,21 +223,6 @@ def test_settings_are_the_indexs(tmp_path: Path) -> None:
         ArgumentError, match="chunk_overlap must be from 0 to a quarter of chunk_size, got 30"
     ):
         Engine.open(tmp_path / "j", create=True, settings={"chunk_size": 64, "chunk_overlap": 30})
-
-
-@pytest.mark.parametrize(
-    ("document", "message"),
-    [
-        (Document(7), "page_content must be a string, got 7"),  # type: ignore[arg-type]
-        (Document("x", id=""), "id .* must be a string that is not blank"),
-        (Document("x", {"source": 3}), "must be a string"),
-    ],
-)
-def test_documents_that_cannot_be_kept(engine: Engine, document: Document, message: str) -> None:
-    """An invalid document is named in the error, and existing documents stay."""
-    with pytest.raises(ArgumentError, match=message):
-        engine.add([document])
-    assert engine.status()["documents"] == 3
 
 
 def test_folder_life(tmp_path: Path) -> None:

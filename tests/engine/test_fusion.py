@@ -1,6 +1,5 @@
 """Legs are fused into one ranking."""
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -69,31 +68,6 @@ def test_a_query_is_embedded_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
             assert len(ranking) > 2
             assert all(item.explanation for item in ranking)
     assert embedded == ["river water"] * 2
-
-
-def test_the_heads_of_dense_rankings_agree(tmp_path: Path) -> None:
-    """The dense ranking for k is the head of the one for any larger k within the pool."""
-    rng = np.random.default_rng(5)
-
-    class Noise:
-        fingerprint, dimension = "noise", 32
-
-        def embed_query(self, text: str) -> np.ndarray[Any, np.dtype[np.float32]]:
-            return rng.standard_normal(32).astype(np.float32)
-
-        def embed_documents(self, texts: Sequence[str]) -> np.ndarray[Any, np.dtype[np.float32]]:
-            return rng.standard_normal((len(texts), 32)).astype(np.float32)
-
-    with Engine.open(tmp_path / "index", create=True, embedder=Noise()) as engine:
-        engine.add([Document(f"text {i}", id=str(i)) for i in range(9_000)])
-        dense = engine.searcher("dense")
-        for _ in range(40):
-            vector = rng.standard_normal(32).astype(np.float32)
-            with pytest.MonkeyPatch.context() as patch:
-                patch.setattr(dense.leg.embedder, "embed_query", lambda _, vector=vector: vector)
-                whole = [item.id for item in engine.retrieve("x", 100, legs=["dense"])]
-                for k in (1, 2, 3, 10, 50):
-                    assert [item.id for item in engine.retrieve("x", k, legs=["dense"])] == whole[:k]
 
 
 def test_kept_tokens_rank_as_texts_do(tmp_path: Path) -> None:

@@ -142,14 +142,10 @@ def test_views_nest_and_leave_the_index_open(whole: Engine) -> None:
 @pytest.mark.parametrize(
     "changes",
     [
-        {"tenant": "them"},
-        {"tenant": None},
-        {"tenant": ["us", "them"]},
-        {"tenant": {"name": "us"}},
-        {"tenant": []},
-        {"kind": "note", "tenant": "them"},
+        {"tenant": "them"}, {"tenant": None}, {"tenant": ["us", "them"]}, {"tenant": {"name": "us"}},
+        {"tenant": []}, {"kind": "note", "tenant": "them"},
     ],
-)
+)  # fmt: skip
 def test_no_change_leads_out_of_the_scope(ours: Engine, whole: Engine, changes: dict[str, Any]) -> None:
     """`update` refuses to move documents into another scope, by id and by filter, and changes nothing then."""
     ours.add([Document("Ours as well.", {"source": "also.md", "tenant": "us", "kind": "note"})])
@@ -335,31 +331,17 @@ def test_filters_that_say_the_same_share_a_space(one: Any, other: Any, are_equal
 
 
 TEXTS = (
-    "Tokens are refilled.",
-    "A bucket holds tokens.",
-    "Refilled buckets, and more buckets.",
-    "",
+    "Tokens are refilled.", "A bucket holds tokens.", "Refilled buckets, and more buckets.", "",
     "Cats sleep.",
-)
+)  # fmt: skip
 QUERIES = (
-    "tokens",
-    "refilled bucket",
-    "secret",
-    "secrets tokens",
-    "bukcet salary",
-    "source:c.md",
-    "-tokens cats",
-)
+    "tokens", "refilled bucket", "secret", "secrets tokens", "bukcet salary", "source:c.md", "-tokens cats",
+)  # fmt: skip
 
 OPTIONS: dict[str, dict[str, Any]] = {
-    "all": {},
-    "words": {"legs": ["lexical"]},
-    "exact": {"exact": True},
-    "least": {"min_score": 0.1},
-    "filtered": {"filter": "kind:note"},
-    "unknown": {"filter": "salery>1"},
-    "grown": {"expand": "section"},
-}
+    "all": {}, "words": {"legs": ["lexical"]}, "exact": {"exact": True}, "least": {"min_score": 0.1},
+    "filtered": {"filter": "kind:note"}, "unknown": {"filter": "salery>1"}, "grown": {"expand": "section"},
+}  # fmt: skip
 
 
 def shown(engine: Engine) -> dict[str, Any]:
@@ -411,16 +393,12 @@ def test_a_view_is_an_index_of_its_own(tmp_path: Path, kind: str) -> None:
         Document(
             f"Secrets, bukcets and tokens {'of them ' * n}.",
             {
-                "source": f"{name}.md",
-                "tenant": "them",
-                "salary": n,
-                "salery": 1,
-                "title": "Tokens",
+                "source": f"{name}.md", "tenant": "them", "salary": n, "salery": 1, "title": "Tokens",
                 "extra": {"x": n},
             },
         )
         for n, name in enumerate("abcxyz")
-    ]
+    ]  # fmt: skip
     with opener(tmp_path / "own", create=True, **options) as alone:
         alone.add(own)
         expected = shown(alone)

@@ -20,17 +20,11 @@ from tests import commands
 from tests.store.words import SumsLeg, put
 
 COMMANDS = {
-    "index": ["index", "guide.md"],
-    "search": ["search", "tokens"],
-    "ask": ["ask", "how many tokens"],
-    "show": ["show", "guide"],
-    "status": ["status"],
-    "delete": ["index", "delete", "guide"],
-    "doctor": ["doctor"],
-    "repair": ["doctor", "--repair"],
-    "code index": ["code", "index", "."],
+    "index": ["index", "guide.md"], "search": ["search", "tokens"], "ask": ["ask", "how many tokens"],
+    "show": ["show", "guide"], "status": ["status"], "delete": ["index", "delete", "guide"],
+    "doctor": ["doctor"], "repair": ["doctor", "--repair"], "code index": ["code", "index", "."],
     "code search": ["code", "search", "refill"],
-}
+}  # fmt: skip
 FURTHER = {
     "move": ["index", "move", "guide.md", "new.md"],
     "summarize": ["index", "summarize", "guide"],
@@ -274,14 +268,11 @@ def _give_away(home: Path) -> None:
 @pytest.mark.parametrize(
     ("origin", "reason"),
     [
-        (_commit, "is tracked by git"),
-        (_commit_compressed, "is tracked by git"),
-        (_commit_split, "is tracked by git"),
-        (_commit_in_a_worktree, "is tracked by git"),
-        (_link, "is a link"),
-        (_give_away, "belongs to user 4321"),
+        (_commit, "is tracked by git"), (_commit_compressed, "is tracked by git"),
+        (_commit_split, "is tracked by git"), (_commit_in_a_worktree, "is tracked by git"),
+        (_link, "is a link"), (_give_away, "belongs to user 4321"),
     ],
-)
+)  # fmt: skip
 def test_an_index_that_was_not_named(origin: Callable[[Path], None], reason: str, home: Path) -> None:
     """An index that may be somebody else's is opened only if it is named."""
     origin(home)

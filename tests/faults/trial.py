@@ -25,17 +25,13 @@ from tests.faults.damaging import DAMAGES, SAME_SIZE, Damage, Victim, restore
 
 FILES = {
     "documents": (
-        "record.sqlite",
-        "segments/passages*",
-        "segments/lexical*",
-        "segments/columns*",
-        "segments/dense*",
+        "record.sqlite", "segments/passages*", "segments/lexical*", "segments/columns*", "segments/dense*",
         "version",
     ),
     "logged": ("record.sqlite-wal",),
     "code": ("code.db", "code/files*", "code/chunks*"),
     "cache": ("vectors",),
-}
+}  # fmt: skip
 KINDS = [(index, file) for index, files in FILES.items() for file in files]
 MADE = {"cache": "documents"}
 """Where an index is made, if not under its own name."""
@@ -111,11 +107,8 @@ def ask_code(path: Path) -> Answers:
 
 
 ASK: dict[str, Callable[[Path], Answers]] = {
-    "documents": ask_documents,
-    "logged": ask_documents,
-    "code": ask_code,
-    "cache": ask_again,
-}
+    "documents": ask_documents, "logged": ask_documents, "code": ask_code, "cache": ask_again,
+}  # fmt: skip
 
 
 def ask(index: str, path: Path) -> Answers:

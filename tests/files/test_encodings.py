@@ -125,13 +125,10 @@ def test_everything_can_be_read(data: bytes) -> None:
 @pytest.mark.parametrize(
     ("declared", "encoding", "text"),
     [
-        ("ISO-8859-1", "cp1252", "“Zitat” – 5 €"),
-        ("us-ascii", "cp1252", "naïve"),
-        ("gb2312", "gb18030", "朱镕基"),
-        ("Shift_JIS", "cp932", "①髙﨑"),
-        ("euc-kr", "cp949", "똠방각하"),
+        ("ISO-8859-1", "cp1252", "“Zitat” – 5 €"), ("us-ascii", "cp1252", "naïve"),
+        ("gb2312", "gb18030", "朱镕基"), ("Shift_JIS", "cp932", "①髙﨑"), ("euc-kr", "cp949", "똠방각하"),
     ],
-)
+)  # fmt: skip
 def test_declared_encodings_mean_what_browsers_take_them_for(declared: str, encoding: str, text: str) -> None:
     """A declared encoding means what browsers decode it as, often a larger successor."""
     assert decode(text.encode(encoding), declared) == (text, encoding)

@@ -11,15 +11,10 @@ from sleuth.ingest.loaders.registry import kind_of, loader_of
 @pytest.mark.parametrize(
     ("name", "kind"),
     [
-        ("a/b.py", "python"),
-        ("A.MD", "markdown"),
-        ("src/Makefile", "makefile"),
-        ("CMakeLists.txt", "cmake"),
-        ("x.tar.gz", "compressed"),
-        ("py", ""),
-        ("", ""),
+        ("a/b.py", "python"), ("A.MD", "markdown"), ("src/Makefile", "makefile"), ("CMakeLists.txt", "cmake"),
+        ("x.tar.gz", "compressed"), ("py", ""), ("", ""),
     ],
-)
+)  # fmt: skip
 def test_kind_of_a_name(name: str, kind: str) -> None:
     """A complete name wins over an extension, and case does not matter."""
     assert kind_of_name(name) == kind

@@ -15,24 +15,8 @@ from sleuth.filters.tree import Scalar
 
 KEYS = ("year", "lang", "author.name", "tags", "author", "a b")
 WORDS = (
-    "",
-    "a",
-    "ab",
-    "abc",
-    "b",
-    "Ab",
-    "é",
-    "1",
-    "true",
-    "docs/",
-    "docs/a",
-    "x y",
-    '"',
-    "\\",
-    "*",
-    "-1",
-    "\n",
-)
+    "", "a", "ab", "abc", "b", "Ab", "é", "1", "true", "docs/", "docs/a", "x y", '"', "\\", "*", "-1", "\n",
+)  # fmt: skip
 NUMBERS = (0, 1, 2, -1, 1.0, 1.5, -0.0, 1e300, 2**53, 2**53 + 1, float(2**53), 2**63 - 1, -(2**63))
 
 

@@ -12,21 +12,11 @@ from sleuth.filters.match import leaves, lies_within
 from tests.filters.strategies import comparisons, filters, metadata
 
 ROWS: dict[str, dict[str, Any]] = {
-    "int": {"k": 5},
-    "float": {"k": 5.0},
-    "more": {"k": 6.5},
-    "string": {"k": "5"},
-    "word": {"k": "docs/a"},
-    "true": {"k": True},
-    "one": {"k": 1},
-    "list": {"k": [5, "docs/a"]},
-    "empty": {"k": []},
-    "null": {"k": None},
-    "nan": {"k": math.nan},
-    "missing": {},
-    "object": {"k": {"n": 5}},
+    "int": {"k": 5}, "float": {"k": 5.0}, "more": {"k": 6.5}, "string": {"k": "5"}, "word": {"k": "docs/a"},
+    "true": {"k": True}, "one": {"k": 1}, "list": {"k": [5, "docs/a"]}, "empty": {"k": []},
+    "null": {"k": None}, "nan": {"k": math.nan}, "missing": {}, "object": {"k": {"n": 5}},
     "objects": {"k": [{"n": 5}, {"n": "x"}]},
-}
+}  # fmt: skip
 ALL = set(ROWS)
 
 

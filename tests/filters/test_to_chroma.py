@@ -158,14 +158,10 @@ def test_equality_looks_into_lists() -> None:
 @pytest.mark.parametrize(
     ("filter", "what"),
     [
-        ("a:*", "'exists'"),
-        ("-a>1", "negation of 'gt'"),
-        ("a:x*", "'prefix'"),
-        ("-a:x*", "negation of 'prefix'"),
-        ("a:*x*", "'substring'"),
-        ("a>x", "'gt' of a string"),
+        ("a:*", "'exists'"), ("-a>1", "negation of 'gt'"), ("a:x*", "'prefix'"),
+        ("-a:x*", "negation of 'prefix'"), ("a:*x*", "'substring'"), ("a>x", "'gt' of a string"),
     ],
-)
+)  # fmt: skip
 def test_what_chroma_cannot_say_is_refused(filter: Any, what: Any) -> None:
     """A filter without a translation raises an error with the operator and the key."""
     with pytest.raises(FilterError, match=what) as caught:

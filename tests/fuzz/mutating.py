@@ -89,18 +89,8 @@ def swap(data: bytes, rng: random.Random, corpus: Sequence[bytes]) -> bytes:
 
 
 MUTATIONS: tuple[Mutation, ...] = (
-    flip,
-    cut,
-    truncate,
-    repeat,
-    nest,
-    nest,
-    insert,
-    insert,
-    splice,
-    encode,
-    swap,
-)
+    flip, cut, truncate, repeat, nest, nest, insert, insert, splice, encode, swap,
+)  # fmt: skip
 
 
 def mutate(corpus: Sequence[bytes], rng: random.Random, most: int) -> bytes:

@@ -22,11 +22,8 @@ def test_decorator_forms() -> None:
 
     hooks = [hook("other", priority=7)(call), hook("other")(call), hook(priority=-3)(call), hook(call)]
     assert [(one.name, one.priority) for one in hooks] == [
-        ("other", 7),
-        ("other", 1),
-        ("call", -3),
-        ("call", 1),
-    ]
+        ("other", 7), ("other", 1), ("call", -3), ("call", 1),
+    ]  # fmt: skip
     assert hooks[3](None, rag2f=None) == "called"
 
 

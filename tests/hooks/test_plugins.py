@@ -53,13 +53,9 @@ def test_folder(folder: Path) -> None:
         info.name: info for info in load_plugins(registry, folder=folder, installed=False, instance=instance)
     }
     assert {name: info.status for name, info in infos.items()} == {
-        "broken": "failed",
-        "empty": "failed",
-        "good": "active",
-        "needy": "failed",
-        "nested": "active",
+        "broken": "failed", "empty": "failed", "good": "active", "needy": "failed", "nested": "active",
         "quitter": "failed",
-    }
+    }  # fmt: skip
     assert "SyntaxError" in infos["broken"].error
     assert "a_package_that_nobody_has" in infos["needy"].error
     assert "SystemExit" in infos["quitter"].error

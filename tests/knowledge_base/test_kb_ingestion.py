@@ -220,16 +220,6 @@ class TestStatus:
             == "NOT_FOUND"
         )
 
-    def test_no_uris(self, server: BedrockServer, agent: Any) -> None:
-        """Without URIs there is no request, and no status."""
-        assert kb.batch_check_document_statuses(KB, DS, [], client=agent) == {}
-        assert server.calls == []
-
-    def test_batch_size(self, agent: Any) -> None:
-        """A batch size below 1 raises an error."""
-        with pytest.raises(ArgumentError, match="batch_size"):
-            kb.batch_check_document_statuses(KB, DS, ["s3://b/a"], batch_size=0, client=agent)
-
 
 class TestWaiting:
     @pytest.mark.parametrize("with_job", [True, False])
@@ -265,12 +255,15 @@ class TestWaiting:
             with pytest.raises(KnowledgeBaseError, match=message):
                 kb.wait_for_ingestion(KB, DS, "JOB0000000", timeout=0.0001, client=agent)
 
-    def test_arguments(self, agent: Any) -> None:
-        """A job together with documents, and a poll interval of 0, raise an error."""
-        with pytest.raises(ArgumentError, match="either"):
-            kb.wait_for_ingestion(KB, DS, "JOB", s3_uris=["s3://b/a"], client=agent)
-        with pytest.raises(ArgumentError, match="poll"):
-            kb.wait_for_ingestion(KB, DS, poll=0, client=agent)
+
+def test_arguments_of_statuses_are_checked(agent: Any) -> None:
+    """A batch size below 1, a job together with documents, and a poll interval of 0 raise an error."""
+    with pytest.raises(ArgumentError, match="batch_size"):
+        kb.batch_check_document_statuses(KB, DS, ["s3://b/a"], batch_size=0, client=agent)
+    with pytest.raises(ArgumentError, match="either"):
+        kb.wait_for_ingestion(KB, DS, "JOB", s3_uris=["s3://b/a"], client=agent)
+    with pytest.raises(ArgumentError, match="poll"):
+        kb.wait_for_ingestion(KB, DS, poll=0, client=agent)
 
 
 def test_clients_are_made_from_the_environment(aws: BedrockServer) -> None:

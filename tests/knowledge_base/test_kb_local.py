@@ -314,14 +314,10 @@ class TestOwnership:
 @pytest.mark.parametrize(
     "uri",
     [
-        "s3://bucket/../secret.txt",
-        "s3://bucket/deep/../../secret.txt",
-        "s3://elsewhere/judy.txt",
-        "file:///etc/hostname",
-        "https://example.org/x",
-        "s3://bucket/link.txt",
+        "s3://bucket/../secret.txt", "s3://bucket/deep/../../secret.txt", "s3://elsewhere/judy.txt",
+        "file:///etc/hostname", "https://example.org/x", "s3://bucket/link.txt",
     ],
-)
+)  # fmt: skip
 def test_places_outside_are_refused(local: kb.LocalKnowledgeBase, bucket: Path, uri: str) -> None:
     """No address reaches a file outside of the configured folders, by dots or by links."""
     (bucket.parent / "secret.txt").write_text("secret")

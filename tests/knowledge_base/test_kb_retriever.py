@@ -64,23 +64,27 @@ class TestSlices:
         ]
         assert set(results[0]) == {"score", "content", "location", "metadata"}
 
-    @pytest.mark.parametrize("empty", [None, {}])
-    def test_without_a_filter_there_is_one(self, empty: dict[str, Any] | None) -> None:
-        """Without a filter, or with an empty one, one request is sent and nothing is boosted."""
+    @pytest.mark.parametrize(
+        ("is_enabled", "filter", "conditions", "names"),
+        [
+            (True, None, SOURCE, ["unfiltered"]),
+            (True, {}, SOURCE, ["unfiltered"]),
+            (False, TOPIC, {"andAll": [SOURCE, {"equals": {"key": "topic", "value": "genealogy"}}]}, None),
+        ],
+    )
+    def test_without_a_filter_or_disabled_it_is_one_request(
+        self,
+        is_enabled: bool,
+        filter: dict[str, Any] | None,
+        conditions: dict[str, Any],
+        names: list[str] | None,
+    ) -> None:
+        """One request is sent, with the filter that there is, and nothing is boosted."""
         client = fixed(result("s3://b/a", 0.4))
-        retriever = MultiSliceRetriever(client)
-        assert [hit["score"] for hit in retriever.retrieve("q", KB, DS, empty)] == [0.4]
-        assert filters_of(client) == [SOURCE]
-        assert [part.name for part in retriever.last_report] == ["unfiltered"]
-
-    def test_disabled_is_one_filtered_question(self) -> None:
-        """`enabled=False` sends one request with the filter."""
-        client = fixed(result("s3://b/a", 0.4))
-        retriever = MultiSliceRetriever(client, enabled=False)
-        assert [hit["score"] for hit in retriever.retrieve("q", KB, DS, TOPIC)] == [0.4]
-        assert filters_of(client) == [
-            {"andAll": [SOURCE, {"equals": {"key": "topic", "value": "genealogy"}}]}
-        ]
+        retriever = MultiSliceRetriever(client, enabled=is_enabled)
+        assert [hit["score"] for hit in retriever.retrieve("q", KB, DS, filter)] == [0.4]
+        assert filters_of(client) == [conditions]
+        assert names is None or [part.name for part in retriever.last_report] == names
 
     @pytest.mark.parametrize("most", [1, 2, 3, 8])
     def test_max_slices(self, most: int) -> None:
@@ -114,45 +118,27 @@ class TestSlices:
 
 
 class TestFilters:
-    @pytest.mark.parametrize(
-        ("tree", "conditions"),
-        [
-            ({"year": {"$gte": 1, "$lt": 3}}, [("greaterThanOrEquals", "year", 1), ("lessThan", "year", 3)]),
-            ({"a": "x", "b": {"$ne": 2}}, [("equals", "a", "x"), ("notEquals", "b", 2)]),
-            ({"a": {"$in": ["x", "y"]}}, [("in", "a", ["x", "y"])]),
-            ({"a": {"$nin": ["x", "y"]}}, [("notEquals", "a", "x"), ("notEquals", "a", "y")]),
-            ({"$not": {"a": "x"}}, [("notEquals", "a", "x")]),
-            ({"$not": {"$or": [{"a": "x"}, {"b": "y"}]}}, [("notEquals", "a", "x"), ("notEquals", "b", "y")]),
-        ],
-    )
-    def test_whole_filter_is_sent(self, tree: dict[str, Any], conditions: list[tuple[str, str, Any]]) -> None:
-        """The request has all fields, operators and negations of the filter, beside the data source."""
-        client = fixed()
-        MultiSliceRetriever(client, enabled=False).retrieve("q", KB, DS, tree)
-        parts = [{name: {"key": key, "value": value}} for name, key, value in conditions]
-        assert filters_of(client) == [{"andAll": [SOURCE, *parts]}]
-
-    def test_service_form_is_passed_through(self) -> None:
-        """A filter in the service's own form is sent unchanged."""
+    def test_whole_filter_is_sent(self) -> None:
+        """The request has all fields and operators of the filter, beside the data source, or its own form unchanged."""
+        tree = {"year": {"$gte": 1, "$lt": 3}, "$not": {"$or": [{"a": "x"}, {"b": "y"}]}}
+        parts = [
+            {name: {"key": key, "value": value}}
+            for name, key, value in (
+                ("greaterThanOrEquals", "year", 1), ("lessThan", "year", 3), ("notEquals", "a", "x"),
+                ("notEquals", "b", "y"),
+            )
+        ]  # fmt: skip
         own = {"orAll": [{"startsWith": {"key": "a", "value": "x"}}, {"notIn": {"key": "b", "value": [1]}}]}
-        client = fixed()
-        MultiSliceRetriever(client, enabled=False).retrieve("q", KB, None, own)
-        assert filters_of(client) == [own]
+        for source, filter, conditions in ((DS, tree, {"andAll": [SOURCE, *parts]}), (None, own, own)):
+            client = fixed()
+            MultiSliceRetriever(client, enabled=False).retrieve("q", KB, source, filter)
+            assert filters_of(client) == [conditions]
 
-    @pytest.mark.parametrize(
-        ("tree", "message"),
-        [
-            ({"a": {"$exists": True}}, "exists"),
-            ({"$not": {"a": {"$gt": 1}}}, "gt"),
-            ({"a": {"$like": "x"}}, "like"),
-            ({"equals": {"key": "a"}}, "equals"),
-        ],
-    )
-    def test_untranslatable_filters_are_refused(self, tree: dict[str, Any], message: str) -> None:
+    def test_untranslatable_filters_are_refused(self) -> None:
         """A filter without a translation raises an error with the operator, and no request is sent."""
         client = fixed()
-        with pytest.raises(FilterError, match=message):
-            MultiSliceRetriever(client).retrieve("q", KB, DS, tree)
+        with pytest.raises(FilterError, match="exists"):
+            MultiSliceRetriever(client).retrieve("q", KB, DS, {"a": {"$exists": True}})
         assert client.requests == []
 
 
@@ -203,12 +189,21 @@ class TestErrors:
         with pytest.raises(KnowledgeBaseError, match="'KB123' cannot be asked so: Invalid length"):
             MultiSliceRetriever(runtime).retrieve("q", "KB123", None)
 
-    def test_no_region(self) -> None:
-        """Without a region the error says what to set, and how to work without AWS."""
-        with pytest.raises(
-            KnowledgeBaseError, match=r"AWS_REGION must be set.*leave out --aws.*LocalKnowledgeBase"
-        ):
-            MultiSliceRetriever().retrieve("q", KB, DS)
+    @pytest.mark.parametrize(
+        ("settings", "arguments"),
+        [
+            *(({name: value}, {}) for name, value in (
+                ("timeout_seconds", 0), ("timeout_seconds", float("nan")), ("max_slices", 0), ("max_slices", True),
+                ("filtered_score_boost", 0), ("filtered_score_boost", float("inf")),
+            )),
+            ({}, {"query": " "}), ({}, {"num_results": 0}), ({}, {"knowledge_base_id": ""}),
+        ],
+    )  # fmt: skip
+    def test_settings_and_arguments(self, settings: dict[str, Any], arguments: dict[str, Any]) -> None:
+        """A setting or an argument out of range raises an error that names it."""
+        values = {"query": "q", "knowledge_base_id": KB, "data_source_id": DS, **arguments}
+        with pytest.raises(ArgumentError, match=next(iter({**settings, **arguments}))):
+            MultiSliceRetriever(fixed(), **settings).retrieve(**values)
 
     def test_no_credentials(self, server: BedrockServer, monkeypatch: pytest.MonkeyPatch) -> None:
         """Without credentials the error says what to set."""
@@ -231,36 +226,6 @@ class TestErrors:
         """A malformed response is a failure, not an empty result."""
         with pytest.raises(KnowledgeBaseError, match="without retrievalResults"):
             MultiSliceRetriever(Scripted(lambda request: {})).retrieve("q", KB, DS)
-
-    @pytest.mark.parametrize(
-        "bad",
-        [
-            {"timeout_seconds": 0},
-            {"timeout_seconds": float("nan")},
-            {"max_slices": 0},
-            {"max_slices": True},
-            {"filtered_score_boost": 0},
-            {"filtered_score_boost": float("inf")},
-        ],
-    )
-    def test_settings(self, bad: dict[str, Any]) -> None:
-        """A setting out of range raises an error that names it."""
-        with pytest.raises(ArgumentError, match=next(iter(bad))):
-            MultiSliceRetriever(**bad)
-
-    @pytest.mark.parametrize(
-        ("arguments", "message"),
-        [
-            ({"query": " "}, "query"),
-            ({"num_results": 0}, "num_results"),
-            ({"knowledge_base_id": ""}, "knowledge_base_id"),
-        ],
-    )
-    def test_arguments(self, arguments: dict[str, Any], message: str) -> None:
-        """An argument out of range raises an error that names it."""
-        values = {"query": "q", "knowledge_base_id": KB, "data_source_id": DS, **arguments}
-        with pytest.raises(ArgumentError, match=message):
-            MultiSliceRetriever(fixed()).retrieve(**values)
 
     def test_default_client(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """A configured default client is used instead of AWS."""

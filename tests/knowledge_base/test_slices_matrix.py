@@ -153,15 +153,8 @@ def test_nothing_leaks_in_many_calls(
 ) -> None:
     """Hundreds of calls of two slices, most to faulty peers, leave no thread and no descriptor."""
     kinds: list[Fault] = [
-        "refuse",
-        "hang",
-        "drip-body",
-        "reset",
-        "truncate",
-        "wrong-type",
-        "garbage",
-        "endless",
-    ]
+        "refuse", "hang", "drip-body", "reset", "truncate", "wrong-type", "garbage", "endless",
+    ]  # fmt: skip
     clients = []
     for address in [aws.url, aws.url, *(faults.url(kind) for kind in kinds)]:
         account(monkeypatch, address)

@@ -17,13 +17,9 @@ from tests.examples import examples
 
 LEG = LexicalLeg({"text": FieldSpec("english", {"title": 2, "text": 1}, by_language=True)})
 TEXTS = [
-    ("en", "The houses are running"),
-    ("de", "Die Häuser stehen am Fluss"),
-    ("fr", "Les maisons de l'école"),
-    ("", "houses again"),
-    ("de", "Ein Haus für Müller"),
-    ("zz", "an unknown house"),
-]
+    ("en", "The houses are running"), ("de", "Die Häuser stehen am Fluss"), ("fr", "Les maisons de l'école"),
+    ("", "houses again"), ("de", "Ein Haus für Müller"), ("zz", "an unknown house"),
+]  # fmt: skip
 
 
 def rows_of(texts: list[tuple[str, str]], first: int = 0) -> Rows:
@@ -41,14 +37,10 @@ def view_of(data: SegmentData, keys: Any, name: str = "s", live: Any = None) -> 
 @pytest.mark.parametrize(
     ("query", "keys"),
     [
-        ("house", [0, 3, 5]),
-        ("Hauses", [1, 4]),
-        ("maison", [2]),
-        ("ecole", [2]),
-        ("Mueller", [4]),
+        ("house", [0, 3, 5]), ("Hauses", [1, 4]), ("maison", [2]), ("ecole", [2]), ("Mueller", [4]),
         ("die", []),
     ],
-)
+)  # fmt: skip
 def test_a_query_is_analysed_in_each_language_of_the_index(query: str, keys: list[int]) -> None:
     """German stems match German rows; languages without an analyzer are analysed as English."""
     searcher = LexicalSearcher(LEG, [view_of(LEG.build(rows_of(TEXTS)), range(6))])

@@ -120,21 +120,9 @@ def test_words_have_the_tokens_of_every_language() -> None:
     }
     terms = QueryTerms(analyzers, {name: Asked(name, lambda _: True) for name in analyzers})
     words = [
-        "the",
-        "und",
-        "les",
-        "Houses",
-        "gegangen",
-        "manghjava",
-        "cxevaloj",
-        "ne",
-        "Ankaralilar",
-        "42nd",
-        "x1",
-        "running",
-        "kuca",
-        "njegov",
-    ]
+        "the", "und", "les", "Houses", "gegangen", "manghjava", "cxevaloj", "ne", "Ankaralilar", "42nd", "x1",
+        "running", "kuca", "njegov",
+    ]  # fmt: skip
     random = Random(1)
     words += [
         "".join(random.choices("aeiostnr" + ascii_lowercase + digits, k=n % 12 + 1)) for n in range(300)

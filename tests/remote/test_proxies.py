@@ -43,11 +43,8 @@ def test_hosts_without_a_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
     proxy = proxy_for("https", "example.com")
     assert proxy is not None
     assert (proxy.url, proxy.host, proxy.port, proxy.auth) == (
-        "http://proxy.invalid:3128",
-        "proxy.invalid",
-        3128,
-        None,
-    )
+        "http://proxy.invalid:3128", "proxy.invalid", 3128, None,
+    )  # fmt: skip
 
 
 def test_what_is_no_http_proxy(monkeypatch: pytest.MonkeyPatch) -> None:

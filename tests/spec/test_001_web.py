@@ -46,13 +46,9 @@ def test_basic_usage() -> None:
         assert result["id"] == number
         assert result["source_type"] == "web"
     assert web_docs["results"][0] == {
-        "id": 0,
-        "content": "Text about climate, number 0.",
-        "url": "https://www.site0.org/page",
-        "source_type": "web",
-        "title": "Title 0",
-        "domain": "site0.org",
-    }
+        "id": 0, "content": "Text about climate, number 0.", "url": "https://www.site0.org/page",
+        "source_type": "web", "title": "Title 0", "domain": "site0.org",
+    }  # fmt: skip
 
 
 def test_with_query_id() -> None:

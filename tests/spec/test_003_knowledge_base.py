@@ -62,19 +62,13 @@ def test_signatures() -> None:
 
     empty = inspect.Parameter.empty
     assert documented(MultiSliceRetriever.__init__, 6) == [
-        ("bedrock_agent_client", None),
-        ("timeout_seconds", 5.0),
-        ("max_slices", 3),
-        ("enabled", True),
+        ("bedrock_agent_client", None), ("timeout_seconds", 5.0), ("max_slices", 3), ("enabled", True),
         ("filtered_score_boost", 1.25),
-    ]
+    ]  # fmt: skip
     assert documented(MultiSliceRetriever.retrieve, 6) == [
-        ("query", empty),
-        ("knowledge_base_id", empty),
-        ("data_source_id", empty),
-        ("metadata_filter", None),
+        ("query", empty), ("knowledge_base_id", empty), ("data_source_id", empty), ("metadata_filter", None),
         ("num_results", 5),
-    ]
+    ]  # fmt: skip
     assert documented(start_ingestion_with_retry, 9) == [
         ("kb_id", empty), ("ds_id", empty), ("max_retries", 5), ("base_delay", 5), ("client", None),
     ]  # fmt: skip
@@ -191,13 +185,6 @@ def test_deduplicate_results() -> None:
     unique_results = deduplicate_results(all_results)
     # Keeps highest score for each unique S3 URI
     assert unique_results == [result("s3://bucket/a", 0.9), result("s3://bucket/b", 0.5)]
-
-
-def test_results_without_a_uri_are_all_kept() -> None:
-    """Results without a URI are all kept; of two with the same URI one stays."""
-    unnamed = {"score": 0.5, "content": "", "location": {}, "metadata": {}}
-    with_uri = {**unnamed, "location": {"type": "S3", "s3Location": {"uri": "s3://bucket/a"}}}
-    assert deduplicate_results([unnamed, with_uri, unnamed, with_uri]) == [unnamed, with_uri, unnamed]
 
 
 def test_start_full_ingestion(capsys: pytest.CaptureFixture[str]) -> None:

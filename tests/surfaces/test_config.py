@@ -96,19 +96,11 @@ def test_a_wrong_file_is_refused(home: Path, text: str, message: str) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        'model = "openai:gpt"',
-        'rerank = "./model"',
-        'sources = ["docs", "web"]',
-        'sources = ["kb:ABC"]',
-        'index = "../other"',
-        'index = "/tmp/other"',
-        'index = "s3://bucket/docs"',
-        'index = "."',
-        'index = "link"',
-        '[serve]\nhost = "0.0.0.0"',
-        "[serve]\nworkers = 4",
+        'model = "openai:gpt"', 'rerank = "./model"', 'sources = ["docs", "web"]', 'sources = ["kb:ABC"]',
+        'index = "../other"', 'index = "/tmp/other"', 'index = "s3://bucket/docs"', 'index = "."',
+        'index = "link"', '[serve]\nhost = "0.0.0.0"', "[serve]\nworkers = 4",
     ],
-)
+)  # fmt: skip
 def test_a_project_neither_sends_nor_opens_what_is_elsewhere(home: Path, text: str) -> None:
     """A file that came with a repository is refused with the way to trust it, and nothing is opened or asked."""
     (home.parent / "other").mkdir()
@@ -160,13 +152,9 @@ def test_config_says_what_applies_and_why(home: Path) -> None:
     file.write_text('k = 2\nsources = ["docs"]\n')
     output = sleuth("doctor", "config", cwd=home, SLEUTH_INDEX="elsewhere").stdout
     assert output.splitlines() == [
-        f"reads {mine}",
-        f"reads {file}",
-        f"k = 2  {file}",
-        f"syntax = false  {mine}",
-        f'sources = ["docs"]  {file}',
-        'index = "elsewhere"  $SLEUTH_INDEX',
-    ]
+        f"reads {mine}", f"reads {file}", f"k = 2  {file}", f"syntax = false  {mine}",
+        f'sources = ["docs"]  {file}', 'index = "elsewhere"  $SLEUTH_INDEX',
+    ]  # fmt: skip
 
 
 def test_every_key_is_an_option_of_its_commands() -> None:

@@ -42,11 +42,8 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
     index = root / ".sleuth"
     workspace = Workspace(index, root, refresh=False)
     settings: dict[str, Any] = {
-        "sources": OFFERED,
-        "deadline": DEADLINE,
-        "read_only": True,
-        "extensions": extensions(),
-    }
+        "sources": OFFERED, "deadline": DEADLINE, "read_only": True, "extensions": extensions(),
+    }  # fmt: skip
     with open_sources(index, OFFERED) as sources, serving(index, **settings) as server:
         yield Place(root, sources, server, Tools(workspace))
     workspace.close()

@@ -163,13 +163,8 @@ def test_quiet_is_quiet(home: Path) -> None:
 def test_lines_of_code_are_kept(home: Path) -> None:
     """A hit in a file of code is shown line by line, from a line on, with its indentation."""
     lines = [
-        "def first():",
-        "    return 1",
-        "",
-        "def second(value):",
-        "    if value:",
-        "        return margay",
-    ]
+        "def first():", "    return 1", "", "def second(value):", "    if value:", "        return margay",
+    ]  # fmt: skip
     Path("code.py").write_text("\n".join(lines) + "\n")
     sleuth("index", "code.py")
     report = sleuth("search", "margay")

@@ -21,47 +21,23 @@ from tests.surfaces.test_one_answer import Place, Question, command, http, mcp, 
 
 LIBRARY = Path(sysconfig.get_paths()["stdlib"])
 PACKAGES = (
-    "asyncio",
-    "collections",
-    "concurrent",
-    "email",
-    "html",
-    "http",
-    "json",
-    "logging",
-    "urllib",
-    "xml",
-)
+    "asyncio", "collections", "concurrent", "email", "html", "http", "json", "logging", "urllib", "xml",
+)  # fmt: skip
 DOCUMENTS = 1_200
 KS = (1, 2, 3, 5, 10, 11, 20, 50, 100) if EXPLORING else (1, 3, 10, 100)
 QUESTIONS = (
-    "how to write a custom encoder",
-    "TextWrapper",
-    "parse a date header of a mail",
-    "what happens when the connection is closed",
-    "where are cookies kept",
-    "function that quotes a url",
-    "HTTPServer",
-    "set_payload",
-    "how do I log to a file",
-    "the wait until a future is done",
-    "split a string into lines",
-    "read a chunk of bytes and decode it",
-    "why is an exception raised for a bad value",
-    "json.JSONDecoder.decode",
-    "class that handles multipart messages",
-    "return the number of items",
-    "close",
-    "deprecated alias",
-)
+    "how to write a custom encoder", "TextWrapper", "parse a date header of a mail",
+    "what happens when the connection is closed", "where are cookies kept", "function that quotes a url",
+    "HTTPServer", "set_payload", "how do I log to a file", "the wait until a future is done",
+    "split a string into lines", "read a chunk of bytes and decode it",
+    "why is an exception raised for a bad value", "json.JSONDecoder.decode",
+    "class that handles multipart messages", "return the number of items", "close", "deprecated alias",
+)  # fmt: skip
 SOME = QUESTIONS if EXPLORING else QUESTIONS[::3]
 OPTIONS: Mapping[str, Mapping[str, Any]] = {
-    "as it is": {},
-    "without copies": {"fold_copies": True},
-    "boosted": {"boost": {"module:email*": 2.0}},
-    "folded": {"collapse": "module"},
-    "sorted": {"sort": "source"},
-}
+    "as it is": {}, "without copies": {"fold_copies": True}, "boosted": {"boost": {"module:email*": 2.0}},
+    "folded": {"collapse": "module"}, "sorted": {"sort": "source"},
+}  # fmt: skip
 OF_DOCUMENTS: Mapping[str, Mapping[str, Any]] = {
     "vectors": {"legs": ["dense"]},
     "words": {"legs": ["lexical"]},

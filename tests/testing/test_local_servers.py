@@ -54,27 +54,18 @@ class TestFiltersOfBedrock:
     @pytest.mark.parametrize(
         ("name", "key", "value", "holds"),
         [
-            ("equals", "animal", "cat", True),
-            ("equals", "animal", "dog", False),
-            ("notEquals", "animal", "cat", False),
-            ("notEquals", "missing", "cat", True),
-            ("greaterThan", "year", 1989, True),
-            ("greaterThan", "year", 1990, False),
-            ("greaterThanOrEquals", "year", 1990, True),
-            ("lessThan", "year", 1990, False),
-            ("lessThanOrEquals", "year", 1990, True),
-            ("in", "animal", ["cat", "dog"], True),
-            ("notIn", "animal", ["dog", "cow"], True),
-            ("notIn", "missing", ["dog"], False),
-            ("startsWith", "animal", "ca", True),
-            ("listContains", "animals", "cat", True),
-            ("listContains", "animal", "cat", False),
-            ("stringContains", "animal", "at", True),
-            ("stringContains", "animals", "at", True),
-            ("greaterThan", "missing", 0, False),
+            ("equals", "animal", "cat", True), ("equals", "animal", "dog", False),
+            ("notEquals", "animal", "cat", False), ("notEquals", "missing", "cat", True),
+            ("greaterThan", "year", 1989, True), ("greaterThan", "year", 1990, False),
+            ("greaterThanOrEquals", "year", 1990, True), ("lessThan", "year", 1990, False),
+            ("lessThanOrEquals", "year", 1990, True), ("in", "animal", ["cat", "dog"], True),
+            ("notIn", "animal", ["dog", "cow"], True), ("notIn", "missing", ["dog"], False),
+            ("startsWith", "animal", "ca", True), ("listContains", "animals", "cat", True),
+            ("listContains", "animal", "cat", False), ("stringContains", "animal", "at", True),
+            ("stringContains", "animals", "at", True), ("greaterThan", "missing", 0, False),
             ("equals", "year", True, False),
         ],
-    )
+    )  # fmt: skip
     def test_documented_examples(self, name: str, key: str, value: Any, holds: bool) -> None:
         """The examples of the service's documentation, and its rules for missing keys, hold."""
         assert matches(from_bedrock({name: {"key": key, "value": value}}), ANIMALS) is holds

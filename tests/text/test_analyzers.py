@@ -193,12 +193,8 @@ def test_spans_point_at_the_words_of_the_original() -> None:
     text = "“Straße” — ﬁne CAFÉS, 東京都"
     words = [(text[start:end], token) for start, end, token in get_analyzer("english").spans(text)]
     assert words == [
-        ("Straße", "strass"),
-        ("ﬁne", "fine"),
-        ("CAFÉS", "cafe"),
-        ("東京", "東京"),
-        ("京都", "京都"),
-    ]
+        ("Straße", "strass"), ("ﬁne", "fine"), ("CAFÉS", "cafe"), ("東京", "東京"), ("京都", "京都"),
+    ]  # fmt: skip
 
 
 @settings(max_examples=examples(100), deadline=None)
@@ -224,12 +220,8 @@ def test_parts_of_identifiers_have_places_of_their_own() -> None:
     """The places of an identifier's parts lie inside it."""
     spans = get_analyzer("code").spans("x = parse_args2()")
     assert [("x = parse_args2()"[a:b], t) for a, b, t in spans] == [
-        ("x", "x"),
-        ("parse_args2", "parse_args2"),
-        ("parse", "parse"),
-        ("args", "args"),
-        ("2", "2"),
-    ]
+        ("x", "x"), ("parse_args2", "parse_args2"), ("parse", "parse"), ("args", "args"), ("2", "2"),
+    ]  # fmt: skip
 
 
 def test_a_run_of_letters_is_the_word_that_it_is_among_other_signs() -> None:

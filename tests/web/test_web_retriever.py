@@ -26,13 +26,9 @@ class TestRetriever:
             ("https://www.site0.org/page", 0.5),
         ]
         assert ranking[1].metadata == {
-            "source": "https://www.site0.org/page",
-            "url": "https://www.site0.org/page",
-            "title": "Title 0",
-            "domain": "site0.org",
-            "source_type": "web",
-            "published_date": "2024-05-01",
-        }
+            "source": "https://www.site0.org/page", "url": "https://www.site0.org/page", "title": "Title 0",
+            "domain": "site0.org", "source_type": "web", "published_date": "2024-05-01",
+        }  # fmt: skip
         assert asyncio.run(retriever.aretrieve("climate")) == ranking
 
     def test_laws(self, options: dict[str, Any]) -> None:
@@ -102,11 +98,8 @@ class TestBatch:
         assert second[0] == first[0]
         search_web_batch({"other": "wind"}, path, 2, **options)
         assert {entry["id"] for entry in json.loads(path.read_text())} == {
-            "other",
-            "query_0",
-            "query_1",
-            "query_2",
-        }
+            "other", "query_0", "query_1", "query_2",
+        }  # fmt: skip
 
     def test_async(self, options: dict[str, Any], tmp_path: Path) -> None:
         """The async twin writes the same file."""

@@ -163,13 +163,10 @@ def test_options_reach_the_service(server: TavilyServer, options: dict[str, Any]
     search_web("climate", 1, topic="news", time_range="week", include_domains=["site3.org"], **options)
     assert server.asked == [
         {
-            "query": "climate",
-            "max_results": 1,
-            "topic": "news",
-            "time_range": "week",
+            "query": "climate", "max_results": 1, "topic": "news", "time_range": "week",
             "include_domains": ["site3.org"],
         }
-    ]
+    ]  # fmt: skip
 
 
 def test_long_queries_are_cut_at_a_word(server: TavilyServer, options: dict[str, Any]) -> None:
@@ -405,21 +402,19 @@ class TestCache:
         assert search_web("climate", 3, cache=tmp_path / "kept", **options) == first
         assert len(server.requests) == request_count
 
-    @pytest.mark.parametrize(
-        ("age", "status", "is_served"), [(90_000, 503, True), (31 * 86_400, 503, False), (90_000, 401, False)]
-    )
+    @pytest.mark.parametrize("case", [(90_000, 503, True), (31 * 86_400, 503, False), (90_000, 401, False)])
     def test_a_stale_answer_is_served_and_marked_where_the_service_is_down(
-        self, server: TavilyServer, options: dict[str, Any], tmp_path: Path, frozen: list[float],
-        age: float, status: int, is_served: bool,
-    ) -> None:  # fmt: skip
+        self, server: TavilyServer, options: dict[str, Any], frozen: list[float], case: tuple[int, int, bool]
+    ) -> None:
         """Not beyond `max_stale`, and not for an invalid key; where the service is up, it is refreshed."""
-        fresh = search_web("climate", 3, cache=tmp_path, **options)
+        age, status, is_served = case
+        fresh = search_web("climate", 3, cache=Path("kept"), **options)
         frozen[0] += age
         server.always(error(status))
         stale = {**fresh, "stale": True} if is_served else EMPTY
-        assert search_web("climate", 3, cache=tmp_path, **options) == stale
+        assert search_web("climate", 3, cache=Path("kept"), **options) == stale
         server.always(None)
-        assert search_web("climate", 3, cache=tmp_path, **options) == fresh
+        assert search_web("climate", 3, cache=Path("kept"), **options) == fresh
 
     def test_holds_no_key(self, options: dict[str, Any], tmp_path: Path) -> None:
         """The cache file has the query and the response, not the key, and only its owner can read it."""

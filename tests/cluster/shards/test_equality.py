@@ -168,22 +168,14 @@ def test_a_real_collection_ranks_as_in_one_index(tmp_path: Path, shards: int) ->
 def test_words_are_suggested_as_from_one_index(tmp_path: Path, shards: int) -> None:
     """The most frequent of the near words is suggested, whichever shard holds it, and none from outside the scope."""
     texts = [
-        "token bucket",
-        "tokens refill",
-        "tokes of smoke",
-        "tokens leak",
-        "retrievers see",
+        "token bucket", "tokens refill", "tokes of smoke", "tokens leak", "retrievers see",
         "in time retrieved",
-    ]
+    ]  # fmt: skip
     documents = [Document(text, {"n": n, "author": f"Ann {n}"}, id=str(n)) for n, text in enumerate(texts)]
     queries = (
-        "tokenz",
-        "retreival lekk",
-        "smoke bukket author:bob",
-        "author:ann xylophone",
-        "tokez -leek",
+        "tokenz", "retreival lekk", "smoke bukket author:bob", "author:ann xylophone", "tokez -leek",
         "-token",
-    )
+    )  # fmt: skip
     with (
         Engine.open(tmp_path / "one", create=True, settings={"embedder": ""}) as one,
         ShardedEngine.open(tmp_path / "many", create=True, shards=shards, settings={"embedder": ""}) as many,

@@ -33,8 +33,6 @@ from sleuth.remote import Deadline
 from sleuth.types import PartReport
 from tests.commands import sleuth
 from tests.dense.strategies import HashEmbedder
-from tests.surfaces.http.conftest import serving
-from tests.waiting import wait_until
 
 SETTINGS = {"embedder": ""}
 
@@ -349,29 +347,6 @@ def test_numbers_that_lack_a_shard_are_not_kept(
         assert answers(engine) == expected
 
 
-def test_a_server_without_any_shard_is_not_ready(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Searches and questions get 503 and the server is not ready; without some shards, answers name them."""
-    engine.add(documents(20))
-    engine.close()
-    with serving(engine.path) as server:
-        wait_until(lambda: server.client.get("/readyz").status_code == 200)
-        ask = {"query": "tide number 7"}
-        with monkeypatch.context() as some:
-            lose(server.engine, frozenset({0, 2}), some)
-            answer = server.client.post("/v1/search", json=ask)
-            assert answer.status_code == 200
-            assert {part["name"] for part in answer.json()["parts"] if part["status"] == "failed"} == {
-                "shard-00000",
-                "shard-00002",
-            }
-            assert server.client.post("/v1/ask", json=ask).json()["detail"]["code"] == "degraded"
-            assert server.client.get("/readyz").status_code == 200
-        lose(server.engine, frozenset(range(3)), monkeypatch)
-        for path in ("/v1/search", "/v1/ask"):
-            assert server.client.post(path, json={"query": f"tide {path}"}).status_code == 503
-        assert server.client.get("/readyz").status_code == 503
-
-
 def test_the_order_in_which_shards_answer_changes_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -383,11 +358,8 @@ def test_the_order_in_which_shards_answer_changes_nothing(
             ranking = engine.retrieve("tide number 7", 60, explain=True)
             page = engine.list_documents(filter="n<30", limit=40)
             return [
-                [item.to_dict() for item in ranking],
-                page,
-                engine.facets("n", limit=60),
-                engine.count("n<9"),
-            ]
+                [item.to_dict() for item in ranking], page, engine.facets("n", limit=60), engine.count("n<9"),
+            ]  # fmt: skip
 
         expected = contents()
         reader = engine.store.reader

@@ -331,16 +331,8 @@ def test_a_start_that_does_not_exist_is_an_error(site: Site, engine: Engine) -> 
 def test_the_command_crawls_and_tells(site: Site, tmp_path: Path) -> None:
     """`sleuth web crawl` makes an index, counts, names what it skipped, and goes on when it is run again."""
     command = (
-        "web",
-        "crawl",
-        f"{site.url}/",
-        "--delay",
-        "0",
-        "--allow-network",
-        "127.0.0.0/8",
-        "--index",
-        "ix",
-    )
+        "web", "crawl", f"{site.url}/", "--delay", "0", "--allow-network", "127.0.0.0/8", "--index", "ix",
+    )  # fmt: skip
     home = {"XDG_CACHE_HOME": str(tmp_path / "cache")}
     first = sleuth(*command, "--pages", "2", cwd=tmp_path, **home)
     assert first.returncode == 0, first.stderr

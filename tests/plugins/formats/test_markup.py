@@ -260,11 +260,8 @@ def test_subtitles(tmp_path: Path) -> None:
     assert text[4:9] == ["[00:00:01]", "Ann: Hello there.", "", "[01:02:03]", "Bye."]
     assert not any("NOTE" in line for line in text)
     assert only(tmp_path / "a.srt", SRT).page_content.split() == [
-        "[00:00:01]",
-        "Hello.",
-        "[00:01:02]",
-        "Bye.",
-    ]
+        "[00:00:01]", "Hello.", "[00:01:02]", "Bye.",
+    ]  # fmt: skip
     assert reason(tmp_path / "b.srt", "1\n00:00:01,000 --> 00:00:02,000\n\n") == "empty"
 
 

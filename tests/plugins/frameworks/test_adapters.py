@@ -16,15 +16,10 @@ from tests.surfaces.project import make_project
 
 HOME = Path(__file__).parents[3]
 FRAMEWORKS = {
-    "langchain": "langchain_core",
-    "haystack": "haystack",
-    "llama_index": "llama_index",
-    "langgraph": "langchain_core",
-    "pydantic_ai": "pydantic_ai",
-    "dspy": "dspy",
-    "pyterrier": "pyterrier",
+    "langchain": "langchain_core", "haystack": "haystack", "llama_index": "llama_index",
+    "langgraph": "langchain_core", "pydantic_ai": "pydantic_ai", "dspy": "dspy", "pyterrier": "pyterrier",
     "mteb": "mteb",
-}
+}  # fmt: skip
 """What each adapter needs."""
 
 

@@ -64,11 +64,8 @@ class Use(val writer: Writer, val items: List<Item>, val names: List<String>) {
             target = resolver_of(snapshot).resolve(file, use_of_name)
             is_own = "mine" in lines[use_of_name.line - 1] and use_of_name.name == "emit"
             owner = {
-                "emit": "Use." if is_own else "Writer.",
-                "indent": "Writer.",
-                "show": "Item.",
-                "joined": "",
-            }
+                "emit": "Use." if is_own else "Writer.", "indent": "Writer.", "show": "Item.", "joined": "",
+            }  # fmt: skip
             assert target is not None, lines[use_of_name.line - 1]
             assert target.definition.symbol.qualified == owner[use_of_name.name] + use_of_name.name
             assert target.confidence >= CERTAIN

@@ -24,11 +24,8 @@ def test_settings_come_from_the_files_of_sentence_transformers(tmp_path: Path) -
     )
     model = ModelFolder.open(folder)
     assert (model.pooling, model.query_prefix, model.passage_prefix, model.max_tokens) == (
-        "cls",
-        "q: ",
-        "d: ",
-        99,
-    )
+        "cls", "q: ", "d: ", 99,
+    )  # fmt: skip
     assert (model.name, model.is_cross_encoder, model.file.name) == ("own", False, "model.onnx")
     assert model.bytes == (folder / "model.onnx").stat().st_size
 

@@ -13,21 +13,9 @@ from numpy.typing import NDArray
 
 SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]"]
 WORDS = [
-    *SPECIAL,
-    "a",
-    "b",
-    "c",
-    "d",
-    "e",
-    "one",
-    "another",
-    "text",
-    "tokens",
-    "refilled",
-    "limiter",
-    "token",
+    *SPECIAL, "a", "b", "c", "d", "e", "one", "another", "text", "tokens", "refilled", "limiter", "token",
     "bucket",
-]
+]  # fmt: skip
 FLOAT, INT64 = 1, 7
 _KINDS = {np.dtype(np.float32): FLOAT, np.dtype(np.int64): INT64}
 

@@ -62,20 +62,10 @@ def test_a_file_is_uploaded_attached_and_found(served: tuple[Local, dict[str, st
 
 
 ATTRIBUTES: dict[str, str | float | bool] = {
-    "source": "crm",
-    "type": "invoice",
-    "path": "/x",
-    "size": 3.5,
-    "modified": "yesterday",
-    "page": 7,
-    "row": True,
-    "title": 12,
-    "language": "klingon",
-    "vector_store": "zoo",
-    "upload": "mine",
-    "start_line": "one",
-    "team": "sales",
-}
+    "source": "crm", "type": "invoice", "path": "/x", "size": 3.5, "modified": "yesterday", "page": 7,
+    "row": True, "title": 12, "language": "klingon", "vector_store": "zoo", "upload": "mine",
+    "start_line": "one", "team": "sales",
+}  # fmt: skip
 """Attributes with names that the engine has too, and one that it has not."""
 
 

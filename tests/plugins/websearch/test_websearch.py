@@ -51,13 +51,9 @@ def test_a_service_gives_the_documented_structure(servers: dict[str, SearchServe
     docs = search_web("high tides", 2, service=name)
     assert (docs["num_docs"], docs["api_k"]) == (2, 2)
     assert docs["results"][0] == {
-        "id": 0,
-        "content": "Text about tides, number 1.",
-        "url": "https://www.site1.org/page",
-        "source_type": "web",
-        "title": "Title 1",
-        "domain": "site1.org",
-    }
+        "id": 0, "content": "Text about tides, number 1.", "url": "https://www.site1.org/page",
+        "source_type": "web", "title": "Title 1", "domain": "site1.org",
+    }  # fmt: skip
     ranking = WebRetriever(service=name).retrieve("high tides", 3, filter="published_date>=2026-01-02")
     assert next(item.metadata["title"] for item in ranking) == "Title 2"
 
@@ -86,16 +82,12 @@ def test_a_service_gives_the_documented_structure(servers: dict[str, SearchServe
         (
             "exa",
             {
-                "query": "tides",
-                "numResults": 3,
-                "contents": {"highlights": True},
-                "category": "news",
-                "includeDomains": ["site1.org", "site2.org"],
-                "excludeDomains": ["x.org"],
+                "query": "tides", "numResults": 3, "contents": {"highlights": True}, "category": "news",
+                "includeDomains": ["site1.org", "site2.org"], "excludeDomains": ["x.org"],
             },
         ),
     ],
-)
+)  # fmt: skip
 def test_settings_are_sent_in_the_words_of_the_service(
     servers: dict[str, SearchServer], name: str, expected: dict[str, Any]
 ) -> None:

@@ -36,13 +36,9 @@ def exchange(server: Local, *pieces: bytes, pause: float = 0.0, wait: float = 60
 
 def post(body: bytes, *headers: str, path: str = "/v1/search") -> bytes:
     head = [
-        f"POST {path} HTTP/1.1",
-        "host: localhost",
-        "content-type: application/json",
-        f"content-length: {len(body)}",
-        "connection: close",
-        *headers,
-    ]
+        f"POST {path} HTTP/1.1", "host: localhost", "content-type: application/json",
+        f"content-length: {len(body)}", "connection: close", *headers,
+    ]  # fmt: skip
     return "\r\n".join(head).encode() + b"\r\n\r\n" + body
 
 
@@ -99,16 +95,10 @@ def test_only_json_is_read_as_json(tight: Local, kind: str) -> None:
 @pytest.mark.parametrize(
     ("host", "status"),
     [
-        ("localhost", 200),
-        ("LOCALHOST:80", 200),
-        ("127.0.0.1:8321", 200),
-        ("[::1]:8321", 200),
-        ("evil.example", 403),
-        ("localhost.evil.example", 403),
-        ("127.0.0.1.evil.example", 403),
-        ("", 403),
+        ("localhost", 200), ("LOCALHOST:80", 200), ("127.0.0.1:8321", 200), ("[::1]:8321", 200),
+        ("evil.example", 403), ("localhost.evil.example", 403), ("127.0.0.1.evil.example", 403), ("", 403),
     ],
-)
+)  # fmt: skip
 def test_a_rebound_name_is_refused(tight: Local, host: str, status: int) -> None:
     """A Host header with a name that resolves to this machine is refused."""
     request = f"GET /v1/status HTTP/1.1\r\nhost: {host}\r\nconnection: close\r\n\r\n".encode()

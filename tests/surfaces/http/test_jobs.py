@@ -229,11 +229,8 @@ def test_folders_are_read_again(tmp_path: Path) -> None:
         assert started.status_code == 202
         job = ended(server.client, started.json()["id"])
         assert (job["status"], job["kind"], job["added"], job["done"]) == (
-            "completed",
-            "index",
-            1,
-            job["total"],
-        )
+            "completed", "index", 1, job["total"],
+        )  # fmt: skip
         ids = [each["id"] for each in server.client.get("/v1/documents").json()["documents"]]
         assert ids == ["docs/b.md", "docs/c.md"]
         for name in ("secret", "/etc", "docs/.."):

@@ -63,13 +63,9 @@ def described(api: Local) -> Any:
 
 
 CHECKS = [
-    schemathesis.checks.not_a_server_error,
-    checks.status_code_conformance,
-    checks.content_type_conformance,
-    checks.response_headers_conformance,
-    checks.response_schema_conformance,
-    checks.negative_data_rejection,
-]
+    schemathesis.checks.not_a_server_error, checks.status_code_conformance, checks.content_type_conformance,
+    checks.response_headers_conformance, checks.response_schema_conformance, checks.negative_data_rejection,
+]  # fmt: skip
 """All but that valid requests are accepted: a schema cannot say which text is a filter or a cursor."""
 
 OTHER_CHECKS = [check for check in CHECKS if check is not checks.negative_data_rejection]

@@ -225,11 +225,8 @@ def test_resources(workspace: Workspace) -> None:
         with pytest.raises(Exception, match="id must"):
             await client.read_resource("sleuth:///nothing")
         return (
-            resources.resources,
-            templates.resource_templates,
-            first.contents[0].text,
-            file.contents[0].text,
-        )
+            resources.resources, templates.resource_templates, first.contents[0].text, file.contents[0].text,
+        )  # fmt: skip
 
     resources, templates, text, line = with_client(workspace, work)
     assert [resource.name for resource in resources] == ["docs/limits.md"]
