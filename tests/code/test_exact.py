@@ -1,12 +1,16 @@
-"""A query that is a name or a place ranks it first."""
+"""Names and places in a query come first."""
 
 # ruff: noqa: E501 - sources, a line each
 from collections.abc import Callable
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from sleuth.code import CodeRetriever, CodeStorage, index_path
+from sleuth.code.snapshots.places import Endings, Folders, Modules, module_steps
 from sleuth.engine import open_code
 from tests.code.conftest import write
 from tests.code.stored import ENDINGS
@@ -144,3 +148,33 @@ def test_of_equal_names_the_file_of_that_name_is_first(tmp_path: Path, storage: 
     hits = CodeRetriever(storage, None).retrieve("TokenBucket", report.repository, strategy="keyword")
     expected = ["api/v4/token_bucket.py", "api/v4/b/token_bucket.py", "batch.py", "api/v4/all.py"]
     assert [hit.file_path for hit in hits] == [*expected, "api/v3/token_bucket.py"]
+
+
+PART = st.sampled_from(["a", "b", "a.b", "__init__", "index.ts", "b.py", "a.test.js", ".env"])
+PATHS = st.lists(st.lists(PART, min_size=1, max_size=9).map("/".join), unique=True, max_size=12)
+
+
+class File(NamedTuple):
+    path: str
+
+
+def ends(parts: list[str], separator: str, most: int) -> list[str]:
+    return [separator.join(parts[-size:]) for size in range(1, min(len(parts), most) + 1)]
+
+
+@given(PATHS, PATHS)
+def test_suffixes_find_their_files(paths: list[str], suffixes: list[str]) -> None:
+    """Every suffix of a path, its folder and its module name finds exactly the files that have it."""
+    files = [File(path) for path in paths]
+    lookups = [
+        (Endings(paths, 5), [ends(p.split("/"), "/", 5) for p in paths]),
+        (Folders(files), [ends(p.split("/")[:-1], "/", 6) for p in paths]),
+        (Modules(files), [ends(module_steps(p), ".", 8) for p in paths]),
+    ]
+    for lookup, expected in lookups:
+        names = {name for some in expected for name in some} | {
+            *suffixes,
+            *(a.replace("/", ".") for a in suffixes),
+        }
+        for name in names:
+            assert list(lookup.get(name, [])) == [i for i, some in enumerate(expected) if name in some]  # type: ignore[attr-defined]

@@ -23,6 +23,8 @@ from sleuth.dense.wordllama import (
 )
 from sleuth.dense.wordpieces import Vocabulary
 from sleuth.errors import LoadError
+from sleuth.protocols import Embedder
+from sleuth.testing.contracts import EmbedderContract
 from tests.examples import examples
 
 tokenizers = pytest.importorskip("tokenizers", reason="the oracle comes with wordllama")
@@ -235,3 +237,13 @@ def test_random_letters_are_gibberish() -> None:
 def test_a_known_word_has_few_pieces(word: str, is_known: bool) -> None:
     """The vocabulary knows a word that it has whole or in two pieces."""
     assert WordLlamaEmbedder().knows(word) is is_known
+
+
+class TestWordLlama(EmbedderContract):
+    def make(self) -> Embedder:
+        return WordLlamaEmbedder()
+
+
+class TestCode(EmbedderContract):
+    def make(self) -> Embedder:
+        return CodeEmbedder()

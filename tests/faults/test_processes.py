@@ -1,4 +1,4 @@
-"""R8: two processes write and four read; each result set is from one version."""
+"""R8: processes write, sweep and read one index; each result set is from one version."""
 
 import os
 import subprocess
@@ -8,7 +8,7 @@ from pathlib import Path
 
 from sleuth.store.store import Store
 from tests.faults.adder import LEGS, legs
-from tests.faults.proof import ROOT
+from tests.faults.proof import ROOT, command, prove, told
 from tests.store.words import contents, faults, put
 
 SECONDS = float(os.environ.get("SLEUTH_SECONDS", "2"))
@@ -80,3 +80,29 @@ def test_two_writers_and_four_readers(tmp_path: Path) -> None:
         assert store.version == commits
         store.wait()
         assert faults(store) == []
+
+
+ADDS = 7 * int(os.environ.get("SLEUTH_RUNS", "2"))
+"""Every add makes files of segments."""
+
+
+def test_sweeps_of_another_process(tmp_path: Path) -> None:
+    """While this process sweeps again and again, another one adds and merges, and none of its commits fails."""
+    path = tmp_path / "index"
+    with Store.open(path, create=True) as store:
+        store.attach(legs())
+        sweeps = 0
+        with subprocess.Popen(
+            [*command(path, 0, ADDS), "files"], cwd=ROOT, stdout=subprocess.PIPE, text=True
+        ) as adder:
+            assert adder.stdout is not None
+            while adder.poll() is None:
+                with store._database.locked(60, sweep=False) as connection:
+                    store._database.sweep(connection)
+                sweeps += 1
+            lines = adder.stdout.readlines()
+    assert sweeps > 1
+    assert [line for line in lines if line.startswith("failed")] == []
+    additions, deleted = told(lines)
+    assert len(additions) == ADDS
+    prove(path, additions, deleted)

@@ -1,14 +1,17 @@
 """Filters match rows by the truth table."""
 
 import math
+from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import sleuth.filters.match
 from sleuth.filters import Not, as_filter, matches
 from sleuth.filters.match import leaves, lies_within
+from sleuth.filters.tree import MAX_DEPTH, OPERATORS
 from tests.filters.strategies import comparisons, filters, metadata
 
 ROWS: dict[str, dict[str, Any]] = {
@@ -136,3 +139,20 @@ def test_what_lies_within_matches_by_whichever_value(
             for key, value in leaves(row).items()
         }
         assert matches(filter, single)
+
+
+GUIDE = Path(__file__).parents[2] / "docs" / "concepts" / "filters.md"
+
+
+def test_it_has_the_truth_table() -> None:
+    """The truth table of the guide equals the one in the code."""
+    lines = [line for line in str(sleuth.filters.match.__doc__).splitlines() if line.startswith("|")]
+    assert len(lines) == 13
+    assert "\n".join(lines) in GUIDE.read_text("utf8")
+
+
+def test_it_names_every_operator_and_the_limit() -> None:
+    """The guide names each operator of dicts and the maximum depth."""
+    text = GUIDE.read_text("utf8")
+    assert [name for name in OPERATORS if f"`${name}`" not in text] == []
+    assert f"deeper than {MAX_DEPTH}" in text

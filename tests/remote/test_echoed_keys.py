@@ -10,6 +10,8 @@ from typing import Any
 from urllib.parse import quote
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from sleuth.errors import ArgumentError, WebError
 from sleuth.knowledge_base import (
@@ -22,6 +24,7 @@ from sleuth.knowledge_base import (
 )
 from sleuth.llm import Ollama, OllamaEmbedder, OpenAIEmbedder, OpenAIGenerator, http
 from sleuth.remote.endpoints import forget_endpoints
+from sleuth.remote.secrets import Mask
 from sleuth.testing.serving import LocalServer, Reply, Request
 from sleuth.web import WebRetriever, fetch_page, search_web, service
 
@@ -147,3 +150,23 @@ def test_a_page_with_a_user_is_refused_unseen() -> None:
     with pytest.raises(WebError, match="without credentials") as caught:
         fetch_page(f"http://me:{quote(KEY, safe='')}@127.0.0.1/")
     assert "hunter2" not in "".join(traceback.format_exception(caught.value))
+
+
+keys = st.text(st.characters(min_codepoint=33, max_codepoint=126), min_size=8, max_size=40)
+
+
+@given(keys, st.binary(max_size=40), st.binary(max_size=40))
+def test_every_form_is_hidden(key: str, before: bytes, after: bytes) -> None:
+    """A key is hidden as plain text, percent-encoded and in base64, and the number of bytes stays."""
+    mask = Mask.of_headers({"Authorization": f"Bearer {key}"})
+    for form in (key, quote(key, safe=""), b64encode(key.encode()).decode().rstrip("=")):
+        data = before + form.encode() + after
+        assert len(mask.hide_bytes(data)) == len(data)
+        assert form.encode() not in mask.hide_bytes(data) or "*" in form
+        assert mask.hide(form) == "[key]" or form == "[key]"
+
+
+@given(st.binary(max_size=80))
+def test_without_keys_nothing_changes(data: bytes) -> None:
+    """Without a key, or with texts too short for one, nothing is hidden."""
+    assert Mask.of_headers({"Accept": "text/html", "Authorization": "Basic x"}).hide_bytes(data) == data

@@ -1,4 +1,4 @@
-"""Columns evaluate every filter as `matches` does, over segments, merges and deletions."""
+"""Columns of metadata, and the rows that they select in the segments of other legs."""
 
 import math
 import random
@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from sleuth.errors import IndexDamagedError
 from sleuth.filters import Compare, Filter, Not, field, from_text, matches
 from sleuth.store import Rows, SegmentData, SegmentView, unpack
+from sleuth.store.catalogue.alignment import align
 from sleuth.store.columns.column import (
     NO_FLOATS,
     NO_INTEGERS,
@@ -269,3 +270,27 @@ def test_not_of_everything_is_nothing() -> None:
         rows: list[Row] = [{"k": 1}] * n
         assert found(built(rows), Not(field("k") == 1)) == [False] * n
         assert found(built(rows), Not(field("k") == 2)) == [True] * n
+
+
+def views(keys: list[int], cuts: list[int]) -> list[SegmentView]:
+    """Return segments of these keys, divided at these keys."""
+    parts = np.split(np.array(keys, np.int64), np.searchsorted(keys, sorted(cuts)))
+    return [SegmentView(str(i), part, None, None, {}, {}) for i, part in enumerate(parts)]
+
+
+keys = st.lists(st.integers(1, 200), unique=True, max_size=80).map(sorted)
+cuts = st.lists(st.integers(1, 200), max_size=4)
+
+
+@given(keys, keys, cuts, cuts, st.sets(st.integers(1, 200)))
+def test_align_keeps_the_set(
+    mine: list[int], yours: list[int], here: list[int], there: list[int], selection: set[int]
+) -> None:
+    """The aligned set contains the selected rows that both legs have, for any division into segments."""
+    source, target = views(mine, here), views(yours, there)
+    bitmaps = [pack(np.isin(view.keys, list(selection))) for view in source]
+    aligned = align(bitmaps, source, target)
+    members = [
+        int(k) for view, bits in zip(target, aligned, strict=True) for k in view.keys[unpack(bits, len(view))]
+    ]
+    assert members == sorted(selection & set(mine) & set(yours))

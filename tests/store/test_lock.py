@@ -1,8 +1,9 @@
-"""The writer's lock excludes other writers, names its holder, and fails with Sleuth errors."""
+"""Locks of writers, and connections of readers, between threads and over forks."""
 
 import errno
 import fcntl
 import os
+import sqlite3
 import sys
 from pathlib import Path
 
@@ -10,7 +11,10 @@ import pytest
 
 from sleuth.errors import IndexLockedError, IndexUnsafeError, StoreError
 from sleuth.store.catalogue.lock import WriterLock, read_holder
+from sleuth.store.catalogue.pool import ConnectionPool
 from sleuth.store.disk.files import opened_folder
+from sleuth.store.record.layout import Connection, connect
+from sleuth.store.store import Store
 
 
 def test_a_lock_on_a_file_that_was_removed_keeps_nobody_out(
@@ -99,3 +103,37 @@ def test_a_lock_that_is_a_link(tmp_path: Path, name: str) -> None:
     with pytest.raises(IndexUnsafeError, match=f"{name} is a link"):
         WriterLock(tmp_path / "writer.lock").acquire(0)
     assert (tmp_path / "outside").read_text() == "precious"
+
+
+def test_a_child_uses_no_connection_of_its_parent(tmp_path: Path) -> None:
+    """Idle connections are closed before a fork, failed ones at once; parent and child open their own afterwards."""
+    Store.open(tmp_path, create=True).close()
+    makers: dict[Connection, int] = {}
+
+    def make() -> Connection:
+        connection = connect(tmp_path / "record.sqlite", write=True)
+        makers[connection] = os.getpid()
+        return connection
+
+    pool = ConnectionPool(make, str(tmp_path))
+    first = pool.acquire()
+    pool.release(first)
+    assert pool.acquire() is first
+    pool.discard(first)
+    with pytest.raises(sqlite3.ProgrammingError, match="closed"):
+        first.execute("SELECT 1")
+    first, held = pool.acquire(), pool.acquire()
+    pool.release(first)
+    child = os.fork()
+    if child == 0:
+        status = 1
+        try:
+            pool.release(held)  # which nobody may use here
+            status = 0 if makers[pool.acquire()] == os.getpid() else 2
+        finally:
+            os._exit(status)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    pool.release(held)
+    assert pool.acquire() is held
+    assert pool.acquire() is not first
+    pool.close()

@@ -2,15 +2,23 @@
 
 import fcntl
 import json
+import shlex
 import signal
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
+from sleuth.errors import ArgumentError
+from sleuth.ingest import Skipped
+from sleuth.surfaces.cli.app import app
+from sleuth.surfaces.cli.main import register
 from sleuth.surfaces.cli.progress import CtrlC, Estimate
+from sleuth.surfaces.cli.skips import grouped
 from tests.commands import sleuth, sleuth_process
+from tests.ingest.files import placed_pdf
 from tests.waiting import wait_until
 
 GUIDE = """# Guide
@@ -315,3 +323,100 @@ def test_the_time_of_embedding_is_estimated_once(capsys: pytest.CaptureFixture[s
     for count in (0, 500):
         short(count, 1_000)
     assert capsys.readouterr().err == ""
+
+
+def test_one_line_for_each_kind_and_reason() -> None:
+    """Files are counted by extension, numbers do not separate groups, and a single file is named."""
+    skips = [
+        *(Skipped(f"/a/{n}.xlsx", "binary", "binary") for n in range(54)),
+        *(Skipped(f"/a/{n}.pptx", "binary", "binary") for n in range(49)),
+        *(Skipped(f"/a/{n}.docx", "install sleuth[office]", "missing package") for n in range(2)),
+        *(Skipped(f"/a/{n}.txt", f"{n},000 bytes, over the limit of 5", "oversized") for n in range(6, 9)),
+        *(Skipped(f"/a/x.csv#{n}", "no text in its fields", "row") for n in range(4)),
+        *(Skipped(f"/a/{n}", "empty", "empty") for n in range(3)),
+        Skipped("/a/b.pdf", "took more than 20 s to read", "limits"),
+        Skipped("/a/Makefile", "no permission to read it", "permission"),
+    ]
+    assert grouped(skips) == [
+        "54 .xlsx, 49 .pptx: binary",
+        "4 rows: no text in its fields",
+        "3 .txt: 6,000 bytes, over the limit of 5, for example",
+        "3 empty",
+        "2 .docx: install sleuth[office]",
+        "/a/b.pdf: took more than 20 s to read",
+        "/a/Makefile: no permission to read it",
+    ]
+
+
+def test_the_advice_of_a_refusal_works(tmp_path: Path) -> None:
+    """The error of a refused embedder has the command that accepts it, which reads no files."""
+    (tmp_path / "limits.md").write_text("Tokens are refilled every second.\n")
+    assert sleuth("index", "limits.md", "--index", "my index", "--embedder", "", cwd=tmp_path).returncode == 0
+    refused = sleuth("index", "limits.md", "--index", "my index", "--embedder", "wordllama", cwd=tmp_path)
+    command = refused.stderr.strip().rpartition("embed everything again: ")[2]
+    assert command == "sleuth index --index 'my index' --re-embed --embedder wordllama"
+    process = sleuth(*shlex.split(command)[1:], cwd=tmp_path)
+    assert (process.returncode, process.stdout) == (0, "1 document, 1 passage in my index\n"), process.stderr
+    assert sleuth("search", "refilled", "--index", "my index", "--leg", "dense", cwd=tmp_path).returncode == 0
+    assert sleuth("index", "--index", "nowhere", cwd=tmp_path).returncode == 2
+    assert not (tmp_path / "nowhere").exists()
+
+
+def test_the_command_is_read_as_a_shell_reads_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Quotations hold arguments together; one without an end is refused before anything is written."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("SLEUTH_INDEX", raising=False)
+    Path("a.pdf").write_bytes(placed_pdf([[]], pictures=(0,)))
+    command = shlex.join([sys.executable, "-c", "print('An ocelot sleeps here')"])
+    register(["index"])
+    with pytest.raises(ArgumentError, match="--ocr must be a command as a shell reads it, got"):
+        CliRunner().invoke(app, ["index", "a.pdf", "--ocr", "tesseract 'eng"], catch_exceptions=False)
+    assert not Path(".sleuth").exists()
+    result = CliRunner().invoke(
+        app, ["index", "a.pdf", "--embedder", "", "--ocr", command], catch_exceptions=False
+    )
+    assert result.output.startswith("1 added")
+
+
+def test_an_index_gets_synonyms(tmp_path: Path) -> None:
+    """A file is checked before it is kept; searches use it, --remove takes it away."""
+    (tmp_path / "a.md").write_text("# Kubernetes\n\nKubernetes runs containers.")
+    (tmp_path / "words.txt").write_text("k8s, kubernetes\n")
+    (tmp_path / "wrong.txt").write_text("k8s\n")
+    assert sleuth("index", "a.md", "--embedder", "", cwd=tmp_path).returncode == 0
+    assert sleuth("index", "synonyms", cwd=tmp_path).returncode == 1
+    assert sleuth("search", "k8s", cwd=tmp_path).returncode == 1
+    assert sleuth("index", "synonyms", "wrong.txt", cwd=tmp_path).returncode == 2
+    assert sleuth("index", "synonyms", "words.txt", cwd=tmp_path).stdout.startswith("2 words and phrases")
+    assert sleuth("index", "synonyms", cwd=tmp_path).stdout == "k8s, kubernetes\n"
+    answer = json.loads(sleuth("search", "--json", "k8s", cwd=tmp_path).stdout)
+    assert [item["id"] for item in answer["items"]] == ["a.md#0"]
+    assert answer["notes"] == ["no passage holds 'k8s'", "'k8s' also stands for: kubernetes"]
+    assert sleuth("search", "--no-synonyms", "k8s", cwd=tmp_path).returncode == 1
+    assert sleuth("doctor", cwd=tmp_path).returncode == 0
+    assert sleuth("index", "synonyms", "--remove", cwd=tmp_path).returncode == 0
+    assert sleuth("search", "k8s", cwd=tmp_path).returncode == 1
+    assert sleuth("index", "suggest", "kub", cwd=tmp_path).stdout.splitlines() == ["Kubernetes"]
+    assert sleuth("index", "suggest", "zzz", cwd=tmp_path).returncode == 1
+
+
+def test_a_file_of_defaults_names_synonyms(tmp_path: Path) -> None:
+    """Searches of documents alone or with code use them, before those of the index; a project names a file below it."""
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "a.md").write_text("# Kubernetes\n\nKubernetes runs containers.")
+    (tmp_path / "own.txt").write_text("k8s, clusters\n")
+    (tmp_path / "docs" / "words.txt").write_text("k8s, kubernetes\n")
+    (tmp_path / "app.py").write_text("def start():\n    return 1\n")
+    assert sleuth("index", "docs/a.md", "--embedder", "", cwd=tmp_path).returncode == 0
+    assert sleuth("code", "index", ".", cwd=tmp_path).returncode == 0
+    assert sleuth("index", "synonyms", "own.txt", cwd=tmp_path).returncode == 0
+    assert sleuth("search", "k8s", cwd=tmp_path).returncode == 1
+    (tmp_path / "sleuth.toml").write_text('synonyms = "docs/words.txt"\n')
+    for sources in ((), ("--in", "docs", "--in", "code")):
+        answer = json.loads(sleuth("search", "--json", *sources, "k8s", cwd=tmp_path).stdout)
+        assert "docs/a.md#0" in [item["id"] for item in answer["items"]]
+        assert "'k8s' also stands for: kubernetes" in answer["notes"]
+    assert sleuth("search", "--no-synonyms", "k8s", cwd=tmp_path).returncode == 1
+    (tmp_path / "sleuth.toml").write_text('synonyms = "../words.txt"\n')
+    refused = sleuth("search", "k8s", cwd=tmp_path)
+    assert (refused.returncode, "must be a file below its folder" in refused.stderr) == (2, True)

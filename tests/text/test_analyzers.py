@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from sleuth.errors import ArgumentError
 from sleuth.text import analyzers, words
+from sleuth.text import stemming as snowball
 from sleuth.text.analyzers import get_analyzer
 from tests.examples import examples
 
@@ -273,3 +274,17 @@ def test_another_release_of_the_stemmer_makes_another_analyzer(monkeypatch: pyte
     assert fingerprints["english"].endswith("+snowball-2.0.1")
     assert fingerprints["code-english"].endswith("+snowball-2.0.1")
     assert fingerprints["plain"] == get_analyzer("plain").fingerprint
+
+
+def test_words_are_stemmed_and_folded() -> None:
+    """Each word gets its stem, which is folded where it has letters beyond ASCII."""
+    assert snowball.Stemming("english")(["buckets", "refilled"]) == ["bucket", "refil"]
+    assert snowball.Stemming("french", lambda stem: stem.replace("é", "e"))(["étés"]) == ["ete"]
+    assert snowball.Stemming("english").stem_ascii()("buckets") == "bucket"
+
+
+def test_words_of_an_algorithm_that_snowball_lacks_stay() -> None:
+    """Older versions of Snowball have fewer languages: their words are searched as they are."""
+    stemming = snowball.Stemming("klingon")
+    assert stemming(["tlhingan", "maH"]) == ["tlhingan", "maH"]
+    assert stemming.stem_ascii()("maH") == "maH"

@@ -10,6 +10,7 @@ from sleuth.code.parsing.languages import LANGUAGES
 from sleuth.code.parsing.parse import parse_source
 from sleuth.extensions import own_extensions
 from tests.code import test_bindings, test_definitions, test_inference, test_outgoing, test_parse
+from tests.code.test_definitions import symbols
 from tests.plugins.languages.samples import CALLS, CLASSES, IMPORTS, NAMES, OUTGOING, SOURCES, TYPES, USES
 
 
@@ -87,3 +88,13 @@ def test_no_nesting_of_java_is_too_deep() -> None:
     """Classes nested 20,000 levels deep are analysed."""
     detail = parse_source(b"class A{" * 20_000 + b"}" * 20_000, "java")
     assert detail.chunks[-1].end == 1
+
+
+def test_php_is_public_unless_it_says_otherwise() -> None:
+    """Functions, classes, traits, enums and members without a modifier are public."""
+    source = (
+        "<?php\nfunction a() {}\ntrait B {}\nenum C {}\nclass D {\n  function e() {}\n"
+        "  private function f() {}\n  protected static function g() {}\n}\n"
+    )
+    private_names = {name for name, s in symbols(source, "php").items() if "public_api" not in s.labels}
+    assert private_names == {"D.f", "D.g"}

@@ -13,7 +13,7 @@ from sleuth import Engine
 from sleuth.plugins.vendors.routers import ROUTERS
 from sleuth.surfaces.http import add_key
 from sleuth.testing.ollama import OllamaServer
-from tests.surfaces.http import test_code_keys, test_degraded, test_errors
+from tests.surfaces.http import test_code_keys, test_degraded, test_errors, test_hooks
 from tests.surfaces.http.conftest import Local, make_index, serving
 from tests.waiting import wait_until
 
@@ -202,3 +202,19 @@ def test_an_upload_gets_the_values_of_its_key(tmp_path: Path) -> None:
         hits = server.client.post("/v1/search", json={"query": "efts red", "k": 1}, headers=headers).json()
         assert hits["items"][0]["metadata"]["tenant"] == "acme"
         assert server.engine.count("tenant:zoo").documents == 1
+
+
+guarded = test_hooks.guarded
+
+
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        ("/v1/vector_stores/index/search", {}),
+        ("/retrieval", {"knowledge_id": "index", "retrieval_setting": {"top_k": 5, "score_threshold": 0.0}}),
+    ],
+)
+def test_no_path_goes_around_a_permission_filter(guarded: Local, path: str, body: dict[str, Any]) -> None:
+    """They show only what a plugin allows."""
+    question = body | {"query": test_hooks.EVERYTHING}
+    test_hooks.test_no_path_goes_around_a_permission_filter(guarded, path, question)

@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 
 from sleuth.surfaces.cli.serve import extensions
+from sleuth.surfaces.page.reasons import sentence_of
+from sleuth.types import Explanation
 from tests.surfaces.http.conftest import serving
 
 
@@ -83,3 +85,15 @@ def test_a_result_says_that_it_was_boosted(corpus: Path) -> None:
         html = server.client.get("/", params=parameters).text
     assert "counted 3 times for type:markdown." in html
     assert "<summary>Options (2)</summary>" in html
+
+
+def test_the_sentence_has_the_words_of_the_question() -> None:
+    """Terms of the index are stems, some of a language of its own; the reader sees the words that were asked for.
+
+    They are not counted, since the index cuts one word into several terms.
+    """
+    names = ("text:refil", "text@ar:رموز", "title:often", "text:automobil")
+    terms = tuple(Explanation(name, 1.0, "", {}, ()) for name in names)
+    words = Explanation("lexical", 4.0, "", {"terms": 5, "matched": 4}, terms)
+    sentence = sentence_of(words, "How often are cars refilled? الرموز")
+    assert sentence == "Refilled, الرموز, automobil in the text, often in the title."
