@@ -167,7 +167,7 @@ def test_a_text_that_fits_is_one_chunk(
         ("rst", 40, f"=====\nGuide\n=====\n\n{PROSE}\n\nInstall\n-------\n\n{PROSE}\n\nUse\n---\n\n{PROSE}\n\n"
          f"Deep\n^^^^\n\n{PROSE}\n\n=====\nOther\n=====\n\n{PROSE}",
          ["Guide", "Guide > Install", "Guide > Use", "Guide > Use > Deep", "Other"]),
-        ("markdown", 40, f"# Guide\n\n{words(25)}\n\n{FENCED}\n\n{words(25)}", ["Guide"] * 3),
+        ("markdown", 40, f"# Guide\n\n{words(25)}\n\n{FENCED}\n\n{words(25)}", ["Guide"] * 2),
         ("markdown", 80, f"# Guide\n\n    # comment\n    x\n    ---\n\n{PROSE}", ["Guide"]),
     ],
     ids=["sections", "a chapter and its section", "underlined", "by first use", "fenced code", "indented code"],
