@@ -15,7 +15,8 @@ from sleuth.code.snapshots.shelf import Shelf
 from sleuth.engine import open_code
 from sleuth.lexical import FieldPostings
 from sleuth.lexical.leg import field_arrays
-from tests.code.conftest import SHOP, write
+from tests.code.conftest import write
+from tests.code.projects import SHOP
 from tests.code.test_parse import SOURCES
 
 PLACE = Path(__file__).parent / "stored.json"

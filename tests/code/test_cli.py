@@ -13,7 +13,8 @@ import pytest
 
 from sleuth import default_embedder, index_path, open_code
 from sleuth.surfaces.cli.terminal import amount
-from tests.code.conftest import SHOP, Git, write
+from tests.code.conftest import Git, write
+from tests.code.projects import SHOP
 from tests.commands import sleuth
 
 

@@ -15,7 +15,8 @@ from sleuth.code.snapshots import health
 from sleuth.engine import doctor, open_code
 from sleuth.engine.codebase import check_code, code_status, repair_code
 from sleuth.errors import IndexDamagedError, StoreError, UnknownSnapshotError
-from tests.code.conftest import SHOP, Git
+from tests.code.conftest import Git
+from tests.code.projects import SHOP
 
 CELL = {
     "cell_type": "code",

@@ -12,7 +12,8 @@ import pytest
 from sleuth.code import CodeRetriever, CodeStorage, index_path, search_history
 from sleuth.engine import open_code
 from sleuth.errors import CodeError, UnknownRepositoryError
-from tests.code.conftest import SHOP, Git, write
+from tests.code.conftest import Git, write
+from tests.code.projects import SHOP
 from tests.commands import sleuth
 
 PROGRAMS = re.findall(

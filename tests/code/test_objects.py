@@ -11,7 +11,8 @@ from sleuth.code.repository.git import GONE
 from sleuth.code.repository.objects import Objects
 from sleuth.errors import CodeError, SleuthError
 from sleuth.remote.cancellation import Cancellation, context_of
-from tests.code.conftest import SHOP, Git, need_git
+from tests.code.conftest import Git, need_git
+from tests.code.projects import SHOP
 from tests.waiting import wait_until
 
 

@@ -21,7 +21,8 @@ from sleuth.code.snapshots.record import Repository
 from sleuth.code.snapshots.refreshing import Current, current_snapshot, snapshot_at
 from sleuth.engine.sources import open_sources
 from sleuth.errors import UnknownSnapshotError
-from tests.code.conftest import SHOP, Git, write
+from tests.code.conftest import Git, write
+from tests.code.projects import SHOP
 from tests.commands import sleuth
 
 

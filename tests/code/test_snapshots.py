@@ -25,7 +25,8 @@ from sleuth.errors import (
     IndexNotFoundError,
     UnknownSnapshotError,
 )
-from tests.code.conftest import SHOP, Git, write
+from tests.code.conftest import Git, write
+from tests.code.projects import SHOP
 
 
 def opened(storage: CodeStorage, id: str, name: str | None = None) -> Snapshot:

@@ -11,7 +11,8 @@ from sleuth.code.repository.sources import source_at
 from sleuth.code.snapshots.diff import compare
 from sleuth.engine import open_code
 from sleuth.errors import CodeError, UnknownSnapshotError
-from tests.code.conftest import SHOP, Git, write
+from tests.code.conftest import Git, write
+from tests.code.projects import SHOP
 
 
 @pytest.mark.parametrize("folder", [".sleuth", "deep/index"])

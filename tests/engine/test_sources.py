@@ -24,7 +24,8 @@ from sleuth.testing.aws import BedrockServer
 from sleuth.testing.contracts import RetrieverContract
 from sleuth.testing.tavily import TavilyServer
 from tests import commands
-from tests.code.conftest import SHOP, write
+from tests.code.conftest import write
+from tests.code.projects import SHOP
 from tests.surfaces.project import make_project
 
 KB = "KB12345678"

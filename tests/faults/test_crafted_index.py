@@ -21,7 +21,8 @@ from sleuth.store import SegmentData
 from sleuth.store.catalogue import building, segment_files, segments
 from sleuth.store.disk.files import CODE, DOCUMENTS
 from sleuth.types import Document
-from tests.code.conftest import SHOP, write
+from tests.code.conftest import write
+from tests.code.projects import SHOP
 from tests.dense.strategies import HashEmbedder
 from tests.faults.crafting import craft, craft_header, craft_keys
 

@@ -29,7 +29,8 @@ from sleuth.errors import (
     UnknownRepositoryError,
     UnknownSnapshotError,
 )
-from tests.code.conftest import SHOP, write
+from tests.code.conftest import write
+from tests.code.projects import SHOP
 
 
 class Hashing:
