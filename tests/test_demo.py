@@ -10,12 +10,9 @@ def test_each_question_of_the_demo_is_answered_right(tmp_path: Path) -> None:
     """The first hit of every search is right, the answer cites the right page, and the next steps follow."""
     environment = {**os.environ, "SLEUTH_DEMO": str(tmp_path / "demo"), "COLUMNS": "100"}
     run = subprocess.run(
-        [sys.executable, HOME / "examples" / "demo.py"],
-        env=environment,
-        capture_output=True,
-        text=True,
+        [sys.executable, HOME / "examples" / "demo.py"], env=environment, capture_output=True, text=True,
         check=True,
-    )
+    )  # fmt: skip
     outputs = dict(part.split("\n", 1) for part in run.stdout.split("\n$ sleuth ")[1:])
     expected = {
         "search -k 1 'which objects are considered false'": "reference/truth.rst",

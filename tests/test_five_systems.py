@@ -53,16 +53,12 @@ def test_its_names_can_be_imported() -> None:
 @pytest.mark.parametrize(
     ("name", "home"),
     [
-        ("IndianaJones", "sleuth.manager"),
-        ("RetrievalManager", "sleuth.manager"),
-        ("retrieve_local_docs", "sleuth.lexical"),
-        ("search_web", "sleuth.web"),
-        ("MultiSliceRetriever", "sleuth.knowledge_base"),
-        ("LLMGenerator", "sleuth.llm"),
-        ("OllamaEmbedder", "sleuth.llm"),
-        ("Retriever", "sleuth.vector_store"),
+        ("IndianaJones", "sleuth.manager"), ("RetrievalManager", "sleuth.manager"),
+        ("retrieve_local_docs", "sleuth.lexical"), ("search_web", "sleuth.web"),
+        ("MultiSliceRetriever", "sleuth.knowledge_base"), ("LLMGenerator", "sleuth.llm"),
+        ("OllamaEmbedder", "sleuth.llm"), ("Retriever", "sleuth.vector_store"),
     ],
-)
+)  # fmt: skip
 def test_a_name_of_a_package_says_where_it_is(name: str, home: str) -> None:
     """A public name of a package below is not an attribute of `sleuth`; the error has the import that works."""
     with pytest.raises(AttributeError, match=f"from {home} import {name}"):

@@ -13,18 +13,12 @@ from sleuth.errors import ArgumentError
 @pytest.mark.parametrize(
     ("path", "address"),
     [
-        ("s3://bucket/name@7", "s3://bucket/name@7"),
-        ("S3://bucket/name", "S3://bucket/name"),
-        (Path("s3://bucket/name"), "s3://bucket/name"),
-        (Path("file:///folder/name"), "file:///folder/name"),
-        ("file:///folder/name", "file:///folder/name"),
-        ("s3:/bucket", None),
-        ("index", None),
-        (Path("s3"), None),
-        ("https://example.org/name", None),
-        (None, None),
+        ("s3://bucket/name@7", "s3://bucket/name@7"), ("S3://bucket/name", "S3://bucket/name"),
+        (Path("s3://bucket/name"), "s3://bucket/name"), (Path("file:///folder/name"), "file:///folder/name"),
+        ("file:///folder/name", "file:///folder/name"), ("s3:/bucket", None), ("index", None),
+        (Path("s3"), None), ("https://example.org/name", None), (None, None),
     ],
-)
+)  # fmt: skip
 def test_addresses_are_told_from_folders(path: Any, address: str | None) -> None:
     """An address has a known scheme; a path that lost a slash of it gets the slash back."""
     assert address_of(path) == address

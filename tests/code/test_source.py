@@ -50,19 +50,11 @@ def test_items_say_where_they_stand(shop: tuple[CodeStorage, str]) -> None:
     assert item.text.startswith("func (s *Server) Listen")
     assert item.id.startswith(f"{root}/server/main.go:")
     assert {
-        "source": f"{root}/server/main.go",
-        "path": "server/main.go",
-        "language": "go",
-        "category": "code",
-        "repository": id,
-        "repository_path": root,
-        "source_type": "code",
-        "symbol": "Server.Listen",
-        "name": "Listen",
-        "kind": "method",
-        "container": "Server",
+        "source": f"{root}/server/main.go", "path": "server/main.go", "language": "go", "category": "code",
+        "repository": id, "repository_path": root, "source_type": "code", "symbol": "Server.Listen",
+        "name": "Listen", "kind": "method", "container": "Server",
         "labels": ["method_definition", "public_api"],
-    }.items() <= item.metadata.items()
+    }.items() <= item.metadata.items()  # fmt: skip
     first, last = item.metadata["start_line"], item.metadata["end_line"]
     assert (
         item.text.split("\n") == (storage_text(storage, id, "server/main.go")).split("\n")[first - 1 : last]

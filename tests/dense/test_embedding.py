@@ -98,15 +98,12 @@ def test_the_embedders_own_batch_size_is_the_unit() -> None:
 @pytest.mark.parametrize(
     ("gives", "message"),
     [
-        ([[1.0, 2.0]], r"shape \(1, 2\) for 2 texts"),
-        ([1.0, 2.0], r"shape \(2,\) for 2 texts"),
-        ([[1.0], [float("nan")]], "not finite"),
-        (np.array([[1.0], [1e300]]), "not finite"),
-        ([[], []], r"shape \(2, 0\) for 2 texts"),
-        ([[1.0], [1.0, 2.0]], "vectors of numbers"),
+        ([[1.0, 2.0]], r"shape \(1, 2\) for 2 texts"), ([1.0, 2.0], r"shape \(2,\) for 2 texts"),
+        ([[1.0], [float("nan")]], "not finite"), (np.array([[1.0], [1e300]]), "not finite"),
+        ([[], []], r"shape \(2, 0\) for 2 texts"), ([[1.0], [1.0, 2.0]], "vectors of numbers"),
         (["a", "b"], "vectors of numbers"),
     ],
-)
+)  # fmt: skip
 def test_invalid_vectors_are_refused(gives: object, message: str) -> None:
     """An embedder that does not return one finite vector per text raises an error that names it."""
     with pytest.raises(EmbeddingError, match=message) as caught:

@@ -112,12 +112,9 @@ def test_estimates_leave_exact_scores(seed: int, dimension: int, keep: float | N
 
 @settings(deadline=None, max_examples=examples(60))
 @given(
-    st.integers(0, 1000),
-    DIMENSIONS,
-    st.integers(1, 200) | st.integers(600, 1500),
-    st.integers(1, 60),
+    st.integers(0, 1000), DIMENSIONS, st.integers(1, 200) | st.integers(600, 1500), st.integers(1, 60),
     st.sampled_from([1, 5, 1500]),
-)
+)  # fmt: skip
 def test_scan_keeps_the_best_estimates(seed: int, dimension: int, n: int, depth: int, distinct: int) -> None:
     """The kernel's estimates equal the formula in every width, and it keeps the best, including ties."""
     rng = np.random.default_rng(seed)

@@ -127,19 +127,14 @@ def test_options_of_reading(engine: Engine, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("option", "rule"),
     [
-        ({"include": 5}, "a list of strings"),
-        ({"exclude": [5]}, "a list of strings"),
-        ({"metadata_fields": 5}, "a list of strings"),
-        ({"id_field": 5}, "a string or None"),
-        ({"hidden": "no"}, "True or False"),
-        ({"max_bytes": "x"}, "an int of 0 or more"),
-        ({"max_bytes": 1.5}, "an int of 0 or more"),
-        ({"workers": True}, "an int of 0 or more"),
-        ({"metadata": 5}, "a mapping"),
-        ({"metadata": {"x": {1, 2}}}, "JSON value"),
+        ({"include": 5}, "a list of strings"), ({"exclude": [5]}, "a list of strings"),
+        ({"metadata_fields": 5}, "a list of strings"), ({"id_field": 5}, "a string or None"),
+        ({"hidden": "no"}, "True or False"), ({"max_bytes": "x"}, "an int of 0 or more"),
+        ({"max_bytes": 1.5}, "an int of 0 or more"), ({"workers": True}, "an int of 0 or more"),
+        ({"metadata": 5}, "a mapping"), ({"metadata": {"x": {1, 2}}}, "JSON value"),
         ({"metadata": {1: 2}}, "names that are strings"),
     ],
-)
+)  # fmt: skip
 def test_read_options(option: dict[str, Any], rule: str) -> None:
     """Each invalid option is named with its rule, before files are read."""
     with pytest.raises(ArgumentError, match=rf"{next(iter(option))}(\[.x.\])? must (be|have) (a )?{rule}"):

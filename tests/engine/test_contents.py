@@ -192,14 +192,10 @@ def test_values_of_python_and_data_frames_are_kept(engine: Engine) -> None:
         "nested": {"days": [np.datetime64("2024-01-31"), Decimal(3)]},
     }
     plain = {
-        "at": "2024-01-31T10:00:00",
-        "day": "2024-01-31",
-        "price": 2.5,
-        "uid": "00000000-0000-0000-0000-000000000005",
-        "count": 3,
-        "rate": None,
+        "at": "2024-01-31T10:00:00", "day": "2024-01-31", "price": 2.5,
+        "uid": "00000000-0000-0000-0000-000000000005", "count": 3, "rate": None,
         "nested": {"days": ["2024-01-31", 3]},
-    }
+    }  # fmt: skip
     assert engine.add([Document("Rain.", metadata)]).added == 1
     [item] = engine.get("notes/rain.md")
     assert {key: item.metadata[key] for key in plain} == plain

@@ -132,14 +132,11 @@ def test_each_source_keeps_its_order(both: Sources) -> None:
 @pytest.mark.parametrize(
     ("query", "kind"),
     [
-        ("when is the ledger closed?", "docs"),
-        ("how do I have lunch at noon", "docs"),
-        ("function that charges an order", "code"),
-        ("where is the ledger written in code", "code"),
-        ("record", "code"),
-        ("a guide to the ledger of a month", "docs"),
+        ("when is the ledger closed?", "docs"), ("how do I have lunch at noon", "docs"),
+        ("function that charges an order", "code"), ("where is the ledger written in code", "code"),
+        ("record", "code"), ("a guide to the ledger of a month", "docs"),
     ],
-)
+)  # fmt: skip
 def test_the_right_source_comes_first(both: Sources, query: str, kind: str) -> None:
     """A question that documents answer finds them first, and one about code finds code."""
     assert both.retrieve(query, 1)[0].metadata["source_type"] == kind
@@ -212,16 +209,11 @@ def test_shares_without_vectors(both: Sources, monkeypatch: pytest.MonkeyPatch) 
 @pytest.mark.parametrize(
     ("filter", "labels"),
     [
-        ("source_type:code", {"code"}),
-        ("source_type:docs", {"docs"}),
-        ("-source_type:docs", {"code"}),
-        ("source_type:code OR year>=2024", {"docs", "code"}),
-        ("source_type:docs year:2020", {"docs"}),
-        ("source_type:code year:2020", set()),
-        ("kind:function", {"code"}),
-        ("source_type:web", set()),
+        ("source_type:code", {"code"}), ("source_type:docs", {"docs"}), ("-source_type:docs", {"code"}),
+        ("source_type:code OR year>=2024", {"docs", "code"}), ("source_type:docs year:2020", {"docs"}),
+        ("source_type:code year:2020", set()), ("kind:function", {"code"}), ("source_type:web", set()),
     ],
-)
+)  # fmt: skip
 def test_one_filter_for_all(both: Sources, filter: str, labels: set[str]) -> None:
     """Every source applies the filter, including conditions on the label, which documents do not store."""
     assert {item.metadata["source_type"] for item in both.retrieve(QUERY, 50, filter=filter)} == labels

@@ -49,20 +49,14 @@ def test_parsing(text: str, query: SearchQuery) -> None:
 @pytest.mark.parametrize(
     ("query", "sources"),
     [
-        ('"token bucket"', {"bucket.md"}),
-        ('"bucket limits token"', set()),
-        ('"buckets of token"', {"refill.md"}),
-        ("bucket -leaky", {"bucket.md", "refill.md"}),
-        ('bucket -"token bucket"', {"leaky.md", "refill.md"}),
-        ("title:limits", {"bucket.md"}),
-        ("year:2020 token", {"bucket.md"}),
-        ('author.name:"ann lee"', {"leaky.md"}),
-        ("tags:lane bucket", {"refill.md"}),
-        ("token -title:limits", {"leaky.md", "refill.md"}),
-        ('"token" "leaky"', {"leaky.md"}),
-        ('"token bucket" -rate', set()),
+        ('"token bucket"', {"bucket.md"}), ('"bucket limits token"', set()),
+        ('"buckets of token"', {"refill.md"}), ("bucket -leaky", {"bucket.md", "refill.md"}),
+        ('bucket -"token bucket"', {"leaky.md", "refill.md"}), ("title:limits", {"bucket.md"}),
+        ("year:2020 token", {"bucket.md"}), ('author.name:"ann lee"', {"leaky.md"}),
+        ("tags:lane bucket", {"refill.md"}), ("token -title:limits", {"leaky.md", "refill.md"}),
+        ('"token" "leaky"', {"leaky.md"}), ('"token bucket" -rate', set()),
     ],
-)
+)  # fmt: skip
 def test_conditions_hold_on_every_leg(engine: Engine, query: str, sources: set[str]) -> None:
     """Every hit satisfies all conditions, whichever leg found it."""
     ranking = engine.retrieve(query, syntax=True)

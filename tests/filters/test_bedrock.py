@@ -129,14 +129,11 @@ def test_translations(filter: Any, union: Any) -> None:
 @pytest.mark.parametrize(
     ("filter", "what"),
     [
-        ("a:*", "'exists'"),
-        ("-a:*", "'exists'"),
-        ("-a>1", "negation of 'gt'"),
-        ("b:1 -a:x*", "negation of 'prefix'"),
-        ("-(a:[x] OR b:1)", "negation of 'contains'"),
+        ("a:*", "'exists'"), ("-a:*", "'exists'"), ("-a>1", "negation of 'gt'"),
+        ("b:1 -a:x*", "negation of 'prefix'"), ("-(a:[x] OR b:1)", "negation of 'contains'"),
         ("a>=2024-01-31", "'gte' of a string"),
     ],
-)
+)  # fmt: skip
 def test_what_the_service_cannot_say_is_refused(filter: Any, what: Any) -> None:
     """A filter without a translation raises an error with the operator and the key."""
     with pytest.raises(FilterError, match=what) as caught:

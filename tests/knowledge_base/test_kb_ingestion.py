@@ -148,12 +148,8 @@ class TestDocuments:
     @pytest.mark.parametrize(
         "bad",
         [
-            [],
-            [{"dataSourceId": "OTHER", "s3": {"uri": "s3://b/a"}}],
-            [{"s3": {}}],
-            [{"s3": {"uri": "s3://b/a"}, "metadata": {"a": None}}],
-            None,
-            iter([{"s3": {"uri": "s3://b/a"}}]),
+            [], [{"dataSourceId": "OTHER", "s3": {"uri": "s3://b/a"}}], [{"s3": {}}],
+            [{"s3": {"uri": "s3://b/a"}, "metadata": {"a": None}}], None, iter([{"s3": {"uri": "s3://b/a"}}]),
         ],
     )  # fmt: skip
     def test_arguments(self, server: BedrockServer, agent: Any, bad: Any) -> None:

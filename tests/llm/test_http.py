@@ -85,15 +85,11 @@ def test_deep_json_is_no_crash() -> None:
 @pytest.mark.parametrize(
     ("answer", "message"),
     [
-        ({"error": "no"}, "no"),
-        ({"error": {"message": "no", "code": 1}}, "no"),
-        ({"error": {"code": 1}}, '{"code": 1}'),
-        ({"error": ""}, None),
-        ({"error": None, "response": "x"}, None),
-        ([], None),
-        ({"error": "x" * 900}, "x" * 500),
+        ({"error": "no"}, "no"), ({"error": {"message": "no", "code": 1}}, "no"),
+        ({"error": {"code": 1}}, '{"code": 1}'), ({"error": ""}, None),
+        ({"error": None, "response": "x"}, None), ([], None), ({"error": "x" * 900}, "x" * 500),
     ],
-)
+)  # fmt: skip
 def test_errors_in_bodies(answer: Any, message: str | None) -> None:
     """Both forms of error bodies are read and shortened."""
     assert error_message(answer) == message

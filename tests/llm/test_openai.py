@@ -71,11 +71,8 @@ def test_complete_and_stream(server: OpenAIServer, generator: OpenAIGenerator) -
     assert list(generator.stream("a b")) == ["a ", "b "]
     assert isinstance(generator, protocols.Generator)
     assert json.loads(server.requests[0].body) == {
-        "model": "gpt-x",
-        "messages": [{"role": "user", "content": "a b"}],
-        "stream": False,
-        "temperature": 0,
-    }
+        "model": "gpt-x", "messages": [{"role": "user", "content": "a b"}], "stream": False, "temperature": 0,
+    }  # fmt: skip
 
 
 def test_environment(server: OpenAIServer, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -115,12 +115,9 @@ def test_retrieve_documents(capsys: pytest.CaptureFixture[str]) -> None:
     # Query with metadata filter
     metadata_filter = {"topic": {"$eq": "genealogy"}}
     results = retriever.retrieve(
-        query="Pictures of Judy",
-        knowledge_base_id="KB123",
-        data_source_id="DS456",
-        metadata_filter=metadata_filter,
-        num_results=10,
-    )
+        query="Pictures of Judy", knowledge_base_id="KB123", data_source_id="DS456",
+        metadata_filter=metadata_filter, num_results=10,
+    )  # fmt: skip
 
     # Process results
     for result in results:

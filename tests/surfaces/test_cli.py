@@ -338,14 +338,10 @@ def test_one_line_for_each_kind_and_reason() -> None:
         Skipped("/a/Makefile", "no permission to read it", "permission"),
     ]
     assert grouped(skips) == [
-        "54 .xlsx, 49 .pptx: binary",
-        "4 rows: no text in its fields",
-        "3 .txt: 6,000 bytes, over the limit of 5, for example",
-        "3 empty",
-        "2 .docx: install sleuth[office]",
-        "/a/b.pdf: took more than 20 s to read",
-        "/a/Makefile: no permission to read it",
-    ]
+        "54 .xlsx, 49 .pptx: binary", "4 rows: no text in its fields",
+        "3 .txt: 6,000 bytes, over the limit of 5, for example", "3 empty", "2 .docx: install sleuth[office]",
+        "/a/b.pdf: took more than 20 s to read", "/a/Makefile: no permission to read it",
+    ]  # fmt: skip
 
 
 def test_the_advice_of_a_refusal_works(tmp_path: Path) -> None:

@@ -29,15 +29,10 @@ def test_keys_have_their_most_frequent_values(home: Path) -> None:
     """A key has its types and documents; values of which each document has its own are one line."""
     output = sleuth("index", "facets", "year", "author", "type", cwd=home).stdout
     assert output.splitlines() == [
-        "year  integer, 3 documents",
-        "       2  2020",
-        "       1  2021",
-        "author  string, 2 documents",
-        "   a value of its own for each document, such as Ann",
-        "type  string, 5 documents",
-        "       3  markdown",
-        "       2  text",
-    ]
+        "year  integer, 3 documents", "       2  2020", "       1  2021", "author  string, 2 documents",
+        "   a value of its own for each document, such as Ann", "type  string, 5 documents",
+        "       3  markdown", "       2  text",
+    ]  # fmt: skip
     every = sleuth("index", "facets", cwd=home).stdout
     assert "path  string, 5 documents" in every
     assert not any(line.startswith(("end_line", "heading", "start_line")) for line in every.splitlines())

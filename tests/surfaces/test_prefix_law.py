@@ -39,13 +39,10 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
     "folded": {"collapse": "module"}, "sorted": {"sort": "source"},
 }  # fmt: skip
 OF_DOCUMENTS: Mapping[str, Mapping[str, Any]] = {
-    "vectors": {"legs": ["dense"]},
-    "words": {"legs": ["lexical"]},
-    "ranks": {"fusion": "rrf(pool=40)"},
-    "a small pool": {"fusion": "minmax(pool=30)"},
-    "in common": {"min_score": 0.2},
+    "vectors": {"legs": ["dense"]}, "words": {"legs": ["lexical"]}, "ranks": {"fusion": "rrf(pool=40)"},
+    "a small pool": {"fusion": "minmax(pool=30)"}, "in common": {"min_score": 0.2},
     "unlimited": {"per_document": 0},
-}
+}  # fmt: skip
 
 
 def docstrings() -> Iterator[Document]:

@@ -17,16 +17,9 @@ from tests.text.test_detection import TEXTS
 
 SHARDS = (1, 2, 4, 16)
 WAYS: Sequence[Mapping[str, Any]] = (
-    {},
-    {"legs": ["lexical"]},
-    {"legs": ["dense"]},
-    {"filter": "year<5"},
-    {"fusion": "rrf"},
-    {"fusion": "minmax(lexical=1,dense=0.4,tokens=0)"},
-    {"explain": True},
-    {"expand": 1},
-    {"syntax": True},
-)
+    {}, {"legs": ["lexical"]}, {"legs": ["dense"]}, {"filter": "year<5"}, {"fusion": "rrf"},
+    {"fusion": "minmax(lexical=1,dense=0.4,tokens=0)"}, {"explain": True}, {"expand": 1}, {"syntax": True},
+)  # fmt: skip
 MISSPELT = ("tidde mon", "harbuor -shp gul", 'roape year:3 year:42 kind:x "sial"', "xylophone wnd moon")
 CORPUS = Path(__file__).parents[3] / ".data" / "cacm"
 
@@ -100,12 +93,9 @@ def assert_equal_contents(one: Engine, many: Engine) -> None:
 
 @settings(max_examples=int(os.environ.get("SLEUTH_SHARDED", "3")), deadline=None)
 @given(
-    first=documents,
-    second=documents,
-    deleted=st.sets(st.integers(0, 30)),
-    queries=st.lists(texts, max_size=2),
-    shards=st.sampled_from(SHARDS),
-)
+    first=documents, second=documents, deleted=st.sets(st.integers(0, 30)),
+    queries=st.lists(texts, max_size=2), shards=st.sampled_from(SHARDS),
+)  # fmt: skip
 def test_any_documents_rank_as_in_one_index(  # noqa: PLR0917 - what hypothesis gives
     tmp_path_factory: pytest.TempPathFactory,
     first: list[Document],

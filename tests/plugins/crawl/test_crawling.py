@@ -360,12 +360,9 @@ def test_the_guide_s_python_prints_what_it_says(site: Site, tmp_path: Path) -> N
     match = re.search(r"```python\n(.*?)```\n\n```text\n(.*?)```", GUIDE, re.DOTALL)
     assert match
     run = subprocess.run(
-        [sys.executable, "-c", local(match[1], site)],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
+        [sys.executable, "-c", local(match[1], site)], cwd=tmp_path, capture_output=True, text=True,
         check=False,
-    )
+    )  # fmt: skip
     assert (run.stdout, run.stderr) == (match[2], "")
 
 

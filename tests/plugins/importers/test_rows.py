@@ -127,12 +127,9 @@ def test_an_import_that_was_killed_goes_on_where_its_last_commit_ended(tmp_path:
     np.save(tmp_path / "vectors.npy", np.array(Counted().embed_documents(texts), np.float32))
     paths = {"PYTHONPATH": os.pathsep.join(sys.path)}
     process = subprocess.run(
-        [sys.executable, "-c", KILLED_IMPORT],
-        cwd=tmp_path,
-        env={**os.environ, **paths},
-        check=False,
+        [sys.executable, "-c", KILLED_IMPORT], cwd=tmp_path, env={**os.environ, **paths}, check=False,
         capture_output=True,
-    )
+    )  # fmt: skip
     assert process.returncode == -signal.SIGKILL, process.stderr
     embedder = Counted()
     with Engine.open(tmp_path / "index", embedder=embedder) as engine:

@@ -98,12 +98,9 @@ def masked_language_model(tensors: Tensors, config: Mapping[str, Any]) -> bytes:
         "Slice", graph.add("Shape", "input_ids"), *(graph.constant([n], np.int64) for n in (1, 2))
     )
     places = graph.add(
-        "Slice",
-        "bert.embeddings.position_embeddings.weight",
+        "Slice", "bert.embeddings.position_embeddings.weight", graph.constant([0], np.int64), tokens,
         graph.constant([0], np.int64),
-        tokens,
-        graph.constant([0], np.int64),
-    )
+    )  # fmt: skip
     kind = graph.add("Gather", "bert.embeddings.token_type_embeddings.weight", graph.constant(0, np.int64))
     words = graph.add("Gather", "bert.embeddings.word_embeddings.weight", "input_ids")
     values = graph.normal(

@@ -93,12 +93,9 @@ def test_settings_are_sent_in_the_words_of_the_service(
 ) -> None:
     """Topic, time and domains have their field or operator; hits of other domains are dropped in any case."""
     search = WebSearch(
-        service=name,
-        topic="news",
-        time_range="week",
-        include_domains=("site1.org", "site2.org"),
+        service=name, topic="news", time_range="week", include_domains=("site1.org", "site2.org"),
         exclude_domains=("x.org",),
-    )
+    )  # fmt: skip
     hits = search.search("tides", 3).hits
     assert [hit.domain for hit in hits] == ["site1.org", "site2.org"]
     request = servers[name].asked[0]

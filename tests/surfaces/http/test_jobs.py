@@ -262,14 +262,10 @@ def test_old_jobs_are_forgotten(tmp_path: Path) -> None:
     for n in range(105):
         record.write(
             RecordedJob(
-                id=f"job_{n:024x}",
-                kind="add",
-                status="completed",
-                created_at=n,
-                key="a",
+                id=f"job_{n:024x}", kind="add", status="completed", created_at=n, key="a",
                 server=record.server,
             )
-        )
+        )  # fmt: skip
     (record.folder / "job_x.json").write_text("{}")
     record.forget_oldest()
     ids = [job.id for job in record.of_key("a")]

@@ -73,12 +73,9 @@ OTHER_CHECKS = [check for check in CHECKS if check is not checks.negative_data_r
 of a wrong type may be a valid part."""
 
 LIMITS = settings(
-    max_examples=EXAMPLES,
-    deadline=None,
-    phases=[Phase.explicit, Phase.generate],
-    suppress_health_check=list(HealthCheck),
-    database=None,
-)
+    max_examples=EXAMPLES, deadline=None, phases=[Phase.explicit, Phase.generate],
+    suppress_health_check=list(HealthCheck), database=None,
+)  # fmt: skip
 
 
 def test_answers_are_as_described(api: Local, described: Any) -> None:

@@ -51,13 +51,9 @@ def test_a_client_over_pipes(quiet_project: Path) -> None:
 def test_the_process_ends_with_its_input(quiet_project: Path) -> None:
     """When the agent closes the pipe, the server exits and prints nothing."""
     result = subprocess.run(
-        [sys.executable, "-m", "sleuth", "mcp"],
-        cwd=quiet_project,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        timeout=300,
-        check=False,
-    )
+        [sys.executable, "-m", "sleuth", "mcp"], cwd=quiet_project, stdin=subprocess.DEVNULL,
+        capture_output=True, timeout=300, check=False,
+    )  # fmt: skip
     assert (result.returncode, result.stdout, result.stderr) == (0, b"", b"")
 
 

@@ -360,12 +360,9 @@ def test_grep_lists_and_counts_every_line(project: Path) -> None:
         ids, cursor = [], None
         while True:
             page = call(
-                workspace,
-                "grep",
-                pattern="value_[0-9]+",
-                path="src",
+                workspace, "grep", pattern="value_[0-9]+", path="src",
                 **({"cursor": cursor} if cursor else {}),
-            )
+            )  # fmt: skip
             assert (page["lines"], page["files"]) == (250, 1)
             ids += [each["id"] for each in page["results"]]
             if (cursor := page["cursor"]) is None:

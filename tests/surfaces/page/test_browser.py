@@ -301,16 +301,10 @@ def test_dark_where_the_system_is_dark(look: Any) -> None:
 @pytest.mark.parametrize(
     "path",
     [
-        "/",
-        "/?q=token+bucket",
-        "/?q=quokkas&in=docs",
-        "/source?id=docs/wide.md%230&q=quokkas",
-        "/source?id=docs/wide.md%230&q=quokkas&text=1",
-        "/symbol?name=TokenBucket",
-        "/browse",
-        "/contents",
+        "/", "/?q=token+bucket", "/?q=quokkas&in=docs", "/source?id=docs/wide.md%230&q=quokkas",
+        "/source?id=docs/wide.md%230&q=quokkas&text=1", "/symbol?name=TokenBucket", "/browse", "/contents",
     ],
-)
+)  # fmt: skip
 def test_narrow_screens(look: Any, path: str) -> None:
     """At 360 pixels nothing is cut off, not even a long word: the page does not scroll sideways."""
     page = look(viewport={"width": 360, "height": 740}).open(path)
