@@ -30,17 +30,10 @@ class LocalTask(AbsTaskRetrieval):
     """Three documents and two queries."""
 
     metadata = TaskMetadata(
-        name="SleuthLocal",
-        description="A small task.",
-        reference="https://example.org",
-        dataset={"path": "none", "revision": "none"},
-        type="Retrieval",
-        category="t2t",
-        modalities=["text"],
-        eval_splits=["test"],
-        eval_langs=["eng-Latn"],
-        main_score="ndcg_at_10",
-    )
+        name="SleuthLocal", description="A small task.", reference="https://example.org",
+        dataset={"path": "none", "revision": "none"}, type="Retrieval", category="t2t", modalities=["text"],
+        eval_splits=["test"], eval_langs=["eng-Latn"], main_score="ndcg_at_10",
+    )  # fmt: skip
 
     def load_data(self, num_proc: int | None = None, **_: Any) -> None:
         """Make the data."""

@@ -56,12 +56,8 @@ def test_it_is_inspected(engine: Engine) -> None:
     retriever = SleuthRetriever(engine)
     assert pt.inspect.transformer_inputs(retriever) == [["qid", "query"]]
     assert set(pt.inspect.transformer_outputs(retriever, ["qid", "query"])) == {
-        "qid",
-        "query",
-        "docno",
-        "score",
-        "rank",
-    }
+        "qid", "query", "docno", "score", "rank",
+    }  # fmt: skip
     with pytest.raises(pt.validate.InputValidationError):
         retriever(pd.DataFrame({"qid": ["1"]}))
 

@@ -32,13 +32,9 @@ def head(ports: tuple[int, int], folder: Path) -> Iterator[None]:
     """Run the head of a Ray, on loopback with a token; at the end it is killed with all that it started."""
     command = [sys.executable, "-m", "ray.scripts.scripts", "start", "--head", "--block", "--num-cpus=2"]
     options = [
-        f"--port={ports[0]}",
-        f"--ray-client-server-port={ports[1]}",
-        "--node-ip-address=127.0.0.1",
-        "--include-dashboard=false",
-        "--object-store-memory=100000000",
-        f"--temp-dir={folder}",
-    ]
+        f"--port={ports[0]}", f"--ray-client-server-port={ports[1]}", "--node-ip-address=127.0.0.1",
+        "--include-dashboard=false", "--object-store-memory=100000000", f"--temp-dir={folder}",
+    ]  # fmt: skip
     process = subprocess.Popen(
         [*command, *options], start_new_session=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     )

@@ -78,13 +78,9 @@ class Pair:
 
     def published(self, **options: Any) -> BuildReport:
         return index_on_ray(
-            self.address,
-            [self.corpus],
-            settings=SETTINGS,
-            options=self.options,
-            shards=self.shards,
+            self.address, [self.corpus], settings=SETTINGS, options=self.options, shards=self.shards,
             **options,
-        )
+        )  # fmt: skip
 
     def objects(self) -> dict[str, int]:
         return {path.name: path.stat().st_size for path in self.store.rglob("*") if path.is_file()}
