@@ -71,7 +71,7 @@ def test_a_small_chunk_size_takes_its_overlap_along(tmp_path: Path) -> None:
         ([Document("x", {1: 2, "b": 3}, id="a")], "names that are strings, got 1, in"),  # type: ignore[dict-item]
         ([Document("x", {"n": math.inf}, id="a")], "a JSON value, .*, in the document 'a'"),
         ([Document("x", id="")], "id .* must be a string that is not blank"),
-        ([Document("x", {"source": 3})], "source must be a string"),
+        ([Document("x", {"source": 3})], "must be a string that is not blank, got 3"),
         ([Document("\ud800", id="a")], "lone surrogates, .*, in the document 'a'"),
     ],
 )
