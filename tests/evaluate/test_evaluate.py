@@ -52,9 +52,20 @@ def test_a_collection_end_to_end(folder: Path, tmp_path: Path) -> None:
     assert scores.means["RR"] == pytest.approx(0.75)
 
 
-def test_queries_without_hits_count_as_zero() -> None:
-    """A query without hits counts as 0 in the mean."""
+def test_measures() -> None:
+    """Two spellings of a measure have one value; a query without hits counts as 0 in the mean."""
+    assert score({"q": {"d": 1.0}}, {"q": {"d": 1}}, ["RR", "MRR"]).means == {"RR": 1.0, "MRR": 1.0}
     assert score({}, {"q": {"d": 1}}).means["nDCG@10"] == 0.0
+
+
+@pytest.mark.parametrize(
+    "measure",
+    ["goodness", "SetP@0", "nDCG@0", "P", "P@x", "", "RR@1.5", "P@" + "9" * 30, "P(rel=0)@5"],
+)
+def test_measures_that_cannot_be_taken_are_refused(measure: str) -> None:
+    """Unknown measures, and those that crash or raise errors of ir_measures, raise an error."""
+    with pytest.raises(EvaluationError, match=r"measure|spelled"):
+        score({"q": {"d": 1.0}}, {"q": {"d": 1}}, ["RR", measure])
 
 
 def test_bad_collections_are_named(folder: Path) -> None:
@@ -69,32 +80,36 @@ def test_bad_collections_are_named(folder: Path) -> None:
         open_collection(folder)
 
 
-def test_measures_are_spelled_as_ir_measures_does() -> None:
-    """Measures have the names of ir_measures; unknown ones are refused."""
-    with pytest.raises(EvaluationError, match="spelled"):
-        score({"q": {"d": 1.0}}, {"q": {"d": 1}}, ["goodness"])
-
-
 def test_runs_round_trip(tmp_path: Path) -> None:
-    """TREC's format keeps scores exactly; malformed lines raise an error with their number."""
+    """TREC's format keeps scores exactly; an id with a blank raises an error before the file is created."""
     run = {"q1": {"d1": 0.1 + 0.2, "d2": 1e-17}, "q2": {"d3": -1.5}}
     write_run(run, tmp_path / "run")
     assert read_run(tmp_path / "run") == run
-    (tmp_path / "run").write_text("q1 Q0 d1 1\n")
-    with pytest.raises(EvaluationError, match="run:1"):
+    with pytest.raises(EvaluationError, match="no blanks"):
+        write_run({"q1": {"d1": 1.0}, "q2": {"d 2": 1.0}}, tmp_path / "other")
+    assert not (tmp_path / "other").exists()
+
+
+@pytest.mark.parametrize(
+    ("lines", "message"),
+    [
+        ("q1 Q0 d1 1\n", "run:1"),
+        *((f"q1 Q0 d1 1 1.5 t\nq1 Q0 d2 2 {value} t\n", r"run:2 must hold .*a finite number")
+          for value in ("nan", "inf", "x")),
+        ("q1 Q0 d1 1 1.5 t\nq2 Q0 d1 1 1.5 t\nq1 Q0 d1 2 0.5 t\n", r"run:3 must rank 'd1' once for 'q1'"),
+    ],
+)  # fmt: skip
+def test_malformed_runs_are_refused(tmp_path: Path, lines: str, message: str) -> None:
+    """A line of another form, a score that is not finite and a document that comes twice are named by their line."""
+    (tmp_path / "run").write_text(lines)
+    with pytest.raises(EvaluationError, match=message):
         read_run(tmp_path / "run")
-    with pytest.raises(EvaluationError, match="blanks"):
-        write_run({"q": {"a b": 1.0}}, tmp_path / "run")
-
-
-def test_a_document_has_the_score_of_its_best_passage() -> None:
-    """A document has the rank and score of its first passage."""
-    items = [RetrievedItem(id=id, text="", score=s) for id, s in [("a#0", 3.0), ("a#1", 2.0), ("b#0", 1.0)]]
-    assert best_passages(Ranking(items), 2) == {"a": 3.0, "b": 1.0}
 
 
 def test_the_order_of_a_ranking_is_judged() -> None:
-    """Tied documents are judged in the order of the ranking, whatever their ids."""
+    """A document has the score of its first passage, and tied ones stand in the order of the ranking."""
+    items = [RetrievedItem(id=id, text="", score=s) for id, s in [("a#0", 3.0), ("a#1", 2.0), ("b#0", 1.0)]]
+    assert best_passages(Ranking(items), 2) == {"a": 3.0, "b": 1.0}
     tied = [RetrievedItem(id=f"{id}#0", text="", score=0.7) for id in ("a", "c", "b")]
     passages = best_passages(Ranking(tied), 3)
     assert score({"q": passages}, {"q": {"a": 1}}, ["RR"]).means["RR"] == 1
@@ -191,42 +206,6 @@ def test_judgements_need_no_header(folder: Path) -> None:
     assert read_qrels(folder / "qrels" / "test.tsv") == {"q1": {"d3": 1}, "q2": {"d2": -1}}
 
 
-@pytest.mark.parametrize(
-    "measure", ["SetP@0", "nDCG@0", "P", "P@x", "", "RR@1.5", "P@" + "9" * 30, "P(rel=0)@5"]
-)
-def test_measures_that_cannot_be_taken_are_refused(measure: str) -> None:
-    """Measures that crash or raise errors of ir_measures raise ArgumentError."""
-    with pytest.raises(EvaluationError, match="measure"):
-        score({"q": {"d": 1.0}}, {"q": {"d": 1}}, ["RR", measure])
-
-
-def test_two_spellings_of_one_measure_have_one_value() -> None:
-    """Both spellings get the value of the measure."""
-    assert score({"q": {"d": 1.0}}, {"q": {"d": 1}}, ["RR", "MRR"]).means == {"RR": 1.0, "MRR": 1.0}
-
-
-@pytest.mark.parametrize("value", ["nan", "inf", "x"])
-def test_scores_of_a_run_are_finite(tmp_path: Path, value: str) -> None:
-    """A score that is not finite raises an error."""
-    (tmp_path / "run").write_text(f"q1 Q0 d1 1 1.5 t\nq1 Q0 d2 2 {value} t\n")
-    with pytest.raises(EvaluationError, match=r"run:2 must hold .*a finite number"):
-        read_run(tmp_path / "run")
-
-
-def test_a_run_ranks_a_document_once(tmp_path: Path) -> None:
-    """A document that occurs twice in a ranking raises an error."""
-    (tmp_path / "run").write_text("q1 Q0 d1 1 1.5 t\nq2 Q0 d1 1 1.5 t\nq1 Q0 d1 2 0.5 t\n")
-    with pytest.raises(EvaluationError, match=r"run:3 must rank 'd1' once for 'q1'"):
-        read_run(tmp_path / "run")
-
-
-def test_a_run_that_cannot_be_written_leaves_nothing(tmp_path: Path) -> None:
-    """An id with a blank raises an error before the file is created."""
-    with pytest.raises(EvaluationError, match="no blanks"):
-        write_run({"q1": {"d1": 1.0}, "q2": {"d 2": 1.0}}, tmp_path / "run")
-    assert not (tmp_path / "run").exists()
-
-
 def test_the_index_follows_the_corpus(folder: Path) -> None:
     """After an interrupted run or a changed corpus, the current corpus is measured."""
     index_of = partial(search, legs=["lexical"], fusion=None, k=10, analyzer=None)
@@ -259,19 +238,14 @@ def test_the_command_checks_before_it_works(folder: Path, arguments: list[str], 
     assert not (folder / ".sleuth-eval").exists()
 
 
-def test_a_leg_named_twice_is_one(folder: Path) -> None:
-    """A repeated leg counts once, and the table names what was searched."""
-    result = CliRunner().invoke(
-        app, ["index", "eval", str(folder), "--leg", "dense", "--leg", "dense", "--json"]
-    )
-    assert list(json.loads(result.stdout)["runs"]) == ["dense"]
-
-
-def test_an_index_of_the_folder_is_left_alone(folder: Path) -> None:
-    """`sleuth index eval` does not touch the folder's own index."""
+def test_options_of_the_command(folder: Path) -> None:
+    """A repeated leg counts once, a k above the number of documents returns all, and the folder's own index stays."""
     with Engine.open(folder / ".sleuth", create=True) as engine:
         engine.add([Document("Notes.", id="notes")])
-    assert CliRunner().invoke(app, ["index", "eval", str(folder)]).exit_code == 0
+    options = ["--leg", "dense", "--leg", "dense", "-k", str(10**20), "--json"]
+    result = CliRunner().invoke(app, ["index", "eval", str(folder), *options])
+    assert result.exit_code == 0, result.output
+    assert list(json.loads(result.stdout)["runs"]) == ["dense"]
     with Engine.open(folder / ".sleuth") as engine:
         assert [document.id for document in engine.documents()] == ["notes"]
 
@@ -295,9 +269,3 @@ def test_figures_are_shown_before_a_run_is_written(folder: Path) -> None:
     result = CliRunner().invoke(app, ["index", "eval", str(folder), "--out", str(folder / "run")])
     assert "no blanks" in str(result.exception)
     assert "nDCG@10" in result.stdout
-
-
-def test_any_number_of_documents_can_be_asked_for(folder: Path) -> None:
-    """A k above the number of documents returns all of them."""
-    result = CliRunner().invoke(app, ["index", "eval", str(folder), "-k", str(10**20), "--json"])
-    assert result.exit_code == 0, result.output

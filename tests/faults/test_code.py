@@ -14,7 +14,6 @@ from sleuth.code import CodeRetriever, index_path
 from sleuth.code.snapshots import health
 from sleuth.engine import open_code
 from sleuth.errors import CodeError, IndexDamagedError, StoreError
-from tests.faults.damaging import Damage, Victim, extend, flip, truncate, zero
 from tests.faults.descriptors import free_descriptors
 from tests.faults.proof import ROOT
 
@@ -103,36 +102,6 @@ def use(path: Path) -> tuple[list[tuple[str, str]] | None, list[str]]:
         return answers(path), findings
     except (StoreError, CodeError, ValueError):
         return None, findings
-
-
-@pytest.mark.parametrize("damage", [flip, truncate, zero, extend])
-@pytest.mark.parametrize("kind", ["code/*.seg", "code.db"])
-def test_damage(sound: Path, tmp_path: Path, damage: Damage, kind: str) -> None:
-    """A full check finds damage; a repaired index answers as before, and a damaged segment loses nothing."""
-    rng = random.Random(f"{damage.__name__} {kind}")
-    whole, none = use(sound)
-    assert whole
-    assert not none
-    for _ in range(ROUNDS):
-        path = tmp_path / "index"
-        shutil.copytree(sound, path)
-        file = rng.choice(sorted(path.glob(kind)))
-        before = file.read_bytes()
-        file.write_bytes(damage(Victim(before), rng))
-        _, findings = use(path)
-        if not findings:
-            assert kind == "code.db", f"{file.name}: not found"
-            assert use(path)[0] in (whole, None)
-        try:
-            with open_code(path) as storage:
-                health.repair(storage)
-        except StoreError:
-            assert kind == "code.db"
-        else:
-            assert [fault for fault in faults(path) if fault.startswith("error")] == []
-            if kind != "code.db":
-                assert answers(path) == whole
-        shutil.rmtree(path)
 
 
 def test_full_disk(tmp_path: Path) -> None:

@@ -27,6 +27,9 @@ NAMES = ("trials", "effect", "silent", "matters", "found", "signals", "untyped",
 TRIALS = int(os.environ.get("SLEUTH_DAMAGES", "8"))
 
 
+"""Four kinds of damage to each kind of file."""
+
+
 def make_documents(path: Path, seed: int) -> None:
     """An index of documents with metadata and vectors, half of its segments in files; and its earlier version."""
     rng = random.Random(seed)

@@ -76,10 +76,11 @@ def test_complete_and_stream(server: OpenAIServer, generator: OpenAIGenerator) -
 
 
 def test_environment(server: OpenAIServer, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Address and key come from the environment if they are not given."""
-    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    """Address and key come from the environment if they are not given, the key without the line break at its end."""
+    monkeypatch.setenv("OPENAI_API_KEY", f" {KEY}\n")
     monkeypatch.setenv("OPENAI_BASE_URL", f"{server.url}/v1")
     assert OpenAIGenerator("gpt-x").complete("hi") == "hi"
+    assert OpenAIEmbedder("e").embed_query("a b")
 
 
 def test_nothing_is_sent_where_nobody_names_a_server(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -162,19 +163,14 @@ def test_embedder(server: OpenAIServer) -> None:
         (Reply(200, b'{"data": [{"embedding": [1]}]}'), "without vectors"),
         (_json({"data": []}), "one vector per text"),
         (Reply(200, b'{"data": [{"index": 0, "embedding": [NaN]}]}'), "finite numbers"),
+        (Reply(200, b'{"data": [{"index": 0, "embedding": [1%s]}]}' % (b"0" * 400)), "vectors of numbers"),
     ],
 )
 def test_embedder_failures(server: OpenAIServer, reply: Reply, says: str) -> None:
-    """A response without valid vectors raises an EmbeddingError."""
+    """A response without valid vectors, such as one of an integer that no float holds, raises an EmbeddingError."""
     server.next = reply
     with pytest.raises(EmbeddingError, match=says):
         OpenAIEmbedder("e", f"{server.url}/v1", api_key=KEY).embed_query("x")
-
-
-def test_blanks_around_the_key_are_left_out(server: OpenAIServer, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The line break at the end of a key is removed."""
-    monkeypatch.setenv("OPENAI_API_KEY", f" {KEY}\n")
-    assert OpenAIEmbedder("e", f"{server.url}/v1").embed_query("a b")
 
 
 @pytest.mark.parametrize("key", ["sk-ver\ny-secret", "sk-verключ", "sk-ver\x7f"])
@@ -186,13 +182,6 @@ def test_a_key_that_no_header_holds_is_refused_unseen(key: str, monkeypatch: pyt
     with pytest.raises(ArgumentError, match=r"^OPENAI_API_KEY must hold .* at place 7 of") as variable_error:
         OpenAIGenerator("m")
     assert "sk-ver" not in str(argument_error.value) + str(variable_error.value)
-
-
-def test_an_integer_that_no_float_holds_is_no_vector(server: OpenAIServer) -> None:
-    """A vector with a too large integer raises an EmbeddingError."""
-    server.next = Reply(200, b'{"data": [{"index": 0, "embedding": [1%s]}]}' % (b"0" * 400))
-    with pytest.raises(EmbeddingError, match="vectors of numbers"):
-        OpenAIEmbedder("e", f"{server.url}/v1", api_key=KEY).embed_query("a")
 
 
 @pytest.mark.parametrize("threads", [1, 4])

@@ -74,23 +74,15 @@ def test_the_guard_bounds_an_outage(calls: int, capacity: int) -> None:
 
 
 def test_an_outage_gets_the_retries_of_one_call_and_one_more() -> None:
-    """A service that is down gets four retries at first, whatever the number of calls."""
+    """A service that is down gets four retries at first; one that answers, and an unguarded call, get all of theirs."""
     endpoint, attempt = Endpoint(), Failing(99)
     for _ in range(4):
         with pytest.raises(ConnectionError):
             run(attempt, endpoint=endpoint)
     assert attempt.calls == 4 + 4
-
-
-def test_a_service_that_answers_gets_every_retry() -> None:
-    """An answer ends the outage: answered retries cost nothing."""
     endpoint = Endpoint()
     for _ in range(20):
         assert run(Failing(3), 3, endpoint=endpoint) == "answer"
-
-
-def test_a_caller_can_have_every_retry_it_asked_for() -> None:
-    """An unguarded call has all of its retries, whatever other calls did."""
     endpoint = Endpoint()
     for _ in range(5):
         attempt = Failing(9)
@@ -146,18 +138,14 @@ def test_parts_of_a_deadline() -> None:
     assert not Deadline(None).passed()
 
 
-@pytest.mark.parametrize("text", [None, "", "soon", "-1", "1.5", "x" * 1000, "Wed, 99 Foo 2020"])
-def test_unreadable_retry_after(text: str | None) -> None:
-    """A header that is neither a number nor a date is ignored."""
-    assert retry.retry_after(text) is None
-
-
 def test_retry_after() -> None:
-    """The header is a number of seconds or a date; a past date is 0."""
+    """The header is a number of seconds or a date; a past date is 0, and what is neither is ignored."""
     assert retry.retry_after(" 7 ") == 7.0
     soon = format_datetime(datetime.now(UTC) + timedelta(seconds=3600), usegmt=True)
     assert 3000 < (retry.retry_after(soon) or 0) <= 3600
     assert retry.retry_after("Wed, 21 Oct 2015 07:28:00 GMT") == 0.0
+    for text in (None, "", "soon", "-1", "1.5", "x" * 1000, "Wed, 99 Foo 2020"):
+        assert retry.retry_after(text) is None
 
 
 @given(number=st.integers(0, 6), base=st.floats(0.001, 10), after=st.none() | st.floats(0, 60))
