@@ -1,7 +1,5 @@
 """Fixtures of the answer tests: items and generators."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

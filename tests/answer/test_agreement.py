@@ -1,7 +1,5 @@
 """Disagreements between sources are found where they are planted, and nowhere in real pages."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from pydoc_data.topics import topics

@@ -1,7 +1,5 @@
 """Citations are parsed, matched with passages and checked."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

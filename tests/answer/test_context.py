@@ -1,7 +1,5 @@
 """Passages are selected and ordered for the prompt of a model."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

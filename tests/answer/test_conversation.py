@@ -1,7 +1,5 @@
 """A question that follows others becomes one that stands alone."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

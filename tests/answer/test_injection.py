@@ -1,7 +1,5 @@
 """Instructions in a passage change only the quoted text of a prompt."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

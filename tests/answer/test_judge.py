@@ -1,7 +1,5 @@
 """Ratings are parsed from the words of a judge."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

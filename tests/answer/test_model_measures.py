@@ -1,7 +1,5 @@
 """The benchmark of answers by a model, over a local server."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Summaries of texts of any length, with and without a model."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import pytest

@@ -1,7 +1,5 @@
 """Answers are written with and without a model."""
 
-from __future__ import annotations
-
 import pytest
 
 from sleuth.answer import LLMSynthesizer, budget_of
@@ -138,12 +136,8 @@ def test_extractive_refusal() -> None:
     """If no passage shares a word with the question, the answer says so and offers the nearest titles."""
     result = ExtractiveSynthesizer().synthesize("zebra", ITEMS)
     assert result.response.splitlines() == [
-        INTRODUCTIONS[Grade.NOTHING_CLOSE],
-        NEAREST,
-        "- Limits (limits.md)",
-        "- keys.md",
-        "- other",
-    ]
+        INTRODUCTIONS[Grade.NOTHING_CLOSE], NEAREST, "- Limits (limits.md)", "- keys.md", "- other",
+    ]  # fmt: skip
     assert (result.grade, result.used_source_ids) == (Grade.NOTHING_CLOSE, [])
 
 

@@ -1,7 +1,5 @@
 """Units: what of a passage can be quoted alone, whole."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest
@@ -46,14 +44,11 @@ def test_units_are_whole(text: str, units: list[str]) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "- [The guide](guide.md)\n- [The keys](keys.md)",
-        "[12] A. Lee, The tides of the north, 1998.",
-        "Introduction ........ 3",
-        "From: ann@example.org\n\nSubject: tides",
-        "How are keys made?",
+        "- [The guide](guide.md)\n- [The keys](keys.md)", "[12] A. Lee, The tides of the north, 1998.",
+        "Introduction ........ 3", "From: ann@example.org\n\nSubject: tides", "How are keys made?",
         "https://example.org/keys/and/tides",
     ],
-)
+)  # fmt: skip
 def test_what_says_nothing_is_not_marked(text: str) -> None:
     """Lists of links, bibliographies, contents, headers of mail and questions are never the best of an answer."""
     assert not any(unit.is_answer for unit in text_units(text))
@@ -85,11 +80,8 @@ def test_markup_is_left_out(text: str, plain: str) -> None:
 def test_code_is_quoted_by_its_definition() -> None:
     """Of code, the signature with the first sentence of its documentation is a unit, and the rest of that."""
     metadata: dict[str, Any] = {
-        "source_type": "code",
-        "language": "python",
-        "signature": "def fold(box)",
-        "symbol": "fold",
-    }
+        "source_type": "code", "language": "python", "signature": "def fold(box)", "symbol": "fold",
+    }  # fmt: skip
     metadata["doc"] = "Folds paper. Slowly.\n\n:param box: to be wrapped."
     units = units_of(item("a", 'def fold(box):\n    """Folds paper."""\n    return box', **metadata))
     assert [unit.text for unit in units] == [

@@ -1,7 +1,5 @@
 """Fixtures: a small shop in several languages, as a folder, as a git repository, and indexed."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

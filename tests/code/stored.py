@@ -1,7 +1,5 @@
 """Digests of everything that a code index stores: `python -m tests.code.stored` writes the expected ones."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import tempfile

@@ -1,7 +1,5 @@
 """The calls of a function are listed, whatever its comments, strings and variables are."""
 
-from __future__ import annotations
-
 # ruff: noqa: E501 - sources of other languages, a line each
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -164,10 +162,7 @@ def test_bindings_have_types_and_values() -> None:
         (b.name, b.kind, b.type, b.value, b.line, detail.symbols[b.symbol].name, b.defines) for b in bindings
     }
     assert rows == {
-        ("x", "variable", "B", "", 2, "x", True),
-        ("f", "variable", "D", "", 3, "f", True),
-        ("self", "variable", "", "", 3, "f", False),
-        ("y", "variable", "'C'", "", 3, "f", False),
-        ("z", "member", "", "y", 4, "f", False),
-        ("w", "element", "", "y.all()", 5, "f", False),
-    }
+        ("x", "variable", "B", "", 2, "x", True), ("f", "variable", "D", "", 3, "f", True),
+        ("self", "variable", "", "", 3, "f", False), ("y", "variable", "'C'", "", 3, "f", False),
+        ("z", "member", "", "y", 4, "f", False), ("w", "element", "", "y.all()", 5, "f", False),
+    }  # fmt: skip

@@ -1,7 +1,5 @@
 """Definitions, labels and uses whose syntax is hard to recognise in a grammar."""
 
-from __future__ import annotations
-
 # ruff: noqa: E501 - sources of other languages, a line each
 import pytest
 

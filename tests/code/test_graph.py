@@ -1,7 +1,5 @@
 """Name resolution, the graph walker and the navigator."""
 
-from __future__ import annotations
-
 # ruff: noqa: E501 - sources of other languages, a line each
 import re
 from pathlib import Path
@@ -70,11 +68,8 @@ def test_navigation(project: Snapshot) -> None:
     """The navigator finds files, folders, definitions, references, callers and tests of a snapshot."""
     navigator = Navigator(project)
     assert [e["name"] for e in navigator.list_directory("app")] == [
-        "__init__.py",
-        "base.py",
-        "core.py",
-        "util.py",
-    ]
+        "__init__.py", "base.py", "core.py", "util.py",
+    ]  # fmt: skip
     assert navigator.list_directory()[0] == {"name": "app", "type": "folder", "files": 4}
     assert navigator.read_file("app/util.py", 9, 9) == "class Tool:"
     assert [d["file_path"] for d in navigator.find_definition("Tool.cut")] == ["app/util.py"]

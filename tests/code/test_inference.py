@@ -1,7 +1,5 @@
 """A receiver is followed to its method through declared types, values, returned types, bases and interfaces."""
 
-from __future__ import annotations
-
 # ruff: noqa: E501 - sources of other languages, a line each
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Names that a piece of code uses: definitions of other places, in every language."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

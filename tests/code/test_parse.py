@@ -1,7 +1,5 @@
 """Symbols, references, imports and labels in every language."""
 
-from __future__ import annotations
-
 # ruff: noqa: E501 - sources of other languages, a line each
 import zlib
 from contextlib import suppress

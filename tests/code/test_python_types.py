@@ -1,7 +1,5 @@
 """What a name of Python means: through packages, tests of a class, collections, returned values and other projects."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

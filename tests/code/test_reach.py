@@ -1,7 +1,5 @@
 """Paths of calls, tests of a change, similar pieces and unused definitions."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -227,14 +225,10 @@ def test_definitions_that_nothing_uses(snapshot: Snapshot) -> None:
     """Names that stand nowhere else are listed with a confidence; a name in a document, a comment or a loop is used."""
     entries = {entry.name: (entry.confidence, bool(entry.reason)) for entry in unused_definitions(snapshot)}
     assert entries == {
-        "Store._forgotten": (0.9, False),
-        "exported_and_lonely": (0.6, True),
-        "_load_from_disk": (0.3, True),
-        "load_by": (0.6, True),
-        "_registered_somewhere": (0.3, True),
-        "Plugin": (0.6, True),
+        "Store._forgotten": (0.9, False), "exported_and_lonely": (0.6, True), "_load_from_disk": (0.3, True),
+        "load_by": (0.6, True), "_registered_somewhere": (0.3, True), "Plugin": (0.6, True),
         "Plugin.on_start_of_plugin": (0.3, True),
-    }
+    }  # fmt: skip
 
 
 def test_similar_pieces(snapshot: Snapshot) -> None:

@@ -1,7 +1,5 @@
 """The repository map and what it ranks by."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

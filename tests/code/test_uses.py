@@ -1,7 +1,5 @@
 """The kernel that reads used names gives the result of a slow implementation."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 from typing import Any
 

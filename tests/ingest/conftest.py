@@ -1,7 +1,5 @@
 """An index beside the files that tests index."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

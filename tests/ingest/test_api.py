@@ -1,7 +1,5 @@
 """Indexing folders again: which documents are kept, replaced and deleted."""
 
-from __future__ import annotations
-
 import math
 import os
 from collections.abc import Iterator
@@ -136,13 +134,9 @@ def test_pruning_spares_what_exists(engine: Engine, docs: Path, monkeypatch: pyt
 
 
 NO_TEXT = {
-    "a.txt": b"",
-    "b.txt": b"\0\1\2",
-    "c.json": b"{",
-    "d.html": b"<script>x</script>",
-    "e.csv": b"",
+    "a.txt": b"", "b.txt": b"\0\1\2", "c.json": b"{", "d.html": b"<script>x</script>", "e.csv": b"",
     "f.jsonl": b"",
-}
+}  # fmt: skip
 
 
 def test_files_that_hold_no_text_any_more(engine: Engine, docs: Path) -> None:

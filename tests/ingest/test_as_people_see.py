@@ -1,7 +1,5 @@
 """Texts are read as people see them: mail of a maildir, ligatures, overstruck letters, MDX and tables of numbers."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

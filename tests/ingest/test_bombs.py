@@ -1,7 +1,5 @@
 """Compressed files that unpack to far more than their size are refused before they take memory."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

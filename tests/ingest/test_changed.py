@@ -1,7 +1,5 @@
 """An index with a list of changed files reads only these, by the rules of the whole folder."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Mail and archives: what is inside becomes documents of their own, within limits."""
 
-from __future__ import annotations
-
 import bz2
 import gzip
 import io
@@ -181,26 +179,13 @@ def test_a_header_of_nested_comments(tmp_path: Path, name: str, header: str) -> 
 
 
 SUBJECTS = [
-    "Plain words: 1 of 2",
-    "two  blanks",
-    "folded\n\tline",
-    "=?utf-8?q?Gr=C3=BC=C3=9Fe?=",
-    "a =?utf-8?b?w6k=?= b",
-    "a=?b",
-    "tab\tinside",
-    "Grüße",
-    "x" * 2000,
-    "blank at the end ",
-]
+    "Plain words: 1 of 2", "two  blanks", "folded\n\tline", "=?utf-8?q?Gr=C3=BC=C3=9Fe?=",
+    "a =?utf-8?b?w6k=?= b", "a=?b", "tab\tinside", "Grüße", "x" * 2000, "blank at the end ",
+]  # fmt: skip
 IDS = [
-    "<1.a@x.org>",
-    "<a..b@x.org>",
-    "<a b@x.org>",
-    "none",
-    "<a@[127.0.0.1]>",
-    "<a@x.org> (text)",
+    "<1.a@x.org>", "<a..b@x.org>", "<a b@x.org>", "none", "<a@[127.0.0.1]>", "<a@x.org> (text)",
     "<=?utf-8?q?a?=@x>",
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(

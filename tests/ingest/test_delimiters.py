@@ -1,7 +1,5 @@
 """CSV dialects: delimiters and line ends."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
@@ -24,16 +22,11 @@ def rows(path: Path, content: str, encoding: str = "utf-8", **options: int) -> l
 @pytest.mark.parametrize(
     "content",
     [
-        "a;b\n1;x, y, z\n",
-        "a|b\n1|x, y, z\n",
-        "a\tb\n1\tx, y, z\n",
-        '"a";"b"\n1;"x, y, z"\n',
-        "\n\na;b\n1;x, y, z\n",
-        "sep=;\na;b\n1;x, y, z\n",
-        '"sep=;"\r\na;b\r\n1;x, y, z\r\n',
+        "a;b\n1;x, y, z\n", "a|b\n1|x, y, z\n", "a\tb\n1\tx, y, z\n", '"a";"b"\n1;"x, y, z"\n',
+        "\n\na;b\n1;x, y, z\n", "sep=;\na;b\n1;x, y, z\n", '"sep=;"\r\na;b\r\n1;x, y, z\r\n',
         'a,b\r1,"x, y, z"\r',
     ],
-)
+)  # fmt: skip
 def test_cells(tmp_path: Path, content: str, encoding: str) -> None:
     """The first line with content determines the delimiter, or declares it."""
     assert rows(tmp_path / "a.csv", content, encoding) == ["a: 1\nb: x, y, z"]

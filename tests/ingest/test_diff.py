@@ -1,7 +1,5 @@
 """The files of a run take few bytes while it compares them, and their documents go with them."""
 
-from __future__ import annotations
-
 import tracemalloc
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Formats and chunkers of a program or of an installed package."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

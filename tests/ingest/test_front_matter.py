@@ -1,7 +1,5 @@
 """Front matter of Markdown files as people write it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Loaders: the documents of each format, and the reasons for unreadable files."""
 
-from __future__ import annotations
-
 import os
 import sys
 from collections.abc import Iterator
@@ -29,14 +27,9 @@ def test_metadata_of_every_file(tmp_path: Path) -> None:
     assert document.page_content == "text\nmore\nlast\n"
     assert document.id is None
     assert document.metadata == {
-        "source": str(path),
-        "path": str(path),
-        "title": "some notes",
-        "modified": "2023-11-14T22:13:20Z",
-        "size": 16,
-        "type": "text",
-        "team": "a",
-    }
+        "source": str(path), "path": str(path), "title": "some notes", "modified": "2023-11-14T22:13:20Z",
+        "size": 16, "type": "text", "team": "a",
+    }  # fmt: skip
 
 
 def test_times_out_of_range(tmp_path: Path) -> None:

@@ -1,7 +1,5 @@
 """Most mails are read without Python's parser: what is found is the same."""
 
-from __future__ import annotations
-
 import random
 from email import message_from_bytes
 from email.message import EmailMessage

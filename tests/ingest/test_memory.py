@@ -1,7 +1,5 @@
 """The worst files of every built-in format are read, or left out, within 300 MB: each process that takes part."""
 
-from __future__ import annotations
-
 import bz2
 import gzip
 import io

@@ -1,7 +1,5 @@
 """File names in an index are relative to its base folder, whichever path leads to a file."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 
@@ -27,11 +25,8 @@ def test_names_from_the_working_folder(tmp_path: Path, monkeypatch: pytest.Monke
     monkeypatch.chdir(tmp_path / "docs")
     names = FileNames.beside("../.sleuth")
     assert [names.name_of(path) for path in ("a.md", "../README.md", "./x/../a.md", ".")] == [
-        "docs/a.md",
-        "README.md",
-        "docs/a.md",
-        "docs",
-    ]
+        "docs/a.md", "README.md", "docs/a.md", "docs",
+    ]  # fmt: skip
 
 
 def test_links_to_the_base(tmp_path: Path) -> None:

@@ -1,7 +1,5 @@
 """What nobody reads is left out with its reason, and `all` has it."""
 
-from __future__ import annotations
-
 import base64
 import random
 from pathlib import Path
@@ -49,14 +47,10 @@ def test_a_manual_that_begins_with_a_dotted_table_of_contents(tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("name", "start", "row", "end"),
     [
-        ("a.csv", "a\n", "x\n", ""),
-        ("a.tsv", "a\tb\n", "x\ty\n", ""),
-        ("a.jsonl", "", "1\n", ""),
-        ("a.json", "[", "1,", "1]"),
-        ("b.json", "[", "[1],", "[1]]"),
-        ("c.json", "[", '{"":1},', '{"":1}]'),
+        ("a.csv", "a\n", "x\n", ""), ("a.tsv", "a\tb\n", "x\ty\n", ""), ("a.jsonl", "", "1\n", ""),
+        ("a.json", "[", "1,", "1]"), ("b.json", "[", "[1],", "[1]]"), ("c.json", "[", '{"":1},', '{"":1}]'),
     ],
-)
+)  # fmt: skip
 def test_many_rows_of_a_few_characters(tmp_path: Path, name: str, start: str, row: str, end: str) -> None:
     """More than 10,000 rows of fewer than 8 bytes are left out, and read by `all`; fewer, or longer ones, are read."""
     path = tmp_path / name

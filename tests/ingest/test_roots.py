@@ -1,7 +1,5 @@
 """An index remembers the files and folders that it was created from."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 

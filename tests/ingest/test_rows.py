@@ -1,7 +1,5 @@
 """Files of rows: the documents of CSV, JSON lines, Parquet and JSON, and the reasons for rows that are left out."""
 
-from __future__ import annotations
-
 import json
 from datetime import date
 from pathlib import Path
@@ -36,13 +34,9 @@ def test_csv(tmp_path: Path) -> None:
 def test_chosen_fields(tmp_path: Path) -> None:
     """Options choose the fields for text, metadata, title and id."""
     first, *_ = load(
-        tmp_path / "a.csv",
-        CSV,
-        text_fields=["body"],
-        metadata_fields=["year"],
-        id_field="id",
+        tmp_path / "a.csv", CSV, text_fields=["body"], metadata_fields=["year"], id_field="id",
         title_field="body",
-    )
+    )  # fmt: skip
     assert isinstance(first, Document)
     assert (first.page_content, first.id) == ("Two\nlines", "7")
     assert (first.metadata["year"], first.metadata["title"]) == (2020, "Two\nlines")
@@ -95,11 +89,8 @@ def test_lines_of_rows(tmp_path: Path) -> None:
     assert lines("a.csv", CSV.replace("\n", "\r\n")) == [(2, 3), (5, 5), (6, 6), (7, 7)]
     assert lines("a.jsonl", '{"a": 1}\n\n{"a": 2}\n') == [(1, 1), (3, 3)]
     assert lines("a.json", '\n[{"a": 1},\n {"a":\n  2}\n, {"a": 3}, "x"\n]\n') == [
-        (2, 2),
-        (3, 4),
-        (5, 5),
-        (5, 5),
-    ]
+        (2, 2), (3, 4), (5, 5), (5, 5),
+    ]  # fmt: skip
 
 
 def test_csv_that_is_damaged(tmp_path: Path) -> None:

@@ -1,7 +1,5 @@
 """Walking folders: which files are listed, in which order, and the reasons for skipped ones."""
 
-from __future__ import annotations
-
 import os
 import socket
 import subprocess
@@ -79,11 +77,8 @@ def test_include_and_exclude(tmp_path: Path) -> None:
     """Globs without a slash match names anywhere, others match paths from the root."""
     make(tmp_path, "a.md", "a.txt", "docs/b.md", "docs/old/c.md", "old/d.md")
     assert paths(tmp_path, ReadOptions(include=["*.md"])) == [
-        "a.md",
-        "docs/b.md",
-        "docs/old/c.md",
-        "old/d.md",
-    ]
+        "a.md", "docs/b.md", "docs/old/c.md", "old/d.md",
+    ]  # fmt: skip
     assert paths(tmp_path, ReadOptions(include=["*.md"], exclude=["old/"])) == ["a.md", "docs/b.md"]
     assert paths(tmp_path, ReadOptions(exclude=["/old", "*.txt"])) == ["a.md", "docs/b.md", "docs/old/c.md"]
     assert paths(tmp_path, ReadOptions(include=["/docs/*.md"])) == ["docs/b.md"]

@@ -1,7 +1,5 @@
 """Reads single files as an index run does."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

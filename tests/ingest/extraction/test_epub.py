@@ -1,7 +1,5 @@
 """Books in EPUB."""
 
-from __future__ import annotations
-
 import zipfile
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Hostile office files, books, mail, notebooks and archives cost themselves: they end within limits, or are read."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from email.message import EmailMessage

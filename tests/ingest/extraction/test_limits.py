@@ -1,7 +1,5 @@
 """Small files that would exhaust a process cost only themselves, within limits of time and memory."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 import time

@@ -1,7 +1,5 @@
 """Office documents that other programs wrote: headings, lists, tables, notes and properties."""
 
-from __future__ import annotations
-
 import zipfile
 from base64 import b64decode
 from datetime import date

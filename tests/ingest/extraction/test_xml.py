@@ -1,7 +1,5 @@
 """XML files: prose, data, and what is refused."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """A server over friendly and hostile documents and code, and a real browser that looks at it."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Answers of a model on the page, in Chromium."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The page in Chromium."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What the index holds: its state, its folders, and files that are added and deleted on the page."""
 
-from __future__ import annotations
-
 import os
 import re
 from datetime import UTC, datetime

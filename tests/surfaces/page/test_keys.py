@@ -1,7 +1,5 @@
 """Readers sign in with keys, and see only what their key allows, on the page and by the tools for agents."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Markdown as elements of a fixed list."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

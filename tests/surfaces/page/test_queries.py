@@ -1,7 +1,5 @@
 """Queries that the page refuses, and what it says of those that are arranged."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Where the source view shows what is cited, for files whose text has other lines than the file."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 
