@@ -24,6 +24,7 @@ from sleuth.code.search.vectors import embed_missing
 from sleuth.engine.codebase import default_embedder
 from sleuth.errors import ArgumentError, EmbeddingError, FilterError, RetrievalError
 from sleuth.types import Explanation
+from tests.embedders import Letters
 from tests.examples import examples
 
 Ask = Callable[..., list[str]]
@@ -143,22 +144,10 @@ def test_an_embedder_of_ones_own_counts(shop: tuple[CodeStorage, str]) -> None:
         CodeRequest(query=query, weights="vector=much")
 
 
-class ByLetters:
-    """An embedder that counts letters."""
-
-    fingerprint = "letters"
-
-    def embed_documents(self, texts: Sequence[str]) -> list[list[float]]:
-        return [[1.0 + text.lower().count(letter) for letter in "abcdefgh"] for text in texts]
-
-    def embed_query(self, text: str) -> list[float]:
-        return self.embed_documents([text])[0]
-
-
 def test_weights_of_legs(shop: tuple[CodeStorage, str]) -> None:
     """A weight decides which leg leads; a leg of weight 0 does not count; wrong weights are refused."""
     storage, id = shop
-    retriever = CodeRetriever(storage, ByLetters())
+    retriever = CodeRetriever(storage, Letters())
 
     def places(strategy: str, **options: object) -> list[str]:
         return [hit.id for hit in retriever.retrieve("charge an order", id, strategy=strategy, **options)]  # type: ignore[arg-type]

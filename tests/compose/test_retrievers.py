@@ -26,6 +26,7 @@ from sleuth.errors import ArgumentError, FilterError, RetrievalError
 from sleuth.protocols import Reranker, Retriever
 from sleuth.testing.contracts import RerankerContract, RetrieverContract
 from sleuth.types import Explanation, PartReport, Ranking, RetrievedItem
+from tests.embedders import Letters
 
 
 def item(name: str, score: float | None = 1.0, text: str | None = None, **metadata: object) -> RetrievedItem:
@@ -48,18 +49,6 @@ class Fixed:
         self.asked.append(check_count(k))
         matches = [it for it in self.items if filter is None or it.id in filter]
         return Ranking(matches[:k])
-
-
-class Letters:
-    """An embedder that counts letters."""
-
-    fingerprint = "letters"
-
-    def embed_query(self, text: str) -> list[float]:
-        return [float(text.count(chr(97 + n))) for n in range(26)]
-
-    def embed_documents(self, texts: list[str]) -> list[list[float]]:
-        return [self.embed_query(text) for text in texts]
 
 
 def lexical() -> Fixed:

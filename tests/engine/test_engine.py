@@ -16,6 +16,7 @@ from sleuth.engine import Fusion, expansion
 from sleuth.errors import EmbedderMismatchError, EmbeddingError, FilterError, IndexNotFoundError
 from sleuth.ingest.reports import IndexInterrupted, IndexProgress
 from sleuth.lexical.search import LexicalSearcher
+from tests.embedders import Letters
 
 DOCUMENTS = [
     Document("Tokens are refilled every second.", {"source": "limits.md", "year": 2021}),
@@ -301,23 +302,6 @@ def test_fusion_is_chosen_by_its_printed_form(hybrid: Engine) -> None:
             hybrid.retrieve("tokens", fusion=bad)
     with pytest.raises(ArgumentError, match="legs must be among lexical, dense"):
         hybrid.retrieve("tokens", legs=["sparse"])
-
-
-class Letters:
-    """An embedder that counts letters."""
-
-    fingerprint = "letters/26"
-
-    def __init__(self) -> None:
-        self.failure: Exception | None = None
-
-    def embed_query(self, text: str) -> list[float]:
-        if self.failure is not None:
-            raise self.failure
-        return [float(text.lower().count(chr(97 + i))) for i in range(26)]
-
-    def embed_documents(self, texts: list[str]) -> list[list[float]]:
-        return [self.embed_query(text) for text in texts]
 
 
 class TokenLetters(Letters):

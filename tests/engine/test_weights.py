@@ -1,6 +1,5 @@
 """The weight of vectors: one for those of encoders, another for static ones, or what the embedder says."""
 
-from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -8,18 +7,7 @@ import pytest
 from sleuth import Document, Engine
 from sleuth.dense import DenseLeg
 from sleuth.dense.leg import ENCODER_WEIGHT
-
-
-class Letters:
-    """An embedder that counts letters."""
-
-    fingerprint = "letters"
-
-    def embed_query(self, text: str) -> list[float]:
-        return [1.0 + text.lower().count(letter) for letter in "abcdefghijklmnopqrstuvwxyz"]
-
-    def embed_documents(self, texts: Sequence[str]) -> list[list[float]]:
-        return [self.embed_query(text) for text in texts]
+from tests.embedders import Letters
 
 
 class Cheap(Letters):
