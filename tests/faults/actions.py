@@ -12,9 +12,7 @@ import sys
 import time
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Thread
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
@@ -22,6 +20,7 @@ import httpx
 
 from sleuth import Engine
 from sleuth.cluster import fetch, publish, versions
+from sleuth.testing.serving import LocalServer, Reply, Request
 from tests.surfaces.http.conftest import running, serving
 
 ADDED = tuple(f"added{client}" for client in range(4))
@@ -194,29 +193,20 @@ def prove_attached(place: Place, fact: Fact) -> None:
     assert [each["file_id"] for each in found["data"]] == [id]
 
 
-class Site(BaseHTTPRequestHandler):
+class Site(LocalServer):
     """Pages that name themselves."""
 
-    def do_GET(self) -> None:
-        is_page = not self.path.endswith(".txt")
-        body = f"<title>{self.path}</title><p>The page {self.path} is of this site.".encode()
-        self.send_response(200 if is_page else 404)
-        self.send_header("content-type", "text/html")
-        self.send_header("content-length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, format: str, *arguments: Any) -> None:
-        """Say nothing."""
+    def answer(self, request: Request) -> Reply:
+        body = f"<title>{request.path}</title><p>The page {request.path} is of this site.".encode()
+        status = 404 if request.path.endswith(".txt") else 200
+        return Reply(status, body, {"content-type": "text/html"})
 
 
 def crawl(place: Place, number: int, say: Say) -> None:
-    site = ThreadingHTTPServer(("127.0.0.1", 0), Site)
-    Thread(target=site.serve_forever, daemon=True).start()
-    url = f"http://127.0.0.1:{site.server_port}/page-{number}"
-    options = ("--allow-network", "127.0.0.0/8", "--delay", "0", "--json", "--index", "index")
-    place.run("web", "crawl", url, *options)
-    site.shutdown()
+    with Site() as site:
+        url = f"{site.url}/page-{number}"
+        options = ("--allow-network", "127.0.0.0/8", "--delay", "0", "--json", "--index", "index")
+        place.run("web", "crawl", url, *options)
     say("crawled", url)
 
 

@@ -3,20 +3,21 @@
 import json
 import time
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Event, Thread
+from threading import Event
 from typing import Any
 
 import httpx
 import pytest
+
+from sleuth.testing.serving import LocalServer, Reply, Request
 
 from .conftest import Local, serving
 
 MANY = 10_000
 
 
-class Model(ThreadingHTTPServer):
+class Model(LocalServer):
     """Speaks Ollama's API: streams a piece every 50 ms until it has sent `MANY`, or its client leaves.
 
     Attributes:
@@ -24,49 +25,29 @@ class Model(ThreadingHTTPServer):
         left: set when a client left before the end.
     """
 
-    daemon_threads = True
-
     def __init__(self) -> None:
-        super().__init__(("127.0.0.1", 0), ModelHandler)
+        super().__init__()
         self.pieces, self.left = 0, Event()
-        Thread(target=self.serve_forever, daemon=True).start()
 
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self.server_port}"
+    def answer(self, request: Request) -> Reply:
+        return Reply(404) if request.path == "/api/show" else Reply(200, pieces=self.words())
 
-
-class ModelHandler(BaseHTTPRequestHandler):
-    server: Model
-
-    def do_POST(self) -> None:
-        self.rfile.read(int(self.headers["content-length"]))
-        if self.path == "/api/show":
-            self.send_error(404)
-            return
-        self.send_response(200)
-        self.send_header("content-type", "application/x-ndjson")
-        self.end_headers()
+    def words(self) -> Iterator[bytes]:
         try:
             for n in range(MANY):
                 line = {"message": {"content": f"word{n} "}, "response": f"word{n} ", "done": n == MANY - 1}
-                self.wfile.write(json.dumps(line).encode() + b"\n")
-                self.wfile.flush()
-                self.server.pieces += 1
+                yield json.dumps(line).encode() + b"\n"
+                self.pieces += 1
                 time.sleep(0.05)
-        except OSError:
-            self.server.left.set()
-
-    def log_message(self, format: str, *args: Any) -> None:
-        pass
+        except GeneratorExit:
+            self.left.set()
+            raise
 
 
 @pytest.fixture
 def model() -> Iterator[Model]:
-    started = Model()
-    yield started
-    started.shutdown()
-    started.server_close()
+    with Model() as started:
+        yield started
 
 
 def events(text: str) -> list[tuple[str, Any]]:

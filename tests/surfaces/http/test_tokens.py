@@ -3,9 +3,7 @@
 import json
 import time
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Thread
 from typing import Any, NamedTuple
 
 import httpx
@@ -17,6 +15,7 @@ from sleuth import Engine
 from sleuth.errors import ArgumentError
 from sleuth.surfaces.http import ServerSettings, add_key
 from sleuth.surfaces.mcp.http import mcp_extension
+from sleuth.testing.serving import LocalServer, Reply, Request
 
 from .conftest import DOCUMENTS, serving
 
@@ -28,54 +27,41 @@ CALL = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}
 ACCEPT = {"accept": "application/json, text/event-stream"}
 
 
-class Issuer:
-    """An authorization server on loopback, as far as a resource server asks it.
+class Issuer(LocalServer):
+    """An authorization server, as far as a resource server asks it.
 
     Attributes:
-        url: its issuer identifier; keys: private keys by id; requests: paths that were asked for.
+        keys: private keys by id.
+        claimed: the issuer that its metadata names, where that is another one.
     """
 
     def __init__(self) -> None:
+        super().__init__()
         self.keys: dict[str, Any] = {"one": rsa.generate_private_key(public_exponent=65537, key_size=2048)}
-        self.requests: list[str] = []
         self.claimed = ""
-        issuer = self
 
-        class Handler(BaseHTTPRequestHandler):
-            def do_GET(self) -> None:
-                issuer.requests.append(self.path)
-                body = json.dumps(issuer.answer(self.path)).encode()
-                self.send_response(200 if body != b"null" else 404)
-                self.send_header("content-length", str(len(body)))
-                self.end_headers()
-                self.wfile.write(body)
+    @property
+    def realm(self) -> str:
+        return f"{self.url}/realm"
 
-            def log_message(self, *arguments: Any) -> None:
-                pass
+    def answer(self, request: Request) -> Reply:
+        if request.path == "/.well-known/oauth-authorization-server/realm":
+            facts: Any = {"issuer": self.claimed or self.realm, "jwks_uri": f"{self.realm}/keys"}
+        elif request.path == "/realm/keys":
+            facts = {"keys": [self.published(id) for id in self.keys]}
+        else:
+            return Reply(404)
+        return Reply(200, json.dumps(facts).encode())
 
-        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.url = f"http://127.0.0.1:{self.server.server_port}/realm"
-        Thread(target=self.server.serve_forever, daemon=True).start()
-
-    def answer(self, path: str) -> Any:
-        if path == "/.well-known/oauth-authorization-server/realm":
-            return {"issuer": self.claimed or self.url, "jwks_uri": f"{self.url}/keys"}
-        if path != "/realm/keys":
-            return None
-        keys = []
-        for id, key in self.keys.items():
-            kind = (
-                jwt.algorithms.RSAAlgorithm
-                if isinstance(key, rsa.RSAPrivateKey)
-                else jwt.algorithms.ECAlgorithm
-            )
-            keys.append({**kind.to_jwk(key.public_key(), as_dict=True), "kid": id, "use": "sig"})
-        return {"keys": keys}
+    def published(self, id: str) -> dict[str, Any]:
+        is_rsa = isinstance(self.keys[id], rsa.RSAPrivateKey)
+        kind = jwt.algorithms.RSAAlgorithm if is_rsa else jwt.algorithms.ECAlgorithm
+        return {**kind.to_jwk(self.keys[id].public_key(), as_dict=True), "kid": id, "use": "sig"}
 
     def token(self, key: str = "one", algorithm: str = "RS256", secret: Any = None, **claims: Any) -> str:
         """Return a signed token; a claim of None is left out."""
         values = {
-            "iss": self.url,
+            "iss": self.realm,
             "aud": RESOURCE,
             "sub": "ada",
             "exp": time.time() + 600,
@@ -88,10 +74,8 @@ class Issuer:
 
 @pytest.fixture
 def issuer() -> Iterator[Issuer]:
-    started = Issuer()
-    yield started
-    started.server.shutdown()
-    started.server.server_close()
+    with Issuer() as started:
+        yield started
 
 
 class Guarded(NamedTuple):
@@ -110,7 +94,7 @@ def server(issuer: Issuer, tmp_path: Path) -> Iterator[Guarded]:
     file = tmp_path / "keys.json"
     key = add_key(file, "grace")
     with serving(
-        index, extensions=[mcp_extension()], keys=file, token_issuer=issuer.url, public_url=PUBLIC
+        index, extensions=[mcp_extension()], keys=file, token_issuer=issuer.realm, public_url=PUBLIC
     ) as started:
         yield Guarded(started.client, key)
 
@@ -129,7 +113,7 @@ def test_clients_learn_where_tokens_come_from(server: Guarded, issuer: Issuer) -
     for path in (METADATA, f"{METADATA}/mcp"):
         assert server.client.get(path).json() == {
             "resource": RESOURCE,
-            "authorization_servers": [issuer.url],
+            "authorization_servers": [issuer.realm],
             "scopes_supported": ["read", "write"],
             "bearer_methods_supported": ["header"],
             "resource_name": "Sleuth",
