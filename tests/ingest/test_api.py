@@ -217,6 +217,39 @@ def test_interruptions_in_the_midst(
     assert engine.index([docs]).added == 4 - count
 
 
+def test_a_file_whose_reading_was_interrupted(
+    engine: Engine, docs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rows that were committed before an interruption are those of their file: they are deleted with it."""
+    (docs / "a.csv").write_text("t\none\ntwo\nthree\n")
+    really, calls = Writer.put_batch, iter([False, False, True])
+
+    def interrupted(writer: Writer, *args: Any) -> Any:
+        if next(calls):
+            raise KeyboardInterrupt
+        return really(writer, *args)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Writer, "put_batch", interrupted)
+        patch.setattr(documents, "BATCH", 1)
+        patch.setattr(documents, "COMMIT_BYTES", 1)
+        with pytest.raises(IndexInterrupted):
+            engine.index([docs])
+    assert len(engine.documents()) == 2
+    (docs / "a.csv").unlink()
+    assert engine.index([docs], prune=True).pruned == 2
+
+
+def test_what_was_deleted_is_read_again(engine: Engine, docs: Path) -> None:
+    """A document that was deleted by its id comes back with its file, which has not changed."""
+    (docs / "a.md").write_text("text")
+    (docs / "b.csv").write_text("t\none\ntwo\n")
+    engine.index([docs])
+    engine.delete(["docs/a.md", "docs/b.csv#1"])
+    report = engine.index([docs])
+    assert (report.read, report.added, report.documents) == (2, 2, 3)
+
+
 def test_the_index_leaves_itself_out(tmp_path: Path) -> None:
     """An index inside the folder that it indexes does not contain its own files."""
     (tmp_path / "a.txt").write_text("text")

@@ -5,8 +5,6 @@ from pathlib import Path
 
 from sleuth import Document, Engine
 from sleuth.ingest import Diff, FileEntry, FileNames
-from sleuth.ingest.run import IndexedIds
-from sleuth.store import KnownFile
 from sleuth.store.store import Store
 
 
@@ -31,27 +29,6 @@ def test_a_file_takes_few_bytes(tmp_path: Path) -> None:
     """4,000 more files take at most 20 bytes each."""
     held(tmp_path / "first", 1)  # imports
     assert held(tmp_path / "large", 6_000) - held(tmp_path / "small", 2_000) < 20 * 4_000
-
-
-def test_documents_of_a_file_that_lie_apart(tmp_path: Path) -> None:
-    """Rows that came later than other files count as their file's, and go with it."""
-    folder = tmp_path / "docs"
-    folder.mkdir()
-    rows, other = folder / "rows.csv", folder / "other.md"
-    rows.write_text("text\nfirst row\nsecond row\n")
-    other.write_text("Another file.")
-    with Engine.open(tmp_path / ".sleuth", create=True, embedder="") as engine:
-        assert engine.index([folder]).added == 3
-        assert IndexedIds(engine.store)(KnownFile("docs/rows.csv")) == ["docs/rows.csv#1", "docs/rows.csv#2"]
-        rows.write_text("text\nfirst row\nanother second row\nthird row\n")
-        assert engine.index([folder]).updated == 1
-        assert engine.index([folder]).unchanged == 4
-        rows.write_text("text\nfirst row\n")
-        assert engine.index([folder]).deleted == 2
-        rows.unlink()
-        assert engine.index([folder]).gone == 1
-        assert engine.index([folder], prune=True).pruned == 1
-        assert [document.id for document in engine.documents()] == ["docs/other.md"]
 
 
 def test_ids_of_a_field_go_with_their_file(tmp_path: Path) -> None:

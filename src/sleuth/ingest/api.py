@@ -7,7 +7,6 @@ import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,7 +15,7 @@ from sleuth.files.ignore import IGNORE_FILES
 from sleuth.ingest.diff import Diff
 from sleuth.ingest.documents import Adder
 from sleuth.ingest.moving import gone_roots
-from sleuth.ingest.names import FileNames, is_below, printable
+from sleuth.ingest.names import FileNames, is_below, outermost, printable
 from sleuth.ingest.options import AUTO, ReadOptions
 from sleuth.ingest.reading import read
 from sleuth.ingest.reports import (
@@ -186,10 +185,10 @@ def _resolved(paths_changed: Collection[str | Path] | None) -> list[str] | None:
     """
     if paths_changed is None or len(paths_changed) > _MANY_CHANGES:
         return None
-    paths = sorted({os.path.realpath(path) for path in paths_changed})
+    paths = {os.path.realpath(path) for path in paths_changed}
     if any(os.path.basename(path) in IGNORE_FILES for path in paths):  # noqa: PTH119
         return None
-    return [path for path in paths if not any(folder != path and is_below(path, folder) for folder in paths)]
+    return outermost(paths)
 
 
 def _below(roots: Sequence[str], only: Sequence[str]) -> list[str]:
@@ -226,7 +225,8 @@ def _read(
 ) -> Iterator[Record]:
     """Yield the records of all readings, those with the same options together."""
     diff = run.diff
-    names_so_far: set[str] | None = set() if _overlap(readings, diff.names) else None
+    names = [diff.names.name_of(reading.root) for reading in readings]
+    names_so_far: set[str] | None = None if len(outermost(names)) == len(names) else set()
     files = size = 0
     for options, alike in _by_options(readings):
         now = Progress(0, 0)
@@ -259,13 +259,6 @@ def _read(
             left_out=left_out,
         )
         files, size = files + now.files, size + now.bytes
-
-
-def _overlap(readings: Sequence[RootReading], names: FileNames) -> bool:
-    """Return whether a root may be below another, or the same."""
-    names_of_roots = (names.name_of(reading.root).rstrip("/") for reading in readings)
-    folders = sorted(f"{name}/" if name else "" for name in names_of_roots)
-    return any(below.startswith(folder) for folder, below in pairwise(folders))
 
 
 def _by_options(readings: Sequence[RootReading]) -> list[tuple[ReadOptions, list[RootReading]]]:

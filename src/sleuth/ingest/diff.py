@@ -14,7 +14,7 @@ import numpy as np
 from sleuth.files import bounded_time
 from sleuth.files.formats import ROWS
 from sleuth.ingest.loaders.registry import is_built_in, kind_of
-from sleuth.ingest.names import FileNames, is_below
+from sleuth.ingest.names import FileNames, outermost
 from sleuth.ingest.options import DEFAULT, ReadOptions
 from sleuth.ingest.reports import LIMITS, FileEntry, Skipped, Unchanged, has_exceeded
 from sleuth.ingest.walking import is_gone
@@ -63,11 +63,7 @@ class Diff:
             table: provides its newest version.
             roots: names of the files and folders that the run looks at.
         """
-        self.table, self.names = table, names
-        self.roots: list[str] = []
-        for name in sorted(set(roots), key=lambda root: root and f"{root.rstrip('/')}/"):
-            if not any(is_below(name, outer) for outer in (*self.roots[:1], *self.roots[-1:])):
-                self.roots.append(name)
+        self.table, self.names, self.roots = table, names, outermost(roots)
         self.rows: dict[str, KnownFile] = {}
         self.skipped: set[str] = set()
         self._read = array("Q")

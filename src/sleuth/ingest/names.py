@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -26,6 +27,15 @@ def is_below(name: str, root: str) -> bool:
     if not root:
         return not name.startswith("/")
     return name == root or name.startswith(root.rstrip("/") + "/")
+
+
+def outermost(names: Iterable[str]) -> list[str]:
+    """Return those of these names that are not below another, each once."""
+    roots: list[str] = []
+    for name in sorted(set(names), key=lambda root: root and f"{root.rstrip('/')}/"):
+        if not any(is_below(name, outer) for outer in (*roots[:1], *roots[-1:])):  # the first may be ""
+            roots.append(name)
+    return roots
 
 
 @dataclass(frozen=True, slots=True)

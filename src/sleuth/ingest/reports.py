@@ -151,7 +151,9 @@ class Unchanged:
     @property
     def skips(self) -> list[Skipped]:
         """The limit that the file exceeded; [] for a file that was read."""
-        skips = skips_of(self.row) if has_exceeded(self.row) else []
+        if not has_exceeded(self.row):
+            return []
+        skips = skips_of(self.row)
         return [replace(skip, reason=f"{skip.reason}; not tried again until it changes") for skip in skips]
 
 

@@ -67,7 +67,8 @@ class Run:
     def commit(self) -> None:
         """Commit what was read; a file whose end is still to come is read again if that is all of it."""
         if self._count:
-            self._note(self._source, self._counts | FileFacts(version=None))
+            row = self.diff.rows.get(self._source, KnownFile(self._source))
+            self._note(self._source, _unfinished(row, self._counts))
         self.adder.commit()
 
     @property
@@ -94,8 +95,9 @@ class Run:
     def _take_unchanged(self, entry: Unchanged) -> None:
         row = entry.row
         self.diff.mark(row.name)
-        self.report.skipped += entry.skips
-        if not entry.skips:
+        if skips := entry.skips:
+            self.report.skipped += skips
+        else:
             self.report.unchanged += row.documents
         if row.own_ids:
             self._named |= {id: row.name for id in self._ids_of(row) if not is_named_by(id, row.name)}
@@ -110,18 +112,13 @@ class Run:
         self._begin("")
         if skip.kind == "vanished":
             if counts["documents"]:
-                self._note(source, counts | FileFacts(version=None))
+                self._note(source, _unfinished(row, counts))
             return
         self.diff.skipped.add(source)
         if skip.kind in REFUSED:
             self._refused[source] = skip, counts, self._outdated(row, ids)
             return
-        facts = FileFacts(
-            documents=max(row.documents, counts["documents"]),  # those of before stay
-            own_ids=max(row.own_ids, counts["own_ids"]),
-            version=None,
-            skips=to_json([skip]),
-        )
+        facts = _unfinished(row, counts) | FileFacts(skips=to_json([skip]))
         if skip.kind == "limits" and skip.size:
             facts |= FileFacts(size=skip.size, version=skip.version, reading=self.diff.limits)
         self._note(source, facts)
@@ -176,6 +173,15 @@ class Run:
                 self.report.pruned += self.forget(row)
             elif is_away:
                 self.report.gone += 1
+
+
+def _unfinished(row: KnownFile, counts: FileFacts) -> FileFacts:
+    """Return the facts of a file with documents of before beside some that were read now."""
+    return FileFacts(
+        documents=max(row.documents, counts["documents"]),
+        own_ids=max(row.own_ids, counts["own_ids"]),
+        version=None,
+    )
 
 
 class IndexedIds:

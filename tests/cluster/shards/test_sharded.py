@@ -18,7 +18,6 @@ from sleuth import ArgumentError, Document, Engine, StoreError
 from sleuth.cluster import ShardedEngine, shard_of
 from sleuth.cluster.shards import GatheredSnapshot, ShardAnswers
 from sleuth.cluster.shards.shards import LocalShards
-from sleuth.cluster.shards.writing import ShardedWriter
 from sleuth.errors import (
     FormatVersionError,
     IndexDamagedError,
@@ -30,6 +29,7 @@ from sleuth.errors import (
 from sleuth.filters import Filter
 from sleuth.ingest import ReadOptions
 from sleuth.remote import Deadline
+from sleuth.store import Writer
 from sleuth.types import PartReport
 from tests.commands import sleuth
 from tests.dense.strategies import HashEmbedder
@@ -97,26 +97,29 @@ def test_files_and_rows_are_indexed(engine: Engine, tmp_path: Path) -> None:
         assert engine.status()["documents"] == 1
 
 
-def test_rows_are_read_again_after_a_crash_between_two_shards(
-    engine: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("commits", range(6))
+def test_a_crash_between_two_shards(
+    engine: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, commits: int
 ) -> None:
-    """If only some shards committed, indexing the same file again completes it."""
-    rows = tmp_path / "rows.jsonl"
-    rows.write_text("".join(json.dumps({"text": f"row {i}"}) + "\n" for i in range(12)))
-    commit = ShardedWriter.commit
+    """Whichever shards committed, the next run completes files of rows, and deletes all rows of those that are gone."""
+    files = [tmp_path / f"{number}.jsonl" for number in range(4)]
+    for file in files:
+        file.write_text("".join(json.dumps({"text": f"row {i}"}) + "\n" for i in range(12)))
+    commit, left = Writer.commit, iter(range(commits))
 
-    def half(self: ShardedWriter) -> int:
-        self._writers[0].commit()
-        raise StoreError("the disk is full", path="")
+    def failing(writer: Writer) -> int:
+        if next(left, None) is None:
+            raise StoreError("the disk is full", path="")
+        return commit(writer)
 
-    monkeypatch.setattr(ShardedWriter, "commit", half)
-    with pytest.raises(StoreError, match="disk is full"):
-        engine.index([rows])
-    monkeypatch.setattr(ShardedWriter, "commit", commit)
+    with monkeypatch.context() as patch, pytest.raises(StoreError, match="disk is full"):
+        patch.setattr(Writer, "commit", failing)
+        engine.index(files)
+    for file in files[2:]:
+        file.unlink()
     with engine:
-        assert 0 < engine.status()["documents"] < 12
-        engine.index([rows])
-        assert engine.status()["documents"] == 12
+        assert engine.index([tmp_path], prune=True).documents == 24
+        assert engine.index([tmp_path], prune=True).unchanged == 24
 
 
 def test_vectors_are_kept_and_looked_up_over_shards(tmp_path: Path) -> None:

@@ -179,11 +179,19 @@ class GatheredSnapshot:
 
     def files(self, names: Sequence[str]) -> dict[str, KnownFile]:
         """Return what `Writer.note_file` noted of these files, by name; absent where nothing is."""
-        parts: dict[int, tuple[list[str]]] = {}
+        parts: dict[int, tuple[list[str]]] = {0: (list(names),)}
         for name in names:
-            parts.setdefault(self._shard_of(name), ([],))[0].append(name)
-        answers = _complete(self.try_some("files", parts)).values()
-        return {name: row for files in answers for name, row in files.items()}
+            if number := self._shard_of(name):
+                parts.setdefault(number, ([],))[0].append(name)
+        answers = _complete(self.try_some("files", parts))
+        broken_off = answers.pop(0)  # and the files of this shard
+        files = {name: row for rows in answers.values() for name, row in rows.items()}
+        for name, row in broken_off.items():
+            file = files.setdefault(name, row)
+            if file is not row:
+                documents, own_ids = max(row.documents, file.documents), max(row.own_ids, file.own_ids)
+                files[name] = file._replace(documents=documents, own_ids=own_ids, version=None)
+        return files
 
     def noted_files(self) -> list[KnownFile]:
         """Return the files and folders with options or skips, by name."""
@@ -191,7 +199,7 @@ class GatheredSnapshot:
 
     def file_names(self, root: str) -> Iterator[str]:
         """Names of the files at this name or below it, shard by shard; with "", all relative names."""
-        return chain.from_iterable(self.ask_all("file_names", root))
+        return iter(dict.fromkeys(chain.from_iterable(self.ask_all("file_names", root))))
 
     def embeddings(self, fingerprint: str, hashes: Sequence[str]) -> Mapping[str, bytes]:
         """Return cached vectors by content hash, whichever shard keeps them."""

@@ -27,7 +27,8 @@ class ShardedWriter:
 
     Each document is whole or absent, whatever happens. `commit` commits shard after shard: where it is broken off, the
     documents of some shards are committed and those of others are not, and adding or indexing again completes them. So
-    that a file of several documents is read again then, files are noted when all shards have committed.
+    that a file of several documents is read again then, files are noted when all shards have committed; until then the
+    first shard, which commits before the others, notes each of them without a version.
     """
 
     def __init__(self, writers: Sequence[Writer]) -> None:
@@ -84,10 +85,19 @@ class ShardedWriter:
 
     def commit(self) -> int:
         """Make everything so far durable and visible, shard after shard; the new version."""
+        files, self._files = self._files, {}
+        first = self._writers[0]
+        for (
+            name,
+            facts,
+        ) in files.items():  # should this be broken off, the first shard knows whose documents changed
+            if "version" in facts:
+                first.doubt_file(name, facts.get("documents", 0), facts.get("own_ids", 0))
         version = sum([writer.commit() for writer in self._writers])
-        if self._files:
-            files, self._files = self._files, {}
+        if files:
             for name, facts in files.items():
+                if self._number(name):
+                    first.note_file(name, documents=0, own_ids=0)
                 self._writers[self._number(name)].note_file(name, **facts)
-            version = sum([writer.commit() for writer in self._writers])
+            version = sum([writer.commit() for writer in reversed(self._writers)])
         return version

@@ -134,8 +134,8 @@ def encode(  # noqa: PLR0917 - the header, in order
     }
     described = [_describe(array_name, array) for array_name, array in arrays.items()]
     described += [_describe_unsealed(array_name, content) for array_name, content in data.unsealed.items()]
-    contents = [*([array] for array in arrays.values()), *data.unsealed.values()]
-    sizes = [sum(array.nbytes for array in content) for content in contents]
+    contents = [*[[array] for array in arrays.values()], *data.unsealed.values()]
+    sizes = [sum([array.nbytes for array in content]) for content in contents]
     head: dict[str, Any] = {
         "name": name,
         "leg": leg,

@@ -67,7 +67,9 @@ class Growing:
         try:
             if self._folder and self._size > ROOM and isinstance(self._file, BytesIO):
                 self._file = _spilled(self._file, self._folder)
-            for part in pieces(data):
+            for part in (
+                pieces(data) if len(data) > mmap.PAGESIZE else (data,)
+            ):  # less is not worth letting go
                 self._file.write(part)
         except OSError as error:
             raise StoreError(

@@ -178,11 +178,7 @@ class Writer:
 
     def note_file(self, name: str, **facts: Unpack[FileFacts]) -> None:
         """Note facts of a file, beside those that are noted; a file without any fact is forgotten."""
-        connection = self._transaction.connection
-        self._transaction.begin()
-        with record.translated(self._transaction.path):
-            rows = connection.execute(f"SELECT {record.FILE_COLUMNS} FROM files WHERE name = ?", (name,))
-            stored = next(record.sound_files(rows.fetchall(), connection.salt), KnownFile(name))
+        stored = self._file(name)
         row = stored._replace(**facts)
         if row == stored:
             return
@@ -193,6 +189,19 @@ class Writer:
             marks = ", ".join("?" * (len(row) + 1))
             values = (*row, record.file_checksum(row, connection.salt))
             connection.execute(f"INSERT OR REPLACE INTO files VALUES ({marks})", values)
+
+    def doubt_file(self, name: str, documents: int, own_ids: int) -> None:
+        """Note that documents of a file are changing: it has no version, and no fewer documents than before or now."""
+        stored = self._file(name)
+        own_ids = max(stored.own_ids, own_ids)
+        self.note_file(name, version=None, documents=max(stored.documents, documents, 2), own_ids=own_ids)
+
+    def _file(self, name: str) -> KnownFile:
+        connection = self._transaction.connection
+        self._transaction.begin()
+        with record.translated(self._transaction.path):
+            rows = connection.execute(f"SELECT {record.FILE_COLUMNS} FROM files WHERE name = ?", (name,))
+            return next(record.sound_files(rows.fetchall(), connection.salt), KnownFile(name))
 
     # --- out
 
