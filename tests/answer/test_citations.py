@@ -48,7 +48,7 @@ def test_report() -> None:
     assert (second.number, second.statement) == (2, "Limits are refused.")
     assert report.used_ids == ["a", "b", "c"]
     assert report.unknown == (9,)
-    assert report.uncited == ("I think so.",)
+    assert report.uncited == ("Everything is free.", "I think so.")
     assert first.to_dict()["support"] == 1.0
 
 
@@ -68,7 +68,10 @@ def test_statements_are_without_their_citations() -> None:
 
 @given(st.text("ab[]1234,-^. \n`", max_size=60))
 def test_any_answer_can_be_checked(answer: str) -> None:
-    """For any answer, cited ids are ids of passages, and unknown numbers are not."""
+    """For any answer, cited ids are of passages, unknown numbers are not; a sentence cites a passage or is marked."""
     report = check_citations(answer, [FIRST, SECOND])
     assert set(report.used_ids) <= {"a", "b", "c"}
     assert not set(report.unknown) & {1, 2}
+    marked = check_citations(f"{answer}\n\nCats sleep{answer[:3]}.", [FIRST, SECOND])
+    statements = [each.statement for each in marked.citations]
+    assert any("Cats sleep" in statement for statement in (*statements, *marked.uncited))

@@ -83,11 +83,6 @@ def test_what_retrieval_found_is_not_denied(engine: Engine) -> None:
     shares_a_word = engine.search("Which zebra owns a token of the moon?")
     assert shares_a_word.grade is Grade.MAY_HELP
     assert "> " in shares_a_word.response
-    nothing = ExtractiveSynthesizer().synthesize(
-        "Who reigns?", [item("a.md#0", "Cats sleep.", source="/docs/a.md")]
-    )
-    assert nothing.response.splitlines()[1:] == ["The nearest titles:", "- a.md"]
-    assert (nothing.grade, nothing.used_source_ids) == (Grade.NOTHING_CLOSE, [])
     empty = ExtractiveSynthesizer().synthesize("Who reigns?", [])
     assert empty.response == INTRODUCTIONS[Grade.NOTHING_CLOSE]
 

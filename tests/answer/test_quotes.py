@@ -34,13 +34,6 @@ def test_words_rank_and_headings_choose() -> None:
     assert best("what does code 2 mean", "Code 1 is well. Code 2 is a failure.") == "Code 2 is a failure."
 
 
-def test_the_first_passage_gives_way_only_to_one_that_holds_as_much() -> None:
-    """A unit of a later passage holds no less of the question than the best one of the first passage."""
-    first, second = "Old keys of the north rust.", "Keys keys keys of keys."
-    assert best("old keys of the north", first, second) == first
-    assert best("old keys of the north", "Cats sleep.", first) == first
-
-
 def test_a_quote_has_five_lines_under_one_heading() -> None:
     """The best unit is marked; those around it under its heading follow while they fit."""
     text = "# Keys\n\nOne is old. Two is new.\n\n- three\n- four\n\n# Tides\n\nFive."

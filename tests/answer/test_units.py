@@ -35,9 +35,7 @@ def texts(text: str) -> list[str]:
     ],
 )  # fmt: skip
 def test_units_are_whole(text: str, units: list[str]) -> None:
-    """A command has its description, an entry its name, a row its header, and code the sentence before it; headings
-    and signs of markup are no units.
-    """
+    """A command has its description, an entry its name, a row its header, code its sentence; headings are no units."""
     assert texts(text) == units
 
 

@@ -52,7 +52,7 @@ class CitationReport:
     Attributes:
         citations: in order of the answer.
         unknown: numbers that it cites and no passage has.
-        uncited: sentences that cite nothing.
+        uncited: sentences that cite no passage.
     """
 
     citations: tuple[Citation, ...] = ()
@@ -61,7 +61,7 @@ class CitationReport:
 
     @property
     def unsupported(self) -> tuple[str, ...]:
-        """Sentences that cite nothing, or only passages that hold less than half of their numbers and longer words."""
+        """Sentences that cite no passage, or only ones that hold less than half of their numbers and longer words."""
         best: dict[str, float] = {}
         for citation in self.citations:
             best[citation.statement] = max(best.get(citation.statement, 0.0), citation.support)
@@ -116,14 +116,14 @@ def check_citations(answer: str, passages: Sequence[Passage]) -> CitationReport:
         sentence = text[start:end]
         numbers = dict.fromkeys(number for mark in citation_marks(sentence) for number in mark.numbers)
         statement = " ".join(_CITED.sub("", sentence).split())
-        if not numbers and _WORD.search(statement):
+        cited = [by_number[number] for number in numbers if number in by_number]
+        unknown += [number for number in numbers if number not in by_number]
+        citations += [
+            Citation(passage.number, passage.ids, statement, support(statement, passage.text))
+            for passage in cited
+        ]
+        if not cited and _WORD.search(statement):
             uncited.append(statement)
-        for number in numbers:
-            passage = by_number.get(number)
-            if passage is None:
-                unknown.append(number)
-            else:
-                citations.append(Citation(number, passage.ids, statement, support(statement, passage.text)))
     return CitationReport(tuple(citations), tuple(dict.fromkeys(unknown)), tuple(uncited))
 
 
