@@ -4,6 +4,7 @@
     ```console     commands after "$ ", with the output of each below it where the page shows it
     ```sh          commands, one a line
     ```toml, ```json, ```yaml    are parsed; a comment with a name on the first line of TOML writes that file
+    ```diff        is applied to a copy of the sources, which the blocks below it run
 
 The blocks of a page share their variables, the folder and the environment. What follows "..." in an output may be
 anything. Commands that install packages are not run: their extras must exist. Programs of `ELSEWHERE` need a machine of
@@ -17,6 +18,7 @@ import json
 import os
 import re
 import shlex
+import shutil
 import signal
 import socket
 import subprocess
@@ -73,6 +75,11 @@ class Machine:
     values: dict[str, Any] = field(default_factory=lambda: {"__name__": "__main__"})
     port: str = field(default_factory=lambda: str(free_port()))
     processes: list[subprocess.Popen[str]] = field(default_factory=list)
+
+    @property
+    def patched(self) -> Path:
+        """The copy of the sources with the changes of the page; its processes have it before all others."""
+        return self.folder / ".patched"
 
     def close(self) -> None:
         """End what goes on."""
@@ -138,6 +145,9 @@ def run_block(block: Block, machine: Machine) -> None:
     """
     if block.language == "python" and ">>> " in block.code:
         _run_doctest(block.code, machine)
+    elif block.language == "python" and machine.patched.exists():
+        (machine.folder / "page.py").write_text(block.code, "utf8")
+        _run_command("python page.py", block.output, machine)
     elif block.language == "python":
         _run_program(block, machine)
     elif block.language in {"console", "sh", "bash"}:
@@ -153,8 +163,17 @@ def run_block(block: Block, machine: Machine) -> None:
         json.loads(block.code)
     elif block.language in {"yaml", "yml"}:
         list(yaml.safe_load_all(block.code))
+    elif block.language == "diff":
+        _apply(block.code, machine)
     else:
         assert block.language in {"scheme"}, f"a block of {block.language!r} cannot be checked:\n{block.code}"
+
+
+def _apply(diff: str, machine: Machine) -> None:
+    """Change a copy of the sources, which is made for the first change of a page."""
+    if not machine.patched.exists():
+        shutil.copytree(HOME / "src", machine.patched / "src", ignore=shutil.ignore_patterns("__pycache__"))
+    subprocess.run(["git", "apply", "-"], cwd=machine.patched, input=diff, text=True, check=True)
 
 
 def _run_doctest(code: str, machine: Machine) -> None:
@@ -207,7 +226,11 @@ def _run_command(command: str, output: str | None, machine: Machine) -> None:
         "keys" not in words and ("--watch" in words or words[1] == "serve")
     ):
         _start(words[1:], output, machine)
-    elif name == "sleuth" and not RUN_BY_SHELL.search(re.sub(r"\"[^\"]*\"|'[^']*'| #.*", "", command)):
+    elif (
+        name == "sleuth"
+        and not machine.patched.exists()
+        and not RUN_BY_SHELL.search(re.sub(r"\"[^\"]*\"|'[^']*'| #.*", "", command))
+    ):
         if words[1] == "search" and output is None:  # what `sleuth open` opens is kept for a terminal only
             code, printed = sleuth_on_terminal(*words[1:], cwd=machine.folder)
             assert code == 0, f"$ {command}\n{printed}"

@@ -40,15 +40,16 @@ def test_the_readme_is_short() -> None:
 
 TASKS = {
     "search documents": "search-documents", "filter by date": "filter-by-date",
-    "update and delete": "update-and-delete", "chunk size": "chunk-size", "choose a model": "choose-a-model",
+    "update and delete": "update-and-delete", "chunk size": "big-corpus", "choose a model": "choose-a-model",
     "GPU": "gpu-or-hosted-embedder", "hosted embedder": "gpu-or-hosted-embedder", "rerank": "rerank",
     "ask with a model": "ask-with-a-model", "search code": "index-code", "agents": "agents",
     "serve with keys": "serve-with-keys", "back up": "back-up", "move to a cluster": "cluster",
     "LangChain": "frameworks", "write a plugin": "write-a-plugin", "big corpus": "big-corpus",
     "each tenant": "tenants", "hosted knowledge bases": "knowledge-bases",
-    "archives, mail": "archives-and-mail", "repair an index": "check-and-repair",
+    "archives, mail": "archives-and-mail", "repair an index": "back-up",
     "combine retrievers": "combine-retrievers", "clients of OpenAI": "clients-of-others",
-    "add a language of code": "add-a-language",
+    "add a language of code": "add-a-language", "add a loader": "add-a-loader", "add a leg": "add-a-leg",
+    "add an operation": "add-an-operation", "add a source": "add-a-source",
 }  # fmt: skip
 """The page of each task, by words of the task."""
 
@@ -71,30 +72,33 @@ def links(page: Path) -> list[tuple[str, str]]:
     return re.findall(r"\[([^\]]+)\]\(([^)#]+)", page.read_text("utf8"))
 
 
-def test_the_first_screen_names_the_five_systems() -> None:
-    """The first 25 lines link the page about the five systems."""
-    assert "](docs/five-systems.md)" in "\n".join(README.read_text("utf8").splitlines()[:25])
+def test_the_first_screen_says_how_to_begin_and_when_not_to() -> None:
+    """The first 28 lines install Sleuth, add it to an agent, claim its speed, and name what is better elsewhere."""
+    screen = "\n".join(README.read_text("utf8").splitlines()[:28])
+    begin = ("pip install '.[", "claude mcp add sleuth -- sleuth mcp", "](docs/measured/speed.md)")
+    assert [text for text in (*begin, "Vespa", "ripgrep", "LanceDB") if text not in screen] == []
 
 
 STATEMENTS = {
     "Sleuth finds the passages": "tests/engine/test_sources.py::test_answers_cite_documents_and_code",
     "It is one Python package": "tests/test_demo.py::test_each_question_of_the_demo_is_answered_right",
     "It needs no server": "tests/test_architecture.py::test_only_remote_rooms_open_connections",
-    "It implements five systems": "tests/test_five_systems.py::test_its_examples_run",
+    "It implements five documented systems": "tests/test_five_systems.py::test_its_examples_run",
     "One task in mind?": "tests/test_readme.py::test_a_task_is_found",
     "New here?": "tests/test_guides.py::test_the_code_of_a_page_runs",
     "Sleuth is not on PyPI yet.": "tests/test_readme.py::test_its_facts_are_those_of_the_project",
-    "In a checkout, two commands": "tests/test_makefile.py::test_make_help_lists_every_target",
-    "They need Linux or macOS": "tests/test_readme.py::test_its_facts_are_those_of_the_project",
-    "Then run `source": "tests/test_demo.py::test_each_question_of_the_demo_is_answered_right",
+    "In a checkout:": "tests/test_makefile.py::test_make_help_lists_every_target",
+    "Something else is better for": "tests/test_readme.py::test_the_first_screen_says_how_to_begin_and_when_not_to",
+    "The installation needs Linux": "tests/test_readme.py::test_its_facts_are_those_of_the_project",
+    "`make demo` does it, too": "tests/test_demo.py::test_each_question_of_the_demo_is_answered_right",
     "Other ways to install.": "tests/test_links.py::test_links_of_a_page_resolve",
     "To follow along": "tests/test_readme.py::test_its_facts_are_those_of_the_project",
+    "The number behind a place": "tests/engine/test_syntax.py::test_a_share_is_what_the_least_score_limits",
     "Without a language model": "tests/answer/test_synthesis.py::test_model_answers_and_cites",
     "After changes, run `sleuth index": "tests/surfaces/test_cli.py::test_index_reports_what_it_did",
-    "`pip install 'sleuth[best]'`": "tests/plugins/neural/test_packaged_weights.py::test_it_reranks_by_default",
+    "`pip install '.[best]'`": "tests/plugins/neural/test_packaged_weights.py::test_it_reranks_by_default",
     "In Python": "tests/test_readme.py::test_the_python_example_prints_its_output",
-    "`claude mcp add": "tests/surfaces/mcp/test_installation.py::test_the_command_of_an_agent_is_run",
-    "Their first call": "tests/surfaces/mcp/test_first.py::test_the_first_call_answers",
+    "`sleuth mcp install` adds": "tests/surfaces/mcp/test_installation.py::test_the_command_of_an_agent_is_run",
     "`sleuth serve` prints": "tests/test_guides.py::test_the_code_of_a_page_runs",
     "A browser shows": "tests/surfaces/http/test_keys.py::test_scopes_limit_what_a_key_does",
     "The client libraries": "tests/plugins/vendors/test_clients.py::test_cohere_reranks",
@@ -122,7 +126,7 @@ def statements() -> list[str]:
 def test_each_statement_has_its_test() -> None:
     """Each sentence begins as one of the list does, whose test exists; nothing of the list is left over."""
     starts_of = {line: [start for start in STATEMENTS if line.startswith(start)] for line in statements()}
-    short = ("Find it in the list.", "Start in five minutes.", "Agents.")  # links
+    short = ("Find it in the list.", "Start in five minutes.")  # links
     assert [line for line, starts in starts_of.items() if len(starts) != 1 and line not in short] == []
     assert {starts[0] for starts in starts_of.values() if starts} == set(STATEMENTS)
     for place in STATEMENTS.values():

@@ -28,7 +28,7 @@ class IndexSettings:
         b: BM25's strength of length normalisation, 0 to 1.
         embedder: what makes vectors, by its spelling (`sleuth.engine.embedders`); "" for none.
         chunker: what cuts documents into passages: "" for the built-in one, the name of an installed one, or
-            "custom:FINGERPRINT" (`docs/how-to/write-a-plugin.md`).
+            "custom:FINGERPRINT" (`docs/how-to/add-a-loader.md`).
         legs: ways to search that the index has beside the built-in ones, as "NAME" or "NAME:ARGUMENT", separated by
             commas (`docs/how-to/add-a-leg.md`).
     """

@@ -25,8 +25,8 @@ def root() -> Any:
 
 
 def commands(text: str) -> Iterator[list[str]]:
-    """Yield the words of each `sleuth` command in the fenced blocks of a page."""
-    for block in FENCE.findall(text):
+    """Yield the words of each `sleuth` command in the fenced blocks of a page, before a diff that may add some."""
+    for block in FENCE.findall(text.partition("```diff")[0]):
         for line in re.sub(r"\\\n", " ", block).splitlines():
             words = shlex.split(line.removeprefix("$ "), comments=True)
             for start in [at for at, word in enumerate(words) if word == "sleuth"]:

@@ -56,7 +56,7 @@ class ReadOptions:
         metadata: added to the metadata of every document; replaces equal keys.
         language: of documents whose metadata names none: a code of ISO 639 such as "de", or "auto" to detect it from
             the text. It is kept as metadata `language` and chooses the analyzer.
-        loaders: formats of your own (`docs/how-to/write-a-plugin.md`), which take precedence over installed and
+        loaders: formats of your own (`docs/how-to/add-a-loader.md`), which take precedence over installed and
             built-in ones. They are not remembered: give them on every run, or install them.
         ocr: a program and its arguments that reads the pages of PDF files which hold no text: it gets a PNG on its
             standard input and writes the text to its standard output. It is not remembered, never taken from an index

@@ -8,7 +8,6 @@ import pytest
 
 from sleuth import Engine
 from sleuth.errors import ArgumentError, MissingPackageError
-from tests.documents import check_examples
 
 pytest.importorskip("langchain_core", reason="needs the extra `langchain`")
 
@@ -30,11 +29,6 @@ DOCUMENTS = [
         id="c", page_content="Users log in.", metadata={"language": "en", "title": "Users", "start_page": 3}
     ),
 ]
-
-
-def test_the_guide_is_true(tmp_path: Path) -> None:
-    """The examples print what the guide says."""
-    check_examples("LangChain", tmp_path)
 
 
 def test_documents_come_back_as_they_were(tmp_path: Path) -> None:

@@ -16,7 +16,6 @@ from sleuth.plugins.importers import import_vectors, read_elasticsearch, read_fa
 from sleuth.plugins.importers.faiss import DataUnpickler
 from sleuth.plugins.importers.stored import StoredVector, StoredVectors
 from tests.commands import sleuth
-from tests.documents import check_examples
 from tests.vector_store.conftest import Words
 
 TEXTS = [f"tide {word} moon" for word in ("one", "two", "three", "four", "five", "six")]
@@ -161,8 +160,3 @@ def test_what_is_no_store_is_refused(tmp_path: Path) -> None:
         read_faiss(tmp_path)
     with pytest.raises((ArgumentError, MissingPackageError), match=r"meta\.json|'sleuth\[imports\]'"):
         read_qdrant(tmp_path)
-
-
-def test_the_guide_is_true(tmp_path: Path) -> None:
-    """The example prints what the guide says."""
-    check_examples("In Python", tmp_path)
