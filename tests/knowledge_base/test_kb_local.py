@@ -60,6 +60,11 @@ def both(request: pytest.FixtureRequest) -> tuple[Any, Any]:
     return request.getfixturevalue("runtime"), request.getfixturevalue("agent")
 
 
+GET = "get_knowledge_base_documents"
+OBJECTS = [{"dataSourceType": "S3", "s3": {"uri": f"s3://b/{number}"}} for number in range(11)]
+NO_SOURCE = "DSUNKNOWN0"
+
+
 class TestBothAnswerAlike:
     """An index answers a client of AWS over HTTP as it answers in this process."""
 
@@ -71,10 +76,8 @@ class TestBothAnswerAlike:
             retrievalConfiguration={"vectorSearchConfiguration": {"numberOfResults": 2}},
         )
         results = answer["retrievalResults"]
-        assert [one["location"]["s3Location"]["uri"] for one in results] == [
-            "s3://bucket/pictures.txt",
-            "s3://bucket/judy.txt",
-        ]
+        places = [one["location"]["s3Location"]["uri"] for one in results]
+        assert places == ["s3://bucket/pictures.txt", "s3://bucket/judy.txt"]
         for one in results:
             assert set(one) >= {"content", "location", "metadata", "score"}
             assert one["content"]["text"].startswith("pictures")
@@ -109,30 +112,22 @@ class TestBothAnswerAlike:
         """A custom document is found after it is indexed, and not after it is deleted."""
         runtime, agent = both
         inline = {"type": "TEXT", "textContent": {"data": "minutes of the harbour meeting"}}
-        custom = {
-            "customDocumentIdentifier": {"id": "note-1"},
-            "sourceType": "IN_LINE",
-            "inlineContent": inline,
-        }
+        id = {"id": "note-1"}
+        custom = {"customDocumentIdentifier": id, "sourceType": "IN_LINE", "inlineContent": inline}
+        year = {"key": "year", "value": {"type": "NUMBER", "numberValue": 2020}}
         entry = {
             "content": {"dataSourceType": "CUSTOM", "custom": custom},
-            "metadata": {
-                "type": "IN_LINE_ATTRIBUTE",
-                "inlineAttributes": [{"key": "year", "value": {"type": "NUMBER", "numberValue": 2020}}],
-            },
+            "metadata": {"type": "IN_LINE_ATTRIBUTE", "inlineAttributes": [year]},
         }
         answer = kb.ingest_documents_with_retry(KB, DS, [entry], client=agent)
-        assert answer["documentDetails"][0]["identifier"] == {
-            "dataSourceType": "CUSTOM",
-            "custom": {"id": "note-1"},
-        }
+        name = {"dataSourceType": "CUSTOM", "custom": id}
+        assert answer["documentDetails"][0]["identifier"] == name
         statuses = kb.wait_for_ingestion(KB, DS, s3_uris=["note-1"], poll=0.001, client=agent)
         assert statuses == {"note-1": "INDEXED"}
         retriever = kb.MultiSliceRetriever(runtime, enabled=False)
         [result] = retriever.retrieve("harbour meeting", KB, DS, {"year": {"$gte": 2020}})
         assert uri_of(result) == "note-1"
         assert result["location"]["type"] == "CUSTOM"
-        name = {"dataSourceType": "CUSTOM", "custom": {"id": "note-1"}}
         agent.delete_knowledge_base_documents(knowledgeBaseId=KB, dataSourceId=DS, documentIdentifiers=[name])
         assert kb.check_document_status(KB, DS, "note-1", sleep_first=False, client=agent) == "NOT_FOUND"
 
@@ -162,39 +157,18 @@ class TestBothAnswerAlike:
         [
             (
                 "retrieve",
-                {
-                    "retrievalQuery": {"text": "q"},
-                    "retrievalConfiguration": {"vectorSearchConfiguration": {"numberOfResults": 101}},
-                },
+                {"retrievalQuery": {"text": "q"}, "retrievalConfiguration": {
+                    "vectorSearchConfiguration": {"numberOfResults": 101},
+                }},
                 "ValidationException",
             ),
-            (
-                "get_knowledge_base_documents",
-                {
-                    "dataSourceId": DS,
-                    "documentIdentifiers": [
-                        {"dataSourceType": "S3", "s3": {"uri": f"s3://b/{number}"}} for number in range(11)
-                    ],
-                },
-                "ValidationException",
-            ),
-            (
-                "get_ingestion_job",
-                {"dataSourceId": DS, "ingestionJobId": "NOSUCHJOB0"},
-                "ResourceNotFoundException",
-            ),
-            ("start_ingestion_job", {"dataSourceId": "DSUNKNOWN0"}, "ResourceNotFoundException"),
-            ("list_ingestion_jobs", {"dataSourceId": "DSUNKNOWN0"}, "ResourceNotFoundException"),
-            (
-                "get_knowledge_base_documents",
-                {
-                    "dataSourceId": "DSUNKNOWN0",
-                    "documentIdentifiers": [{"dataSourceType": "S3", "s3": {"uri": "s3://b/1"}}],
-                },
-                "ResourceNotFoundException",
-            ),
+            (GET, {"dataSourceId": DS, "documentIdentifiers": OBJECTS}, "ValidationException"),
+            (GET, {"dataSourceId": NO_SOURCE, "documentIdentifiers": OBJECTS[:1]}, "ResourceNotFoundException"),
+            ("get_ingestion_job", {"dataSourceId": DS, "ingestionJobId": "NOSUCHJOB0"}, "ResourceNotFoundException"),
+            ("start_ingestion_job", {"dataSourceId": NO_SOURCE}, "ResourceNotFoundException"),
+            ("list_ingestion_jobs", {"dataSourceId": NO_SOURCE}, "ResourceNotFoundException"),
         ],
-    )
+    )  # fmt: skip
     def test_errors(self, both: tuple[Any, Any], operation: str, request_: dict[str, Any], code: str) -> None:
         """Exceeded limits and unknown names raise boto3's ClientError with the service's code."""
         client = both[0] if operation == "retrieve" else both[1]
@@ -234,9 +208,7 @@ class TestJobs:
             return [Document(path.read_text())]
 
         with kb.LocalKnowledgeBase(engine, sources={DS: bucket}, read=slowly) as local:
-            job = local.start_ingestion_job(knowledgeBaseId=KB, dataSourceId=DS)["ingestionJob"][
-                "ingestionJobId"
-            ]
+            job = kb.start_ingestion_with_retry(KB, DS, client=local)["ingestionJobId"]
             assert begun.wait(60)
             with pytest.raises(ClientError) as caught:
                 kb.start_ingestion_with_retry(KB, DS, max_retries=1, base_delay=0.001, client=local)
@@ -257,13 +229,7 @@ class TestJobs:
             kb.LocalKnowledgeBase(engine, sources={DS: tmp_path / "none"}) as local,
             pytest.raises(KnowledgeBaseError, match=r"is FAILED.*not there"),
         ):
-            kb.wait_for_ingestion(
-                KB,
-                DS,
-                kb.start_ingestion_with_retry(KB, DS, client=local)["ingestionJobId"],
-                poll=0.005,
-                client=local,
-            )
+            ingest(local)
 
     def test_files(self, engine: Engine, bucket: Path) -> None:
         """A data source may be a plain folder; its documents are files with locations in the form of S3."""
@@ -409,8 +375,7 @@ def test_a_reader_with_a_bug(tmp_path: Path, bucket: Path, caplog: pytest.LogCap
     with (
         Engine.open(tmp_path / "index", create=True) as engine,
         kb.LocalKnowledgeBase(engine, sources={DS: bucket}, read=broken) as local,
+        pytest.raises(KnowledgeBaseError, match="is FAILED: ZeroDivisionError: a bug in a reader"),
     ):
-        job = local.start_ingestion_job(knowledgeBaseId=KB, dataSourceId=DS)["ingestionJob"]["ingestionJobId"]
-        with pytest.raises(KnowledgeBaseError, match="is FAILED: ZeroDivisionError: a bug in a reader"):
-            kb.wait_for_ingestion(KB, DS, job, poll=0.005, client=local)
+        ingest(local)
     assert "a bug in a reader" in caplog.text
