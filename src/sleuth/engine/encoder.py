@@ -38,8 +38,8 @@ class EncoderReranker:
     """A `Reranker` by an encoder: it compares the first passages with the query, and fuses that with their scores.
 
     The score of a passage is (s + weight * c) / (1 + weight). s is its former score and c the cosine of its vector and
-    the query's, each as a share of the way from the least (0) to the greatest (1) of the compared passages. Those after
-    the compared ones have a c of 0: they stay behind them, in their order.
+    the query's, both stretched so that the lowest of the compared passages has 0 and the highest 1. Those after the
+    compared ones have a c of 0: they stay behind them, in their order.
 
     Attributes:
         embedder: see `sleuth.protocols.Embedder`.
@@ -101,7 +101,7 @@ def _scores(items: Sequence[RetrievedItem]) -> NDArray[np.float64]:
 
 
 def _shares(values: NDArray[np.float64], n: int) -> NDArray[np.float64]:
-    """Return values as shares of the way from the least to the greatest of the first n."""
+    """Return values stretched so that the lowest of the first n is 0 and the highest 1."""
     low, high = values[:n].min(), values[:n].max()
     shares: NDArray[np.float64] = (values - low) / (high - low if high > low else 1.0)
     return shares
