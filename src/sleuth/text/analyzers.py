@@ -260,7 +260,7 @@ class Analyzer:
         """Cut long runs of unspaced scripts beforehand, so that runs stay words. The tokens stay the same."""
         if not words.has_unspaced(text):
             return text
-        return self.run.sub(lambda match: words.spaced(match[0]), text)
+        return self.run.sub(lambda run: run[0] if run[0].isascii() else words.spaced(run[0]), text)
 
 
 def _finished(expanded: list[str | tuple[str, ...]], finish: Stemming) -> list[str | tuple[str, ...]]:
