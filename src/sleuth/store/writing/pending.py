@@ -67,7 +67,6 @@ class PendingDocuments:
         self._transaction = transaction
         self._legs = legs
         self._written = on_written
-        transaction.on_rollback = self.discard
         self._pool: ThreadPoolExecutor | None = None
         self._flight: Flight | None = None
         self._forget()

@@ -102,7 +102,15 @@ class Writer:
             legs_built,
             lambda ids: self._absent.difference_update(ids),  # noqa: PLW0108 - `known` replaces the set
         )
+        self._files: dict[str, FileFacts] = {}
+        self._doubts: dict[str, tuple[int, int]] = {}
+        self._transaction.on_rollback = self._discard
         self.repairs = Repairs(self._transaction, self.commit, self.note_file)
+
+    def _discard(self) -> None:
+        """Forget what is pending, since the transaction is undone."""
+        self._pending.discard()
+        self._files, self._doubts = {}, {}
 
     # --- reading
 
@@ -178,30 +186,41 @@ class Writer:
 
     def note_file(self, name: str, **facts: Unpack[FileFacts]) -> None:
         """Note facts of a file, beside those that are noted; a file without any fact is forgotten."""
-        stored = self._file(name)
-        row = stored._replace(**facts)
-        if row == stored:
-            return
-        with self._transaction.changing() as connection:
-            if row == KnownFile(name):
-                connection.execute("DELETE FROM files WHERE name = ?", (name,))
-                return
-            marks = ", ".join("?" * (len(row) + 1))
-            values = (*row, record.file_checksum(row, connection.salt))
-            connection.execute(f"INSERT OR REPLACE INTO files VALUES ({marks})", values)
+        self._files.setdefault(name, {}).update(facts)
+        if len(self._files) >= record.MANY:
+            self._note_files()
 
     def doubt_file(self, name: str, documents: int, own_ids: int) -> None:
         """Note that documents of a file are changing: it has no version, and no fewer documents than before or now."""
-        stored = self._file(name)
-        own_ids = max(stored.own_ids, own_ids)
-        self.note_file(name, version=None, documents=max(stored.documents, documents, 2), own_ids=own_ids)
+        self._doubts[name] = max(documents, 2), own_ids
+        self.note_file(name, version=None)
 
-    def _file(self, name: str) -> KnownFile:
-        connection = self._transaction.connection
+    def _note_files(self) -> None:
+        """Write what was noted of files: many in one statement."""
+        files, self._files, doubts, self._doubts = self._files, {}, self._doubts, {}
         self._transaction.begin()
+        connection = self._transaction.connection
         with record.translated(self._transaction.path):
-            rows = connection.execute(f"SELECT {record.FILE_COLUMNS} FROM files WHERE name = ?", (name,))
-            return next(record.sound_files(rows.fetchall(), connection.salt), KnownFile(name))
+            rows = record.select_in(connection, record.FILE_COLUMNS, "files", "name", list(files))
+        stored = {row.name: row for row in record.sound_files(rows, connection.salt)}
+        changed: list[KnownFile] = []
+        for name, facts in files.items():
+            before = stored.get(name, KnownFile(name))
+            row = before._replace(**facts)
+            if doubt := doubts.get(name):
+                documents, own_ids = doubt
+                row = row._replace(documents=max(row.documents, documents), own_ids=max(row.own_ids, own_ids))
+            if row != before:
+                changed.append(row)
+        if not changed:
+            return
+        marks = ", ".join("?" * (len(KnownFile._fields) + 1))
+        forgotten = [(row.name,) for row in changed if row == KnownFile(row.name)]
+        salt = connection.salt
+        values = ((*row, record.file_checksum(row, salt)) for row in changed if row != KnownFile(row.name))
+        with self._transaction.changing():
+            connection.executemany("DELETE FROM files WHERE name = ?", forgotten)
+            connection.executemany(f"INSERT OR REPLACE INTO files VALUES ({marks})", values)
 
     # --- out
 
@@ -260,6 +279,9 @@ class Writer:
         self._transaction.begin()
         self._pending.flush()
         self._pending.settle()
+        if self._files:
+            with self._transaction.whole():
+                self._note_files()
         copies = [segment.copy for segment in self._transaction.built if segment.copy]
         version = self._transaction.commit()
         if copies:
