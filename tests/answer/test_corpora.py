@@ -31,8 +31,10 @@ def test_the_verdicts_reach_the_bars() -> None:
     for part in ("fit", "check"):
         parts = [corpus.questions for corpus in corpora() if corpus.part == part]
         unreal = [question for questions in parts for question in questions if not question.answers]
-        assert len(unreal) == 42
-        assert sum(question.verdict.startswith("likely") for question in unreal) <= 0.1 * len(unreal)
+        silent = [question for question in unreal if question.is_silent]
+        assert (len(unreal), len(silent)) == (42, 30)
+        for some in (unreal, silent):
+            assert sum(question.verdict.startswith("likely") for question in some) <= 0.1 * len(some)
 
 
 @pytest.mark.skipif(

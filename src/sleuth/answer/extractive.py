@@ -59,7 +59,7 @@ TITLES: Final = 3
 TOPIC_WORDS: Final = 4
 """Words of a query up to which it is a topic, if it has no question mark and no word that only a sentence needs."""
 
-LIKELY: Final = 0.75
+LIKELY: Final = 0.8
 """Least mean of the two numbers of a likely answer, chosen on three corpora and judged on three others
 (docs/measured/answers.md)."""
 RELATED: Final = 0.15
