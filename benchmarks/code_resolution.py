@@ -25,7 +25,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from sleuth.code import Snapshot
-from sleuth.code.graph.resolve import CERTAIN, resolver_of
+from sleuth.code.graph.resolve import resolver_of
+from sleuth.code.graph.types import CERTAIN
 from sleuth.code.parsing.detail import Reference
 from sleuth.code.repository.sources import FolderSource
 from sleuth.code.snapshots.indexing import index_source

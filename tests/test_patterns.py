@@ -24,7 +24,7 @@ _CLEAR = 0.1
 
 _LOCAL_VALUES: dict[str, list[dict[str, Any]]] = {
     "code/graph/bindings.py": [{"binding": SimpleNamespace(name="name")}],
-    "code/graph/fixtures.py": [{"name": "name"}],
+    "code/graph/python.py": [{"name": "name"}],
     "code/graph/inference.py": [{"escaped": "name"}],
     "code/graph/resolve.py": [{"indent": 8}],
     "plugins/languages/kotlin/rules.py": [{"name": "engine"}],

@@ -6,7 +6,7 @@ import pytest
 
 from sleuth.code import CodeStorage, GraphWalker, Navigator
 from sleuth.code.graph.bindings import narrows
-from sleuth.code.graph.expressions import entry_of, item_of, returned_by_table
+from sleuth.code.graph.expressions import entry_of, form_of, item_of, returned_by_table
 from tests.code.conftest import open_project
 from tests.code.test_graph import resolved
 
@@ -46,14 +46,34 @@ class Result(A): ...
 
 class Open:
     def __getattr__(self, name) -> A: ...
+
+
+class Steps:
+    def __iter__(self): return self
+    def __next__(self): return A()
+class Door:
+    def __enter__(self): return A()
+def pair():
+    return Far(), A()
+def either(x):
+    if x:
+        return A()
+    return None
+def stream():
+    for each in x:
+        yield A()
+@functools.lru_cache
+def cached():
+    return made()
 """
 """Each method is there twice, so that no name decides alone."""
 
 HEAD = """import typing as t
-from models import A, B, Box, Far, Open, Result, Row, made, later
+from models import *
 T = t.TypeVar("T", covariant=True, bound="A")
 N = t.NewType("N", A)
 Either = t.Optional["A"]
+Many = t.Sequence[A]
 """
 BODIES = {
     "for key, value in {}.items(): value.go()": "d: dict[str, A]",
@@ -86,6 +106,26 @@ BODIES = {
     "{}.go()  # of a class that is called like a wrapper": "d: Result[Far]",
     "{}.any.go()": "d: Open",
     "value: t.Final = A(); value.go()": "",
+    "for value in Steps(): value.go()": "",
+    "next(Steps()).go()": "",
+    "for value in stream(): value.go()": "",
+    "with stream() as value: value.go()": "",
+    "with Door() as value: value.go()": "",
+    "far, value = pair(); value.go()": "",
+    "far, value = Far(), A(); value.go()": "",
+    "either(1).go()": "",
+    "cached().go()": "",
+    "value = copy.deepcopy({}); value.go()": "d: A",
+    "{}.append(A())\n    {}[0].go()": "d",
+    "{} = [A()]\n    for value in {}: value.go()": "d",
+    "{} = [A(x) for x in y]\n    {}[0].go()": "d",
+    "{}['key'] = A()\n    {}.get('key').go()": "d",
+    "{} = {'key': A()}\n    for value in {}.values(): value.go()": "d",
+    "value = {}.get('key', A()); value.go()": "d",
+    "for at, value in enumerate({}): value.go()": "d: list[A]",
+    "for far, value in zip([Far()], sorted({})): value.go()": "d: list[A]",
+    "{}.go()  # of a default": "d=A()",
+    "for value in {}: value.go()  # of a name for a type": "d: Many",
 }
 """Statements of a function by its parameter: `{}` stands for its name."""
 
@@ -113,6 +153,17 @@ USES = {
     "A method of the base": ("super(H, self).run()", "m.py:Base.run", ""),
     "A method of the base of another class": ("super(X, self).run()", "", ""),
     "A parameter whose type is a class": ("x()", "h.py:X", ""),
+    "A method of the base of a class that the object also is of": (
+        "super(Z, self).run()",
+        "m.py:Base.run",
+        "",
+    ),
+    "A field that holds a method of an object": (
+        "self.field()",
+        "m.py:Base.run",
+        "self.field = m.Base().run",
+    ),
+    "An element of a field": ("self.field[0].run()", "m.py:Base.run", "self.field.append(m.Base())"),
     "A function that a variable is in other cases": ("inner()", "h.py:H.__init__.inner", "inner = x.y"),
     "An import of the function": ("go()", "m.py:go", "from m import go"),
     "An import of the function from outside": ("go()", "", "from outside import go"),
@@ -125,13 +176,37 @@ USES = {
 def test_uses_in_a_method(storage: CodeStorage, tmp_path: Path, name: str) -> None:
     """Fields, imports and functions of a method are what they hold; what is of another project means nothing here."""
     use, target, statement = USES[name]
-    head = "import m\nfrom web import Request\ndef go(): pass\nclass X: pass\nclass H(m.Base):\n"
+    head = "import m\nfrom web import Request\ndef go(): pass\nclass X: pass\nclass Z(m.Base): pass\nclass H(m.Base):\n"
     method = "    def __init__(self, x: type[X], y: Request):\n        def inner(): pass\n"
     files = {
         "m.py": "def go(): pass\nclass Base:\n    def run(self): pass\n",
         "h.py": f"{head}{method}        {statement}\n        {use}\n",
     }
     assert resolved(open_project(storage, tmp_path / "uses", files), "h.py")[use.removesuffix("()")] == target
+
+
+def test_a_mixin_calls_what_its_heirs_have(storage: CodeStorage, tmp_path: Path) -> None:
+    """A call through `self` of what neither the class nor its bases have means what the heirs of the class have."""
+    code = (
+        "class Mixin:\n    def run(self):\n        self.go(); self.one_of(); self.far()\n"
+        "class A:\n    def go(self): pass\nclass B(Mixin, A):\n    def one_of(self): pass\n"
+        "class C(Mixin, A):\n    def one_of(self): pass\nclass Far:\n    def far(self): pass\n"
+    )
+    snapshot = open_project(storage, tmp_path / "mixin", {"a.py": code})
+    uses = {name: Navigator(snapshot).find_references(name)[0] for name in ("go", "one_of", "far")}
+    meant = [(use["definition"] and use["definition"]["name"], use["confidence"]) for use in uses.values()]
+    assert meant == [("A.go", 0.85), ("B.one_of", 0.5), (None, 0.0)]
+
+
+@pytest.mark.parametrize(("text", "form"), [
+    ("[A(), B()]", "[ A() B()"), ("A(), b", "( A() b"), ("{1: A()}", "{ A()"), ("{A()}", "[ A()"), ("(a)", ""),
+    ("x for x in y", "[ x"), ("A(x for x in y)", ""), ("[*a, b]", "[ b"), ("sorted(a, key=b)", "sorted a"),
+    ("a.get(b)", ""), ("a.get(b, c)", "a.get c"), ("cast(A)", ""), ("(a, b", ""), ("f(a, b", ""), ("", ""),
+])  # fmt: skip
+def test_forms_are_read(text: str, form: str) -> None:
+    """Literals and calls that have a rule are told apart, with the values in them."""
+    name, values = form_of(text)
+    assert " ".join([name, *(value.strip() for value in values)]).strip() == form
 
 
 def test_the_body_of_a_class_sees_its_names(storage: CodeStorage, tmp_path: Path) -> None:

@@ -4,7 +4,8 @@
 from pathlib import Path
 
 from sleuth.code import CodeStorage
-from sleuth.code.graph.resolve import CERTAIN, resolver_of
+from sleuth.code.graph.resolve import resolver_of
+from sleuth.code.graph.types import CERTAIN
 from tests.code.conftest import open_project
 from tests.code.test_graph import resolved
 

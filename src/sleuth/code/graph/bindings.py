@@ -9,8 +9,15 @@ from sleuth.code.parsing.kinds import CONTAINERS, YIELDING
 from sleuth.code.parsing.languages import SCRIPTS, languages_with
 
 if TYPE_CHECKING:
+    from sleuth.code.graph.types import Site
     from sleuth.code.parsing.detail import Binding, Detail, Reference, Symbol
+    from sleuth.code.snapshots.snapshot import Snapshot
 
+PARTS: Final = frozenset({"part", "entry"})
+"""Bindings to a part of their value, whose type may be the pattern that takes it apart."""
+_NO_VARIABLES: Final = frozenset({"member", "generic", "item", "keyed"})
+_TESTS: Final = 4
+"""How many of the last bindings before a place may be tests that hold there."""
 _DECLARING: Final = frozenset({"variable", "element", "generic"})
 _CALLS_APART: Final = languages_with("calls apart")
 _TYPES_APART: Final = languages_with("types apart")
@@ -67,6 +74,40 @@ def may_mean(symbol: Symbol, use: Reference, language: str, *, inside: bool = Fa
     # A method of Go, or of an object that is written as such, is never named alone.
     alone = language == "go" or (language in _METHODS_OF_OBJECTS and symbol.parent < 0)
     return inside or kind != "method" or not alone
+
+
+def binding_at(snapshot: Snapshot, name: str, site: Site) -> Binding | None:
+    """Return the binding of a variable that holds at a place; None if there is none.
+
+    It is of the innermost scope that binds the name: a function around the place, or the file; not a class. The
+    bindings before the place count there, or all if none stands before it. It is the last one with a type, else the
+    last one with a value, else the last one; after it, a test of the class that holds at the place.
+    """
+    detail = snapshot.detail(site.file)
+    bindings = detail.bindings.get(name)
+    if bindings is None:
+        return None
+    symbols = detail.symbols
+    scope = site.symbol
+    while True:
+        if scope < 0 or symbols[scope].kind not in CONTAINERS:
+            in_scope = [
+                b for b in bindings if b.symbol == scope and not b.defines and b.kind not in _NO_VARIABLES
+            ]
+            in_scope = [b for b in in_scope if b.line != site.line or not names_itself(b)]
+            before = [b for b in in_scope if b.line <= site.line] or in_scope
+            plain = [b for b in before if b.kind != "narrowed"]
+            tests = [b for b in before[-_TESTS:] if b.kind == "narrowed" and b.line <= site.line]
+            text = (snapshot.lines(site.file, test.line, site.line) for test in tests)
+            tests = [test for test, lines in zip(tests, text, strict=True) if narrows(lines)]
+            if tests and (not plain or plain[-1].line < tests[-1].line):
+                return tests[-1]
+            declared = [b for b in plain if b.type and b.kind not in PARTS]
+            if plain:
+                return (declared or [b for b in plain if b.value] or plain)[-1]
+        if scope < 0:  # the top of the file
+            return None
+        scope = symbols[scope].parent
 
 
 def narrows(text: str) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import Final, NamedTuple
 
 NO_CLASS: Final = frozenset(
@@ -38,7 +39,16 @@ _OF_TABLES: Final = {
 }  # fmt: skip
 """What methods of such collections return, with the types of key and value."""
 _LISTS: Final = frozenset({"list", "List", "deque", "Deque", "set", "Set"})
-_NAMED_CAST: Final = re.compile(r"(?:\w+\.)?cast\((.*)\)$", re.DOTALL)
+OF_ELEMENTS: Final = frozenset({"next", "min", "max", "enumerate", "zip"})
+"""Functions of Python that give elements of their arguments."""
+_SAME: Final = "sorted reversed list tuple set frozenset iter copy deepcopy copy.copy copy.deepcopy"
+_WITH_RULES: Final = OF_ELEMENTS | {*_SAME.split(), "cast", "t.cast", "typing.cast"}
+"""These, those that return what is like their first argument, and casts."""
+_DEFAULTING: Final = frozenset({"get", "setdefault", "pop"})
+"""Methods of tables whose second argument is what they return without a value."""
+_CALLED: Final = re.compile(r"([\w.]+)\(")
+_MOST_VALUES: Final = 8
+"""Values of a tuple or a list that have types."""
 _EITHER: Final = re.compile(r"\bor\b|\|\||\?\?|\?:")
 """Separates two alternative values."""
 
@@ -321,11 +331,37 @@ def _collection(bare: str) -> tuple[str, list[str]]:
     return re.split(r"\.|::", match[1])[-1], split_outside(bare[match.end() : end - 1], ",")
 
 
-def cast_to(value: str) -> str:
-    """Return the type that `typing.cast(A, x)` names, or ""."""
-    match = _NAMED_CAST.match(value)
-    named_type, *values = split_outside(match[1], ",") if match else ("",)
-    return named_type.strip() if values else ""
+@lru_cache(20_000)
+def form_of(text: str) -> tuple[str, tuple[str, ...]]:
+    """Return the form of an expression of Python with the values in it, ("", ()) for an expression of no known form.
+
+    A list, a set and a generator have the form `[`, a table `{`, a tuple `(`. A call has the name of what is called if
+    that has a rule: its value is the first argument, of `cast` the type, of `get` the default, of `zip` all arguments.
+    """
+    text = text if "cast(" in text else _STRING.sub("''", " ".join(text.split()))
+    match = _CALLED.match(text)
+    at, name = (match.end() - 1, match[1]) if match else (0, "")
+    is_closed = text[at : at + 1] in ("(", "[", "{") and after_bracket(text, at) == len(text)
+    inside = text[at + 1 : -1] if is_closed else text
+    values = [value.strip() for value in split_outside(inside, ",") if value.strip()]
+    if name and is_closed:
+        has_default = name == "getattr" or name.rpartition(".")[2] in _DEFAULTING
+        least = 2 if has_default or name.endswith("cast") else 1
+        if len(values) < least or not (has_default or name in _WITH_RULES):
+            return "", ()
+        return name, tuple(values if name == "zip" else values[-1:] if has_default else values[:1])
+    form = text[:1] if is_closed else "("
+    before, loop, _ = inside.partition(" for ")
+    if loop and before.count("(") == before.count(")"):
+        values, form = [before], "{" if form == "{" else "["
+    if form == "{":
+        pairs = [split_outside(value, ":")[1:] for value in values]
+        values, form = ([pair[0] for pair in pairs if pair], "{") if any(pairs) else (values, "[")
+    if any(value.startswith("*") for value in values):
+        values, form = [value for value in values if not value.startswith("*")], "["
+    if not values or (form == "(" and not 1 < len(values) <= _MOST_VALUES):
+        return "", ()
+    return form, tuple(values[:_MOST_VALUES])
 
 
 def split_outside(text: str, separator: str) -> list[str]:

@@ -8,7 +8,7 @@ import threading
 from typing import Final
 
 from sleuth.code.graph import expressions
-from sleuth.code.graph.bindings import names_itself, narrows
+from sleuth.code.graph.bindings import PARTS, binding_at
 from sleuth.code.graph.expressions import Step, element_of, read_chain, type_name
 from sleuth.code.graph.imported import MODULES
 from sleuth.code.graph.rules import NameResolver
@@ -26,17 +26,12 @@ BARE_MEMBERS: Final = languages_with("bare members")
 _ITSELF: Final = frozenset({"Self", "this", "self", "static"})
 """Types that mean the class that they stand in."""
 _UNTYPED: Final = expressions.NO_CLASS | {"", "Final", "ClassVar", "t.Final", "typing.Final"}
-_APART: Final = frozenset({"member", "generic"})
-"""Bindings that are no variables."""
-_PARTS: Final = frozenset({"part", "entry"})
-"""Bindings to a part of their value, whose type may be the pattern that takes it apart."""
+_YIELDING: Final = re.compile(r"(?:Iterator|Generator|Iterable)\[")
 _CAST: Final = re.compile(r"\(\(([A-Z][\w.]*(?:<[^()]*>)?)\)\s*[^\s()]+(?:\([^()]*\))?\)$")
 """A value in brackets that is cast to a class: `((Name) value)`."""
 _NEW: Final = re.compile(r"new\s+([A-Z][\w.]*+)\s*(?:<[^()]*>)?\([^()]*\)$")
 """A new object, of a class that may be of another project."""
 _NEW_TYPE: Final = re.compile(r"(?s)(?:\w+\.)?(?:TypeVar\((?>.*\bbound\s*=)|NewType\([^,]*+,)\s*+(.*)\)$")
-_TESTS: Final = 4
-"""How many of the last bindings before a place may be tests that hold there."""
 _DEPTH: Final = 6
 _LEVELS: Final = 4
 """How many classes up the arguments of a base are looked for."""
@@ -57,12 +52,13 @@ class Inference:
             return Type(text, site)
         if cast_match := _CAST.match(expression):
             return Type(cast_match[1], site)
-        if site.file.language == "python" and (text := expressions.cast_to(expression)):
-            return Type(text, site)
         for part in expressions.alternatives_of(expression) if depth > 0 else ():
             inferred = self._along(read_chain(part), site, depth)
             if inferred is not None:
                 return inferred
+        value = self._names.rules(site.file.language).form(expression, site, depth) if depth > 0 else None
+        if value is not None:
+            return value
         steps = read_chain(expression) if site.file.language in MODULES and depth > 0 else []
         if steps and (path := self._names.foreign_path(site, steps[0].name)):
             return Type(".".join([path, *(step.name for step in steps[1:])]), site, is_foreign=True)
@@ -174,7 +170,7 @@ class Inference:
         owner = self.class_of(inferred)
         if owner is None or depth <= 0:
             return None
-        if (owner.file.key, owner.index) == (ancestor.file.key, ancestor.index):
+        if owner.key == ancestor.key:
             return inferred
         site = Site(owner.file, owner.index, owner.symbol.line)
         heritage = owner.symbol.signature
@@ -199,7 +195,10 @@ class Inference:
             return None
         inferred = self._first(steps[0], site, depth)
         rest = steps[1:]
-        path, is_open = steps[0].name, not steps[0].is_called and not self.is_bound(steps[0].name, site)
+        path, is_open = (
+            steps[0].name,
+            not steps[0].is_called and binding_at(self._snapshot, steps[0].name, site) is None,
+        )
         while inferred is None and rest and is_open:
             # The first names may be modules: what they hold is resolved as a whole.
             step, *rest = rest
@@ -207,7 +206,7 @@ class Inference:
             path = f"{path}{'::' if site.file.language == 'rust' else '.'}{step.name}"
             is_open = not step.is_called
         for step in rest:
-            if inferred is None or step.name == "__class__":
+            if inferred is None or step.name in ("__class__", "__new__"):
                 continue
             if inferred.is_foreign:
                 inferred = inferred._replace(text=f"{inferred.text}.{step.name}")
@@ -218,7 +217,7 @@ class Inference:
                 and step.is_called
                 and (returned := expressions.returned_by_table(inferred.text, step.name))
             ):
-                part = self._stepped(inferred._replace(text=returned), step)
+                part = self._stepped(inferred.part(returned), step)
             if part is None and (
                 returned := self._names.rules(site.file.language).returned(inferred.text, step.name)
             ):
@@ -239,7 +238,7 @@ class Inference:
             if field:
                 return self._stepped(inferred._replace(text=field), step)
             alias = self._named_type(inferred)
-            expanded = None if alias is None else self._of_definition(alias, depth - 1)
+            expanded = None if alias is None else self.of_definition(alias, depth - 1)
             if expanded is None:
                 return None
             inferred = expanded
@@ -259,7 +258,7 @@ class Inference:
             return inferred
         delegate = self._named_type(inferred)
         is_delegate = delegate is not None and delegate.symbol.kind == "type"
-        return self._of_definition(delegate, depth - 1) if delegate is not None and is_delegate else inferred
+        return self.of_definition(delegate, depth - 1) if delegate is not None and is_delegate else inferred
 
     def _extended(self, inferred: Type, step: Step, site: Site, depth: int) -> Type | None:
         """Return the type of a member that extends a type: what it returns, or the type itself."""
@@ -267,7 +266,7 @@ class Inference:
         target = self._names.extension(use, site.file, inferred) if step.is_called else None
         if target is None:
             return None
-        returned = self._of_definition(target.definition, depth)
+        returned = self.of_definition(target.definition, depth)
         if returned is not None and type_name(returned.text) in expressions.type_parameters(
             target.definition.symbol.signature, step.name
         ):
@@ -282,7 +281,7 @@ class Inference:
             owner = self.around(site.file, site.symbol)
             if owner is not None and (site.file.language != "go"):
                 return Type("", site, owner)
-        binding = self.binding(step.name, site)
+        binding = binding_at(self._snapshot, step.name, site)
         may_be_member = binding is None or binding.kind == "assigned"
         if may_be_member and site.file.language in BARE_MEMBERS and not step.is_called:
             owner = self.around(site.file, site.symbol)
@@ -299,78 +298,57 @@ class Inference:
             return self._stepped(inferred, step)
         return self._named(step, "", site, depth)
 
-    def is_bound(self, name: str, site: Site) -> bool:
-        """Return whether a variable of the scopes around a place has a name."""
-        return self.binding(name, site) is not None
-
-    def binding(self, name: str, site: Site) -> Binding | None:
-        """Return the binding of a variable that holds at a place; None if there is none.
-
-        It is of the innermost scope that binds the name: a function around the place, or the file; not a class. The
-        bindings before the place count there, or all if none stands before it. It is the last one with a type, else the
-        last one with a value, else the last one; after it, a test of the class that holds at the place.
-        """
-        detail = self._snapshot.detail(site.file)
-        bindings = detail.bindings.get(name)
-        if bindings is None:
-            return None
-        symbols = detail.symbols
-        scope = site.symbol
-        while True:
-            if scope < 0 or symbols[scope].kind not in CONTAINERS:
-                in_scope = [
-                    b for b in bindings if b.symbol == scope and not b.defines and b.kind not in _APART
-                ]
-                in_scope = [b for b in in_scope if b.line != site.line or not names_itself(b)]
-                before = [b for b in in_scope if b.line <= site.line] or in_scope
-                plain = [b for b in before if b.kind != "narrowed"]
-                tests = [b for b in before[-_TESTS:] if b.kind == "narrowed" and b.line <= site.line]
-                text = (self._snapshot.lines(site.file, test.line, site.line) for test in tests)
-                tests = [test for test, lines in zip(tests, text, strict=True) if narrows(lines)]
-                if tests and (not plain or plain[-1].line < tests[-1].line):
-                    return tests[-1]
-                declared = [b for b in plain if b.type and b.kind not in _PARTS]
-                if plain:
-                    return (declared or [b for b in plain if b.value] or plain)[-1]
-            if scope < 0:  # the top of the file
-                return None
-            scope = symbols[scope].parent
-
     def _bound(self, binding: Binding, file: FileRow, depth: int) -> Type | None:
         """Return the type that a binding declares, or that of the value."""
         site = Site(file, binding.symbol, binding.line)
-        if binding.kind not in _PARTS and binding.type.strip(": ") not in _UNTYPED:
+        if binding.kind not in PARTS and binding.type.strip(": ") not in _UNTYPED:
             stars, _, item = binding.type.partition(":") if file.language == "python" else ("", "", "")
             if stars.startswith("*"):
                 form = "dict[str, {}]" if stars.startswith("**") else "tuple[{}, ...]"
                 return Type(form.format(item.strip()), site)
             return Type(binding.type, site)
-        if not binding.value:
-            return None
-        if binding.kind == "argument":
+        if binding.kind == "argument" and binding.value:
             return self._of_argument(binding, site, depth - 1)
-        if binding.kind == "element" or binding.kind in _PARTS:
-            return self._taken_apart(binding, site, depth - 1)
-        return self.type_of(binding.value, site, depth - 1)
-
-    def _taken_apart(self, binding: Binding, site: Site, depth: int) -> Type | None:
-        """Return the type of an element of a value, or of a part of either one."""
-        inferred = self.type_of(binding.value, site, depth)
+        inferred = self.type_of(binding.value, site, depth - 1) if binding.value else None
         if inferred is None:
-            return None
-        if binding.kind == "part" and not binding.type:
-            return self._part(inferred, Step(binding.name, False, False), depth)
-        if binding.kind != "part":
-            is_python = inferred.site.file.language == "python"
-            owner = self.class_of(inferred) if is_python else None
-            if owner is not None:
-                inferred = self._member(owner, Step("__iter__", True, False), depth, inferred) or inferred
-            inferred = inferred._replace(text=element_of(inferred.text, has_keys=is_python), owner=None)
-        if binding.kind in _PARTS:
-            inferred = inferred._replace(
-                text=expressions.entry_of(inferred.text, binding.type, binding.name), owner=None
-            )
+            inferred = self._names.rules(file.language).filled(binding, file, depth - 1)
+        elif binding.kind == "entered":
+            inferred = self.entered(inferred, depth - 1)
+        elif binding.kind == "part" and not binding.type:
+            inferred = self._part(inferred, Step(binding.name, False, False), depth - 1)
+        elif binding.kind in ("element", "entry"):
+            inferred = self.element(inferred, depth - 1)
+        if binding.kind in PARTS and binding.type and inferred is not None:
+            inferred = inferred.part(expressions.entry_of(inferred.text, binding.type, binding.name))
         return inferred
+
+    def element(self, inferred: Type, depth: int) -> Type:
+        """Return the type of the elements of a value; of Python also those of an object that is iterated."""
+        is_python = inferred.site.file.language == "python"
+        owner = self.class_of(inferred) if is_python else None
+        if owner is not None:
+            inferred = self._member(owner, Step("__iter__", True, False), depth, inferred) or inferred
+            iterator = self.class_of(inferred)
+            following = Step("__next__", True, False)
+            element = iterator and self._member(iterator, following, depth, inferred)
+            if isinstance(element, Type):
+                return element
+        elif is_python and (alias := self._named_type(inferred)) is not None:
+            inferred = self._aliased(alias, depth) or inferred
+        return inferred.part(element_of(inferred.text, has_keys=is_python))
+
+    def yielded(self, inferred: Type, depth: int) -> Type:
+        """Return the type of what a generator yields, or another type itself."""
+        return self.element(inferred, depth) if _YIELDING.search(inferred.text) else inferred
+
+    def entered(self, inferred: Type, depth: int) -> Type:
+        """Return the type of what `with` gives of a value: of its method, or what a generator yields."""
+        owner = self.class_of(inferred)
+        if owner is None:
+            return self.yielded(inferred, depth)
+        names = ("__enter__", "__aenter__")
+        members = (self._member(owner, Step(name, True, False), depth, inferred) for name in names)
+        return next((member for member in members if member is not None), inferred)
 
     def _of_argument(self, binding: Binding, site: Site, depth: int) -> Type | None:
         """Return the type that what is called declares for a parameter of a function that it takes."""
@@ -400,11 +378,11 @@ class Inference:
         )
         if target is None or target.confidence < 0.5:
             return None
-        inferred = self._of_definition(target.definition, depth)
+        inferred = self.of_definition(target.definition, depth)
         is_class = target.definition.symbol.kind in CONTAINERS  # `Box[int]` is the class itself
         return inferred if is_class else self._stepped(inferred, step)
 
-    def _of_definition(self, definition: Definition, depth: int) -> Type | None:
+    def of_definition(self, definition: Definition, depth: int) -> Type | None:
         """Return the class itself, what a function returns, or the type of a constant or field."""
         symbol = definition.symbol
         site = Site(definition.file, definition.index, symbol.line)
@@ -412,18 +390,17 @@ class Inference:
             return Type("", site, definition)
         for binding in self._snapshot.detail(definition.file).bindings.get(symbol.name, ()):
             if binding.symbol == definition.index and binding.defines:
-                steps = read_chain(binding.value) if not binding.type else []
-                if len(steps) == 1 and steps[0].name in ("self", "cls"):  # of the class that the call is of
-                    return Type("Self", site)
-                return self._bound(binding, definition.file, depth)
-        return None
+                inferred = self._bound(binding, definition.file, depth)
+                if inferred is not None:
+                    return inferred
+        return self._names.rules(definition.file.language).result(definition, depth)
 
     def _aliased(self, alias: Definition, depth: int) -> Type | None:
         """Return the type that an alias stands for; a constant of Python may be one, or a `TypeVar` with a bound."""
         bindings = self._snapshot.detail(alias.file).bindings.get(alias.symbol.name, ())
         values = [binding.value for binding in bindings if binding.symbol == alias.index]
         if alias.symbol.kind != "constant":
-            return self._of_definition(alias, depth)
+            return self.of_definition(alias, depth)
         if alias.file.language != "python" or len(values) != 1:
             return None
         match = _NEW_TYPE.match(values[0])
@@ -439,7 +416,7 @@ class Inference:
         if target is None and owner.symbol.kind == "enum" and step.name.isupper():
             return Type("", Site(owner.file, owner.index, owner.symbol.line), owner)
         if target is not None:
-            inferred = self._of_definition(target.definition, depth)
+            inferred = self.of_definition(target.definition, depth)
             if inferred is not None and type_name(inferred.text).rpartition(".")[2] in _ITSELF:
                 inferred = Type("", inferred.site, owner)
             is_variant = owner.symbol.kind == "enum" and target.definition.symbol.kind == "attribute"
@@ -461,7 +438,7 @@ class Inference:
         Otherwise ten values of a field that use the field again would be followed in every order.
         """
         under_way: set[tuple[int, int, str]] = self._local.__dict__.setdefault("fields", set())
-        key = (owner.file.key, owner.index, name)
+        key = (*owner.key, name)
         if key in under_way:
             return None
         under_way.add(key)
@@ -488,9 +465,7 @@ class Inference:
         owner = self.class_of(inferred) if inferred.site.file.language == "python" else None
         if owner is not None:
             return self._member(owner, Step("__getitem__", True, False), _LEVELS, inferred)
-        return (
-            inferred._replace(text=expressions.item_of(inferred.text), owner=None) if inferred.text else None
-        )
+        return inferred.part(expressions.item_of(inferred.text)) if inferred.text else None
 
 
 def _of(inferred: Type | None, receiver: Type | None) -> Type | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from sleuth.code.graph.bindings import may_mean
 from sleuth.code.graph.names import NamedDefinitions, speak_alike
 from sleuth.code.graph.rules import NameResolver
-from sleuth.code.graph.types import Resolved
+from sleuth.code.graph.types import CERTAIN, Resolved
 from sleuth.code.parsing.detail import Reference
 from sleuth.code.parsing.kinds import CONTAINERS
 from sleuth.code.snapshots.record import FileRow
@@ -24,6 +24,7 @@ class Members:
         self._names = names
         self._resolver = resolver
         self._heritage_by_file: dict[int, dict[int, list[Reference]]] = {}
+        self._heirs: dict[tuple[int, int], list[Definition]] = {}
 
     def named(self, owner: Definition, name: str, role: str) -> Resolved | None:
         """Return a member of a class, or of its bases, that a use in a role can mean."""
@@ -42,6 +43,28 @@ class Members:
                 if base is not None and base.definition.symbol.kind in CONTAINERS:
                     bases.append(base.definition)
         return bases
+
+    def heirs(self, owner: Definition) -> list[Definition]:
+        """Return the classes that name a class among their bases, by path and line."""
+        heirs = self._heirs.get(owner.key)
+        if heirs is None:
+            heirs = []
+            for at in self._snapshot.files_with("uses", owner.symbol.name):
+                file = self._snapshot.files[at]
+                symbols = self._snapshot.detail(file).symbols
+                for index, references in self._heritage(file).items():
+                    uses = [each._replace(role="type", symbol=symbols[index].parent) for each in references]
+                    bases = [self._resolver.resolve(file, use) for use in uses]
+                    if index >= 0 and any(base and base.definition.key == owner.key for base in bases):
+                        heirs.append(Definition(file, index, symbols[index]))
+            self._heirs[owner.key] = heirs
+        return heirs
+
+    def of_heirs(self, owner: Definition, use: Reference) -> Resolved | None:
+        """Return the member that a use means in an heir of a class that lacks it, as a mixin's own object has."""
+        members = [member for heir in self.heirs(owner) if (member := self.find(heir, use))]
+        keys = {member.definition.key for member in members}
+        return Resolved(members[0].definition, 0.85 if len(keys) == 1 else CERTAIN) if members else None
 
     def _heritage(self, file: FileRow) -> dict[int, list[Reference]]:
         """Return the names of the bases in a file, by the place of the class."""

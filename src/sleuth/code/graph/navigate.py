@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from sleuth.arguments import check_count, check_name
-from sleuth.code.graph.resolve import CERTAIN, resolver_of
+from sleuth.code.graph.resolve import resolver_of
+from sleuth.code.graph.types import CERTAIN
 from sleuth.code.graph.walker import GraphWalker, describe
 from sleuth.code.snapshots.places import is_below
 from sleuth.code.snapshots.snapshot import Definition, Snapshot
@@ -129,7 +130,7 @@ class Navigator:
         False, and they stand last. A use is not certain if nothing says what it means, or if the name alone does.
         """
         last = check_name(name).rpartition(".")[2]
-        targets = {(d.file.key, d.index) for d in self._snapshot.definitions(name)} if "." in name else None
+        targets = {d.key for d in self._snapshot.definitions(name)} if "." in name else None
         references = []
         for i in self._snapshot.files_with("uses", last):
             check_cancelled()
@@ -142,7 +143,7 @@ class Navigator:
                 target_or_none = resolver_of(self._snapshot).resolve(file, reference)
                 target = target_or_none.definition if target_or_none is not None else None
                 if targets is not None:
-                    is_other = target is not None and (target.file.key, target.index) not in targets
+                    is_other = target is not None and target.key not in targets
                     if is_other or (target is None and reference.role == "import"):
                         continue
                 inside = detail.symbols[reference.symbol].qualified if reference.symbol >= 0 else ""
@@ -225,7 +226,7 @@ class Navigator:
         """
         check_count(hops, "hops", least=1)
         start = list(definitions)
-        visited = {(d.file.key, d.index) for d in start}
+        visited = {d.key for d in start}
         queue: deque[tuple[Definition, int, float]] = deque((d, 0, 1.0) for d in start)
         out: list[Touched] = []
         while queue:

@@ -53,21 +53,21 @@ def call_path(snapshot: Snapshot, start: str, end: str, hops: int = 10) -> list[
         ArgumentError: nothing of these names is defined, or hops below 1.
     """
     check_count(hops, "hops", least=1)
-    goals = {_key(each) for each in _definitions(snapshot, end, "end")}
+    goals = {each.key for each in _definitions(snapshot, end, "end")}
     origins = _definitions(snapshot, start, "start")
-    before: dict[tuple[int, int], tuple[Definition, Hop] | None] = {_key(each): None for each in origins}
+    before: dict[tuple[int, int], tuple[Definition, Hop] | None] = {each.key: None for each in origins}
     queue = deque((each, 0) for each in origins)
     while queue and len(before) < _MOST:
         definition, distance = queue.popleft()
-        if _key(definition) in goals:
+        if definition.key in goals:
             return _chain(before, definition)
         if distance == hops:
             continue
         check_cancelled()
         for target, line in _calls(snapshot, definition):
             called = target.definition
-            if _key(called) not in before:
-                before[_key(called)] = definition, _hop(called, line, target.confidence)
+            if called.key not in before:
+                before[called.key] = definition, _hop(called, line, target.confidence)
                 queue.append((called, distance + 1))
     return []
 
@@ -79,10 +79,6 @@ def _definitions(snapshot: Snapshot, name: str, argument: str) -> list[Definitio
     return definitions
 
 
-def _key(definition: Definition) -> tuple[int, int]:
-    return definition.file.key, definition.index
-
-
 def _hop(definition: Definition, called_at: int = 0, confidence: float = 1.0) -> Hop:
     symbol = definition.symbol
     return Hop(symbol.qualified, symbol.kind, definition.file.path, symbol.line, called_at, confidence)
@@ -91,7 +87,7 @@ def _hop(definition: Definition, called_at: int = 0, confidence: float = 1.0) ->
 def _chain(before: dict[tuple[int, int], tuple[Definition, Hop] | None], last: Definition) -> list[Hop]:
     hops: list[Hop] = []
     definition = last
-    while (step := before[_key(definition)]) is not None:
+    while (step := before[definition.key]) is not None:
         definition, hop = step
         hops.append(hop)
     return [_hop(definition), *reversed(hops)]

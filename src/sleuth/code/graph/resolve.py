@@ -18,7 +18,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from sleuth.code.graph.alternatives import Alternatives
-from sleuth.code.graph.bindings import is_variable, may_mean
+from sleuth.code.graph.bindings import binding_at, is_variable, may_mean
 from sleuth.code.graph.expressions import type_name
 from sleuth.code.graph.imported import MODULES, REEXPORTS, Imported
 from sleuth.code.graph.inference import BARE_MEMBERS, OWN_OBJECT, Inference
@@ -26,7 +26,7 @@ from sleuth.code.graph.members import Members
 from sleuth.code.graph.modules import files_of, package_folder
 from sleuth.code.graph.names import NamedDefinitions, speak_alike
 from sleuth.code.graph.rules import NameRules, rules_class
-from sleuth.code.graph.types import Resolved, Site, Type
+from sleuth.code.graph.types import CERTAIN, Resolved, Site, Type
 from sleuth.code.parsing.detail import Binding, Reference, Symbol
 from sleuth.code.parsing.kinds import CONTAINERS, YIELDING
 from sleuth.code.parsing.languages import languages_with, ways_of
@@ -35,19 +35,17 @@ from sleuth.code.snapshots.snapshot import Definition, Snapshot
 
 _SHARED_FOLDER = languages_with("shared package")
 _COMMON = """
-append extend items keys values join split strip format encode decode lower upper startswith endswith update
-add remove pop copy sort index count replace read write close open get set put push length size map filter
-reduce forEach toString equals hashCode contains isEmpty log error warn info debug then catch require new
-println printf len make string int float bool str
+write read close open put push length size reduce forEach toString equals hashCode contains isEmpty log error warn
+info debug then catch require new println printf make string
 """
-_BUILTIN = frozenset(dir(builtins)) | frozenset(_COMMON.split())
+_OWN_TYPES = (str, list, dict, set)
+_BUILTIN = frozenset(_COMMON.split()).union(dir(builtins), *map(dir, _OWN_TYPES))
+"""Names that have a meaning of their own in a language: that a definition has one of them says nothing."""
 _CLOSED = languages_with("closed")
-CERTAIN = 0.5
-"""Least confidence of a target that is more than a guess by a method's name."""
 _CALLABLE = frozenset({"method", "function", "property"})
 _CALLING = frozenset({"call", "instantiation"})
-_PATH = re.compile(r"[^\W\d]\w*(?:\.\w+)*")
-"""A value that is the name of something, or of a member of it."""
+_PATH = re.compile(r"[^\W\d]\w*(?:\.\w+)*(?:\([^()]*\)\.\w+)*")
+"""A value that is the name of something, or of a member of it or of what a call of it returns."""
 _CLASS_OBJECT = re.compile(r"[:\s\"']*(?:\w+\.)?[tT]ype\[")
 """The type of a value of Python that is a class."""
 _SUPER = re.compile(r"super\((\w+), ?\w+\)")
@@ -69,6 +67,7 @@ class Resolver:
         self._members = Members(snapshot, self._names, self)
         self.bases = self._members.bases
         self.member = self._members.named
+        self.heirs = self._members.heirs
         self._known: dict[tuple[int, Reference], Resolved | None] = {}
         self._local = threading.local()
         self.named = self._names.named
@@ -130,14 +129,15 @@ class Resolver:
             return self._bare(file, reference)
         super_match = _SUPER.fullmatch(qualifier) if file.language == "python" else None
         if super_match is not None:
-            around = self.inference.around(file, reference.symbol)
-            is_above = around is not None and around.symbol.name == super_match[1]
-            return self._member_around(file, reference) if is_above else None
+            owner = self.inference.class_of(
+                Type(super_match[1], Site(file, reference.symbol, reference.line))
+            )
+            return None if owner is None else self._members.find(owner, reference, own=False)
         head = qualifier.removesuffix("()")
         own_words = ways_of(file.language).own_object
         is_own = qualifier in OWN_OBJECT or head in ("super", "self.class") or head in own_words
         site = Site(file, reference.symbol, reference.line)
-        if is_own and not self.inference.is_bound(qualifier, site):
+        if is_own and binding_at(self._snapshot, qualifier, site) is None:
             member = self._of_extended(file, reference) or self._member_around(file, reference)
             around = self.inference.around(file, reference.symbol)
             if member is None and around is not None and reference.role in _CALLING:
@@ -151,7 +151,7 @@ class Resolver:
         A function of the same name and scope is called where the values are no such name.
         """
         site = Site(file, call.symbol, call.line)
-        binding = self.inference.binding(call.name, site) if call.role in _CALLING else None
+        binding = binding_at(self._snapshot, call.name, site) if call.role in _CALLING else None
         if binding is None or binding.kind != "variable":
             return None
         bindings = [b for b in self._snapshot.detail(file).bindings[call.name] if b.symbol == binding.symbol]
@@ -188,8 +188,7 @@ class Resolver:
             value = Reference(name, qualifier, role, binding.line, binding.symbol)
             target = self.resolve(file, value) if path else None
             if target is not None and (not is_class or target.definition.symbol.kind in CONTAINERS):
-                place = target.definition.file.key, target.definition.index
-                targets[place] = replace(target, confidence=min(0.9, target.confidence))
+                targets[target.definition.key] = replace(target, confidence=min(0.9, target.confidence))
             elif path and not self.foreign_path(Site(file, binding.symbol, binding.line), path):
                 return None
         target = next(iter(targets.values()), None)
@@ -230,8 +229,12 @@ class Resolver:
         if member is not None:
             return Resolved(member.definition, min(0.9, member.confidence))
         if receiver is not None or owner is not None:  # nothing else is meant where the type is known
-            is_call = reference.role in _CALLING
-            return self._of_field(owner, name, reference) if owner is not None and is_call else None
+            holder = owner if reference.role in _CALLING else None
+            target = None if holder is None else self._of_field(holder, name, reference)
+            is_own = file.language == "python" and qualifier in ("self", "cls")
+            if holder is not None and is_own:
+                target = target or self._members.of_heirs(holder, reference)
+            return target
         outer, dot, field_name = qualifier.rpartition(".")
         holder = self.inference.class_of(self.inference.type_of(outer, site)) if dot else None
         if holder is not None and (target := self._of_field(holder, field_name, reference, name)):
@@ -279,7 +282,7 @@ class Resolver:
                 return f"{item.module}.{item.name}".strip(".") if first == item.alias else top
             if self._imported.module(file, item):
                 return ""
-        if self._is_module(file) and not self.inference.is_bound(first, site):
+        if self._is_module(file) and binding_at(self._snapshot, first, site) is None:
             use = Reference(first, "", "value", site.line, site.symbol)
             if first not in OWN_OBJECT and self.resolve(file, use) is None:
                 return first
@@ -446,7 +449,8 @@ class Resolver:
         steps = [step for step in re.split(r"\.|::|->|\\", called.removeprefix("new ")) if step]
         if not steps or not all(s.replace("_", "a").replace("$", "").isalnum() for s in steps):
             return None
-        own = head == "self" and self.inference.is_bound(head, Site(file, reference.symbol, reference.line))
+        site = Site(file, reference.symbol, reference.line)
+        own = head == "self" and binding_at(self._snapshot, head, site) is not None
         if file.language == "rust" and steps[0] in ("crate", "self", "super") and "." not in head and not own:
             positions, inside = self._imported.rust_module(file, steps)
             return self._in_files(file, positions, inside, reference)

@@ -11,7 +11,7 @@ from sleuth.extensions import named_object
 
 if TYPE_CHECKING:
     from sleuth.code.graph.types import Resolved, Site, Type
-    from sleuth.code.parsing.detail import Detail, Reference, Symbol
+    from sleuth.code.parsing.detail import Binding, Detail, Reference, Symbol
     from sleuth.code.parsing.language import Import
     from sleuth.code.snapshots.record import FileRow
     from sleuth.code.snapshots.snapshot import Definition, Snapshot
@@ -25,6 +25,18 @@ class TypeInference(Protocol):
 
     def type_names(self, inferred: Type | None) -> list[str]:
         """Return the names of a type and of its bases, [] where it is unknown."""
+
+    def of_definition(self, definition: Definition, depth: int) -> Type | None:
+        """Return the class itself, what a function returns, or the type of a constant or field."""
+
+    def element(self, inferred: Type, depth: int) -> Type:
+        """Return the type of the elements of a value."""
+
+    def around(self, file: FileRow, symbol: int) -> Definition | None:
+        """Return the class around a definition."""
+
+    def yielded(self, inferred: Type, depth: int) -> Type:
+        """Return the type of what a generator yields, or another type itself."""
 
     def levels(self, owner: Definition) -> list[Definition]:
         """Return a class and its bases, nearest first."""
@@ -122,6 +134,18 @@ class NameRules:
 
     def parameter(self, site: Site, name: str, depth: int) -> Type | None:
         """Return the type of a parameter of the function or block at a place; `depth` values may still be followed."""
+        return None
+
+    def form(self, expression: str, site: Site, depth: int) -> Type | None:
+        """Return the type of an expression that is no chain of names; `depth` values may still be followed."""
+        return None
+
+    def filled(self, binding: Binding, file: FileRow, depth: int) -> Type | None:
+        """Return the type of a collection by what is put into it: of a variable, or of a member."""
+        return None
+
+    def result(self, function: Definition, depth: int) -> Type | None:
+        """Return the type of what a function without a declared type returns, as far as its binding does not say it."""
         return None
 
     def returned(self, text: str, name: str) -> str:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 if TYPE_CHECKING:
     from sleuth.code.snapshots.record import FileRow
     from sleuth.code.snapshots.snapshot import Definition
+
+CERTAIN: Final = 0.5
+"""Least confidence of a target that is more than a guess by a method's name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +37,7 @@ class Type(NamedTuple):
         receiver: the type of the object whose member has this type. It tells what the type parameters of the
             class at `site` stand for.
         is_foreign: whether it is of another project; `text` is then the path to it, such as `stripe.Client`.
+        arguments: types that no text names, which `text` calls `ª0`, `ª1`, …: of `[A()]` it is `list[ª0]`.
     """
 
     text: str
@@ -41,3 +45,9 @@ class Type(NamedTuple):
     owner: Definition | None = None
     receiver: Type | None = None
     is_foreign: bool = False
+    arguments: tuple[Type, ...] = ()
+
+    def part(self, text: str) -> Type:
+        """Return the type of a part of this type, given as it is written here."""
+        name = text.strip()
+        return self.arguments[int(name[1:])] if name.startswith("ª") else self._replace(text=text, owner=None)

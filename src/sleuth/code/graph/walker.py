@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 
 from sleuth.code.graph.bindings import is_variable
 from sleuth.code.graph.inference import OWN_OBJECT
-from sleuth.code.graph.resolve import CERTAIN, resolver_of
+from sleuth.code.graph.resolve import resolver_of
+from sleuth.code.graph.types import CERTAIN
 from sleuth.code.parsing.detail import Detail, Reference, Symbol
 from sleuth.code.parsing.kinds import CONTAINERS
 from sleuth.code.snapshots.record import FileRow
@@ -130,7 +131,7 @@ class GraphWalker:
                 if reference.name not in names:
                     continue
                 target = resolver_of(self._snapshot).resolve(file, reference)
-                if target is not None and same(target.definition, definition):
+                if target is not None and target.definition.key == definition.key:
                     uses.append(Use(file, reference, target.confidence))
         return sorted(uses, key=lambda use: (use.file.path, use.reference.line))
 
@@ -173,20 +174,12 @@ class GraphWalker:
             owner = Definition(definition.file, symbol.parent, symbols[symbol.parent])
             return [
                 describe(d.file, d.symbol)
-                for heir in self._heirs(owner)
+                for heir in resolver_of(self._snapshot).heirs(owner)
                 for d in self._snapshot.definitions(symbol.name)
                 if d.symbol.qualified == f"{heir.symbol.qualified}.{symbol.name}"
                 and d.file.key == heir.file.key
             ]
-        return [describe(d.file, d.symbol) for d in self._heirs(definition)]
-
-    def _heirs(self, definition: Definition) -> list[Definition]:
-        heirs = []
-        for file, reference, _ in self.uses(definition):
-            if reference.role == "inheritance" and reference.symbol >= 0:
-                symbol = self._snapshot.detail(file).symbols[reference.symbol]
-                heirs.append(Definition(file, reference.symbol, symbol))
-        return heirs
+        return [describe(d.file, d.symbol) for d in resolver_of(self._snapshot).heirs(definition)]
 
     def tests(self, definition: Definition) -> list[dict[str, Any]]:
         """Tests that use this definition, or where none does by name, those of files that are named after its file."""
@@ -207,11 +200,6 @@ class GraphWalker:
 
     def _is_test(self, path: str) -> bool:
         return self._snapshot.file(path).category == "test"
-
-
-def same(a: Definition, b: Definition) -> bool:
-    """Return whether two definitions are the same."""
-    return a.file.key == b.file.key and a.index == b.index
 
 
 def describe(file: FileRow, symbol: Symbol | None) -> dict[str, Any]:

@@ -37,12 +37,14 @@ ROLE_NUMBERS: Final = {
 
 BINDINGS: Final = (
     "variable", "assigned", "element", "member", "outer", "argument", "generic", "part", "entry", "narrowed",
+    "item", "keyed", "entered",
 )  # fmt: skip
 """What a binding can be, by number: a variable or parameter; a value for a variable that is declared elsewhere; an
 element of a value; a member of the object around; a name that the function takes from outside; a parameter of a
 function that is an argument, whose value is the call up to the name; a type parameter, whose type is its bound;
 the member of this name of a value, or with a pattern as its type the value at its place there; the same of an
-element of a value; a variable that a test says the class of."""
+element of a value; a variable that a test says the class of; a value that is put into a list or a set, and one that is
+put under a key of a table, whose type is what the name is a member of; what `with` gives of a value."""
 
 BINDING_NUMBERS: Final = {f"binding.{name}": number for number, name in enumerate(BINDINGS)}
 """The number of the binding that each capture of a query stands for."""

@@ -31,7 +31,7 @@ _OWN: Final = (
         comment="#",
         imports=imports.python_imports,
         traits=("closed", "capitals"),
-        rules="sleuth.code.graph.fixtures:PythonRules",
+        rules="sleuth.code.graph.python:PythonRules",
     ),
     _script("javascript", package="tree_sitter_javascript", aliases=("node",)),
     _script("typescript", package="tree_sitter_typescript", entry="language_typescript"),

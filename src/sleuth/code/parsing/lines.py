@@ -3,6 +3,7 @@ r"""Lines of a source: those that `\n` ends, numbered from 1."""
 from __future__ import annotations
 
 from bisect import bisect_right
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,20 +12,21 @@ _NEWLINE = 10
 
 
 class LineIndex:
-    """Byte offsets to lines and back.
-
-    Attributes:
-        newlines: bytes that end lines, shape (n,).
-        starts: the first byte of each line.
-    """
-
-    __slots__ = ("newlines", "size", "source", "starts")
+    """Byte offsets to lines and back."""
 
     def __init__(self, source: bytes) -> None:
         self.source = source
         self.size = len(source)
-        self.newlines: NDArray[np.int64] = np.flatnonzero(np.frombuffer(source, np.uint8) == _NEWLINE)
-        self.starts: list[int] = [0, *(self.newlines + 1).tolist()]
+
+    @cached_property
+    def newlines(self) -> NDArray[np.int64]:
+        """Bytes that end lines, shape (n,)."""
+        return np.flatnonzero(np.frombuffer(self.source, np.uint8) == _NEWLINE)
+
+    @cached_property
+    def starts(self) -> list[int]:
+        """The first byte of each line."""
+        return [0, *(self.newlines + 1).tolist()]
 
     def line(self, byte: int) -> int:
         """Return the line of a byte, 1-based."""

@@ -20,7 +20,8 @@ _STARTS: Final = ReferenceRow._fields.index("name")
 _BOUND: Final = [BindingRow._fields.index(field) for field in ("name", "name_size", "kind", "symbol")]
 _OUTER: Final = BINDINGS.index("outer")
 _KIND: Final = BindingRow._fields.index("kind")
-_NARROWED: Final = BINDINGS.index("narrowed")
+_USES: Final = [BINDINGS.index(kind) for kind in ("narrowed", "item", "keyed")]
+"""Bindings of a name that is used at the same place."""
 _MENTION: Final = PARSED_ROLES.index("mention")
 _NAME: Final = rb"[A-Za-z_\x80-\xff][\w\x80-\xff]*"
 _WORD: Final = re.compile(_NAME)
@@ -70,7 +71,7 @@ def keep_meant(
     statements = [source[start:end] for start, end in imports[:, 1:3].tolist()]
     imported = {word for statement in statements for word in _WORD.findall(statement)}
     everything = any(_OF_ALL.search(statement) for statement in statements)
-    bindings = bindings[bindings[:, _KIND] != _NARROWED]  # they are uses of a name, too
+    bindings = bindings[~np.isin(bindings[:, _KIND], _USES)]
     defined = {(source[d.name.start : d.name.end], d.parent) for d in definitions}
     possible = imported | {name for name, _ in defined}
     names = [source[start : start + size] for start, size in references[:, 1:3].tolist()]

@@ -78,6 +78,11 @@ class Definition:
     index: int
     symbol: Symbol
 
+    @property
+    def key(self) -> tuple[int, int]:
+        """What tells definitions apart: two may have symbols of their own for one place."""
+        return self.file.key, self.index
+
     def __repr__(self) -> str:
         return f"Definition({self.symbol.qualified} at {self.file.path}:{self.symbol.line})"
 
@@ -120,7 +125,7 @@ class Snapshot:
         self.counts = np.array([row.chunks for row in self.files], np.int64)
         self.vectors: dict[str, tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float32]]] = {}
         self._details: OrderedDict[int, Detail] = OrderedDict()
-        self._contents: OrderedDict[str, bytes] = OrderedDict()
+        self._contents: OrderedDict[str, LineIndex] = OrderedDict()
         self._guard = threading.Lock()
 
     def forget_files(self) -> None:
@@ -245,19 +250,22 @@ class Snapshot:
 
     def source(self, file: FileRow) -> bytes:
         """Return a file's text as UTF-8."""
+        return self._content(file).source
+
+    def lines(self, file: FileRow, first: int, last: int) -> str:
+        """Return the text of lines `first` to `last`, without the newline after the last."""
+        return self._content(file).cut(first, last)
+
+    def _content(self, file: FileRow) -> LineIndex:
         with self._guard:
             content = self._contents.get(file.hash)
         if content is None:
-            content = self.storage.content(file.hash)
+            content = LineIndex(self.storage.content(file.hash))
             with self._guard:
                 self._contents[file.hash] = content
                 if len(self._contents) > 256:
                     self._contents.popitem(last=False)
         return content
-
-    def lines(self, file: FileRow, first: int, last: int) -> str:
-        """Return the text of lines `first` to `last`, without the newline after the last."""
-        return LineIndex(self.source(file)).cut(first, last)
 
     def file(self, path: str) -> FileRow:
         """Return the file at a path.

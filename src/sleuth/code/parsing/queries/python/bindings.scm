@@ -1,32 +1,51 @@
 (parameters (identifier) @name) @binding.variable
 (lambda_parameters (identifier) @name) @binding.variable
 (typed_parameter . (identifier) @name type: (type) @type) @binding.variable
-(default_parameter name: (identifier) @name) @binding.variable
-; `def f(x=x)` takes a variable of the scope around.
-((default_parameter name: (identifier) @name value: (identifier) @value) (#eq? @name @value)) @binding.variable
+(default_parameter name: (identifier) @name value: [(call) (identifier) (attribute)]? @value) @binding.variable
 ; `*args` and `**kwargs`, whose types begin with these stars.
 (parameters [(list_splat_pattern (identifier) @name) (dictionary_splat_pattern (identifier) @name)] @type) @binding.variable
 (parameters
   (typed_parameter [(list_splat_pattern (identifier) @name) (dictionary_splat_pattern (identifier) @name)]) @type
 ) @binding.variable
 (typed_default_parameter name: (identifier) @name type: (type) @type) @binding.variable
-; A literal tells nothing of a class of the repository.
+; A string, a number or an empty collection tells nothing of a class of the repository.
 (assignment left: (identifier) @name type: (type)? @type right: [
   (call) (identifier) (attribute) (await) (subscript) (parenthesized_expression) (boolean_operator) (conditional_expression)
+  (list (_)) (tuple (_)) (set) (dictionary (_)) (expression_list) (list_comprehension) (dictionary_comprehension)
+  (set_comprehension) (generator_expression)
 ]? @value) @binding.variable
 (assignment
   left: (attribute object: (identifier) @_self attribute: (identifier) @name)
   type: (type)? @type right: [
     (call) (identifier) (attribute) (await) (subscript) (parenthesized_expression) (boolean_operator) (conditional_expression)
+    (list (_)) (tuple (_)) (set) (dictionary (_)) (expression_list) (list_comprehension) (dictionary_comprehension)
+    (set_comprehension) (generator_expression)
   ]? @value
   (#eq? @_self "self")) @binding.member
+; What is put into a list, a set or a table: `a.append(b)`, `self.a[0] = b`.
+(call
+  function: (attribute
+    object: [(identifier) @name (attribute object: (identifier) @type attribute: (identifier) @name)]
+    attribute: (identifier) @_put)
+  arguments: (argument_list . (_) @value .)
+  (#any-of? @_put "append" "add" "appendleft")) @binding.item
+(call
+  function: (attribute
+    object: [(identifier) @name (attribute object: (identifier) @type attribute: (identifier) @name)]
+    attribute: (identifier) @_put)
+  arguments: (argument_list . (_) . (_) @value .)
+  (#eq? @_put "setdefault")) @binding.keyed
+(assignment
+  left: (subscript value: [(identifier) @name (attribute object: (identifier) @type attribute: (identifier) @name)])
+  right: [(call) (identifier) (attribute)] @value) @binding.keyed
 (augmented_assignment left: (identifier) @name) @binding.variable
 (named_expression name: (identifier) @name value: (_) @value) @binding.variable
-(with_item value: (as_pattern . (_) @value alias: (as_pattern_target (identifier) @name))) @binding.variable
+(with_item value: (as_pattern . (_) @value alias: (as_pattern_target (identifier) @name))) @binding.entered
 (except_clause value: (as_pattern . (_) @type alias: (as_pattern_target (identifier) @name))) @binding.variable
 (for_statement left: (identifier) @name right: (_) @value) @binding.element
 (for_in_clause left: (identifier) @name right: (_) @value) @binding.element
-(assignment left: (pattern_list (identifier) @name) @type right: [(call) (identifier) (attribute) (await) (subscript)] @value) @binding.part
+(assignment left: [(pattern_list (identifier) @name) (tuple_pattern (identifier) @name)] @type
+  right: [(call) (identifier) (attribute) (await) (subscript) (tuple) (expression_list)] @value) @binding.part
 (for_statement left: [(pattern_list (identifier) @name) (tuple_pattern (identifier) @name)] @type right: (_) @value) @binding.entry
 (for_in_clause left: [(pattern_list (identifier) @name) (tuple_pattern (identifier) @name)] @type right: (_) @value) @binding.entry
 (for_statement left: (pattern_list (tuple_pattern (identifier) @name)) @type right: (_) @value) @binding.entry
@@ -49,6 +68,11 @@
 ] @binding.variable
 [(global_statement (identifier) @name) (nonlocal_statement (identifier) @name)] @binding.outer
 (function_definition name: (identifier) @name return_type: (type) @type) @binding.variable
-(function_definition name: (identifier) @name body: (block (return_statement [
+; What a function returns and yields, under these words; `yield from` has the type `from`.
+(return_statement "return" @name [
   (call) (identifier) (attribute) (await) (subscript) (parenthesized_expression) (boolean_operator) (conditional_expression)
-] @value))) @binding.variable
+  (list (_)) (tuple (_)) (set) (dictionary (_)) (expression_list) (list_comprehension) (dictionary_comprehension)
+  (set_comprehension) (generator_expression)
+] @value) @binding.variable
+(yield "yield" @name (_) @value) @binding.variable
+(yield "yield" @name "from" @type) @binding.variable
