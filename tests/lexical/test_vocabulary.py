@@ -48,7 +48,8 @@ def test_terms_near_a_word_are_those_of_the_definition(word: str, others: list[s
     """Letters of any number of bytes count as one."""
     terms = [other.encode() for other in others]
     starts = np.cumsum([0, *map(len, terms)], dtype=np.uint32)
-    numbers = terms_near(np.frombuffer(b"".join(terms), np.uint8), starts, word, most).tolist()
+    every = np.arange(len(terms), dtype=np.uint32)
+    numbers = terms_near(np.frombuffer(b"".join(terms), np.uint8), starts, every, word, most).tolist()
     assert numbers == [place for place, other in enumerate(others) if is_near(word, other, most)]
 
 
@@ -56,7 +57,8 @@ def test_terms_near_a_word_are_those_of_the_definition(word: str, others: list[s
 def test_no_term_is_near_a_word_longer_than_terms_can_be(size: int) -> None:
     """Words of up to 100 letters have neighbours; of others nothing is computed."""
     term = np.frombuffer(b"a" * 100, np.uint8)
-    numbers = terms_near(term, np.array([0, 100], np.uint32), "a" * size, 1).tolist()
+    starts, every = np.array([0, 100], np.uint32), np.zeros(1, np.uint32)
+    numbers = terms_near(term, starts, every, "a" * size, 1).tolist()
     assert numbers == ([0] if size == 99 else [])
 
 

@@ -1,7 +1,7 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
 """Finds the terms of a dictionary that differ from a word in a few places."""
 
-from libc.stdint cimport int64_t, uint8_t, uint32_t
+from libc.stdint cimport uint8_t, uint32_t
 
 import numpy as np
 
@@ -60,35 +60,37 @@ cdef int distance(const uint32_t* word, Py_ssize_t n, const uint32_t* term, Py_s
     return rows[m % 3][n]
 
 
-def terms_near(const uint8_t[::1] term_bytes not None, const uint32_t[::1] term_starts not None, str word not None, int edits):
-    """Return the numbers of the terms that differ from a word by 1 to `edits` edits, shape (terms,), ascending.
+def terms_near(
+    const uint8_t[::1] term_bytes not None, const uint32_t[::1] term_starts not None,
+    const uint32_t[::1] candidates not None, str word not None, int edits,
+):
+    """Return the numbers of the candidates that differ from a word by 1 to `edits` edits, shape (terms,).
 
     A letter left out, added, replaced or swapped with the next is one edit. The first letter stays, or changes places
     with the second: few typing mistakes are there.
 
     Args:
         term_bytes, term_starts: the dictionary of a field: UTF-8, and where each term begins, with the end.
+        candidates: numbers of terms.
         word: of 1 to `MOST_LETTERS` letters; any other has no such term.
         edits: 1 or more.
     """
     cdef const uint8_t[::1] word_bytes = word.encode("utf-8", "surrogatepass")
     cdef uint32_t[MOST_LETTERS] letters
     cdef uint32_t[MOST_LETTERS] others
-    cdef Py_ssize_t n = -1, m, size, term, count = 0, terms = term_starts.shape[0] - 1
-    cdef Py_ssize_t room = 4 * edits
-    cdef int64_t[::1] numbers = np.empty(max(terms, 0), np.int64)
+    cdef Py_ssize_t n = -1, m, i, size, least, most, count = 0
+    cdef uint32_t term
+    cdef uint32_t[::1] numbers = np.empty(candidates.shape[0], np.uint32)
     if 0 < word_bytes.shape[0] <= MOST_BYTES:
         n = letters_of(&word_bytes[0], word_bytes.shape[0], letters)
     if n < 1:
-        return np.empty(0, np.int64)
-    cdef uint8_t first, second = word[:2][-1].encode("utf-8", "surrogatepass")[0]
+        return np.empty(0, np.uint32)
+    least, most = max(1, word_bytes.shape[0] - 4 * edits), word_bytes.shape[0] + 4 * edits
     with nogil:
-        for term in range(terms):
-            size = term_starts[term + 1] - term_starts[term]
-            if size == 0 or size > word_bytes.shape[0] + room or size < word_bytes.shape[0] - room:
-                continue
-            first = term_bytes[term_starts[term]]  # looked at alone, as most terms begin otherwise
-            if first != word_bytes[0] and first != second:
+        for i in range(candidates.shape[0]):
+            term = candidates[i]
+            size = <Py_ssize_t>term_starts[term + 1] - term_starts[term]
+            if size < least or size > most:
                 continue
             m = letters_of(&term_bytes[term_starts[term]], size, others)
             if m < 1 or m > n + edits or m < n - edits:

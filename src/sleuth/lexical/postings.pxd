@@ -23,6 +23,7 @@ cdef extern from "postings.h" nogil:
 cdef class FieldPostings:
     cdef readonly dict arrays
     cdef readonly str where
+    cdef public list by_first_byte
     cdef uint8_t* is_sound
     cdef readonly uint64_t n_terms, n_rows
     cdef Large large

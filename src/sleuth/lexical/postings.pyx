@@ -85,6 +85,9 @@ cdef class FieldPostings:
     Args:
         arrays: of the leg, or of a file that it has validated.
         where: names the segment in an error.
+
+    Attributes:
+        by_first_byte: numbers of the terms that begin with each byte; None until somebody asks for terms near a word.
     """
 
     def __cinit__(self, arrays, where="a segment"):

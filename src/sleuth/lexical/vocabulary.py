@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,8 +35,16 @@ def beginning_with(postings: FieldPostings, prefix: str) -> dict[str, int]:
 
 def near(postings: FieldPostings, word: str, edits: int) -> dict[str, int]:
     """Return the terms of a segment that differ from a word by 1 to `edits` edits, as `beginning_with` does."""
-    arrays = postings.arrays
-    return _counted(postings, terms_near(arrays["term_bytes"], arrays["term_starts"], word, edits))
+    data, starts = postings.arrays["term_bytes"], postings.arrays["term_starts"]
+    if not (word and data.size):
+        return {}
+    if postings.by_first_byte is None:  # kept: to make it takes as long as to compare all terms a few times
+        firsts = data[np.minimum(starts[:-1], data.size - 1)]
+        order = np.argsort(firsts, kind="stable").astype(np.uint32)
+        postings.by_first_byte = np.split(order, np.searchsorted(firsts[order], np.arange(1, 256)))
+    first_bytes = {letter.encode("utf-8", "surrogatepass")[0] for letter in word[:2]}
+    candidates = np.concatenate([postings.by_first_byte[byte] for byte in first_bytes])
+    return _counted(postings, terms_near(data, starts, candidates, word, edits))
 
 
 def most_frequent(index: FieldIndex, counts: Iterable[Mapping[str, int]], most: int) -> dict[str, int]:
@@ -61,7 +69,7 @@ def most_frequent(index: FieldIndex, counts: Iterable[Mapping[str, int]], most: 
     return greatest(live, most)
 
 
-def _counted(postings: FieldPostings, numbers: NDArray[np.int64]) -> dict[str, int]:
+def _counted(postings: FieldPostings, numbers: NDArray[np.integer[Any]]) -> dict[str, int]:
     """Return terms by number as texts, with the rows of each: those of the most rows where there are more."""
     arrays = postings.arrays
     data, starts, list_starts = arrays["term_bytes"], arrays["term_starts"], arrays["list_starts"]
