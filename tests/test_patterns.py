@@ -6,6 +6,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -154,3 +155,13 @@ def test_each_pattern_is_linear(file: str) -> None:
 def test_the_check_sees_a_pattern_that_is_not_linear(pattern: str, method: str) -> None:
     """Patterns of other projects and former ones of this one fail."""
     assert list(slow_uses(Use("", re.compile(pattern), frozenset({method}))))
+
+
+def test_no_group_is_repeated_possessively() -> None:
+    """Python before 3.11.5 goes on from the middle of a turn that failed; an atomic group does not."""
+    source = Path(ignore.__file__).parents[1]
+    assert [
+        file.name
+        for file in source.rglob("*.py")
+        if re.search(r"[)](?:[*+?]|[{][\d,]+[}])[+]", file.read_text())
+    ] == []

@@ -16,7 +16,7 @@ from sleuth.answer.words import WORD, Analyze
 from sleuth.types import RetrievedItem
 
 _VALUE: Final = re.compile(
-    r"(?<![\w.,:/-])([$€£]?)(\d++(?:[.,:]\d++)*+)(?![\w/-]*\d)[ -]?(%|[^\W\d_]{1,12}+)?"
+    r"(?<![\w.,:/-])([$€£]?)(\d++(?>(?:[.,:]\d++)*))(?![\w/-]*\d)[ -]?(%|[^\W\d_]{1,12}+)?"
 )
 """A number, with the sign before it or the word after it."""
 

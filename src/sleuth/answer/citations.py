@@ -11,9 +11,9 @@ from sleuth.answer.context import Passage
 from sleuth.answer.sentences import split_sentences
 
 _CITED: Final = re.compile(
-    r"(?<!\s)\s*+([\[【]\s*+\^?(\d{1,3}+(?:\s*+(?:,|;|-|–|and|\^)\s*+\^?\d{1,3}+)*+)\s*+[\]】])"
+    r"(?<!\s)\s*+([\[【]\s*+\^?(\d{1,3}+(?>(?:\s*+(?:,|;|-|–|and|\^)\s*+\^?\d{1,3}+)*))\s*+[\]】])"
 )
-_AFTER: Final = re.compile(rf"(?<![.!?。！？])([.!?。！？]++[\"')\]”’»*_]*+)((?:{_CITED.pattern})++)")
+_AFTER: Final = re.compile(rf"(?<![.!?。！？])([.!?。！？]++[\"')\]”’»*_]*+)((?>(?:{_CITED.pattern})+))")
 """Citations behind the full stop of the sentence that they belong to."""
 _WORD: Final = re.compile(r"\d+(?:[.,]\d+)*|[^\W\d_]{4,}")
 _RANGE: Final = 50

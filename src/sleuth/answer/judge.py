@@ -10,10 +10,10 @@ from sleuth.answer.synthesis import OnText, told
 from sleuth.remote import async_twin
 
 _RATING: Final = re.compile(
-    r"(?<![\d.])(?P<of_ten>\d{1,2}+(?:\.\d++)?+)\s*+(?:/|out of|von|of)\s*+10(?!\.?\d)"
-    r"|\b(?:rating|score|relevance|rate)\b[^\d\n]{0,60}?(?<![\d.])(?P<named>\d{1,2}+(?:\.\d++)?+)"
+    r"(?<![\d.])(?P<of_ten>\d{1,2}+(?>(?:\.\d++)?))\s*+(?:/|out of|von|of)\s*+10(?!\.?\d)"
+    r"|\b(?:rating|score|relevance|rate)\b[^\d\n]{0,60}?(?<![\d.])(?P<named>\d{1,2}+(?>(?:\.\d++)?))"
     r"(?!\.?\d|\s*+(?:-|–|to|/|out)\s*+\d)"
-    r"|\A\W*+(?P<alone>\d{1,2}+(?:\.\d++)?+)\W*?(?:$|\n|[.:,-]\s)",
+    r"|\A\W*+(?P<alone>\d{1,2}+(?>(?:\.\d++)?))\W*?(?:$|\n|[.:,-]\s)",
     re.IGNORECASE,
 )
 

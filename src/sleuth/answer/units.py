@@ -21,7 +21,7 @@ from sleuth.types import RetrievedItem
 _MARKUP: Final = re.compile(
     r"!?\[([^\[\]]*+)\]\([^()]*+\)"  # a link or a picture of Markdown
     r"|(?:\{[\w:+-]++\}|(?<!\w):[\w+-]++:)`~?([^`<>]++)(?:<[^<>`]*+>)?`"  # a role: :ref:`name <place>`, {func}`name`
-    r"|`([^`<>\s]++(?:\s++[^`<>\s]++)*+)\s++<[^<>`]++>`__?"  # a link of reStructuredText
+    r"|`([^`<>\s]++(?>(?:\s++[^`<>\s]++)*))\s++<[^<>`]++>`__?"  # a link of reStructuredText
     r"|https?://[^\s\[\]<>()`]{1,300}+\[([^\[\]]++)\]|<<[^<>,]*+,([^<>]*+)>>"  # links of AsciiDoc
     r"|`[^`]*+`"  # code, which stays as it is
     r"|\(\(\([^()]*+\)\)\)|</?[a-zA-Z][\w-]*+(?:\s[^<>]*+)?/?>"  # terms of an index, tags

@@ -153,8 +153,8 @@ def _outline(text: str, headings: list[_Heading], blocks: list[tuple[int, int]])
 _END = r"[ \t]*+(?=\n|\Z)"
 _markdown = re.compile(
     r"\n(?= {0,12}+[#|=\-`~])(?: {0,3}+(?:"
-    r"(?P<level>\#{1,6})(?:[ \t]++(?P<title>[^\n]*+))?+(?=\n|\Z)"
-    r"|\|[^\n]*+(?P<rows>(?:\n {0,3}\|[^\n]*+)++)"
+    r"(?P<level>\#{1,6})(?>(?:[ \t]++(?P<title>[^\n]*+))?)(?=\n|\Z)"
+    r"|\|[^\n]*+(?P<rows>(?>(?:\n {0,3}\|[^\n]*+)+))"
     rf"|(?P<under>=++|-{{2,}}+){_END}"
     r")| {0,12}+(?P<fence>`{3,}+(?![^`\n]*+`)|~{3,}+))"
 )
@@ -207,10 +207,10 @@ def scan_markdown(text: str, *, title_only: bool = False) -> Outline:
 
 _MARK = r"[=\-`:'\"~^_*+#<>.]"
 _rest_line = re.compile(rf"\n(?P<mark>{_MARK})(?P=mark){{2,}}+{_END}")
-_BODY = r"(?:\n[ \t]++[^\n]*+|\n(?=\n{0,9}+[ \t]))++"
+_BODY = r"(?>(?:\n[ \t]++[^\n]*+|\n(?=\n{0,9}+[ \t]))+)"
 _rest_directive = re.compile(rf"\n\.\. [\w-]++::[^\n]*+{_BODY}")
 _rest_literal = re.compile(rf"::[ \t]*+\n[ \t]*+(?=\n[ \t]){_BODY}")
-_rest_grid = re.compile(r"\n[+|][^\n]*+(?:\n[+|][^\n]*+)++")
+_rest_grid = re.compile(r"\n[+|][^\n]*+(?>(?:\n[+|][^\n]*+)+)")
 
 
 def scan_rest(text: str, *, title_only: bool = False) -> Outline:

@@ -34,7 +34,7 @@ def run_pattern(separators: str) -> str:
     word = f"[^{separator}]"
     separator = separator.replace("\x00", "")  # NUL is before the parts of a run, see `words.spaced`
     border = f"(?![^{separator}])"
-    number = rf"(?:\.(?<=[0-9]\.)(?=[0-9]){word}++)*+"
+    number = rf"(?>(?:\.(?<=[0-9]\.)(?=[0-9]){word}++)*)"
     letter = r"[^\x00-@\[-`{-\x7f]"
     single = rf"[ \n][{SINGLES}{SINGLES.upper()}](?![^{separator}]|[#+]|\.[^{separator}])(?<={letter}[ \n][A-Za-z0-9])"
     sign = rf"(?:#|\+\+)(?![^{separator}0-9])"

@@ -23,7 +23,9 @@ def aliases_in(text: str, word: str) -> Iterator[tuple[str, str]]:
 def python_imports(text: str) -> Iterator[Import]:
     """Read `import a.b as c, d` and `from a import (b as c)`."""
     text = re.sub(r"#[^\n]*|\\\n", " ", text)
-    match = re.match(r"\s*+from\s++(\.*+(?:\s++(?!import\b))?+[\w.]*+)\s++import\s++\(?([^)]*)", text, re.S)
+    match = re.match(
+        r"\s*+from\s++(\.*+(?>(?:\s++(?!import\b))?)[\w.]*+)\s++import\s++\(?([^)]*)", text, re.S
+    )
     if match:
         module = match[1].replace(" ", "")
         for name, alias in aliases_in(match[2], "as"):

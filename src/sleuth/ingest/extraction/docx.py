@@ -14,7 +14,7 @@ from sleuth.ingest.extraction.zips import opened_zip
 
 _BODY: Final = "word/document.xml"
 _wrapping = re.compile(
-    rb"(?s)</?w:(?:fldSimple|ruby|rubyBase)\b[^<>]*>|<w:(rt|rubyPr)>[^<]*+(?:<(?!/?w:(?:rt|rubyPr)>)[^<]*+)*+</w:\1>"
+    rb"(?s)</?w:(?:fldSimple|ruby|rubyBase)\b[^<>]*>|<w:(rt|rubyPr)>[^<]*+(?>(?:<(?!/?w:(?:rt|rubyPr)>)[^<]*+)*)</w:\1>"
 )
 
 

@@ -32,7 +32,7 @@ SILENT: Final = "silent_pages"
 """Metadata of a PDF: numbers of the pages that have something drawn and no text, from 1."""
 
 _broken_word = re.compile(rf"(?<!\w)(\w++)(?:[{HYPHEN}\ufffe\xad]\n?|[-\u2010]\n)(?=([^\W\d_]\w*))")
-_compound = re.compile(r"(?<!\w)\w++(?:-\w++)++")
+_compound = re.compile(r"(?<!\w)\w++(?>(?:-\w++)+)")
 _signs = re.compile(r"[\W_]+")
 
 

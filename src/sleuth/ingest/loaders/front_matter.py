@@ -17,7 +17,7 @@ from sleuth.types import RESERVED
 _BLOCK: Final = re.compile(
     r"\A(?P<mark>---|\+\+\+)[ \t]*\n(?P<body>.{0,65536}?\n)??(?P=mark)[ \t]*(?:\n|\Z)", re.DOTALL
 )
-_QUOTED: Final = r'"(?:[^"\\]|\\.)*+"|\'(?:[^\']|\'\')*+\''
+_QUOTED: Final = r'"[^"\\]*+(?>(?:\\.[^"\\]*+)*)"|\'[^\']*+(?>(?:\'\'[^\']*+)*)\''
 _PAIR: Final = re.compile(
     rf"(?P<key>{_QUOTED}|[^\W\d][\w .-]{{0,99}}?)[ \t]*:(?:[ \t\n]+(?P<value>.*))?", re.DOTALL
 )
@@ -27,7 +27,7 @@ _WORDS: Final[dict[str, bool | None]] = {"true": True, "false": False, "null": N
 _DEPTH: Final = 20
 _DOTS: Final = 32
 _TOML_HIDDEN: Final = re.compile(
-    r'#[^\n]*|"""(?:[^\\]|\\.?)*?(?:"""|\Z)|\'\'\'.*?(?:\'\'\'|\Z)|"(?:[^"\\\n]|\\.)*+"?|\'[^\'\n]*+\'?',
+    r'#[^\n]*|"""(?:[^\\]|\\.?)*?(?:"""|\Z)|\'\'\'.*?(?:\'\'\'|\Z)|"[^"\\\n]*+(?>(?:\\.[^"\\\n]*+)*)"?|\'[^\'\n]*+\'?',
     re.DOTALL,
 )
 """Comments and strings of TOML, longer marks first."""

@@ -31,8 +31,8 @@ _message_start = re.compile(rb"(?:\A\s{0,100}|(?<=\n\n)|(?<=\r\n\r\n))From [^\r\
 _escaped_from = re.compile(rb"^>(>{0,100}From )", re.MULTILINE)
 _quotation = re.compile(r"<(/?)blockquote\b[^>]{0,2000}>", re.IGNORECASE)
 _ascii = re.compile("[ -~]+")
-_atoms = r"[A-Za-z0-9_%+-]+(?:\.[A-Za-z0-9_%+-]+)*+"
-_words = re.compile(r"[!-~]++(?: [!-~]++)*+")
+_atoms = r"[A-Za-z0-9_%+-]+(?>(?:\.[A-Za-z0-9_%+-]+)*)"
+_words = re.compile(r"[!-~]++(?>(?: [!-~]++)*)")
 _PLAIN: Final = {
     "subject": _words,
     "in-reply-to": _words,
@@ -178,8 +178,8 @@ class _MailPart(NamedTuple):
 
 
 _field = re.compile(
-    rb"^(?P<name>[!-9;-~]{1,100}+):[ \t]*+(?:(?<=Subject:)\r?\n[ \t]++)?+"
-    rb"(?P<value>\S[^\r\n]*+(?:\r?\n[ \t][^\r\n]*+)*+)\r?\n",
+    rb"^(?P<name>[!-9;-~]{1,100}+):[ \t]*+(?>(?:(?<=Subject:)\r?\n[ \t]++)?)"
+    rb"(?P<value>\S[^\r\n]*+(?>(?:\r?\n[ \t][^\r\n]*+)*))\r?\n",
     re.MULTILINE,
 )
 _line_end = re.compile(rb"\r?\n")

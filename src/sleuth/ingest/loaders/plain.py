@@ -65,8 +65,8 @@ def document(file: FileBytes, text: str, metadata: dict[str, Any]) -> Document:
 
 
 _mdx = re.compile(
-    r"(?P<fence>^(?P<mark>```|~~~)[^\n]*\n(?:(?!(?P=mark))[^\n]*\n)*+(?P=mark)?)"
-    r"|^(?:import|export)\s[^\n]*(?:\n[^\n]+)*+"
+    r"(?P<fence>^(?P<mark>```|~~~)[^\n]*\n(?>(?:(?!(?P=mark))[^\n]*\n)*)(?P=mark)?)"
+    r"|^(?:import|export)\s[^\n]*(?>(?:\n[^\n]+)*)"
     r"|</?(?:[A-Z][\w.]{0,100}(?:\s[^<>]{0,2000})?)?/?>|\{/\*[^*]{0,2000}\*/\}",
     re.MULTILINE,
 )

@@ -46,7 +46,7 @@ _blanks = re.compile(r"[ \t\n\r]*")
 _surrogate = re.compile("[\ud800-\udfff]")
 _DELIMITERS: Final = (",", ";", "\t", "|")
 _separator = re.compile(r'(?:\xef\xbb\xbf)?"?sep=([,;\t|])"?\n', re.IGNORECASE)
-_quoted_cell = re.compile(r'(?:^|(?<=[,;\t|]))"(?:[^"]|"")*+"', re.MULTILINE)
+_quoted_cell = re.compile(r'(?:^|(?<=[,;\t|]))"[^"]*+(?>(?:""[^"]*+)*)"', re.MULTILINE)
 
 
 def _finite(number: str) -> float | None:

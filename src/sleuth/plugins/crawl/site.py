@@ -55,7 +55,7 @@ _NO_PAGES = re.compile(
     re.I,
 )
 """Ends of paths behind which no page is expected."""
-_LOCATION = re.compile(rb"<loc>\s*+(?:<!\[CDATA\[)?+\s*+([^<\]\s]{1,2000})")
+_LOCATION = re.compile(rb"<loc>\s*+(?>(?:<!\[CDATA\[)?)\s*+([^<\]\s]{1,2000})")
 _CONDITIONAL = {"etag": "If-None-Match", "modified": "If-Modified-Since"}
 
 

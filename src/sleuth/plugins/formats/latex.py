@@ -20,7 +20,7 @@ _heading = re.compile(
     r"\s*\\(part|chapter|section|subsection|subsubsection|paragraph)\*?(?:\[[^\]]{0,300}\])?\{(.*)\}"
 )
 _environment = re.compile(r"\s*\\(begin|end)\{(\w{1,40})\*?\}(.*)")
-_title = re.compile(r"\\title(?:\[[^\]]{0,300}\])?\{((?:[^{}]|\{[^{}]{0,300}\}){1,500}+)\}")
+_title = re.compile(r"\\title(?:\[[^\]]{0,300}\])?\{((?>(?:[^{}]|\{[^{}]{0,300}\}){1,500}))\}")
 _dropped = re.compile(r"\\(?:label|ref|eqref|pageref|cite[a-z]{0,10}|vspace|hspace|includegraphics|input|include)\*?"
                       r"(?:\[[^\[\]]{0,300}\]){0,2}\{[^{}]{0,1000}\}")  # fmt: skip
 _command = re.compile(r"\\[a-zA-Z]{1,40}\*?(?:\[[^\[\]]{0,300}\])?\{([^{}]{0,10000})\}")

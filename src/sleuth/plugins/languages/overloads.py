@@ -19,7 +19,7 @@ from sleuth.code.language import (
 
 _LONGEST_CALL: Final = 20
 """How many lines of a call are looked at."""
-_STRING: Final = re.compile(r'"(?:[^"\\\n]|\\.)*+"?|\'(?:[^\'\\\n]|\\.)*+\'?')
+_STRING: Final = re.compile(r'"[^"\\\n]*+(?>(?:\\.[^"\\\n]*+)*)"?|\'[^\'\\\n]*+(?>(?:\\.[^\'\\\n]*+)*)\'?')
 """A string or a character, also one without its end: each quote is looked at once."""
 _ANNOTATION: Final = re.compile(r"@[\w.]+(?:\([^()]*\))?\s*|\b(?:final|ref|out|in|this|params)\s+")
 _LITERALS: Final = (
@@ -35,16 +35,16 @@ _LITERALS: Final = (
     (re.compile(r"\{.*", re.DOTALL), "Function"),
 )
 _CAST: Final = re.compile(r"\((\w+)\)\s*[\w(\"\'-]")
-_NEW: Final = re.compile(r"new\s+(?:\w+\.)*+(\w++)[^\[{;]*\)$")
+_NEW: Final = re.compile(r"new\s+(?>(?:\w+\.)*)(\w++)[^\[{;]*\)$")
 _BOXES: Final = {
     "int": "Integer", "char": "Character", "long": "Long", "float": "Float", "double": "Double", "boolean": "Boolean",
     "byte": "Byte", "short": "Short",
 }  # fmt: skip
-_TYPE_ARGUMENTS: Final = r"(?:<[^()<>]*+(?:<[^()<>]*+>[^()<>]*+)*+>\s*+)?+"
+_TYPE_ARGUMENTS: Final = r"(?>(?:<[^()<>]*+(?>(?:<[^()<>]*+>[^()<>]*+)*)>\s*+)?)"
 _WIDER: Final = ("byte", "short", "int", "long", "float", "double")
 _ANYTHING: Final = re.compile(r"[A-Z]|Object|Any|Serializable|Comparable")
 _KOTLIN_HEAD: Final = re.compile(
-    r"(?:@\w++\s++)*+(?:(?:vararg|crossinline|noinline|val|var|private|override)\s++)*+(\w++)\s*+:"
+    r"(?>(?:@\w++\s++)*)(?>(?:(?:vararg|crossinline|noinline|val|var|private|override)\s++)*)(\w++)\s*+:"
 )
 
 

@@ -12,7 +12,7 @@ from sleuth.code.language import Container, Import, Language
 def read_imports(text: str) -> Iterator[Import]:
     """Read `alias A.{B, C}`, `alias A.B, as: C`, `import A` and `use A`."""
     match = re.match(
-        r"(\w++)\s*+(?:\(\s*+)?(\w++(?:\.\w++)*+)(?:\.\{([^}]*)\})?(?:\s*+,(?:.*\bas:\s*([\w.]+))?.*|\W*)$",
+        r"(\w++)\s*+(?:\(\s*+)?(\w++(?>(?:\.\w++)*))(?:\.\{([^}]*)\})?(?:\s*+,(?:.*\bas:\s*([\w.]+))?.*|\W*)$",
         text,
         re.S,
     )

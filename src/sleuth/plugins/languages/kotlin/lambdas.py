@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from sleuth.code.language import FileRow, NameResolver, Reference
 
 _TOKEN: Final = re.compile(
-    r'"""(?:[^"]|"(?!""))*+(?:"""|\Z)|"(?:[^"\\\n]|\\.)*+"?|\'(?:[^\'\\\n]|\\.)*+\'?'
-    r"|//[^\n]*+|/\*(?:[^*]|\*(?!/))*+(?:\*/|\Z)|[{}]"
+    r'"""[^"]*+(?>(?:"(?!"")[^"]*+)*)(?:"""|\Z)|"[^"\\\n]*+(?>(?:\\.[^"\\\n]*+)*)"?|\'[^\'\\\n]*+(?>(?:\\.[^\'\\\n]*+)*)\'?'
+    r"|//[^\n]*+|/\*[^*]*+(?>(?:\*(?!/)[^*]*+)*)(?:\*/|\Z)|[{}]"
 )
 """Braces outside of strings and comments, which are matched whole."""
 _WORD: Final = re.compile(r"(?<![\w.])\w++")
@@ -33,7 +33,7 @@ _NAME: Final = re.compile(r"\w++")
 _RECEIVER: Final = re.compile(r"[\w\s.<>?,*]*+")
 _PARAMETERS: Final = re.compile(r"[\w\s,:.<>?()]*+->")
 _BLOCK: Final = re.compile(
-    r"\(?(?:suspend\s++)?(?:(?P<this>[\w<>*?]++(?:\.[\w<>*?]++)*+)\.)?\((?P<it>[^()]*+)\)\s*+=>"
+    r"\(?(?:suspend\s++)?(?:(?P<this>[\w<>*?]++(?>(?:\.[\w<>*?]++)*))\.)?\((?P<it>[^()]*+)\)\s*+=>"
 )
 _HEAD: Final = 2_000
 """Characters before a lambda in which the call that takes it begins."""
