@@ -71,26 +71,34 @@ def shares_explained(plan: SearchPlan, items: Sequence[RetrievedItem]) -> list[f
     scores = [dict(item.explanation.scores_of(legs)) if item.explanation else {} for item in items]
     similarities = [0.0] * len(items)
     for name in {name for some in scores for name in some if not legs[name].is_certain}:
-        unrelated, greatest = legs[name].unrelated(query), legs[name].greatest(query, plan.view.idf)
-        if unrelated < 1:
-            shares = ((some.get(name, 0.0) / greatest - unrelated) / (1 - unrelated) for some in scores)
-            similarities = list(map(max, similarities, shares))
+        of_leg = similarities_of(legs[name], query, [some.get(name, 0.0) for some in scores], plan.view.idf)
+        similarities = list(map(max, similarities, of_leg))
     return shares_of(plan, items, similarities)
 
 
 def similar_rows(
     leg: RankingLeg[Any], query: str, hits: Hits, idf: Callable[[Iterable[str]], Mapping[str, float]]
 ) -> dict[int, float]:
-    """Return how similar hits are to a query, by key, above 0; rows that have nothing in common with it are left out.
+    """Return how similar hits are to a query, by key; rows that have nothing in common with it are left out."""
+    shares = similarities_of(leg, query, hits.scores.tolist(), idf)
+    return {key: share for key, share in zip(hits.keys.tolist(), shares, strict=True) if share > 0}
+
+
+def similarities_of(
+    leg: RankingLeg[Any],
+    query: str,
+    scores: Sequence[float],
+    idf: Callable[[Iterable[str]], Mapping[str, float]],
+) -> list[float]:
+    """Return how similar rows with these scores of a leg are to a query: 0 has nothing in common with it.
 
     The score is counted from that of rows without anything in common, and divided by the greatest score.
     """
     unrelated = leg.unrelated(query)
     if unrelated >= 1:
-        return {}
+        return [0.0] * len(scores)
     greatest = leg.greatest(query, idf)
-    shares = ((score / greatest - unrelated) / (1 - unrelated) for score in hits.scores.tolist())
-    return {key: share for key, share in zip(hits.keys.tolist(), shares, strict=True) if share > 0}
+    return [max(0.0, (score / greatest - unrelated) / (1 - unrelated)) for score in scores]
 
 
 def shares_of(plan: SearchPlan, items: Sequence[RetrievedItem], similarities: Sequence[float]) -> list[float]:
