@@ -383,7 +383,7 @@ def type_name(annotation: Any) -> str:
 def settings() -> str:
     """Return the settings of an index, the keys of sleuth.toml, and the variables of the environment."""
     from sleuth.settings import IndexSettings
-    from sleuth.surfaces.cli.defaults import KEYS, schema
+    from sleuth.surfaces.cli.defaults import KEYS
 
     documented = dict(re.findall(r"^- `([\w, ]+)`: (.*)$", docstring(IndexSettings.__doc__), re.MULTILINE))
     meanings = {name: text for names, text in documented.items() for name in names.split(", ")}
@@ -392,7 +392,12 @@ def settings() -> str:
         for one in fields(IndexSettings)
     ]
     key_rows = [
-        (f"`{name}`", key.kind.__name__, "yes" if key.is_safe else "no", key.help)
+        (
+            f"`{name}`",
+            key.kind.__name__,
+            "yes" if key.is_safe else "no",
+            ", ".join(f"`sleuth {each}`" for each in key.commands if each) or "all that open an index",
+        )
         for name, key in KEYS.items()
     ]
     return "\n\n".join(
@@ -403,10 +408,10 @@ def settings() -> str:
             " or the options of `sleuth index`.",
             table(("setting", "default", "meaning"), index_rows),
             "## Of the command line",
-            "Keys of `sleuth.toml`; [Set defaults](../how-to/set-defaults.md) says which files are read."
-            " `sleuth doctor config --schema` prints the schema below.",
-            table(("key", "type", "may a project set it", "meaning"), key_rows),
-            f"```json\n{json.dumps(schema(), indent=2)}\n```",
+            "Keys of `sleuth.toml`, with the meaning of the option of the same name; [Set"
+            " defaults](../how-to/set-defaults.md) says which files are read."
+            " `synonyms` is a file of [synonyms](../how-to/more-words.md).",
+            table(("key", "type", "may a project set it", "an option of"), key_rows),
             "## Of the environment",
             table(("variable", "meaning"), ((f"`{name}`", text) for name, text in sorted(VARIABLES.items()))),
         ]

@@ -56,18 +56,6 @@ def test_ask_with_a_model(home: Path) -> None:
         assert output["extra"]["citations"][0]["number"] == 1
 
 
-def test_a_model_of_this_machine_is_named(home: Path) -> None:
-    """Without a model, one line names a model that Ollama offers on this machine; other machines are not asked."""
-    with OllamaServer(models=["nomic-embed-text", "qwen3"]) as server:
-        process = sleuth("ask", "when are tokens refilled?", cwd=home, OLLAMA_HOST=server.url)
-        assert (
-            "sleuth: Ollama on this machine has qwen3:latest; to let it write: --model qwen3:latest"
-            in process.stderr
-        )
-    process = sleuth("ask", "when are tokens refilled?", cwd=home, OLLAMA_HOST="http://192.0.2.1:11434")
-    assert "Ollama" not in process.stderr
-
-
 def test_nothing_hidden_reaches_the_terminal(home: Path) -> None:
     """Control characters and direction marks of a document are not printed."""
     process = sleuth("ask", "--show-context", "cats", cwd=home)

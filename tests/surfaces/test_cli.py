@@ -15,7 +15,7 @@ from sleuth.errors import ArgumentError
 from sleuth.ingest import Skipped
 from sleuth.surfaces.cli.app import app
 from sleuth.surfaces.cli.main import register
-from sleuth.surfaces.cli.progress import CtrlC, Estimate
+from sleuth.surfaces.cli.progress import CtrlC
 from sleuth.surfaces.cli.skips import grouped
 from tests.commands import sleuth, sleuth_process
 from tests.ingest.files import placed_pdf
@@ -307,22 +307,6 @@ def test_parts_of_files_are_counted_apart(tmp_path: Path) -> None:
     result = sleuth("index", "a.jsonl", "b.bin", cwd=tmp_path)
     assert "Indexed without parts 1:\n  a.jsonl#2: " in result.stderr
     assert "Skipped 1:\n  b.bin: " in result.stderr
-
-
-def test_the_time_of_embedding_is_estimated_once(capsys: pytest.CaptureFixture[str]) -> None:
-    """The estimate for a long embedding counts from the first call; a short embedding has no estimate."""
-    times = iter([0.0, 1.0, 4.0, 5.0, 0.0, 10.0])
-    estimate = Estimate(lambda: next(times))
-    for count in (10_000, 10_010, 10_040, 10_080):  # the first from a cache
-        estimate(count, 20_000)
-    assert capsys.readouterr().err == (
-        "Embedding 20,000 passages takes about 17 minutes. Words find them already; "
-        "Ctrl-C keeps the vectors that are made.\n"
-    )
-    short = Estimate(lambda: next(times))
-    for count in (0, 500):
-        short(count, 1_000)
-    assert capsys.readouterr().err == ""
 
 
 def test_one_line_for_each_kind_and_reason() -> None:

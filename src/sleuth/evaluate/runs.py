@@ -1,15 +1,11 @@
-"""Runs: which documents a system ranked for which query, in TREC's format."""
+"""Runs: which documents a system ranked for which query, as TREC's tools judge it."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 from sleuth.arguments import MOST_K
-from sleuth.errors import EvaluationError
-from sleuth.evaluate.collections import numbered_lines
 from sleuth.protocols import Retriever
 from sleuth.types import Ranking
 
@@ -75,49 +71,3 @@ def in_order(scores: Mapping[str, float]) -> dict[str, float]:
         last_score = min(np.float32(score), np.nextafter(last_score, np.float32(-np.inf)))
         lowered[id] = score if np.float32(score) == last_score else float(last_score)
     return lowered
-
-
-def write_run(run: Run, path: str | Path) -> None:
-    """Write a run as TREC does: query, Q0, document, rank, score, tag.
-
-    Raises:
-        EvaluationError: an id that the format cannot hold; nothing is written.
-    """
-    for query, scores in run.items():
-        for document in scores:
-            if any(character.isspace() for character in query + document):
-                raise EvaluationError(f"ids in a TREC run must hold no blanks, got {query!r}, {document!r}")
-
-    def by_score_and_id(pair: tuple[str, float]) -> tuple[float, str]:
-        document, score = pair
-        return -score, document
-
-    with Path(path).open("w", encoding="utf8") as out:
-        for query, scores in run.items():
-            ranking = sorted(scores.items(), key=by_score_and_id)
-            for rank, (document, score) in enumerate(ranking, 1):
-                out.write(f"{query} Q0 {document} {rank} {score!r} sleuth\n")
-
-
-def read_run(path: str | Path) -> Run:
-    """Read a run in TREC's format.
-
-    Raises:
-        EvaluationError: a malformed line, or a document listed twice for a query; the message names it.
-    """
-    run: Run = {}
-    for number, line in numbered_lines(Path(path)):
-        try:
-            query, _, document, _, score, _ = line.split()
-            value = float(score)
-        except ValueError:
-            value = math.nan
-        if not math.isfinite(value):
-            raise EvaluationError(
-                f"{path}:{number} must hold query, Q0, document, rank, score, a finite number, and tag, "
-                f"got {line.strip()!r}"
-            )
-        if document in run.setdefault(query, {}):
-            raise EvaluationError(f"{path}:{number} must rank {document!r} once for {query!r}, got it again")
-        run[query][document] = value
-    return run

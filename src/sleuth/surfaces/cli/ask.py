@@ -77,7 +77,7 @@ PLACE = frozenset({"start_line", "end_line", "page", "heading"})
 """Metadata of a passage that its whole document does not have."""
 
 
-FIRST = ("model", "sources", "web", "filter", "k", "sort", "show_context", "rate", "json", "index")
+FIRST = ("model", "sources", "filter", "k", "sort", "recency", "show_context", "rate", "json", "index")
 
 
 @app.command("ask", epilog=ASK_EXAMPLES, cls=shows_first(*FIRST))
@@ -88,9 +88,6 @@ def ask(
     model: ModelOption = None,
     show_context: Annotated[
         bool, typer.Option("--show-context", help="Print the passages that the answer was written from.")
-    ] = False,
-    web: Annotated[
-        bool, typer.Option("--web", help="Answer also from pages of the web, as `--in docs --in web` does.")
     ] = False,
     rate: Annotated[
         bool, typer.Option("--rate", help="Let the model rate the answer from 1 to 10, with a reason.")
@@ -103,8 +100,6 @@ def ask(
 
     text = " ".join(question)
     judge = judge_of(model) if rate else None
-    sources = options["sources"]
-    options["sources"] = [*(sources or ["docs"]), "web"] if web else sources
     with open_sources(options["sources"], index) as engine:
         warn_of_plugins(engine)
         request = request_here(engine, text, options)
@@ -122,11 +117,6 @@ def ask(
             print_json(answer_json(result, show_context))
         else:
             print_sources(engine, result, show_context)
-            if model is None and (offered := local_model()):
-                say(
-                    f"sleuth: Ollama on this machine has {offered}; to let it write: --model {offered}",
-                    err=True,
-                )
             if judge is not None:
                 say()
                 rating = evaluate_relevance(judge, text, result.response, on_text=show)
@@ -238,23 +228,6 @@ def check(result: SearchResult) -> None:
         raise typer.Exit(1)
     if result.grade is Grade.NOTHING_CLOSE:
         raise typer.Exit(1)
-
-
-def local_model() -> str:
-    """Return a model that Ollama offers on this machine, "" for none. No other machine is asked."""
-    from urllib.parse import urlsplit
-
-    from sleuth.llm import ollama_status
-    from sleuth.llm.ollama import DEFAULT_URL, resolve_url
-
-    try:
-        url = resolve_url(DEFAULT_URL)
-    except ArgumentError:
-        return ""
-    if urlsplit(url).hostname not in ("localhost", "127.0.0.1", "::1"):
-        return ""
-    writers = [name for name in ollama_status(url, timeout=0.5).models if "embed" not in name]
-    return clean_text(writers[0]) if writers else ""
 
 
 def answer_json(result: SearchResult, show_context: bool) -> dict[str, Any]:

@@ -29,11 +29,10 @@ from sleuth.surfaces.cli.snapshots import (
     RefreshOption,
     RepoOption,
     opened,
-    path_inside,
     repository_here,
     takes_snapshot,
 )
-from sleuth.surfaces.cli.terminal import amount, console, print_code, say, say_row, styled
+from sleuth.surfaces.cli.terminal import amount, console, say, say_row, styled
 from sleuth.surfaces.cli.watching import changes_below
 
 if TYPE_CHECKING:
@@ -328,55 +327,6 @@ def impact(
         _say_uncertain(uncertain, name)
     if not touched and not uncertain:
         raise typer.Exit(1)
-
-
-@code.command("show", epilog="[bold]Example[/bold]  sleuth code show src/bucket.py:10-20")
-@takes_snapshot
-def show(
-    opening: Opening,
-    path: Annotated[
-        str, typer.Argument(help="A file or folder of the snapshot; FILE:10-20 shows those lines.")
-    ] = "",
-    json: JsonOption = False,
-) -> None:
-    """Print a file or list a folder as it was at the snapshot."""
-    from sleuth.code import Navigator
-
-    name, first, last = _place(path)
-    with opening as place:
-        snapshot = place.snapshot
-        navigator = Navigator(snapshot)
-        name = path_inside(name, Path(snapshot.repository.path))
-        if reason := next((row.skip for row in snapshot.skipped if row.path == name), ""):
-            raise ArgumentError(f"path must be a file that is searched, got {name!r}: {reason}")
-        if name in snapshot.by_path:
-            text = navigator.read_file(name, first, last)
-            language = snapshot.file(name).language
-            if json:
-                print_json({"path": name, "language": language, "start_line": first, "text": text})
-            else:
-                print_code(text, language, first)
-            return
-        entries = navigator.list_directory(name)
-    if json:
-        print_json({"path": name, "entries": entries})
-        return
-    for entry in entries:
-        what = (
-            f"{entry['files']} files"
-            if entry["type"] == "folder"
-            else entry["skipped"] or f"{entry['lines']} lines"
-        )
-        say_row(f"{entry['name']}{'/' if entry['type'] == 'folder' else ''}", what)
-
-
-def _place(path: str) -> tuple[str, int, int | None]:
-    """Split FILE, FILE:10 or FILE:10-20 into path, first line and last line."""
-    name, colon, lines = path.rpartition(":")
-    first, _, last = lines.partition("-")
-    if not colon or not first.isdigit() or (last and not last.isdigit()):
-        return path, 1, None
-    return name, int(first), int(last or first)
 
 
 @code.command("snapshots", epilog="[bold]Example[/bold]  sleuth code snapshots --prune 5")

@@ -4,36 +4,20 @@ from __future__ import annotations
 
 import json as json_format
 import os
-from typing import Annotated, Any
-
-import typer
+from typing import Any
 
 from sleuth.surfaces.cli.app import doctor_commands
 from sleuth.surfaces.cli.common import JsonOption, print_json
-from sleuth.surfaces.cli.defaults import Setting, files, schema, settings
+from sleuth.surfaces.cli.defaults import Setting, files, settings
 from sleuth.surfaces.cli.terminal import say, styled
-
-EXAMPLES = """[bold]Examples[/bold]
-
-  sleuth doctor config                                  what applies here, and which file says so
-  sleuth doctor config --schema > sleuth.schema.json    what a file may hold, for editors
-"""
 
 ENVIRONMENT = {"SLEUTH_INDEX": "index", "SLEUTH_MODEL": "model"}
 """Variables that stand above the files."""
 
 
-@doctor_commands.command("config", epilog=EXAMPLES)
-def config(
-    schema_only: Annotated[
-        bool, typer.Option("--schema", help="Print the JSON schema of sleuth.toml instead.")
-    ] = False,
-    json: JsonOption = False,
-) -> None:
+@doctor_commands.command("config", epilog="[bold]Example[/bold]  sleuth doctor config")
+def config(json: JsonOption = False) -> None:
     """Show the defaults that sleuth.toml and the environment set here."""
-    if schema_only:
-        print_json(schema())
-        return
     paths = [str(file) for file, _ in files()]
     values = settings() | {
         name: Setting(os.environ[variable], f"${variable}")

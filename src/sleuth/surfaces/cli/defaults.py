@@ -36,53 +36,35 @@ class ConfigKey(NamedTuple):
     """
 
     kind: type
-    help: str
     commands: tuple[str, ...] = ("search", "ask")
     is_safe: bool = True
 
 
-_SERVE = ("serve",)
-_NO_COMMAND = ("",)
-"""Of a key that no option has: it is read where an index is opened."""
-
 KEYS: Final[Mapping[str, ConfigKey]] = {
-    "index": ConfigKey(str, "Index folder, relative to this file; in a project inside of its folder.", ()),
-    "sources": ConfigKey(
-        list, "Where to look; a project may name docs and code.", ("search", "ask", "serve")
-    ),
-    "k": ConfigKey(int, "How many results."),
-    "legs": ConfigKey(list, "Search only by these legs."),
-    "fusion": ConfigKey(str, "How the legs are fused."),
-    "filter": ConfigKey(str, "Use only passages that match."),
-    "expand": ConfigKey(str, "Give each passage with its neighbours, section or document."),
-    "min_score": ConfigKey(float, "Omit passages with less in common with the query, from 0 to 1."),
-    "fold_copies": ConfigKey(bool, "Leave out passages that repeat the text of a better one."),
-    "per_document": ConfigKey(int, "Passages of one document among the first ten; 0 for no limit."),
-    "recency": ConfigKey(str, "Favour new passages by a date and a half-life."),
-    "boost": ConfigKey(str, "Multiply the scores of passages that match filters."),
-    "explain": ConfigKey(bool, "Explain each score."),
-    "exact": ConfigKey(bool, "Score every passage exactly, without estimates."),
-    "deadline": ConfigKey(float, "Seconds that the search may take."),
-    "syntax": ConfigKey(bool, "Read the search syntax in the query."),
-    "synonyms": ConfigKey(
-        str,
-        "File of synonyms of the index, relative to this file; in a project inside of its folder.",
-        _NO_COMMAND,
-    ),
-    "rerank": ConfigKey(str, "Model that scores the best passages again.", is_safe=False),
-    "model": ConfigKey(str, "Model that writes answers.", ("ask", "index summarize", "serve"), is_safe=False),
-    "serve.host": ConfigKey(str, "Address to listen on.", _SERVE, is_safe=False),
-    "serve.port": ConfigKey(int, "Port to listen on.", _SERVE, is_safe=False),
-    "serve.read_only": ConfigKey(bool, "Refuse to add and delete.", _SERVE, is_safe=False),
-    "serve.rerank": ConfigKey(list, "Models that searches may rerank by.", _SERVE, is_safe=False),
-    "serve.allow_host": ConfigKey(list, "Host names that clients use for the server.", _SERVE, is_safe=False),
-    "serve.cors": ConfigKey(list, "Sites whose pages may call the server.", _SERVE, is_safe=False),
-    "serve.workers": ConfigKey(int, "Processes that answer.", _SERVE, is_safe=False),
-    "serve.threads": ConfigKey(int, "Requests that each worker runs at a time.", _SERVE, is_safe=False),
-    "serve.deadline": ConfigKey(float, "Seconds for a request.", _SERVE, is_safe=False),
-    "serve.answer_deadline": ConfigKey(float, "Seconds for a written answer.", _SERVE, is_safe=False),
+    "index": ConfigKey(str, ()),
+    "sources": ConfigKey(list, ("search", "ask", "serve")),
+    "k": ConfigKey(int),
+    **dict.fromkeys(("filter", "fusion", "expand", "recency", "boost"), ConfigKey(str)),
+    **dict.fromkeys(("fold_copies", "explain", "exact", "syntax"), ConfigKey(bool)),
+    **dict.fromkeys(("min_score", "deadline"), ConfigKey(float)),
+    "legs": ConfigKey(list),
+    "per_document": ConfigKey(int),
+    "synonyms": ConfigKey(str, ("",)),  # no option: it is read where an index is opened
+    "rerank": ConfigKey(str, is_safe=False),
+    "model": ConfigKey(str, ("ask", "index summarize", "serve"), is_safe=False),
+    **{
+        f"serve.{name}": ConfigKey(kind, ("serve",), is_safe=False)
+        for kind, names in {
+            str: ("host",),
+            int: ("port", "workers", "threads"),
+            bool: ("read_only",),
+            list: ("rerank", "allow_host", "cors"),
+            float: ("deadline", "answer_deadline"),
+        }.items()
+        for name in names
+    },
 }
-"""What a file may hold; a dot stands for a table."""
+"""What a file may hold; a dot stands for a table. An option says what its key means."""
 
 _TYPES: Final = {str: "string", int: "integer", float: "number", bool: "boolean", list: "array"}
 
@@ -213,26 +195,3 @@ def default_map(command: Any, values: Mapping[str, Any], path: tuple[str, ...] =
         if defaults := default_map(each, values, (*path, name)):
             own[name] = defaults
     return own
-
-
-def schema() -> dict[str, Any]:
-    """Return the JSON schema of the file, for editors."""
-    properties: dict[str, Any] = {}
-    for name, key in KEYS.items():
-        table, _, last = name.rpartition(".")
-        described: dict[str, Any] = {"type": _TYPES[key.kind], "description": key.help}
-        if key.kind is list:
-            described["items"] = {"type": "string"}
-        parent = properties
-        if table:
-            empty = {"type": "object", "additionalProperties": False, "properties": {}}
-            parent = properties.setdefault(table, empty)["properties"]
-        parent[last] = described
-    return {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": NAME,
-        "description": "Defaults of the command line of Sleuth.",
-        "type": "object",
-        "additionalProperties": False,
-        "properties": properties,
-    }

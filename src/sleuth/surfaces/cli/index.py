@@ -27,7 +27,7 @@ from sleuth.surfaces.cli.common import (
 from sleuth.surfaces.cli.files import from_here, shown
 from sleuth.surfaces.cli.options import options_of, with_options
 from sleuth.surfaces.cli.places import NAME, index_folder
-from sleuth.surfaces.cli.progress import CtrlC, Estimate, progress_bar
+from sleuth.surfaces.cli.progress import CtrlC, progress_bar
 from sleuth.surfaces.cli.skips import grouped
 from sleuth.surfaces.cli.terminal import amount, console, say
 from sleuth.surfaces.cli.watching import changes_below
@@ -284,14 +284,7 @@ def read_paths(
     """Read files with a progress bar; Ctrl-C ends it after the current file, and the report says so."""
     from sleuth.ingest.reports import IndexInterrupted
 
-    estimate = Estimate() if visible else None
-    with CtrlC() as ctrl_c, progress_bar(visible=visible) as (progress, bar):
-
-        def embedding(done: int, total: int) -> None:
-            for tell in (estimate, bar):
-                if tell is not None:
-                    tell(done, total)
-
+    with CtrlC() as ctrl_c, progress_bar(visible=visible) as (progress, embedding):
         try:
             report = engine.index(
                 paths,

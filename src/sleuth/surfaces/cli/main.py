@@ -25,7 +25,6 @@ COMMANDS = {
     "show": "show",
     "list": "list",
     "grep": "grep",
-    "open": "open",
     "status": "status",
     "doctor": "doctor",
     "code": "code",
@@ -46,15 +45,6 @@ COMMANDS = {
     "mcp install": "install",
 }
 
-MOVED = {
-    **{name: f"index {name}" for name in ("delete", "eval", "facets", "import", "models", "move", "suggest")},
-    **{name: f"index {name}" for name in ("summarize", "synonyms")},
-    **{name: f"cluster {name}" for name in ("fetch", "publish", "versions")},
-    **{name: f"doctor {name}" for name in ("config", "plugins")},
-    "install": "mcp install",
-}
-"""Where commands are now that once stood alone."""
-
 NO_MEMORY = ("can't start new thread", "failed to map segment from shared object")
 """What Python and the loader of libraries say where there is no memory for a thread or a library."""
 
@@ -63,17 +53,10 @@ def register(arguments: list[str]) -> None:
     """Import the modules of the command in `arguments`, or all modules to list the names.
 
     A plugin's command is named "web crawl", where it joins a group.
-
-    Raises:
-        ArgumentError: a command that has moved; names the new one.
     """
     first, second = ([word for word in arguments if not word.startswith("-")] + ["", ""])[:2]
     own = own_extensions("commands")
     names = [name for name in (*COMMANDS, *own) if name in (first, f"{first} {second}")]
-    if first in MOVED:
-        from sleuth.errors import ArgumentError
-
-        raise ArgumentError(f"`sleuth {first}` must be `sleuth {MOVED[first]}`, got {first!r}")
     groups = {name.partition(" ")[0] for name in (*COMMANDS, *own) if " " in name}
     is_help = not {"--help", "-h"}.isdisjoint(arguments)
     if (

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import signal
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, ParamSpec
 
 from sleuth.surfaces.cli.common import human_bytes
-from sleuth.surfaces.cli.terminal import console, say
+from sleuth.surfaces.cli.terminal import console
 
 if TYPE_CHECKING:
     from types import FrameType
@@ -17,40 +16,6 @@ if TYPE_CHECKING:
     from sleuth.ingest.reports import IndexProgress
 
 P = ParamSpec("P")
-
-WATCHED = 2.0
-"""Seconds of embedding from which the time of all of it is estimated."""
-
-
-class Estimate:
-    """Says once how long embedding takes, where it takes more than a minute.
-
-    Args:
-        clock: tells seconds.
-    """
-
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        self._clock = clock
-        self._started: float | None = None
-        self._at_start = 0
-        self._is_over = False
-
-    def __call__(self, count: int, total: int) -> None:
-        """Take the passages that have vectors, and all; vectors of a cache are among those of the first call."""
-        now = self._clock()
-        if self._started is None:
-            self._started, self._at_start = now, count
-        seconds, more = now - self._started, count - self._at_start
-        if self._is_over or seconds < WATCHED or not more:
-            return
-        self._is_over = True
-        minutes = (total - count) * seconds / more / 60
-        if minutes > 1:
-            say(
-                f"Embedding {total:,} passages takes about {minutes:,.0f} minutes. Words find them already; "
-                "Ctrl-C keeps the vectors that are made.",
-                err=True,
-            )
 
 
 class CtrlC:

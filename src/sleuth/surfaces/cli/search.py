@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -20,7 +19,6 @@ from sleuth.surfaces.cli.common import (
 from sleuth.surfaces.cli.files import file_of, place, request_here
 from sleuth.surfaces.cli.hits import print_hits
 from sleuth.surfaces.cli.options import shows_first, takes
-from sleuth.surfaces.cli.recent import ResultPlace, remember
 
 if TYPE_CHECKING:
     from sleuth.engine.answers import Answering
@@ -68,18 +66,8 @@ def search(
                 where=lambda item: place(engine, item.id, item.metadata),
                 snippet=engine.snippet,
             )
-            remember([result_place(engine, item) for item in ranking])
     if not ranking:
         raise typer.Exit(1)
-
-
-def result_place(engine: Answering, item: RetrievedItem) -> ResultPlace:
-    """Return where a result stands, for `sleuth open`; of a member, the place of its archive."""
-    file = file_of(engine, item.metadata)
-    if "row" in item.metadata or "member" in item.metadata:
-        file = file.partition("#")[0] if not os.path.exists(file) else file  # noqa: PTH110
-    line = item.metadata.get("start_line")
-    return ResultPlace(place(engine, item.id, item.metadata), file, line if isinstance(line, int) else 0)
 
 
 def ranking_json(engine: Answering, query: str, ranking: Ranking) -> dict[str, Any]:

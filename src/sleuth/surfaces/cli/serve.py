@@ -13,7 +13,6 @@ import typer
 from sleuth.surfaces.cli.app import app
 from sleuth.surfaces.cli.common import IndexOption, open_index
 from sleuth.surfaces.cli.options import options_of, with_options
-from sleuth.surfaces.cli.places import index_folder
 from sleuth.surfaces.cli.terminal import say, say_row
 from sleuth.surfaces.http.settings import QUEUE_PER_THREAD, ServerSettings, threads_per_worker
 
@@ -96,9 +95,7 @@ def run(
     valid = settings_of(settings, workers)
 
     def open_engine() -> Engine:
-        from sleuth.engine import Engine
-
-        return Engine.open(index_folder(index), create=True) if create else open_index(index)
+        return open_index(index, create=create)
 
     if socket_number is not None:
         answer(socket.socket(fileno=socket_number), valid, open_engine, quiet=quiet)

@@ -61,20 +61,3 @@ def console(*, stderr: bool = False) -> Console:
                 yield Segment(escaped, segment.style, segment.control)
 
     return EscapedConsole(stderr=stderr, highlight=False, soft_wrap=False)
-
-
-def print_code(text: str, language: str, start_line: int) -> None:
-    """Print code with line numbers: coloured and cut at the terminal's width, or plain and whole in a pipe."""
-    out = console()
-    lines = text.split("\n")
-    if not out.is_terminal:
-        width = len(str(start_line + len(lines) - 1))
-        for number, line in enumerate(lines, start_line):
-            say(f"  {number:>{width}} {line}".rstrip())
-        return
-    from rich.syntax import Syntax
-
-    syntax = Syntax(
-        text, language or "text", line_numbers=True, start_line=start_line, background_color="default"
-    )
-    out.print(syntax)
