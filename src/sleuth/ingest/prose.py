@@ -21,6 +21,7 @@ _LEAST: Final = 4_000
 _FEW_LETTERS: Final = 0.3
 _ASCII_LETTERS: Final = string.ascii_letters.encode()
 _ASCII_BLANKS: Final = bytes(code for code in range(128) if chr(code).isspace())
+_BEYOND_ASCII: Final = bytes(range(128, 256))
 _beyond_ascii = re.compile(r"[^\x00-\x7f]+")
 _WINDOWS: Final = 8
 _WINDOW: Final = 2_000
@@ -124,18 +125,24 @@ def _is_dump(text: str, kind: str) -> bool:
     """Return whether windows of a text, evenly spaced over all of it, hold few letters."""
     if kind in CODE:
         return False
-    end = max(0, len(text) - _WINDOW)
-    starts = sorted({end * number // (_WINDOWS - 1) for number in range(_WINDOWS)})
+    if len(text) <= _WINDOWS * _WINDOW:
+        return _has_few_letters(text)
+    end = len(text) - _WINDOW
+    starts = [end * number // (_WINDOWS - 1) for number in range(_WINDOWS)]
     return _has_few_letters("".join(text[start : start + _WINDOW] for start in starts))
 
 
 def _has_few_letters(text: str) -> bool:
-    ascii_signs = text.encode("ascii", "ignore").translate(None, _ASCII_BLANKS)
+    content = text.encode("utf-8", "surrogatepass")
+    ascii_signs = content if text.isascii() else content.translate(None, _BEYOND_ASCII)
+    foreign_signs = len(text) - len(ascii_signs)  # also blanks
+    ascii_signs = ascii_signs.translate(None, _ASCII_BLANKS)
     letters = len(ascii_signs) - len(ascii_signs.translate(None, _ASCII_LETTERS))
-    foreign_signs = "" if text.isascii() else "".join("".join(_beyond_ascii.findall(text)).split())
-    return letters + sum(map(str.isalpha, foreign_signs)) < _FEW_LETTERS * (
-        len(ascii_signs) + len(foreign_signs)
-    )
+    if letters >= _FEW_LETTERS * (len(ascii_signs) + foreign_signs):
+        return False
+    foreign_text = "".join("".join(_beyond_ascii.findall(text)).split())
+    letters += sum(map(str.isalpha, foreign_text))
+    return letters < _FEW_LETTERS * (len(ascii_signs) + len(foreign_text))
 
 
 def _why_not_worth_reading(sample: str, kind: str) -> str:

@@ -247,13 +247,12 @@ class LexicalBuilder:
         self._n += n
 
     def finish(self) -> SegmentData:
-        """Return the segment. The builder is empty afterwards."""
+        """Return the segment. The builder has ended then."""
         logger.debug("laying out the postings of %d passages", self._n)
         arrays: Arrays = {}
         meta: dict[str, Any] = {"n": self._n}
         for name in list(self._fields):
             _store_field(name, self._fields.pop(name).finish(self._leg), arrays, meta)
-        self.__init__(self._leg)  # type: ignore[misc]
         return SegmentData(arrays, meta)
 
 
