@@ -47,6 +47,15 @@ def test_a_document_and_an_option_name_a_language(tmp_path: Path) -> None:
         ReadOptions(language="German")
 
 
+@pytest.mark.parametrize("language", [["de", "fr"], {"code": "de"}, 7, True, None])
+def test_metadata_that_names_no_one_language_is_kept(tmp_path: Path, language: object) -> None:
+    """Front matter such as `language: [de, fr]` is metadata like any other: the text is read as English."""
+    with Engine.open(tmp_path / "index", create=True) as engine:
+        engine.add([Document("Boats dock at the pier.", {"language": language, "source": "a"})])
+        (hit,) = engine.retrieve("docking boat")
+        assert hit.metadata["language"] == language
+
+
 def test_the_command_line_names_a_language(tmp_path: Path) -> None:
     """`sleuth index --language de` is the option of `ReadOptions`."""
     (tmp_path / "a.txt").write_text("Haus")

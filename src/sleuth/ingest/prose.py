@@ -152,12 +152,14 @@ def _why_not_worth_reading(sample: str, kind: str) -> str:
     """
     lines = sample.count("\n") + 1
     blanks = sample.count(" ") + sample.count("\t")
-    mostly_ascii = len(sample.encode("ascii", "ignore")) > _MOSTLY * len(sample)
-    if mostly_ascii and len(sample) > _LONG_LINES * lines and blanks < _FEW_BLANKS * len(sample):
+    if len(sample) > _LONG_LINES * lines and blanks < _FEW_BLANKS * len(sample) and _is_mostly_ascii(sample):
         return "minified, or data without words"
-    if kind in CODE:
-        return ""
-    return "a list of words" if kind == "text" and mostly_ascii and _is_list(sample.split("\n")) else ""
+    is_list = kind == "text" and _is_list(sample.split("\n")) and _is_mostly_ascii(sample)
+    return "a list of words" if is_list else ""
+
+
+def _is_mostly_ascii(sample: str) -> bool:
+    return sample.isascii() or len(sample.encode("ascii", "ignore")) > _MOSTLY * len(sample)
 
 
 def _is_list(lines: list[str]) -> bool:

@@ -40,7 +40,9 @@ def language_fingerprint() -> str:
 
 def languages_of(rows: Rows) -> list[str] | None:
     """Return the code of the language of each row, "" without an analyzer of its own; None if all are ""."""
-    codes = [code if (code := values.get("language")) in LANGUAGES else "" for values in rows.metadata]
+    codes = [
+        code if isinstance(code, str) and code in LANGUAGES else "" for code in rows.values_of("language")
+    ]
     return codes if any(codes) else None
 
 

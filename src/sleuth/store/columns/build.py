@@ -29,7 +29,7 @@ from sleuth.store.columns.column import (
     narrowest,
     utf8,
 )
-from sleuth.store.record.rows import Table
+from sleuth.store.legs.leg import Table
 
 _Number = TypeVar("_Number", bound=np.generic)
 _SCALARS: Final = frozenset({str, int, float, bool, type(None)})
@@ -64,7 +64,6 @@ def _by_key(metadata: Sequence[Mapping[str, Any]]) -> dict[str, _Values]:
             values_by_key[key].add(range(len(metadata)), values, has_null=None in values)
         return values_by_key
     nested: list[int] = []
-    metadata = list(metadata)  # a lazy sequence would make each mapping twice
     for keys, rows in _by_shape(metadata, range(len(metadata))).items():
         if not _collect(keys, rows, [metadata[row] for row in rows], values_by_key):
             nested += rows

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias, overload
 from weakref import WeakValueDictionary
 
 import numpy as np
@@ -56,6 +56,28 @@ def count(bitmap: Bitmap) -> int:
     return int(np.bitwise_count(bitmap).sum())
 
 
+class Table(Sequence[dict[str, Any]]):
+    """Mappings with the same keys, except for null, kept as columns: a mapping is made when it is read."""
+
+    def __init__(self, length: int, columns: Mapping[str, Sequence[Any]]) -> None:
+        self._length = length
+        self.columns = columns
+
+    def __len__(self) -> int:
+        return self._length
+
+    @overload
+    def __getitem__(self, index: int) -> dict[str, Any]: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[dict[str, Any]]: ...
+    def __getitem__(self, index: int | slice) -> dict[str, Any] | list[dict[str, Any]]:
+        if isinstance(index, slice):
+            return [self[row] for row in range(*index.indices(self._length))]
+        if not -self._length <= index < self._length:
+            raise IndexError(index)
+        return {key: value for key, column in self.columns.items() if (value := column[index]) is not None}
+
+
 @dataclass(frozen=True, slots=True)
 class Rows:
     """Rows on their way into a segment, in order of key; column-wise, since a million dicts would be slow.
@@ -76,6 +98,12 @@ class Rows:
 
     def __len__(self) -> int:
         return len(self.keys)
+
+    def values_of(self, name: str) -> Sequence[Any]:
+        """Return what the metadata of each row holds under a name, or None; empty for no metadata."""
+        if isinstance(self.metadata, Table):
+            return self.metadata.columns.get(name, ())
+        return [values.get(name) for values in self.metadata]
 
 
 @dataclass(frozen=True, slots=True)

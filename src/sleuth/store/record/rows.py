@@ -2,55 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from operator import lt
-from typing import TYPE_CHECKING, Any, TypeVar, overload
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sleuth.store.legs.leg import Rows
+from sleuth.store.legs.leg import Rows, Table
 
 if TYPE_CHECKING:
     from sleuth.store.record.batch import DocumentBatch, Keys
 
 T = TypeVar("T")
-
-
-class LazySequence(Sequence[T]):
-    """A sequence whose items are made when they are read: most legs read few of the columns."""
-
-    def __init__(self, length: int, make: Callable[[int], T]) -> None:
-        self._length = length
-        self._make = make
-
-    def __len__(self) -> int:
-        return self._length
-
-    @overload
-    def __getitem__(self, index: int) -> T: ...
-    @overload
-    def __getitem__(self, index: slice) -> Sequence[T]: ...
-    def __getitem__(self, index: int | slice) -> T | Sequence[T]:
-        if isinstance(index, slice):
-            return [self._make(i) for i in range(*index.indices(self._length))]
-        if not -self._length <= index < self._length:
-            raise IndexError(index)
-        return self._make(index % self._length)
-
-    def __iter__(self) -> Iterator[T]:
-        return map(self._make, range(self._length))
-
-
-class Table(LazySequence[dict[str, Any]]):
-    """Mappings with the same keys, except for null, kept as columns: a mapping is made when it is read."""
-
-    def __init__(self, length: int, columns: Mapping[str, Sequence[Any]]) -> None:
-        super().__init__(length, self._at)
-        self.columns = columns
-
-    def _at(self, i: int) -> dict[str, Any]:
-        return {key: value for key, column in self.columns.items() if (value := column[i]) is not None}
 
 
 def rows_of(batch: DocumentBatch, keys: Keys) -> Rows:
@@ -97,17 +61,14 @@ def _metadata(batch: DocumentBatch, owners: Sequence[int]) -> Sequence[Mapping[s
     table = Table(n, columns)
     if not batch.metadata and not batch.own:
         return table
-
-    def merged(i: int) -> dict[str, Any]:
-        document, own_values = batch.metadata.at(owners[i]), batch.own.at(i)
-        values = table[i]
-        if document:
+    rows = list(table)
+    for values, owner in zip(rows, owners, strict=True):
+        if document := batch.metadata.at(owner):
             values.update(document.values)
+    for values, own_values in zip(rows, batch.own, strict=False):
         if own_values:
             values.update(own_values.values)
-        return values
-
-    return LazySequence(n, merged)
+    return rows
 
 
 def tie_ranks(ids: Sequence[str], counts: NDArray[np.int64]) -> NDArray[np.uint32] | None:
