@@ -1,4 +1,4 @@
-"""Code over HTTP: search, definitions, references, history and the map."""
+"""Code over HTTP: search, definitions and references."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.surfaces.project import git, make_project
+from tests.surfaces.project import make_project
 from tests.waiting import wait_until
 
 from .conftest import Local, serving
@@ -66,7 +66,7 @@ def test_files_that_changed_are_told(tmp_path: Path) -> None:
         source.write_text(source.read_text() + "\n\ndef drain():\n    return 0\n")
         stale = {"files": 1, "paths": [str(source)]}
         wait_until(lambda: get(server, "definitions", name="drain")["stale"] == stale)
-        assert get(server, "map")["stale"] == stale
+        assert get(server, "definitions", name="serve")["stale"] == stale
         assert get(server, "definitions", name="refill", at="v1")["stale"] is None
 
 
@@ -85,43 +85,6 @@ def test_definitions_and_references(shop: Local) -> None:
     for kind in ("definitions", "references"):
         assert get(shop, kind, name="TokenBucket.refil")["near"] == ["TokenBucket.refill"]
         assert get(shop, kind, name="TokenBucket.refill")["near"] == []
-
-
-def test_history_names_commits(shop: Local) -> None:
-    """Commits are listed newest first with author, subject and body; lines restrict them."""
-    commits = get(shop, "history", path="src/bucket.py")["commits"]
-    assert [(commit["subject"], commit["author"]) for commit in commits] == [
-        ("Buckets refill", "Ada"),
-        ("Buckets replenish", "Ada"),
-    ]
-    assert commits[0]["body"].strip() == "Customers call it that."
-    lines = get(shop, "history", path="src/bucket.py", start_line=1, end_line=2)["commits"]
-    assert [commit["subject"] for commit in lines] == ["Buckets replenish"]
-    wrong = shop.client.get("/v1/code/history", params={"path": "src/bucket.py", "start_line": 99})
-    assert wrong.status_code == 422
-
-
-def test_history_of_a_commit_that_is_gone(tmp_path: Path) -> None:
-    """After a force push and `git gc` the history of the snapshot is a 409 that names its commit."""
-    root = make_project(tmp_path / "project")
-    commit = git(root, "rev-parse", "HEAD")
-    git(root, "commit", "-q", "--amend", "-m", "Pushed by force")
-    git(root, "reflog", "expire", "--expire=now", "--all")
-    git(root, "gc", "-q", "--prune=now")
-    with serving(root / ".sleuth", sources=("docs", "code")) as started:
-        for lines in ({}, {"start_line": 1, "end_line": 2}):
-            answer = started.client.get("/v1/code/history", params={"path": "src/bucket.py", **lines})
-            assert (answer.status_code, answer.json()["code"]) == (409, "UnknownCommitError")
-            assert commit in answer.json()["detail"]
-
-
-def test_the_map_keeps_to_its_budget(shop: Local) -> None:
-    """The map names the most important definitions; a smaller budget gives a shorter map."""
-    whole = get(shop, "map")["map"]
-    assert "TokenBucket" in whole
-    assert "refill" in whole
-    assert len(get(shop, "map", budget=12)["map"]) < len(whole)
-    assert get(shop, "map", budget=0)["map"] == ""
 
 
 def test_documents_and_code_are_one_ranking(shop: Local) -> None:

@@ -97,8 +97,6 @@ CODE_PATHS: list[tuple[str, str, Any, dict[str, Any]]] = [
     ("GET", "/v1/code/definitions", None, {"name": "refill_tokens"}),
     ("GET", "/v1/code/definitions", None, {"name": "vault_total"}),
     ("GET", "/v1/code/references", None, {"name": "vault_total"}),
-    ("GET", "/v1/code/history", None, {"path": "api/cart.py"}),
-    ("GET", "/v1/code/map", None, {}),
     ("GET", "/v1/code/repositories", None, {}),
     ("GET", "/", None, {"q": "refill tokens of the vault"}),
     ("GET", "/", None, {"q": "refill tokens of the vault", "in": "code"}),
@@ -121,13 +119,11 @@ def test_a_folder_is_all_that_a_key_sees(
 def test_other_code_is_as_if_it_were_not_there(shop: Shop) -> None:
     """Files, repositories and sources that a key does not see are not found, or not offered."""
     other = str(shop.root / "other")
-    assert shop.ask("api", "GET", "/v1/code/map", repository=other).status_code == 404
-    assert "shop" not in shop.ask("gone", "GET", "/v1/code/map", repository=other).text
-    commit = git(shop.root / "shop", "rev-parse", "HEAD").strip()
-    for at in ({}, {"at": commit}):
-        history = shop.ask("api", "GET", "/v1/code/history", path="vault/zebra.py", **at)
-        assert (history.status_code, "near it: none" in history.text) == (422, True)
-    assert shop.ask("gone", "GET", "/v1/code/map").status_code == 422
+    named = {"name": "vault_total", "repository": other}
+    assert shop.ask("api", "GET", "/v1/code/references", **named).status_code == 404
+    assert "shop" not in shop.ask("gone", "GET", "/v1/code/references", **named).text
+    assert "name must be a file" in shop.tool("api", "history", name="vault/zebra.py")
+    assert shop.ask("gone", "GET", "/v1/code/references", name="vault_total").status_code == 422
     assert shop.ask("gone", "GET", "/v1/code/repositories").json() == {"repositories": []}
     search = {"query": "refill", "sources": ["code"]}
     assert shop.ask("gone", "POST", "/v1/search", search).status_code == 404
@@ -143,7 +139,7 @@ def test_keys_of_code_find_their_code(shop: Shop) -> None:
         assert hits[0]["file_path"] == "api/deep/price.py"
         items = shop.ask(key, "POST", "/v1/search", {"query": "price of a cart", "sources": ["code"]}).json()
         assert "price_of" in items["items"][0]["text"]
-        assert "price_of" in shop.ask(key, "GET", "/v1/code/map").json()["map"]
+        assert shop.ask(key, "GET", "/v1/code/definitions", name="price_of").json()["definitions"]
         assert "price.py" in shop.ask(key, "GET", "/", q="price_of", **{"in": "code"}).text
         assert "price_of" in shop.tool(key, "definitions", name="price_of")
     vault = shop.ask("shop", "GET", "/v1/code/references", name="vault_total").json()
@@ -157,8 +153,8 @@ def test_documents_and_code_are_limited_apart(shop: Shop) -> None:
     """A key with code alone sees no document, one with a filter alone no code, one with both some of both."""
     count = {key: shop.ask(key, "POST", "/v1/count", {}).json()["documents"] for key in shop.keys}
     assert count == {"all": 3, "api": 0, "shop": 0, "acme": 2, "both": 2, "gone": 0}
-    for path in ("/v1/code/map", "/v1/code/repositories"):
-        assert shop.ask("acme", "GET", path).json()["code"] == "ScopeError"
+    assert shop.ask("acme", "GET", "/v1/code/repositories").json()["code"] == "ScopeError"
+    assert shop.ask("acme", "GET", "/v1/code/definitions", name="price_of").json()["code"] == "ScopeError"
     assert shop.ask("api", "GET", "/v1/documents/limits.md").status_code == 404
     assert shop.ask("both", "GET", "/v1/documents/limits.md").status_code == 200
     assert shop.ask("both", "GET", "/v1/documents/cats.md").status_code == 404
@@ -191,7 +187,7 @@ def test_tools_of_agents_are_limited(shop: Shop) -> None:
                 ("fetch", {"id": f"{shop.root}/shop/vault/zebra.py"}),
             ):
                 assert json.loads(shop.tool(key, name, **arguments))["result"]["isError"]
-        stale = shop.ask("api", "GET", "/v1/code/map").json()["stale"]
+        stale = shop.ask("api", "GET", "/v1/code/definitions", name="price_of").json()["stale"]
         assert stale["files"] in (0, None)
     finally:
         new.unlink()

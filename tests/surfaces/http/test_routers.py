@@ -33,7 +33,7 @@ class Tides(BaseModel):
     passages: int
 
 
-router = JsonRouter("tides", answers={"/v1/tides/slow"}, fields={"height": ("In metres.", 3)})
+router = JsonRouter("tides", answers={"/v1/tides/slow"})
 plain = JsonRouter("tides", {}, dialect=lambda refusal, _: Response(f"tide: {refusal.detail}", refusal.status_code))
 
 
@@ -130,9 +130,7 @@ def test_limits_hold(tidal: tuple[Local, dict[str, dict[str, str]]]) -> None:
 
 
 def test_the_document_describes_them(tidal: tuple[Local, dict[str, dict[str, str]]]) -> None:
-    """OpenAPI has their operations with what every route may answer, and their fields."""
+    """OpenAPI has their operations with what every route may answer."""
     server, keys = tidal
     document = server.client.get("/openapi.json", headers=keys["read"]).json()
     assert {"401", "403", "422", "503"} <= document["paths"]["/v1/tides"]["get"]["responses"].keys()
-    height = document["components"]["schemas"]["Tide"]["properties"]["height"]
-    assert (height["description"], height["examples"]) == ("In metres.", [3])

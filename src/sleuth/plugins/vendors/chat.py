@@ -17,7 +17,6 @@ from sleuth.answer import CitationMark, citation_marks
 from sleuth.errors import ArgumentError
 from sleuth.filters import all_of, any_of
 from sleuth.plugins.vendors.attributes import file_of
-from sleuth.plugins.vendors.fields import FIELDS
 from sleuth.plugins.vendors.openai import ComparisonFilter, CompoundFilter, file_values
 from sleuth.plugins.vendors.stores import scope_of
 from sleuth.results import SearchResult
@@ -38,7 +37,7 @@ from sleuth.surfaces.http import (
 )
 from sleuth.types import document_of
 
-router = JsonRouter("OpenAI", answers={"/v1/chat/completions", "/v1/responses"}, fields=FIELDS)
+router = JsonRouter("OpenAI", answers={"/v1/chat/completions", "/v1/responses"})
 
 MODEL = "sleuth"
 """The model that clients name; what writes is chosen by the server."""
@@ -300,10 +299,9 @@ class ResponsesRequest(Strict):
         default=None,
         max_length=1000,
         description="Refused, since no response is kept: send the conversation as `input`.",
-        examples=[None],
     )
     conversation: str | dict[str, Any] | None = Field(
-        default=None, description="Refused, as `previous_response_id`.", examples=[None]
+        default=None, description="Refused, as `previous_response_id`."
     )
 
     def check_unkept(self) -> None:

@@ -10,10 +10,9 @@ from pydantic import BaseModel, Field
 from starlette.responses import Response
 
 from sleuth.errors import ArgumentError, MissingPackageError
-from sleuth.plugins.vendors.fields import FIELDS
 from sleuth.surfaces.http import MISSING, Call, CurrentCall, JsonRouter, Refusal, Strict, json_response
 
-router = JsonRouter("OpenAI", fields=FIELDS)
+router = JsonRouter("OpenAI")
 
 MOST_CHARACTERS = 100_000
 """Of one text."""

@@ -17,7 +17,6 @@ from starlette.responses import Response
 from sleuth.errors import ArgumentError
 from sleuth.filters import Compare, Filter, any_of, matches
 from sleuth.plugins.vendors.attributes import OWN_KEYS, STORES, attributes_of, file_of, upload_of
-from sleuth.plugins.vendors.fields import FIELDS
 from sleuth.plugins.vendors.openai import Content, VectorStoreFile, files_page
 from sleuth.plugins.vendors.stores import (
     MOST_NAME,
@@ -49,7 +48,7 @@ from sleuth.surfaces.http import (
 )
 from sleuth.types import UPLOAD, RetrievedItem
 
-router = JsonRouter("OpenAI", fields=FIELDS)
+router = JsonRouter("OpenAI")
 
 _WAIT = 10.0
 """Seconds that an upload waits until its file is read; a client polls from then on."""
@@ -76,9 +75,7 @@ class FileObject(BaseModel):
     filename: str
     purpose: str = Field(description="What it was uploaded for.", examples=["assistants"])
     status: Literal["uploaded", "processed", "error"]
-    status_details: str | None = Field(
-        description="Why it could not be read; null otherwise.", examples=[None]
-    )
+    status_details: str | None = Field(description="Why it could not be read; null otherwise.")
 
 
 class Attachment(Strict):
@@ -95,7 +92,7 @@ class FileBatchRequest(Strict):
         default=None, max_length=2000, description="Ids of files.", examples=[["limits.md"]]
     )
     files: list[Attachment] | None = Field(
-        default=None, max_length=2000, description="Ids of files with their attributes.", examples=[None]
+        default=None, max_length=2000, description="Ids of files with their attributes."
     )
     attributes: Attributes = None
 

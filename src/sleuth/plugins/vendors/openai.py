@@ -12,7 +12,6 @@ from starlette.responses import Response
 from sleuth.arguments import MOST_QUERY
 from sleuth.filters import And, Filter, Or, all_of
 from sleuth.plugins.vendors.attributes import attribute_filter, attributes_of, file_of
-from sleuth.plugins.vendors.fields import FIELDS
 from sleuth.plugins.vendors.scores import scored_page
 from sleuth.plugins.vendors.stores import OpenAIList, list_of, scope_of
 from sleuth.surfaces.http import MISSING, Call, CurrentCall, JsonRouter, Remarks, Strict, json_response
@@ -21,7 +20,7 @@ from sleuth.types import document_of
 if TYPE_CHECKING:
     from sleuth.types import RetrievedItem, StoredDocument
 
-router = JsonRouter("OpenAI", fields=FIELDS)
+router = JsonRouter("OpenAI")
 
 _ID: Final = re.compile(r"file-[0-9a-f]{24}")
 _LAST: Final = "\U0010ffff"
@@ -153,7 +152,7 @@ class VectorStoreFile(BaseModel):
     vector_store_id: str
     attributes: dict[str, str | int | float | bool]
     last_error: dict[str, str] | None = Field(
-        default=None, description="Why it could not be read; null otherwise.", examples=[None]
+        default=None, description="Why it could not be read; null otherwise."
     )
 
 

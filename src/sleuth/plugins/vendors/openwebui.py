@@ -8,10 +8,9 @@ from starlette.responses import Response
 
 from sleuth.arguments import MOST_QUERY
 from sleuth.engine import SearchRequest
-from sleuth.plugins.vendors.fields import FIELDS
 from sleuth.surfaces.http import Call, CurrentCall, JsonRouter, Strict, json_response, passage_url, retrieve
 
-router = JsonRouter("Open WebUI", fields=FIELDS)
+router = JsonRouter("Open WebUI")
 
 
 class WebSearchRequest(Strict):

@@ -9,10 +9,9 @@ from starlette.responses import Response
 
 from sleuth.arguments import MOST_QUERY
 from sleuth.plugins.vendors.embeddings import Usage
-from sleuth.plugins.vendors.fields import FIELDS
 from sleuth.surfaces.http import Call, CurrentCall, JsonRouter, Strict, json_response
 
-router = JsonRouter("rerank", fields=FIELDS)
+router = JsonRouter("rerank")
 
 
 MOST_DOCUMENTS = 1000

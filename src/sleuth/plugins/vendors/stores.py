@@ -16,10 +16,9 @@ from starlette.responses import Response
 from sleuth.errors import ArgumentError
 from sleuth.filters import Compare, Filter
 from sleuth.plugins.vendors.attributes import STORES
-from sleuth.plugins.vendors.fields import FIELDS
 from sleuth.surfaces.http import MISSING, Call, CurrentCall, JsonRouter, Refusal, Strict, json_response
 
-router = JsonRouter("OpenAI", fields=FIELDS)
+router = JsonRouter("OpenAI")
 
 MOST_NAME = 100
 _MOST_STORES = 1_000

@@ -114,7 +114,7 @@ def create_app(engine: Engine, settings: ServerSettings, *, extensions: Sequence
     routers = [*ROUTERS, *loaded("routers", JsonRouter)]
     for router in routers:
         app.include_router(router)
-    app.openapi = partial(describe, app, routers)  # type: ignore[method-assign]
+    app.openapi = partial(describe, app)  # type: ignore[method-assign]
     for extension in extensions:
         warmer = extension.install(app, service)
         if warmer is not None:

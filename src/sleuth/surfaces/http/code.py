@@ -1,19 +1,18 @@
-"""/v1/code: search, definitions, references, history and a map of the indexed repositories."""
+"""/v1/code: search, definitions and references in the indexed repositories."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from fastapi import Query
 from pydantic import BaseModel, Field
 from starlette.responses import Response
 
-from sleuth.arguments import MOST_NAME, MOST_QUERY
+from sleuth.arguments import MOST_NAME
 from sleuth.code.search.request import CodeRequest
 from sleuth.errors import ArgumentError
-from sleuth.surfaces.http.answers import GONE, MISSING, Remarks, json_response, remarks_of
+from sleuth.surfaces.http.answers import MISSING, Remarks, json_response, remarks_of
 from sleuth.surfaces.http.routes import JsonRouter
 from sleuth.surfaces.http.service import Call, CurrentCall
 from sleuth.types import Ranking
@@ -170,83 +169,6 @@ async def references(
             "uncertain": uncertain,
             "near": near,
         }
-
-    return await _at_snapshot(call, repository, at, read)
-
-
-class CommitEntry(BaseModel):
-    """A commit that touched a file."""
-
-    id: str
-    date: str
-    author: str
-    subject: str
-    body: str
-
-
-class HistoryResponse(AtSnapshot):
-    """Commits, newest first."""
-
-    path: str
-    commits: list[CommitEntry]
-
-
-@router.get("/v1/code/history", response_model=HistoryResponse, responses=MISSING | GONE)
-async def history(
-    call: CurrentCall,
-    path: Annotated[str, Query(min_length=1, max_length=4096, description="A file of the snapshot.")],
-    start_line: Annotated[int | None, Query(ge=1)] = None,
-    end_line: Annotated[int | None, Query(ge=1)] = None,
-    limit: Annotated[int, Query(ge=1, le=200)] = 20,
-    repository: RepositoryParam = None,
-    at: AtParam = None,
-) -> Response:
-    """Return the commits that touched a file, or some lines of it."""
-
-    def read(snapshot: Snapshot) -> dict[str, Any]:
-        from sleuth.code.repository.history import commits_of
-
-        file = snapshot.file(path)
-        lines = None
-        if start_line is not None or end_line is not None:
-            first, last = lines = (start_line or 1, end_line or file.lines)
-            if not first <= last <= file.lines:
-                raise ArgumentError(f"lines must be from 1 to {file.lines} and in order, got {lines}")
-        commits = commits_of(
-            Path(snapshot.repository.path),
-            file.path,
-            revision=snapshot.info.base or "HEAD",
-            lines=lines,
-            most=limit,
-        )
-        return {"path": file.path, "commits": [commit._asdict() for commit in commits]}
-
-    return await _at_snapshot(call, repository, at, read)
-
-
-class MapResponse(AtSnapshot):
-    """The definitions that matter most, as text."""
-
-    map: str
-
-
-@router.get("/v1/code/map", response_model=MapResponse, responses=MISSING)
-async def repository_map(
-    call: CurrentCall,
-    budget: Annotated[int, Query(ge=0, le=100_000, description="Tokens.")] = 1000,
-    query: Annotated[str, Query(max_length=MOST_QUERY, description="Words that matter most.")] = "",
-    focus: Annotated[
-        list[str] | None, Query(max_length=100, description="Files or folders that matter most.")
-    ] = None,
-    repository: RepositoryParam = None,
-    at: AtParam = None,
-) -> Response:
-    """Draw the definitions that matter most, within a token budget."""
-
-    def read(snapshot: Snapshot) -> dict[str, Any]:
-        from sleuth.code import repository_map as draw
-
-        return {"map": draw(snapshot, budget, focus=focus or (), query=query)}
 
     return await _at_snapshot(call, repository, at, read)
 

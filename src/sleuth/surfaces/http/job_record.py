@@ -77,7 +77,6 @@ class Job(BaseModel):
     error: ProblemDocument | None = Field(
         default=None,
         description="Why it failed or was interrupted, and what to do; null otherwise.",
-        examples=[None],
     )
 
     @property

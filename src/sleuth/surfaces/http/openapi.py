@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 
 from sleuth.surfaces.http.connections import MOST_HEAD, MOST_HEADERS
-from sleuth.surfaces.http.fields import described
 from sleuth.surfaces.http.problems import ProblemDocument
 from sleuth.surfaces.http.status import PUBLIC
 
 if TYPE_CHECKING:
-    from sleuth.surfaces.http.routes import JsonRouter
     from sleuth.surfaces.http.settings import ServerSettings
 
 
@@ -30,8 +27,8 @@ def _limits(settings: ServerSettings, *, has_keys: bool) -> str:
     )
 
 
-def describe(app: FastAPI, routers: Iterable[JsonRouter]) -> dict[str, Any]:
-    """Return the document, made once; the routers describe fields."""
+def describe(app: FastAPI) -> dict[str, Any]:
+    """Return the document, made once."""
     if app.openapi_schema is None:
         document = get_openapi(
             title=app.title,
@@ -54,5 +51,5 @@ def describe(app: FastAPI, routers: Iterable[JsonRouter]) -> dict[str, Any]:
             for operation in document["paths"][path].values():
                 operation["security"] = []
         document["info"]["description"] = _limits(service.settings, has_keys=service.keys is not None)
-        app.openapi_schema = described(document, [router.fields for router in routers])
+        app.openapi_schema = document
     return app.openapi_schema

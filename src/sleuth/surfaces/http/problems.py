@@ -77,7 +77,7 @@ def for_clients(detail: str) -> str:
 EXPECTED = (errors.SleuthError, StarletteHTTPException, RequestValidationError)
 """Errors of a handler that are answers; any other is a failure of the server."""
 
-_TITLES = {
+TITLES = {
     400: "Bad request",
     401: "Key required",
     403: "Forbidden",
@@ -88,6 +88,7 @@ _TITLES = {
     413: "Request too large",
     415: "Unsupported media type",
     422: "Invalid argument",
+    429: "Too many requests",
     431: "Headers too large",
     500: "Internal error",
     501: "Not installed",
@@ -170,7 +171,7 @@ def problem_document(refusal: Refusal, request_id: str = "") -> ProblemDocument:
     """Return what is said of a refusal."""
     return ProblemDocument(
         type=f"urn:sleuth:error:{refusal.code}",
-        title=_TITLES.get(refusal.status_code, "Error"),
+        title=TITLES.get(refusal.status_code, "Error"),
         status=refusal.status_code,
         detail=str(refusal.detail),
         message=str(refusal.detail),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Collection, Coroutine, Mapping
-from types import MappingProxyType
 from typing import Any, TypeAlias, TypeVar, get_args, get_origin
 
 from fastapi import APIRouter, Depends, Request, Response
@@ -108,7 +107,6 @@ class JsonRouter(APIRouter):
         responses: that all of them document.
         answers: paths that a model may answer, which have the deadline of answers.
         dialect: writes errors at its paths as their clients expect them; a problem document where it is left out.
-        fields: a sentence and an example for each name of a field, or `Model.field`, that has none in its model.
     """
 
     def __init__(
@@ -118,12 +116,11 @@ class JsonRouter(APIRouter):
         *,
         answers: Collection[str] = (),
         dialect: Dialect = problem,
-        fields: Mapping[str, tuple[str, Any]] = MappingProxyType({}),
     ) -> None:
         super().__init__(
             tags=[tag], route_class=JsonRoute, responses=responses, dependencies=[Depends(_check_names)]
         )
-        self.answers, self.dialect, self.fields = frozenset(answers), dialect, fields
+        self.answers, self.dialect = frozenset(answers), dialect
 
     @property
     def paths(self) -> frozenset[str]:
