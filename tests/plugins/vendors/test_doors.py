@@ -29,8 +29,6 @@ WRITES = {
     ("delete", "/v1/vector_stores/{vector_store_id}"),
     ("post", "/v1/vector_stores/{vector_store_id}/files"),
     ("delete", "/v1/vector_stores/{vector_store_id}/files/{file_id}"),
-    ("post", "/v1/vector_stores/{vector_store_id}/file_batches"),
-    ("post", "/v1/vector_stores/{vector_store_id}/file_batches/{batch_id}/cancel"),
 }
 """Operations that change the index; all others read."""
 
@@ -43,7 +41,6 @@ BODIES: dict[str, Any] = {
     "/v1/responses": {"input": "tokens?"},
     "/v1/vector_stores": {"name": "a"},
     "/v1/vector_stores/{vector_store_id}": {"name": "a"},
-    "/v1/vector_stores/{vector_store_id}/file_batches": {"file_ids": ["cats.md"]},
     "/v1/vector_stores/{vector_store_id}/files": {"file_id": "cats.md"},
     "/v1/vector_stores/{vector_store_id}/search": {"query": "tokens"},
     "/v1/web_search": {"query": "tokens"},
@@ -72,7 +69,7 @@ def _plain() -> set[str]:
 
 
 def request(server: Local, method: str, path: str, key: str = "") -> httpx.Response:
-    address = path.format(vector_store_id="index:a", file_id="cats.md", batch_id="job_1", model="sleuth")
+    address = path.format(vector_store_id="index:a", file_id="cats.md", model="sleuth")
     options: dict[str, Any] = {"headers": {"authorization": f"Bearer {key}"} if key else {}}
     if (method, path) == ("post", "/v1/files"):
         options["files"] = {"file": ("a.md", b"Efts are red.")}

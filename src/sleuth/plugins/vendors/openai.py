@@ -18,6 +18,9 @@ from sleuth.surfaces.http import MISSING, Call, CurrentCall, JsonRouter, Remarks
 from sleuth.types import document_of
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from sleuth.surfaces.http import UploadedFile
     from sleuth.types import RetrievedItem, StoredDocument
 
 router = JsonRouter("OpenAI")
@@ -147,13 +150,10 @@ class VectorStoreFile(BaseModel):
     id: str = Field(examples=["file-18b2c3d4e5f60718a1b2c3d4"])
     object: Literal["vector_store.file"]
     created_at: int
-    status: Literal["in_progress", "completed", "cancelled", "failed"]
+    status: Literal["completed"]
     usage_bytes: int
     vector_store_id: str
     attributes: dict[str, str | int | float | bool]
-    last_error: dict[str, str] | None = Field(
-        default=None, description="Why it could not be read; null otherwise."
-    )
 
 
 def files_page(
@@ -182,8 +182,8 @@ class VectorStoreFileList(OpenAIList):
     data: list[VectorStoreFile]
 
 
-def _file_object(document: StoredDocument, store: str) -> dict[str, Any]:
-    file = file_of(document.id, document.metadata)
+def store_file(file: UploadedFile, metadata: Mapping[str, Any], store: str) -> dict[str, Any]:
+    """Return a file of a vector store, whose attributes are in the metadata of its documents."""
     return {
         "id": file.id,
         "object": "vector_store.file",
@@ -191,7 +191,7 @@ def _file_object(document: StoredDocument, store: str) -> dict[str, Any]:
         "status": "completed",
         "usage_bytes": file.bytes,
         "vector_store_id": store,
-        "attributes": attributes_of(document.metadata),
+        "attributes": attributes_of(metadata),
     }
 
 
@@ -207,5 +207,5 @@ async def vector_store_files(
     """Return the files of a vector store in order of id."""
     scope = scope_of(vector_store_id, call)
     documents, has_more = await call.read(files_page, call, scope, after, limit)
-    data = [_file_object(document, vector_store_id) for document in documents]
+    data = [store_file(file_of(each.id, each.metadata), each.metadata, vector_store_id) for each in documents]
     return json_response(list_of(data, has_more=has_more))

@@ -31,7 +31,7 @@ class VectorStoreObject(BaseModel):
     object: Literal["vector_store"]
     created_at: int
     name: str
-    status: Literal["in_progress", "completed"]
+    status: Literal["completed"]
     file_counts: dict[str, int]
     usage_bytes: int
     metadata: dict[str, str]
@@ -139,11 +139,8 @@ def move_all(store: str, target: str, call: Call) -> None:
         move(((document.id, document.metadata) for document in documents), name, target, call)
 
 
-def store_object(store: str, call: Call, *, is_whole: bool = True) -> dict[str, Any]:
+def store_object(store: str, call: Call) -> dict[str, Any]:
     """Return a vector store; a key with a filter counts its own documents.
-
-    Args:
-        is_whole: False while files are being attached.
 
     Raises:
         Refusal: 404.
@@ -155,7 +152,7 @@ def store_object(store: str, call: Call, *, is_whole: bool = True) -> dict[str, 
         "object": "vector_store",
         "created_at": 0,
         "name": name_in(store, call) or store,
-        "status": "completed" if is_whole else "in_progress",
+        "status": "completed",
         "file_counts": counts,
         "usage_bytes": 0,
         "metadata": {},

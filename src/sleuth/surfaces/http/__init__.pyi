@@ -13,10 +13,7 @@ from sleuth.surfaces.http.ask import TurnBody as TurnBody
 from sleuth.surfaces.http.ask import Writing as Writing
 from sleuth.surfaces.http.ask import sent_event as sent_event
 from sleuth.surfaces.http.documents import Upload as Upload
-from sleuth.surfaces.http.documents import upload_job as upload_job
-from sleuth.surfaces.http.job_record import RecordedJob as RecordedJob
-from sleuth.surfaces.http.jobs import job_of as job_of
-from sleuth.surfaces.http.jobs import start_job as start_job
+from sleuth.surfaces.http.documents import add_files as add_files
 from sleuth.surfaces.http.keys import add_key as add_key
 from sleuth.surfaces.http.problems import Refusal as Refusal
 from sleuth.surfaces.http.problems import problem as problem

@@ -17,9 +17,10 @@ from starlette.responses import Response
 
 from sleuth.arguments import MOST_QUERY
 from sleuth.errors import ArgumentError, LoadError
+from sleuth.remote import in_thread
 from sleuth.surfaces.http.answers import MISSING, Strict, json_response
 from sleuth.surfaces.http.job_record import SkippedFile
-from sleuth.surfaces.http.jobs import ACCEPTED, WAIT_PARAMETER, Steps, accepted, is_asynchronous, start_job
+from sleuth.surfaces.http.jobs import ACCEPTED, WAIT_PARAMETER, is_asynchronous, start_job
 from sleuth.surfaces.http.problems import Refusal, for_clients
 from sleuth.surfaces.http.routes import JsonRouter
 from sleuth.surfaces.http.search import FilterField
@@ -29,9 +30,7 @@ from sleuth.types import RESERVED, UPLOAD
 
 if TYPE_CHECKING:
     from sleuth.ingest import AddReport
-    from sleuth.remote.cancellation import Cancellation
-    from sleuth.surfaces.http.job_record import RecordedJob
-    from sleuth.surfaces.http.job_runs import Step, Tell
+    from sleuth.surfaces.http.job_runs import Tell
     from sleuth.types import Document
 
 STEP_DOCUMENTS = 500
@@ -85,24 +84,20 @@ async def add(body: AddRequest, call: CurrentCall, request: Request) -> Response
 
     documents = [Document(d.text, call.filled(d.metadata), id=d.id) for d in body.documents]
     if is_asynchronous(request):
-        return accepted(await start_job("add", adding(documents, call), call, total=len(documents)))
+        steps = [
+            partial(_add_some, documents, first, call) for first in range(0, len(documents), STEP_DOCUMENTS)
+        ]
+        return await start_job("add", steps, call, total=len(documents))
     report = await call.write(call.engine.add, documents, timeout=call.remaining)
     return json_response(_report(report, documents, call))
 
 
-def adding(documents: Sequence[Document], call: Call) -> Steps:
-    """Return what makes the steps of a job that adds documents."""
-
-    def add_some(first: int, tell: Tell) -> dict[str, Any]:
-        some, late = documents[first : first + STEP_DOCUMENTS], call.of_job()
-        values = _report(late.engine.add(some, timeout=late.remaining), some, late)
-        tell(first + len(some), len(documents))
-        return values
-
-    def steps(_: str, __: Cancellation) -> list[Step]:
-        return [partial(add_some, first) for first in range(0, len(documents), STEP_DOCUMENTS)]
-
-    return steps
+def _add_some(documents: Sequence[Document], first: int, call: Call, tell: Tell) -> dict[str, Any]:
+    """Add some documents of a job."""
+    some, late = documents[first : first + STEP_DOCUMENTS], call.of_job()
+    values = _report(late.engine.add(some, timeout=late.remaining), some, late)
+    tell(first + len(some), len(documents))
+    return values
 
 
 @router.post(
@@ -133,42 +128,42 @@ async def upload(
         )
     uploads = [Upload.of(file) for file in files]
     if is_asynchronous(request):
-        return accepted(await upload_job(uploads, values, call))
+        return await _upload_job(uploads, values, call)
     return json_response(await call.write(add_files, uploads, values, call))
 
 
-async def upload_job(uploads: Sequence[Upload], values: dict[str, Any], call: Call) -> RecordedJob:
-    """Keep files beside the index, and start the job that adds them, one after the other.
+async def _upload_job(uploads: Sequence[Upload], values: dict[str, Any], call: Call) -> Response:
+    """Copy files, since those of a form end with its request, and start the job that adds them one after the other.
 
     Args:
         values: metadata of every document.
     """
-    record = call.service.jobs.record
+    call.require("write")
+    folder = tempfile.TemporaryDirectory(prefix="sleuth-job-")
 
-    def keep(id: str) -> None:
-        folder = record.uploads_of(id)
-        folder.mkdir(mode=0o700)
+    def keep() -> None:
         for number, each in enumerate(uploads):
-            with (folder / str(number)).open("xb") as out:
+            with Path(folder.name, str(number)).open("xb") as out:
                 shutil.copyfileobj(each.data, out)
 
-    def add_one(id: str, number: int, tell: Tell) -> dict[str, Any]:
-        with (record.uploads_of(id) / str(number)).open("rb") as data:
+    def add_one(number: int, file: UploadedFile, tell: Tell) -> dict[str, Any]:
+        with Path(folder.name, str(number)).open("rb") as data:
             try:
-                report = add_files([Upload(files[number], data)], values, call.of_job())
+                report = add_files([Upload(file, data)], values, call.of_job())
             except LoadError as error:
-                if len(files) == 1:
+                if len(uploads) == 1:
                     raise
-                report = {"skipped": [_skip(files[number], files[number].path, error.reason)]}
-        tell(number + 1, len(files))
+                report = {"skipped": [_skip(file, file.path, error.reason)]}
+        tell(number + 1, len(uploads))
         return report
 
-    def steps(id: str, _: Cancellation) -> list[Step]:
-        return [partial(add_one, id, number) for number in range(len(files))]
-
-    files = [each.file for each in uploads]
-    by_id = {file.id: file for file in files}
-    return await start_job("upload", steps, call, total=len(files), files=by_id, prepare=keep)
+    steps = [partial(add_one, number, each.file) for number, each in enumerate(uploads)]
+    try:
+        await in_thread(keep)
+        return await start_job("upload", steps, call, total=len(steps), finish=folder.cleanup)
+    except BaseException:
+        folder.cleanup()
+        raise
 
 
 class Upload(NamedTuple):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +14,7 @@ from sleuth.errors import ArgumentError
 from sleuth.remote.cancellation import Cancellation, context_of
 from sleuth.surfaces.http.answers import Strict, json_response
 from sleuth.surfaces.http.documents import UploadResponse
-from sleuth.surfaces.http.jobs import ACCEPTED, WAIT_PARAMETER, accepted, is_asynchronous, start_job
+from sleuth.surfaces.http.jobs import ACCEPTED, WAIT_PARAMETER, is_asynchronous, start_job
 from sleuth.surfaces.http.problems import for_clients
 from sleuth.surfaces.http.routes import JsonRouter
 from sleuth.surfaces.http.service import Call, CurrentCall
@@ -21,7 +22,7 @@ from sleuth.surfaces.http.service import Call, CurrentCall
 if TYPE_CHECKING:
     from sleuth.ingest import IndexReport
     from sleuth.ingest.reports import IndexProgress
-    from sleuth.surfaces.http.job_runs import Step, Tell
+    from sleuth.surfaces.http.job_runs import Tell
 
 router = JsonRouter("documents")
 
@@ -59,10 +60,9 @@ async def index(body: IndexRequest, call: CurrentCall, request: Request) -> Resp
         report = await call.write(call.service.engine.index, paths, prune=body.prune, timeout=call.remaining)
         return json_response(_report(report, call))
 
-    def steps(_: str, cancellation: Cancellation) -> list[Step]:
-        return [lambda tell: context_of(cancellation).run(_index, paths, body.prune, call, tell)]
-
-    return accepted(await start_job("index", steps, call))
+    cancellation = Cancellation()  # seen by the reading of files, too
+    step = partial(context_of(cancellation).run, partial(_index, paths, body.prune, call))
+    return await start_job("index", [step], call, cancellation=cancellation)
 
 
 def _index(paths: list[Path], prune: bool, call: Call, tell: Tell) -> dict[str, Any]:

@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Any, Literal
 
-from fastapi import Query, Request
-from pydantic import BaseModel
+from fastapi import Request
 from starlette.responses import Response
 
 from sleuth.errors import ArgumentError
 from sleuth.remote.cancellation import Cancellation
 from sleuth.surfaces.http.answers import MISSING, json_response
-from sleuth.surfaces.http.job_record import Job, RecordedJob
-from sleuth.surfaces.http.job_runs import Order, Step
+from sleuth.surfaces.http.job_record import Job, RecordedJob, new_id
+from sleuth.surfaces.http.job_runs import Step
 from sleuth.surfaces.http.problems import Refusal
 from sleuth.surfaces.http.routes import JsonRouter
 from sleuth.surfaces.http.service import Call, CurrentCall
 
 router = JsonRouter("jobs")
-
-Steps: TypeAlias = Callable[[str, Cancellation], Sequence[Step]]
-"""Makes the steps of a job, given its id and what cancels it."""
 
 ACCEPTED: dict[int | str, dict[str, Any]] = {
     202: {
@@ -37,8 +34,7 @@ WAIT_PARAMETER: dict[str, Any] = {
             "in": "query",
             "required": False,
             "schema": {"type": "boolean", "default": True},
-            "description": "Answer when all is committed; false answers 202 with a job at once, as the header "
-            "`prefer: respond-async` does.",
+            "description": "Answer when all is committed; false answers 202 with a job at once.",
         }
     ]
 }
@@ -53,51 +49,34 @@ def is_asynchronous(request: Request) -> bool:
     wait = request.query_params.get("wait", "true")
     if wait not in ("true", "false"):
         raise ArgumentError(f"wait must be true or false, got {wait!r}")
-    preferences = ",".join(request.headers.getlist("prefer")).lower().split(",")
-    return wait == "false" or "respond-async" in {each.partition(";")[0].strip() for each in preferences}
+    return wait == "false"
 
 
 async def start_job(
-    kind: Literal["add", "upload", "attach", "index"], steps: Steps, call: Call, **details: Any
-) -> RecordedJob:
-    """Start a job for the caller.
+    kind: Literal["add", "upload", "index"],
+    steps: Sequence[Step],
+    call: Call,
+    *,
+    total: int | None = None,
+    cancellation: Cancellation | None = None,
+    finish: Callable[[], object] = lambda: None,
+) -> Response:
+    """Start a job for the caller, and answer with it.
 
     Args:
-        details: further fields of the `Order`.
+        total: documents or files of all steps, if that is known.
+        cancellation: is requested to end it; a new one where None.
+        finish: runs when it has ended.
 
     Raises:
         Refusal: a key that may not write, or as of `JobRunner.start`.
     """
     call.require("write")
-    order = Order(kind=kind, key=call.key.name, steps=steps, refusal_of=call.refusal_of, **details)
-    return await call.service.jobs.start(order)
-
-
-def accepted(job: RecordedJob) -> Response:
-    """Return the answer to a request that started a job."""
+    job = RecordedJob(id=new_id(), kind=kind, created_at=time.time(), total=total, key=call.key.name)
+    await call.service.jobs.start(job, steps, call.refusal_of, cancellation or Cancellation(), finish)
     response = json_response(job.shown(), 202)
     response.headers["location"] = f"/v1/jobs/{job.id}"
-    response.headers["preference-applied"] = "respond-async"
     return response
-
-
-class JobList(BaseModel):
-    """Jobs of the key, newest first; of those that have ended, the last ones alone are remembered."""
-
-    object: Literal["list"]
-    data: list[Job]
-
-
-@router.get("/v1/jobs", response_model=JobList)
-async def list_jobs(call: CurrentCall, limit: Annotated[int, Query(ge=1, le=100)] = 20) -> Response:
-    """List the jobs of this key, newest first, without their ids and skipped files."""
-    _require_any(call)
-    jobs = call.service.jobs.record.of_key(call.key.name)
-
-    def read() -> list[dict[str, object]]:
-        return [job.shown(with_lists=False) for job, _ in zip(jobs, range(limit), strict=False)]
-
-    return json_response({"object": "list", "data": await call.service.reads.run(read)})
 
 
 @router.get("/v1/jobs/{id}", response_model=Job, responses=MISSING)
