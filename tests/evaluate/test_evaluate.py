@@ -1,22 +1,19 @@
-"""Collections, runs, measures and comparisons."""
+"""Collections, runs and measures."""
 
-import itertools
 import json
 import math
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from typer.testing import CliRunner
 
 from sleuth import Document, Engine
 from sleuth.engine import Fusion
 from sleuth.errors import EvaluationError, SleuthError
-from sleuth.evaluate import best_passages, compare, make_run, open_collection, score
+from sleuth.evaluate import best_passages, make_run, open_collection, score
 from sleuth.evaluate.collections import read_qrels
-from sleuth.evaluate.measures import randomisation_p
 from sleuth.surfaces.cli.app import app
 from sleuth.surfaces.cli.eval import search
 from sleuth.types import Ranking, RetrievedItem
@@ -89,28 +86,6 @@ def test_the_order_of_a_ranking_is_judged() -> None:
     assert score({"q": passages}, {"q": {"b": 1}}, ["RR"]).means["RR"] == pytest.approx(1 / 3)
     assert passages["a"] == 0.7
     assert list(passages.values()) == pytest.approx([0.7] * 3)
-
-
-def test_randomisation_agrees_with_all_sign_changes() -> None:
-    """The sampled p-value is near the enumerated one."""
-    differences = np.array([0.3, 0.1, -0.05, 0.2, 0.15, 0.0, 0.25, -0.1])
-    observed = abs(differences.sum())
-    exact = np.mean(
-        [abs(np.dot(s, differences)) >= observed - 1e-12 for s in itertools.product((-1, 1), repeat=8)]
-    )
-    assert randomisation_p(differences) == pytest.approx(exact, abs=0.02)
-    assert randomisation_p(np.zeros(5)) == 1.0
-
-
-def test_comparison_counts_queries() -> None:
-    """Better and worse queries are counted; runs over different queries are refused."""
-    qrels = {"q1": {"d": 1}, "q2": {"d": 1}}
-    one = score({"q1": {"d": 1.0}, "q2": {"x": 1.0}}, qrels, ["RR"])
-    two = score({"q1": {"d": 1.0}, "q2": {"d": 1.0}}, qrels, ["RR"])
-    (comparison,) = compare(one, two)
-    assert (comparison.first, comparison.second, comparison.better, comparison.worse) == (0.5, 1.0, 1, 0)
-    with pytest.raises(EvaluationError, match="same queries"):
-        compare(one, score({}, {"q1": {"d": 1}}, ["RR"]))
 
 
 def test_the_command(folder: Path, tmp_path: Path) -> None:

@@ -36,7 +36,7 @@ EXTRAS: dict[str, str] = {
     "imports": "FAISS of LangChain, LanceDB, Qdrant and Parquet are imported",
     "models": "embedders model2vec:MODEL and sentence-transformers:MODEL",
     "watch": "`sleuth index --watch` and `sleuth code index --watch` see what is saved",
-    "eval": "`sleuth index eval` measures rankings and plots them",
+    "eval": "`sleuth index eval` measures rankings",
     "cluster": "indexes are published to object storage, and built and served over Ray",
     "mcp": "`sleuth mcp` serves agents",
     "serve": "`sleuth serve` answers over HTTP",

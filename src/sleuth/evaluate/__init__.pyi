@@ -1,7 +1,6 @@
 from sleuth.evaluate.collections import Collection as Collection
 from sleuth.evaluate.collections import open_collection as open_collection
 from sleuth.evaluate.measures import Scores as Scores
-from sleuth.evaluate.measures import compare as compare
 from sleuth.evaluate.measures import score as score
 from sleuth.evaluate.runs import Run as Run
 from sleuth.evaluate.runs import best_passages as best_passages

@@ -1,23 +1,17 @@
-"""Measures of a run, and whether two runs differ by more than chance."""
+"""Measures of a run."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sleuth.errors import EvaluationError, MissingPackageError
 from sleuth.evaluate.collections import Qrels
 from sleuth.evaluate.runs import Run
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
 MEASURES = ("nDCG@10", "R@100", "RR", "AP")
 """The default measures, in the spelling of ir_measures; all its spellings are accepted."""
-_ROUNDING = 1e-12
-"""Differences of measures up to this are those of rounding."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,24 +28,6 @@ class Scores:
     def means(self) -> dict[str, float]:
         """Mean over queries, by measure."""
         return {name: sum(values.values()) / len(values) for name, values in self.per_query.items()}
-
-
-@dataclass(frozen=True, slots=True)
-class Comparison:
-    """One measure of two runs over the same queries.
-
-    Attributes:
-        first, second: means.
-        better, worse: number of queries on which the second run is better, or worse.
-        p: two-sided, of the paired randomisation test.
-    """
-
-    measure: str
-    first: float
-    second: float
-    better: int
-    worse: int
-    p: float
 
 
 def score(run: Run, qrels: Qrels, measures: Sequence[str] = MEASURES) -> Scores:
@@ -105,52 +81,3 @@ def parse_measures(measures: Sequence[str]) -> dict[str, Any]:
         if isinstance(cutoff, bool) or not 1 <= cutoff < 2**31:  # trec_eval would end the process
             raise EvaluationError(f"a measure's cutoff must be from 1 to 2**31 - 1, got {name!r}")
     return measure_by_name
-
-
-def compare(first: Scores, second: Scores) -> list[Comparison]:
-    """Compare two runs, measure by measure, by Fisher's paired randomisation test.
-
-    Source: Smucker, Allan and Carterette, "A comparison of statistical significance tests for information retrieval
-    evaluation", CIKM 2007.
-
-    Raises:
-        EvaluationError: the two runs have different queries.
-    """
-    import numpy as np
-
-    comparisons = []
-    for measure in first.per_query:
-        one, two = first.per_query[measure], second.per_query.get(measure, {})
-        if one.keys() != two.keys():
-            raise EvaluationError(
-                f"runs must be over the same queries, got {len(one)} and {len(two)} for {measure}"
-            )
-        differences = np.array([two[query] - one[query] for query in one])
-        comparisons.append(
-            Comparison(
-                measure,
-                float(np.mean(list(one.values()))),
-                float(np.mean(list(two.values()))),
-                int((differences > _ROUNDING).sum()),
-                int((differences < -_ROUNDING).sum()),
-                randomisation_p(differences),
-            )
-        )
-    return comparisons
-
-
-def randomisation_p(differences: NDArray[np.float64], rounds: int = 10_000, seed: int = 0) -> float:
-    """Return how often random signs make the mean difference at least as large, two-sided.
-
-    Args:
-        differences: shape (queries,).
-    """
-    import numpy as np
-
-    rng = np.random.default_rng(seed)
-    observed = abs(differences.sum())
-    extreme = 0
-    for start in range(0, rounds, 1000):
-        signs = rng.integers(0, 2, (min(1000, rounds - start), len(differences)), np.int8) * 2 - 1
-        extreme += int((np.abs(signs @ differences) >= observed - _ROUNDING).sum())
-    return (extreme + 1) / (rounds + 1)

@@ -1,9 +1,8 @@
-"""Runs: which documents a system ranked for which query, as TREC's tools judge it."""
+"""Runs: which documents a system ranked for which query."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Mapping
 
 from sleuth.arguments import MOST_K
 from sleuth.protocols import Retriever
@@ -13,36 +12,18 @@ Run = dict[str, dict[str, float]]
 """Query id to document id to score; higher is better."""
 
 
-def make_run(
-    retriever: Retriever,
-    queries: Mapping[str, str],
-    *,
-    k: int = 100,
-    passages: int = 2,
-    threads: int = 1,
-    progress: Callable[[int, int], None] | None = None,
-) -> Run:
+def make_run(retriever: Retriever, queries: Mapping[str, str], *, k: int = 100) -> Run:
     """Rank documents for every query: a document has the score of its best passage.
+
+    Two passages are requested per document wanted, since several may be of one document. So a k of up to 100 requests
+    no more than the 200 candidates per leg that `Engine.retrieve` fuses by default, and the judged ranking begins with
+    what it returns for any smaller k; beyond that, the rankings may differ.
 
     Args:
         k: documents per query, at most.
-        passages: passages requested per document wanted, since several may be of one document. With 2, a k of up to 100
-            requests no more than the 200 candidates per leg that `Engine.retrieve` fuses by default, so that the judged
-            ranking begins with what it returns for any smaller k; beyond that, the rankings may differ.
-        threads: queries at a time.
-        progress: called with the number of finished queries and of all queries.
     """
-
-    def ask(query: str) -> Ranking:
-        return retriever.retrieve(query, max(k, min(k * passages, MOST_K)))
-
-    run: Run = {}
-    with ThreadPoolExecutor(threads) as pool:
-        for count, (id, ranking) in enumerate(zip(queries, pool.map(ask, queries.values()), strict=True), 1):
-            run[id] = best_passages(ranking, k)
-            if progress:
-                progress(count, len(queries))
-    return run
+    passages = max(k, min(2 * k, MOST_K))
+    return {id: best_passages(retriever.retrieve(query, passages), k) for id, query in queries.items()}
 
 
 def best_passages(ranking: Ranking, k: int) -> dict[str, float]:
