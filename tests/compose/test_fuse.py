@@ -40,23 +40,16 @@ def oracle(
 ) -> list[tuple[int, float]]:
     """Compute every key with its score from the definitions, best first, ties by key."""
     shares: dict[int, list[float]] = {}
-    counts: dict[int, int] = {}
     for name, pool in pools.items():
         values = [float(score) for score in pool.scores]
         for rank, (key, value) in enumerate(zip(pool.keys.tolist(), values, strict=True), 1):
             least, greatest = min(values), max(values)
-            deviation = float(np.std(values))
             contribution = {
                 "rrf": 1 / (constant + rank),
                 "max": value,
-                "zscore": (value - least) / deviation if deviation else 1.0,
             }.get(method, (value - least) / (greatest - least) if greatest > least else 1.0)
             shares.setdefault(key, []).append(weights.get(name, 1.0) * contribution)
-            counts[key] = counts.get(key, 0) + (weights.get(name, 1.0) > 0)
-    totals = {
-        key: max(values) if method == "max" else sum(values) * (counts[key] if method == "combmnz" else 1)
-        for key, values in shares.items()
-    }
+    totals = {key: (max if method == "max" else sum)(values) for key, values in shares.items()}
     return sorted(totals.items(), key=lambda pair: (-round(pair[1], 9), pair[0]))
 
 
@@ -124,7 +117,7 @@ def test_explanations_add_up(legs: dict[str, Found], method: Method) -> None:
             assert legs[part.name].scores[rank - 1] == part.facts["score"]
             assert math.isclose(float(part.facts["weight"]) * float(part.facts["normalised"]), part.value)
         values = [part.value for part in explanation.parts]
-        combined = {"max": max(values), "combmnz": len(values) * sum(values)}.get(method, sum(values))
+        combined = (max if method == "max" else sum)(values)
         assert math.isclose(explanation.value, combined, abs_tol=1e-9)
         assert explanation.formula == FORMULAS[method]
         assert explanation.facts.get("rank_constant") == (RANK_CONSTANT if method == "rrf" else None)
@@ -189,13 +182,12 @@ class Ranked(NamedTuple):
 def test_equal_scores_are_found() -> None:
     """If all scores of a pool are equal, each counts as 1, more than a missing key."""
     assert normalise(np.array([3.0, 3.0])).tolist() == [1, 1]
-    assert normalise(np.array([3.0]), "zscore").tolist() == [1]
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"method": "sum"}, "method must be one of minmax, zscore, rrf, max, combmnz, got 'sum'"),
+        ({"method": "sum"}, "method must be one of minmax, rrf, max, got 'sum'"),
         ({"weights": {"x": 1}}, "weights must name legs among a, got 'x'"),
         ({"weights": {"a": -1}}, r"weights\['a'\] must be a number of 0 and more, got -1"),
         ({"weights": {"a": math.nan}}, r"weights\['a'\] must be a number of 0 and more, got nan"),

@@ -77,7 +77,7 @@ class TestNested(RetrieverContract):
     def make(self) -> Retriever:
         fusion = FusedRetriever({"lexical": lexical(), "dense": dense()})
         boosted = BoostedRetriever(fusion, 1.25, lambda it: it.id in "de")
-        return DedupedRetriever(FusedRetriever({"all": boosted, "more": dense()}, method="combmnz"))
+        return DedupedRetriever(FusedRetriever({"all": boosted, "more": dense()}, method="max"))
 
 
 class TestBoosted(RetrieverContract):

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from threading import Event
+from threading import Event, Thread
 from typing import Any
 
 import pytest
@@ -109,7 +109,7 @@ class TestBothAnswerAlike:
         assert statuses == {uris[0]: "INDEXED", uris[1]: "NOT_FOUND"}
 
     def test_ingesting_text(self, both: tuple[Any, Any]) -> None:
-        """A custom document is found after it is indexed, and not after it is deleted."""
+        """A custom document is found once it is indexed."""
         runtime, agent = both
         inline = {"type": "TEXT", "textContent": {"data": "minutes of the harbour meeting"}}
         id = {"id": "note-1"}
@@ -128,29 +128,12 @@ class TestBothAnswerAlike:
         [result] = retriever.retrieve("harbour meeting", KB, DS, {"year": {"$gte": 2020}})
         assert uri_of(result) == "note-1"
         assert result["location"]["type"] == "CUSTOM"
-        agent.delete_knowledge_base_documents(knowledgeBaseId=KB, dataSourceId=DS, documentIdentifiers=[name])
-        assert kb.check_document_status(KB, DS, "note-1", sleep_first=False, client=agent) == "NOT_FOUND"
 
     def test_lists(self, both: tuple[Any, Any]) -> None:
-        """Data sources and documents are listed in pages."""
+        """Data sources are listed."""
         _, agent = both
         sources = agent.list_data_sources(knowledgeBaseId=KB)["dataSourceSummaries"]
         assert [source["dataSourceId"] for source in sources] == [DS]
-        uris: list[str] = []
-        token: dict[str, str] = {}
-        while True:
-            page = agent.list_knowledge_base_documents(
-                knowledgeBaseId=KB, dataSourceId=DS, maxResults=2, **token
-            )
-            uris += [detail["identifier"]["s3"]["uri"] for detail in page["documentDetails"]]
-            if "nextToken" not in page:
-                break
-            token = {"nextToken": page["nextToken"]}
-        assert sorted(uris) == [
-            "s3://bucket/deep/rag.txt",
-            "s3://bucket/judy.txt",
-            "s3://bucket/pictures.txt",
-        ]
 
     @pytest.mark.parametrize(
         ("operation", "request_", "code"),
@@ -199,7 +182,7 @@ class TestJobs:
         assert list(statuses.values()) == ["INDEXED", "NOT_FOUND", "FAILED"]
 
     def test_one_at_a_time(self, engine: Engine, bucket: Path) -> None:
-        """While a job runs, a second job is a conflict and single documents are refused; stopping ends it."""
+        """While a job runs, a second job is a conflict and single documents are refused; closing stops it."""
         begun, go_on = Event(), Event()
 
         def slowly(path: Path) -> list[Document]:
@@ -216,8 +199,11 @@ class TestJobs:
             with pytest.raises(ClientError, match="ongoing"):
                 entry = {"s3": {"uri": (bucket / "judy.txt").as_uri()}}
                 kb.ingest_documents_with_retry(KB, DS, [entry], max_retries=0, client=local)
-            local.stop_ingestion_job(knowledgeBaseId=KB, dataSourceId=DS, ingestionJobId=job)
+            closing = Thread(target=local.close)
+            closing.start()
+            assert local._jobs._stop.wait(60)
             go_on.set()
+            closing.join()
             with pytest.raises(KnowledgeBaseError, match="STOPPED"):
                 kb.wait_for_ingestion(KB, DS, job, poll=0.005, client=local)
             jobs = local.list_ingestion_jobs(knowledgeBaseId=KB, dataSourceId=DS)["ingestionJobSummaries"]

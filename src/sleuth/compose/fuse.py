@@ -2,9 +2,8 @@
 
 A key is any int64 that names the same item in all pools; `order` breaks ties of the fused score.
 
-Sources: Fox and Shaw, "Combination of Multiple Searches", TREC-2 1994 (CombMNZ); Cormack, Clarke and Büttcher,
-"Reciprocal Rank Fusion", SIGIR 2009; Bruch, Gai and Ingber, "An Analysis of Fusion Functions for Hybrid
-Retrieval", TOIS 2023 (why a convex combination of normalised scores beats reciprocal ranks).
+Sources: Cormack, Clarke and Büttcher, "Reciprocal Rank Fusion", SIGIR 2009; Bruch, Gai and Ingber, "An Analysis of
+Fusion Functions for Hybrid Retrieval", TOIS 2023 (why a convex combination of scores beats reciprocal ranks).
 """
 
 from __future__ import annotations
@@ -27,10 +26,8 @@ Order: TypeAlias = Callable[[NDArray[np.int64]], Sequence[Any]]
 
 FORMULAS: Mapping[str, str] = {
     "minmax": "sum over legs of weight * (score - least) / (greatest - least) of the leg's pool",
-    "zscore": "sum over legs of weight * (score - least) / deviation of the leg's pool",
     "rrf": "sum over legs of weight / (rank_constant + rank)",
     "max": "greatest over legs of weight * score",
-    "combmnz": "legs of weight that found it * sum over legs of weight * (score - least) / (greatest - least)",
 }
 
 
@@ -90,9 +87,7 @@ class Fused:
 
     @cached_property
     def shares(self) -> NDArray[np.float64]:
-        """Shape (legs, m): what each leg added. A column sums to its score, except for "combmnz", which multiplies the
-        sum, and "max", which takes the greatest.
-        """
+        """Shape (legs, m): what each leg added. A column sums to its score; of "max", its greatest is the score."""
         shares = [
             weight * normalise(pool.scores, self.method, self.rank_constant)
             for weight, pool in zip(self.weights.tolist(), self.pools, strict=True)
@@ -146,7 +141,7 @@ def fuse_hits(
     Args:
         hits_by_leg: pools by the name of their leg.
         weights: by leg, at least 0; 1 for a leg without one.
-        method: one of "minmax", "zscore", "rrf", "max", "combmnz"; see `FORMULAS`.
+        method: one of "minmax", "rrf", "max"; see `FORMULAS`.
         k: None for all.
         rank_constant: above 0; used by "rrf" only.
         order: called only with keys that tie among the best `k`; None orders ties by key.
@@ -181,11 +176,7 @@ def _united(
     if not len(starts):
         return keys, np.zeros(0, np.float64)
     add = np.maximum if method == "max" else np.add
-    scores = add.reduceat(np.concatenate(shares)[by_key], starts)
-    if method == "combmnz":
-        is_weighted = np.repeat(weights > 0, [len(pool.keys) for pool in pools])
-        scores *= np.add.reduceat(is_weighted[by_key], starts, dtype=np.int64)
-    return keys[starts], scores
+    return keys[starts], add.reduceat(np.concatenate(shares)[by_key], starts)
 
 
 def normalise(
@@ -193,13 +184,9 @@ def normalise(
 ) -> NDArray[np.float64]:
     """Return what a leg of weight 1 adds to each row of its pool, shape (m,); it adds 0 to all other rows.
 
-    - "minmax", "combmnz": (score - least) / (greatest - least);
-    - "zscore": (score - least) / deviation;
+    - "minmax": (score - least) / (greatest - least), and 1 if all are equal, so that a hit counts more than a miss;
     - "rrf": 1 / (rank_constant + rank);
     - "max": the score itself.
-
-    If all scores are equal, min-max and z-scores are 1, so that a hit counts more than a miss. z-scores are measured
-    from the lowest score of the pool instead of from the mean: the ranking is the same, and a miss adds 0.
     """
     values = scores.astype(np.float64)
     if method == "max" or not len(values):
@@ -208,9 +195,6 @@ def normalise(
         return 1 / (rank_constant + np.arange(1, len(values) + 1))
     minimum = values.min()
     scale = values.max() - minimum
-    if method == "zscore":  # `cumsum` adds the values one by one, in their order; `sum` would group them
-        deviations = values - values.cumsum()[-1] / len(values)
-        scale = np.sqrt((deviations * deviations).cumsum()[-1] / len(values))
     return (values - minimum) / scale if scale > 0 else np.ones(len(values))
 
 

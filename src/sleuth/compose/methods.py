@@ -4,6 +4,6 @@ from __future__ import annotations
 
 from typing import Literal, TypeAlias
 
-Method: TypeAlias = Literal["minmax", "zscore", "rrf", "max", "combmnz"]
+Method: TypeAlias = Literal["minmax", "rrf", "max"]
 
 RANK_CONSTANT = 60

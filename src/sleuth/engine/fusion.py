@@ -33,7 +33,7 @@ class Fusion:
     """How the rankings of several legs become one. Prints as `minmax(lexical=1,dense=0.4,pool=200,tokens=0.25)`.
 
     Attributes:
-        method: "minmax" (default), "zscore", "rrf", "max" or "combmnz"; see `sleuth.compose.fuse`.
+        method: "minmax" (default), "rrf" or "max"; see `sleuth.compose.fuse`.
         weights: by leg, 0 and more; 1 where not named; those of the built-in legs are then named.
         pool: how many hits of each leg are fused, an int from 1 to 2**40; further ones follow by their rank.
         rank_constant: of "rrf", above 0.

@@ -1,7 +1,7 @@
 """A knowledge base over an index on this machine, with the interface of AWS.
 
-`LocalKnowledgeBase` has the methods of boto3's "bedrock-agent-runtime" and "bedrock-agent" clients, with their
-answers and errors, over a Sleuth index. So retrieval and ingestion run without an AWS account, and tests of programs
+`LocalKnowledgeBase` has the methods for retrieval and ingestion of boto3's "bedrock-agent-runtime" and "bedrock-agent"
+clients, with their answers and errors, over a Sleuth index. So both run without an AWS account, and tests of programs
 written for AWS run offline.
 """
 
@@ -37,40 +37,19 @@ _MEMBERS: Mapping[str, Sequence[str]] = {
     "ListDataSources": ("knowledgeBaseId", *_PAGE),
     "StartIngestionJob": (*_SOURCE, "clientToken", "description"),
     "GetIngestionJob": (*_SOURCE, "ingestionJobId"),
-    "StopIngestionJob": (*_SOURCE, "ingestionJobId"),
     "ListIngestionJobs": (*_SOURCE, *_PAGE, "sortBy"),
     "IngestKnowledgeBaseDocuments": (*_SOURCE, "clientToken", "documents"),
     "GetKnowledgeBaseDocuments": (*_SOURCE, "documentIdentifiers"),
-    "ListKnowledgeBaseDocuments": (*_SOURCE, *_PAGE),
-    "DeleteKnowledgeBaseDocuments": (*_SOURCE, "clientToken", "documentIdentifiers"),
 }
 """What a request of each operation, and each structure in it, may hold."""
-
-
-class IndexedDocument(Protocol):
-    """A document that an index lists."""
-
-    @property
-    def id(self) -> str: ...
-    @property
-    def source(self) -> str: ...
-    @property
-    def metadata(self) -> Mapping[str, Any]: ...
-
-
-class Added(Protocol):
-    """The report of an index that added documents."""
-
-    added: int
-    updated: int
 
 
 class LocalIndex(Protocol):
     """The methods that an index must have; `sleuth.Engine` has them."""
 
-    def add(self, documents: Iterable[Document]) -> Added: ...
+    def add(self, documents: Iterable[Document]) -> Any: ...
     def delete(self, ids: Iterable[str]) -> list[str]: ...
-    def documents(self, under: str | None = None) -> Sequence[IndexedDocument]: ...
+    def documents(self, under: str | None = None) -> Sequence[Any]: ...
     def retrieve(
         self,
         query: str,
@@ -83,7 +62,7 @@ class LocalIndex(Protocol):
 
 
 class LocalKnowledgeBase(Closing):
-    """A knowledge base over an index, with the methods of both AWS clients. Safe to share between threads.
+    """A knowledge base over an index, with methods of both AWS clients. Safe to share between threads.
 
     Documents ingested through a data source carry its id in their metadata. Documents added in other ways
     belong to no data source, and a search in any data source returns them.
@@ -175,26 +154,14 @@ class LocalKnowledgeBase(Closing):
         self._base_and_source(request, "GetIngestionJob")
         return {"ingestionJob": self._jobs.get(str(_required(request, "ingestionJobId", "GetIngestionJob")))}
 
-    def stop_ingestion_job(self, **request: Any) -> dict[str, Any]:
-        """Answer `StopIngestionJob`: end a job after its current document."""
-        self._base_and_source(request, "StopIngestionJob")
-        return {
-            "ingestionJob": self._jobs.stop(str(_required(request, "ingestionJobId", "StopIngestionJob")))
-        }
-
     def list_ingestion_jobs(self, **request: Any) -> dict[str, Any]:
-        """Answer `ListIngestionJobs`: the jobs of a data source since this object was made, newest first by default."""
+        """Answer `ListIngestionJobs`: jobs of a data source since this object was made, by their start."""
         _, source = self._base_and_source(request, "ListIngestionJobs")
         order = request.get("sortBy") or {"attribute": "STARTED_AT", "order": "DESCENDING"}
-        key = {"STARTED_AT": "startedAt", "STATUS": "status"}.get(order.get("attribute", ""))
-        if key is None:
-            raise _invalid(
-                f"sortBy.attribute must be STARTED_AT or STATUS, got {order!r}", "ListIngestionJobs"
-            )
-        jobs = sorted(self._jobs.of(source), key=lambda job: job[key])
-        return _page(
-            request, jobs[:: -1 if order.get("order") == "DESCENDING" else 1], "ingestionJobSummaries"
-        )
+        if order.get("attribute") != "STARTED_AT":
+            raise _invalid(f"sortBy.attribute must be STARTED_AT, got {order!r}", "ListIngestionJobs")
+        jobs = self._jobs.of(source)[:: 1 if order.get("order") == "DESCENDING" else -1]
+        return _page(request, jobs, "ingestionJobSummaries")
 
     # The agent client: documents
 
@@ -214,21 +181,6 @@ class LocalKnowledgeBase(Closing):
         base, source = self._base_and_source(request, operation)
         uris = [_named(one, operation) for one in _few(request, "documentIdentifiers", operation)]
         return {"documentDetails": [self._detail(base, source, uri) for uri in uris]}
-
-    def list_knowledge_base_documents(self, **request: Any) -> dict[str, Any]:
-        """Answer `ListKnowledgeBaseDocuments`: the documents of a data source."""
-        base, source = self._base_and_source(request, "ListKnowledgeBaseDocuments")
-        uris = sorted({document.source or document.id for document in self._owned(source)})
-        return _page(request, [_detail(base, source, uri, "INDEXED") for uri in uris], "documentDetails")
-
-    def delete_knowledge_base_documents(self, **request: Any) -> dict[str, Any]:
-        """Answer `DeleteKnowledgeBaseDocuments`: remove documents from the index."""
-        operation = "DeleteKnowledgeBaseDocuments"
-        base, source = self._base_and_source(request, operation)
-        uris = [_named(one, operation) for one in _few(request, "documentIdentifiers", operation)]
-        ids = [document.id for uri in uris for document in self._found(source, uri)]
-        self._engine.delete(ids)
-        return {"documentDetails": [_detail(base, source, uri, "DELETING") for uri in uris]}
 
     # Helpers
 
@@ -255,14 +207,14 @@ class LocalKnowledgeBase(Closing):
         sources = {document.metadata.get(SOURCE_KEY) for document in self._engine.documents()}
         return sorted({*self._places.sources, *(name for name in sources if isinstance(name, str))})
 
-    def _owned(self, source: str, under: str | None = None) -> list[IndexedDocument]:
+    def _owned(self, source: str, under: str | None = None) -> list[Any]:
         return [
             document
             for document in self._engine.documents(under)
             if document.metadata.get(SOURCE_KEY) == source
         ]
 
-    def _found(self, source: str, uri: str) -> list[IndexedDocument]:
+    def _found(self, source: str, uri: str) -> list[Any]:
         return [document for document in self._owned(source, uri) if uri in (document.source, document.id)]
 
     def _detail(self, base: str, source: str, uri: str) -> dict[str, Any]:

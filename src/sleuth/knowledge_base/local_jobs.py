@@ -85,14 +85,6 @@ class Jobs:
         with self._lock:
             return self._running()
 
-    def stop(self, name: str) -> dict[str, Any]:
-        """Ask a job to end."""
-        job = self.get(name)
-        if job["status"] in ("STARTING", "IN_PROGRESS"):
-            self._stop.set()
-            self._change(name, status="STOPPING")
-        return self.get(name)
-
     def close(self) -> None:
         """End a running job, and wait for it."""
         self._stop.set()

@@ -43,7 +43,7 @@ def long(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Local]:
 
 
 WORDS = ("alpha", "bravo", "zebra", "delta", "echo")
-FUSIONS = ["rrf(lexical=1,dense=1)", "minmax(lexical=0,dense=1)", "zscore(lexical=2,dense=1)"]
+FUSIONS = ["rrf(lexical=1,dense=1)", "minmax(lexical=0,dense=1)", "max(lexical=2,dense=1)"]
 
 
 @pytest.mark.parametrize("fusion", FUSIONS)
