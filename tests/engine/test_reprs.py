@@ -1,4 +1,4 @@
-"""What engines and rankings show at a prompt and in a notebook."""
+"""What engines and rankings show at a prompt."""
 
 import asyncio
 from pathlib import Path
@@ -55,26 +55,3 @@ def test_names_that_users_need(tmp_path: Path) -> None:
         assert (item.id, item.document_id) == ("b.csv#1#0", "b.csv#1")
         assert engine.delete([item.document_id]) == ["b.csv#1"]
         assert RetrievedItem(id="page", text="").document_id == "page"
-
-
-def test_pages(tmp_path: Path) -> None:
-    """A notebook shows an engine and an item; texts are escaped."""
-    with Engine.open(tmp_path / "a<b", create=True, embedder="") as engine:
-        engine.add([Document("ocelot <b>", id="d")])
-        assert "a&lt;b</td>" in engine._repr_html_()
-        assert "<th>documents</th><td>1</td>" in engine._repr_html_()
-        assert "scope</th><td>year&gt;1</td>" in engine.scoped("year>1")._repr_html_()
-        [item] = engine.retrieve("ocelot", 1)
-        assert "<b>d#0</b>" in item._repr_html_()
-        assert "ocelot &lt;b&gt;" in item._repr_html_()
-
-
-def test_tables(tmp_path: Path) -> None:
-    """A notebook shows a ranking as a table; texts are escaped and cut."""
-    with Engine.open(tmp_path / "index", create=True, embedder="") as engine:
-        engine.add([Document("ocelot <b>&" + "x" * 300, {"source": "d"})])
-        table = engine.retrieve("ocelot", filter="lnag:x OR source:d")._repr_html_()
-    assert "ocelot &lt;b&gt;&amp;xxx" in table
-    assert "x" * 200 not in table
-    assert table.count("<tr>") == 2
-    assert "lnag" in table

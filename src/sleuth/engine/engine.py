@@ -369,17 +369,6 @@ class Engine(Answering):
         scope = "" if self.scope is None else f", scope={filters.to_text(self.scope)!r}"
         return f"{type(self).__name__}({str(self.path)!r}{scope})"
 
-    def _repr_html_(self) -> str:
-        """Return a table for notebooks."""
-        from html import escape
-
-        count = self.count()
-        facts: dict[str, object] = {"index": self.path, "documents": f"{count.documents:,}"}
-        facts |= {"passages": f"{count.passages:,}", "embedder": self.settings.embedder or "none"}
-        facts |= {} if self.scope is None else {"scope": filters.to_text(self.scope)}
-        rows = (f"<tr><th>{name}</th><td>{escape(str(value))}</td></tr>" for name, value in facts.items())
-        return f"<table>{''.join(rows)}</table>"
-
     def __dir__(self) -> list[str]:
         """Return the names that users need: neither private ones nor those for what is built over engines."""
         return [name for name in super().__dir__() if not name.startswith("_") and name not in _INTERNAL]

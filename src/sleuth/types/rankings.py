@@ -132,13 +132,6 @@ class RetrievedItem(BaseModel):
         """How many more hits it stands for: those with the same value of the key that a search collapses by."""
         return int(self.extra.get("folded", 0))
 
-    def _repr_html_(self) -> str:
-        """Return the passage for notebooks, with id and score."""
-        from html import escape
-
-        score = "" if self.score is None else f" {self.score:.3g}"
-        return f"<p><b>{escape(self.id)}</b>{score}</p><p>{escape(_beginning(self.text))}</p>"
-
     @property
     def explanation(self) -> Explanation | None:
         """Why this item has its score, where the caller asked for explanations."""
@@ -192,9 +185,6 @@ class PartReport:
 
 
 HIDDEN_ERROR: Final = "it failed; the log of the server says why"
-
-_SHOWN: Final = 200
-"""Characters of a text in a table."""
 
 
 class Ranking(Sequence[RetrievedItem]):
@@ -250,20 +240,3 @@ class Ranking(Sequence[RetrievedItem]):
         return (
             f"Ranking({len(self)} items{state}{f': {best}' if best else ''}{', …' if len(self) > 3 else ''})"
         )
-
-    def _repr_html_(self) -> str:
-        """Return a table for notebooks."""
-        from html import escape
-
-        rows = "".join(
-            f"<tr><td>{number}</td><td>{'' if item.score is None else f'{item.score:.3g}'}</td>"
-            f"<td>{escape(item.id)}</td><td>{escape(_beginning(item.text))}</td></tr>"
-            for number, item in enumerate(self.items, 1)
-        )
-        notes = "".join(f"<p>{escape(note)}</p>" for note in self.notes)
-        head = "<tr><th>rank</th><th>score</th><th>id</th><th>text</th></tr>"
-        return f"<table><thead>{head}</thead><tbody>{rows}</tbody></table>{notes}"
-
-
-def _beginning(text: str) -> str:
-    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
