@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import reduce
-from typing import Any, Final, NamedTuple, Protocol
+from typing import Any, Final, NamedTuple
 
 from sleuth.arguments import spelling_hint
 from sleuth.compose.boost import boosted
@@ -29,21 +29,11 @@ _MILLISECONDS: Final = 1e11
 """Numbers from here on count milliseconds since 1970: seconds reach it in the year 5138."""
 
 
-class NotedItems(Protocol):
-    """Hits, best first, with notes for the caller; `Ranking` is one."""
-
-    @property
-    def items(self) -> Sequence[RetrievedItem]: ...
-
-    @property
-    def notes(self) -> Sequence[str]: ...
-
-
-class ArrangedItems(NamedTuple):
-    """Hits in their new order, with notes for the caller."""
+class NotedItems(NamedTuple):
+    """Hits, best first, with notes for the caller."""
 
     items: Sequence[RetrievedItem]
-    notes: Sequence[str]
+    notes: Sequence[str] = ()
 
 
 class Factor(NamedTuple):
@@ -238,7 +228,7 @@ class Arrangement:
             below = Explanation("sort", below.value, "the score decides among equal values", facts, (below,))
         return below
 
-    def apply(self, hits: NotedItems) -> ArrangedItems:
+    def apply(self, hits: NotedItems) -> NotedItems:
         """Return hits in their new order, with notes; explanations are brought up to date."""
         items = [
             item
@@ -246,7 +236,7 @@ class Arrangement:
             else item.with_extra(explanation=self.explained(item, item.explanation))
             for item in self.order(hits.items)
         ]
-        return ArrangedItems(items, [*hits.notes, *self.notes_on_missing_keys(hits.items)])
+        return NotedItems(items, [*hits.notes, *self.notes_on_missing_keys(hits.items)])
 
     def notes_on_missing_keys(self, items: Sequence[RetrievedItem]) -> list[str]:
         """Return a note for each key of this arrangement that none of the items has.

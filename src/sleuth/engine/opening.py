@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from sleuth.engine.embedders import (
     DEFAULT,
@@ -38,15 +38,8 @@ class OpenOptions:
     chunker: DocumentChunker | str | None = None
 
 
-class OpenIndex(NamedTuple):
-    """The store of an index, and its embedder or None."""
-
-    store: Store
-    embedder: Embedder | None
-
-
-def open_index(path: str | Path, options: OpenOptions) -> OpenIndex:
-    """Open or make the index in a folder; errors are those of `Engine.open`."""
+def open_index(path: str | Path, options: OpenOptions) -> tuple[Store, Embedder | None]:
+    """Open or make the index in a folder: its store and its embedder; errors are those of `Engine.open`."""
     new_settings, embedder = _named(options.settings), options.embedder
     chunker, re_embed = options.chunker, options.re_embed
     if chunker is not None:
@@ -88,7 +81,7 @@ def open_index(path: str | Path, options: OpenOptions) -> OpenIndex:
         raise
     if creates and embedder is None and "embedder" not in new_settings and model is None:
         logger.warning("Words alone are searched: no embedder is installed. %s", HOW_TO_ADD_MEANING)
-    return OpenIndex(store, model)
+    return store, model
 
 
 def _named(settings: IndexSettings | Mapping[str, Any] | None) -> Mapping[str, Any]:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
+from sleuth.compose.arrange import NotedItems
 from sleuth.errors import ArgumentError, EmbeddingError
 from sleuth.extensions import extension, extensions
 from sleuth.text.detection import language_of_query
@@ -49,13 +50,6 @@ class RerankModels(Protocol):
             MissingPackageError: what loads it is not installed.
             EmbeddingError: it is not here; gives the command that gets it.
         """
-
-
-class RerankedItems(NamedTuple):
-    """Passages after reranking, with notes for the caller."""
-
-    items: Sequence[RetrievedItem]
-    notes: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +102,7 @@ class Reranking:
 
         return self.reranker.first if isinstance(self.reranker, EncoderReranker) else RERANKED
 
-    def apply(self, query: str, items: Sequence[RetrievedItem], *, is_english: bool) -> RerankedItems:
+    def apply(self, query: str, items: Sequence[RetrievedItem], *, is_english: bool) -> NotedItems:
         """Return passages in the order of the reranker, with its scores; a note says where a deadline left some out.
 
         Args:
@@ -120,7 +114,7 @@ class Reranking:
         reranker = self.reranker
         first = items[: self.depth]  # no more, so that their order does not depend on how many are asked for
         if reranker is None or (self.is_default and self.is_english and not is_english):
-            return RerankedItems(items)
+            return NotedItems(items)
         from sleuth.compose import CrossEncoderReranker
         from sleuth.compose.rerank import reranked
         from sleuth.engine.encoder import EncoderReranker
@@ -128,7 +122,7 @@ class Reranking:
         if self.deadline is not None and isinstance(reranker, EncoderReranker | CrossEncoderReranker):
             seconds = self.deadline.remaining()
             if not seconds:
-                return RerankedItems(items, ["the deadline left no time to rerank"])
+                return NotedItems(items, ["the deadline left no time to rerank"])
             reranker = replace(reranker, seconds=min(seconds, reranker.seconds or seconds))
         try:
             taken = items if isinstance(reranker, EncoderReranker) else first
@@ -136,14 +130,14 @@ class Reranking:
         except EmbeddingError as error:
             if not self.is_default:
                 raise
-            return RerankedItems(items, [f"not reranked: {error}"])
+            return NotedItems(items, [f"not reranked: {error}"])
         compared, count = sum(item.score is not None for item in answer), len(answer)
         answer += [item.model_copy(update={"score": None}) for item in items[len(taken) :]]
         if not 0 < compared < count:
-            return RerankedItems(answer)
+            return NotedItems(answer)
         part = f"{compared:,} of {count:,} passages"
         note = f"{part} were reranked before the deadline; the others follow, without scores"
-        return RerankedItems(answer, [note])
+        return NotedItems(answer, [note])
 
 
 def are_english(query: str, items: Sequence[RetrievedItem]) -> bool:

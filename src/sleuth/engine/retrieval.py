@@ -19,7 +19,6 @@ from sleuth.remote import Deadline
 from sleuth.types import Ranking
 
 if TYPE_CHECKING:
-    from sleuth.compose.arrange import NotedItems
     from sleuth.engine.ranking import RankedRows
     from sleuth.engine.request import SearchRequest
     from sleuth.engine.view import IndexView
@@ -57,7 +56,7 @@ def show(search: SearchPlan, rows: RankedRows, items: Sequence[RetrievedItem]) -
     best = items[: search.reranking.depth if search.is_reranked else request.k]
     is_english = not (is_default or search.is_reranked) or are_english(search.query.text, best)
     if search.is_reranked:
-        answer: NotedItems = search.reranking.apply(search.query.text, items, is_english=is_english)
+        answer = search.reranking.apply(search.query.text, items, is_english=is_english)
         if request.arrangement is not None:
             answer = request.arrangement.apply(answer)
         notes += answer.notes

@@ -16,8 +16,9 @@ from sleuth.errors import ArgumentError
 from sleuth.remote import check_cancelled
 from sleuth.store import LegRequest
 from sleuth.store.catalogue.alignment import align
+from sleuth.store.columns.leg import ColumnsLeg
 from sleuth.store.legs.leg import pack
-from sleuth.store.legs.searching import FilterLeg, TermSearcher
+from sleuth.store.legs.searching import TermSearcher
 from sleuth.types import Explanation, PartReport
 
 if TYPE_CHECKING:
@@ -29,8 +30,9 @@ if TYPE_CHECKING:
     from sleuth.filters import Filter
     from sleuth.remote import Deadline
     from sleuth.store import Corpus, Hits, IndexSnapshot, LegSearcher, RankingLeg
+    from sleuth.store.columns.search import ColumnsSearcher
     from sleuth.store.legs.leg import Bitmap
-    from sleuth.store.legs.searching import FilterSearcher, IndexLeg, RowMatcher, Tally
+    from sleuth.store.legs.searching import IndexLeg, RowMatcher, Tally
     from sleuth.types import RetrievedItem
 
 READ_TOGETHER = 5_000
@@ -84,10 +86,10 @@ class Searchers:
         }
         self.matchers = matchers_of(self.by_leg)
         self.word_leg, self.words = words_among(self.by_leg)
-        (filtering,) = (leg for leg in legs if isinstance(leg, FilterLeg))
+        (filtering,) = (leg for leg in legs if isinstance(leg, ColumnsLeg))
         self._filtering = filtering.name
-        self.columns: FilterSearcher = filtering.searcher(
-            self._views[filtering.name], previous=previous.columns if previous else None
+        self.columns: ColumnsSearcher = filtering.searcher(
+            self._views[filtering.name], previous.columns if previous else None
         )
         self._aligned: dict[tuple[Filter, str], list[Bitmap]] = {}
         self._fulfilled: dict[tuple[QueryCondition, ...], NDArray[np.int64]] = {}

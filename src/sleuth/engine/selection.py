@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from sleuth.filters import Filter
     from sleuth.filters.tree import Scalar
     from sleuth.store import IndexSnapshot, SegmentView
-    from sleuth.store.legs.searching import FilterSearcher
+    from sleuth.store.columns.search import ColumnsSearcher
 
 KNOWN_KEYS = RESERVED | {"title"} | {f"{UPLOAD}.attributes.{key}" for key in (*RESERVED, "title")}
 """Metadata keys that every index knows, also where no document has them."""
@@ -103,7 +103,7 @@ class Selection:
     def __init__(
         self,
         snapshot: IndexSnapshot,
-        columns: FilterSearcher,
+        columns: ColumnsSearcher,
         documents: NDArray[np.int64],
         filter: Filter | None,
         *,

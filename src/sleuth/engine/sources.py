@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sleuth.compose import FusedRetriever
+from sleuth.compose.arrange import NotedItems
 from sleuth.compose.labelled import LabelledRetriever
 from sleuth.compose.variety import WINDOW, choose
 from sleuth.engine.answers import Answering
@@ -166,7 +167,7 @@ class Sources(Answering, Closing):
         if arrangement is not None:
             sorted_note = f"sorted: the best {len(items):,} results of {', '.join(names)}"
             arranged = arrangement.apply(
-                Ranking(items, notes=(*notes, sorted_note) if arrangement.sort else notes)
+                NotedItems(items, (*notes, sorted_note) if arrangement.sort else notes)
             )
             items, notes = tuple(arranged.items), tuple(arranged.notes)
         if is_mixed:

@@ -15,12 +15,12 @@ from sleuth.store.columns.search import ColumnsSearcher
 from sleuth.store.disk.scratch import IN_MEMORY, Scratch
 from sleuth.store.legs.arrays import array_of, integer_of, require
 from sleuth.store.legs.leg import Rows, SegmentData, SegmentView, unpack
-from sleuth.store.legs.searching import Corpus, FilterLeg, FilterSearcher, LegContext
+from sleuth.store.legs.searching import IndexLeg, LegContext
 
 _FORMAT: Final = 2
 
 
-class ColumnsLeg(FilterLeg):
+class ColumnsLeg(IndexLeg):
     """Keeps the metadata of rows so that a filter over a million of them costs a millisecond."""
 
     name = "columns"
@@ -32,14 +32,10 @@ class ColumnsLeg(FilterLeg):
         return cls()
 
     def searcher(
-        self,
-        segments: Sequence[SegmentView],
-        *,
-        previous: FilterSearcher | None = None,
-        corpus: Corpus | None = None,
+        self, segments: Sequence[SegmentView], previous: ColumnsSearcher | None = None
     ) -> ColumnsSearcher:
         """Open a searcher, with the bitmaps that the one before kept."""
-        return ColumnsSearcher(segments, previous.cache if isinstance(previous, ColumnsSearcher) else None)
+        return ColumnsSearcher(segments, None if previous is None else previous.cache)
 
     def build(self, rows: Rows) -> SegmentData:
         """Return a column per key; a key that no row has costs nothing."""

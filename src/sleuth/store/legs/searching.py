@@ -1,7 +1,7 @@
-"""What an index asks of a leg beyond its segments: to rank rows for a query, or to filter them.
+"""What an index asks of a leg beyond its segments: to rank rows for a query.
 
-An index holds legs by name and knows none of them. A leg that ranks subclasses `RankingLeg` and opens `LegSearcher`s;
-the leg that filters subclasses `FilterLeg`. What most legs do alike has a default here.
+An index holds legs by name and knows none of them. A leg that ranks subclasses `RankingLeg` and opens `LegSearcher`s.
+What most legs do alike has a default here.
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 from sleuth.store.legs.leg import Bitmap, Hits, Leg, SegmentView
 
 if TYPE_CHECKING:
-    from sleuth.filters import Filter
     from sleuth.protocols import Embedder
     from sleuth.settings import IndexSettings
     from sleuth.store.legs.encoding import EncodingCache
@@ -212,20 +211,6 @@ class TermSearcher(LegSearcher[Q]):
         """Return the groups in which words are counted."""
 
 
-class FilterSearcher(Protocol):
-    """Filters the rows of one version of an index."""
-
-    @property
-    def segments(self) -> Sequence[SegmentView]:
-        """The segments, in order of key."""
-
-    def bitmap(self, filter: Filter) -> list[Bitmap]:
-        """Return the rows of each segment that match, whether they are live or not."""
-
-    def keys(self) -> list[str]:
-        """Return the metadata keys that some row has, sorted."""
-
-
 class IndexLeg(Leg):
     """A leg of an index of documents.
 
@@ -315,17 +300,3 @@ class RankingLeg(IndexLeg, Generic[Q]):
     def unrelated(self, query: str) -> float:
         """Return the share of the greatest score, 0 to 1, that rows reach which have nothing in common with a query."""
         return 0.0
-
-
-class FilterLeg(IndexLeg):
-    """The leg that filters."""
-
-    @abstractmethod
-    def searcher(
-        self,
-        segments: Sequence[SegmentView],
-        *,
-        previous: FilterSearcher | None = None,
-        corpus: Corpus | None = None,
-    ) -> FilterSearcher:
-        """Open a searcher; see `RankingLeg.searcher`."""

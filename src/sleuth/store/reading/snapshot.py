@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,13 +42,6 @@ _BATCH = 1 << 23
 T = TypeVar("T")
 
 _DOCUMENT = f"SELECT {DOCUMENT_COLUMNS} FROM documents"
-
-
-class _Extent(NamedTuple):
-    """The first key of a document, and how many chunks it has."""
-
-    first: int
-    chunks: int
 
 
 class IndexSnapshot:
@@ -120,15 +113,16 @@ class IndexSnapshot:
         document_id, mark, n = check_text(chunk_id, "chunk_id").rpartition("#")
         if not mark or not n.isascii() or not n.isdigit() or (n[0] == "0" and n != "0"):
             return None
-        extent = self._extent(document_id)
-        return extent.first + int(n) if len(n) < 19 and int(n) < extent.chunks else None
+        keys = self._extent(document_id)
+        return keys[int(n)] if len(n) < 19 and int(n) < len(keys) else None
 
-    def _extent(self, document_id: str) -> _Extent:
-        """Return where the chunks of a document are; none where there is no such document."""
+    def _extent(self, document_id: str) -> range:
+        """Return the keys of the chunks that the table of documents names; none where there is no such document."""
         row = self._connection.execute(
             "SELECT key, chunks FROM documents WHERE id = ?", (check_text(document_id, "document_id"),)
         ).fetchone()
-        return _Extent._make(row) if row else _Extent(0, 0)
+        first, chunks = row or (0, 0)
+        return range(first, first + chunks)
 
     def document(self, document_id: str) -> StoredDocument | None:
         """Return a document without its text, or None."""
@@ -211,10 +205,10 @@ class IndexSnapshot:
 
     def _keys_of(self, document_id: str) -> range:
         """Return the keys of the chunks of a document; none where there is no such document."""
-        extent = self._extent(document_id)
-        if extent.chunks and self.order([extent.first]) != [(document_id, 0)]:  # the index of ids is damaged
+        keys = self._extent(document_id)
+        if keys and self.order([keys[0]]) != [(document_id, 0)]:  # the index of ids is damaged
             raise damaged_row(document_id)
-        return range(extent.first, extent.first + extent.chunks)
+        return keys
 
     def neighbours(self, key: int, before: int, after: int) -> list[Row]:
         """Return the chunk and up to `before` and `after` chunks around it, of the same document, in order."""
