@@ -354,7 +354,7 @@ class Store:
             except SegmentMissingError as error:
                 connection.let_go()
                 if missing == (generation, error.name):  # not merged away: lost
-                    self._views.note_missing(error.name)
+                    self._views.note_missing(error)
                 missing = generation, error.name
             else:
                 return views_of_version, version

@@ -41,7 +41,7 @@ class SegmentMissingError(Exception):
     """A segment file that the manifest names is not there: merged away meanwhile, or lost."""
 
     def __init__(self, name: str) -> None:
-        super().__init__(name)
+        super().__init__(f"segment {name}: its file is missing")
         self.name = name
 
 

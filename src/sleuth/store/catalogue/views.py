@@ -237,7 +237,7 @@ class Views:
                     return self._passages_in(views, connection.salt)
                 except SegmentMissingError as error:
                     if missing == error.name:
-                        self.note_missing(error.name)
+                        self.note_missing(error)
                     missing = error.name
             connection.let_go()
             connection.execute("BEGIN")
@@ -297,9 +297,26 @@ class Views:
             segment.name, segment.key_list, segment.tie_ranks, item.live, segment.arrays, segment.meta
         )
 
-    def note_missing(self, name: str) -> None:
+    def faults(self, connection: Connection, entries: Sequence[SegmentEntry], leg: Leg) -> dict[str, str]:
+        """Open the segments of a leg; return by name why others cannot serve, as far as headers and facts tell."""
+        reasons: dict[str, str] = {}
+        with self._lock:
+            generation = connection.execute("SELECT generation FROM state").fetchone()[0]
+            dead = self._newly_dead(connection, generation)
+            for entry in entries:
+                if entry.fingerprint != leg.fingerprint:
+                    reasons[entry.name] = f"made with {entry.fingerprint!r}, asked for {leg.fingerprint!r}"
+                    continue
+                try:
+                    if self._view(connection, entry, generation, dead) is None:
+                        reasons[entry.name] = self.damage[entry.name]
+                except SegmentMissingError as error:
+                    reasons[entry.name] = str(error)
+        return reasons
+
+    def note_missing(self, error: SegmentMissingError) -> None:
         """Take a segment for lost: its rows are served from memory from now on."""
-        self._note(name, f"segment {name}: its file is missing")
+        self._note(error.name, str(error))
 
     def _in_memory(
         self, connection: Connection, passages: Passages, leg: Leg, first: int, last: int

@@ -234,9 +234,7 @@ def check_segment(
 ) -> tuple[NDArray[np.int64], str]:
     """Return the keys of a segment, and what is wrong with it."""
     nothing = np.zeros(0, np.int64)
-    if isinstance(segment, SegmentMissingError):
-        return nothing, f"segment {entry.name}: its file is missing"
-    if isinstance(segment, IndexDamagedError):
+    if isinstance(segment, SegmentMissingError | IndexDamagedError):
         return nothing, str(segment)
     leg = legs.get(entry.leg)
     if leg is not None and entry.fingerprint != leg.fingerprint:

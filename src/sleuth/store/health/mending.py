@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -49,15 +48,11 @@ class Problem:
 
 
 def problems(connection: Connection, views: Views) -> list[Problem]:
-    """Find what the attached legs lack, as the connection's transaction sees it; reads headers and sizes only."""
+    """Find what the attached legs lack, as the connection's transaction sees it; the segments that serve stay open."""
     problems = []
     for name, leg in views.legs.items():
-        reasons: dict[str, str] = {}
         entries = manifest.entries(connection, name)
-        for entry in entries:
-            reason = views.damage.get(entry.name) or fault(connection, views.folder, entry, leg)
-            if reason:
-                reasons[entry.name] = reason
+        reasons = views.faults(connection, entries, leg)
         gaps = [] if name in views.deferred else manifest.uncovered(connection, leg, frozenset(reasons))
         bad = tuple(entry for entry in entries if entry.name in reasons)
         if bad or gaps:
@@ -67,19 +62,6 @@ def problems(connection: Connection, views: Views) -> list[Problem]:
                 Problem(leg, bad, tuple(gaps), "; ".join(whys[:3]) + ("; ..." if len(whys) > 3 else ""))
             )
     return problems
-
-
-def fault(connection: Connection, folder: Path, entry: SegmentEntry, leg: Leg | None) -> str:
-    """Why a segment cannot serve, as far as its manifest row, size, header and facts tell; empty where it can."""
-    if leg is not None and entry.fingerprint != leg.fingerprint:
-        return f"made with {entry.fingerprint!r}, asked for {leg.fingerprint!r}"
-    try:
-        manifest.open_segment(connection, folder, entry, leg)
-    except SegmentMissingError:
-        return f"segment {entry.name}: its file is missing"
-    except IndexDamagedError as error:
-        return str(error)
-    return ""
 
 
 def in_memory(problems: Sequence[Problem], reason: str) -> list[Repair]:
