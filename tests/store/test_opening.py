@@ -109,7 +109,7 @@ def test_no_false_alarm(
             put(writer, "first", "text")
         with Store.open(tmp_path / "index") as reading:
             reading.writable = is_writable
-            monkeypatch.setattr(manifest, "open_segment", merged_meanwhile)
+            monkeypatch.setattr("sleuth.store.catalogue.views.open_segment", merged_meanwhile)
             assert reading.attach([SumsLeg()]) == []
             assert merges_left == 0
             assert len(read(reading)) == 1 + 2 * merges

@@ -6,7 +6,7 @@ import re
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,11 +18,11 @@ from sleuth.store.columns.values import scalar_rows, values_of
 from sleuth.text.detection import language_of_query
 
 if TYPE_CHECKING:
-    from sleuth.engine.search import Searchers
     from sleuth.filters import Filter
     from sleuth.filters.tree import Scalar
     from sleuth.store import IndexSnapshot
     from sleuth.store.columns.search import ColumnsSearcher
+    from sleuth.store.legs.searching import TermSearcher
     from sleuth.text.analyzers import Analyzer, Span
     from sleuth.types import RetrievedItem
 
@@ -194,8 +194,21 @@ def _is_flag(word: str) -> bool:
     return word.startswith("-") or word[0].isdigit() or (len(word) == 1 and word.isascii())
 
 
+class WordRows(Protocol):
+    """Rows by the words and the metadata that they hold; `Searchers` is one, which imports this module."""
+
+    columns: ColumnsSearcher
+    words: TermSearcher[Any]
+
+    def holding(self, token: str) -> NDArray[np.int64]:
+        """Return the keys of the rows that hold a token, ascending."""
+
+    def matching(self, query: str, tree: Filter | None) -> NDArray[np.int64]:
+        """Return the keys of the rows that hold a word of a query and match a filter."""
+
+
 def rows_that_fulfil(
-    conditions: Sequence[QueryCondition], source: Searchers, snapshot: IndexSnapshot
+    conditions: Sequence[QueryCondition], source: WordRows, snapshot: IndexSnapshot
 ) -> NDArray[np.int64]:
     """Return the keys of the rows that fulfil all conditions, ascending."""
     analyzer = source.words.analyzer
@@ -207,7 +220,7 @@ def rows_that_fulfil(
     return keys
 
 
-def _live_rows(source: Searchers) -> NDArray[np.int64]:
+def _live_rows(source: WordRows) -> NDArray[np.int64]:
     """Keys of all rows, ascending."""
     keys = [
         view.keys if view.live is None else view.keys[unpack(view.live, len(view))]
@@ -229,7 +242,7 @@ def rows_in_order(
 
 
 def _holding(
-    condition: QueryCondition, source: Searchers, snapshot: IndexSnapshot, analyzer: Analyzer
+    condition: QueryCondition, source: WordRows, snapshot: IndexSnapshot, analyzer: Analyzer
 ) -> NDArray[np.int64]:
     """Keys of the rows that hold a word or a phrase; all rows hold a phrase that has no word."""
     if condition.is_word:
@@ -253,7 +266,7 @@ def _holding(
 
 
 def _with_value(
-    condition: QueryCondition, tokens: Sequence[str], source: Searchers, analyzer: Analyzer
+    condition: QueryCondition, tokens: Sequence[str], source: WordRows, analyzer: Analyzer
 ) -> NDArray[np.int64]:
     """Keys of the rows whose metadata holds the words in this order, or is what is written."""
     text_of_value = condition.text.casefold()
