@@ -376,8 +376,6 @@ def test_an_index_gets_synonyms(tmp_path: Path) -> None:
     assert sleuth("doctor", cwd=tmp_path).returncode == 0
     assert sleuth("index", "synonyms", "--remove", cwd=tmp_path).returncode == 0
     assert sleuth("search", "k8s", cwd=tmp_path).returncode == 1
-    assert sleuth("index", "suggest", "kub", cwd=tmp_path).stdout.splitlines() == ["Kubernetes"]
-    assert sleuth("index", "suggest", "zzz", cwd=tmp_path).returncode == 1
 
 
 def test_a_file_of_defaults_names_synonyms(tmp_path: Path) -> None:

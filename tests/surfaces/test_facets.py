@@ -1,4 +1,4 @@
-"""sleuth index facets and sleuth list --summary: what an index holds, counted."""
+"""sleuth index facets: what an index holds, counted."""
 
 import json
 from pathlib import Path
@@ -53,15 +53,3 @@ def test_facets_as_json_within_a_filter_and_a_query(home: Path) -> None:
     }  # fmt: skip
     process = sleuth("index", "facets", "nope", cwd=home)
     assert (process.returncode, process.stdout.strip()) == (1, "nope  no document has it")
-
-
-def test_a_summary_counts_types_languages_and_folders(home: Path) -> None:
-    """Folders are those below what all files share, as seen from here."""
-    counts = json.loads(sleuth("list", "--summary", "--json", cwd=home).stdout)
-    assert counts["documents"] == 5
-    assert counts["types"] == {"markdown": 3, "text": 2}
-    assert counts["folders"] == {"docs": 3, "notes": 1, ".": 1}
-    output = sleuth("list", "--summary", "-f", "path:docs/*", cwd=home / "docs").stdout
-    assert output.startswith("3 documents, 3 passages\ntypes\n       3  markdown\n")
-    assert output.endswith("folders\n       2  .\n       1  deep\n")
-    assert sleuth("list", "--summary", "-f", "year>2030", cwd=home).returncode == 1

@@ -114,10 +114,9 @@ class Client(NamedTuple):
         result = self.tool(
             "tools/call", name="search", arguments={"query": question, "k": 50, "max_tokens": 50_000}
         )
-        resources = self.tool("resources/list")["resources"]
         status = self.tool("tools/call", name="status", arguments={})
         names = [tool["name"] for tool in self.tool("tools/list")["tools"]]
-        return _ids(json.loads(result["content"][0]["text"])["results"]), resources, status, names
+        return _ids(json.loads(result["content"][0]["text"])["results"]), status, names
 
 
 def _ids(items: list[dict[str, Any]]) -> dict[str, str]:

@@ -13,7 +13,7 @@ FOLDER = Path(__file__).parents[3] / "build" / "conformance" / "node_modules"
 NODE = FOLDER / ".bin" / "node"
 SUITE = FOLDER / "@modelcontextprotocol" / "conformance" / "dist" / "index.js"
 
-SCENARIOS = ["server-initialize", "ping", "tools-list", "resources-list", "dns-rebinding-protection"]
+SCENARIOS = ["server-initialize", "ping", "tools-list", "dns-rebinding-protection"]
 """Those that any server can pass: others call tools, prompts and resources that only a server for tests has."""
 
 

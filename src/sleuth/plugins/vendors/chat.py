@@ -43,33 +43,17 @@ MODEL = "sleuth"
 """The model that clients name; what writes is chosen by the server."""
 
 
-class ModelObject(BaseModel):
-    """A model that clients may name."""
-
-    id: str = Field(examples=[MODEL])
-    object: Literal["model"]
-    created: int = Field(examples=[0])
-    owned_by: str = Field(examples=["sleuth"])
-
-
-class ModelList(BaseModel):
-    """The models that clients may name."""
-
-    object: Literal["list"]
-    data: list[ModelObject]
-
-
 _MODEL = {"id": MODEL, "object": "model", "created": 0, "owned_by": "sleuth"}
 
 
-@router.get("/v1/models", response_model=ModelList)
+@router.get("/v1/models")
 async def models(call: CurrentCall) -> Response:
     """Return the one model that answers from the index."""
     call.require("read")
     return json_response({"object": "list", "data": [_MODEL]})
 
 
-@router.get("/v1/models/{model}", response_model=ModelObject, responses=MISSING)
+@router.get("/v1/models/{model}", responses=MISSING)
 async def model(model: str, call: CurrentCall) -> Response:
     """Return the model of a name."""
     call.require("read")
@@ -135,29 +119,6 @@ class ChatRequest(Strict):
     stream: bool | None = Field(default=None, description="Answer in chunks, as server-sent events.")
 
 
-class AnswerFacts(BaseModel):
-    """What Sleuth says of an answer, beside the fields of OpenAI's API."""
-
-    sources: list[dict[str, Any]] = Field(description="What was read, by number.")
-    citations: list[dict[str, Any]]
-    unknown_citations: list[int]
-    degraded: bool
-    notes: list[str]
-    standalone_query: str | None
-    detail: dict[str, Any] | None = Field(description="Why there is no answer, or what did not answer.")
-
-
-class ChatResponse(AnswerFacts):
-    """An answer, as a completion of a chat, with what Sleuth says of it."""
-
-    id: str
-    object: Literal["chat.completion"]
-    created: int
-    model: str
-    choices: list[dict[str, Any]]
-    usage: dict[str, int]
-
-
 _EVENTS: dict[int | str, dict[str, Any]] = {
     200: {
         "description": "The answer; as a stream, the events of OpenAI's API.",
@@ -166,7 +127,7 @@ _EVENTS: dict[int | str, dict[str, Any]] = {
 }
 
 
-@router.post("/v1/chat/completions", response_model=ChatResponse, responses=MISSING | _EVENTS)
+@router.post("/v1/chat/completions", responses=MISSING | _EVENTS)
 async def chat_completions(body: ChatRequest, request: Request, call: CurrentCall) -> Response:
     """Answer the last question of a conversation from the passages that are found for it, with citations."""
     call.require("read")
@@ -267,10 +228,15 @@ def _text_of(result: SearchResult) -> str:
     return result.response or (result.detail.message if result.detail else "")
 
 
+_FACTS = (
+    "sources", "citations", "unknown_citations", "degraded", "notes", "standalone_query", "detail",
+)  # fmt: skip
+
+
 def _said(writing: Writing, result: SearchResult) -> dict[str, Any]:
     """Return what is said of an answer beside its text."""
     values = writing.values(result)
-    return {name: values[name] for name in AnswerFacts.model_fields}
+    return {name: values[name] for name in _FACTS}
 
 
 class FileSearch(Strict):
@@ -318,21 +284,7 @@ class ResponsesRequest(Strict):
                 )
 
 
-class ResponsesResponse(AnswerFacts):
-    """An answer with the search that it was written from, and what Sleuth says of it."""
-
-    id: str
-    object: Literal["response"]
-    created_at: int
-    status: Literal["completed"]
-    model: str
-    output: list[dict[str, Any]]
-    parallel_tool_calls: bool
-    tool_choice: str
-    tools: list[dict[str, Any]]
-
-
-@router.post("/v1/responses", response_model=ResponsesResponse, responses=MISSING | _EVENTS)
+@router.post("/v1/responses", responses=MISSING | _EVENTS)
 async def responses(body: ResponsesRequest, request: Request, call: CurrentCall) -> Response:
     """Answer from the passages that file search finds; citations are annotations of the text."""
     call.require("read")

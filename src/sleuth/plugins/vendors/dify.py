@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, Field
+from pydantic import Field
 from starlette.responses import Response
 
 from sleuth.arguments import MOST_QUERY
@@ -12,7 +12,7 @@ from sleuth.errors import ArgumentError
 from sleuth.filters import Compare, Filter, Not, Operator, any_of
 from sleuth.filters import all_of as every
 from sleuth.plugins.vendors.scores import scored_page
-from sleuth.surfaces.http import Call, CurrentCall, JsonRouter, Refusal, Remarks, Strict, json_response
+from sleuth.surfaces.http import Call, CurrentCall, JsonRouter, Refusal, Strict, json_response
 
 MOST_VALUES = 10_000
 """Values of a key that `end with` looks through."""
@@ -20,15 +20,8 @@ MOST_VALUES = 10_000
 _CODES = {"KeyMissingError": 1001, "KeyUnknownError": 1002, "UnknownKnowledgeError": 2001}
 
 
-class DifyError(BaseModel):
-    """An error as Dify reads it: 1001 no key, 1002 a key that is not known, 2001 no such knowledge base."""
-
-    error_code: int
-    error_msg: str
-
-
 _ERRORS: dict[int | str, dict[str, Any]] = {
-    status: {"model": DifyError, "description": "An error as Dify reads it."}
+    status: {"description": "An error as Dify reads it: `error_code` and `error_msg`."}
     for status in (400, 403, 408, 413, 422, 429, 500, 502, 503, 504)
 }
 
@@ -84,22 +77,7 @@ class RetrievalRequest(Strict):
     metadata_condition: MetadataCondition | None = None
 
 
-class Record(BaseModel):
-    """A passage."""
-
-    content: str
-    score: float
-    title: str
-    metadata: dict[str, Any]
-
-
-class RetrievalResponse(Remarks):
-    """Passages, best first; beside them, what Dify has no field for."""
-
-    records: list[Record]
-
-
-@router.post("/retrieval", response_model=RetrievalResponse, responses=_ERRORS)
+@router.post("/retrieval", responses=_ERRORS)
 async def retrieval(body: RetrievalRequest, call: CurrentCall) -> Response:
     """Search the index as an external knowledge base; it has the name of its folder."""
     if body.knowledge_id != call.service.name:

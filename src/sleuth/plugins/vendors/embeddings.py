@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, Field
+from pydantic import Field
 from starlette.responses import Response
 
 from sleuth.errors import ArgumentError
@@ -32,31 +32,7 @@ class EmbeddingsRequest(Strict):
     dimensions: int | None = Field(default=None, ge=1, description="That of the embedder, or left out.")
 
 
-class Embedding(BaseModel):
-    """One vector: numbers, or their 32-bit floats in base64."""
-
-    object: Literal["embedding"]
-    index: int
-    embedding: list[float] | str
-
-
-class Usage(BaseModel):
-    """Tokens that were read."""
-
-    prompt_tokens: int
-    total_tokens: int
-
-
-class EmbeddingsResponse(BaseModel):
-    """Vectors in the order of the texts."""
-
-    object: Literal["list"]
-    data: list[Embedding]
-    model: str
-    usage: Usage
-
-
-@router.post("/v1/embeddings", response_model=EmbeddingsResponse, responses=MISSING)
+@router.post("/v1/embeddings", responses=MISSING)
 async def embeddings(body: EmbeddingsRequest, call: CurrentCall) -> Response:
     """Embed texts with the embedder of the index."""
     return json_response(await call.read(_embed, body, call))

@@ -7,16 +7,14 @@ from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal, NamedTuple, TypeAlias
 
 from fastapi import File, Form, Query, UploadFile
-from pydantic import BaseModel, Field
+from pydantic import Field
 from starlette.responses import Response
 
 from sleuth.filters import Compare, Filter, any_of, matches
 from sleuth.plugins.vendors.attributes import OWN_KEYS, STORES, file_of, upload_of
-from sleuth.plugins.vendors.openai import Content, VectorStoreFile, files_page, store_file
+from sleuth.plugins.vendors.openai import files_page, store_file
 from sleuth.plugins.vendors.stores import (
     MOST_NAME,
-    OpenAIList,
-    VectorStoreObject,
     checked_name,
     list_of,
     move,
@@ -49,20 +47,6 @@ Attributes = Annotated[
 Purpose: TypeAlias = Literal["assistants", "user_data"]
 
 
-class FileObject(BaseModel):
-    """An uploaded file that was read."""
-
-    id: str = Field(examples=["file-18b2c3d4e5f60718a1b2c3d4"])
-    object: Literal["file"]
-    bytes: int = Field(
-        description="Its size; 0 for a document that was added without a file.", examples=[2048]
-    )
-    created_at: int = Field(description="When it was uploaded; 0 where nothing says so.")
-    filename: str
-    purpose: str = Field(description="What it was uploaded for.", examples=["assistants"])
-    status: Literal["processed"]
-
-
 class Attachment(Strict):
     """A file that was uploaded, for the vector store."""
 
@@ -87,15 +71,7 @@ class VectorStoreRequest(Strict):
     )
 
 
-class DeletedFile(BaseModel):
-    """A file whose documents are deleted."""
-
-    id: str
-    object: Literal["file", "vector_store.file.deleted"]
-    deleted: Literal[True]
-
-
-@router.post("/v1/files", response_model=FileObject)
+@router.post("/v1/files")
 async def upload_file(
     call: CurrentCall,
     file: Annotated[UploadFile, File(description="A file of any kind that `sleuth index` reads.")],
@@ -107,13 +83,7 @@ async def upload_file(
     return json_response(_file_object(upload.file))
 
 
-class FileList(OpenAIList):
-    """Files, and documents that were added in another way, in order of id."""
-
-    data: list[FileObject]
-
-
-@router.get("/v1/files", response_model=FileList)
+@router.get("/v1/files")
 async def list_files(
     call: CurrentCall,
     limit: Annotated[int, Query(ge=1, le=10_000)] = 100,
@@ -142,14 +112,14 @@ async def file_content(file_id: str, call: CurrentCall) -> Response:
     return Response("\n".join(texts), media_type="text/plain; charset=utf-8")
 
 
-@router.get("/v1/files/{file_id:path}", response_model=FileObject, responses=MISSING)
+@router.get("/v1/files/{file_id:path}", responses=MISSING)
 async def get_file(file_id: str, call: CurrentCall) -> Response:
     """Return a file that was uploaded; any document is one, too."""
     file = await call.read(_stored, file_id, call)
     return json_response(_file_object(file.facts))
 
 
-@router.delete("/v1/files/{file_id:path}", response_model=DeletedFile, responses=MISSING)
+@router.delete("/v1/files/{file_id:path}", responses=MISSING)
 async def delete_file(file_id: str, call: CurrentCall) -> Response:
     """Delete the documents of a file."""
     await call.write(delete_file_of, file_id, call)
@@ -165,7 +135,7 @@ def delete_file_of(file_id: str, call: Call) -> None:
     call.engine.delete(_stored(file_id, call).ids, timeout=call.remaining)
 
 
-@router.post("/v1/vector_stores", response_model=VectorStoreObject)
+@router.post("/v1/vector_stores")
 async def create_vector_store(body: VectorStoreRequest, call: CurrentCall) -> Response:
     """Return a scoped name in the index as a vector store, and attach files to it."""
     name = secrets.token_hex(8) if body.name is None else checked_name(body.name)
@@ -179,7 +149,7 @@ async def create_vector_store(body: VectorStoreRequest, call: CurrentCall) -> Re
     return json_response(await call.write(create))
 
 
-@router.post("/v1/vector_stores/{vector_store_id}/files", response_model=VectorStoreFile, responses=MISSING)
+@router.post("/v1/vector_stores/{vector_store_id}/files", responses=MISSING)
 async def attach_file(vector_store_id: str, body: Attachment, call: CurrentCall) -> Response:
     """Attach an uploaded file; its documents get the attributes."""
     scope_of(vector_store_id, call)
@@ -187,18 +157,8 @@ async def attach_file(vector_store_id: str, body: Attachment, call: CurrentCall)
     return json_response(store_file(file.facts, file.passages[0].metadata, vector_store_id))
 
 
-class FileContent(BaseModel):
-    """The texts of a file: one for each of its documents."""
-
-    object: Literal["vector_store.file_content.page"]
-    data: list[Content]
-    has_more: bool
-    next_page: str | None
-
-
 @router.get(
     "/v1/vector_stores/{vector_store_id}/files/{file_id:path}/content",
-    response_model=FileContent,
     responses=MISSING,
 )
 async def vector_store_file_content(vector_store_id: str, file_id: str, call: CurrentCall) -> Response:
@@ -211,7 +171,6 @@ async def vector_store_file_content(vector_store_id: str, file_id: str, call: Cu
 
 @router.get(
     "/v1/vector_stores/{vector_store_id}/files/{file_id:path}",
-    response_model=VectorStoreFile,
     responses=MISSING,
 )
 async def vector_store_file(vector_store_id: str, file_id: str, call: CurrentCall) -> Response:
@@ -222,9 +181,7 @@ async def vector_store_file(vector_store_id: str, file_id: str, call: CurrentCal
     return json_response(store_file(file.facts, file.passages[0].metadata, vector_store_id))
 
 
-@router.delete(
-    "/v1/vector_stores/{vector_store_id}/files/{file_id:path}", response_model=DeletedFile, responses=MISSING
-)
+@router.delete("/v1/vector_stores/{vector_store_id}/files/{file_id:path}", responses=MISSING)
 async def delete_vector_store_file(vector_store_id: str, file_id: str, call: CurrentCall) -> Response:
     """Delete a document of the index, whose text leaves the disk; take it out of a scoped vector store."""
     scope = scope_of(vector_store_id, call)

@@ -6,15 +6,15 @@ import re
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
 from fastapi import Query
-from pydantic import BaseModel, Field
+from pydantic import Field
 from starlette.responses import Response
 
 from sleuth.arguments import MOST_QUERY
 from sleuth.filters import And, Filter, Or, all_of
 from sleuth.plugins.vendors.attributes import attribute_filter, attributes_of, file_of
 from sleuth.plugins.vendors.scores import scored_page
-from sleuth.plugins.vendors.stores import OpenAIList, list_of, scope_of
-from sleuth.surfaces.http import MISSING, Call, CurrentCall, JsonRouter, Remarks, Strict, json_response
+from sleuth.plugins.vendors.stores import list_of, scope_of
+from sleuth.surfaces.http import MISSING, Call, CurrentCall, JsonRouter, Strict, json_response
 from sleuth.types import document_of
 
 if TYPE_CHECKING:
@@ -78,34 +78,7 @@ class VectorStoreSearchRequest(Strict):
     )
 
 
-class Content(BaseModel):
-    """A passage."""
-
-    type: Literal["text"]
-    text: str
-
-
-class VectorStoreHit(BaseModel):
-    """A passage, with the document that it is of."""
-
-    file_id: str
-    filename: str
-    score: float
-    attributes: dict[str, str | int | float | bool]
-    content: list[Content]
-
-
-class VectorStorePage(Remarks):
-    """Hits, best first; beside them, what OpenAI has no field for."""
-
-    object: Literal["vector_store.search_results.page"]
-    search_query: list[str]
-    data: list[VectorStoreHit]
-    has_more: bool
-    next_page: str | None
-
-
-@router.post("/v1/vector_stores/{vector_store_id}/search", response_model=VectorStorePage, responses=MISSING)
+@router.post("/v1/vector_stores/{vector_store_id}/search", responses=MISSING)
 async def search_vector_store(
     vector_store_id: str, body: VectorStoreSearchRequest, call: CurrentCall
 ) -> Response:
@@ -144,18 +117,6 @@ def _hit(item: RetrievedItem, score: float) -> dict[str, Any]:
     return {**file_values(item), "score": score, "content": [{"type": "text", "text": item.text}]}
 
 
-class VectorStoreFile(BaseModel):
-    """A file of the vector store; a document that was not uploaded is one, too."""
-
-    id: str = Field(examples=["file-18b2c3d4e5f60718a1b2c3d4"])
-    object: Literal["vector_store.file"]
-    created_at: int
-    status: Literal["completed"]
-    usage_bytes: int
-    vector_store_id: str
-    attributes: dict[str, str | int | float | bool]
-
-
 def files_page(
     call: Call, filter: Filter | None, after: str | None, limit: int
 ) -> tuple[list[StoredDocument], bool]:
@@ -176,12 +137,6 @@ def files_page(
     return list(documents.values())[:limit], len(documents) > limit
 
 
-class VectorStoreFileList(OpenAIList):
-    """Files in order of id."""
-
-    data: list[VectorStoreFile]
-
-
 def store_file(file: UploadedFile, metadata: Mapping[str, Any], store: str) -> dict[str, Any]:
     """Return a file of a vector store, whose attributes are in the metadata of its documents."""
     return {
@@ -195,9 +150,7 @@ def store_file(file: UploadedFile, metadata: Mapping[str, Any], store: str) -> d
     }
 
 
-@router.get(
-    "/v1/vector_stores/{vector_store_id}/files", response_model=VectorStoreFileList, responses=MISSING
-)
+@router.get("/v1/vector_stores/{vector_store_id}/files", responses=MISSING)
 async def vector_store_files(
     vector_store_id: str,
     call: CurrentCall,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fastapi import Request
-from pydantic import BaseModel, Field
+from pydantic import Field
 from starlette.responses import Response
 
 from sleuth.arguments import MOST_QUERY
@@ -20,18 +20,7 @@ class WebSearchRequest(Strict):
     count: int = Field(default=10, ge=1, le=100, description="Passages at most.", examples=[3])
 
 
-class WebSearchHit(BaseModel):
-    """A passage."""
-
-    link: str = Field(
-        description="Address of its web page, or of its text on the page of this server.",
-        examples=["http://localhost:8321/source?id=limits.md%230#cited"],
-    )
-    title: str
-    snippet: str = Field(description="The passage.", examples=["Tokens are refilled every second."])
-
-
-@router.post("/v1/web_search", response_model=list[WebSearchHit])
+@router.post("/v1/web_search")
 async def web_search(body: WebSearchRequest, request: Request, call: CurrentCall) -> Response:
     """Search the index as an external web search engine; the best passages come first."""
     return json_response(await call.read(_hits, body, str(request.base_url), call))

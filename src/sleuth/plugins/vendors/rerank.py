@@ -8,7 +8,6 @@ from pydantic import BaseModel, Field
 from starlette.responses import Response
 
 from sleuth.arguments import MOST_QUERY
-from sleuth.plugins.vendors.embeddings import Usage
 from sleuth.surfaces.http import Call, CurrentCall, JsonRouter, Strict, json_response
 
 router = JsonRouter("rerank")
@@ -45,44 +44,7 @@ class RerankV2Request(RerankRequest):
     documents: list[str] = Field(min_length=1, max_length=MOST_DOCUMENTS)
 
 
-class RerankResult(BaseModel):
-    """A document by its place in the request, with its relevance."""
-
-    index: int
-    relevance_score: float = Field(ge=0, le=1)
-    document: TextDocument | None = None
-
-
-class RerankV1Response(BaseModel):
-    """Documents, most relevant first."""
-
-    id: str
-    model: str | None
-    results: list[RerankResult]
-    usage: Usage
-
-
-class ApiVersion(BaseModel):
-    """The version of the API."""
-
-    version: str
-
-
-class Meta(BaseModel):
-    """About the answer."""
-
-    api_version: ApiVersion
-
-
-class RerankV2Response(BaseModel):
-    """Documents, most relevant first."""
-
-    id: str
-    results: list[RerankResult]
-    meta: Meta
-
-
-@router.post("/v1/rerank", response_model=RerankV1Response)
+@router.post("/v1/rerank")
 async def rerank_v1(body: RerankV1Request, call: CurrentCall) -> Response:
     """Order documents by their relevance to a query, as Jina's clients and Open WebUI ask."""
     from sleuth.text import count_tokens
@@ -97,7 +59,7 @@ async def rerank_v1(body: RerankV1Request, call: CurrentCall) -> Response:
     return json_response({"id": call.id, "model": body.model, "results": results, "usage": usage})
 
 
-@router.post("/v2/rerank", response_model=RerankV2Response)
+@router.post("/v2/rerank")
 async def rerank_v2(body: RerankV2Request, call: CurrentCall) -> Response:
     """Order documents by their relevance to a query, as Cohere's clients ask."""
     results = await _ranked(body, body.documents, call)

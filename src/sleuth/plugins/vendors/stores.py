@@ -7,10 +7,10 @@ The index is a vector store with the name of its folder. `INDEX:NAME` is one, to
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from fastapi import Query
-from pydantic import BaseModel, Field
+from pydantic import Field
 from starlette.responses import Response
 
 from sleuth.errors import ArgumentError
@@ -22,42 +22,6 @@ router = JsonRouter("OpenAI")
 
 MOST_NAME = 100
 _MOST_STORES = 1_000
-
-
-class VectorStoreObject(BaseModel):
-    """The index, or the documents of a scoped name, as a vector store."""
-
-    id: str = Field(examples=["sleuth"])
-    object: Literal["vector_store"]
-    created_at: int
-    name: str
-    status: Literal["completed"]
-    file_counts: dict[str, int]
-    usage_bytes: int
-    metadata: dict[str, str]
-
-
-class OpenAIList(BaseModel):
-    """Some objects, as `list_of` returns them; the `data` of each list is of another kind."""
-
-    object: Literal["list"]
-    first_id: str | None
-    last_id: str | None
-    has_more: bool
-
-
-class VectorStoreList(OpenAIList):
-    """The index, and the scoped names that documents have."""
-
-    data: list[VectorStoreObject]
-
-
-class DeletedVectorStore(BaseModel):
-    """A scoped name that no document has any more."""
-
-    id: str
-    object: Literal["vector_store.deleted"]
-    deleted: Literal[True]
 
 
 def list_of(data: Sequence[dict[str, Any]], *, has_more: bool) -> dict[str, Any]:
@@ -159,7 +123,7 @@ def store_object(store: str, call: Call) -> dict[str, Any]:
     }
 
 
-@router.get("/v1/vector_stores", response_model=VectorStoreList)
+@router.get("/v1/vector_stores")
 async def vector_stores(
     call: CurrentCall,
     limit: Annotated[int, Query(ge=1, le=_MOST_STORES)] = _MOST_STORES,
@@ -178,7 +142,7 @@ async def vector_stores(
     return json_response(list_of(data, has_more=has_more))
 
 
-@router.get("/v1/vector_stores/{vector_store_id}", response_model=VectorStoreObject, responses=MISSING)
+@router.get("/v1/vector_stores/{vector_store_id}", responses=MISSING)
 async def vector_store(vector_store_id: str, call: CurrentCall) -> Response:
     """Return the index, or a scoped name in it, as a vector store."""
     return json_response(await call.read(store_object, vector_store_id, call))
@@ -195,7 +159,7 @@ class StoreChanges(Strict):
     )
 
 
-@router.post("/v1/vector_stores/{vector_store_id}", response_model=VectorStoreObject, responses=MISSING)
+@router.post("/v1/vector_stores/{vector_store_id}", responses=MISSING)
 async def rename_vector_store(vector_store_id: str, body: StoreChanges, call: CurrentCall) -> Response:
     """Give a scoped vector store another name. Its id changes with it: the answer has the new one."""
     call.require("write")
@@ -214,7 +178,7 @@ async def rename_vector_store(vector_store_id: str, body: StoreChanges, call: Cu
     return json_response(await call.read(store_object, store, call))
 
 
-@router.delete("/v1/vector_stores/{vector_store_id}", response_model=DeletedVectorStore, responses=MISSING)
+@router.delete("/v1/vector_stores/{vector_store_id}", responses=MISSING)
 async def delete_vector_store(vector_store_id: str, call: CurrentCall) -> Response:
     """Take all documents out of a scoped vector store; they stay in the index. The index itself is not deleted."""
     if scope_of(vector_store_id, call) is None:

@@ -36,7 +36,6 @@ COMMANDS = {
     "index delete": "delete",
     "index facets": "facets",
     "index move": "move",
-    "index suggest": "suggest",
     "index summarize": "ask",
     "index synonyms": "synonyms",
     "index eval": "eval",

@@ -1,14 +1,12 @@
-"""Serves the tools and the documents over the official SDK."""
+"""Serves the tools over the official SDK."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
-from urllib.parse import quote, unquote
 
 import mcp_types as types
 from mcp.server.lowlevel import Server
-from mcp.shared.exceptions import MCPError
 
 from sleuth.errors import SleuthError
 from sleuth.remote import in_thread
@@ -22,12 +20,6 @@ if TYPE_CHECKING:
     Context = ServerRequestContext[Any, Any]
 
 T = TypeVar("T")
-
-PAGE = 100
-"""Documents that one list of resources holds."""
-
-SCHEME = "sleuth:///"
-TEMPLATE = "sleuth:///{+id}"
 
 
 class Runner(Protocol):
@@ -65,28 +57,6 @@ def build_server(
             return types.CallToolResult(content=[_text(str(error))], is_error=True)
         return types.CallToolResult(content=[_text(text)])
 
-    async def list_resources(
-        context: Context, params: types.PaginatedRequestParams | None
-    ) -> types.ListResourcesResult:
-        tools = tools_of(context)
-        cursor = params.cursor if params is not None else None
-        documents, following = await run(context, _documents, tools, cursor)
-        return types.ListResourcesResult(resources=documents, next_cursor=following)
-
-    async def read_resource(
-        context: Context, params: types.ReadResourceRequestParams
-    ) -> types.ReadResourceResult:
-        tools = tools_of(context)
-        uri = str(params.uri)
-        if not uri.startswith(SCHEME):
-            raise MCPError(types.INVALID_PARAMS, f"uri must begin with {SCHEME}, got {uri!r}")
-        try:
-            text = await run(context, tools.read, unquote(uri.removeprefix(SCHEME)))
-        except SleuthError as error:
-            raise MCPError(types.INVALID_PARAMS, str(error), {"uri": uri}) from error
-        contents = types.TextResourceContents(uri=uri, mime_type="text/plain", text=text)
-        return types.ReadResourceResult(contents=[contents])
-
     return Server(
         "sleuth",
         version=version,
@@ -94,22 +64,7 @@ def build_server(
         instructions=INSTRUCTIONS,
         on_list_tools=list_tools,
         on_call_tool=call_tool,
-        on_list_resources=list_resources,
-        on_list_resource_templates=_list_templates,
-        on_read_resource=read_resource,
     )
-
-
-async def _list_templates(
-    _: Context, __: types.PaginatedRequestParams | None
-) -> types.ListResourceTemplatesResult:
-    template = types.ResourceTemplate(
-        name="document",
-        title="A document, file or passage",
-        uri_template=TEMPLATE,
-        description="By the id that search gives, or by path, as sleuth:///src/app.py:10-40.",
-    )
-    return types.ListResourceTemplatesResult(resource_templates=[template])
 
 
 def _text(text: str) -> types.TextContent:
@@ -130,21 +85,3 @@ def _tools(names: Collection[str]) -> list[types.Tool]:
         for tool in TOOLS
         if tool.name in names
     ]
-
-
-def _documents(tools: Tools, cursor: str | None) -> tuple[list[types.Resource], str | None]:
-    """Return one page of the documents, and the cursor of the next page."""
-    first = int(cursor) if cursor and cursor.isdecimal() else 0
-    documents = tools.documents()
-    resources = [
-        types.Resource(
-            uri=SCHEME + quote(document.id, safe="/:@"),
-            name=document.id,
-            title=document.title or None,
-            mime_type="text/plain",
-            size=document.metadata.get("size"),
-        )
-        for document in documents[first : first + PAGE]
-    ]
-    following = first + PAGE
-    return resources, str(following) if following < len(documents) else None

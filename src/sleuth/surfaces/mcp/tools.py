@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from sleuth.engine.sources import Sources
     from sleuth.filters import Filter
     from sleuth.surfaces.mcp.workspace import Workspace
-    from sleuth.types import StoredDocument
 
 _NAMES_OF_K = ("limit", "top_k")
 """What other tools call `k`: models write it unasked."""
@@ -298,19 +297,6 @@ class Tools:
             for snapshot in self._workspace.snapshots()
         ]
         return answer
-
-    def documents(self) -> list[StoredDocument]:
-        """List the documents that this client may see, in the order in which they were added."""
-        engine = self._documents_shown()
-        return engine.documents() if engine is not None else []
-
-    def read(self, id: str) -> str:
-        """Return the whole text of an id or a path.
-
-        Raises:
-            ArgumentError: nothing that is indexed and may be seen.
-        """
-        return self._text(id, None).text
 
     def _documents_shown(self) -> Engine | None:
         """Return the engine over the documents that this client may see, if there are any."""
