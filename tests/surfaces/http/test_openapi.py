@@ -150,9 +150,7 @@ def test_a_field_comes_once_unless_it_is_a_list(api: Local) -> None:
 def test_every_route_is_described(api: Local) -> None:
     """Each operation has a summary and its problems."""
     document = api.client.get("/openapi.json").json()
-    paths = (
-        "search ask documents documents/upload index jobs/{id} jobs/{id}/cancel documents/{id} facets status"
-    )
+    paths = "search ask documents documents/upload jobs/{id} jobs/{id}/cancel documents/{id} facets status"
     code = "search definitions references repositories"
     expected = {f"/v1/{path}" for path in paths.split()} | {f"/v1/code/{path}" for path in code.split()}
     assert set(document["paths"]) >= expected

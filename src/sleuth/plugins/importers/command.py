@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from contextlib import ExitStack
+from inspect import Parameter, signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
+from sleuth.plugins import importers
 from sleuth.surfaces.cli import (
     IndexOption,
     JsonOption,
@@ -21,6 +24,8 @@ from sleuth.surfaces.cli import (
 from sleuth.surfaces.cli.app import index_commands
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from sleuth.plugins.importers.importing import ImportReport
     from sleuth.plugins.importers.stored import StoredVectors
 
@@ -29,13 +34,6 @@ EmbedderOption = Annotated[
     typer.Option("--embedder", help="Embedder that made the vectors, such as ollama:nomic-embed-text."),
 ]
 ReEmbedOption = Annotated[bool, typer.Option("--re-embed", help="Discard the vectors and make new ones.")]
-
-CollectionOption = Annotated[
-    str | None,
-    typer.Option("--collection", help="Name of the collection; needed if there are several."),
-]
-IdFieldOption = Annotated[str, typer.Option("--id-field", help="Field of the id.")]
-TextFieldOption = Annotated[str, typer.Option("--text-field", help="Field of the text.")]
 
 EXAMPLES = """[bold]Examples[/bold]
 
@@ -95,112 +93,70 @@ imports = typer.Typer(
 index_commands.add_typer(imports)
 
 
-@imports.command("chroma", epilog=EXAMPLES)
-@takes_target
-def chroma(
-    target: ImportTarget,
-    path: Annotated[Path, typer.Argument(help="Folder of the Chroma.")],
-    collection: CollectionOption = None,
-) -> None:
-    """Import a collection of an embedded Chroma with its vectors; creates a missing index."""
-    from sleuth.plugins.importers import read_chroma
-
-    _import(read_chroma(path, collection), target)
-
-
-@imports.command("faiss", epilog=EXAMPLES)
-@takes_target
-def faiss(
-    target: ImportTarget,
-    path: Annotated[Path, typer.Argument(help="Folder that LangChain's FAISS saved.")],
-    name: Annotated[str, typer.Option("--name", help="Name of its two files.")] = "index",
-) -> None:
-    """Import a FAISS of LangChain with its vectors. Its pickle is read as data: nothing in it is run."""
-    from sleuth.plugins.importers import read_faiss
-
-    _import(read_faiss(path, name), target)
-
-
-@imports.command("lancedb", epilog=EXAMPLES)
-@takes_target
-def lancedb(
-    target: ImportTarget,
-    path: Annotated[Path, typer.Argument(help="Folder of the LanceDB.")],
-    table: Annotated[
-        str | None, typer.Option("--table", help="Name of the table; needed if there are several.")
-    ] = None,
-    text_field: TextFieldOption = "text",
-    id_field: IdFieldOption = "id",
-    vector_field: Annotated[str, typer.Option("--vector-field", help="Column of the vector.")] = "vector",
-) -> None:
-    """Import a table of LanceDB with its vectors."""
-    from sleuth.plugins.importers import read_lancedb
-
-    fields = {"text_field": text_field, "id_field": id_field, "vector_field": vector_field}
-    _import(read_lancedb(path, table, **fields), target)
+FIELDS = {"text_field": "Field of the text.", "id_field": "Field of the id."}
+SEVERAL = "needed if there are several."
+READERS = {
+    "chroma": (
+        "Import a collection of an embedded Chroma with its vectors; creates a missing index.",
+        {"path": "Folder of the Chroma.", "collection": f"Name of the collection; {SEVERAL}"},
+    ),
+    "faiss": (
+        "Import a FAISS of LangChain with its vectors. Its pickle is read as data: nothing in it is run.",
+        {"path": "Folder that LangChain's FAISS saved.", "name": "Name of its two files."},
+    ),
+    "lancedb": (
+        "Import a table of LanceDB with its vectors.",
+        {"path": "Folder of the LanceDB.", "table": f"Name of the table; {SEVERAL}", **FIELDS,
+         "vector_field": "Column of the vector."},
+    ),
+    "qdrant": (
+        "Import a collection of Qdrant with its vectors. The key of a server comes from $QDRANT_API_KEY.",
+        {"place": "Folder of local mode, or address of a server.", "collection": f"Name of the collection; {SEVERAL}",
+         "text_field": "Key of the text in the payload.", "vector": f"Name of the vector; {SEVERAL}"},
+    ),
+    "elasticsearch": (
+        "Import a dump of Elasticsearch or OpenSearch, as a scroll or elasticdump writes it.",
+        {"path": "JSON lines: hits, or pages of a scroll.", "text_field": FIELDS["text_field"],
+         "vector_field": "Field of the vector; without it the index makes vectors."},
+    ),
+    "vectors": (
+        "Import rows with vectors from files of any size. Creates a missing index.",
+        {"path": "Rows with texts: .parquet, .arrow or .jsonl, or a folder of such.",
+         "vectors": "A numpy file (.npy) with a vector for each row.", **FIELDS,
+         "vector_field": "Field of the vector, where there is no numpy file."},
+    ),
+}  # fmt: skip
+"""By store: what its command does, and its argument and options, which are those of its reader."""
 
 
-@imports.command("qdrant", epilog=EXAMPLES)
-@takes_target
-def qdrant(
-    target: ImportTarget,
-    place: Annotated[str, typer.Argument(help="Folder of local mode, or address of a server.")],
-    collection: CollectionOption = None,
-    text_field: Annotated[
-        str, typer.Option("--text-field", help="Key of the text in the payload.")
-    ] = "page_content",
-    vector: Annotated[
-        str, typer.Option("--vector", help="Name of the vector; needed if there are several.")
-    ] = "",
-) -> None:
-    """Import a collection of Qdrant with its vectors. The key of a server comes from $QDRANT_API_KEY."""
-    import os
+def add_command(store: str, help: str, options: Mapping[str, str]) -> None:
+    """Add the command that imports from a kind of store."""
+    read = getattr(importers, f"read_{store}")
+    parameters = {}
+    for name, sentence in options.items():
+        default = signature(read).parameters[name].default
+        is_argument = default is Parameter.empty
+        note = (
+            typer.Argument(help=sentence)
+            if is_argument
+            else typer.Option(f"--{name.replace('_', '-')}", help=sentence)
+        )
+        form: Any = str | None if default is None else str
+        kind = Annotated[form, note]
+        parameters[name] = Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=kind)
 
-    from sleuth.plugins.importers import read_qdrant
+    @takes_target
+    @with_options("values", dict, parameters)
+    def run(target: ImportTarget, values: dict[str, Any]) -> None:
+        if store == "qdrant":
+            values["api_key"] = os.environ.get("QDRANT_API_KEY") or None
+        _import(read(**values), target)
 
-    key = os.environ.get("QDRANT_API_KEY") or None
-    source = read_qdrant(place, collection, api_key=key, text_field=text_field, vector=vector)
-    _import(source, target)
-
-
-@imports.command("elasticsearch", epilog=EXAMPLES)
-@takes_target
-def elasticsearch(
-    target: ImportTarget,
-    path: Annotated[Path, typer.Argument(help="JSON lines: hits, or pages of a scroll.")],
-    text_field: TextFieldOption = "text",
-    vector_field: Annotated[
-        str, typer.Option("--vector-field", help="Field of the vector; without it the index makes vectors.")
-    ] = "",
-) -> None:
-    """Import a dump of Elasticsearch or OpenSearch, as a scroll or elasticdump writes it."""
-    from sleuth.plugins.importers import read_elasticsearch
-
-    source = read_elasticsearch(path, text_field=text_field, vector_field=vector_field)
-    _import(source, target)
+    imports.command(store, help=help, epilog=EXAMPLES)(run)
 
 
-@imports.command("vectors", epilog=EXAMPLES)
-@takes_target
-def vectors(
-    target: ImportTarget,
-    path: Annotated[
-        Path, typer.Argument(help="Rows with texts: .parquet, .arrow or .jsonl, or a folder of such.")
-    ],
-    vectors: Annotated[
-        Path | None, typer.Option("--vectors", help="A numpy file (.npy) with a vector for each row.")
-    ] = None,
-    text_field: TextFieldOption = "text",
-    id_field: IdFieldOption = "id",
-    vector_field: Annotated[
-        str, typer.Option("--vector-field", help="Field of the vector, where there is no numpy file.")
-    ] = "vector",
-) -> None:
-    """Import rows with vectors from files of any size. Creates a missing index."""
-    from sleuth.plugins.importers import read_vectors
-
-    fields = {"text_field": text_field, "id_field": id_field, "vector_field": vector_field}
-    _import(read_vectors(path, vectors, **fields), target)
+for store, (help, options) in READERS.items():
+    add_command(store, help, options)
 
 
 def _import(source: StoredVectors, target: ImportTarget) -> None:

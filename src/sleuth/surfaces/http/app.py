@@ -20,7 +20,7 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from sleuth.extensions import loaded
-from sleuth.surfaces.http import ask, code, documents, indexing, jobs, search, status
+from sleuth.surfaces.http import ask, code, documents, jobs, search, status
 from sleuth.surfaces.http.gate import Gate
 from sleuth.surfaces.http.openapi import describe
 from sleuth.surfaces.http.problems import EXPECTED
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from sleuth.engine import Engine
     from sleuth.surfaces.http.settings import ServerSettings
 
-ROUTERS = tuple(noun.router for noun in (search, ask, documents, indexing, jobs, code, status))
+ROUTERS = tuple(noun.router for noun in (search, ask, documents, jobs, code, status))
 
 Lifespan: TypeAlias = Callable[[], AbstractAsyncContextManager[object]]
 

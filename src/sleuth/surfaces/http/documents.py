@@ -87,7 +87,7 @@ async def add(body: AddRequest, call: CurrentCall, request: Request) -> Response
         steps = [
             partial(_add_some, documents, first, call) for first in range(0, len(documents), STEP_DOCUMENTS)
         ]
-        return await start_job("add", steps, call, total=len(documents))
+        return await start_job("add", steps, len(documents), call)
     report = await call.write(call.engine.add, documents, timeout=call.remaining)
     return json_response(_report(report, documents, call))
 
@@ -96,7 +96,7 @@ def _add_some(documents: Sequence[Document], first: int, call: Call, tell: Tell)
     """Add some documents of a job."""
     some, late = documents[first : first + STEP_DOCUMENTS], call.of_job()
     values = _report(late.engine.add(some, timeout=late.remaining), some, late)
-    tell(first + len(some), len(documents))
+    tell(first + len(some))
     return values
 
 
@@ -154,13 +154,13 @@ async def _upload_job(uploads: Sequence[Upload], values: dict[str, Any], call: C
                 if len(uploads) == 1:
                     raise
                 report = {"skipped": [_skip(file, file.path, error.reason)]}
-        tell(number + 1, len(uploads))
+        tell(number + 1)
         return report
 
     steps = [partial(add_one, number, each.file) for number, each in enumerate(uploads)]
     try:
         await in_thread(keep)
-        return await start_job("upload", steps, call, total=len(steps), finish=folder.cleanup)
+        return await start_job("upload", steps, len(steps), call, folder.cleanup)
     except BaseException:
         folder.cleanup()
         raise

@@ -28,9 +28,7 @@ JobStatus: TypeAlias = Literal["queued", "in_progress", "completed", "failed", "
 class SkippedFile(BaseModel):
     """A file that could not be read."""
 
-    id: str | None = Field(
-        default=None, description="Of an uploaded file; null for a part of one, and for a file of a folder."
-    )
+    id: str | None = Field(default=None, description="Of an uploaded file; null for a part of one.")
     name: str
     reason: str
 
@@ -40,7 +38,7 @@ class Job(BaseModel):
 
     id: str = Field(examples=["job_18b2c3d4e5f60718a1b2c3d4"])
     object: Literal["job"] = "job"
-    kind: Literal["add", "upload", "index"] = Field(description="Which request started it.")
+    kind: Literal["add", "upload"] = Field(description="Which request started it.")
     status: JobStatus = Field(
         default="queued",
         description="`interrupted`: its server ended before it did. The last four are final.",
@@ -49,9 +47,7 @@ class Job(BaseModel):
     started_at: float | None = Field(default=None, description="When it began, in seconds since 1970.")
     finished_at: float | None = Field(default=None, description="When it ended, in seconds since 1970.")
     done: int = Field(default=0, description="Documents, or files, that are committed.")
-    total: int | None = Field(
-        default=None, description="Documents, or files, of the request; null while folders are walked."
-    )
+    total: int = Field(description="Documents, or files, of the request.")
     added: int = 0
     updated: int = 0
     unchanged: int = 0
@@ -149,9 +145,8 @@ def new_id() -> str:
 def interrupted(job: RecordedJob) -> dict[str, object]:
     """Return what became of a job whose server ended before it did."""
     what = "documents" if job.kind == "add" else "files"
-    total = f" of {job.total:,}" if job.total is not None else ""
     detail = (
-        f"the server ended before the job: at least {job.done:,}{total} {what} are committed and stay; "
+        f"the server ended before the job: at least {job.done:,} of {job.total:,} {what} are committed and stay; "
         "send the request again: documents that are there count as unchanged"
     )
     error = problem_document(Refusal(503, "InterruptedError", detail))

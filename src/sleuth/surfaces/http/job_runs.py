@@ -12,7 +12,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from sleuth.remote import in_thread
-from sleuth.remote.cancellation import Cancellation
 from sleuth.surfaces.http.job_record import RecordedJob, interrupted
 from sleuth.surfaces.http.problems import EXPECTED, RETRY_SECONDS, Refusal, problem_document
 
@@ -28,8 +27,8 @@ MOST_ACTIVE = 8
 SAVE_SECONDS = 1.0
 """Between two records of a job, which also say that it lives."""
 
-Tell: TypeAlias = Callable[[int, int | None], None]
-"""Is told how much is done, and of how much."""
+Tell: TypeAlias = Callable[[int], None]
+"""Is told how much is done."""
 
 Step: TypeAlias = Callable[[Tell], Mapping[str, Any]]
 """A part of a job, which runs in the queue of changes and commits; returns what it adds to the fields of the job."""
@@ -41,19 +40,20 @@ class _ActiveJob:
 
     Attributes:
         ids, skipped: gathered from its steps, recorded when it ends.
+        is_cancelled: whether it ends before its next step.
         is_over: set when nothing more is done for it.
     """
 
     job: RecordedJob
-    cancellation: Cancellation
     task: asyncio.Task[None] | None = None
+    is_cancelled: bool = False
     ids: dict[str, None] = field(default_factory=dict)
     skipped: list[dict[str, str]] = field(default_factory=list)
     is_over: asyncio.Event = field(default_factory=asyncio.Event)
 
-    def tell(self, count: int, total: int | None) -> None:
+    def tell(self, count: int) -> None:
         """Note progress; runs in a thread."""
-        self.job = self.job.model_copy(update={"done": count, "total": total})
+        self.job = self.job.model_copy(update={"done": count})
 
 
 class JobRunner:
@@ -74,14 +74,12 @@ class JobRunner:
         job: RecordedJob,
         steps: Sequence[Step],
         refusal_of: Callable[[Exception], Refusal],
-        cancellation: Cancellation,
         finish: Callable[[], object],
     ) -> None:
         """Record a job and begin to work on it.
 
         Args:
             refusal_of: what its owner is told of an error.
-            cancellation: ends it between two steps.
             finish: runs when it has ended.
 
         Raises:
@@ -90,7 +88,7 @@ class JobRunner:
         if len(self._runs) >= MOST_ACTIVE:
             detail = f"{MOST_ACTIVE} jobs wait already; try again when one of them has ended"
             raise Refusal(503, "QueueFullError", detail)
-        run = self._runs[job.id] = _ActiveJob(job, cancellation)
+        run = self._runs[job.id] = _ActiveJob(job)
         try:
             await in_thread(self.record.add, job)
         except BaseException:
@@ -103,13 +101,13 @@ class JobRunner:
         if job.is_active:
             await in_thread(self.record.cancel_file(job.id).touch)
             if (run := self._runs.get(job.id)) is not None:
-                run.cancellation.cancel()
+                run.is_cancelled = True
 
     async def stop(self) -> None:
         """End all jobs between two commits, and record that they were interrupted."""
         self._is_stopping = True
         for run in self._runs.values():
-            run.cancellation.cancel()
+            run.is_cancelled = True
         await asyncio.gather(*(run.task for run in self._runs.values() if run.task), return_exceptions=True)
 
     async def _work(
@@ -148,14 +146,14 @@ class JobRunner:
                 await asyncio.wait_for(run.is_over.wait(), SAVE_SECONDS)
                 return
             if await in_thread(self.record.cancel_file(run.job.id).exists):
-                run.cancellation.cancel()
+                run.is_cancelled = True
             with suppress(OSError):  # a full disk ends the job by its own commit
                 await in_thread(self.record.write, run.job)
 
     async def _take_steps(self, run: _ActiveJob, steps: Sequence[Step]) -> dict[str, Any]:
         """Take the steps of a job, and return how it ended."""
         for step in steps:
-            if run.cancellation.requested or await in_thread(self.record.cancel_file(run.job.id).exists):
+            if run.is_cancelled or await in_thread(self.record.cancel_file(run.job.id).exists):
                 break
             if run.job.status == "queued":
                 run.job = run.job.model_copy(update={"status": "in_progress", "started_at": time.time()})
@@ -168,7 +166,7 @@ class JobRunner:
             version = values.get("version", run.job.version)
             run.job = run.job.model_copy(update=counts | {"version": version})
         else:
-            return {"status": "completed", "total": run.job.done if run.job.total is None else run.job.total}
+            return {"status": "completed"}
         return interrupted(run.job) if self._is_stopping else {"status": "cancelled"}
 
     async def _take(self, run: _ActiveJob, step: Step) -> Mapping[str, Any]:

@@ -10,7 +10,6 @@ from fastapi import Request
 from starlette.responses import Response
 
 from sleuth.errors import ArgumentError
-from sleuth.remote.cancellation import Cancellation
 from sleuth.surfaces.http.answers import MISSING, json_response
 from sleuth.surfaces.http.job_record import Job, RecordedJob, new_id
 from sleuth.surfaces.http.job_runs import Step
@@ -53,19 +52,16 @@ def is_asynchronous(request: Request) -> bool:
 
 
 async def start_job(
-    kind: Literal["add", "upload", "index"],
+    kind: Literal["add", "upload"],
     steps: Sequence[Step],
+    total: int,
     call: Call,
-    *,
-    total: int | None = None,
-    cancellation: Cancellation | None = None,
     finish: Callable[[], object] = lambda: None,
 ) -> Response:
     """Start a job for the caller, and answer with it.
 
     Args:
-        total: documents or files of all steps, if that is known.
-        cancellation: is requested to end it; a new one where None.
+        total: documents or files of all steps.
         finish: runs when it has ended.
 
     Raises:
@@ -73,7 +69,7 @@ async def start_job(
     """
     call.require("write")
     job = RecordedJob(id=new_id(), kind=kind, created_at=time.time(), total=total, key=call.key.name)
-    await call.service.jobs.start(job, steps, call.refusal_of, cancellation or Cancellation(), finish)
+    await call.service.jobs.start(job, steps, call.refusal_of, finish)
     response = json_response(job.shown(), 202)
     response.headers["location"] = f"/v1/jobs/{job.id}"
     return response
