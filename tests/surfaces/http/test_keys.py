@@ -50,7 +50,7 @@ def test_only_hashes_are_kept(tmp_path: Path) -> None:
     assert file.stat().st_mode & 0o777 == 0o600
     with pytest.raises(ArgumentError, match="name must be new"):
         add_key(file, "a")
-    with pytest.raises(ArgumentError, match="scopes must be among read, write"):
+    with pytest.raises(ArgumentError, match=r"scopes.0 must be 'read', 'write' or 'metrics', got 'admin'"):
         add_key(file, "b", ("admin",))
     remove_key(file, "a")
     assert read_entries(file) == []
@@ -252,7 +252,7 @@ def test_a_key_ends(tmp_path: Path) -> None:
     file = tmp_path / "keys.json"
     token = add_key(file, "past", expires="2020-01-31")
     later = add_key(file, "later", expires="2999-12-31T12:00:00+02:00")
-    with pytest.raises(ArgumentError, match="expires must be a date such as 2027-01-31, got 'soon'"):
+    with pytest.raises(ArgumentError, match=r"expires must be a valid date.* got 'soon'"):
         add_key(file, "other", expires="soon")
     with serving(make_index(tmp_path / "index"), keys=file, extensions=extensions()) as server:
         ended, valid = (
@@ -278,7 +278,7 @@ def test_a_rotated_key_replaces_the_old_one(tmp_path: Path) -> None:
         wait_until(lambda: status(new) == 200)
         assert status(old) == 401
     (entry,) = read_entries(file)
-    assert (entry["scopes"], entry["filter"], entry["rate"]) == (["read"], "tenant:acme", 100)
+    assert (entry.scopes, entry.filter, entry.rate) == (["read"], "tenant:acme", 100)
     with pytest.raises(ArgumentError, match="name must be among ann, got 'bob'"):
         rotate_key(file, "bob")
 
@@ -287,7 +287,7 @@ def test_a_key_has_a_rate(tmp_path: Path) -> None:
     """After so many requests the next one is a 429 that says when to try again; other keys go on."""
     file = tmp_path / "keys.json"
     slow, fast = add_key(file, "slow", rate=2), add_key(file, "fast")
-    with pytest.raises(ArgumentError, match="rate must be at least 1 request a minute, got 0"):
+    with pytest.raises(ArgumentError, match="rate must be greater than or equal to 1, got 0"):
         add_key(file, "none", rate=0)
     with serving(make_index(tmp_path / "index"), keys=file) as server:
 

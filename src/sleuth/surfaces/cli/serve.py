@@ -218,9 +218,9 @@ def list_keys(keys: KeysOption) -> None:
     from sleuth.surfaces.http.keys import read_entries
 
     for entry in read_entries(keys):
-        rate = f"{entry['rate']} a minute" if entry.get("rate") else ""
-        limits = (entry["filter"] or "", ",".join(entry.get("code") or ()), entry.get("expires") or "", rate)
-        say_row(entry["name"], ",".join(entry["scopes"]), *limits)
+        rate = f"{entry.rate} a minute" if entry.rate else ""
+        limits = (entry.filter or "", ",".join(entry.code), entry.expires or "", rate)
+        say_row(entry.name, ",".join(entry.scopes), *limits)
 
 
 @keys.command("remove", epilog="[bold]Example[/bold]  sleuth serve keys remove alice --keys keys.json")

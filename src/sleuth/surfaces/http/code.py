@@ -132,20 +132,25 @@ class NamesResponse(AtSnapshot):
     near: list[str]
 
 
+def _names(snapshot: Snapshot, name: str, *, uses: bool) -> dict[str, Any]:
+    from sleuth.code import Navigator
+
+    navigator = Navigator(snapshot)
+    definitions = navigator.find_definition(name)
+    facts: dict[str, Any] = {"name": name, "definitions": definitions}
+    references = navigator.find_references(name) if uses else []
+    if uses:
+        facts["references"] = [use for use in references if use["certain"]]
+        facts["uncertain"] = [use for use in references if not use["certain"]]
+    return {**facts, "near": [] if definitions or references else navigator.near(name)}
+
+
 @router.get("/v1/code/definitions", response_model=NamesResponse, responses=MISSING)
 async def definitions(
     call: CurrentCall, name: NameParam, repository: RepositoryParam = None, at: AtParam = None
 ) -> Response:
     """Return where a name is defined."""
-
-    def read(snapshot: Snapshot) -> dict[str, Any]:
-        from sleuth.code import Navigator
-
-        navigator = Navigator(snapshot)
-        definitions = navigator.find_definition(name)
-        return {"name": name, "definitions": definitions, "near": [] if definitions else navigator.near(name)}
-
-    return await _at_snapshot(call, repository, at, read)
+    return await _at_snapshot(call, repository, at, lambda snapshot: _names(snapshot, name, uses=False))
 
 
 @router.get("/v1/code/references", response_model=NamesResponse, responses=MISSING)
@@ -153,24 +158,7 @@ async def references(
     call: CurrentCall, name: NameParam, repository: RepositoryParam = None, at: AtParam = None
 ) -> Response:
     """Return where a name is defined, and every use of it."""
-
-    def read(snapshot: Snapshot) -> dict[str, Any]:
-        from sleuth.code import Navigator
-
-        navigator = Navigator(snapshot)
-        definitions, uses = navigator.find_definition(name), navigator.find_references(name)
-        near = [] if definitions or uses else navigator.near(name)
-        uncertain = [use for use in uses if not use["certain"]]
-        sure = [use for use in uses if use["certain"]]
-        return {
-            "name": name,
-            "definitions": definitions,
-            "references": sure,
-            "uncertain": uncertain,
-            "near": near,
-        }
-
-    return await _at_snapshot(call, repository, at, read)
+    return await _at_snapshot(call, repository, at, lambda snapshot: _names(snapshot, name, uses=True))
 
 
 class RepositoryEntry(BaseModel):

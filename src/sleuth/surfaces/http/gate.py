@@ -71,7 +71,7 @@ class Gate:
         scope["sleuth.call"] = call
         answer = _Answer(send, call)
         body = _BodyReader(receive, settings.max_upload if path in self.uploads else settings.max_body)
-        with tracing.request_span(scope, call.id) as span:
+        with tracing.request_span(scope, call.id) as finish:
             try:
                 async with asyncio.timeout(seconds + _SLACK):
                     await self._admit(call, scope, headers, body)
@@ -87,7 +87,7 @@ class Gate:
                     if not answer.is_whole:  # FastAPI has told of a failure of its routes
                         await self._refuse(scope, answer, call.refusal_of(error))
             finally:
-                span.finish(scope, answer.status)
+                finish(answer.status)
                 self._record(call, scope, answer.status, time.monotonic() - started)
 
     async def _admit(self, call: Call, scope: Scope, headers: dict[bytes, bytes], body: _BodyReader) -> None:

@@ -3,26 +3,26 @@
 from __future__ import annotations
 
 import hmac
-import json
 import logging
 import math
-import re
 import secrets
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Annotated, Literal, TypeAlias
+
+from pydantic import BaseModel, Field, ValidationError, field_validator
 
 from sleuth.errors import ArgumentError
 from sleuth.files import whole_file
 from sleuth.filters import And, Compare, Filter, any_of, as_filter
 from sleuth.surfaces.http.problems import Refusal
+from sleuth.types.request import argument_error
 
 Scope: TypeAlias = Literal["read", "write", "metrics"]
-SCOPES: tuple[Scope, ...] = ("read", "write", "metrics")
 DEFAULT_SCOPES: tuple[Scope, ...] = ("read", "write")
 PREFIX = "sleuth_"
 """Begins every key, so that scanners for leaked secrets can find one."""
@@ -34,7 +34,6 @@ _IS_CODE = Compare("source_type", "eq", "code")
 
 logger = logging.getLogger("sleuth.http")
 
-_NAME = re.compile(r"[\w.@-]{1,64}")
 _LOOKS = 1.0
 """Seconds between looks at whether the file has changed."""
 
@@ -145,52 +144,64 @@ class KeyFile:
             ) from None
         if stamp != self._stamp:
             self._stamp = None
-            self._entries = [(bytes.fromhex(entry["hash"]), _key(entry)) for entry in read_entries(self.path)]
+            self._entries = [(bytes.fromhex(each.hash), each.key) for each in read_entries(self.path)]
             self._stamp = stamp
 
 
-def _key(entry: Mapping[str, Any]) -> Key:
-    expires, code, filter = entry.get("expires"), tuple(entry.get("code") or ()), as_filter(entry["filter"])
-    return Key(
-        entry["name"],
-        frozenset(entry["scopes"]),
-        NO_DOCUMENT if code and filter is None else filter,
-        expires=None if expires is None else end_of(expires),
-        rate=entry.get("rate"),
-        code=code,
-    )
+class KeyEntry(BaseModel):
+    """A key as its file holds it; a time without a zone is in UTC."""
+
+    name: Annotated[str, Field(pattern=r"^[\w.@-]{1,64}$")]
+    hash: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+    scopes: Annotated[list[Scope], Field(min_length=1)]
+    filter: str | None
+    code: list[Annotated[str, Field(pattern=r"[^/ ]")]] = []
+    expires: datetime | None = None
+    rate: Annotated[int, Field(ge=1)] | None = None
+
+    @field_validator("filter")
+    @classmethod
+    def _check_filter(cls, filter: str | None) -> str | None:
+        as_filter(filter)
+        return filter
+
+    @property
+    def key(self) -> Key:
+        """What the key allows."""
+        filter, end = as_filter(self.filter), self.expires
+        return Key(
+            self.name,
+            frozenset(self.scopes),
+            NO_DOCUMENT if self.code and filter is None else filter,
+            expires=None if end is None else (end if end.tzinfo else end.replace(tzinfo=UTC)).timestamp(),
+            rate=self.rate,
+            code=tuple(self.code),
+        )
 
 
-def read_entries(path: Path) -> list[dict[str, Any]]:
+class _Entries(BaseModel):
+    keys: list[KeyEntry]
+
+
+def read_entries(path: Path) -> list[KeyEntry]:
     """Read and check the entries of a keys file.
 
     Raises:
         ArgumentError: a malformed file; says what is wrong.
     """
     try:
-        entries = json.loads(path.read_text("utf8"))["keys"]
-        for entry in entries:
-            check_name(entry["name"])
-            check_scopes(entry["scopes"])
-            as_filter(entry["filter"])
-            check_hash(entry["hash"])
-            check_rate(entry.get("rate"))
-            check_code(entry.get("code") or ())
-            if entry.get("expires") is not None:
-                end_of(entry["expires"])
-    except ArgumentError:
-        raise
-    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
+        return _Entries.model_validate_json(path.read_bytes()).keys
+    except (OSError, ValidationError) as error:
+        why = argument_error(error) if isinstance(error, ValidationError) else error
         raise ArgumentError(
-            f"keys must be a file that `sleuth serve keys add` made, got {str(path)!r}: {error!r}"
+            f"keys must be a file that `sleuth serve keys add` made, got {str(path)!r}: {why}"
         ) from error
-    return list(entries)
 
 
-def write_entries(path: Path, entries: Sequence[Mapping[str, Any]]) -> None:
+def _write_entries(path: Path, entries: list[KeyEntry]) -> None:
     """Replace a keys file as a whole; only its owner may read it."""
     with whole_file(path) as out:
-        out.write(json.dumps({"keys": list(entries)}, indent=2).encode() + b"\n")
+        out.write(_Entries(keys=entries).model_dump_json(indent=2).encode() + b"\n")
 
 
 def add_key(
@@ -217,27 +228,19 @@ def add_key(
         ArgumentError: a name that is taken or malformed, an unknown scope, or invalid code, time or rate.
         FilterError: a filter that cannot be read.
     """
-    check_name(name)
-    check_scopes(scopes)
-    as_filter(filter)
-    check_rate(rate)
-    check_code(code)
-    if expires is not None:
-        end_of(expires)
-    entries = read_entries(path) if path.exists() else []
-    if any(entry["name"] == name for entry in entries):
-        raise ArgumentError(f"name must be new, got {name!r}; `sleuth serve keys rotate {name}` replaces it")
     token = _new_token()
-    entry = {
-        "name": name,
-        "hash": _hash_of(token),
-        "scopes": sorted(set(scopes)),
-        "filter": filter,
-        "code": [str(Path(place).resolve()) if Path(place).exists() else place for place in code],
-        "expires": expires,
-        "rate": rate,
-    }
-    write_entries(path, [*entries, entry])
+    places = [
+        str(Path(place).resolve()) if place.strip() and Path(place).exists() else place for place in code
+    ]
+    values = {"name": name, "hash": _hash_of(token), "scopes": sorted(set(scopes)), "filter": filter}
+    try:
+        entry = KeyEntry.model_validate({**values, "code": places, "expires": expires, "rate": rate})
+    except ValidationError as error:
+        raise argument_error(error) from error
+    entries = read_entries(path) if path.exists() else []
+    if any(each.name == name for each in entries):
+        raise ArgumentError(f"name must be new, got {name!r}; `sleuth serve keys rotate {name}` replaces it")
+    _write_entries(path, [*entries, entry])
     return token
 
 
@@ -248,10 +251,8 @@ def remove_key(path: Path, name: str) -> None:
         ArgumentError: no key has this name.
     """
     entries = read_entries(path)
-    others = [entry for entry in entries if entry["name"] != name]
-    if len(others) == len(entries):
-        raise _unknown_name(name, entries)
-    write_entries(path, others)
+    entries.remove(_entry_of(name, entries))
+    _write_entries(path, entries)
 
 
 def rotate_key(path: Path, name: str) -> str:
@@ -260,39 +261,18 @@ def rotate_key(path: Path, name: str) -> str:
     Raises:
         ArgumentError: no key has this name.
     """
-    entries = read_entries(path)
-    entry = next((entry for entry in entries if entry["name"] == name), None)
-    if entry is None:
-        raise _unknown_name(name, entries)
-    token = _new_token()
-    entry["hash"] = _hash_of(token)
-    write_entries(path, entries)
+    entries, token = read_entries(path), _new_token()
+    _entry_of(name, entries).hash = _hash_of(token)
+    _write_entries(path, entries)
     return token
 
 
-def end_of(text: Any) -> float:
-    """Return when a key ends, in seconds since 1970.
-
-    Raises:
-        ArgumentError: neither a date nor a date and time.
-    """
-    try:
-        moment = datetime.fromisoformat(text)
-    except (TypeError, ValueError):
-        raise ArgumentError(f"expires must be a date such as 2027-01-31, got {text!r}") from None
-    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
-
-
-def check_rate(rate: Any) -> None:
-    """Refuse a rate below one request a minute."""
-    if rate is not None and (type(rate) is not int or rate < 1):
-        raise ArgumentError(f"rate must be at least 1 request a minute, got {rate!r}")
-
-
-def check_code(code: Any) -> None:
-    """Refuse what names no repository and no folder."""
-    if isinstance(code, str) or not all(isinstance(place, str) and place.strip("/ ") for place in code):
-        raise ArgumentError(f"code must be repositories or folders of them, got {code!r}")
+def _entry_of(name: str, entries: Sequence[KeyEntry]) -> KeyEntry:
+    for entry in entries:
+        if entry.name == name:
+            return entry
+    names = ", ".join(entry.name for entry in entries) or "none"
+    raise ArgumentError(f"name must be among {names}, got {name!r}")
 
 
 def _new_token() -> str:
@@ -301,29 +281,6 @@ def _new_token() -> str:
 
 def _hash_of(token: str) -> str:
     return sha256(token.encode()).hexdigest()
-
-
-def _unknown_name(name: str, entries: Sequence[Mapping[str, Any]]) -> ArgumentError:
-    names = ", ".join(entry["name"] for entry in entries) or "none"
-    return ArgumentError(f"name must be among {names}, got {name!r}")
-
-
-def check_name(name: Any) -> None:
-    """Refuse a name that would not be safe in a log."""
-    if not isinstance(name, str) or not _NAME.fullmatch(name):
-        raise ArgumentError(f"name must be 1 to 64 letters, digits and . _ @ -, got {name!r}")
-
-
-def check_hash(hash: str) -> None:
-    """Refuse what is not a SHA-256 in hexadecimal digits."""
-    if len(bytes.fromhex(hash)) != sha256().digest_size:
-        raise ArgumentError(f"hash must have 64 hexadecimal digits, got {hash!r}")
-
-
-def check_scopes(scopes: Any) -> None:
-    """Refuse unknown scopes, and none at all."""
-    if not scopes or not isinstance(scopes, Sequence) or not set(scopes) <= set(SCOPES):
-        raise ArgumentError(f"scopes must be among {', '.join(SCOPES)}, got {scopes!r}")
 
 
 _MINUTE = 60.0

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 from starlette.types import Scope
@@ -15,38 +15,16 @@ except ImportError:  # spans are an offer
     trace = None  # type: ignore[assignment]
 
 
-class RequestSpan:
-    """The span of one request; does nothing without a tracer."""
-
-    __slots__ = ("_span",)
-
-    def __init__(self, span: Any = None) -> None:
-        self._span = span
-
-    def finish(self, scope: Scope, status: int) -> None:
-        """Tell the span how the request went."""
-        if self._span is None:
-            return
-        route = getattr(scope.get("route"), "path", "")
-        self._span.update_name(f"{scope['method']} {route}".rstrip())
-        self._span.set_attribute("http.route", route)
-        self._span.set_attribute("http.response.status_code", status)
-        if status >= 500:
-            self._span.set_status(trace.StatusCode.ERROR)
-
-
-_NO_SPAN = nullcontext(RequestSpan())
-
-
-def request_span(scope: Scope, request_id: str) -> AbstractContextManager[RequestSpan]:
-    """Open the server span of a request, below that of its caller if it sent one."""
-    if trace is None or not _is_recording():
-        return _NO_SPAN
-    return _recorded(scope, request_id)
-
-
 @contextmanager
-def _recorded(scope: Scope, request_id: str) -> Iterator[RequestSpan]:
+def request_span(scope: Scope, request_id: str) -> Iterator[Callable[[int], None]]:
+    """Open the server span of a request, below that of its caller if it sent one.
+
+    Yields:
+        What tells the span the status of the answer.
+    """
+    if trace is None or not _is_recording():
+        yield lambda status: None
+        return
     carrier = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
     attributes = {
         "http.request.method": scope["method"],
@@ -56,7 +34,16 @@ def _recorded(scope: Scope, request_id: str) -> Iterator[RequestSpan]:
     with trace.get_tracer("sleuth").start_as_current_span(
         scope["method"], extract(carrier), trace.SpanKind.SERVER, attributes
     ) as span:
-        yield RequestSpan(span)
+
+        def finish(status: int) -> None:
+            route = getattr(scope.get("route"), "path", "")
+            span.update_name(f"{scope['method']} {route}".rstrip())
+            span.set_attribute("http.route", route)
+            span.set_attribute("http.response.status_code", status)
+            if status >= 500:
+                span.set_status(trace.StatusCode.ERROR)
+
+        yield finish
 
 
 @contextmanager
