@@ -21,7 +21,7 @@ SRC = Path(__file__).parents[1] / "src" / "sleuth"
 
 BASE = {
     "arguments", "extensions", "vectors", "errors", "types", "results", "protocols", "lazy", "logs",
-    "threads",
+    "platform",
 }  # fmt: skip
 GROUND = BASE | {"filters", "settings", "text", "store", "files"}
 FAMILIES = {"lexical", "dense", "code", "web", "knowledge_base", "vector_store", "llm"}
@@ -36,7 +36,7 @@ ALLOWED: dict[str, set[str]] = {
     "lazy": set(),
     "extensions": {"logs"},
     "logs": set(),
-    "threads": set(),
+    "platform": set(),
     "types": {"errors", "arguments"},
     "results": {"errors", "types"},
     "protocols": {"types", "filters"},

@@ -70,9 +70,8 @@ def project(hub: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setenv("HOME", str(folder.parent))
     monkeypatch.setenv("SLEUTH", str(HOME))  # the checkout, on the first page
     monkeypatch.setenv("VISUAL", "true")
-    monkeypatch.setenv(
-        "PYTHONPATH", f"{folder / '.patched' / 'src'}:{HOME / 'src'}"
-    )  # where a page has a change
+    # Where a page has a change.
+    monkeypatch.setenv("PYTHONPATH", f"{folder / '.patched' / 'src'}:{HOME / 'src'}")
     monkeypatch.setenv("TAVILY_API_KEY", "tvly-local")
     monkeypatch.delenv("SLEUTH_MODELS", raising=False)
     with (

@@ -142,7 +142,6 @@ def test_its_facts_are_those_of_the_project() -> None:
     assert "Python 3.11 or later" in text
     assert project["license"] == "MIT"
     assert "hybrid" in project["optional-dependencies"]
-    assert "Unreleased" in (HOME / "CHANGELOG.md").read_text(
-        "utf8"
-    )  # a release changes three sentences of the README
+    # A release changes three sentences of the README.
+    assert "Unreleased" in (HOME / "CHANGELOG.md").read_text("utf8")
     assert (HOME / "examples" / "handbook").is_dir()

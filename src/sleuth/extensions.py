@@ -69,9 +69,8 @@ def own_extensions(kind: str) -> dict[str, Contribution]:
     """Return Sleuth's own extensions of a kind by name; without the folder of plugins, those of the core."""
     rows = dict(CORE.get(kind, {}))
     try:
-        rows |= import_module(f"{__package__}.plugins.table").TABLE.get(
-            kind, {}
-        )  # all that the core knows of plugins
+        # All that the core knows of plugins.
+        rows |= import_module(f"{__package__}.plugins.table").TABLE.get(kind, {})
     except ModuleNotFoundError as error:
         if error.name not in ("sleuth.plugins", "sleuth.plugins.table"):
             raise

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable
 from importlib import import_module
@@ -26,11 +27,13 @@ def exports_of(package: str, file: str) -> tuple[Callable[[str], Any], Callable[
     def find(name: str) -> Any:
         home = homes.get(name)
         if home is None:
+            if os.path.isfile(f"{os.path.dirname(file)}/{name}.py"):  # noqa: PTH113, PTH120 - pathlib costs more
+                # `from PACKAGE import MODULE` asks this first, and imports it then.
+                raise AttributeError(name)
             hint = " or ".join(_imports_of(name, package, file)) or f"it has {', '.join(sorted(homes))}"
             raise AttributeError(f"module {package!r} has no attribute {name!r}; {hint}")
-        value = namespace[name] = getattr(
-            import_module(home), name
-        )  # kept, so `__getattr__` runs once a name
+        # Kept, so `__getattr__` runs once a name.
+        value = namespace[name] = getattr(import_module(home), name)
         return value
 
     def names() -> list[str]:

@@ -53,19 +53,19 @@ def moto_behind(change: Callable[[dict[str, Any]], object]) -> Iterator[str]:
     server.server_close()
 
 
+def environment_of(endpoint: str) -> dict[str, str]:
+    """Return what obstore and boto3 read of a server of S3."""
+    regions = {"AWS_REGION": "us-east-1", "AWS_DEFAULT_REGION": "us-east-1"}
+    keys = {"AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test"}
+    return {"AWS_ENDPOINT_URL": endpoint, "AWS_ALLOW_HTTP": "true", **keys, **regions}
+
+
 @pytest.fixture
 def s3(s3_endpoint: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     """Return an empty bucket and a client of boto3, with the environment that obstore reads."""
     import boto3
 
-    for name, value in {
-        "AWS_ENDPOINT_URL": s3_endpoint,
-        "AWS_ALLOW_HTTP": "true",
-        "AWS_ACCESS_KEY_ID": "test",
-        "AWS_SECRET_ACCESS_KEY": "test",
-        "AWS_REGION": "us-east-1",
-        "AWS_DEFAULT_REGION": "us-east-1",
-    }.items():
+    for name, value in environment_of(s3_endpoint).items():
         monkeypatch.setenv(name, value)
     client = boto3.client("s3", endpoint_url=s3_endpoint)
     client.create_bucket(Bucket=BUCKET)

@@ -45,15 +45,13 @@ def fixture(root: Path) -> None:
             source.replace("A", "self"),
         )  # fmt: skip
         write(root, {f"all/v{n}/{language}.{ENDINGS[language]}": text for n, text in enumerate(variants)})
-    write(
-        root,
-        {
-            "odd/latin.py": b"x = '\xe4'\n",
-            "odd/empty.py": b"",
-            "odd/binary.py": b"\0",
-            "odd/mini.js": b"var a=1;" * 2000,
-        },
-    )
+    files = {
+        "odd/latin.py": b"x = '\xe4'\n",
+        "odd/empty.py": b"",
+        "odd/binary.py": b"\0",
+        "odd/mini.js": b"var a=1;" * 2000,
+    }
+    write(root, files)
 
 
 def contents(storage: CodeStorage, snapshot: Snapshot) -> dict[str, Any]:

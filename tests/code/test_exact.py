@@ -120,15 +120,13 @@ def test_names_are_first_in_every_language(tmp_path: Path, language: str) -> Non
 
 def test_a_name_with_hyphens_is_first(tmp_path: Path, storage: CodeStorage) -> None:
     """An id of HTML and a custom property of CSS find their definitions, and not what has their words more often."""
-    write(
-        tmp_path / "site",
-        {
-            "page.html": '<p>Dates</p>\n<ul>\n<li id="date-selector">x</li>\n</ul>\n',
-            "main.css": ".a { color: red }\n:root { --main-color: red; }\n.main-color { color: red }\n",
-            "dates.css": "".join(f".date .selector-{i} {{ color: var(--main-color) }}\n" for i in range(40)),
-            "date_selector.py": "def pick(date, selector):\n    return date.selector(main, color)\n",
-        },
-    )
+    files = {
+        "page.html": '<p>Dates</p>\n<ul>\n<li id="date-selector">x</li>\n</ul>\n',
+        "main.css": ".a { color: red }\n:root { --main-color: red; }\n.main-color { color: red }\n",
+        "dates.css": "".join(f".date .selector-{i} {{ color: var(--main-color) }}\n" for i in range(40)),
+        "date_selector.py": "def pick(date, selector):\n    return date.selector(main, color)\n",
+    }
+    write(tmp_path / "site", files)
     report = index_path(storage, tmp_path / "site")
     retriever = CodeRetriever(storage, None)
     for query, path in (("date-selector", "page.html"), ("--main-color", "main.css")):

@@ -149,15 +149,12 @@ def test_absolute_imports_are_absolute(storage: CodeStorage, tmp_path: Path) -> 
     """An import of the standard library does not resolve to a file of that name in a package; a module below src is
     found.
     """
-    snapshot = open_project(
-        storage,
-        tmp_path / "plain",
-        {
-            "src/app/__init__.py": "",
-            "src/app/json.py": "def dumps(x): pass\n",
-            "src/app/use.py": "import json\nfrom app import json as own\njson.dumps(1)\nown.dumps(2)\n",
-        },
-    )
+    files = {
+        "src/app/__init__.py": "",
+        "src/app/json.py": "def dumps(x): pass\n",
+        "src/app/use.py": "import json\nfrom app import json as own\njson.dumps(1)\nown.dumps(2)\n",
+    }
+    snapshot = open_project(storage, tmp_path / "plain", files)
     targets = resolved(snapshot, "src/app/use.py")
     assert targets["json.dumps"] == ""
     assert targets["own.dumps"] == "src/app/json.py:dumps"
@@ -165,17 +162,14 @@ def test_absolute_imports_are_absolute(storage: CodeStorage, tmp_path: Path) -> 
 
 def test_circles_end(storage: CodeStorage, tmp_path: Path) -> None:
     """Circular inheritance, circular imports and names defined by themselves do not loop."""
-    snapshot = open_project(
-        storage,
-        tmp_path / "round",
-        {
-            "a.py": "from b import B\nclass A(B):\n    def f(self, x: 'X'):\n        X = X.y()\n        self.g()\n        x.h()\n",
-            "b.py": "from a import A\nclass B(A):\n    pass\n",
-            "c.py": "from d import name\n\nname()\n",
-            "d.py": "from c import name\n",
-            "e.py": "class E(E):\n    e: E = E.e.e()\n    def go(self, E: E):\n        E = E.e()\n        return E.e.x()\n",
-        },
-    )
+    files = {
+        "a.py": "from b import B\nclass A(B):\n    def f(self, x: 'X'):\n        X = X.y()\n        self.g()\n        x.h()\n",
+        "b.py": "from a import A\nclass B(A):\n    pass\n",
+        "c.py": "from d import name\n\nname()\n",
+        "d.py": "from c import name\n",
+        "e.py": "class E(E):\n    e: E = E.e.e()\n    def go(self, E: E):\n        E = E.e()\n        return E.e.x()\n",
+    }
+    snapshot = open_project(storage, tmp_path / "round", files)
     assert resolved(snapshot, "a.py")["B"] == "b.py:B"
     assert resolved(snapshot, "c.py")["name"] == ""
     assert resolved(snapshot, "e.py")
@@ -217,18 +211,15 @@ class A:
 
 def test_a_name_means_nothing_of_another_language(storage: CodeStorage, tmp_path: Path) -> None:
     """A folder, a base or a unique name never resolves to another language; languages that share files count as one."""
-    snapshot = open_project(
-        storage,
-        tmp_path / "mixed",
-        {
-            "a.py": "class Base:\n    pass\n\n\nclass Helper:\n    pass\n\n\ndef save(): pass\n\n\ndef draw(): pass\n",
-            "a.go": "package a\n\nfunc run() { save() }\n",
-            "a.ts": "save(); show();\n",
-            "b.js": "function show() {}\n",
-            "a.c": "int main() { draw(); return deep(); }\n",
-            "b.cpp": "int deep() { return 1; }\n",
-        },
-    )
+    files = {
+        "a.py": "class Base:\n    pass\n\n\nclass Helper:\n    pass\n\n\ndef save(): pass\n\n\ndef draw(): pass\n",
+        "a.go": "package a\n\nfunc run() { save() }\n",
+        "a.ts": "save(); show();\n",
+        "b.js": "function show() {}\n",
+        "a.c": "int main() { draw(); return deep(); }\n",
+        "b.cpp": "int deep() { return 1; }\n",
+    }
+    snapshot = open_project(storage, tmp_path / "mixed", files)
     assert resolved(snapshot, "a.go") == {"save": ""}
     assert resolved(snapshot, "a.ts") == {"save": "", "show": "b.js:show"}
     assert resolved(snapshot, "a.c") == {"draw": "", "deep": "b.cpp:deep"}
@@ -236,16 +227,13 @@ def test_a_name_means_nothing_of_another_language(storage: CodeStorage, tmp_path
 
 def test_members_of_a_package_are_found_behind_it(storage: CodeStorage, tmp_path: Path) -> None:
     """`pkg.go()` resolves to what the package imports under that name; `pkg.other.go()` does not."""
-    snapshot = open_project(
-        storage,
-        tmp_path / "through",
-        {
-            "pkg/__init__.py": "from .core import go, Thing as Thing\n",
-            "pkg/core.py": "def go(): pass\n\n\nclass Thing: pass\n",
-            "far.py": "def go(): pass\n",
-            "use.py": "import pkg as p\nimport pkg\n\np.go()\np.Thing()\npkg.go()\np.other.go()\n",
-        },
-    )
+    files = {
+        "pkg/__init__.py": "from .core import go, Thing as Thing\n",
+        "pkg/core.py": "def go(): pass\n\n\nclass Thing: pass\n",
+        "far.py": "def go(): pass\n",
+        "use.py": "import pkg as p\nimport pkg\n\np.go()\np.Thing()\npkg.go()\np.other.go()\n",
+    }
+    snapshot = open_project(storage, tmp_path / "through", files)
     targets = resolved(snapshot, "use.py")
     assert targets["p.go"] == targets["pkg.go"] == "pkg/core.py:go"
     assert targets["p.Thing"] == "pkg/core.py:Thing"
@@ -254,17 +242,14 @@ def test_members_of_a_package_are_found_behind_it(storage: CodeStorage, tmp_path
 
 def test_modules_that_are_named_whole(storage: CodeStorage, tmp_path: Path) -> None:
     """A definition in a Rust module or a sourced Bash file is found by its name."""
-    snapshot = open_project(
-        storage,
-        tmp_path / "whole",
-        {
-            "src/inner.rs": "pub fn f() {}\npub struct S;\n",
-            "src/other.rs": "pub fn f() {}\n",
-            "src/main.rs": "use crate::inner::{self, S};\nfn main() { inner::f(); let s: S = S {}; }\n",
-            "lib.sh": "log::info() { :; }\n",
-            "run.sh": 'source "$(dirname "$0")/lib.sh"\nlog::info x\n',
-        },
-    )
+    files = {
+        "src/inner.rs": "pub fn f() {}\npub struct S;\n",
+        "src/other.rs": "pub fn f() {}\n",
+        "src/main.rs": "use crate::inner::{self, S};\nfn main() { inner::f(); let s: S = S {}; }\n",
+        "lib.sh": "log::info() { :; }\n",
+        "run.sh": 'source "$(dirname "$0")/lib.sh"\nlog::info x\n',
+    }
+    snapshot = open_project(storage, tmp_path / "whole", files)
     rust = resolved(snapshot, "src/main.rs")
     assert (rust["inner.f"], rust["S"]) == ("src/inner.rs:f", "src/inner.rs:S")
     assert resolved(snapshot, "run.sh")["log::info"] == "lib.sh:log::info"

@@ -18,13 +18,7 @@ from sleuth.code.search import signals
 from sleuth.code.snapshots.diff import compare
 from sleuth.code.snapshots.indexing import index_source
 from sleuth.engine import open_code
-from sleuth.errors import (
-    ArgumentError,
-    CodeError,
-    IndexLockedError,
-    IndexNotFoundError,
-    UnknownSnapshotError,
-)
+from sleuth.errors import ArgumentError, CodeError, IndexLockedError, IndexNotFoundError, UnknownSnapshotError
 from tests.code.conftest import Git, write
 from tests.code.projects import SHOP
 

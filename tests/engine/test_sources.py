@@ -172,9 +172,8 @@ def test_gibberish_finds_nothing_in_any_source(both: Sources) -> None:
         assert len(sources.retrieve("hjkl fghj")) == 0
         assert len(sources.retrieve("rtyu qwxz")) == 2
         assert len(sources.retrieve("rtyu -qwxz", syntax=True)) == 0
-        assert (
-            len(sources.retrieve("แมวนอนอยู่ที่ไหน")) == 2
-        )  # the service may know what the default embedder does not
+        # The service may know what the default embedder does not.
+        assert len(sources.retrieve("แมวนอนอยู่ที่ไหน")) == 2
 
 
 @pytest.mark.parametrize(
@@ -335,12 +334,17 @@ def test_all_sources_at_a_shell(place: Path, tmp_path: Path) -> None:
     assert "sleuth: web failed: no API key" in process.stderr
 
 
+def index_and_change(folder: Path) -> None:
+    """Index the code of a shop, and write a file into it afterwards."""
+    write(folder / "shop", dict(SHOP))
+    with open_code(folder / ".sleuth", create=True) as storage:
+        index_path(storage, folder / "shop", workers=1)
+    (folder / "shop" / "refund.py").write_text("def refund_voucher(order):\n    return -order.total\n")
+
+
 def test_code_at_a_shell_is_that_of_the_worktree(tmp_path: Path) -> None:
     """`--in code` answers from the files as they are; of a folder that is gone, it answers and says so."""
-    write(tmp_path / "shop", dict(SHOP))
-    with open_code(tmp_path / ".sleuth", create=True) as storage:
-        index_path(storage, tmp_path / "shop", workers=1)
-    (tmp_path / "shop" / "refund.py").write_text("def refund_voucher(order):\n    return -order.total\n")
+    index_and_change(tmp_path)
     process = run(tmp_path, "search", "--in", "code", "refund voucher")
     assert "shop/refund.py:" in process.stdout
     assert not process.stderr
@@ -353,10 +357,7 @@ def test_code_at_a_shell_is_that_of_the_worktree(tmp_path: Path) -> None:
 
 def test_python_looks_at_the_worktree_where_it_is_asked_to(tmp_path: Path) -> None:
     """`open_sources` opens the newest snapshot, and takes one before with `refresh=True`."""
-    write(tmp_path / "shop", dict(SHOP))
-    with open_code(tmp_path / ".sleuth", create=True) as storage:
-        index_path(storage, tmp_path / "shop", workers=1)
-    (tmp_path / "shop" / "refund.py").write_text("def refund_voucher(order):\n    return -order.total\n")
+    index_and_change(tmp_path)
     for refresh in (False, True):
         with open_sources(tmp_path / ".sleuth", ["code"], refresh=refresh) as sources:
             names = {Path(item.metadata["source"]).name for item in sources.retrieve("refund voucher")}

@@ -214,9 +214,8 @@ def test_the_default_leaves_out_no_single_passage(engine: Engine) -> None:
     ranking = engine.retrieve("leaky hjkl")
     assert len(ranking) == (3 if engine.embedder else 1)
     assert len(engine.retrieve("leaky hjkl", min_score=0)) == 1
-    if (
-        engine.embedder
-    ):  # a word that the filter leaves out is a word of the index, but not one of another scope
+    # A word that the filter leaves out is a word of the index, but not one of another scope.
+    if engine.embedder:
         assert engine.retrieve("leaky hjkl", filter="source:refill.md")
         assert not engine.scoped("source:refill.md").retrieve("leaky hjkl")
 
@@ -236,9 +235,8 @@ def test_gibberish_finds_nothing_among_many_passages(tmp_path: Path) -> None:
                 assert not many.retrieve(query, min_score=least, legs=["dense"])
         for query in ("kittens napping", "felines napping"):
             assert "0#0" in {item.id for item in many.retrieve(query, min_score=0)}
-        assert [
-            item.text for item in many.retrieve("qubit hjkl", min_score=0)
-        ]  # a word that is there answers
+        # A word that is there answers.
+        assert [item.text for item in many.retrieve("qubit hjkl", min_score=0)]
 
 
 def test_words_in_common_count_for_a_search_by_meaning_alone(tmp_path: Path) -> None:

@@ -55,8 +55,7 @@ def test_measures() -> None:
 
 
 @pytest.mark.parametrize(
-    "measure",
-    ["goodness", "SetP@0", "nDCG@0", "P", "P@x", "", "RR@1.5", "P@" + "9" * 30, "P(rel=0)@5"],
+    "measure", ["goodness", "SetP@0", "nDCG@0", "P", "P@x", "", "RR@1.5", "P@" + "9" * 30, "P(rel=0)@5"]
 )
 def test_measures_that_cannot_be_taken_are_refused(measure: str) -> None:
     """Unknown measures, and those that crash or raise errors of ir_measures, raise an error."""

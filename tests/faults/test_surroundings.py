@@ -196,9 +196,8 @@ def test_a_home_out_of_reach(home: str) -> None:
         (place / "a.md").write_text("One basket.")
         environment = {"HOME": str(closed)} if home == "out of reach" else {}
         unset = () if environment else ("env", "-u", "HOME")
-        models = (
-            ("index", "models") if own_extensions("commands") else ("doctor", "config")
-        )  # a plugin, whose folder is below HOME
+        # A plugin, whose folder is below HOME.
+        models = ("index", "models") if own_extensions("commands") else ("doctor", "config")
         user = (*unset, str(SETPRIV), "--reuid=54321", "--regid=54321", "--clear-groups")
         for arguments in (("index", "."), ("search", "basket"), models):
             result = subprocess.run(

@@ -10,7 +10,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from sleuth.filters import And, Compare, Filter, Not, Or
+from sleuth.filters import And, Compare, Filter, Not, Or, as_filter, match
 from sleuth.filters.tree import Scalar
 
 KEYS = ("year", "lang", "author.name", "tags", "author", "a b")
@@ -59,3 +59,21 @@ def filters(leaves: st.SearchStrategy[Filter] | None = None) -> st.SearchStrateg
         return st.one_of(st.builds(And, several), st.builds(Or, several), st.builds(Not, parts))
 
     return st.recursive(comparisons() if leaves is None else leaves, grow, max_leaves=6)
+
+
+def read(value: Any) -> Filter:
+    tree = as_filter(value)
+    assert tree is not None
+    return tree
+
+
+def in_order(compare: Any) -> Any:
+    def holds(stored_value: Any, value: Any) -> Any:
+        assert match.kind(value) is float, "orders take numbers"
+        return (
+            not isinstance(stored_value, list)
+            and match.kind(stored_value) is float
+            and compare(stored_value, value)
+        )
+
+    return holds

@@ -6,16 +6,10 @@ import pytest
 from hypothesis import given, settings
 
 from sleuth.errors import FilterError
-from sleuth.filters import Compare, Filter, as_filter, from_bedrock, match, matches, to_bedrock, to_text
+from sleuth.filters import Compare, as_filter, from_bedrock, match, matches, to_bedrock, to_text
 from sleuth.filters.bedrock import is_bedrock
 from tests.examples import examples
-from tests.filters.strategies import filters, metadata
-
-
-def read(value: Any) -> Filter:
-    tree = as_filter(value)
-    assert tree is not None
-    return tree
+from tests.filters.strategies import filters, in_order, metadata, read
 
 
 def service(union: Any, row: Any) -> Any:
@@ -42,25 +36,13 @@ def equal(one: Any, other: Any) -> Any:
     return one == other and match.kind(one) is match.kind(other)
 
 
-def number_in_order(compare: Any) -> Any:
-    def holds(stored_value: Any, value: Any) -> Any:
-        assert match.kind(value) is float, "the service orders numbers"
-        return (
-            not isinstance(stored_value, list)
-            and match.kind(stored_value) is float
-            and compare(stored_value, value)
-        )
-
-    return holds
-
-
 DOCUMENTED = {
     "equals": lambda held, value: any(equal(one, value) for one in elements(held)),
     "in": lambda held, value: any(equal(one, other) for one in elements(held) for other in value),
-    "greaterThan": number_in_order(lambda held, value: held > value),
-    "greaterThanOrEquals": number_in_order(lambda held, value: held >= value),
-    "lessThan": number_in_order(lambda held, value: held < value),
-    "lessThanOrEquals": number_in_order(lambda held, value: held <= value),
+    "greaterThan": in_order(lambda held, value: held > value),
+    "greaterThanOrEquals": in_order(lambda held, value: held >= value),
+    "lessThan": in_order(lambda held, value: held < value),
+    "lessThanOrEquals": in_order(lambda held, value: held <= value),
     "startsWith": lambda held, value: isinstance(held, str) and held.startswith(value),
     "listContains": lambda held, value: isinstance(held, list) and any(equal(one, value) for one in held),
     "stringContains": lambda held, value: any(

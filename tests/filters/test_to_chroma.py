@@ -9,10 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sleuth.errors import FilterError
-from sleuth.filters import Compare, Filter, Not, as_filter, match, matches, to_chroma, to_text
+from sleuth.filters import Compare, Filter, Not, match, matches, to_chroma, to_text
 from sleuth.filters.tree import ORDERED
 from tests.examples import examples
-from tests.filters.strategies import KEYS, WORDS, filters
+from tests.filters.strategies import KEYS, WORDS, filters, in_order, read
 
 STORED = (0, 1, 2, -1, 1.0, 1.5, -0.0, 1e300, 2**31)
 VALUES = st.one_of(st.sampled_from(WORDS), st.sampled_from(STORED), st.booleans())
@@ -22,12 +22,6 @@ LISTS = st.one_of(
     st.lists(st.sampled_from([n for n in STORED if isinstance(n, float)]), min_size=1, max_size=3),
     st.lists(st.booleans(), min_size=1, max_size=3),
 )
-
-
-def read(value: Any) -> Filter:
-    tree = as_filter(value)
-    assert tree is not None
-    return tree
 
 
 def rows(lists: bool = True) -> Any:
@@ -55,18 +49,6 @@ def chroma(where: Any, row: Any) -> Any:
 
 def equal(one: Any, other: Any) -> Any:
     return not isinstance(one, list) and match.kind(one) is match.kind(other) and one == other
-
-
-def in_order(compare: Any) -> Any:
-    def holds(stored_value: Any, value: Any) -> Any:
-        assert match.kind(value) is float, "orders take numbers"
-        return (
-            not isinstance(stored_value, list)
-            and match.kind(stored_value) is float
-            and compare(stored_value, value)
-        )
-
-    return holds
 
 
 NEGATED = {"$ne": "$eq", "$nin": "$in", "$not_contains": "$contains"}

@@ -34,9 +34,8 @@ def read(
             answer = readers.ask({"reader": reader, "name": name}, data, seconds).head
             break
         except ProcessEndedError as error:
-            if (
-                error.limit == "outside" and not is_last
-            ):  # the clock of a busy machine: tried again, as by a run
+            # The clock of a busy machine: tried again, as by a run.
+            if error.limit == "outside" and not is_last:
                 continue
             what = error.limit or error.ending
             pytest.fail(f"{seed}: {name} of {len(data):,} bytes ended its reader: {what}")

@@ -380,9 +380,8 @@ class TestOllamaEmbedder(EmbedderContract):
         return OllamaEmbedder(base_url=self.server.url, normalize=self.normalize)
 
 
-@pytest.mark.parametrize(
-    "fault", sorted(set(FAULTS) - {"drip"})
-)  # a head that drips is not bounded by urllib
+# A head that drips is not bounded by urllib.
+@pytest.mark.parametrize("fault", sorted(set(FAULTS) - {"drip"}))
 def test_no_call_outlasts_its_timeout(fault: str) -> None:
     """Whatever a peer does after a head, whole answers, streams and vectors raise an error in time."""
     with FaultServer() as faults:

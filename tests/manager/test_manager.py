@@ -10,8 +10,8 @@ from sleuth.errors import RetrievalError
 from sleuth.hooks import Morpheus
 from sleuth.manager import RetrievalManager
 from sleuth.manager.manager import RETRIEVE, SYNTHESIZE
+from sleuth.remote import THREADS
 from sleuth.results import RetrievedItem, RetrieveResult, SearchResult, StatusCode, StatusDetail
-from sleuth.threads import THREADS
 from sleuth.types import Ranking
 from tests.waiting import wait_until
 

@@ -16,9 +16,9 @@ from sleuth.engine import open_code
 from sleuth.engine.sources import Sources
 from sleuth.knowledge_base import clients
 from sleuth.llm import LLMGenerator, OpenAIEmbedder, OpenAIGenerator
+from sleuth.remote import THREADS
 from sleuth.remote.endpoints import forget_endpoints
 from sleuth.testing.faults import FaultServer
-from sleuth.threads import THREADS
 from sleuth.vector_store import Retriever as VectorRetriever
 from sleuth.vector_store import SleuthVectorStore
 from sleuth.web import WebRetriever, afetch_page, asearch_web, asearch_web_batch

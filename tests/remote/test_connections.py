@@ -17,6 +17,7 @@ import pytest
 
 from sleuth.llm import OpenAIEmbedder, OpenAIGenerator, RemoteReranker
 from sleuth.remote import (
+    THREADS,
     BrokenError,
     CertificateError,
     Deadline,
@@ -29,7 +30,6 @@ from sleuth.remote import (
 from sleuth.remote.exchange import request
 from sleuth.remote.failures import LateError, UnreachableError
 from sleuth.testing.serving import LocalServer, Reply, Request
-from sleuth.threads import THREADS
 from sleuth.types import RetrievedItem
 from sleuth.web import fetch_page, search_web
 from tests.waiting import wait_until

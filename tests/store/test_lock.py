@@ -89,7 +89,7 @@ def test_what_is_no_folder_is_not_opened_as_one(tmp_path: Path, name: str) -> No
     path = tmp_path / name
     path.parent.mkdir(exist_ok=True)
     path.touch() if name == "file" else path.symlink_to(tmp_path)
-    reason = "file is not a plain file or folder" if name == "file" else "link is a link"
+    reason = "file is a file" if name == "file" else "link is a link"
     with pytest.raises(IndexUnsafeError, match=reason) as raised, opened_folder(path):
         pass
     assert raised.value.path == str(tmp_path)

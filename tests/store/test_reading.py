@@ -227,10 +227,8 @@ def test_an_id_that_leads_to_another_document(store: Store) -> None:
         for name in ("one", "two", "six"):
             put(writer, name, f"text of {name}")
     store.close()
-    file, entry = (
-        store.path / "record.sqlite",
-        b"\x13\x01six",
-    )  # types of an id and its key, the id; then the key
+    # Types of an id and its key, the id; then the key.
+    file, entry = store.path / "record.sqlite", b"\x13\x01six"
     content = file.read_bytes()
     assert content.count(entry + b"\3") == 1
     file.write_bytes(content.replace(entry + b"\3", entry + b"\2"))

@@ -123,7 +123,7 @@ def resident(file: Path) -> int:
 KEEP = """
 import re, sys
 from pathlib import Path
-from sleuth.store.disk.scratch import give_blocks_back
+from sleuth.platform import give_blocks_back
 
 def resident():
     return int(re.search(r"VmRSS:\\s*(\\d+) kB", Path("/proc/self/status").read_text())[1])

@@ -165,9 +165,8 @@ def test_every_key_is_an_option_of_its_commands() -> None:
     for name, key in defaults.KEYS.items():
         value = examples[key.kind]
         defaults_of_key = defaults.default_map(root, {name: value})
-        if (
-            name == "synonyms"
-        ):  # it is read where an index is opened: an option of this name means another thing
+        # It is read where an index is opened: an option of this name means another thing.
+        if name == "synonyms":
             assert defaults_of_key == {}
             continue
         assert defaults_of_key, name

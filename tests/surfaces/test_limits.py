@@ -5,13 +5,12 @@ import json
 from collections.abc import Callable, Iterator
 from html import unescape
 from itertools import islice, product
-from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
 import pytest
 
-from sleuth import Sources, open_code, open_sources
+from sleuth import open_code, open_sources
 from sleuth.arguments import MOST_K, MOST_NAME, MOST_QUERY
 from sleuth.code import Navigator
 from sleuth.errors import SleuthError
@@ -19,21 +18,13 @@ from sleuth.surfaces.cli.serve import extensions
 from sleuth.surfaces.http.lanes import Lane
 from sleuth.surfaces.mcp import TOOLS, Tools, Workspace
 from tests.commands import sleuth
-from tests.surfaces.http.conftest import Local, serving
+from tests.surfaces.http.conftest import serving
 from tests.surfaces.project import make_project
+from tests.surfaces.test_one_answer import Place
 
 OFFERED = ("docs", "code")
 DEADLINE = 10
 """Seconds of the server; a text that is read in linear time takes a hundredth of them."""
-
-
-class Place(NamedTuple):
-    """An index of documents and code, open at every door."""
-
-    root: Path
-    sources: Sources
-    server: Local
-    tools: Tools
 
 
 @pytest.fixture(scope="module")

@@ -111,9 +111,8 @@ def test_spans_are_the_tokens_with_their_places(text: str, name: str) -> None:
 @example(texts=[ODD, ODD.upper()], name="code", weight=1)
 @example(texts=["a_" * 50, "a_" * 50 + "b é" + "é" * 60], name="plain", weight=1)
 @example(texts=["A_b x" + "y" * 100, "A_b a_b"], name="names", weight=1)
-@example(
-    texts=["kernelvtclaim kernel"], name="plain", weight=1
-)  # two words of one hash, one begins the other
+# Two words of one hash, one begins the other.
+@example(texts=["kernelvtclaim kernel"], name="plain", weight=1)
 def test_the_kernel_counts_what_tokens_gives(texts: list[str], name: str, weight: int) -> None:
     """Counting many texts in the kernel equals counting `tokens` of each, ASCII or not."""
     analyzer = get_analyzer(name)

@@ -19,10 +19,10 @@ from hypothesis import strategies as st
 
 from sleuth.errors import ArgumentError, WebError
 from sleuth.llm import Ollama, OpenAIGenerator
+from sleuth.remote import THREADS
 from sleuth.testing.faults import Fault, FaultServer
 from sleuth.testing.serving import Reply
 from sleuth.testing.tavily import TavilyServer, error, page
-from sleuth.threads import THREADS
 from sleuth.web import WebQuery, asearch_web, search_web, service
 from sleuth.web.search import WebSearch
 from sleuth.web.service import Hit, RemoteService

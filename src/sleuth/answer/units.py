@@ -154,7 +154,16 @@ def _sentences(block: _Block, number: int, heading: str, owner: str) -> Iterator
         first = f"{first.strip().rstrip(':')}:" if is_term else first
     raw = " ".join(line.strip().removeprefix("> ") for line in (first, *rest))
     text = without_markup(raw)
-    may_answer = _may_answer(raw, text)
+    # No list of links answers, no entry of a bibliography or of contents, and no header of a mail.
+    letters = sum(map(str.isalpha, text))
+    addresses = [word for word in text.split() if "://" in word]
+    linked = sum(map(str.isalpha, "".join([*map("".join, _MARKUP.findall(raw)), *addresses])))
+    name, colon, _ = raw.partition(":")
+    is_header = bool(colon) and name.strip().lower() in _MAIL
+    is_entry = raw[:1] == "[" and raw[1:].partition("]")[0].isdigit()
+    may_answer = (
+        letters > 2 and 3 * linked < 2 * letters + 2 and not (is_header or is_entry or "....." in raw)
+    )
     is_whole = block.kind == "item" and len(text) <= _ENTRY
     for start, end in [(0, len(text))] if is_whole else split_sentences(text):
         sentence = text[start:end]
@@ -162,17 +171,6 @@ def _sentences(block: _Block, number: int, heading: str, owner: str) -> Iterator
             kind: Literal["item", "prose"] = "item" if block.kind == "item" and not start else "prose"
             is_answer = may_answer and not sentence.endswith(QUESTION_MARKS)
             yield Unit(sentence, (), kind, number, heading, owner, is_answer)
-
-
-def _may_answer(raw: str, text: str) -> bool:
-    """Return whether sentences may answer: no list of links, no entry of a bibliography or of contents, no header."""
-    letters = sum(map(str.isalpha, text))
-    addresses = [word for word in text.split() if "://" in word]
-    linked = sum(map(str.isalpha, "".join([*map("".join, _MARKUP.findall(raw)), *addresses])))
-    name, colon, _ = raw.partition(":")
-    is_header = bool(colon) and name.strip().lower() in _MAIL
-    is_entry = raw[:1] == "[" and raw[1:].partition("]")[0].isdigit()
-    return letters > 2 and 3 * linked < 2 * letters + 2 and not (is_header or is_entry or "....." in raw)
 
 
 def _blocks(lines: Sequence[str]) -> Iterator[_Block]:

@@ -11,7 +11,7 @@ from typing import Generic, TypeVar
 
 from sleuth.arguments import check_count
 from sleuth.errors import ArgumentError
-from sleuth.threads import THREADS
+from sleuth.remote import THREADS
 from sleuth.types import PartReport
 
 T = TypeVar("T")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from typing import Any, Final
@@ -10,6 +9,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from sleuth import platform
 from sleuth.dense import lists
 from sleuth.dense.embedding import (
     Progress,
@@ -317,7 +317,7 @@ class DenseLeg(RankingLeg[NDArray[np.float32]]):
             return reading.vectors.astype(np.float16), reading.tokens, reading.sizes
 
         starts = range(0, len(rows), size)
-        threads = min(self._threads, os.cpu_count() or 1, len(starts))
+        threads = min(self._threads, platform.cores(), len(starts))
         if threads <= 1:
             batches = list(map(read_batch, starts or [0]))
         else:

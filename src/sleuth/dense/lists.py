@@ -202,7 +202,9 @@ def assign(vectors: Halves, centres: Halves, scratch: Scratch = IN_MEMORY) -> It
         let_go(vectors)
     let_go(centres)
     nearest, second, products = (target.array() for target in growing)
-    middle = _median(products)
+    middle: np.float32 = np.median(  # without a copy of all of them
+        [_nth(products, (len(products) - 1) // 2), _nth(products, len(products) // 2)]
+    )
     sizes = np.zeros(len(centres), np.int64)
     for first in range(0, len(vectors), _ROWS):
         rows = slice(first, first + _ROWS)
@@ -216,12 +218,6 @@ def assign(vectors: Halves, centres: Halves, scratch: Scratch = IN_MEMORY) -> It
         stop = max(first + 1, int(np.searchsorted(ends, ends[first] + _ROWS)))
         yield from _members(nearest, second, products, middle, range(first, min(stop, len(centres))))
         first = stop
-
-
-def _median(values: NDArray[np.float32]) -> np.float32:
-    """Return the median of finite numbers as `np.median` does, without a copy of them."""
-    middle: np.float32 = np.median([_nth(values, (len(values) - 1) // 2), _nth(values, len(values) // 2)])
-    return middle
 
 
 def _nth(values: NDArray[np.float32], place: int) -> np.float32:

@@ -50,7 +50,19 @@ def validate_arrays(
     _check_within("centre", centre, -MOST)
     _check_within("factors", factors, 0)
     if {"tokens", "sizes", "begins"} & arrays.keys():
-        _check_tokens(arrays, n, full=full)
+        tokens, sizes, begins = arrays_of(
+            arrays,
+            {
+                "tokens": (np.uint8, (None,)),
+                "sizes": (np.uint16, (n,)),
+                "begins": (np.uint64, (-(-n // BLOCK),)),
+            },
+        )
+        total = sum(int(piece.sum(dtype=np.int64)) for piece in windows(sizes))
+        require(total == len(tokens), "'sizes' must add up to the tokens")
+        require(np.array_equal(begins, begins_of(sizes)), "'begins' must follow from the sizes")
+        if full:
+            require(are_sets(tokens, sizes, TOKENS), f"tokens must be below {TOKENS}")
     if any(name.startswith(PREFIX) for name in arrays):
         number_of(facts, "list_spread", 0, MOST)
         _check_lists(arrays, n, dimension, full=full)
@@ -63,22 +75,6 @@ def _check_within(name: str, values: NDArray[np.floating[Any]], lower: float) ->
         not len(piece) or (piece.min() >= lower and piece.max() <= MOST) for piece in windows(values)
     )
     require(are_within, f"{name!r} must be from {lower:g} to {MOST:g}")
-
-
-def _check_tokens(arrays: Mapping[str, NDArray[Any]], n: int, *, full: bool) -> None:
-    tokens, sizes, begins = arrays_of(
-        arrays,
-        {
-            "tokens": (np.uint8, (None,)),
-            "sizes": (np.uint16, (n,)),
-            "begins": (np.uint64, (-(-n // BLOCK),)),
-        },
-    )
-    total = sum(int(piece.sum(dtype=np.int64)) for piece in windows(sizes))
-    require(total == len(tokens), "'sizes' must add up to the tokens")
-    require(np.array_equal(begins, begins_of(sizes)), "'begins' must follow from the sizes")
-    if full:
-        require(are_sets(tokens, sizes, TOKENS), f"tokens must be below {TOKENS}")
 
 
 def _check_lists(arrays: Mapping[str, NDArray[Any]], n: int, dimension: int, *, full: bool) -> None:

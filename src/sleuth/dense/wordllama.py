@@ -176,14 +176,6 @@ class CodeEmbedder(WordLlamaEmbedder):
         return super()._read([_INNER_CAPITAL.sub(" ", text) for text in texts], most)
 
 
-def _package() -> Path:
-    """Return the folder of the wheel; raises MissingPackageError where it is not installed."""
-    spec = find_spec("wordllama")
-    if spec is None or not spec.submodule_search_locations:
-        raise missing_wordllama()
-    return Path(spec.submodule_search_locations[0])
-
-
 def has_wordllama() -> bool:
     """Return whether the wheel of WordLlama is installed."""
     return find_spec("wordllama") is not None
@@ -197,7 +189,10 @@ def missing_wordllama() -> MissingPackageError:
 @cache
 def load_model() -> Model:
     """Load what the wheel of WordLlama carries; raises MissingPackageError where that is not installed."""
-    folder = _package()
+    spec = find_spec("wordllama")
+    if spec is None or not spec.submodule_search_locations:
+        raise missing_wordllama()
+    folder = Path(spec.submodule_search_locations[0])
     table = read_table(folder / WEIGHTS)
     tokens = read_vocabulary(folder / VOCABULARY)
     return Model(Vocabulary(tokens), table, table.view(np.uint16), tokens, np.zeros(len(table), np.float32))

@@ -36,10 +36,8 @@ def in_common(plan: SearchPlan, rows: RankedRows) -> RankedRows:
     similarities: dict[int, float] = {}
     certain_keys: set[int] = set()
     pooled = {key for hits in rows.hits.values() for key in hits.keys.tolist()}
-    for pools, own_keys in (
-        (rows.hits, set[int]()),
-        (rows.further, pooled),
-    ):  # a pooled row does not depend on k
+    # A pooled row does not depend on k.
+    for pools, own_keys in ((rows.hits, set[int]()), (rows.further, pooled)):
         for name, hits in pools.items():
             if legs[name].is_certain:
                 certain_keys.update(hits.keys.tolist())

@@ -56,9 +56,8 @@ def open_index(path: str | Path, options: OpenOptions) -> tuple[Store, Embedder 
     if creates and of_new.chunker:
         from sleuth.ingest import open_chunker
 
-        open_chunker(
-            of_new, None if isinstance(chunker, str) else chunker
-        )  # refuses one that is not installed
+        # Refuses one that is not installed.
+        open_chunker(of_new, None if isinstance(chunker, str) else chunker)
     model = open_embedder(of_new.embedder, embedder, path=str(path), required=True) if creates else None
     store = _open_store(path, of_new, create=options.create)
     try:

@@ -73,9 +73,8 @@ class Searchers:
         self._all = tuple(legs)
         self.legs = legs_that_rank(legs)
         self._views = {leg.name: snapshot.segments(leg.name) for leg in legs}
-        self._keys = [
-            view.keys for views in self._views.values() for view in views
-        ]  # else made for each query
+        # Else made for each query.
+        self._keys = [view.keys for views in self._views.values() for view in views]
         self.by_leg: dict[str, LegSearcher[Any]] = {
             name: leg.searcher(
                 self._views[name],

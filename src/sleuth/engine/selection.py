@@ -137,19 +137,15 @@ class Selection:
         for part in self._parts:
             is_chosen[part.owners] = True
         if not self._is_partial:
-            empty = self._empty_documents()
+            passages = [view.keys for view in self._views]
+            firsts = np.concatenate([*passages, np.zeros(0, np.int64)])
+            empty = np.flatnonzero(~np.isin(self.documents, firsts))
             fits = [
                 matches(self._filter, document.metadata)
                 for document in self._snapshot.documents_at(self.documents[empty].tolist())
             ]
             is_chosen[empty[np.array(fits, np.bool_)]] = True
         return self.documents[is_chosen]
-
-    def _empty_documents(self) -> NDArray[np.int64]:
-        """Places of the documents that have no passage."""
-        passages = [view.keys for view in self._views]
-        firsts = np.concatenate([*passages, np.zeros(0, np.int64)])
-        return np.flatnonzero(~np.isin(self.documents, firsts))
 
     def facets(self, key: str, limit: int) -> list[Facet]:
         """Return the values of a metadata key, the most frequent first, equal ones by value."""

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import os
 import re
-import stat
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
+
+from sleuth import platform
 
 SLEUTH_IGNORE: Final = ".sleuthignore"
 IGNORE_FILES: Final = (".gitignore", SLEUTH_IGNORE)
@@ -277,15 +278,13 @@ def byte_text(path: str | bytes) -> str:
 def _read(file: str) -> tuple[Rules, bool]:
     """Return the rules of a file, and whether it was read to its end. Links are not followed, as in git."""
     try:
-        handle = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        handle = platform.open_plain(file)
     except (OSError, ValueError):  # absent or unreadable: git ignores this too
         return Rules(()), True
     try:
-        is_file = stat.S_ISREG(os.fstat(handle).st_mode)
-        data = os.read(handle, MAX_BYTES + 1) if is_file else b""
+        return _rules(os.read(handle, MAX_BYTES + 1))
     finally:
         os.close(handle)
-    return _rules(data)
 
 
 def _rules(data: bytes) -> tuple[Rules, bool]:

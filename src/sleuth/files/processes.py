@@ -8,16 +8,17 @@ from __future__ import annotations
 
 import json
 import os
-import select
 import signal
 import struct
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final, NamedTuple
+
+from sleuth import platform
 
 PATIENCE: Final = 3.0
 """Times its limit of CPU time that a process may sleep, by the clock: a disk or a program may keep it waiting."""
@@ -75,27 +76,24 @@ class _Process:
         self.is_used = False
         self._received = bytearray()
         self._cpu = 0.0  # that it had used when the program last looked
-        self.popen = subprocess.Popen(  # noqa: S603  # our own interpreter and module
+        self.popen = platform.start_apart(
             command,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             bufsize=0,
             env=_environment(),
-            process_group=0,  # Ctrl-C reaches only the program, which then ends its processes
         )
         assert self.popen.stdin is not None  # noqa: S101 - a pipe
         assert self.popen.stdout is not None  # noqa: S101 - a pipe
         self._into, self._out = self.popen.stdin.fileno(), self.popen.stdout.fileno()
-        os.set_blocking(self._into, False)
-        self._takes, self._gives = select.poll(), select.poll()
-        self._takes.register(self._into, select.POLLOUT)
-        self._gives.register(self._out, select.POLLIN)
+        self._takes = platform.readiness(self._into, for_writing=True)
+        self._gives = platform.readiness(self._out)
 
     def send(self, head: Mapping[str, Any], body: bytes, patience: float) -> None:
         """Write a request. Raises as `receive`."""
         encoded = json.dumps(head).encode()
-        self._cpu, _ = _cpu_of(self.popen.pid)
+        self._cpu, _ = platform.cpu_of(self.popen.pid)
         for part in (_FRAME.pack(len(encoded), len(body)) + encoded, body):
             remaining = memoryview(part)
             while remaining:
@@ -115,11 +113,11 @@ class _Process:
         head, body = _FRAME.unpack(self._read(_FRAME.size, patience))
         return ProcessReply(json.loads(self._read(head, patience)), self._read(body, patience))
 
-    def _wait(self, pipe: select.poll, patience: float) -> None:
+    def _wait(self, is_ready: Callable[[float], bool], patience: float) -> None:
         """Wait for a pipe as long as the process works or would; its limit of CPU time ends that."""
-        while not pipe.poll(1000 * patience):
+        while not is_ready(patience):
             cpu_before = self._cpu
-            self._cpu, is_runnable = _cpu_of(self.popen.pid)
+            self._cpu, is_runnable = platform.cpu_of(self.popen.pid)
             if not is_runnable and self._cpu - cpu_before < _SLEEPING * patience:
                 raise TimeoutError
 
@@ -228,7 +226,7 @@ class Processes:
         finally:
             status = self._give_back(process, reusable=finished and not answer.head.get("spent"))
         if not finished:
-            raise ProcessEndedError("outside" if timed_out else _LIMITS.get(-status, ""), status)
+            raise ProcessEndedError("outside" if timed_out else platform.limit_of(status), status)
 
     def _borrow(self) -> _Process:
         with self._lock:
@@ -273,28 +271,6 @@ class Processes:
         with self._lock:
             self.running.discard(process.popen.pid)
         return status
-
-
-_LIMITS: Final[dict[int, str]] = {
-    signal.SIGPROF: "time",
-    signal.SIGABRT: "memory",
-    signal.SIGSEGV: "memory",
-    **dict.fromkeys((signal.SIGKILL, signal.SIGTERM, signal.SIGHUP, signal.SIGINT), "outside"),
-}
-"""Limit that a signal stands for: C libraries abort, or read beyond memory that was refused."""
-
-
-def _cpu_of(process: int) -> tuple[float, bool]:
-    """Return the CPU time that a process has used, and whether it runs or waits for a processor that others use.
-
-    0 and no on a system that does not say, where the clock decides.
-    """
-    try:
-        fields = Path(f"/proc/{process}/stat").read_bytes().rpartition(b")")[2].split()
-    except OSError:
-        return 0.0, False
-    user, system = fields[11:13]  # fields 14 and 15 of proc(5), in ticks
-    return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK"), fields[0] == b"R"
 
 
 def _environment() -> dict[str, str]:

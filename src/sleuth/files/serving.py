@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import json
 import os
-import resource
-import signal
 import struct
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import suppress
-from pathlib import Path
 from typing import Any, BinaryIO, Final
+
+from sleuth import platform
 
 _FRAME: Final = struct.Struct("<QQ")
 
@@ -29,21 +27,16 @@ def serve(
     requests = sys.stdin.buffer
     pipe = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # output of libraries must not mix with the answers
-    # This process may take so much more than it has, and leaves no core behind where that ends it.
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    with suppress(OSError, ValueError):  # a system that does not say, or does not limit
-        pages = int(Path("/proc/self/statm").read_text("ascii").split()[0])
-        limit = pages * resource.getpagesize() + memory
-        resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+    platform.limit_memory(memory)
     _write(pipe, {}, b"")  # tells the parent that this process is ready
     while frame := requests.read(_FRAME.size):
         head_size, body_size = _FRAME.unpack(frame)
         head: dict[str, Any] = json.loads(requests.read(head_size))
         body = requests.read(body_size)
-        signal.setitimer(signal.ITIMER_PROF, head["seconds"])  # its signal ends the process
+        platform.limit_cpu(head["seconds"])
         for answer in answers(head, body):
             _write(pipe, *answer)
-        signal.setitimer(signal.ITIMER_PROF, 0)
+        platform.limit_cpu(0)
 
 
 def _write(pipe: BinaryIO, head: Mapping[str, Any], body: bytes) -> None:

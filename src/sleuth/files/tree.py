@@ -80,11 +80,7 @@ class IgnoredPaths:
     def __contains__(self, path: bytes) -> bool:
         """Return whether a file at this relative path, or a folder above it, is ignored."""
         text = os.fsdecode(path)
-        rules = self._rules_in(text[: max(0, text.rfind("/"))])
-        return rules is None or rules.ignores(f"{self._root}/{text}", is_folder=False)
-
-    def _rules_in(self, folder: str) -> Ignores | None:
-        """Return the rules inside a folder; None if the folder itself is ignored."""
+        folder = text[: max(0, text.rfind("/"))]
         at = 0 if folder else -1
         rules = self._rules_by_folder[""]
         while at >= 0 and rules is not None:
@@ -96,4 +92,4 @@ class IgnoredPaths:
                     None if rules.ignores(full, is_folder=True) else rules.for_subfolder(full)
                 )
             rules = self._rules_by_folder[inside]
-        return rules
+        return rules is None or rules.ignores(f"{self._root}/{text}", is_folder=False)

@@ -9,6 +9,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
+from sleuth import platform
+
 
 @contextmanager
 def whole_file(path: Path, *, mode: int = 0o600, durable: bool = True) -> Iterator[IO[bytes]]:
@@ -21,17 +23,13 @@ def whole_file(path: Path, *, mode: int = 0o600, durable: bool = True) -> Iterat
     partial = path.with_name(f".{path.name}.{uuid.uuid4().hex}.part")
     try:
         with os.fdopen(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "wb") as out:
-            os.fchmod(out.fileno(), mode)  # whatever the umask is
+            partial.chmod(mode)  # whatever the umask is
             yield out
             out.flush()
             if durable:
                 os.fsync(out.fileno())
         partial.replace(path)
         if durable:
-            descriptor = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
-            try:
-                os.fsync(descriptor)
-            finally:
-                os.close(descriptor)
+            platform.sync(path.parent)
     finally:
         partial.unlink(missing_ok=True)

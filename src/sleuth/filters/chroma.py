@@ -71,13 +71,6 @@ def _where(filter: Filter, lists: bool) -> dict[str, Any]:
         raise _refused(test, repr(test.operator))
     if isinstance(test.value, str):
         raise _refused(test, f"{test.operator!r} of a string")
-    return _in_order(test)
-
-
-def _in_order(test: Compare) -> dict[str, Any]:
-    """Translate a comparison of order; a fraction asks integers by the whole number next to it, as they ignore the
-    rest.
-    """
     plain = {test.key: {f"${test.operator}": test.value}}
     if not _is_fraction(test.value):
         return plain

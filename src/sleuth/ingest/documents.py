@@ -167,9 +167,8 @@ class Adder(Generic[Report]):
         """Return whether enough text is pending, or enough time has passed since the last commit."""
         if time.monotonic() - self.committed >= COMMIT_SECONDS:
             return True
-        return (
-            not self.batch and self.writer.pending_bytes >= COMMIT_BYTES
-        )  # grows only when a batch is written
+        # Grows only when a batch is written.
+        return not self.batch and self.writer.pending_bytes >= COMMIT_BYTES
 
     def commit(self) -> None:
         self.flush()

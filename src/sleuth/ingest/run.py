@@ -58,7 +58,14 @@ class Run:
         elif isinstance(entry, FileRead):
             self._end_file(entry)
         elif isinstance(entry, Unchanged):
-            self._take_unchanged(entry)
+            row = entry.row
+            self.diff.mark(row.name)
+            if skips := entry.skips:
+                self.report.skipped += skips
+            else:
+                self.report.unchanged += row.documents
+            if row.own_ids:
+                self._named |= {id: row.name for id in self._ids_of(row) if not is_named_by(id, row.name)}
         else:
             self._take_skipped(entry)
         if self.adder.commit_is_due():
@@ -91,16 +98,6 @@ class Run:
         self._own_count += not is_named_by(id, self._source)
         if self.diff.rows:
             self._ids.add(id)
-
-    def _take_unchanged(self, entry: Unchanged) -> None:
-        row = entry.row
-        self.diff.mark(row.name)
-        if skips := entry.skips:
-            self.report.skipped += skips
-        else:
-            self.report.unchanged += row.documents
-        if row.own_ids:
-            self._named |= {id: row.name for id in self._ids_of(row) if not is_named_by(id, row.name)}
 
     def _take_skipped(self, skip: Skipped) -> None:
         self.report.skipped.append(skip)

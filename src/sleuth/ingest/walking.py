@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, NamedTuple, TypeAlias
 
+from sleuth import platform
 from sleuth.files import Rules, bounded_time
 from sleuth.files.formats import kind_of_name
 from sleuth.files.ignore import IGNORE_FILES, MAX_BYTES, VERSION_CONTROL, Ignores, above
@@ -211,7 +212,7 @@ class _Walk:
                 return
             self.seen.add(source)
         if not stat.S_ISREG(status.st_mode):
-            yield Skipped(source, f"not a file: {_kind(status.st_mode)}", "special")
+            yield Skipped(source, f"not a file: {platform.kind_of(status.st_mode)}", "special")
         elif status.st_size > self.options.max_bytes and kind_of_name(path) not in _UNBOUNDED:
             reason = f"{status.st_size:,} bytes, over the limit of {self.options.max_bytes:,}"
             yield Skipped(source, reason, "oversized")
@@ -244,8 +245,3 @@ def failure(name: str, error: OSError) -> Skipped:
     if isinstance(error, FileNotFoundError):
         return Skipped(name, "no such file or folder", "vanished")
     return Skipped(name, error.strerror or str(error), "unreadable")
-
-
-def _kind(mode: int) -> str:
-    kinds = ((stat.S_ISFIFO, "a pipe"), (stat.S_ISSOCK, "a socket"), (stat.S_ISCHR, "a character device"))
-    return next((name for test, name in kinds if test(mode)), "a block device")

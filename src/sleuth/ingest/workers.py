@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TypeAlias
 
+from sleuth import platform
 from sleuth.errors import LoadError, MissingPackageError
 from sleuth.files.formats import BUILT_IN
 from sleuth.ingest.extraction.processes import Extractors
@@ -56,7 +56,7 @@ class Readers:
 
     def __init__(self, options: ReadOptions) -> None:
         self.options = options
-        self.count = options.workers or min(os.cpu_count() or 1, 8)
+        self.count = options.workers or min(platform.cores(), 8)
         self.extractors = Extractors(options.max_seconds, options.max_memory_bytes)
         self.threads: ThreadPoolExecutor | None = None
 

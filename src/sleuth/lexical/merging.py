@@ -108,20 +108,6 @@ def _terms(
     """Per part the new number of each term, GONE where no row is left of it; rows and long counts of each term, as
     `PostingsWriter` takes them; and the arrays of the dictionary.
     """
-    numbers, n_terms = _number(parts, scratch)
-    df, long_counts = _count(parts, live_rows, numbers, n_terms, n)
-    is_present = df > 0
-    if not is_present.all():
-        renumbered = np.full(len(is_present), GONE, np.uint32)
-        renumbered[is_present] = np.arange(int(np.count_nonzero(is_present)), dtype=np.uint32)
-        numbers = [scratch.keep(renumbered[its]) for its in numbers]
-        df, long_counts = df[is_present], long_counts[is_present]
-    df, long_counts = scratch.keep(df), scratch.keep(long_counts)
-    return numbers, df, long_counts, _dictionary(parts, numbers, len(df), scratch)
-
-
-def _number(parts: Sequence[FieldPostings], scratch: Scratch) -> tuple[list[NDArray[np.uint32]], int]:
-    """Per part the number of each of its terms among all, in order of first appearance, and how many there are."""
     from sleuth.text.tokens import TermTable, number_terms
 
     ends = np.cumsum([part.n_terms for part in parts])
@@ -134,7 +120,16 @@ def _number(parts: Sequence[FieldPostings], scratch: Scratch) -> tuple[list[NDAr
                 table.add(data, starts, firsts, end - part.n_terms + first)
         del table
     count = number_terms(firsts)
-    return [scratch.keep(numbers) for numbers in np.split(firsts, ends[:-1])], count
+    numbers, n_terms = [scratch.keep(numbers) for numbers in np.split(firsts, ends[:-1])], count
+    df, long_counts = _count(parts, live_rows, numbers, n_terms, n)
+    is_present = df > 0
+    if not is_present.all():
+        renumbered = np.full(len(is_present), GONE, np.uint32)
+        renumbered[is_present] = np.arange(int(np.count_nonzero(is_present)), dtype=np.uint32)
+        numbers = [scratch.keep(renumbered[its]) for its in numbers]
+        df, long_counts = df[is_present], long_counts[is_present]
+    df, long_counts = scratch.keep(df), scratch.keep(long_counts)
+    return numbers, df, long_counts, _dictionary(parts, numbers, len(df), scratch)
 
 
 def _terms_of(part: FieldPostings) -> Iterator[tuple[int, NDArray[np.uint8], NDArray[np.uint32]]]:

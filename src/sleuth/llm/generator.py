@@ -76,9 +76,8 @@ class LLMGenerator:
         if approximate_tokens(prompt) <= budget:
             return prompt
         frame = approximate_tokens(write([]))
-        costs = [
-            approximate_tokens(write([doc])) - frame + 2 for doc in docs
-        ]  # two line breaks between documents
+        # Two line breaks between documents.
+        costs = [approximate_tokens(write([doc])) - frame + 2 for doc in docs]
         places = pack(costs, budget - frame)
         names = [str(doc.metadata.get("source") or doc.id or f"number {n}") for n, doc in enumerate(docs, 1)]
         omitted = [name for place, name in enumerate(names) if place not in places]

@@ -185,7 +185,16 @@ class Ollama:
         """
         is_over = False
         for line in self._client.lines("/api/generate", self._payload(prompt, stream=True)):
-            piece = self._parse_line(line)
+            try:
+                piece = json.loads(line)
+            except (ValueError, RecursionError) as cause:
+                excerpt = line[:80].decode("utf-8", "replace")
+                raise self._failure(f"streamed a line that is not JSON: {excerpt!r}") from cause
+            message = error_message(piece)
+            if message is not None:
+                raise self._failure(f"answered with an error: {message}")
+            if not isinstance(piece, dict):
+                raise self._failure(f"streamed a line that is no object: {str(piece)[:80]!r}")
             if text := self._response(piece):
                 yield text
             is_over = piece.get("done") is True
@@ -200,19 +209,6 @@ class Ollama:
         check_strings([prompt], "prompt")
         payload: dict[str, Any] = {"model": self.model, "prompt": prompt, "stream": stream}
         return {**payload, "options": self.options} if self.options else payload
-
-    def _parse_line(self, line: bytes) -> dict[str, Any]:
-        try:
-            piece = json.loads(line)
-        except (ValueError, RecursionError) as cause:
-            excerpt = line[:80].decode("utf-8", "replace")
-            raise self._failure(f"streamed a line that is not JSON: {excerpt!r}") from cause
-        message = error_message(piece)
-        if message is not None:
-            raise self._failure(f"answered with an error: {message}")
-        if not isinstance(piece, dict):
-            raise self._failure(f"streamed a line that is no object: {str(piece)[:80]!r}")
-        return piece
 
     def _response(self, answer: Any) -> str:
         response = answer.get("response") if isinstance(answer, dict) else None

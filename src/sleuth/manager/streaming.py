@@ -9,10 +9,9 @@ from threading import Event
 
 from sleuth.errors import SleuthError
 from sleuth.protocols import Closing
-from sleuth.remote import in_thread
+from sleuth.remote import THREADS, in_thread
 from sleuth.remote.cancellation import Cancellation, context_of
 from sleuth.results import SearchResult
-from sleuth.threads import THREADS
 
 _POLL = 0.1
 """Seconds between looks at whether the reader is gone."""

@@ -13,6 +13,7 @@ from sleuth.remote.failures import LargeError as LargeError
 from sleuth.remote.hosts import resolve as resolve
 from sleuth.remote.proxies import proxy_for as proxy_for
 from sleuth.remote.retry import retry_after as retry_after
+from sleuth.remote.threads import THREADS as THREADS
 from sleuth.remote.twins import async_twin as async_twin
 
 __all__: list[str]

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from contextvars import Context, ContextVar, copy_context
 from threading import Event, Lock
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 from sleuth.errors import SleuthError
-from sleuth.threads import THREADS
+from sleuth.remote.threads import THREADS
 
 if TYPE_CHECKING:
     import asyncio
@@ -85,6 +85,18 @@ def check_cancelled() -> None:
     cancellation = _current.get()
     if cancellation is not None and cancellation.requested:
         raise SleuthError("the caller was cancelled")
+
+
+@contextmanager
+def ended_if_cancelled(end: Callable[[], None]) -> Iterator[None]:
+    """Call `end` where the async caller of a block is cancelled; raises as `check_cancelled` before and after it."""
+    check_cancelled()
+    cancellation = _current.get()
+    with nullcontext() if cancellation is None else cancellation.closing(end):
+        try:
+            yield
+        finally:
+            check_cancelled()
 
 
 def context_of(cancellation: Cancellation) -> Context:

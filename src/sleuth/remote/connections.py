@@ -9,7 +9,6 @@ byte now and then cannot outlast the deadline. Cancelling the call ends the conn
 from __future__ import annotations
 
 import atexit
-import os
 import selectors
 import socket
 import ssl
@@ -21,11 +20,12 @@ from typing import Any, NamedTuple
 
 import httpcore
 
+from sleuth import platform
 from sleuth.remote.deadline import Deadline
 from sleuth.remote.hosts import Address
 from sleuth.remote.proxies import Proxy
 from sleuth.remote.secrets import Mask
-from sleuth.threads import THREADS
+from sleuth.remote.threads import THREADS
 
 CONNECT_TIMEOUT = 5.0
 """Seconds for one address, before the next is tried."""
@@ -257,5 +257,5 @@ def _after_fork() -> None:
     close_idle()
 
 
-os.register_at_fork(after_in_child=_after_fork)
+platform.at_fork("after_in_child", _after_fork)
 atexit.register(close_idle)

@@ -12,7 +12,7 @@ from typing import TypeAlias
 
 from sleuth.remote.deadline import Deadline
 from sleuth.remote.failures import LateError, UnreachableError
-from sleuth.threads import THREADS
+from sleuth.remote.threads import THREADS
 
 Address: TypeAlias = ipaddress.IPv4Address | ipaddress.IPv6Address
 Network: TypeAlias = ipaddress.IPv4Network | ipaddress.IPv6Network

@@ -14,9 +14,7 @@ can always be rebuilt; and the lock of the one writer.
 
 from __future__ import annotations
 
-import os
 import sqlite3
-import weakref
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from pathlib import Path
@@ -25,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from sleuth import platform
 from sleuth.errors import IndexDamagedError, IndexLockedError
 from sleuth.logs import logger_of
 from sleuth.store.catalogue import erasing, manifest, merging, schema
@@ -77,7 +76,7 @@ class Store:
         self._views = Views(database.segments)
         self._merges = Merges(self._merge_once)
         self._lost = ""
-        _STORES.add(self)
+        platform.at_fork("after_in_child", self._after_fork)
 
     # --- opening
 
@@ -464,14 +463,3 @@ def readers(stores: Sequence[Store]) -> Iterator[list[IndexSnapshot]]:
     """Provide the newest committed version of each store; see `Store.reader`."""
     with ExitStack() as stack:
         yield [stack.enter_context(_Reading(store)) for store in stores]
-
-
-_STORES: weakref.WeakSet[Store] = weakref.WeakSet()
-
-
-def _after_fork() -> None:
-    for store in list(_STORES):
-        store._after_fork()
-
-
-os.register_at_fork(after_in_child=_after_fork)

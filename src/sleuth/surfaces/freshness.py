@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from sleuth.errors import IndexLockedError, SleuthError
-from sleuth.threads import THREADS
+from sleuth.remote import THREADS
 
 if TYPE_CHECKING:
     from sleuth.code import Snapshot

@@ -260,9 +260,8 @@ def _rest_kept(lines: str) -> list[tuple[int, int]]:
 def last_match(pattern: re.Pattern[str], text: str, low: int, high: int) -> int:
     """Return the end of the last match of `pattern` that ends in [low, high], or -1."""
     end = -1
-    for match in pattern.finditer(
-        text, max(low - 10, 0), high + 2
-    ):  # + 2: a border may look at what follows it
+    # + 2: a border may look at what follows it.
+    for match in pattern.finditer(text, max(low - 10, 0), high + 2):
         if low <= match.end() <= high:
             end = match.end()
     return end

@@ -23,6 +23,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from sleuth import platform
 from sleuth.errors import LoadError
 
 MODEL: Final = "data/model.npz.xz"
@@ -113,7 +114,7 @@ class _Table(dict[int, memoryview]):
         self._fd = fd
         # Find where the matrix's values start in the file: after the member's local header, whose name and extra field
         # may differ in length from the directory's, and after numpy's own header.
-        lengths = os.pread(self._fd, 4, info.header_offset + _LOCAL_HEADER - 4)
+        lengths = platform.read_at(self._fd, 4, info.header_offset + _LOCAL_HEADER - 4)
         name_and_extra = int.from_bytes(lengths[:2], "little") + int.from_bytes(lengths[2:], "little")
         self._start = info.header_offset + _LOCAL_HEADER + name_and_extra + npy_header
         self._size = width * self.dtype.itemsize
@@ -121,7 +122,7 @@ class _Table(dict[int, memoryview]):
     def __missing__(self, row: int) -> memoryview:
         if len(self) >= _ROWS:
             self.clear()
-        content = os.pread(self._fd, self._size, self._start + row * self._size)
+        content = platform.read_at(self._fd, self._size, self._start + row * self._size)
         self[row] = values = memoryview(content).cast(_FORMATS[self.dtype.char])
         return values
 

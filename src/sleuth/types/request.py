@@ -57,10 +57,8 @@ class BaseRequest:
         Field(
             description="How many results.",
             examples=[10],
-            json_schema_extra={
-                "minimum": 0,
-                "maximum": MOST_K,
-            },  # `check_count` refuses others, at every door
+            # `check_count` refuses others, at every door.
+            json_schema_extra={"minimum": 0, "maximum": MOST_K},
         ),
     ] = DEFAULT_K
 

@@ -89,7 +89,8 @@ def fetch_page(
             type than HTML or plain text, or no answer in time.
         MissingPackageError: the extra `html` is not installed.
     """
-    return _fetch(url, _rules(timeout, max_bytes, allow_networks, obey_robots))
+    address, answer = _follow(url, _rules(timeout, max_bytes, allow_networks, obey_robots))
+    return _read(address, answer)
 
 
 afetch_page = async_twin(fetch_page)
@@ -116,11 +117,6 @@ def networks_of(names: Sequence[str]) -> tuple[Network, ...]:
         return tuple(ipaddress.ip_network(name) for name in names)
     except ValueError as error:
         raise ArgumentError(f"allow_networks must be networks such as 10.1.0.0/16: {error}") from error
-
-
-def _fetch(url: str, rules: FetchRules) -> Page:
-    address, answer = _follow(url, rules)
-    return _read(address, answer)
 
 
 def _follow(url: str, rules: FetchRules) -> tuple[str, Response]:

@@ -12,6 +12,7 @@ import stat
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from sleuth import platform
 from sleuth.errors import ArgumentError
 from sleuth.remote import checked_base
 
@@ -39,13 +40,12 @@ def read_env_file(path: Path) -> dict[str, str]:
 def _nearest_env_file() -> Path | None:
     """Return the nearest `.env` in or above the working folder that belongs to this user or to root."""
     here = Path.cwd()
-    user = os.geteuid() if hasattr(os, "geteuid") else 0
     for path in (folder / ".env" for folder in (here, *here.parents)):
         try:
             status = path.stat()
         except OSError:
             continue
-        if stat.S_ISREG(status.st_mode) and status.st_uid in (user, 0):
+        if stat.S_ISREG(status.st_mode) and status.st_uid in (platform.user(), 0):
             return path
     return None
 

@@ -165,10 +165,8 @@ def _open_one(
 
 def _default(api_key: str | None, base_url: str | None) -> str:
     if not (api_key or base_url):
-        for plugins in (
-            own_extensions,
-            installed_extensions,
-        ):  # metadata is read where no service of ours has a key
+        # Metadata is read where no service of ours has a key.
+        for plugins in (own_extensions, installed_extensions):
             for name, plugin in plugins("web").items():
                 api: WebApi = plugin.load()
                 if find_key(None, api.key_name) if api.key_name else os.environ.get(api.base_name):

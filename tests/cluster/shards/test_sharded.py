@@ -265,16 +265,12 @@ class LastFirst:
         return ShardAnswers(dict(reversed(answers.values.items())), answers.failures)
 
 
-class Lost:
+class Lost(LastFirst):
     """Shards of this process, of which some do not answer, as those of a searcher that died."""
 
     def __init__(self, shards: LocalShards, numbers: frozenset[int]) -> None:
-        self._shards, self._numbers = shards, numbers
-        self.names, self.versions, self.generation = shards.names, shards.versions, shards.generation
-        self.scope = shards.scope
-
-    def scoped(self, scope: Filter) -> LastFirst:
-        return LastFirst(self._shards.scoped(scope))
+        super().__init__(shards)
+        self._numbers = numbers
 
     def ask(
         self, method: str, arguments: Mapping[int, Sequence[Any]], deadline: Deadline | None = None

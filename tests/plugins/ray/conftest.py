@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from sleuth.testing.ollama import OllamaServer
-from tests.cluster.conftest import s3, s3_endpoint  # noqa: F401 - fixtures
+from tests.cluster.conftest import environment_of, s3, s3_endpoint  # noqa: F401 - fixtures
 
 BUCKET = "cluster"
 
@@ -33,12 +33,7 @@ def ray(s3_endpoint: str, ollama: OllamaServer, tmp_path_factory: pytest.TempPat
 
     with pytest.MonkeyPatch.context() as environment:
         for name, value in {
-            "AWS_ENDPOINT_URL": s3_endpoint,
-            "AWS_ALLOW_HTTP": "true",
-            "AWS_ACCESS_KEY_ID": "test",
-            "AWS_SECRET_ACCESS_KEY": "test",
-            "AWS_REGION": "us-east-1",
-            "AWS_DEFAULT_REGION": "us-east-1",
+            **environment_of(s3_endpoint),
             "OLLAMA_HOST": ollama.url,
             "SLEUTH_CACHE": str(tmp_path_factory.mktemp("cache")),
         }.items():

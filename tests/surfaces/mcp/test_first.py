@@ -108,9 +108,8 @@ def test_no_call_waits_for_vectors(workspace: Workspace, monkeypatch: pytest.Mon
     (snapshot,) = workspace.snapshots()
     keys = [file.key for file in snapshot.files if file.chunks]
     assert set(snapshot.storage.vectors(default_embedder().fingerprint, keys)) == set(keys)
-    monkeypatch.setattr(
-        "sleuth.dense.wordllama.WordLlamaEmbedder.embed_documents", None
-    )  # a search has nothing to embed
+    # A search has nothing to embed.
+    monkeypatch.setattr("sleuth.dense.wordllama.WordLlamaEmbedder.embed_documents", None)
     assert "failures" not in call(workspace, "search", query="how are tokens refilled")
 
 

@@ -5,7 +5,6 @@ Contents are kept once, by their digest; a view of a version is a folder of hard
 
 from __future__ import annotations
 
-import fcntl
 import os
 import shutil
 import time
@@ -16,6 +15,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import IO, TypeAlias
 
+from sleuth import platform
 from sleuth.cluster.storage.manifest import Manifest, PublishedFile, PublishedPatch, digest_of, object_name
 from sleuth.cluster.storage.objects import ObjectFolder, ObjectMissingError
 from sleuth.cluster.storage.patches import apply_patch
@@ -75,29 +75,26 @@ class Cache:
         for folder in (self._files, self._views):
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         with (self._views / f"{name}.lock").open("a+b") as lock:
-            os.utime(lock.fileno())
-            fcntl.flock(lock, fcntl.LOCK_SH)  # nobody evicts what is open
+            os.utime(lock.name)
+            platform.lock(lock.fileno(), shared=True)  # nobody evicts what is open
             while missing := _missing(self._views / name, manifest):
                 try:
-                    fcntl.flock(
-                        lock, fcntl.LOCK_EX | fcntl.LOCK_NB
-                    )  # one process fetches, the others wait for it
+                    platform.lock(lock.fileno(), wait=False)  # one process fetches, the others wait for it
                 except BlockingIOError:
-                    fcntl.flock(lock, fcntl.LOCK_UN)
+                    platform.unlock(lock.fileno())
                     time.sleep(_PAUSE)
                 else:
                     self._fill(self._views / name, missing, manifest, objects)
-                fcntl.flock(lock, fcntl.LOCK_SH)
+                platform.lock(lock.fileno(), shared=True)
             yield self._views / name
 
     def _fill(self, view: Path, missing: _Missing, manifest: Manifest, objects: ObjectFolder) -> None:
         """Fetch what the folder of a version lacks."""
         with (self.folder / "lock").open("a+b") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)  # what is fetched and not linked yet is not swept
+            platform.lock(lock.fileno())  # what is fetched and not linked yet is not swept
             self._evict(sum(file.size for _, file in missing), view.name)
-            contents = {
-                file.name: file for _, file in missing
-            }  # small segments of several shards may be equal
+            # Small segments of several shards may be equal.
+            contents = {file.name: file for _, file in missing}
             with ThreadPoolExecutor(_AT_ONCE) as pool:
                 list(pool.map(lambda file: self._fetch(file, objects), contents.values()))
             for path, file in missing:
@@ -134,7 +131,7 @@ class Cache:
                 return
             if path.stem != keep:
                 with suppress(BlockingIOError, FileNotFoundError), path.open("rb") as lock:
-                    fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    platform.lock(lock.fileno(), wait=False)
                     shutil.rmtree(self._views / path.stem, ignore_errors=True)
                     path.unlink()
                     self._sweep()

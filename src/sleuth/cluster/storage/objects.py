@@ -10,6 +10,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from sleuth import platform
 from sleuth.errors import MissingPackageError, StorageError, StoreError
 
 _PIECE = 1 << 20
@@ -83,11 +84,7 @@ class ObjectFolder:
                     # A file and each new folder above it must be flushed to survive a power cut; obstore does not.
                     path = self._folder / name
                     while path != self._folder.parent.parent:
-                        fd = os.open(path, os.O_RDONLY)
-                        try:
-                            os.fsync(fd)
-                        finally:
-                            os.close(fd)
+                        platform.sync(path)
                         path = path.parent
         except self._errors.AlreadyExistsError:
             return False
@@ -178,9 +175,8 @@ class ObjectFolder:
             raise ObjectMissingError(f"{where} is not there", path=where) from error
         except (self._errors.BaseError, OSError, ValueError) as error:
             reason = str(error).partition("\n")[0]
-            if (
-                self._folder is None and _NOT_FOUND in reason
-            ):  # a listing of a bucket that is there is never missing
+            # A listing of a bucket that is there is never missing.
+            if self._folder is None and _NOT_FOUND in reason:
                 raise self._no_bucket() from error
             raise StorageError(f"{where} cannot be reached: {reason}", path=where) from error
 

@@ -86,9 +86,8 @@ class Imported:
             return []
         definitions = [d for d in self._names.named(name) if d.file.key in keys]
         definitions = [d for d in definitions if d.symbol.parent < 0 or not self._is_hidden(d)]
-        if all(
-            d.file.language == "python" for d in definitions
-        ):  # a later definition replaces an earlier one
+        # A later definition replaces an earlier one.
+        if all(d.file.language == "python" for d in definitions):
             definitions.sort(key=lambda d: (d.symbol.kind in YIELDING, -d.index))
         return definitions
 

@@ -179,9 +179,8 @@ class Resolver:
         for binding in bindings:
             is_class = _CLASS_OBJECT.match(binding.type) is not None
             path = type_name(binding.type) if is_class else binding.value
-            if path and (
-                not _PATH.fullmatch(path) or path.endswith("constructor")
-            ):  # of JavaScript: any class
+            # Of JavaScript: any class.
+            if path and (not _PATH.fullmatch(path) or path.endswith("constructor")):
                 return None
             qualifier, _, name = (path, ".", member) if member else path.rpartition(".")
             role = "instantiation" if is_class else use.role

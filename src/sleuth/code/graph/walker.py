@@ -73,7 +73,8 @@ class GraphWalker:
                 continue
             visited.add(key)
             described = self._described(file, reference, name)
-            root = _root(reference)
+            match = _ROOT.match(reference.qualifier or reference.name)
+            root = match[1] if match else ""
             is_own = (
                 reference.role != "import"
                 and not (reference.qualifier and root in OWN_OBJECT)
@@ -207,12 +208,6 @@ def describe(file: FileRow, symbol: Symbol | None) -> dict[str, Any]:
     if symbol is None:
         return {"name": "", "type": "module", "file_path": file.path, "line": 1}
     return {"name": symbol.qualified, "type": symbol.kind, "file_path": file.path, "line": symbol.line}
-
-
-def _root(reference: Reference) -> str:
-    """Return the first name of a use, with the signs that its language writes before a variable."""
-    match = _ROOT.match(reference.qualifier or reference.name)
-    return match[1] if match else ""
 
 
 def _defined_inside(detail: Detail, first: int, last: int) -> set[str]:

@@ -99,7 +99,15 @@ class _Cutter:
         self.roots = roots
         self.definitions = definitions
         self.lines = lines
-        self.members = _members(definitions)
+        members: dict[int, list[int]] = defaultdict(list)
+        opaque: list[bool] = []
+        for i, definition in enumerate(definitions):
+            parent = definition.parent
+            is_inner = parent >= 0 and (opaque[parent] or definitions[parent].kind not in CONTAINERS)
+            opaque.append(is_inner)
+            if not is_inner and definition.kind not in ("constant", "attribute"):
+                members[parent].append(i)
+        self.members = dict(members)
         self.chunks: list[ChunkRow] = []
 
     def cut_region(self, first: int, last: int, owner: int, nested: int) -> None:
@@ -147,19 +155,6 @@ class _Cutter:
                 self.chunks[-1] = self.chunks[-1]._replace(end=end)
                 return
         self.chunks.append(ChunkRow(start, end, owner, kind))
-
-
-def _members(definitions: Sequence[ParsedDefinition]) -> dict[int, list[int]]:
-    """Map a container to its members (-1 for the top level), without definitions inside functions."""
-    members: dict[int, list[int]] = defaultdict(list)
-    opaque: list[bool] = []
-    for i, definition in enumerate(definitions):
-        parent = definition.parent
-        is_inner = parent >= 0 and (opaque[parent] or definitions[parent].kind not in CONTAINERS)
-        opaque.append(is_inner)
-        if not is_inner and definition.kind not in ("constant", "attribute"):
-            members[parent].append(i)
-    return dict(members)
 
 
 def _statement_lines(node: Node, first: int, last: int) -> list[int]:

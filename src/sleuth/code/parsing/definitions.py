@@ -94,7 +94,18 @@ def definitions_of(
     """
     by_node: dict[Span, list[ParsedDefinition]] = defaultdict(list)
     for pattern, match in matches:
-        definition = _definition(pattern, match, lines)
+        (node, *_) = match[pattern.subject]
+        own = Span.of(node)
+        name = match["name"][0] if "name" in match else _declared(match["declarator"][0])
+        inner = match["body"][0] if "body" in match else None
+        body = inner.start_byte if inner is not None else -1
+        scope = Span.of(match["scope"][0]) if "scope" in match else _NOWHERE
+        end = own.end
+        if inner is not None and inner.end_byte > end:  # Dart's bodies stand beside their signatures
+            node, end = inner, inner.end_byte
+        if pattern.to_the_end:
+            body, end = own.end, lines.size
+        definition = ParsedDefinition(pattern.kind, node, own, Span.of(name), scope, body, own.start, end)
         by_node[definition.own].append(definition)
     unique = [d for group in by_node.values() for d in (group if len(group) == 1 else _unique(group))]
     around = _wrappers(wrappers)
@@ -106,21 +117,6 @@ def definitions_of(
     _add_lines(unique, lines, comment.encode())
     _add_docs(unique, docs)
     return unique
-
-
-def _definition(pattern: Pattern, match: Match, lines: LineIndex) -> ParsedDefinition:
-    (node, *_) = match[pattern.subject]
-    own = Span.of(node)
-    name = match["name"][0] if "name" in match else _declared(match["declarator"][0])
-    inner = match["body"][0] if "body" in match else None
-    body = inner.start_byte if inner is not None else -1
-    scope = Span.of(match["scope"][0]) if "scope" in match else _NOWHERE
-    end = own.end
-    if inner is not None and inner.end_byte > end:  # Dart's bodies stand beside their signatures
-        node, end = inner, inner.end_byte
-    if pattern.to_the_end:
-        body, end = own.end, lines.size
-    return ParsedDefinition(pattern.kind, node, own, Span.of(name), scope, body, own.start, end)
 
 
 def _declared(declarator: Node) -> Node:

@@ -128,9 +128,8 @@ def grammar(name: str) -> Grammar:
         if subject in ROLE_NUMBERS | BINDING_NUMBERS and any(
             pattern.subject == subject for pattern in patterns
         ):
-            query.disable_capture(
-                subject
-            )  # the pattern's number says it; a node for each use would cost time
+            # The pattern's number says it; a node for each use would cost time.
+            query.disable_capture(subject)
     roles, bindings = (
         np.array([numbers.get(pattern.subject, -1) for pattern in patterns], np.int32)
         for numbers in (ROLE_NUMBERS, BINDING_NUMBERS)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import gc
-import signal
 import sys
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
+from sleuth import platform
 from sleuth.code.parsing.facts import facts_of, pack_facts, unpack_sources
 from sleuth.code.parsing.grammars import grammar
 from sleuth.errors import CodeError
@@ -30,11 +30,11 @@ class _Parser:
         try:
             sources = unpack_sources(request, body)
             for language in dict.fromkeys(source.language for source in sources if source.language):
-                _load_grammar(language)
-                yield (
-                    {"more": True},
-                    b"",
-                )  # an answer in between: the sources have their time by the clock, too
+                seconds = platform.limit_cpu(0)  # to compile its queries takes up to half a second
+                grammar(language)
+                platform.limit_cpu(seconds)
+                # An answer in between: the sources have their time by the clock, too.
+                yield {"more": True}, b""
             for source in sources:
                 batch.append(facts_of(source))
                 self.parsed += 1
@@ -45,13 +45,6 @@ class _Parser:
             yield {"spent": True}, b""
         except CodeError as error:
             yield {"error": str(error)}, b""
-
-
-def _load_grammar(language: str) -> None:
-    """Load a grammar outside the time limit of the sources: to compile its queries takes up to half a second."""
-    seconds, _ = signal.setitimer(signal.ITIMER_PROF, 0)
-    grammar(language)
-    signal.setitimer(signal.ITIMER_PROF, seconds)
 
 
 if __name__ == "__main__":

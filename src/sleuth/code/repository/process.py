@@ -7,17 +7,16 @@ helpers. Every run turns them off. The settings of the user and the system still
 from __future__ import annotations
 
 import os
-import selectors
 import subprocess
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
+from sleuth import platform
 from sleuth.errors import CodeError
-from sleuth.remote import check_cancelled
-from sleuth.remote.cancellation import current_cancellation
+from sleuth.remote.cancellation import ended_if_cancelled
 
 _OFF = (
     "core.fsmonitor=false",
@@ -128,17 +127,8 @@ def run(folder: Path, *arguments: str, check: bool = True) -> bytes:
     Raises:
         SleuthError: the caller was cancelled; git is ended.
     """
-    check_cancelled()
-    cancellation = current_cancellation()
-    with (
-        start(folder, *arguments) as process,
-        nullcontext() if cancellation is None else cancellation.closing(process.kill),
-    ):
-        try:
-            return finish(process, folder, arguments[0], check=check, seconds=SHORT_SECONDS)
-        except CodeError:
-            check_cancelled()
-            raise
+    with start(folder, *arguments) as process, ended_if_cancelled(process.kill):
+        return finish(process, folder, arguments[0], check=check, seconds=SHORT_SECONDS)
 
 
 def pipes(process: subprocess.Popen[bytes], folder: Path) -> tuple[IO[bytes], IO[bytes]]:
@@ -159,18 +149,10 @@ def await_output(process: subprocess.Popen[bytes], folder: Path, what: str, *, i
         SleuthError: the caller was cancelled; git is ended.
     """
     seconds = LONG_SECONDS if is_long else SHORT_SECONDS
-    check_cancelled()
-    cancellation = current_cancellation()
     _, answers = pipes(process, folder)
-    with (
-        selectors.DefaultSelector() as selector,
-        nullcontext() if cancellation is None else cancellation.closing(process.kill),
-    ):
-        selector.register(answers, selectors.EVENT_READ)
-        is_ready = bool(selector.select(seconds))
-    check_cancelled()
-    if not is_ready:
-        raise _slow(folder, what, seconds)
+    with ended_if_cancelled(process.kill):
+        if not platform.readiness(answers.fileno())(seconds):
+            raise _slow(folder, what, seconds)
 
 
 @contextmanager
@@ -184,13 +166,11 @@ def output(folder: Path, *arguments: str, text: bytes) -> Iterator[IO[bytes]]:
         CodeError: it failed, or took longer than `SHORT_SECONDS` and was ended.
         SleuthError: the caller was cancelled; git is ended.
     """
-    check_cancelled()
-    cancellation = current_cancellation()
     with start(folder, *arguments, stdin=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
         timer = threading.Timer(SHORT_SECONDS, process.kill)
         timer.start()
         try:
-            with nullcontext() if cancellation is None else cancellation.closing(process.kill):
+            with ended_if_cancelled(process.kill):
                 into, out = pipes(process, folder)
                 with suppress(BrokenPipeError):
                     into.write(text)
@@ -201,7 +181,6 @@ def output(folder: Path, *arguments: str, text: bytes) -> Iterator[IO[bytes]]:
             raise
         finally:
             timer.cancel()
-    check_cancelled()
     if process.returncode:
         raise CodeError(f"git in {folder}: exit status {process.returncode}")
 

@@ -16,6 +16,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Protocol
 
+from sleuth import platform
 from sleuth.code.parsing.limits import MAX_BYTES, TOO_LARGE
 from sleuth.code.repository import git
 from sleuth.code.repository.blobs import blob_content, object_id
@@ -200,7 +201,7 @@ class DiskSource(ABC):
 
 def _content(path: bytes, size: int) -> bytes:
     """Return the content of a file of probably `size` bytes, in one read."""
-    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    fd = platform.open_plain(path)
     try:
         content = os.read(fd, size + 1)
         while len(content) != size and (more := os.read(fd, 1 << 20)):

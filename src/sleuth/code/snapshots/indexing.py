@@ -6,7 +6,6 @@ and committed in batches; then the snapshot is, in one transaction. After it com
 
 from __future__ import annotations
 
-import os
 import time
 from collections import deque
 from collections.abc import Callable, Generator, Iterator, Sequence
@@ -17,6 +16,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from sleuth import platform
 from sleuth.code.parsing.analyse import Analysed, Analyser, skipped
 from sleuth.code.parsing.labels import category_of
 from sleuth.code.parsing.languages import language_of
@@ -208,7 +208,7 @@ def _analyse_new(
     batch.add([(hash, _unread(file)) for file, hash in new if file.skip])
     waiting: list[tuple[str, Analysed]] = []
     done = 0
-    count = workers or os.cpu_count() or 1
+    count = workers or platform.cores()
     with (
         Analyser(count) if len(pending) >= _MANY else storage.analyser.lend() as analyser,
         closing(_analysed(source, pending, analyser, ahead=2 * count)) as taken_apart,

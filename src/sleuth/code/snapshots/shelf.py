@@ -214,9 +214,8 @@ class Shelf:
         if not inputs:
             return None
         for entry, segment in entries_open:
-            if entry in inputs and (
-                wrong := segments.verify(segment)
-            ):  # merged, it would have a checksum that fits
+            # Merged, it would have a checksum that fits.
+            if entry in inputs and (wrong := segments.verify(segment)):
                 raise IndexDamagedError(
                     f"{wrong}: run `sleuth doctor --repair`", path=str(self._folder.parent)
                 )

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import os
-import signal
 import subprocess
 from collections.abc import Sequence
-from contextlib import suppress
 from typing import Final
+
+from sleuth import platform
 
 _SECONDS: Final = 120
 """Time for one page."""
@@ -34,12 +33,11 @@ def recognise(command: Sequence[str], picture: bytes) -> str:
     """
     name = command[0]
     try:
-        process = subprocess.Popen(  # noqa: S603 - the command is the caller's own
-            list(command),
+        process = platform.start_apart(
+            command,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
-            start_new_session=True,
         )
     except (OSError, ValueError) as error:
         raise RecognitionError(f"{name} cannot be started: {error}") from error
@@ -48,15 +46,9 @@ def recognise(command: Sequence[str], picture: bytes) -> str:
     except subprocess.TimeoutExpired:
         raise RecognitionError(f"{name} took more than {_SECONDS} s for a page") from None
     finally:
-        _end(process)
+        if process.poll() is None:
+            platform.end_apart(process)
+            process.communicate()
     if process.returncode != 0:
         raise RecognitionError(f"{name} failed with status {process.returncode}")
     return output[:_MOST_BYTES].decode("utf-8", "replace").replace("\f", "\n").replace("\0", "").strip()
-
-
-def _end(process: subprocess.Popen[bytes]) -> None:
-    """End a program that is still running, with what it started."""
-    if process.poll() is None:
-        with suppress(ProcessLookupError, PermissionError):
-            os.killpg(process.pid, signal.SIGKILL)
-        process.communicate()

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
-import stat
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing
 from functools import cache
 from time import gmtime
 from typing import Any, BinaryIO, Final
 
+from sleuth import platform
 from sleuth.errors import ArgumentError, LoadError
 from sleuth.extensions import loaded, named_object
 from sleuth.files import FileFormat as FileFormat  # noqa: PLC0414  # `sleuth.ingest` exports it
@@ -84,10 +83,10 @@ def loader_of(kind: str, loaders: Sequence[FileFormat] = ()) -> Loader:
 
 def open_file(entry: FileEntry) -> BinaryIO:
     """Open a file for reading, without blocking if a pipe has replaced it meanwhile."""
-    handle = os.open(entry.file, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    if not stat.S_ISREG(os.fstat(handle).st_mode):
-        os.close(handle)
-        raise LoadError(entry.source, "not a file any more")
+    try:
+        handle = platform.open_plain(entry.file, follow=True)
+    except platform.UnplainError as error:
+        raise LoadError(entry.source, "not a file any more") from error
     return open(handle, "rb", HEAD_BYTES)  # noqa: PTH123  # a descriptor
 
 

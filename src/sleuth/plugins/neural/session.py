@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sleuth import platform
 from sleuth.arguments import check_count
 from sleuth.errors import EmbeddingError, MissingPackageError
 from sleuth.plugins.neural.folder import ModelFolder
@@ -46,9 +46,10 @@ class OnnxSession:
                 "onnxruntime and tokenizers", "neural", f"The model {folder.name!r}"
             ) from error
         self.folder = folder
-        usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
         self._threads = (
-            min(MOST_THREADS, usable) if threads is None else check_count(threads, "threads", least=1)
+            min(MOST_THREADS, platform.cores())
+            if threads is None
+            else check_count(threads, "threads", least=1)
         )
         self._loading = Lock()
 

@@ -19,9 +19,9 @@ from sleuth.plugins.ray.router import Router, RouterOptions
 from sleuth.plugins.ray.session import ray_session, reconnect
 from sleuth.plugins.ray.store import RayStore, ServingStatus
 from sleuth.protocols import Embedder
+from sleuth.remote import THREADS
 from sleuth.settings import IndexSettings
 from sleuth.store import Finding, Repair
-from sleuth.threads import THREADS
 from sleuth.types import Ranking
 
 logger = logger_of("cluster")

@@ -24,8 +24,7 @@ from sleuth.errors import (
 from sleuth.filters import Filter
 from sleuth.logs import logger_of
 from sleuth.plugins.ray.searcher import ABSENT, ANSWERED, REFUSED, Searcher
-from sleuth.remote import Deadline
-from sleuth.threads import THREADS
+from sleuth.remote import THREADS, Deadline
 from sleuth.types import PartReport
 
 logger = logger_of("cluster")

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from sleuth import platform
 from sleuth.store.catalogue import manifest, segments
 from sleuth.store.catalogue.segment_files import Held
 from sleuth.store.catalogue.segments import Encoded, Opened
-from sleuth.store.disk.scratch import trim
 from sleuth.store.legs.leg import Leg, RowKeys, Rows, SegmentData, SegmentKind
 from sleuth.store.passages.kind import PASSAGES, passages_of
 from sleuth.store.record.batch import DocumentBatch
@@ -76,7 +76,7 @@ def build(leg: Leg, rows: Rows, first: int, last: int, folder: Path) -> Built:
     """Return a leg's segment of these rows, which answers for the keys `first` to `last`."""
     output = write(leg, leg.build(rows), rows.keys, rows.tie_ranks, first, last, folder)
     if output.held:
-        trim()
+        platform.trim()
     return output
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 import sqlite3
-import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from sleuth import platform
 from sleuth.errors import StoreError
 from sleuth.store.catalogue import manifest, segment_files
 from sleuth.store.catalogue.lock import WriterLock
@@ -52,7 +52,7 @@ class Database:
         self._swept = False
         self._file = file
         self._identity: tuple[int, int] | None = None  # its device and inode, since it was first looked at
-        _DATABASES.add(self)
+        platform.at_fork("after_in_child", self.after_fork)
 
     # --- connections
 
@@ -232,14 +232,3 @@ def _checkpoint(connection: Connection) -> bool:
         return not busy and pages == copied
     finally:
         connection.execute(f"PRAGMA busy_timeout = {int(record.BUSY_SECONDS * 1000)}")
-
-
-_DATABASES: weakref.WeakSet[Database] = weakref.WeakSet()
-
-
-def _after_fork() -> None:
-    for database in list(_DATABASES):
-        database.after_fork()
-
-
-os.register_at_fork(after_in_child=_after_fork)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sleuth import platform
 from sleuth.errors import IndexDamagedError, IndexUnsafeError
 from sleuth.store.catalogue import segments
 from sleuth.store.catalogue.segment_files import SUFFIX
@@ -66,10 +67,9 @@ def erase(folder: Path, segment: Opened, places: NDArray[np.int64]) -> bool:
         if segment.inode != (status.st_dev, status.st_ino):
             return True
         for at, end in _ranges(segment, segment.file, places):
-            written = at
-            while written < end:
-                written += os.pwrite(fd, _ZEROS[: end - written], written)
-        os.fdatasync(fd)
+            for start in range(at, end, len(_ZEROS)):
+                platform.write_at(fd, _ZEROS[: end - start], start)
+        os.fsync(fd)
     finally:
         os.close(fd)
     return True

@@ -1,23 +1,23 @@
 """The lock of the one writer of an index, and who holds it.
 
-One writer at a time, over all threads and processes: `flock` on a file, which the kernel releases when its holder dies.
+One writer at a time, over all threads and processes: a lock on a file, which the system ends when its holder dies.
 The text that the holder writes into the file is for people, not for the lock. A waiting writer holds the lock of a
 second file, the queue, so that a writer that returns at once does not overtake all others.
 """
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
-import platform
 import sys
 import time
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
+from platform import node
 from typing import Any
 
+from sleuth import platform
 from sleuth.errors import ArgumentError, IndexLockedError, StoreError
 from sleuth.store.disk.files import open_file, opened_file
 
@@ -42,9 +42,8 @@ class WriterLock:
             IndexLockedError: somebody else held it all that time; names them.
             StoreError: this process may not write here.
         """
-        if (
-            isinstance(timeout, bool) or not isinstance(timeout, int | float) or not timeout >= 0
-        ):  # NaN is not
+        # NaN is not.
+        if isinstance(timeout, bool) or not isinstance(timeout, int | float) or not timeout >= 0:
             raise ArgumentError(f"timeout must be a number of seconds of 0 or more, got {timeout!r}")
         deadline = time.monotonic() + timeout
         queue = self._take(self._path.with_suffix(".queue"), deadline, timeout)
@@ -57,12 +56,12 @@ class WriterLock:
             os.ftruncate(fd, 0)
             # Without the arguments of the command line, which may hold a key.
             program = Path(sys.argv[0]).name if sys.argv and sys.argv[0] else "python"
-            os.pwrite(
+            platform.write_at(
                 fd,
                 json.dumps(
                     {
                         "pid": os.getpid(),
-                        "host": platform.node(),
+                        "host": node(),
                         "program": program[:200],
                         "since": datetime.now(UTC).isoformat(timespec="seconds"),
                     }
@@ -106,7 +105,7 @@ class WriterLock:
         pause = 0.0005  # then half as long again each time: most locks are held for a moment
         while True:
             try:
-                fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                platform.lock(fd, wait=False)
             except BlockingIOError:
                 remaining = deadline - time.monotonic()
                 if remaining <= 0:
@@ -140,7 +139,7 @@ class WriterLock:
 
 def _let_go(fd: int) -> None:
     """Unlock and close; closing alone would not do, since a child forked meanwhile has the same open file."""
-    fcntl.flock(fd, fcntl.LOCK_UN)
+    platform.unlock(fd)
     os.close(fd)
 
 
@@ -156,9 +155,9 @@ def read_holder(path: Path) -> dict[str, Any] | None:
     try:
         with opened_file(path) as fd:
             try:
-                fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
+                platform.lock(fd, shared=True, wait=False)
             except BlockingIOError:
-                text = os.pread(fd, _HOLDER_BYTES, 0)
+                text = platform.read_at(fd, _HOLDER_BYTES, 0)
             else:
                 return None
     except OSError:

@@ -22,10 +22,11 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from sleuth import platform
 from sleuth.store.catalogue import manifest, segment_files, segments
 from sleuth.store.catalogue.building import Built, keep
 from sleuth.store.catalogue.manifest import SegmentEntry
-from sleuth.store.disk.scratch import Scratch, trim
+from sleuth.store.disk.scratch import Scratch
 from sleuth.store.legs.leg import RowKeys, SegmentKind, SegmentView, count, unpack
 from sleuth.store.record.layout import Connection
 
@@ -134,7 +135,7 @@ def merge(
     output = keep(encoded, folder)
     if output.held:
         del data, encoded
-        trim()
+        platform.trim()
     return Merged(tuple(entries), first, last, output)
 
 

@@ -7,12 +7,11 @@ of which locks are held: so connections are closed before a fork, and the fork w
 
 from __future__ import annotations
 
-import os
 import threading
 import time
-import weakref
 from collections.abc import Callable
 
+from sleuth import platform
 from sleuth.errors import StoreError
 from sleuth.store.record.layout import Connection
 
@@ -36,7 +35,9 @@ class ConnectionPool:
         self._open = threading.Event()
         self._open.set()
         self._closed = False
-        _POOLS.add(self)
+        platform.at_fork("before", self._before_fork)
+        platform.at_fork("after_in_parent", self._resume)
+        platform.at_fork("after_in_child", self._after_fork)
 
     def acquire(self) -> Connection:
         """Return a connection that nobody else uses.
@@ -91,7 +92,7 @@ class ConnectionPool:
         self._closed = True
         self._drain()
 
-    def before_fork(self) -> None:
+    def _before_fork(self) -> None:
         """Hold readers back and close every connection; those that stay in use are left to the child unused."""
         self._open.clear()
         me = threading.get_ident()
@@ -100,12 +101,14 @@ class ConnectionPool:
             time.sleep(0.001)  # a query ends in a few of these
         self._drain()
 
-    def after_fork(self, *, child: bool) -> None:
-        """Let readers go on."""
-        if child:
-            _INHERITED.extend(self._busy)  # never closed: closing would meddle with the parent's locks
-            self._busy = {}
-            self._open = threading.Event()
+    def _after_fork(self) -> None:
+        """Run in a forked child: let readers go on, with connections of their own."""
+        _INHERITED.extend(self._busy)  # never closed: closing would meddle with the parent's locks
+        self._busy = {}
+        self._open = threading.Event()
+        self._resume()
+
+    def _resume(self) -> None:
         self._open.set()
 
     def _drain(self) -> None:
@@ -116,20 +119,4 @@ class ConnectionPool:
                 return
 
 
-_POOLS: weakref.WeakSet[ConnectionPool] = weakref.WeakSet()
 _INHERITED: list[object] = []
-
-
-def _before() -> None:
-    for pool in list(_POOLS):
-        pool.before_fork()
-
-
-def _after(child: bool) -> None:
-    for pool in list(_POOLS):
-        pool.after_fork(child=child)
-
-
-os.register_at_fork(
-    before=_before, after_in_parent=lambda: _after(False), after_in_child=lambda: _after(True)
-)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import mmap
 import os
 from collections.abc import Callable, Collection
@@ -10,6 +9,7 @@ from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
+from sleuth import platform
 from sleuth.errors import IndexDamagedError, IndexUnsafeError, StoreError
 from sleuth.store.catalogue.segments import MAGIC, Encoded, Opened, decode, is_name
 from sleuth.store.disk.files import open_file, opened_file, opened_folder
@@ -60,11 +60,11 @@ class Held:
                             while written < len(piece):
                                 written += os.write(self._fd, piece[written:])
                     os.fsync(self._fd)
-                    os.rename(temporary.name, self.path.name, src_dir_fd=within, dst_dir_fd=within)
+                    within.rename(temporary.name, self.path.name)
                 except OSError:
                     self.release()
                     with suppress(OSError):
-                        os.unlink(temporary.name, dir_fd=within)
+                        within.remove(temporary.name)
                     raise
         except OSError as error:
             raise StoreError(f"cannot write {self.path}: {error.strerror}", path=str(self.path)) from error
@@ -88,8 +88,8 @@ def sync_folder(folder: Path) -> None:
         StoreError: the disk did not confirm it.
     """
     try:
-        with opened_folder(folder) as fd:
-            os.fsync(fd)
+        with opened_folder(folder) as within:
+            within.sync()
     except OSError as error:
         raise StoreError(f"cannot sync {folder}: {error.strerror}", path=str(folder)) from error
 
@@ -118,9 +118,7 @@ def sweep(folder: Path, in_use: Collection[str]) -> None:
     with suppress(FileNotFoundError), opened_folder(folder) as within:
         for name in _unnamed(within, in_use):
             with suppress(OSError, IndexUnsafeError), opened_file(folder / name, within) as fd:
-                fcntl.flock(
-                    fd, fcntl.LOCK_EX | fcntl.LOCK_NB
-                )  # until it is gone: who makes a file takes it first
+                platform.lock(fd, wait=False)  # until it is gone: who makes a file takes it first
                 _remove_if_ours(name, fd, within)
 
 
@@ -135,16 +133,16 @@ def remove(folder: Path, name: str) -> None:
         _remove_if_ours(path.name, fd, within)
 
 
-def _unnamed(within: int, in_use: Collection[str]) -> list[str]:
-    names = sorted(os.listdir(within))
+def _unnamed(within: platform.OpenFolder, in_use: Collection[str]) -> list[str]:
+    names = sorted(within.names())
     return [name for name in names if not name.endswith(SUFFIX) or name.removesuffix(SUFFIX) not in in_use]
 
 
-def _is_locked(path: Path, within: int) -> bool:
+def _is_locked(path: Path, within: platform.OpenFolder) -> bool:
     """Return whether somebody is writing a file, or it is gone meanwhile."""
     try:
         with opened_file(path, within) as fd:
-            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            platform.lock(fd, wait=False)
     except OSError:
         return True
     except IndexUnsafeError:  # a folder or a link: nobody writes it
@@ -160,21 +158,21 @@ def _is_ours(name: str, fd: int) -> bool:
     stem, ending = os.path.splitext(name)  # noqa: PTH122 - of a name
     if ending not in (SUFFIX, TEMPORARY) or not is_name(stem):
         return False
-    start = os.pread(fd, len(MAGIC), 0)
+    start = platform.read_at(fd, len(MAGIC), 0)
     return MAGIC.startswith(start) or not any(start)
 
 
-def _remove_if_ours(name: str, fd: int, within: int) -> None:
+def _remove_if_ours(name: str, fd: int, within: platform.OpenFolder) -> None:
     if _is_ours(name, fd):
-        os.unlink(name, dir_fd=within)
+        within.remove(name)
 
 
-def _create_locked(path: Path, within: int) -> int:
+def _create_locked(path: Path, within: platform.OpenFolder) -> int:
     """Return a new file under a lock. A sweep may find it in between and remove it: then another one is made."""
     while True:
         fd = open_file(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, within=within)
         try:
-            fcntl.flock(fd, fcntl.LOCK_EX)
+            platform.lock(fd)
             if os.fstat(fd).st_nlink:
                 return fd
         except BaseException:

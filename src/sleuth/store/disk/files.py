@@ -6,7 +6,6 @@ files outside, so every part is opened by its own name: a link, a device or a fi
 
 from __future__ import annotations
 
-import errno
 import os
 import stat
 from collections.abc import Callable, Iterator
@@ -14,13 +13,12 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
 
+from sleuth import platform
 from sleuth.errors import IndexUnsafeError, StoreError
 
-FILE_MODE, FOLDER_MODE = 0o600, 0o700
-"""Mode of files that Sleuth makes: only their owner may read the texts of documents."""
+FOLDER_MODE = 0o700
+"""Mode of folders that Sleuth makes: only their owner may read the texts of documents."""
 
-_SAFE = os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
-"""Not blocking: opening a pipe would wait for its other end."""
 _LOGS = ("", "-wal", "-shm", "-journal")
 """SQLite opens these files beside a database."""
 
@@ -69,7 +67,7 @@ def check_database(path: Path) -> None:
 def _owners(folder: Path) -> set[int]:
     """Users whose files are trusted in a folder: this one, the one who made the folder, and root."""
     status = _status(folder, follow=True)
-    return {os.geteuid(), 0} | ({status.st_uid} if status else set())
+    return {platform.user(), 0} | ({status.st_uid} if status else set())
 
 
 def _status(path: Path, *, follow: bool = False) -> os.stat_result | None:
@@ -88,15 +86,9 @@ def _check(path: Path, is_kind: Callable[[int], bool], owners: set[int]) -> None
     if status is None:
         return
     if not is_kind(status.st_mode):
-        raise _unsafe(path, _kind_of(status.st_mode))
+        raise _unsafe(path, f"is {platform.kind_of(status.st_mode)}")
     if status.st_uid not in owners:
         raise _unsafe(path, f"belongs to user {status.st_uid}, who did not make the index")
-
-
-def _kind_of(mode: int) -> str:
-    if stat.S_ISLNK(mode):
-        return "is a link"
-    return "is a folder" if stat.S_ISDIR(mode) else "is not a plain file or folder"
 
 
 def _unsafe(path: Path, reason: str) -> IndexUnsafeError:
@@ -110,33 +102,24 @@ def _unsafe(path: Path, reason: str) -> IndexUnsafeError:
     )
 
 
-def open_file(path: Path, flags: int, *, within: int | None = None) -> int:
-    """Open a plain file, made with `FILE_MODE` where `flags` create it; the descriptor.
+def open_file(path: Path, flags: int, *, within: platform.OpenFolder | None = None) -> int:
+    """Open a plain file, which only this user may read where `flags` create it; the descriptor.
 
     Args:
-        within: the descriptor of its folder, as `opened_folder` gives it: so no folder in the path is a link.
+        within: its folder, as `opened_folder` gives it: so no folder in the path is a link.
 
     Raises:
         IndexUnsafeError: a link, or not a plain file.
         OSError: as `os.open`.
     """
     try:
-        fd = os.open(path if within is None else path.name, flags | _SAFE, FILE_MODE, dir_fd=within)
-    except OSError as error:
-        if error.errno in (errno.ELOOP, errno.ENXIO, errno.EISDIR):
-            raise _unsafe(
-                path, "is a link" if error.errno == errno.ELOOP else "is not a plain file"
-            ) from error
-        raise
-    mode = os.fstat(fd).st_mode
-    if not stat.S_ISREG(mode):
-        os.close(fd)
-        raise _unsafe(path, _kind_of(mode))
-    return fd
+        return platform.open_plain(path, flags) if within is None else within.open(path.name, flags)
+    except platform.UnplainError as error:
+        raise _unsafe(path, str(error.strerror)) from error
 
 
 @contextmanager
-def opened_file(path: Path, within: int | None = None) -> Iterator[int]:
+def opened_file(path: Path, within: platform.OpenFolder | None = None) -> Iterator[int]:
     """Provide a descriptor for reading a plain file, for the length of a block; as `open_file`."""
     fd = open_file(path, os.O_RDONLY, within=within)
     try:
@@ -154,24 +137,17 @@ def make_database(path: Path) -> None:
         os.close(open_file(path, os.O_RDWR | os.O_CREAT | os.O_EXCL))
 
 
-@contextmanager
-def opened_folder(path: Path) -> Iterator[int]:
-    """Provide the descriptor of a folder for the length of a block.
+def opened_folder(path: Path) -> platform.OpenFolder:
+    """Open a folder, for the length of a block.
 
     Raises:
         IndexUnsafeError: a link.
         OSError: as `os.open`.
     """
     try:
-        fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | _SAFE)
-    except OSError as error:
-        if error.errno in (errno.ELOOP, errno.ENOTDIR) and os.path.lexists(path):
-            raise _unsafe(path, _kind_of(path.lstat().st_mode)) from error
-        raise
-    try:
-        yield fd
-    finally:
-        os.close(fd)
+        return platform.OpenFolder(path)
+    except platform.UnplainError as error:
+        raise _unsafe(path, str(error.strerror)) from error
 
 
 def make_index(path: Path) -> None:

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import mmap
 from collections.abc import Iterator
-from contextlib import suppress
-from functools import cache
 from io import BytesIO
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -17,14 +15,13 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from sleuth import platform
 from sleuth.errors import StoreError
 
 ROOM = 1 << 20
 """Bytes of an array that are held before it becomes a file."""
 PIECE = 4 << 20
 """Bytes of a mapped array that are read before they are let go."""
-_MMAP_THRESHOLD, _TRIM_THRESHOLD = -3, -1
-"""Parameters of glibc's `mallopt`."""
 
 
 class Scratch:
@@ -66,10 +63,13 @@ class Growing:
         self._size += len(data)
         try:
             if self._folder and self._size > ROOM and isinstance(self._file, BytesIO):
-                self._file = _spilled(self._file, self._folder)
-            for part in (
-                pieces(data) if len(data) > mmap.PAGESIZE else (data,)
-            ):  # less is not worth letting go
+                from tempfile import TemporaryFile
+
+                file: BinaryIO = TemporaryFile(dir=self._folder)  # noqa: SIM115 - closed when it is mapped, or with its array
+                file.write(self._file.getbuffer())
+                self._file = file
+            # Less is not worth letting go.
+            for part in pieces(data) if len(data) > mmap.PAGESIZE else (data,):
                 self._file.write(part)
         except OSError as error:
             raise StoreError(
@@ -92,18 +92,6 @@ class Growing:
             ) from error
 
 
-def _spilled(content: BytesIO, folder: Path) -> BinaryIO:
-    from tempfile import TemporaryFile
-
-    file: BinaryIO = TemporaryFile(dir=folder)  # noqa: SIM115 - closed when it is mapped, or with its array
-    file.write(content.getbuffer())
-    return file
-
-
-class _AnonymousMap(mmap.mmap):
-    """Memory of an array, without a file: letting it go would empty it."""
-
-
 def zeros(n: int, dtype: DTypeLike) -> NDArray[Any]:
     """Return n zeros; where they are many, in memory that goes back to the system as soon as nobody has the array.
 
@@ -112,8 +100,7 @@ def zeros(n: int, dtype: DTypeLike) -> NDArray[Any]:
     size = n * np.dtype(dtype).itemsize
     if size <= ROOM:
         return np.zeros(n, dtype)
-    memory = _AnonymousMap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
-    return np.frombuffer(memory, dtype)
+    return np.frombuffer(platform.PrivateMemory(size), dtype)
 
 
 def bytes_of(array: NDArray[Any]) -> memoryview:
@@ -129,10 +116,7 @@ def pieces(data: memoryview) -> Iterator[memoryview]:
     for at in range(0, len(data), PIECE):
         piece = data[at : at + PIECE]
         yield piece
-        if (file := _file_of(piece)) is not None:
-            start = _address(piece) - _address(file)
-            first = start // mmap.PAGESIZE * mmap.PAGESIZE
-            file.madvise(mmap.MADV_DONTNEED, first, start + len(piece) - first)
+        let_go_of(piece)
 
 
 def windows(values: NDArray[Any], shared: int = 0) -> Iterator[NDArray[Any]]:
@@ -148,10 +132,18 @@ def windows(values: NDArray[Any], shared: int = 0) -> Iterator[NDArray[Any]]:
         let_go(values)
 
 
+def let_go_of(piece: NDArray[Any] | memoryview) -> None:
+    """Give back the memory of a piece of a file, as `let_go` does of all of it."""
+    if (file := _file_of(piece)) is not None:
+        start = _address(piece) - _address(file)
+        first = start // mmap.PAGESIZE * mmap.PAGESIZE
+        platform.let_go(file, first, start + piece.nbytes - first)
+
+
 def let_go(mapped: NDArray[Any] | memoryview | mmap.mmap) -> None:
     """Give back the memory of the file behind an array, if there is one; its bytes are read again if asked for."""
     if (file := _file_of(mapped)) is not None:
-        file.madvise(mmap.MADV_DONTNEED)
+        platform.let_go(file)
 
 
 def _file_of(mapped: NDArray[Any] | memoryview | mmap.mmap) -> mmap.mmap | None:
@@ -159,31 +151,9 @@ def _file_of(mapped: NDArray[Any] | memoryview | mmap.mmap) -> mmap.mmap | None:
     owner: object = mapped
     while isinstance(owner, np.ndarray | memoryview):
         owner = owner.base if isinstance(owner, np.ndarray) else owner.obj
-    return owner if isinstance(owner, mmap.mmap) and not isinstance(owner, _AnonymousMap) else None
+    return owner if isinstance(owner, mmap.mmap) and not isinstance(owner, platform.PrivateMemory) else None
 
 
-def _address(data: memoryview | mmap.mmap) -> int:
+def _address(data: NDArray[Any] | memoryview | mmap.mmap) -> int:
     address: int = np.frombuffer(data, np.uint8).__array_interface__["data"][0]
     return address
-
-
-def trim() -> None:
-    """Give memory that was freed back to the system, where the C library keeps it otherwise (glibc)."""
-    from ctypes import CDLL
-
-    with suppress(AttributeError, OSError):
-        CDLL(None).malloc_trim(0)
-
-
-@cache
-def give_blocks_back() -> None:
-    """Have the C library (glibc) give blocks of 1 MB back to the system when they are freed, from now on.
-
-    It keeps up to 64 MB of them for each thread otherwise, as soon as one block of 32 MB was freed.
-    """
-    from ctypes import CDLL
-
-    with suppress(AttributeError, OSError):
-        library = CDLL(None)
-        for parameter in (_MMAP_THRESHOLD, _TRIM_THRESHOLD):
-            library.mallopt(parameter, 1 << 20)

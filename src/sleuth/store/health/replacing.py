@@ -57,7 +57,16 @@ def successor(folder: Path, names: Names, *, timeout: float = 10.0) -> Iterator[
             for place in (beside, folder):
                 _settle(place / names.record)
             with record.failing_disk(folder):
-                _put_in_place(beside, folder, names)
+                # The record comes last: its arrival is the change. The next writer sweeps old segments.
+                make_folder(folder / names.segments)
+                for segment in (beside / names.segments).glob(f"*{SUFFIX}"):
+                    segment.rename(folder / names.segments / segment.name)
+                sync_folder(folder / names.segments)
+                (folder / names.mark).unlink(missing_ok=True)  # it names the salt of the old record
+                (beside / names.record).replace(folder / names.record)
+                sync_folder(folder)
+                with suppress(FileNotFoundError):
+                    (beside / names.mark).replace(folder / names.mark)
         finally:
             shutil.rmtree(beside, ignore_errors=True)
     finally:
@@ -77,19 +86,6 @@ def _settle(file: Path) -> None:
         raise StoreError(
             f"another program has the index {folder} open: close it and try again", path=str(folder)
         )
-
-
-def _put_in_place(beside: Path, folder: Path, names: Names) -> None:
-    """Move segments, then the record, whose arrival is the change; old segments are swept by the next writer."""
-    make_folder(folder / names.segments)
-    for segment in (beside / names.segments).glob(f"*{SUFFIX}"):
-        segment.rename(folder / names.segments / segment.name)
-    sync_folder(folder / names.segments)
-    (folder / names.mark).unlink(missing_ok=True)  # it names the salt of the old record
-    (beside / names.record).replace(folder / names.record)
-    sync_folder(folder)
-    with suppress(FileNotFoundError):
-        (beside / names.mark).replace(folder / names.mark)
 
 
 @contextmanager

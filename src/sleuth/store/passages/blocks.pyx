@@ -3,6 +3,7 @@
 
 from pydantic_core import from_json
 
+from sleuth.store.disk.scratch import let_go_of
 from sleuth.store.record.values import Row, RecordedPassage
 
 from cpython.bytes cimport PyBytes_FromStringAndSize
@@ -10,7 +11,6 @@ from cpython.mem cimport PyMem_RawFree, PyMem_RawMalloc
 from cpython.unicode cimport PyUnicode_DecodeUTF8
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy
-from posix.mman cimport MADV_DONTNEED, madvise
 
 cdef extern from "crc32c.h":
     void crc_begin(int portable)
@@ -24,7 +24,6 @@ cdef enum:
     LINE = 64             # bytes that the processor fetches at a time
     AHEAD = 1024          # bytes of a record that are fetched before it is read
     FAULT = 1 << 16       # bytes that the system maps when one of them is read
-    SYSTEM_PAGE = 4096
 
 cdef Py_ssize_t RESIDENT = 1 << 28  # bytes of all records that stay mapped
 
@@ -140,7 +139,6 @@ cdef struct Block:
     const uint64_t* offsets
     const uint8_t* records
     Py_ssize_t rows, size
-    bint is_mapped
 
 
 cdef Py_ssize_t place_of(const Block* block, int64_t key) noexcept nogil:
@@ -193,7 +191,7 @@ cdef class Passages:
         for i, (key_list, offset_array, record_array, is_mapped) in enumerate(segments):
             block, offsets, records = &self.blocks[<Py_ssize_t>i], offset_array, record_array
             block.rows, block.size, block.keys = len(key_list), records.shape[0], NULL
-            block.first, block.last, block.is_mapped = key_list[0], key_list[len(key_list) - 1], is_mapped
+            block.first, block.last = key_list[0], key_list[len(key_list) - 1]
             if offsets.shape[0] != block.rows + 1:
                 raise ValueError("offsets must be one more than keys")
             if not isinstance(key_list, range):
@@ -274,20 +272,15 @@ cdef class Passages:
                 self._read(&rows[i])
         return rows
 
-    cdef void _let_go(self, Py_ssize_t rows) noexcept:
+    cdef _let_go(self, Py_ssize_t rows):
         """Give mapped records back to the system where about too many are: they count as memory of this process."""
-        cdef Py_ssize_t i
-        cdef size_t first, last
         self.touched += rows * FAULT
         if self.touched <= RESIDENT or self.mapped <= RESIDENT:
             return
         self.touched = 0
-        for i in range(self.n):
-            if self.blocks[i].is_mapped:
-                first = (<size_t>self.blocks[i].records + SYSTEM_PAGE - 1) // SYSTEM_PAGE * SYSTEM_PAGE
-                last = (<size_t>self.blocks[i].records + self.blocks[i].size) // SYSTEM_PAGE * SYSTEM_PAGE
-                if first < last:
-                    madvise(<void*>first, last - first, MADV_DONTNEED)
+        for *_, records, is_mapped in self.owners:
+            if is_mapped:
+                let_go_of(records)
 
     cdef list _made(self, list keys, Make make):
         """Return what is made of each passage, in order."""

@@ -169,7 +169,12 @@ class IndexSnapshot:
         numbers = list(map(int, keys))
         entries = select_in(self._connection, DOCUMENT_COLUMNS, "documents", "key", numbers)
         rows = {row.key: _document(row, self._connection.salt) for row in map(DocumentRow._make, entries)}
-        return _in_order(numbers, rows)
+        try:
+            return list(map(rows.__getitem__, numbers))
+        except KeyError as error:
+            raise IndexDamagedError(
+                f"the record has lost the row {error.args[0]}, which a segment holds: `sleuth doctor --full` says more"
+            ) from None
 
     def chunk_values(self, document_id: str) -> list[Chunk]:
         """Return the chunks of a document as `Writer.put` takes them, in order."""
@@ -273,15 +278,6 @@ class IndexSnapshot:
             for row in rows
             if has_checksum(embedding_checksum, row, self._connection.salt)
         }
-
-
-def _in_order(keys: list[int], values: Mapping[int, T]) -> list[T]:
-    try:
-        return list(map(values.__getitem__, keys))
-    except KeyError as error:
-        raise IndexDamagedError(
-            f"the record has lost the row {error.args[0]}, which a segment holds: `sleuth doctor --full` says more"
-        ) from None
 
 
 def _document(row: DocumentRow, salt: int) -> StoredDocument:

@@ -12,6 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
+from sleuth import platform
 from sleuth.errors import IndexDamagedError, IndexUnsafeError
 from sleuth.store.disk.files import DOCUMENTS, Names, open_file, opened_file
 
@@ -36,7 +37,7 @@ def write(folder: Path, version: int, salt: int | None = None, names: Names = DO
     with suppress(OSError, IndexUnsafeError):
         fd = open_file(folder / names.mark, os.O_WRONLY | os.O_CREAT)
         try:
-            os.pwrite(fd, _text(version, salt), 0)
+            platform.write_at(fd, _text(version, salt), 0)
         finally:
             os.close(fd)
 
@@ -56,7 +57,7 @@ def read(folder: Path, names: Names = DOCUMENTS) -> Mark:
     """
     try:
         with opened_file(folder / names.mark) as fd:
-            text = os.pread(fd, 64, 0)
+            text = platform.read_at(fd, 64, 0)
     except FileNotFoundError:
         return Mark(0)
     except OSError:

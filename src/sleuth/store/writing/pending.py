@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import TYPE_CHECKING, Final
 
+from sleuth import platform
 from sleuth.store.catalogue.building import Flight, Prepared
-from sleuth.store.disk.scratch import give_blocks_back
 from sleuth.store.legs.leg import Leg
 from sleuth.store.record import layout as record
 from sleuth.store.record.batch import DocumentBatch
@@ -88,7 +88,7 @@ class PendingDocuments:
         self.characters += batch.characters
         batch = self._growing.batch
         if batch.characters >= BATCH_BYTES or max(len(batch), len(batch.texts)) >= BATCH_ROWS:
-            give_blocks_back()  # this is a bulk load
+            platform.give_blocks_back()  # this is a bulk load
             self.flush()
 
     def drop(self, ids: Sequence[str]) -> list[str]:

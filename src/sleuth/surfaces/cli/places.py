@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from sleuth import platform
 from sleuth.errors import IndexUnsafeError
 
 NAME = ".sleuth"
@@ -52,7 +53,7 @@ def _distrust(folder: Path) -> str:
     if not folder.exists():
         return ""
     owner = folder.stat().st_uid
-    if owner != os.geteuid():
+    if owner != platform.user():
         return f"belongs to user {owner}"
     return "is tracked by git" if _is_tracked(folder) else ""
 

@@ -48,9 +48,8 @@ def status(json: JsonOption = False, index: IndexOption = None) -> None:
     if roots and names:
         print_roots(roots, names)
     if code:
-        counts = {
-            name: n for name, n in code.items() if name != "damage"
-        }  # found by processes that stay open only
+        # Found by processes that stay open only.
+        counts = {name: n for name, n in code.items() if name != "damage"}
         sizes = {name: human_bytes(n) if name == "bytes" else f"{n:,}" for name, n in counts.items()}
         print_facts({"code": str(folder), **sizes})
 

@@ -26,10 +26,8 @@ NameParam = Annotated[
     str,
     Query(
         description="A name, or a dotted name such as Class.method.",
-        json_schema_extra={
-            "minLength": 1,
-            "maxLength": MOST_NAME,
-        },  # `check_name` refuses others, as at every door
+        # `check_name` refuses others, as at every door.
+        json_schema_extra={"minLength": 1, "maxLength": MOST_NAME},
     ),
 ]
 RepositoryParam = Annotated[

@@ -54,9 +54,8 @@ class Gate:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
-            if (
-                scope["type"] == "websocket"
-            ):  # the server has no websockets, and would not check their origins
+            # The server has no websockets, and would not check their origins.
+            if scope["type"] == "websocket":
                 await send({"type": "websocket.close", "code": 1008})
                 return
             await self.app(scope, receive, send)

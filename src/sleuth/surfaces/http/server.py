@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING
 
 import uvicorn
 
+from sleuth import platform
 from sleuth.errors import ArgumentError
 from sleuth.surfaces.http.connections import HEAD_SECONDS, LimitedProtocol
 from sleuth.surfaces.http.keys import KeyFile
@@ -153,7 +154,11 @@ def supervise(
             for process in processes:
                 process.terminate()
             for process in processes:
-                _end(process)
+                try:
+                    process.wait(GRACE + 5)
+                except subprocess.TimeoutExpired:
+                    process.kill()
+                    process.wait()
             for number, handler in previous.items():
                 signal.signal(number, handler)
 
@@ -162,20 +167,7 @@ def _start(
     command: Sequence[str], listener: socket.socket, environment: Mapping[str, str]
 ) -> subprocess.Popen[bytes]:
     number = listener.fileno()
-    return subprocess.Popen(  # noqa: S603 - the command is our own
-        [*command, "--socket", str(number)],
-        pass_fds=[number],
-        env=environment,
-        start_new_session=True,  # Ctrl-C reaches the supervisor alone, which ends them in order
-    )
-
-
-def _end(process: subprocess.Popen[bytes]) -> None:
-    try:
-        process.wait(GRACE + 5)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.wait()
+    return platform.start_apart([*command, "--socket", str(number)], inherited=[number], env=environment)
 
 
 def log_lines(*, quiet: bool = False) -> None:

@@ -11,6 +11,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from sleuth.files import whole_file
 from sleuth.surfaces.http.metrics import WORKERS_VARIABLE
 
 if TYPE_CHECKING:
@@ -72,6 +73,5 @@ class Sessions:
 
 def write_secret(folder: Path) -> None:
     """Write what the workers of a server sign with into the folder that they share."""
-    file = os.open(folder / SHARED_FILE, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with open(file, "wb") as out:  # noqa: PTH123 - a descriptor
+    with whole_file(folder / SHARED_FILE, durable=False) as out:
         out.write(secrets.token_bytes(32))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from ipaddress import ip_address, ip_network
@@ -12,11 +11,12 @@ from urllib.parse import urlsplit
 
 from pydantic import Field
 
+from sleuth import platform
 from sleuth.errors import ArgumentError
 from sleuth.remote import checked_base
 from sleuth.types.request import Wire
 
-CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+CORES = platform.cores()
 
 QUEUE_PER_THREAD = 64
 """Requests that may wait for each that is worked on."""

@@ -37,7 +37,16 @@ class UploadedFile(BaseModel):
         Raises:
             ArgumentError: a name that could not name a file.
         """
-        path = _relative_path(name)
+        parts: list[str] = []
+        for part in PurePosixPath((name or "").replace("\\", "/")).parts:
+            if part == ".." or part.endswith((":", "/")):
+                parts.clear()  # what is before it is no folder of the upload
+            else:
+                parts.append(part)
+        path = "/".join(parts)
+        is_short = len(path.encode()) <= 4096 and all(len(part.encode()) <= 255 for part in parts)
+        if not parts or not parts[-1].strip(" .") or not path.isprintable() or not is_short:
+            raise ArgumentError(f"files must have names of 1 to 255 bytes, got {name!r}")
         return cls(
             id=f"file-{secrets.token_hex(12)}",
             name=path.rpartition("/")[2],
@@ -55,22 +64,3 @@ class UploadedFile(BaseModel):
         """
         names = {"names": list(attributes)} if attributes else {}
         return {UPLOAD: self.model_dump(exclude={"path"}) | names}
-
-
-def _relative_path(name: str | None) -> str:
-    """Return the path of a file below the folder that a client uploads, as clients of all systems write it.
-
-    Raises:
-        ArgumentError: nothing is left that could name a file.
-    """
-    parts: list[str] = []
-    for part in PurePosixPath((name or "").replace("\\", "/")).parts:
-        if part == ".." or part.endswith((":", "/")):
-            parts.clear()  # what is before it is no folder of the upload
-        else:
-            parts.append(part)
-    path = "/".join(parts)
-    is_short = len(path.encode()) <= 4096 and all(len(part.encode()) <= 255 for part in parts)
-    if not parts or not parts[-1].strip(" .") or not path.isprintable() or not is_short:
-        raise ArgumentError(f"files must have names of 1 to 255 bytes, got {name!r}")
-    return path

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from sleuth.errors import SleuthError
 from sleuth.files.home import home_folder
-from sleuth.threads import THREADS
+from sleuth.remote import THREADS
 
 if TYPE_CHECKING:
     from sleuth.code import CodeStorage
@@ -54,7 +54,8 @@ class FirstIndex:
     def ask(self, texts: Iterable[str]) -> None:
         """Begin, also after a failure, or prefer the files that these texts are about, and wait for an answer."""
         deadline, work = time.monotonic() + LONGEST, time.process_time() + WORK
-        self._words = _words_of(texts)
+        words = (word for text in texts for word in re.findall(r"\w{3,}", text.lower()))
+        self._words = tuple(dict.fromkeys(words))[:_WORDS]
         with self._guard:
             if self._done is None or (self._failure and self.is_over and not self._is_closed):
                 self._done = THREADS.submit(self._index)
@@ -157,9 +158,3 @@ def why_unfit(root: Path) -> str:
         return "it is or holds a home folder"
     shared = (Path("/tmp"), Path("/var/tmp"), Path(tempfile.gettempdir()).resolve())  # noqa: S108 - not written to
     return "it is a folder for temporary files" if root in shared else ""
-
-
-def _words_of(texts: Iterable[str]) -> tuple[str, ...]:
-    """Return the first different words of texts, in lower case."""
-    words = (word for text in texts for word in re.findall(r"\w{3,}", text.lower()))
-    return tuple(dict.fromkeys(words))[:_WORDS]

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 from sleuth.errors import ArgumentError, IndexNotFoundError, UnknownRepositoryError
 from sleuth.ingest import FileNames
+from sleuth.remote import THREADS
 from sleuth.surfaces.freshness import WAIT, Refresher, Stale
 from sleuth.surfaces.mcp.first import FirstIndex, preload_code_modules
-from sleuth.threads import THREADS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

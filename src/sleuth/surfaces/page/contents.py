@@ -53,9 +53,8 @@ def browse(call: Call, state: PageState, under: str) -> dict[str, Any]:
         "steps": [
             (short(step[:-1], roots).rpartition("/")[2], browse_url(step))
             for step in above
-            if not any(
-                root.startswith(step) for root in roots
-            )  # the folders above a root are the server's own
+            # The folders above a root are the server's own.
+            if not any(root.startswith(step) for root in roots)
         ],
         "folders": [
             (

@@ -59,9 +59,8 @@ class PageHandlers:
             undefined=StrictUndefined,
             trim_blocks=True,
             lstrip_blocks=True,
-            finalize=lambda value: (
-                escape_text(value) if type(value) is str else value
-            ),  # markup has its escapes
+            # Markup has its escapes.
+            finalize=lambda value: escape_text(value) if type(value) is str else value,
         )
         self._environment.globals |= {
             "file": files.address,

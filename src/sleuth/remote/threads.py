@@ -6,11 +6,12 @@ ends, so an idle process has no threads. There is no upper limit: a slow job mus
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from queue import Empty, SimpleQueue
 from threading import Event, Lock, Thread
 from typing import NamedTuple
+
+from sleuth import platform
 
 
 class _Job(NamedTuple):
@@ -30,7 +31,7 @@ class SharedThreads:
         self._forget()
         # A forked child inherits the list of waiting threads but not the threads: its jobs would
         # never run.
-        os.register_at_fork(after_in_child=self._forget)
+        platform.at_fork("after_in_child", self._forget)
 
     def _forget(self) -> None:
         self._lock = Lock()

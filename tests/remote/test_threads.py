@@ -6,7 +6,8 @@ from functools import partial
 
 import pytest
 
-from sleuth.threads import THREADS, SharedThreads
+from sleuth.remote import THREADS
+from sleuth.remote.threads import SharedThreads
 from tests.waiting import wait_until
 
 

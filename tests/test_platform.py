@@ -1,0 +1,143 @@
+"""What only POSIX systems have stands in one module, which another one can replace."""
+
+import ast
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from sleuth import platform
+from tests import portable
+
+SRC = Path(__file__).parents[1] / "src" / "sleuth"
+
+MODULES = set("fcntl grp posix pty pwd resource select syslog termios tty".split())  # noqa: SIM905
+NAMES = set(
+    """CDLL fchmod fchown fdatasync fork forkpty getegid geteuid getgid getgroups getpgid getpriority getsid getuid kill
+    killpg lchown lockf madvise memfd_create mkfifo mknod nice O_CLOEXEC O_DIRECT O_DIRECTORY O_NOCTTY O_NOFOLLOW
+    O_NONBLOCK O_SYNC pipe2 pidfd_open posix_fadvise posix_fallocate pread preadv pwrite pwritev readv register_at_fork
+    sched_getaffinity sched_setaffinity sendfile set_blocking setgid setpgid setpriority setsid setuid statvfs fstatvfs
+    sysconf tcgetpgrp ttyname uname wait3 wait4 waitid writev alarm setitimer getitimer pthread_kill pthread_sigmask
+    sigwait SIGALRM SIGCHLD SIGHUP SIGKILL SIGPIPE SIGPROF SIGQUIT SIGSTOP SIGTSTP SIGUSR1 SIGUSR2 SIGXCPU SIGVTALRM
+    ITIMER_PROF ITIMER_REAL MAP_ANONYMOUS MAP_PRIVATE MAP_SHARED MADV_DONTNEED MADV_WILLNEED AF_UNIX
+    SO_REUSEPORT""".split()  # noqa: SIM905
+)
+"""Names of `os`, `signal`, `mmap`, `socket` and `ctypes` that Windows lacks, or that mean nothing there."""
+KEYWORDS = set("dir_fd dst_dir_fd pass_fds preexec_fn process_group src_dir_fd start_new_session".split())  # noqa: SIM905
+
+
+def posix_uses(path: Path) -> Iterator[str]:
+    """Yield what a module uses that only POSIX systems have."""
+    for node in ast.walk(ast.parse(path.read_text("utf8"))):
+        if isinstance(node, ast.Import):
+            yield from (each.name for each in node.names if each.name in MODULES)
+        elif isinstance(node, ast.ImportFrom):
+            yield from (each.name for each in node.names if node.module in MODULES or each.name in NAMES)
+        elif isinstance(node, ast.Attribute) and node.attr in NAMES:
+            is_of_module = isinstance(node.value, ast.Name) and node.value.id in sys.stdlib_module_names
+            yield from [node.attr] if is_of_module else []
+        elif isinstance(node, ast.keyword) and node.arg in KEYWORDS:
+            yield str(node.arg)
+        elif isinstance(node, ast.Constant) and str(node.value).startswith(("/proc/", "/sys/")):
+            yield repr(node.value)
+
+
+def test_only_the_platform_uses_what_only_posix_has() -> None:
+    """No other module imports or names it, and no kernel includes a header of POSIX."""
+    uses = {str(path.relative_to(SRC)): set(posix_uses(path)) for path in SRC.rglob("*.py")}
+    assert {"fcntl", "pread", "dir_fd", "O_NOFOLLOW", "resource", "setitimer", "killpg"} <= uses.pop(
+        "platform.py"
+    )
+    assert {path: names for path, names in uses.items() if names} == {}
+    header = re.compile(r"\bposix\b|unistd\.h|sys/mman\.h|pthread\.h")
+    kernels = [path for ending in ("pyx", "pxd", "h") for path in SRC.rglob(f"*.{ending}")]
+    assert [path.name for path in kernels if header.search(path.read_text("utf8"))] == []
+
+
+def test_a_platform_has_the_same_names() -> None:
+    """The portable platform has each public name of the module."""
+    own = {
+        name
+        for name, value in vars(platform).items()
+        if getattr(value, "__module__", "") == platform.__name__
+    }
+    assert {name for name in own if not name.startswith("_")} <= vars(portable).keys()
+
+
+@pytest.mark.parametrize("system", [platform, portable], ids=["posix", "portable"])
+def test_files_of_a_platform(system: ModuleType, tmp_path: Path) -> None:
+    """Both lock files, read and write at an offset, and open below a folder without following links."""
+    file = tmp_path / "file"
+    fd = system.open_plain(file, os.O_RDWR | os.O_CREAT)
+    assert file.stat().st_mode & 0o077 == 0
+    system.write_at(fd, b"some words", 0)
+    system.write_at(fd, b"more", 5)
+    assert (system.read_at(fd, 4, 5), os.read(fd, 4)) == (b"more", b"some")
+    other = system.open_plain(file)
+    system.lock(fd)
+    with pytest.raises(BlockingIOError):
+        system.lock(other, shared=True, wait=False)
+    system.lock(fd, shared=True)
+    system.lock(other, shared=True, wait=False)
+    with pytest.raises(BlockingIOError):
+        system.lock(fd, wait=False)
+    os.close(other)
+    system.lock(fd, wait=False)
+    system.unlock(fd)
+    (tmp_path / "link").symlink_to(file)
+    (tmp_path / "there").symlink_to(tmp_path)
+    with pytest.raises(system.UnplainError, match="is a link"):
+        system.OpenFolder(tmp_path / "there")
+    with system.OpenFolder(tmp_path) as folder:
+        for name, kind in (("link", "a link"), ("there", "a link")):
+            with pytest.raises(system.UnplainError, match=f"is {kind}"):
+                folder.open(name)
+        with pytest.raises(FileExistsError):
+            folder.open("link", os.O_WRONLY | os.O_CREAT | os.O_EXCL)
+        folder.rename("file", "renamed")
+        assert sorted(folder.names()) == ["link", "renamed", "there"]
+        folder.remove("renamed")
+        folder.sync()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["link", "there"]
+    os.close(fd)
+
+
+WITHOUT_POSIX = """
+import os, signal, sys, mmap, subprocess, tempfile, shutil, pathlib, asyncio, socket, multiprocessing, ssl
+import numpy, concurrent.futures, httpx
+from tests import portable
+from tests.test_platform import MODULES, NAMES
+
+for module in (os, signal, mmap):
+    for name in NAMES & vars(module).keys() - {"kill", "SIGKILL"}:  # these two serve `subprocess`
+        delattr(module, name)
+for name in MODULES - {"posix", "select"}:
+    sys.modules[name] = None
+sys.modules["sleuth.platform"] = portable
+import sleuth
+sleuth.platform = portable
+from sleuth import Document, Engine
+
+with Engine.open(sys.argv[1], create=True, embedder="") as engine:
+    engine.add([Document(f"The tide number {i} comes in.", id=f"d{i}") for i in range(300)])
+    engine.add([Document("The harbour is closed.", id="d7")])
+    engine.delete(["d8"])
+    assert [hit.document_id for hit in engine.retrieve("harbour", k=3).items] == ["d7"]
+with Engine.open(sys.argv[1]) as engine:
+    assert engine.repairs == ()
+    found = {hit.document_id for hit in engine.retrieve("tide", k=400).items}
+    print(len(found), {each.level for each in engine.check(full=True)})
+"""
+
+
+def test_an_index_where_posix_is_missing(tmp_path: Path) -> None:
+    """Over the portable platform, an index is made, searched, updated and opened again without what POSIX has."""
+    command = [sys.executable, "-c", WITHOUT_POSIX, str(tmp_path / "index")]
+    result = subprocess.run(command, capture_output=True, text=True, cwd=SRC.parents[1], check=False)
+    assert result.returncode == 0, result.stderr
+    assert result.stdout == "298 {'ok'}\n"
