@@ -288,11 +288,7 @@ def cpu_of(process: int) -> tuple[float, bool]:
 
 
 def limit_cpu(seconds: float) -> float:
-    """End this process as soon as it has used so much more CPU time; 0 takes the limit away.
-
-    Returns:
-        The seconds that the limit before this one had left.
-    """
+    """End this process after so much more CPU time, 0 for no limit; return what the limit before had left, in seconds."""
     import signal
 
     return signal.setitimer(signal.ITIMER_PROF, seconds)[0]  # its signal ends the process

@@ -51,12 +51,8 @@ def test_a_command_is_shown_as_code(tmp_path: Path) -> None:
         )
         response = engine.search("How do I list all keys?").response
     assert response.splitlines()[3:] == [
-        "> **To list all keys, run:**",
-        "> ```",
-        "> keys --all",
-        "> ```",
-        "> Keys expire.",
-    ]
+        "> **To list all keys, run:**", "> ```", "> keys --all", "> ```", "> Keys expire.",
+    ]  # fmt: skip
 
 
 def test_a_query_that_asks_nothing_shows_pages(engine: Engine) -> None:

@@ -8,19 +8,13 @@ from sleuth.answer import evaluate_relevance
 from sleuth.answer.judge import read_rating
 
 
-@pytest.mark.parametrize(
-    ("text", "value"),
-    [
-        ("Rating: 10\nExplanation: The answer directly addresses it.", 10),
-        ("I would rate this 8/10 because it is mostly right.", 8),
-        ("**Score:** 7.5 — good, though it names only 2 of 3 causes.", 7.5),
-        ("9 out of 10. Clear.", 9),
-        ("6\nIt misses the point.", 6),
-        ("On a scale of 1 to 10, I'd give a rating of 4.", 4),
-        ("Relevance rating: 3", 3),
-        ("Rating: 8/10. I repeat: 8 out of 10.", 8),
-    ],
-)
+@pytest.mark.parametrize(("text", "value"), [
+    ("Rating: 10\nExplanation: The answer directly addresses it.", 10),
+    ("I would rate this 8/10 because it is mostly right.", 8),
+    ("**Score:** 7.5 — good, though it names only 2 of 3 causes.", 7.5), ("9 out of 10. Clear.", 9),
+    ("6\nIt misses the point.", 6), ("On a scale of 1 to 10, I'd give a rating of 4.", 4),
+    ("Relevance rating: 3", 3), ("Rating: 8/10. I repeat: 8 out of 10.", 8),
+])  # fmt: skip
 def test_ratings(text: str, value: float) -> None:
     """The usual forms of a rating are parsed."""
     rating = read_rating(text)

@@ -182,15 +182,10 @@ def test_changes_that_cannot_be_made(engine: Engine, changes: Any, message: str)
 def test_values_of_python_and_data_frames_are_kept(engine: Engine) -> None:
     """Dates, decimals, ids, paths and scalars of numpy come back in their plain form; adding that changes nothing."""
     metadata = {
-        "source": Path("notes/rain.md"),
-        "at": datetime(2024, 1, 31, 10),
-        "day": date(2024, 1, 31),
-        "price": Decimal("2.50"),
-        "uid": UUID(int=5),
-        "count": np.int64(3),
-        "rate": float("nan"),
+        "source": Path("notes/rain.md"), "at": datetime(2024, 1, 31, 10), "day": date(2024, 1, 31),
+        "price": Decimal("2.50"), "uid": UUID(int=5), "count": np.int64(3), "rate": float("nan"),
         "nested": {"days": [np.datetime64("2024-01-31"), Decimal(3)]},
-    }
+    }  # fmt: skip
     plain = {
         "at": "2024-01-31T10:00:00", "day": "2024-01-31", "price": 2.5,
         "uid": "00000000-0000-0000-0000-000000000005", "count": 3, "rate": None,

@@ -30,27 +30,20 @@ def kinds(query: str, *, sources: tuple[str, ...] = ("docs", "code")) -> dict[st
     return {name: float(reason.facts["kind"]) for name, reason in reasons.items() if reason is not None}
 
 
-@pytest.mark.parametrize(
-    ("cue", "query", "other"),
-    [
-        ("code", "class of a ledger", "class-based ledger"),
-        ("code", "functions that close ledgers", "a list of functions"),
-        ("code", "which class closes a ledger", "annotate a class"),
-        ("code", "some module that closes it", "some modules that I import"),
-        ("code", "where is a ledger closed", "where do I close a ledger"),
-        ("code", " class of a ledger", "no class of a ledger"),
-        ("code", "where\n  is a ledger closed", "where\n do I close a ledger"),
-        ("how", "how do ledgers close", "how do I close ledgers"),
-        ("text", "why is a ledger closed", "asynchronous I/O"),
-        ("names", "__get_total_price", "ledger"),
-        ("names", "what does get_total_price add", "the total price"),
-        ("verb", "parse ledgers", "ledgers to parse"),
-        ("definite", "end of month", "month"),
-        ("spelled", "total price", "total"),
-        ("covered", "ledger", "zebra"),
-        ("covered", "ledgers", "II"),
-    ],
-)
+@pytest.mark.parametrize(("cue", "query", "other"), [
+    ("code", "class of a ledger", "class-based ledger"),
+    ("code", "functions that close ledgers", "a list of functions"),
+    ("code", "which class closes a ledger", "annotate a class"),
+    ("code", "some module that closes it", "some modules that I import"),
+    ("code", "where is a ledger closed", "where do I close a ledger"),
+    ("code", " class of a ledger", "no class of a ledger"),
+    ("code", "where\n  is a ledger closed", "where\n do I close a ledger"),
+    ("how", "how do ledgers close", "how do I close ledgers"),
+    ("text", "why is a ledger closed", "asynchronous I/O"), ("names", "__get_total_price", "ledger"),
+    ("names", "what does get_total_price add", "the total price"),
+    ("verb", "parse ledgers", "ledgers to parse"), ("definite", "end of month", "month"),
+    ("spelled", "total price", "total"), ("covered", "ledger", "zebra"), ("covered", "ledgers", "II"),
+])  # fmt: skip
 def test_a_cue(cue: str, query: str, other: str) -> None:
     """Each cue is 1 for one query and 0 for another that resembles it."""
     assert [getattr(scale.cues(each, [PAGES, CODE]), cue) for each in (query, other)] == [1, 0]

@@ -61,22 +61,14 @@ def _flip(array: Array, rng: random.Random) -> Array:
 
 
 ARRAYS: tuple[Callable[[Array, random.Random], Array], ...] = (
-    _set,
-    _set,
-    _set,
-    _fill,
-    _swap,
-    _flip,
-    _flip,
-    lambda array, rng: np.roll(array, rng.randrange(1, 9)),
-    lambda array, rng: array[::-1].copy(),
+    _set, _set, _set, _fill, _swap, _flip, _flip,
+    lambda array, rng: np.roll(array, rng.randrange(1, 9)), lambda array, rng: array[::-1].copy(),
     lambda array, rng: array[: rng.randrange(len(array))],
     lambda array, rng: np.concatenate([array, array[: rng.randrange(1, 9)]]),
-    lambda array, rng: array[:0],
-    lambda array, rng: np.zeros(array.shape, rng.choice(DTYPES)),
+    lambda array, rng: array[:0], lambda array, rng: np.zeros(array.shape, rng.choice(DTYPES)),
     lambda array, rng: np.frombuffer(array.tobytes(), np.uint8),
     lambda array, rng: array.reshape(*array.shape, 1),
-)
+)  # fmt: skip
 
 
 def _change_facts(facts: Any, rng: random.Random) -> Any:

@@ -153,18 +153,12 @@ def use_documents(path: Path) -> None:
             lambda: engine.retrieve("w0 w3 w80", 10, explain=True),
             lambda: engine.retrieve("w1", 200, filter="year>1950 kind:a"),
             lambda: engine.retrieve("w2 w5", 5, filter="tags:x", legs=["dense"], explain=True),
-            lambda: engine.get("d7"),
-            engine.documents,
-            engine.metadata_keys,
-            lambda: engine.facets("tags"),
-            lambda: engine.count("kind:a*"),
-            engine.status,
+            lambda: engine.get("d7"), engine.documents, engine.metadata_keys,
+            lambda: engine.facets("tags"), lambda: engine.count("kind:a*"), engine.status,
             lambda: engine.check(full=True),
-            lambda: engine.add([Document("w0 w1 new", {"year": 2000}, id="new")]),
-            engine.compact,
-            engine.repair,
-            lambda: engine.retrieve("w0 w3 w80", 10, filter="year>1950"),
-        ]
+            lambda: engine.add([Document("w0 w1 new", {"year": 2000}, id="new")]), engine.compact,
+            engine.repair, lambda: engine.retrieve("w0 w3 w80", 10, filter="year>1950"),
+        ]  # fmt: skip
         for step in steps:
             with suppress(SleuthError):
                 step()

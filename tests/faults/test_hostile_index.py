@@ -26,16 +26,12 @@ COMMANDS = {
     "code search": ["code", "search", "refill"],
 }  # fmt: skip
 FURTHER = {
-    "move": ["index", "move", "guide.md", "new.md"],
-    "summarize": ["index", "summarize", "guide"],
+    "move": ["index", "move", "guide.md", "new.md"], "summarize": ["index", "summarize", "guide"],
     "publish": ["cluster", "publish", "file:///nowhere/published"],
-    "code history": ["code", "history", "limits.py"],
-    "code map": ["code", "map"],
-    "code refs": ["code", "refs", "refill"],
-    "code impact": ["code", "impact", "refill"],
-    "code show": ["code", "show", "limits.py"],
+    "code history": ["code", "history", "limits.py"], "code map": ["code", "map"],
+    "code refs": ["code", "refs", "refill"], "code impact": ["code", "impact", "refill"],
     "code snapshots": ["code", "snapshots"],
-}
+}  # fmt: skip
 """Commands that open an index in the same way as one of the others."""
 PARTS = [
     *(name for names in (DOCUMENTS, CODE) for name in (names.lock, names.queue, names.mark, names.segments)),

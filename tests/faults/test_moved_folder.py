@@ -21,17 +21,13 @@ from sleuth.surfaces.http import ServerSettings, create_app
 from tests.store.words import SumsLeg, put
 
 DOCUMENTS: dict[str, Callable[[Engine], Any]] = {
-    "retrieve": lambda engine: engine.retrieve("words"),
-    "get": lambda engine: engine.get("a"),
-    "status": lambda engine: engine.status(),
-    "count": lambda engine: engine.count(),
-    "facets": lambda engine: engine.facets("k"),
-    "check": lambda engine: engine.check(full=True),
+    "retrieve": lambda engine: engine.retrieve("words"), "get": lambda engine: engine.get("a"),
+    "status": lambda engine: engine.status(), "count": lambda engine: engine.count(),
+    "facets": lambda engine: engine.facets("k"), "check": lambda engine: engine.check(full=True),
     "repair": lambda engine: engine.repair(),
     "add": lambda engine: engine.add([Document("more", id="b")]),
-    "delete": lambda engine: engine.delete(["a"]),
-    "compact": lambda engine: engine.compact(),
-}
+    "delete": lambda engine: engine.delete(["a"]), "compact": lambda engine: engine.compact(),
+}  # fmt: skip
 CODE: dict[str, Callable[[CodeStorage], Any]] = {
     "search": lambda storage: CodeRetriever(storage, None).retrieve(
         "refill", storage.repositories()[0].id, strategy="keyword"

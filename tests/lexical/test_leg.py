@@ -105,12 +105,9 @@ def test_a_field_that_no_row_has_is_empty() -> None:
 def test_the_fingerprint_names_what_shapes_the_arrays() -> None:
     """Analyzers, sources and parameters change the fingerprint."""
     legs = [
-        LexicalLeg(),
-        LexicalLeg(k1=1.5),
-        LexicalLeg(b=0.5),
-        LexicalLeg({"text": FieldSpec("plain")}),
+        LexicalLeg(), LexicalLeg(k1=1.5), LexicalLeg(b=0.5), LexicalLeg({"text": FieldSpec("plain")}),
         LexicalLeg({"text": FieldSpec("english", {"title": 2, "text": 1})}),
-    ]
+    ]  # fmt: skip
     assert len({leg.fingerprint for leg in legs}) == len(legs)
 
 

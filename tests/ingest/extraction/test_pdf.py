@@ -19,12 +19,9 @@ from tests.ingest.extraction.reading import load, only, reason
 from tests.ingest.files import Placed, filled_form, placed_pdf
 
 LEFT = (
-    "The left column tells how the",
-    "bridge was built by many hands",
-    "and why the river was so wide",
-    "that nobody had crossed it yet",
-    "before the engineers came over.",
-)
+    "The left column tells how the", "bridge was built by many hands", "and why the river was so wide",
+    "that nobody had crossed it yet", "before the engineers came over.",
+)  # fmt: skip
 RIGHT = (
     "The right column names all who",
     "paid for the stones and timber",

@@ -136,13 +136,9 @@ def _parquet(folder: Path) -> StoredVectors:
 
 
 STORES: dict[str, Callable[[Path], StoredVectors]] = {
-    "faiss": _faiss,
-    "faiss ivf": _faiss_ivf,
-    "chroma": _chroma,
-    "lancedb": _lancedb,
-    "qdrant": lambda folder: read_qdrant(_qdrant_folder(folder)),
-    "parquet": _parquet,
-}
+    "faiss": _faiss, "faiss ivf": _faiss_ivf, "chroma": _chroma, "lancedb": _lancedb,
+    "qdrant": lambda folder: read_qdrant(_qdrant_folder(folder)), "parquet": _parquet,
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("kind", STORES)

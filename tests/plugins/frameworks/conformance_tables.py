@@ -50,16 +50,12 @@ def _json(folder: Path) -> Path:
 TABLES: dict[str, Callable[[Path], Any]] = {
     "pandas": lambda folder: pd.DataFrame(COLUMNS),
     "pandas with an index": lambda folder: pd.DataFrame(COLUMNS, index=[7, 3, 5]),
-    "polars": lambda folder: pl.DataFrame(COLUMNS),
-    "arrow": lambda folder: pa.table(COLUMNS),
+    "polars": lambda folder: pl.DataFrame(COLUMNS), "arrow": lambda folder: pa.table(COLUMNS),
     "a reader of arrow": lambda folder: pa.table(COLUMNS).to_reader(),
     "a data set": lambda folder: datasets.Dataset.from_dict(COLUMNS),
     "a stream of a data set": lambda folder: datasets.Dataset.from_dict(COLUMNS).to_iterable_dataset(),
-    "a saved data set": _saved,
-    "parquet": _parquet,
-    "feather": _feather,
-    "json lines": _json,
-}
+    "a saved data set": _saved, "parquet": _parquet, "feather": _feather, "json lines": _json,
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("kind", TABLES)

@@ -87,17 +87,13 @@ def cross_encoder() -> bytes:
         node("Cast", ["attention_mask"], "mask", to=FLOAT),
         node("Sub", ["mask", "in_passage"], "in_query"),
         node("Unsqueeze", ["input_ids", "two"], "left"),
-        node("Unsqueeze", ["input_ids", "one"], "right"),
-        node("Equal", ["left", "right"], "equal"),
-        node("Cast", ["equal"], "pairs", to=FLOAT),
-        node("Unsqueeze", ["in_query", "two"], "query"),
+        node("Unsqueeze", ["input_ids", "one"], "right"), node("Equal", ["left", "right"], "equal"),
+        node("Cast", ["equal"], "pairs", to=FLOAT), node("Unsqueeze", ["in_query", "two"], "query"),
         node("Unsqueeze", ["in_passage", "one"], "passage"),
-        node("Mul", ["pairs", "query"], "of_query"),
-        node("Mul", ["of_query", "passage"], "common"),
+        node("Mul", ["pairs", "query"], "of_query"), node("Mul", ["of_query", "passage"], "common"),
         node("ReduceSum", ["common", "two"], "by_token", keepdims=0),
-        node("ReduceSum", ["by_token", "one"], "sum"),
-        node("Sub", ["sum", "bias"], "logits"),
-    ]
+        node("ReduceSum", ["by_token", "one"], "sum"), node("Sub", ["sum", "bias"], "logits"),
+    ]  # fmt: skip
     constants = [tensor("one", one), tensor("two", two), tensor("bias", np.array([3], np.float32))]
     inputs = ["input_ids", "attention_mask", "token_type_ids"]
     return model(nodes, constants, inputs, value("logits", FLOAT, "batch", 1))

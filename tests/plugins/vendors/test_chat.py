@@ -81,19 +81,12 @@ def test_the_index_is_a_vector_store_with_files(client: openai.OpenAI) -> None:
         client.vector_stores.files.delete("cats.md", vector_store_id="sleuth")
 
 
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [
-        ("n", 2),
-        ("tools", [{"type": "function", "function": {"name": "f"}}]),
-        ("response_format", {"type": "json_object"}),
-        ("max_tokens", 5),
-        ("temperature", 0.5),
-        ("stop", ["."]),
-        ("stream_options", {"include_usage": True}),
-        ("messages", [{"role": "system", "content": "Be brief."}, {"role": "user", "content": QUESTION}]),
-    ],
-)
+@pytest.mark.parametrize(("name", "value"), [
+    ("n", 2), ("tools", [{"type": "function", "function": {"name": "f"}}]),
+    ("response_format", {"type": "json_object"}), ("max_tokens", 5), ("temperature", 0.5), ("stop", ["."]),
+    ("stream_options", {"include_usage": True}),
+    ("messages", [{"role": "system", "content": "Be brief."}, {"role": "user", "content": QUESTION}]),
+])  # fmt: skip
 def test_a_parameter_that_would_change_nothing_is_refused(
     client: openai.OpenAI, name: str, value: Any
 ) -> None:

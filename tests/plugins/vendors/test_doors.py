@@ -22,14 +22,11 @@ raising, shop = test_errors.raising, test_code_keys.shop
 
 PATHS = {path for router in ROUTERS for path in router.paths}
 WRITES = {
-    ("post", "/v1/files"),
-    ("delete", "/v1/files/{file_id}"),
-    ("post", "/v1/vector_stores"),
-    ("post", "/v1/vector_stores/{vector_store_id}"),
-    ("delete", "/v1/vector_stores/{vector_store_id}"),
+    ("post", "/v1/files"), ("delete", "/v1/files/{file_id}"), ("post", "/v1/vector_stores"),
+    ("post", "/v1/vector_stores/{vector_store_id}"), ("delete", "/v1/vector_stores/{vector_store_id}"),
     ("post", "/v1/vector_stores/{vector_store_id}/files"),
     ("delete", "/v1/vector_stores/{vector_store_id}/files/{file_id}"),
-}
+}  # fmt: skip
 """Operations that change the index; all others read."""
 
 QUESTION: Any = [{"role": "user", "content": "who refills tokens of the vault?"}]
@@ -37,15 +34,12 @@ BODIES: dict[str, Any] = {
     "/retrieval": {"knowledge_id": "sleuth", "query": "tokens", "retrieval_setting": {"top_k": 1}},
     "/v1/chat/completions": {"messages": QUESTION},
     "/v1/embeddings": {"input": "tokens", "model": "m"},
-    "/v1/rerank": {"query": "tokens", "documents": ["a"]},
-    "/v1/responses": {"input": "tokens?"},
-    "/v1/vector_stores": {"name": "a"},
-    "/v1/vector_stores/{vector_store_id}": {"name": "a"},
+    "/v1/rerank": {"query": "tokens", "documents": ["a"]}, "/v1/responses": {"input": "tokens?"},
+    "/v1/vector_stores": {"name": "a"}, "/v1/vector_stores/{vector_store_id}": {"name": "a"},
     "/v1/vector_stores/{vector_store_id}/files": {"file_id": "cats.md"},
     "/v1/vector_stores/{vector_store_id}/search": {"query": "tokens"},
-    "/v1/web_search": {"query": "tokens"},
-    "/v2/rerank": {"query": "tokens", "documents": ["a"]},
-}
+    "/v1/web_search": {"query": "tokens"}, "/v2/rerank": {"query": "tokens", "documents": ["a"]},
+}  # fmt: skip
 
 
 @pytest.fixture(scope="module")

@@ -325,18 +325,13 @@ def test_without_script(look: Any) -> None:
 
 
 HOSTILE_PATHS = [
-    "/?q=poison",
-    "/?q=poison&in=docs&answer=1",
-    "/?q=poison&in=code",
-    "/symbol?name=poison",
+    "/?q=poison", "/?q=poison&in=docs&answer=1", "/?q=poison&in=code", "/symbol?name=poison",
     f"/?q={quote('<script>window.hacked=1</script>')}",
     f"/?q=poison&in=docs&f={quote('kind:x<img/src=x/onerror=window.hacked=1>')}",
-    f"/symbol?name={quote('<img src=x onerror=window.hacked=1>')}",
-    "/source?id=title.md%230&q=poison",
-    "/source?id=text.md&q=poison",
-    "/source?id=docs/hostile.md%230&q=poison",
+    f"/symbol?name={quote('<img src=x onerror=window.hacked=1>')}", "/source?id=title.md%230&q=poison",
+    "/source?id=text.md&q=poison", "/source?id=docs/hostile.md%230&q=poison",
     "/source?id=docs/hostile.md%230&q=poison&text=1",
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("path", HOSTILE_PATHS)
