@@ -288,7 +288,7 @@ def cpu_of(process: int) -> tuple[float, bool]:
 
 
 def limit_cpu(seconds: float) -> float:
-    """End this process after so much more CPU time, 0 for no limit; return what the limit before had left, in seconds."""
+    """End this process after so much more CPU time, 0 for no limit; return the seconds left of the limit before."""
     import signal
 
     return signal.setitimer(signal.ITIMER_PROF, seconds)[0]  # its signal ends the process
