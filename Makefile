@@ -49,7 +49,7 @@ MTEB := build/conformance-mteb
 SUITES = $(filter-out %_mteb.py %_sentence_transformers.py,$(wildcard tests/plugins/frameworks/conformance_*.py))
 CONFORMANCE := -m pytest -o addopts= -o asyncio_mode=auto --noconftest
 conformance: $(FRAMEWORKS)/.installed build ## the conformance suites of frameworks, and tests of adapters that need them, in an environment of their own
-	PYTHONPATH=. $(FRAMEWORKS)/bin/python $(CONFORMANCE) $(SUITES) tests/evaluate/test_ir_datasets.py
+	PYTHONPATH=. $(FRAMEWORKS)/bin/python $(CONFORMANCE) $(SUITES) tests/plugins/evaluation/test_ir_datasets.py
 
 conformance-mteb: $(MTEB)/.installed build ## the mock tasks of MTEB and models of sentence-transformers, which bring PyTorch (6 GB), in an environment of their own
 	PYTHONPATH=. $(MTEB)/bin/python $(CONFORMANCE) tests/plugins/frameworks/conformance_mteb.py tests/plugins/frameworks/conformance_sentence_transformers.py

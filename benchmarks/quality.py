@@ -23,8 +23,8 @@ import numpy as np
 
 from benchmarks.quality_peers import PEERS, K
 from sleuth import Engine
-from sleuth.evaluate import Collection, Run, Scores, make_run, open_collection, score
-from sleuth.surfaces.cli.eval import Configured
+from sleuth.plugins.evaluation import Collection, Run, Scores, make_run, open_collection, score
+from sleuth.plugins.evaluation.command import Configured
 
 MEASURES = ("nDCG@10", "R@100")
 DATA = Path(__file__).parents[1] / ".data"

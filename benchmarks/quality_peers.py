@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterable
 from functools import lru_cache
 from typing import Any
 
-from sleuth.evaluate import Collection, Run
-from sleuth.evaluate.runs import in_order
+from sleuth.plugins.evaluation import Collection, Run
+from sleuth.plugins.evaluation.runs import in_order
 
 K = 100
 """Documents per query."""
@@ -21,7 +21,7 @@ Texts = tuple[list[str], list[str]]
 
 @lru_cache(maxsize=1)
 def _texts(folder: str) -> Texts:
-    from sleuth.evaluate import open_collection
+    from sleuth.plugins.evaluation import open_collection
 
     ids, texts = [], []
     for document in open_collection(folder).documents():

@@ -25,7 +25,7 @@ BASE = {
 }  # fmt: skip
 GROUND = BASE | {"filters", "settings", "text", "store", "files"}
 FAMILIES = {"lexical", "dense", "code", "web", "knowledge_base", "vector_store", "llm"}
-COMPOSITION = {"compose", "answer", "evaluate"}
+COMPOSITION = {"compose", "answer"}
 INTERNAL = {"store", "lexical", "dense"}
 ENGINE = GROUND | FAMILIES | {"compose", "answer", "ingest", "hooks", "manager", "remote"}
 
@@ -49,13 +49,12 @@ ALLOWED: dict[str, set[str]] = {
     **{family: GROUND | {"compose", "remote"} for family in FAMILIES},
     "compose": BASE | {"filters", "text", "remote"},
     "answer": BASE | {"filters", "text", "remote"},
-    "evaluate": BASE | {"filters"},
     "ingest": GROUND - {"filters"},
     "hooks": BASE,
     "manager": BASE | {"hooks", "remote"},
     "engine": ENGINE,
     "cluster": GROUND | {"engine", "ingest", "lexical", "dense", "remote"},
-    "surfaces": ENGINE - INTERNAL | {"engine", "cluster", "evaluate"},
+    "surfaces": ENGINE - INTERNAL | {"engine", "cluster"},
     "testing": BASE | {"filters", "knowledge_base"},
     "__main__": {"surfaces"},
     "__init__": set(),

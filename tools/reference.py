@@ -49,7 +49,7 @@ PACKAGES = (
     "sleuth.plugins.crawl",
     "sleuth.knowledge_base",
     "sleuth.vector_store",
-    "sleuth.evaluate",
+    "sleuth.plugins.evaluation",
 )
 VARIABLES: Mapping[str, str] = {
     "SLEUTH_CACHE": "Folder of the cache of published indexes.",

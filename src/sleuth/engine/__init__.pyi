@@ -4,6 +4,7 @@ from sleuth.engine.embedders import open_embedder as open_embedder
 from sleuth.engine.engine import Engine as Engine
 from sleuth.engine.fusion import Fusion as Fusion
 from sleuth.engine.legs import open_legs as open_legs
+from sleuth.engine.legs import ranking_legs as ranking_legs
 from sleuth.engine.legs import register_leg as register_leg
 from sleuth.engine.relevance import score_hits as score_hits
 from sleuth.engine.relevance import score_texts as score_texts

@@ -7,6 +7,7 @@ from typing import Final
 TABLE: Final[dict[str, dict[str, str]]] = {
     "commands": {
         **dict.fromkeys(("cluster index", "cluster reshard", "cluster serve"), "sleuth.plugins.ray.command"),
+        "index eval": "sleuth.plugins.evaluation.command",
         "index import": "sleuth.plugins.importers.command",
         "index models": "sleuth.plugins.neural.models",
         "web crawl": "sleuth.plugins.crawl.command",

@@ -26,9 +26,8 @@ FRAMEWORKS = {
 def test_sleuth_imports_no_framework() -> None:
     """Sleuth, its engine and its server load none of the frameworks, whether they are installed or not."""
     packages = {*FRAMEWORKS.values(), "pyarrow", "pandas", "polars", "datasets", "ir_datasets", "torch"}
-    modules = (
-        "sys, sleuth, sleuth.engine, sleuth.evaluate, sleuth.vector_store, sleuth.plugins.frameworks.agents"
-    )
+    modules = "sys, sleuth, sleuth.engine, sleuth.vector_store, sleuth.plugins.evaluation, "
+    modules += "sleuth.plugins.frameworks.agents"
     code = f"import {modules}\nprint(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert packages.isdisjoint(loaded.stdout.split())

@@ -15,8 +15,8 @@ from typing import Any
 import sleuth
 from sleuth.engine import WITHOUT_VARIETY, Engine
 from sleuth.errors import ArgumentError, MissingPackageError
-from sleuth.evaluate import best_passages
 from sleuth.filters import field
+from sleuth.plugins.evaluation import best_passages
 from sleuth.types import Document
 
 try:
@@ -26,7 +26,7 @@ except ImportError as error:
 
 _ID = "mteb_id"
 _PASSAGES = 2
-"""Passages that are asked for each document, as in `sleuth.evaluate.make_run`."""
+"""Passages that are asked for each document, as in `sleuth.plugins.evaluation.make_run`."""
 
 
 class SleuthSearch:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import Any
 
 from sleuth.errors import MissingPackageError
-from sleuth.evaluate import make_run
+from sleuth.plugins.evaluation import make_run
 
 try:
     import pandas as pd

@@ -38,7 +38,6 @@ COMMANDS = {
     "index move": "move",
     "index summarize": "ask",
     "index synonyms": "synonyms",
-    "index eval": "eval",
     "doctor config": "config",
     "doctor plugins": "plugins",
     "mcp install": "install",

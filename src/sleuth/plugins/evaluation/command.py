@@ -11,14 +11,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from sleuth.arguments import MOST_K
+from sleuth.errors import ArgumentError
+from sleuth.surfaces.cli import JsonOption, check_origin, console, print_json
 from sleuth.surfaces.cli.app import index_commands
-from sleuth.surfaces.cli.common import JsonOption, print_json
-from sleuth.surfaces.cli.places import check_origin
-from sleuth.surfaces.cli.terminal import console
 
 if TYPE_CHECKING:
     from sleuth.engine import Engine
-    from sleuth.evaluate import Collection, Run
+    from sleuth.plugins.evaluation import Collection, Run
     from sleuth.types import Document, Ranking
 
 EXAMPLES = """[bold]Examples[/bold]
@@ -47,16 +46,16 @@ def evaluate(
     json: JsonOption = False,
 ) -> None:
     """Measure rankings on a collection with judgements: nDCG@10, recall@100, MRR and MAP."""
-    from sleuth.engine.fusion import as_fusion
-    from sleuth.engine.legs import ranking_legs
-    from sleuth.engine.search import check_legs
-    from sleuth.evaluate import open_collection, score
-    from sleuth.evaluate.measures import parse_measures
+    from sleuth.engine import Fusion, ranking_legs
+    from sleuth.plugins.evaluation import open_collection, score
+    from sleuth.plugins.evaluation.measures import parse_measures
 
     measure_names = [name.strip() for name in re.findall(r"(?:\([^()]*\)|[^,])+", measures) or [""]]
     parse_measures(measure_names)
-    as_fusion(fusion)
-    legs = legs and list(check_legs(legs, ranking_legs()))
+    if fusion is not None:
+        Fusion.parse(fusion)
+    if unknown := set(legs or ()).difference(ranking_legs()):
+        raise ArgumentError(f"--leg must be one of {', '.join(ranking_legs())}, got {min(unknown)!r}")
     judged = open_collection(collection, split)
     means = score(search(judged, legs, fusion, k), judged.qrels, measure_names).means
     if json:
@@ -87,7 +86,7 @@ class Configured:
 def search(judged: Collection, legs: Sequence[str] | None, fusion: str | None, k: int) -> Run:
     """Bring the index of the collection up to date, and rank documents for every query."""
     from sleuth.engine import Engine
-    from sleuth.evaluate import make_run
+    from sleuth.plugins.evaluation import make_run
 
     err = console(stderr=True)
     home = judged.folder / ".sleuth-eval"

@@ -12,10 +12,10 @@ from typer.testing import CliRunner
 from sleuth import Document, Engine
 from sleuth.engine import Fusion
 from sleuth.errors import EvaluationError, SleuthError
-from sleuth.evaluate import best_passages, make_run, open_collection, score
-from sleuth.evaluate.collections import read_qrels
+from sleuth.plugins.evaluation import best_passages, make_run, open_collection, score
+from sleuth.plugins.evaluation.collections import read_qrels
+from sleuth.plugins.evaluation.command import search
 from sleuth.surfaces.cli.app import app
-from sleuth.surfaces.cli.eval import search
 from sleuth.types import Ranking, RetrievedItem
 
 DOCUMENTS = {"d1": "Tokens are refilled every second.", "d2": "Cats sleep.", "d3": "A bucket of tokens."}
@@ -159,12 +159,12 @@ def test_the_index_follows_the_corpus(folder: Path) -> None:
     ("arguments", "message"),
     [
         (["--measures", "nDCG@0"], "cutoff"),
-        (["--leg", "words"], "legs must be among lexical, dense"),
+        (["--leg", "words"], "--leg must be one of lexical, dense"),
         (["--leg", "lexical", "--fusion", "sum"], "method must be one of"),
     ],
 )
 def test_the_command_checks_before_it_works(folder: Path, arguments: list[str], message: str) -> None:
-    """Paths that cannot be read or written are refused before indexing."""
+    """Options that cannot be met are refused before indexing."""
     result = CliRunner().invoke(app, ["index", "eval", str(folder), *arguments])
     assert isinstance(result.exception, SleuthError)
     assert message in str(result.exception)

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from sleuth.errors import EvaluationError, MissingPackageError
-from sleuth.evaluate.collections import Qrels
-from sleuth.evaluate.runs import Run
+from sleuth.plugins.evaluation.collections import Qrels
+from sleuth.plugins.evaluation.runs import Run
 
 MEASURES = ("nDCG@10", "R@100", "RR", "AP")
 """The default measures, in the spelling of ir_measures; all its spellings are accepted."""

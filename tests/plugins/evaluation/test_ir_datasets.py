@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from sleuth.errors import EvaluationError
-from sleuth.evaluate import open_collection
+from sleuth.plugins.evaluation import open_collection
 from tests.commands import sleuth_process
 from tests.documents import check_examples
 
