@@ -211,20 +211,21 @@ def give_blocks_back() -> None:
 # --- processes
 
 _MOMENTS = "before", "after_in_parent", "after_in_child"
-_AT_FORK: dict[str, dict[weakref.ref[Any], None]] = {moment: {} for moment in _MOMENTS}
+_AT_FORK: dict[str, dict[Any, weakref.ref[Any]]] = {moment: {} for moment in _MOMENTS}
+"""Objects by their id and the method that is called, by moment."""
 
 
 def at_fork(moment: str, call: Callable[[], object]) -> None:
     """Have a function, or a method while its object lives, called at one of `_MOMENTS` of each fork of this process."""
-    calls = _AT_FORK[moment]
-    kind: Any = weakref.WeakMethod if hasattr(call, "__self__") else weakref.ref
-    calls[kind(call, lambda reference: calls.pop(reference, None))] = None
+    owner, method = getattr(call, "__self__", call), getattr(call, "__func__", None)
+    calls, key = _AT_FORK[moment], (id(owner), method)
+    calls[key] = weakref.ref(owner, lambda _: calls.pop(key, None))
 
 
 def _call_all(moment: str) -> None:
-    for reference in list(_AT_FORK[moment]):
-        if call := reference():
-            call()
+    for (_, method), reference in list(_AT_FORK[moment].items()):
+        if (owner := reference()) is not None:
+            method(owner) if method else owner()
 
 
 os.register_at_fork(**{moment: partial(_call_all, moment) for moment in _MOMENTS})
