@@ -32,10 +32,7 @@ class _Outcome(Generic[T]):
 
 
 def run_slices(
-    slices: Mapping[str, Callable[[], T]],
-    *,
-    deadline: float | None = None,
-    max_slices: int | None = None,
+    slices: Mapping[str, Callable[[], T]], *, deadline: float | None = None, max_slices: int | None = None
 ) -> tuple[dict[str, T], list[PartReport]]:
     """Run every slice in a thread of its own; wait until all have answered or their deadline has passed.
 

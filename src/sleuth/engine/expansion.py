@@ -34,10 +34,7 @@ def check_expansion(expand: Expansion) -> None:
 
 
 def grow(
-    snapshot: IndexSnapshot,
-    rows: Sequence[Row],
-    items: Sequence[RetrievedItem],
-    expand: Expansion,
+    snapshot: IndexSnapshot, rows: Sequence[Row], items: Sequence[RetrievedItem], expand: Expansion
 ) -> list[RetrievedItem]:
     """Return the items with the text around them; one whose passage a better one holds already is left out.
 

@@ -155,8 +155,7 @@ class SearchRequest(BaseRequest):
         ),
     ] = None
     fuzzy: Annotated[
-        int,
-        Field(ge=0, le=2, description="By how many edits words may differ, 0 to 2.", examples=[1]),
+        int, Field(ge=0, le=2, description="By how many edits words may differ, 0 to 2.", examples=[1])
     ] = 0
     synonyms: Annotated[bool, Field(description="Use the synonyms of the index.", examples=[False])] = True
     arrangement: Arrangement | None = field(init=False, repr=False, compare=False)

@@ -268,11 +268,7 @@ def _raised(values: Mapping[str, Sequence[float]], kinds: Mapping[str, str]) -> 
 
 
 def _scaled(
-    ranking: Ranking,
-    worths: Sequence[_Worth],
-    values: Sequence[float],
-    kinds: _Kinds,
-    raised: float | None,
+    ranking: Ranking, worths: Sequence[_Worth], values: Sequence[float], kinds: _Kinds, raised: float | None
 ) -> Iterator[RetrievedItem]:
     """Yield the items of one source with their scores on the scale, and with the reasons.
 

@@ -361,11 +361,7 @@ def open_sources(
                 retrievers[name] = KnowledgeBaseRetriever(which, timeout_seconds=deadline or 3600.0)
         retrievers |= extra or {}
         return Sources(
-            retrievers,
-            engine=engine,
-            deadline=deadline,
-            warnings=warnings,
-            close=stack.pop_all().close,
+            retrievers, engine=engine, deadline=deadline, warnings=warnings, close=stack.pop_all().close
         )
 
 

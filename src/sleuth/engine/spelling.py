@@ -93,11 +93,7 @@ class Correction(NamedTuple):
 
 
 def corrected(
-    text: str,
-    searchers: Searchers,
-    snapshot: IndexSnapshot,
-    analyzer: Analyzer,
-    embedder: Embedder | None,
+    text: str, searchers: Searchers, snapshot: IndexSnapshot, analyzer: Analyzer, embedder: Embedder | None
 ) -> Correction:
     """Return a query with the nearest word of the passages in place of each word that cannot be right.
 
@@ -166,12 +162,7 @@ def _words_of_other_languages(
     }
 
 
-def _nearest(
-    word: str,
-    searchers: Searchers,
-    snapshot: IndexSnapshot,
-    analyzer: Analyzer,
-) -> str:
+def _nearest(word: str, searchers: Searchers, snapshot: IndexSnapshot, analyzer: Analyzer) -> str:
     """Return the most frequent word of the passages that differs in one letter, else in two; "" without one."""
     if not 3 <= len(word) <= _LONGEST:
         return ""
@@ -193,12 +184,7 @@ def _nearest(
 
 
 def _as_written(
-    token: str,
-    searchers: Searchers,
-    snapshot: IndexSnapshot,
-    analyzer: Analyzer,
-    *,
-    like: str,
+    token: str, searchers: Searchers, snapshot: IndexSnapshot, analyzer: Analyzer, *, like: str
 ) -> str:
     """Return a term as the best passages spell it, where that resembles a word: terms of the index may be stems."""
     from difflib import get_close_matches

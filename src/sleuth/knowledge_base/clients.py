@@ -62,11 +62,7 @@ def _aws_client(service: str, timeout: float, _settings: tuple[tuple[str, str], 
             service=service,
         )
     connect = min(CONNECT_TIMEOUT, timeout)
-    config = Config(
-        connect_timeout=connect,
-        read_timeout=timeout,
-        retries={"total_max_attempts": 1},
-    )
+    config = Config(connect_timeout=connect, read_timeout=timeout, retries={"total_max_attempts": 1})
     try:
         client = session.client(service, region_name=region, config=config)
     except BotoCoreError as error:

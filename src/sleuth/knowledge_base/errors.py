@@ -11,8 +11,7 @@ from sleuth.remote import retry
 
 SERVICE = "bedrock"
 _ONGOING = re.compile(
-    r"ongoing|in progress|\brunning\b|can(?:no|['’])?t exceed|concurren|too many",
-    re.IGNORECASE | re.DOTALL,
+    r"ongoing|in progress|\brunning\b|can(?:no|['’])?t exceed|concurren|too many", re.IGNORECASE | re.DOTALL
 )
 _LIMITED = (
     "ThrottlingException",

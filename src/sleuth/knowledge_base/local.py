@@ -118,11 +118,7 @@ class LocalKnowledgeBase(Closing):
         legs = {"legs": ["dense"]} if search.get("overrideSearchType") == "SEMANTIC" else {}
         try:
             ranking = self._engine.retrieve(
-                text,
-                count,
-                filter=None if condition is None else _unowned(condition),
-                per_document=0,
-                **legs,
+                text, count, filter=None if condition is None else _unowned(condition), per_document=0, **legs
             )
         except ArgumentError as error:  # an index without vectors
             raise _invalid(str(error), "Retrieve") from error

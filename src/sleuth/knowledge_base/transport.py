@@ -38,12 +38,7 @@ def sender(timeout: float) -> Callable[..., Any]:
         timeout: seconds for a whole request.
     """
     from botocore.awsrequest import AWSResponse
-    from botocore.exceptions import (
-        ConnectionClosedError,
-        EndpointConnectionError,
-        ReadTimeoutError,
-        SSLError,
-    )
+    from botocore.exceptions import ConnectionClosedError, EndpointConnectionError, ReadTimeoutError, SSLError
 
     import sleuth.remote.exchange  # noqa: F401 - loads httpx here, not within the deadline of the first request
 

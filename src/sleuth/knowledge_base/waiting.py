@@ -7,11 +7,7 @@ from typing import Any
 
 from sleuth.errors import ArgumentError, KnowledgeBaseError
 from sleuth.knowledge_base.clients import default_client
-from sleuth.knowledge_base.ingestion import (
-    TIMEOUT,
-    UNKNOWN,
-    batch_check_document_statuses,
-)
+from sleuth.knowledge_base.ingestion import TIMEOUT, UNKNOWN, batch_check_document_statuses
 from sleuth.remote import Deadline, async_twin
 
 RUNNING_JOBS = ("STARTING", "IN_PROGRESS", "STOPPING")

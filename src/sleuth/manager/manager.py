@@ -59,11 +59,7 @@ class Synthesizer(Protocol):
     """
 
     def synthesize(
-        self,
-        question: str,
-        items: list[RetrievedItem],
-        *,
-        on_text: Callable[[str], None] | None = None,
+        self, question: str, items: list[RetrievedItem], *, on_text: Callable[[str], None] | None = None
     ) -> SearchResult:
         """Return the answer to `question` from `items`."""
 

@@ -15,11 +15,7 @@ class VectorIndex(Protocol):
     """An index that finds passages by vector; `Engine` is one."""
 
     def nearest(
-        self,
-        vector: Sequence[float],
-        k: int = 10,
-        *,
-        filter: Filter | Mapping[str, Any] | str | None = None,
+        self, vector: Sequence[float], k: int = 10, *, filter: Filter | Mapping[str, Any] | str | None = None
     ) -> Ranking:
         """Return the `k` passages whose vectors have the largest cosine with `vector`; scores are cosines."""
 

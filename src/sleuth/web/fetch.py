@@ -96,12 +96,7 @@ def fetch_page(
 afetch_page = async_twin(fetch_page)
 
 
-def _rules(
-    timeout: float,
-    max_bytes: int,
-    allow_networks: Sequence[str],
-    obey_robots: bool,
-) -> FetchRules:
+def _rules(timeout: float, max_bytes: int, allow_networks: Sequence[str], obey_robots: bool) -> FetchRules:
     if not 0 < timeout < float("inf"):
         raise ArgumentError(f"timeout must be above 0 seconds and finite, got {timeout!r}")
     return FetchRules(Deadline(timeout), max_bytes, networks_of(allow_networks), obey_robots)

@@ -12,12 +12,7 @@ from sleuth.code.parsing.facts import Facts, SourceText, facts_of, facts_of_text
 from sleuth.code.parsing.grammars import has_grammar
 from sleuth.code.parsing.labels import category_of
 from sleuth.code.parsing.languages import LANGUAGES, language_of, language_of_first_line
-from sleuth.code.parsing.limits import (
-    IN_PLACE_BYTES,
-    MAX_BYTES,
-    NO_GRAMMAR,
-    TOO_LARGE,
-)
+from sleuth.code.parsing.limits import IN_PLACE_BYTES, MAX_BYTES, NO_GRAMMAR, TOO_LARGE
 from sleuth.code.parsing.notebooks import code_of_notebook
 from sleuth.code.parsing.workers import Workers
 from sleuth.files import decode

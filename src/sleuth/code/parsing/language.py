@@ -11,13 +11,7 @@ from pathlib import Path
 from typing import Literal, NamedTuple, Protocol, TypeAlias
 
 Trait: TypeAlias = Literal[
-    "bare members",
-    "shared package",
-    "closed",
-    "calls apart",
-    "types apart",
-    "capitals",
-    "named constructors",
+    "bare members", "shared package", "closed", "calls apart", "types apart", "capitals", "named constructors"
 ]
 """A way of a language with names:
 

@@ -49,11 +49,7 @@ def split_quoted(source: bytes, uses: Table) -> Table:
 
 
 def keep_meant(
-    source: bytes,
-    references: Table,
-    bindings: Table,
-    definitions: Sequence[ParsedDefinition],
-    imports: Table,
+    source: bytes, references: Table, bindings: Table, definitions: Sequence[ParsedDefinition], imports: Table
 ) -> Table:
     """Return references, and of the mentions those that mean an import or a definition of the file.
 

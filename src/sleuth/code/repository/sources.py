@@ -181,10 +181,7 @@ class DiskSource(ABC):
             if status.st_size > MAX_BYTES:
                 return Listed(name, f"size-{status.st_size}-{status.st_mtime_ns}", TOO_LARGE)
             last = before.get(name)
-            if last is not None and (last.size, last.changed) == (
-                status.st_size,
-                status.st_mtime_ns,
-            ):
+            if last is not None and (last.size, last.changed) == (status.st_size, status.st_mtime_ns):
                 times[name] = last
                 return Listed(name, last.hash)
             content = _content(full, status.st_size)

@@ -23,12 +23,7 @@ def contexts_of(
 
 
 def _context_of(
-    snapshot: Snapshot,
-    walker: GraphWalker,
-    piece: Piece,
-    expand: Sequence[str],
-    *,
-    explain: bool,
+    snapshot: Snapshot, walker: GraphWalker, piece: Piece, expand: Sequence[str], *, explain: bool
 ) -> RetrievedContext:
     file = snapshot.files[piece.file]
     detail = snapshot.detail(file)

@@ -68,10 +68,7 @@ def weights_for(query: Query) -> dict[str, float]:
 
 
 def rank_files(
-    snapshot: Snapshot,
-    query: Query,
-    allowed: NDArray[np.bool_] | None = None,
-    meaning: Scores | None = None,
+    snapshot: Snapshot, query: Query, allowed: NDArray[np.bool_] | None = None, meaning: Scores | None = None
 ) -> RankedFiles:
     """Score all files that may answer.
 

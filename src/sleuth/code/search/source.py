@@ -79,13 +79,7 @@ class SnapshotRetriever:
         allowed = read_tree(snapshot, tree)
         strategy = "keyword" if self._embedder is None else "hybrid"
         answer = search(
-            snapshot,
-            query,
-            allowed,
-            k=k,
-            strategy=strategy,
-            provider=self._embedder,
-            weights=self._weights,
+            snapshot, query, allowed, k=k, strategy=strategy, provider=self._embedder, weights=self._weights
         )
         items = [_item(snapshot, piece) for piece in answer.best(snapshot, query, k, strategy=strategy)]
         return Ranking(items, answer.parts if len(answer.parts) > 1 else ())

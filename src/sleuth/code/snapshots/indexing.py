@@ -83,12 +83,7 @@ def index_path(
         IndexLockedError: another run is at work; names it.
     """
     index = partial(
-        index_source,
-        storage,
-        workers=workers,
-        progress=progress,
-        history=history,
-        timeout=timeout,
+        index_source, storage, workers=workers, progress=progress, history=history, timeout=timeout
     )
     report = index(source_at(path, revision))
     if submodules:

@@ -36,8 +36,7 @@ def complete(
         (time.time(), len(members), packed, checksum, " ".join(names), repository, id),
     )
     names_by_snapshot = connection.execute(
-        "SELECT id, names FROM snapshots WHERE repository = ? AND id != ? AND names != ''",
-        (repository, id),
+        "SELECT id, names FROM snapshots WHERE repository = ? AND id != ? AND names != ''", (repository, id)
     ).fetchall()
     for other, other_names in names_by_snapshot:  # a branch or a tag names one commit
         remaining = " ".join(name for name in other_names.split() if name not in names)

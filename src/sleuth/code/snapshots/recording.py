@@ -90,10 +90,7 @@ def is_recorded(storage: FileVersions, repository: Repository, tip: str) -> bool
 
 
 def record_history(
-    storage: CodeStorage,
-    repository: Repository,
-    tip: str,
-    history: History = WHOLE,
+    storage: CodeStorage, repository: Repository, tip: str, history: History = WHOLE
 ) -> Recorded:
     """Record the newest ancestors of a commit, itself included, for the run that writes (`storage.writing`).
 

@@ -24,10 +24,7 @@ DEEPEST = 8
 
 
 def index_submodules(
-    report: CodeIndexReport,
-    index: Callable[[Source], CodeIndexReport],
-    *,
-    revision: str | None = None,
+    report: CodeIndexReport, index: Callable[[Source], CodeIndexReport], *, revision: str | None = None
 ) -> None:
     """Index the submodules that a report lists and that are checked out, and theirs, and add their reports to it.
 
