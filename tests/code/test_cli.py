@@ -117,7 +117,7 @@ def test_categories_are_left_out(place: Path) -> None:
 
 
 def test_walking(place: Path) -> None:
-    """`refs`, `impact`, `show` and `map` print definitions, references, callers, folders and files."""
+    """`refs`, `impact` and `map` print definitions, references and callers."""
     refs = answer(place, "refs", "Order.add")
     assert refs["definitions"][0]["file_path"] == "shop/models.py"
     assert run(place, "refs", "record", "--callers").stdout.count("PaymentProcessor.charge") == 1
@@ -125,20 +125,17 @@ def test_walking(place: Path) -> None:
         "PaymentProcessor.charge",
         "audit",
     }
-    assert "payment.py\t29 lines" in run(place, "show", "shop").stdout
-    assert answer(place, "show", "shop/ledger.py:1-1")["text"] == "def record(order):"
     assert "class PaymentProcessor" in run(place, "map", "--budget", "500").stdout
 
 
 def test_snapshots(place: Path) -> None:
-    """Snapshots are listed, compared, read at a revision, and pruned."""
+    """Snapshots are listed, compared and pruned."""
     git = Git(place)
     git.commit({"shop/more.py": "more = 1\n"})
     assert run(place, "index", "--rev", "main").returncode == 0
     snapshots = answer(place, "snapshots")["snapshots"]
     assert [s["status"] for s in snapshots] == ["completed"] * 2
     assert "added\tshop/more.py" in run(place, "snapshots", "--diff", "HEAD~1", "HEAD").stdout
-    assert run(place, "show", "shop/more.py", "--at", "HEAD~1").returncode == 2
     assert run(place, "snapshots", "--prune", "1").stdout.count("completed") == 1
 
 
@@ -184,28 +181,6 @@ def test_indexing_a_repository_as_documents_offers_this(place: Path) -> None:
     assert "sleuth code index ." in process.stderr
 
 
-def test_show_takes_paths_as_they_are_spelt(place: Path) -> None:
-    """Relative, absolute and indirect paths name the same file; the repository itself is the root."""
-    source = run(place, "show", "shop/ledger.py").stdout
-    assert "def record" in source
-    for spelling in ("./shop/ledger.py", "shop/../shop/ledger.py", str(place / "shop/ledger.py")):
-        assert run(place, "show", spelling).stdout == source
-    assert (
-        run(place, "show", ".").stdout == run(place, "show").stdout == run(place, "show", str(place)).stdout
-    )
-
-
-def test_show_says_why_a_file_is_not_there(tmp_path: Path) -> None:
-    """`show` prints the reason for a file that is listed but not searched."""
-    write(tmp_path, {**SHOP, "data.bin.py": b"\0\1\2"})
-    (tmp_path / "link.py").symlink_to("data.bin.py")
-    assert run(tmp_path, "index", ".").returncode == 0
-    for name, reason in (("data.bin.py", "binary"), ("./link.py", "a link")):
-        process = run(tmp_path, "show", name)
-        assert (process.returncode, process.stderr.count("\n")) == (2, 1)
-        assert reason in process.stderr
-
-
 def test_uncertain_uses(place: Path) -> None:
     """`refs` prints the line of a use and similar names for an unknown one; both count uncertain uses."""
     uses = answer(place, "refs", "record")["references"]
@@ -238,14 +213,13 @@ def test_a_budget_is_not_capped_by_the_number_of_hits(place: Path) -> None:
 
 
 def test_code_in_a_pipe_is_whole(tmp_path: Path) -> None:
-    """`search` and `show` neither cut nor pad lines where their output is no terminal."""
+    """`search` neither cuts nor pads lines where its output is no terminal."""
     long = f"def long_name({', '.join(f'argument_{i}=None' for i in range(20))}):"
     write(tmp_path, {"a.py": f"{long}\n    return 1\n"})
     assert run(tmp_path, "index", ".").returncode == 0
-    for arguments in (("search", "long_name"), ("show", "a.py")):
-        lines = run(tmp_path, *arguments).stdout.splitlines()
-        assert [line for line in lines if line.endswith(f"1 {long}")]
-        assert all(line == line.rstrip() for line in lines)
+    lines = run(tmp_path, "search", "long_name").stdout.splitlines()
+    assert [line for line in lines if line.endswith(f"1 {long}")]
+    assert all(line == line.rstrip() for line in lines)
 
 
 def test_a_hit_names_its_container_once(place: Path) -> None:

@@ -168,7 +168,7 @@ def test_no_command_runs_a_program(git: Git, canaries: Canaries) -> None:
     commands: list[list[str]] = [
         ["index", ".", "--rev", "HEAD"], ["index", "."], ["search", "record", "an", "order"],
         ["search", "--strategy", "hybrid", "ledger"], ["refs", "record", "--at", "HEAD"], ["impact", "record"],
-        ["map"], ["show", "shop"], ["show", "shop/ledger.py"], ["snapshots", "--diff", "HEAD", "main~0"],
+        ["map"], ["snapshots", "--diff", "HEAD", "main~0"],
         ["snapshots"], ["history", "shop/ledger.py"], ["history", "record"], ["search", "--history", "change"],
     ]  # fmt: skip
     for arguments in commands:
