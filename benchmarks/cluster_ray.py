@@ -106,7 +106,8 @@ def recover(queries: Sequence[str], address: str) -> None:
 
 
 def kill_one(engine: RayEngine, queries: Sequence[str]) -> str:
-    os.kill(engine.processes()["searcher 0.0"], signal.SIGKILL)
+    (number,) = [each["process"] for each in engine.status()["searchers"] if each["name"] == "searcher 0.0"]
+    os.kill(number, signal.SIGKILL)
     started = time.perf_counter()
     count = degraded = failed = 0
     while time.perf_counter() - started < 60 and not engine.status()["counts"].get("revived"):

@@ -13,6 +13,7 @@ from sleuth.ingest.reading import read as read
 from sleuth.ingest.reports import REFUSED as REFUSED
 from sleuth.ingest.reports import AddReport as AddReport
 from sleuth.ingest.reports import FileEntry as FileEntry
+from sleuth.ingest.reports import IndexProgress as IndexProgress
 from sleuth.ingest.reports import IndexReport as IndexReport
 from sleuth.ingest.reports import Record as Record
 from sleuth.ingest.reports import Skipped as Skipped

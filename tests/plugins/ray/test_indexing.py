@@ -16,8 +16,8 @@ from sleuth import ArgumentError, Engine
 from sleuth.__main__ import main
 from sleuth.cluster import versions
 from sleuth.errors import EmbeddingError
+from sleuth.ingest import IndexProgress
 from sleuth.plugins.ray import index_on_ray
-from sleuth.plugins.ray.progress import BuildProgress
 from sleuth.testing.ollama import OllamaServer
 from tests.plugins.ray.processes import processes_below
 
@@ -48,12 +48,12 @@ def contents(engine: Engine) -> dict[str, Any]:
 
 def test_a_build_equals_indexing_on_one_machine(ray: Any, corpus: Path, address: str, tmp_path: Path) -> None:
     """Ids, contents and rankings are those of `sleuth index`; once more changes nothing and publishes nothing."""
-    states: list[BuildProgress] = []
+    states: list[IndexProgress] = []
     report = index_on_ray(address, [corpus], shards=3, workers=2, progress=states.append)
     assert (report.version, report.added, report.documents) == (1, 46, 46)
     assert [each.reason.partition(":")[0] for each in report.skipped] == ["not Parquet"]
     assert states[-1].files == states[-1].total_files == 9
-    assert states[-1].rate > 0 and states[-1].seconds_left == 0
+    assert states[-1].bytes == report.bytes
     with Engine.open(tmp_path / "elsewhere" / "one", create=True) as one, Engine.open(address) as engine:
         one.index([corpus])
         assert contents(engine) == contents(one)
@@ -117,7 +117,7 @@ def test_a_model_that_does_not_answer_ends_the_build(
 def test_a_build_that_was_broken_off_is_gone_on_with(ray: Any, corpus: Path, address: str) -> None:
     """Files of finished waves are not read again; nothing is published before all are read."""
 
-    def stop(now: BuildProgress) -> None:
+    def stop(now: IndexProgress) -> None:
         if now.files > 5:
             raise KeyboardInterrupt
 
@@ -135,7 +135,7 @@ def test_a_builder_that_dies_costs_a_wave(ray: Any, corpus: Path, address: str) 
     """The wave is read again by new builders, and every document is there once."""
     killed: list[int] = []
 
-    def kill(now: BuildProgress) -> None:
+    def kill(now: IndexProgress) -> None:
         if not killed:
             killed.extend(processes_below(os.getpid(), "ray::ShardBuilder"))
             for process in killed:

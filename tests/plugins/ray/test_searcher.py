@@ -28,7 +28,7 @@ def test_a_searcher_fetches_its_own_shards(address: str, tmp_path: Path) -> None
     searcher = Searcher(address, (1, 3))
     request = encode(("counts", {1: (), 3: ()}, None))
     assert decode(searcher.ask(1, request)) == ("absent",)
-    kind, (size, limit) = decode(searcher.load(1))
+    kind, (size, limit, _) = decode(searcher.load(1))
     assert (kind, limit) == ("answered", 50_000_000_000)
     assert size == sum(path.stat().st_size for path in (tmp_path / "cache" / "files").iterdir())
     kind, values = decode(searcher.ask(1, request))

@@ -51,6 +51,11 @@ def wait_until(condition: Callable[[], object], seconds: float = 60) -> None:
         time.sleep(0.05)
 
 
+def processes(engine: RayEngine) -> dict[str, int]:
+    """Number of the process of each searcher, by name."""
+    return {searcher["name"]: searcher["process"] for searcher in engine.status()["searchers"]}
+
+
 @pytest.mark.usefixtures("index")
 def test_rankings_and_contents_equal_those_of_one_index(address: str, tmp_path: Path) -> None:
     """Items, scores, explanations, counts and listings are those of one index; changes are refused."""
@@ -75,7 +80,7 @@ def test_everything_listens_on_loopback_with_a_token(ray: Any, address: str) -> 
     assert ray.util.get_node_ip_address() == "127.0.0.1"
     assert os.environ["RAY_AUTH_MODE"] == "token"
     with serve_from_ray(address) as engine:
-        inodes = {inode for process in engine.processes().values() for inode in sockets_of(process)}
+        inodes = {inode for process in processes(engine).values() for inode in sockets_of(process)}
         listening = [local for local, inode in listeners() if inode in inodes]
     assert listening
     assert {local for local in listening if not is_loopback(local)} == set()
@@ -106,7 +111,7 @@ def test_without_replicas_answers_name_what_is_missing(address: str) -> None:
     with serve_from_ray(address, options=RouterOptions(searchers=2, deadline=5)) as engine:
         whole = engine.retrieve("tide moon", 20)
         assert whole.failures == ()
-        os.kill(engine.processes()["searcher 0.0"], signal.SIGKILL)
+        os.kill(processes(engine)["searcher 0.0"], signal.SIGKILL)
         ranking = engine.retrieve("tide moon", 20)
         assert {part.name for part in ranking.failures} <= {"shard-00000", "shard-00002"}
         # Words are named as missing only when all shards say so.
@@ -138,7 +143,7 @@ def test_with_two_replicas_nothing_is_missing_under_load(address: str) -> None:
 
         with ThreadPoolExecutor(4) as pool:
             counts = [pool.submit(load, number) for number in range(4)]
-            os.kill(engine.processes()["searcher 1.0"], signal.SIGKILL)
+            os.kill(processes(engine)["searcher 1.0"], signal.SIGKILL)
             results = [count.result() for count in counts]
     assert sum(queries for queries, _ in results) >= 80
     assert sum(wrong for _, wrong in results) == 0
@@ -150,7 +155,7 @@ def test_a_late_replica_is_not_waited_for(address: str) -> None:
     options = RouterOptions(searchers=2, replicas=2, hedge_after=0.2, deadline=60)
     with serve_from_ray(address, options=options) as engine:
         whole = engine.retrieve("tide moon", 20)
-        late = engine.processes()["searcher 0.0"]
+        late = processes(engine)["searcher 0.0"]
         os.kill(late, signal.SIGSTOP)
         try:
             rankings = [engine.retrieve("tide moon", 20) for _ in range(6)]

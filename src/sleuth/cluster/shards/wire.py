@@ -19,6 +19,7 @@ from sleuth.cluster.storage.manifest import PublishedFile, PublishedPart, Publis
 from sleuth.engine.asking import PoolRequest
 from sleuth.engine.queries import QueryCondition
 from sleuth.engine.selection import Count, Facet, MetadataKey
+from sleuth.ingest import FileEntry
 from sleuth.store import Corpus, Counts, Finding, Hits, KnownFile
 from sleuth.store.record.values import Row
 from sleuth.types import Chunk, Explanation, StoredDocument
@@ -30,7 +31,7 @@ _KINDS: Final[Mapping[str, type[Any]]] = {
         *(filters.And, filters.Or, filters.Not, filters.Compare),
         *(Hits, Row, KnownFile, StoredDocument, Chunk, Explanation, Counts, Finding),
         *(Count, Facet, MetadataKey),
-        *(PublishedPart, PublishedFile, PublishedPatch),
+        *(PublishedPart, PublishedFile, PublishedPatch, FileEntry),
     )
 }
 _UINT64: Final = struct.Struct("<Q")

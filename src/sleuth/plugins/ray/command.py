@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
@@ -25,6 +23,7 @@ from sleuth.surfaces.cli import (
     human_bytes,
     listen,
     print_json,
+    progress_bar,
     read_options,
     say,
     settings_of,
@@ -35,7 +34,6 @@ from sleuth.surfaces.cli.app import cluster_commands
 
 if TYPE_CHECKING:
     from sleuth.ingest import ReadOptions
-    from sleuth.plugins.ray.progress import BuildProgress
 
 RayAddressOption = Annotated[
     str | None,
@@ -84,7 +82,7 @@ def index(
 
     options = cast("ReadOptions", read_options(fields, defaults=True))
     values = {"analyzer": analyzer, "chunk_size": chunk_size, "embedder": embedder}
-    with progress_bar(visible=not (quiet or json)) as show:
+    with progress_bar(visible=not (quiet or json)) as (show, _):
         report = index_on_ray(
             address,
             paths,
@@ -163,22 +161,3 @@ def serve(
     context = serve_from_ray(address, ray_address=ray_address, options=options, follow=follow)
     listener, url = listen(valid)
     answer(listener, valid, lambda: context, quiet=quiet, url=url, more=[METRICS])
-
-
-@contextmanager
-def progress_bar(*, visible: bool) -> Iterator[Callable[[BuildProgress], None] | None]:
-    """Show files, rate and time left on a terminal; show nothing in a pipe."""
-    err = console(stderr=True)
-    if not (visible and err.is_terminal):
-        yield None
-        return
-    with err.status("starting") as status:
-
-        def show(now: BuildProgress) -> None:
-            remaining = "" if now.seconds_left is None else f", {now.seconds_left:.0f} s left"
-            status.update(
-                f"{now.files:,} of {now.total_files:,} files, {now.documents:,} documents, "
-                f"{human_bytes(now.rate)}/s{remaining}"
-            )
-
-        yield show

@@ -17,7 +17,7 @@ from sleuth.filters import Filter, as_filter
 from sleuth.logs import logger_of
 from sleuth.plugins.ray.router import Router, RouterOptions
 from sleuth.plugins.ray.session import ray_session, reconnect
-from sleuth.plugins.ray.store import RayStore, ServingStatus
+from sleuth.plugins.ray.store import RayStore
 from sleuth.protocols import Embedder
 from sleuth.remote import THREADS
 from sleuth.settings import IndexSettings
@@ -90,13 +90,9 @@ class RayEngine(Engine):
         """Go over to the newest published version; see `RayStore.roll_out`."""
         return self._served.roll_out()
 
-    def serving(self) -> ServingStatus:
-        """Return how many searchers and shards answer, and which version; asks no searcher."""
+    def serving(self) -> tuple[dict[str, int], dict[str, int]]:
+        """Return how it is served; see `RayStore.serving`."""
         return self._served.serving()
-
-    def processes(self) -> dict[str, int]:
-        """Process number of each searcher that is up, by name."""
-        return self._served.router.processes()
 
 
 @contextmanager

@@ -8,16 +8,14 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from sleuth.cluster import Manifest
 from sleuth.cluster.shards import decode
 from sleuth.cluster.storage import Address, ObjectFolder, commit_version
 from sleuth.engine import is_slow
 from sleuth.errors import ArgumentError, StoreError
-from sleuth.ingest import ReadOptions, Skipped
-from sleuth.plugins.ray.builders import Builders, ProcessDiedError
-from sleuth.plugins.ray.machines import Machines, RayMachines, ThisProcess, read_here
+from sleuth.ingest import IndexProgress, ReadOptions, Skipped
+from sleuth.plugins.ray.builders import Builders, ProcessDiedError, RayBuilders
 from sleuth.plugins.ray.planning import Plan, plan_of
-from sleuth.plugins.ray.progress import Build, BuildProgress, BuildReport
+from sleuth.plugins.ray.progress import Build, BuildReport
 from sleuth.plugins.ray.reading import PlannedFile
 from sleuth.plugins.ray.router import error_named
 from sleuth.remote import async_twin
@@ -27,8 +25,7 @@ SMALL_BYTES = 1 << 26
 SMALL_SLOW_BYTES = 1 << 20
 """The same where a model makes the vectors for minutes."""
 _ATTEMPTS = 3
-"""Most restarts of a wave because a process died."""
-_COUNTS = ("added", "updated", "unchanged", "deleted", "pruned")
+"""Most attempts at a wave, each after the first because a process died."""
 
 
 def index_on_ray(
@@ -42,7 +39,7 @@ def index_on_ray(
     workers: int | None = None,
     wave_bytes: int | None = None,
     prune: bool = False,
-    progress: Callable[[BuildProgress], None] | None = None,
+    progress: Callable[[IndexProgress], None] | None = None,
 ) -> BuildReport:
     """Bring a published index up to date with files and folders, or make it; publish one version when all are read.
 
@@ -80,145 +77,98 @@ def index_on_ray(
         objects, source, paths, shards, settings or {}, options or ReadOptions(), wave_bytes, prune
     )
     small = SMALL_SLOW_BYTES if is_slow(str(plan.settings["embedder"])) else SMALL_BYTES
+    is_small = ray_address is None and workers is None and plan.bytes <= small
     with ExitStack() as stack:
-        machines: Machines
-        if ray_address is None and workers is None and plan.bytes <= small:
-            machines = ThisProcess(objects.url, plan)
-        else:
-            machines = RayMachines(stack, objects.url, plan, ray_address, workers)
-        return _Attempt(machines, objects, plan, progress, started).run()
+
+        def start() -> Builders:
+            if is_small:
+                return Builders(objects.url, plan)
+            return RayBuilders(objects.url, plan, stack, ray_address, workers)
+
+        return _build(start, objects, plan, progress, started)
 
 
 aindex_on_ray = async_twin(index_on_ray)
 
 
-class _Attempt:
-    """One attempt at a build."""
+def _build(
+    start: Callable[[], Builders],
+    objects: ObjectFolder,
+    plan: Plan,
+    progress: Callable[[IndexProgress], None] | None,
+    started: float,
+) -> BuildReport:
+    """Read the waves that are left, and publish what they changed.
 
-    def __init__(
-        self,
-        machines: Machines,
-        objects: ObjectFolder,
-        plan: Plan,
-        progress: Callable[[BuildProgress], None] | None,
-        started: float,
-    ) -> None:
-        self._machines, self._objects, self._plan = machines, objects, plan
-        self._progress, self._started = progress, started
-        self._build = Build(objects, plan.name)
-        self._report = BuildReport(skipped=list(plan.skipped), unchanged=plan.unchanged, gone=plan.left)
+    Args:
+        start: starts builders, which go on after the last upload.
 
-    def run(self) -> BuildReport:
-        """Read the waves that are left, and publish what they changed."""
-        plan, report = self._plan, self._report
-        waves: list[list[PlannedFile]] = [*plan.waves, []] if plan.gone else plan.waves
-        finished_waves = self._build.waves()
-        if finished_waves == 0 and waves and plan.base:
-            self._build.record(0, plan.settings, plan.base.parts)
-        report.resumed = sum(map(len, waves[:finished_waves]))
-        self._bytes_before = sum(file.size for wave in waves[:finished_waves] for file in wave)
-        builders = self._machines.start() if waves[finished_waves:] else None
-        try:
-            for wave, files in enumerate(waves[finished_waves:], finished_waves + 1):
-                builders = self._wave(wave, files, builders or self._machines.start())
-        finally:
-            if builders:
-                builders.end()
-        manifest = self._publish()
-        report.version, report.documents, report.passages = (
-            manifest.number,
-            manifest.documents,
-            manifest.passages,
-        )
-        report.seconds = time.monotonic() - self._started
-        return report
+    Raises:
+        StoreError: processes died again and again, or another build published a version meanwhile.
+    """
+    build = Build(objects, plan.name)
+    waves: list[list[PlannedFile]] = [*plan.waves, []] if plan.gone else plan.waves
+    finished_waves = build.waves()
+    if finished_waves == 0 and waves and plan.base:
+        build.record(0, plan.settings, plan.base.parts)
+    report = BuildReport(
+        skipped=list(plan.skipped),
+        unchanged=plan.unchanged,
+        gone=plan.left,
+        resumed=sum(map(len, waves[:finished_waves])),
+    )
+    total_files = sum(map(len, plan.waves))
 
-    def _wave(self, wave: int, files: Sequence[PlannedFile], builders: Builders) -> Builders:
-        """Read a wave of files, or delete those that are gone, and upload the changes.
-
-        Returns:
-            The builders that hold its documents: new ones after a process died.
-        """
-        plan = self._plan
-        for attempt in range(1, _ATTEMPTS + 1):
-            try:
-                counts = self._read(files, builders)
-                parts = dict(enumerate(self._build.parts())) | builders.upload()
-            except ProcessDiedError as error:
-                builders.end()
-                if attempt == _ATTEMPTS:
-                    raise StoreError(
-                        f"files cannot be indexed: {error}", path=self._objects.url
-                    ) from error.__cause__
-                builders = self._machines.start()
-            else:
-                self._build.record(wave, plan.settings, tuple(parts[number] for number in range(plan.shards)))
-                for name in ("read", "bytes", *_COUNTS, "skipped"):
-                    setattr(self._report, name, getattr(self._report, name) + getattr(counts, name))
-                break
-        return builders
-
-    def _read(self, files: Sequence[PlannedFile], builders: Builders) -> BuildReport:
-        """Read files, whose documents go to the builders; without any, delete the documents of those that are gone."""
+    def read(files: Sequence[PlannedFile], builders: Builders) -> BuildReport:
+        """Read a wave of files, whose documents go to the builders; an empty one deletes what is gone."""
         counts = BuildReport()
-        if not files:
-            _count(counts, read_here(self._plan, builders, self._plan.gone, prune=True))
-            return counts
-        for row in self._machines.read(builders, files):
-            _count(counts, row)
-            self._tell(counts)
+        reports = builders.read(plan, files) if files else [builders.read_here(plan, plan.gone, prune=True)]
+        for data in reports:
+            _count(counts, data)
+            if progress is not None:
+                files_read, size = report.resumed + report.read + counts.read, report.bytes + counts.bytes
+                progress(IndexProgress(files_read, size, total_files, time.monotonic() - started))
         return counts
 
-    def _tell(self, counts: BuildReport) -> None:
-        """Tell how far the build is, with the wave at hand."""
-        if self._progress is None:
-            return
-        report, plan = self._report, self._plan
-        files, size = report.read + counts.read, report.bytes + counts.bytes
-        self._progress(
-            BuildProgress(
-                files=report.resumed + files,
-                total_files=sum(map(len, plan.waves)),
-                bytes=self._bytes_before + size,
-                total_bytes=sum(entry.size for wave in plan.waves for entry in wave),
-                documents=sum(
-                    getattr(each, name)
-                    for each in (report, counts)
-                    for name in ("added", "updated", "unchanged")
-                ),
-                seconds=time.monotonic() - self._started,
-                own_bytes=size,
-            )
-        )
-
-    def _publish(self) -> Manifest:
-        """Publish the shards that the build uploaded, and return the manifest of the new version.
-
-        If no shard changed, publish nothing and return the manifest of the base version. Then delete the saved progress
-        of the build.
-
-        Raises:
-            StoreError: another build published a version meanwhile.
-        """
-        plan, parts = self._plan, self._build.parts()
-        if plan.base is not None and parts in ((), plan.base.parts):
-            manifest = plan.base
-        else:
-            manifest = commit_version(self._objects, plan.settings, plan.shards, parts, after=plan.base)
-        self._build.forget()
-        return manifest
+    builders: Builders | None = None
+    try:
+        for wave, files in enumerate(waves[finished_waves:], finished_waves + 1):
+            for attempt in range(1, _ATTEMPTS + 1):
+                builders = builders or start()
+                try:
+                    counts = read(files, builders)
+                    parts = dict(enumerate(build.parts())) | builders.upload()
+                    break
+                except ProcessDiedError as error:
+                    builders.end()
+                    builders = None
+                    if attempt == _ATTEMPTS:
+                        message = f"files cannot be indexed: {error}"
+                        raise StoreError(message, path=objects.url) from error.__cause__
+            build.record(wave, plan.settings, tuple(parts[number] for number in range(plan.shards)))
+            for name in ("read", "bytes", "added", "updated", "unchanged", "deleted", "pruned", "skipped"):
+                setattr(report, name, getattr(report, name) + getattr(counts, name))
+    finally:
+        if builders:
+            builders.end()
+    manifest, published_parts = plan.base, build.parts()
+    if manifest is None or published_parts not in ((), manifest.parts):
+        manifest = commit_version(objects, plan.settings, plan.shards, published_parts, after=plan.base)
+    build.forget()
+    report.version, report.documents = manifest.number, manifest.documents
+    report.passages, report.seconds = manifest.passages, time.monotonic() - started
+    return report
 
 
-def _count(counts: BuildReport, row: Mapping[str, Any]) -> None:
-    """Add the counts of some files.
+def _count(report: BuildReport, data: bytes) -> None:
+    """Add the report of `read_files` on some files.
 
     Raises:
         SleuthError: the error that ended reading them.
     """
-    if refusal := decode(row["refusal"]):
+    counts, skipped, refusal = decode(data)
+    if refusal:
         raise error_named(*refusal)
-    counts.read += int(row["files"])
-    counts.bytes += int(row["bytes"])
-    for name in _COUNTS:
-        setattr(counts, name, getattr(counts, name) + int(row[name]))
-    counts.skipped += [Skipped(*each) for each in decode(row["skipped"])]
+    for name, count in counts.items():
+        setattr(report, name, getattr(report, name) + count)
+    report.skipped += [Skipped(*each) for each in skipped]

@@ -13,6 +13,15 @@ from prometheus_client.registry import Collector
 from sleuth.plugins.ray.engine import RayEngine
 from sleuth.surfaces.http import Extension, Service
 
+_GAUGES: Final = {
+    "published_version": "Version of the published index that searchers answer from",
+    "searchers": "Searchers of a published index",
+    "searchers_up": "Searchers that answer",
+    "shards": "Shards of a published index that searchers own",
+    "shards_up": "Shards that a searcher answers for",
+    "published_cache_bytes": "Size of the fullest cache of published versions of a searcher",
+    "published_cache_limit_bytes": "Limit of that cache",
+}
 _EVENTS: Final = ("lost", "revived", "hedged", "cut_off", "reconnected")
 
 
@@ -24,32 +33,16 @@ class SearcherMetrics(Collector):
 
     def collect(self) -> Iterator[Metric]:
         """Yield each series."""
-        status = self.engine.serving()
-        for name, text, value in (
-            (
-                "published_version",
-                "Version of the published index that searchers answer from",
-                status.version,
-            ),
-            ("searchers", "Searchers of a published index", status.searchers),
-            ("searchers_up", "Searchers that answer", status.searchers_up),
-            ("shards", "Shards of a published index that searchers own", status.shards),
-            ("shards_up", "Shards that a searcher answers for", status.shards_up),
-            (
-                "published_cache_bytes",
-                "Size of the fullest cache of published versions of a searcher",
-                status.cache_bytes,
-            ),
-            ("published_cache_limit_bytes", "Limit of that cache", status.cache_limit),
-        ):
-            yield GaugeMetricFamily(f"sleuth_{name}", text, value)
+        gauges, counts = self.engine.serving()
+        for name, text in _GAUGES.items():
+            yield GaugeMetricFamily(f"sleuth_{name}", text, gauges[name])
         events = CounterMetricFamily(
             "sleuth_searcher_events",
             "Searchers lost and revived, questions asked of a replica too, losses of Ray's head",
             labels=["event"],
         )
         for event in _EVENTS:
-            events.add_metric([event], status.events.get(event, 0))
+            events.add_metric([event], counts.get(event, 0))
         yield events
 
 

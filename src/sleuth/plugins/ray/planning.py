@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
-from dataclasses import astuple, dataclass, field, fields
+from dataclasses import dataclass, fields
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from sleuth.cluster import Manifest
 from sleuth.cluster.shards import DEFAULT_SHARDS, Layout, encode
@@ -73,7 +73,7 @@ class Plan:
     @property
     def bytes(self) -> int:
         """Bytes of the files that are read."""
-        return sum(file.size for wave in self.waves for file in wave)
+        return sum(file.entry.size for wave in self.waves for file in wave)
 
 
 def plan_of(
@@ -107,78 +107,51 @@ def plan_of(
             "embedder must be one that every machine can open by its name, such as 'ollama:nomic-embed-text', "
             f"got {full['embedder']!r}"
         )
-    listing = _listing_of(base, objects) if base else _Listing()
+    rows, is_complete = _listed_files(base, objects)
     # All machines see the files under the same absolute paths, and so they are named.
     remote = [str(path).rstrip("/") for path in paths if is_remote(path)]
     local = roots_of([path for path in paths if not is_remote(path)], FileNames())
-    comparison = _compare(local, remote, listing, options, prune=prune)
-    if base is None and not comparison.entries:
-        raise ArgumentError(f"paths must hold files, got none below {', '.join(map(str, paths))}")
-    if wave_bytes is None:
-        wave_bytes = SLOW_WAVE_BYTES if is_slow(str(full["embedder"])) else WAVE_BYTES
-    gone_files = [PlannedFile(row.name, row.name, 0, 0, row=row) for row in comparison.refused]
-    gone_files += [PlannedFile("", row.name, 0, 0, row=row) for row in comparison.gone if prune]
-    values = ((each.name, getattr(options, each.name)) for each in fields(options))
-    reading = encode({name: list(value) if isinstance(value, tuple) else value for name, value in values})
-    plain_files = list(map(astuple, comparison.entries)), [list(file[:4]) for file in gone_files]
-    identity = (base.number if base else 0, count, dict(full), wave_bytes, plain_files)
-    return Plan(
-        name=digest_of(encode(identity) + reading),
-        waves=list(_waves(map(listing.planned, comparison.entries), wave_bytes)),
-        gone=gone_files,
-        left=0 if prune else len(comparison.gone),
-        unchanged=comparison.unchanged,
-        skipped=comparison.skipped,
-        shards=count,
-        settings=full,
-        options=reading,
-        base=base,
-    )
-
-
-class _Comparison(NamedTuple):
-    """Files that are there beside those of the index.
-
-    Attributes:
-        entries: files to read.
-        gone: files of the index that are gone.
-        refused: files of the index that are links or the like now.
-        unchanged: documents of other files.
-    """
-
-    entries: list[FileEntry]
-    gone: list[KnownFile]
-    refused: list[KnownFile]
-    unchanged: int
-    skipped: list[Skipped]
-
-
-def _compare(
-    roots: Sequence[str], remote: Sequence[str], listing: _Listing, options: ReadOptions, *, prune: bool
-) -> _Comparison:
-    """List files and folders, and compare them with those that the index has below them."""
-    diff = Diff(lambda: nullcontext(listing.rows), [*roots, *remote], FileNames())
+    diff = Diff(lambda: nullcontext(rows), [*local, *remote], FileNames())
     diff.read_with(options)
-    here = present(roots, lambda root: any(listing.rows.file_names(root)), prune=prune)
-    sources = [walk(here, options), *(walk_remote(root, options) for root in remote)]
-    entries: list[FileEntry] = []
+    here = present(local, lambda root: any(rows.file_names(root)), prune=prune)
+    files: list[PlannedFile] = []
     skipped: list[Skipped] = []
     unchanged = 0
-    for item in diff.compare(chain.from_iterable(sources)):
+    for item in diff.compare(chain(walk(here, options), *(walk_remote(root, options) for root in remote))):
         if isinstance(item, Skipped):
             skipped.append(item)
             diff.skipped.add(item.source)
             continue
         diff.mark(item.source)
         if isinstance(item, FileEntry):
-            entries.append(item)
+            unknown = None if is_complete else KnownFile(item.source, _UNCOUNTED)
+            files.append(PlannedFile(item, rows.get(item.source, unknown)))
         else:
             skipped += item.skips
             unchanged += 0 if item.skips else item.row.documents
-    refused = {skip.source for skip in skipped if skip.kind in REFUSED} & listing.rows.keys()
-    gone = [row for row, is_away in diff.missing() if is_away and row.documents]
-    return _Comparison(
-        entries, gone, [listing.rows[name] for name in diff.unread(sorted(refused))], unchanged, skipped
+    if base is None and not files:
+        raise ArgumentError(f"paths must hold files, got none below {', '.join(map(str, paths))}")
+    refused = {skip.source for skip in skipped if skip.kind in REFUSED} & rows.keys()
+    gone = [PlannedFile(FileEntry(name, name, 0, 0), rows[name]) for name in diff.unread(sorted(refused))]
+    missing = [row for row, is_away in diff.missing() if is_away and row.documents]
+    if prune:
+        gone += [PlannedFile(FileEntry("", row.name, 0, 0), row) for row in missing]
+    if wave_bytes is None:
+        wave_bytes = SLOW_WAVE_BYTES if is_slow(str(full["embedder"])) else WAVE_BYTES
+    reading = encode({each.name: getattr(options, each.name) for each in fields(options)})
+    entries = [file.entry for file in files], [file.entry for file in gone]
+    identity = (base.number if base else 0, count, dict(full), wave_bytes, *map(list, entries))
+    return Plan(
+        name=digest_of(encode(identity) + reading),
+        waves=list(_waves(files, wave_bytes)),
+        gone=gone,
+        left=0 if prune else len(missing),
+        unchanged=unchanged,
+        skipped=skipped,
+        shards=count,
+        settings=full,
+        options=reading,
+        base=base,
     )
 
 
@@ -204,7 +177,7 @@ def _waves(files: Iterable[PlannedFile], most: int) -> Iterator[list[PlannedFile
     size = 0
     for file in files:
         wave.append(file)
-        size += file.size
+        size += file.entry.size
         if size >= most:
             yield wave
             wave, size = [], 0
@@ -212,34 +185,15 @@ def _waves(files: Iterable[PlannedFile], most: int) -> Iterator[list[PlannedFile
         yield wave
 
 
-@dataclass
-class _Listing:
-    """The table of files of a version, joined from the listings of its shards.
-
-    Attributes:
-        rows: of all shards.
-        is_complete: whether builders have listed all shards; else any shard may hold documents of a file.
-    """
-
-    rows: ListedFiles = field(default_factory=ListedFiles)
-    is_complete: bool = True
-
-    def planned(self, entry: FileEntry) -> PlannedFile:
-        """Return a file with what is known of it."""
-        unknown = None if self.is_complete else KnownFile(entry.source, _UNCOUNTED)
-        row = self.rows.get(entry.source, unknown)
-        return PlannedFile(entry.file, entry.source, entry.size, entry.modified_ns, entry.etag, row)
-
-
-def _listing_of(base: Manifest, objects: ObjectFolder) -> _Listing:
-    """Fetch and join the listings of all shards."""
-    digests = [digest for part in base.parts for digest in part.listing or ()]
-    listing = _Listing(is_complete=all(part.listing is not None for part in base.parts))
+def _listed_files(base: Manifest | None, objects: ObjectFolder) -> tuple[ListedFiles, bool]:
+    """Fetch and join the listings of all shards, and return whether each shard has one."""
+    rows = ListedFiles()
+    parts = base.parts if base else ()
+    is_complete = all(part.listing is not None for part in parts)
+    names = [object_name(digest) for part in parts for digest in part.listing or ()]
     with ThreadPoolExecutor(_AT_ONCE) as pool:
-        contents = pool.map(objects.get, map(object_name, digests))
-        for digest, content in zip(digests, contents, strict=True):
-            for row in decode_listing(content, f"{objects.url}/{object_name(digest)}"):
+        for name, content in zip(names, pool.map(objects.get, names), strict=True):
+            for row in decode_listing(content, f"{objects.url}/{name}"):
                 # Where shards are not listed, other documents of a file may have changed.
-                known = row if listing.is_complete else row._replace(documents=_UNCOUNTED, version=None)
-                listing.rows[row.name] = known
-    return listing
+                rows[row.name] = row if is_complete else row._replace(documents=_UNCOUNTED, version=None)
+    return rows, is_complete

@@ -1,19 +1,19 @@
-"""What a build has done so far, kept in the storage so that it can be gone on with, and how far it is."""
+"""What a build has done so far, kept in the storage so that it can be gone on with, and its result."""
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from sleuth.cluster import Manifest
 from sleuth.cluster.storage import BUILDS, PublishedPart, read_build
+from sleuth.ingest import IndexReport
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from sleuth.cluster.storage import ObjectFolder
-    from sleuth.ingest import Skipped
 
 
 class Build:
@@ -50,65 +50,12 @@ class Build:
         return [name for name, _ in self._objects.list(self._folder)]
 
 
-@dataclass(frozen=True, slots=True)
-class BuildProgress:
-    """How far a build is.
-
-    Attributes:
-        files, bytes: read so far, those of earlier attempts included.
-        documents: that were read.
-        seconds: of this attempt.
-        own_bytes: read in this attempt.
-    """
-
-    files: int
-    total_files: int
-    bytes: int
-    total_bytes: int
-    documents: int
-    seconds: float
-    own_bytes: int
-
-    @property
-    def rate(self) -> float:
-        """Bytes a second."""
-        return self.own_bytes / self.seconds if self.seconds else 0.0
-
-    @property
-    def seconds_left(self) -> float | None:
-        """Seconds until all is read, at the same rate; None before the first file."""
-        return (self.total_bytes - self.bytes) / self.rate if self.rate else None
-
-
 @dataclass(slots=True)
-class BuildReport:
-    """The result of a build.
+class BuildReport(IndexReport):
+    """The result of a build; `version` is the one before where nothing changed.
 
     Attributes:
-        version: that was published; the one before where nothing changed.
-        added, updated, unchanged: documents.
-        deleted: documents that their file no longer holds.
-        pruned: documents whose file is gone.
-        gone: files that are gone and whose documents are still in the index.
-        read: files that were read; `resumed` were read by an earlier attempt.
-        documents, passages: of the version.
+        resumed: files that an earlier attempt read.
     """
 
-    version: int = 0
-    added: int = 0
-    updated: int = 0
-    unchanged: int = 0
-    deleted: int = 0
-    pruned: int = 0
-    gone: int = 0
-    read: int = 0
     resumed: int = 0
-    bytes: int = 0
-    documents: int = 0
-    passages: int = 0
-    seconds: float = 0.0
-    skipped: list[Skipped] = field(default_factory=list)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values, fit for JSON."""
-        return asdict(self)

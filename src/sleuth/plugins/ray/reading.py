@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from functools import cache
@@ -43,26 +43,15 @@ _WAITING = 8
 
 
 class PlannedFile(NamedTuple):
-    """A file that a build reads, or whose documents it deletes because the file is gone.
+    """A file that a build reads, or whose documents it deletes.
 
     Attributes:
-        file: the path to open; "" for a file that is gone.
-        source: its name in the index.
-        size, modified_ns, etag: as in `FileEntry`.
+        entry: what reading takes; its `file` is "" for a file that is gone.
         row: what the index knows of it.
     """
 
-    file: str
-    source: str
-    size: int
-    modified_ns: int
-    etag: str = ""
-    row: KnownFile | None = None
-
-    @property
-    def entry(self) -> FileEntry:
-        """What reading takes."""
-        return FileEntry(*self[:5])
+    entry: FileEntry
+    row: KnownFile | None
 
 
 class ListedFiles(dict[str, KnownFile]):
@@ -81,7 +70,7 @@ class Sender:
     """Takes batches as a writer does, embeds them, and sends each document to the builder of its shard.
 
     Attributes:
-        added, updated, unchanged: documents that builders have put.
+        counts: documents that builders have put: "added", "updated" and "unchanged".
     """
 
     pending_bytes = 0
@@ -97,7 +86,7 @@ class Sender:
         self._leg = leg
         self._reader = uuid.uuid4().hex
         self._waiting: deque[Any] = deque()
-        self.added = self.updated = self.unchanged = 0
+        self.counts = Counter(added=0, updated=0, unchanged=0)
 
     def known(self, ids: Iterable[str]) -> dict[str, Known]:
         """Return nothing: builders know."""
@@ -182,10 +171,8 @@ class Sender:
     def _take(self, most: int) -> None:
         """Wait until so many batches are on their way."""
         while len(self._waiting) > most:
-            ((new, updated, unchanged),) = self._builders.results([self._waiting.popleft()])
-            self.added += new
-            self.updated += updated
-            self.unchanged += unchanged
+            (counts,) = self._builders.results([self._waiting.popleft()])
+            self.counts.update(dict(zip(("added", "updated", "unchanged"), counts, strict=True)))
 
 
 @cache
@@ -199,16 +186,16 @@ def slow_leg(embedder: str) -> DenseLeg | None:
     return None if model is None else DenseLeg(model)
 
 
-def _records(file: PlannedFile, reading: ReadOptions) -> Iterator[Record]:
+def _records(entry: FileEntry, reading: ReadOptions) -> Iterator[Record]:
     """Yield the documents of a file; an object of object storage is fetched first."""
-    if not file.etag:
-        yield from read_file(file.entry, reading)
+    if not entry.etag:
+        yield from read_file(entry, reading)
         return
     try:
-        with fetched(file.entry) as entry:
-            yield from read_file(entry, reading)
+        with fetched(entry) as local_entry:
+            yield from read_file(local_entry, reading)
     except ObjectMissingError:
-        yield Skipped(file.source, "it has changed or gone since it was listed", "vanished")
+        yield Skipped(entry.source, "it has changed or gone since it was listed", "vanished")
 
 
 def read_files(
@@ -219,7 +206,7 @@ def read_files(
     settings: Mapping[str, Any],
     options: bytes,
     prune: bool = False,
-) -> dict[str, list[Any]]:
+) -> dict[str, list[bytes]]:
     """Read some files and send their documents with their vectors; delete those that the files no longer hold.
 
     Args:
@@ -228,8 +215,8 @@ def read_files(
         prune: whether these files are gone, or hold no text: they are not read, and their documents are deleted.
 
     Returns:
-        Columns of one row: counts, the encoded list of skipped files, and, encoded, the kind and the message of the
-        error that ended the task, or None.
+        One row: column "report" has, encoded, counts by the names of an `IndexReport`, what was skipped, and the kind
+        and the message of the error that ended the task, or None.
     """
     reading = ReadOptions(**decode(options))
     files = [PlannedFile(*decode(data)) for data in rows["file"]]
@@ -243,29 +230,24 @@ def read_files(
         adder.loaders = reading.loaders
         diff = Diff(lambda: nullcontext(ListedFiles()), (), FileNames())
         diff.read_with(reading)
-        diff.rows = {file.source: file.row for file in files if file.row is not None}  # compared by the plan
+        diff.rows = {
+            file.row.name: file.row for file in files if file.row is not None
+        }  # compared by the plan
         run = Run(adder, diff, lambda row: ids.get(row.name, ()))
-        for file in files:
-            if prune and file.row is not None:
-                count = run.forget(file.row)
-                report.deleted += count if file.file else 0
-                report.pruned += 0 if file.file else count
+        for entry, row in files:
+            if prune and row is not None:
+                kind = "deleted" if entry.file else "pruned"
+                setattr(report, kind, getattr(report, kind) + run.forget(row))
             else:
-                for record in _records(file, reading):
+                for record in _records(entry, reading):
                     run.take(record)
         run.finish(prune=False)
         run.commit()
     except SleuthError as error:
         cause = getattr(error, "cause", error)  # the error that a builder raised
         refusal = type(cause).__name__, str(cause)
-    return {
-        "files": [0 if prune else len(files)],
-        "bytes": [0 if prune else sum(file.size for file in files)],
-        "added": [sender.added],
-        "updated": [sender.updated],
-        "unchanged": [sender.unchanged],
-        "deleted": [report.deleted],
-        "pruned": [report.pruned],
-        "skipped": [encode([(each.path, each.reason, each.kind) for each in report.skipped])],
-        "refusal": [encode(refusal)],
-    }
+    counts = {**sender.counts, "deleted": report.deleted, "pruned": report.pruned}
+    if not prune:
+        counts |= {"read": len(files), "bytes": sum(file.entry.size for file in files)}
+    skipped = [(each.path, each.reason, each.kind) for each in report.skipped]
+    return {"report": [encode((counts, skipped, refusal))]}

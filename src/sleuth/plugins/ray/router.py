@@ -74,6 +74,7 @@ class _Replica:
         is_up: whether it is asked; one that is not is being revived.
         late_until: time of `monotonic` until which others are asked first, because it was late.
         cache: bytes and limit of the cache of its machine, when it last loaded a version.
+        process: its number then; 0 before the first.
     """
 
     name: str
@@ -81,6 +82,19 @@ class _Replica:
     is_up: bool = True
     late_until: float = 0.0
     cache: tuple[int, int] = (0, 0)
+    process: int = 0
+
+    def loaded(self, reply: bytes) -> None:
+        """Note what `Searcher.load` returned.
+
+        Raises:
+            SleuthError: that the searcher raised.
+        """
+        kind, *content = decode(reply)
+        if kind != ANSWERED:
+            raise error_named(*content)
+        *cache, self.process = content[0]
+        self.cache = cache[0], cache[1]
 
 
 @dataclass(frozen=True, eq=False)
@@ -340,7 +354,7 @@ class Router:
             versions = self._wanted
             try:
                 for version in versions:
-                    replica.cache = _answered(self._ray.get(replica.actor.load.remote(version)))
+                    replica.loaded(self._ray.get(replica.actor.load.remote(version)))
             except (SleuthError, self._ray.exceptions.RayError):
                 continue
             except Exception as error:
@@ -356,7 +370,7 @@ class Router:
             return
         logger.warning("%s is back after %.1f s", replica.name, time.monotonic() - started)
 
-    def load(self, version: int, *, progress: Callable[[int, int], None] | None = None) -> None:
+    def load(self, version: int) -> None:
         """Load a version beside the loaded ones: the first one at once, later ones one searcher after the other.
 
         Where the head of Ray does not answer yet, the first one is loaded when it does.
@@ -372,15 +386,13 @@ class Router:
         try:
             if not before:
                 self._start()
-            for place, batch in enumerate(batches, 1):
+            for batch in batches:
                 loads = [(replica, replica.actor.load.remote(version)) for replica in batch]
                 for replica, reference in loads:
                     try:
-                        replica.cache = _answered(self._ray.get(reference))
+                        replica.loaded(self._ray.get(reference))
                     except self._ray.exceptions.RayActorError as error:
                         self._lost(replica, str(error).partition("\n")[0])
-                if progress:
-                    progress(place, len(batches))
         except BaseException as error:
             is_cut_off = (
                 isinstance(error, Exception) and not isinstance(error, SleuthError) and self._cut_off(error)
@@ -410,33 +422,30 @@ class Router:
         """Return which searchers are up, and counts, as plain values."""
         return {
             "searchers": [
-                {"name": replica.name, "up": replica.is_up, "shards": [self.names[n] for n in group.numbers]}
+                {
+                    "name": replica.name,
+                    "up": replica.is_up,
+                    "process": replica.process,
+                    "shards": [self.names[n] for n in group.numbers],
+                }
                 for group in self._groups
                 for replica in group.replicas
             ],
             "counts": dict(self.counts),
         }
 
-    def serving(self) -> tuple[int, int, int, int, int, int, dict[str, int]]:
-        """Return the counts of a `ServingStatus`, after its version."""
+    def serving(self) -> dict[str, int]:
+        """Return how many searchers and shards answer, and the fullest cache; asks no searcher."""
         replicas = self._replicas()
-        used, limit = max((replica.cache for replica in replicas), default=(0, 0))
-        return (
-            len(replicas),
-            sum(replica.is_up for replica in replicas),
-            len(self.names),
-            sum(len(group.numbers) for group in self._groups if any(each.is_up for each in group.replicas)),
-            used,
-            limit,
-            dict(self.counts),
-        )
-
-    def processes(self) -> dict[str, int]:
-        """Process number of each searcher that is up, by name."""
+        used, limit = max(replica.cache for replica in replicas)
+        served = (group.numbers for group in self._groups if any(each.is_up for each in group.replicas))
         return {
-            replica.name: self._ray.get(replica.actor.process.remote())
-            for replica in self._replicas()
-            if replica.is_up
+            "searchers": len(replicas),
+            "searchers_up": sum(replica.is_up for replica in replicas),
+            "shards": len(self.names),
+            "shards_up": sum(map(len, served)),
+            "published_cache_bytes": used,
+            "published_cache_limit_bytes": limit,
         }
 
     def close(self) -> None:
@@ -446,18 +455,6 @@ class Router:
             for replica in self._replicas():
                 if replica.actor is not None:
                     self._ray.kill(replica.actor)
-
-
-def _answered(reply: bytes) -> Any:
-    """Return what a searcher answers.
-
-    Raises:
-        SleuthError: that it raised.
-    """
-    kind, *content = decode(reply)
-    if kind != ANSWERED:
-        raise error_named(*content)
-    return content[0]
 
 
 def error_named(name: str, message: str) -> SleuthError:

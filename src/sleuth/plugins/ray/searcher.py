@@ -5,27 +5,24 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
 from threading import Lock
-from typing import Any
+from typing import NamedTuple
 
 from sleuth.cluster import Cache, open_parts
 from sleuth.cluster.shards import ShardIndex, decode, encode
 from sleuth.cluster.storage import Address, ObjectFolder, find_version
 from sleuth.engine import open_embedder
 from sleuth.errors import SleuthError
-from sleuth.filters import Filter
 
 ANSWERED, REFUSED, ABSENT = "answered", "refused", "absent"
 """How a searcher replies: with values; with an error that is the caller's; or it does not have that version open."""
 
 
-@dataclass
-class _Version:
+class _Version(NamedTuple):
     """A version that is open: the shards, by number, and what closes them."""
 
     shards: dict[int, ShardIndex]
-    stack: ExitStack = field(default_factory=ExitStack)
+    stack: ExitStack
 
 
 class Searcher:
@@ -46,33 +43,24 @@ class Searcher:
         self._versions: dict[int, _Version] = {}
         self._loading = Lock()
 
-    def process(self) -> int:
-        """Return the number of the process."""
-        return os.getpid()
-
-    def loaded(self) -> list[int]:
-        """Return the versions that are open."""
-        return sorted(self._versions)
-
     def load(self, number: int) -> bytes:
         """Fetch and open the shards at a version, unless they are open.
 
         Returns:
-            A reply: answered, with the bytes and the limit of the cache; or refused with what `open_published` raises.
+            A reply: answered, with the bytes and the limit of the cache and the number of this process; or refused.
         """
         with self._loading:
             try:
                 if number not in self._versions:
                     self._versions[number] = self._open(number)
                 cache = Cache()
-                return encode((ANSWERED, (cache.size(), cache.limit)))
+                return encode((ANSWERED, (cache.size(), cache.limit, os.getpid())))
             except SleuthError as error:
                 return encode((REFUSED, type(error).__name__, str(error)))
 
     def _open(self, number: int) -> _Version:
         objects = ObjectFolder(self._url)
-        whole = find_version(Address(self._url, number), objects)
-        manifest = whole.of_parts(self._numbers)
+        manifest = find_version(Address(self._url, number), objects).of_parts(self._numbers)
         model = open_embedder(str(manifest.settings["embedder"]), path=self._url)
         with ExitStack() as stack:
             indexes = open_parts(manifest, objects, model, Cache(), stack)
@@ -101,16 +89,12 @@ class Searcher:
         if version is None:
             return encode((ABSENT,))
         question, arguments, scope = decode(request)
+        values = {}
         try:
-            values = {
-                shard: _answer(version.shards[shard], question, some, scope)
-                for shard, some in arguments.items()
-            }
+            for shard, of_shard in arguments.items():
+                index = version.shards[shard]
+                with index.store.reader() as snapshot:
+                    values[shard] = index.at(snapshot, scope).answer(question, of_shard)
         except SleuthError as error:
             return encode((REFUSED, type(error).__name__, str(error)))
         return encode((ANSWERED, values))
-
-
-def _answer(index: ShardIndex, question: str, arguments: Sequence[Any], scope: Filter | None) -> Any:
-    with index.store.reader() as snapshot:
-        return index.at(snapshot, scope).answer(question, arguments)

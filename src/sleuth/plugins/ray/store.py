@@ -54,29 +54,6 @@ class RayShards:
         return self.router.ask(self.manifest.number, question, arguments, deadline, scope=self.scope)
 
 
-@dataclass(frozen=True, slots=True)
-class ServingStatus:
-    """How a published index is served.
-
-    Attributes:
-        version: that queries see.
-        searchers, searchers_up: processes, and those that answer.
-        shards, shards_up: all, and those that a searcher answers for.
-        cache_bytes, cache_limit: of the fullest cache of a searcher, when it last loaded a version.
-        events: how often searchers were "lost" and "revived", questions were asked of a replica too ("hedged"), and the
-            head of Ray did not answer ("cut_off") and was reached again ("reconnected"), since the start.
-    """
-
-    version: int
-    searchers: int
-    searchers_up: int
-    shards: int
-    shards_up: int
-    cache_bytes: int
-    cache_limit: int
-    events: Mapping[str, int]
-
-
 class RayStore:
     """A published index over searchers: what `Engine` asks of a `Store`, read-only. Safe to share between threads.
 
@@ -179,9 +156,9 @@ class RayStore:
             damage=(),
         )
 
-    def serving(self) -> ServingStatus:
-        """Return how many searchers and shards answer, and which version."""
-        return ServingStatus(self._manifest.number, *self.router.serving())
+    def serving(self) -> tuple[dict[str, int], dict[str, int]]:
+        """Return what `METRICS` shows: gauges, and the counts of events since the start."""
+        return {"published_version": self._manifest.number, **self.router.serving()}, dict(self.router.counts)
 
     def wait(self) -> None:
         """Do nothing: a published version has no merges."""

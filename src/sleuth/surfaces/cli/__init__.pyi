@@ -17,6 +17,7 @@ from sleuth.surfaces.cli.options import with_options as with_options
 from sleuth.surfaces.cli.places import check_origin as check_origin
 from sleuth.surfaces.cli.places import index_folder as index_folder
 from sleuth.surfaces.cli.progress import download_bar as download_bar
+from sleuth.surfaces.cli.progress import progress_bar as progress_bar
 from sleuth.surfaces.cli.publish import AddressArgument as AddressArgument
 from sleuth.surfaces.cli.serve import answer as answer
 from sleuth.surfaces.cli.serve import extensions as extensions
