@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from sleuth.plugins.neural.known import KNOWN
-from sleuth.plugins.websearch.servers import SearXNGServer
 from sleuth.testing.ollama import OllamaServer
 from sleuth.testing.tavily import TavilyServer, page
 from sleuth.web.search import SearchOptions
@@ -16,6 +15,7 @@ from tests.cluster.conftest import s3, s3_endpoint  # noqa: F401 - fixtures
 from tests.guides import HOME, run_page
 from tests.plugins.neural import tiny
 from tests.plugins.neural.hub import Hub
+from tests.plugins.websearch.servers import SearXNGServer
 
 DOCS = HOME / "docs"
 WORDS = {"how-to": 600, "concepts": 1500}

@@ -14,7 +14,8 @@ from sleuth.dense.embedding import Reading
 from sleuth.dense.wordllama import WordLlamaEmbedder
 from sleuth.engine import Fusion, expansion
 from sleuth.errors import EmbedderMismatchError, EmbeddingError, FilterError, IndexNotFoundError
-from sleuth.ingest.reports import IndexInterrupted, IndexProgress
+from sleuth.ingest import IndexProgress
+from sleuth.ingest.reports import IndexInterrupted
 from sleuth.lexical.search import LexicalSearcher
 from tests.embedders import Letters
 

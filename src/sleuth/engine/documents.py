@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
     from sleuth.engine.view import IndexView
     from sleuth.filters import Filter
-    from sleuth.ingest import AddReport, IndexReport, ReadOptions, Skipped
-    from sleuth.ingest.reports import IndexProgress, MoveReport
+    from sleuth.ingest import AddReport, IndexProgress, IndexReport, ReadOptions, Skipped
+    from sleuth.ingest.reports import MoveReport
     from sleuth.ingest.roots import Root
     from sleuth.store import IndexSnapshot
     from sleuth.types import Document, RetrievedItem, StoredDocument

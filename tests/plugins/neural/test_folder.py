@@ -26,7 +26,7 @@ def test_settings_come_from_the_files_of_sentence_transformers(tmp_path: Path) -
     assert (model.pooling, model.query_prefix, model.passage_prefix, model.max_tokens) == (
         "cls", "q: ", "d: ", 99,
     )  # fmt: skip
-    assert (model.name, model.is_cross_encoder, model.file.name) == ("own", False, "model.onnx")
+    assert (model.name, model.kind, model.file.name) == ("own", "encoder", "model.onnx")
     assert model.bytes == (folder / "model.onnx").stat().st_size
 
 
@@ -45,7 +45,7 @@ def test_a_model_may_lie_in_the_folder_onnx(tmp_path: Path) -> None:
     (folder / "model.onnx").rename(folder / "onnx" / "model.onnx")
     (folder / "onnx" / "model.onnx_data").write_bytes(b"1234567")
     model = ModelFolder.open(folder)
-    assert model.is_cross_encoder
+    assert model.kind == "cross-encoder"
     assert model.bytes == (folder / "onnx" / "model.onnx").stat().st_size + 7
 
 

@@ -123,8 +123,6 @@ def test_the_command(hub: Hub, tmp_path: Path) -> None:
         ("damaged", "encoder", "unknown"),
         ("e5-small-v2", "encoder", "apache-2.0"),
     ]
-    assert "failed" in rows[1]["error"]
-    assert rows[2]["passages_per_second"] > 0
     assert "e5-small-v2  encoder" in run("index", "models")[1]
     assert hub.requests == []
 

@@ -10,12 +10,12 @@ import pytest
 
 from sleuth.errors import ArgumentError, WebError
 from sleuth.plugins.websearch import BRAVE, EXA, SEARXNG
-from sleuth.plugins.websearch.servers import BraveServer, ExaServer, SearchServer, SearXNGServer
 from sleuth.web import WebRetriever, search_web
 from sleuth.web.search import WebSearch
 from sleuth.web.service import RemoteService
 from sleuth.web.several import FallbackService, MergedService, open_service
 from tests.commands import sleuth
+from tests.plugins.websearch.servers import BraveServer, ExaServer, SearchServer, SearXNGServer
 from tests.web.conftest import quiet  # noqa: F401 - no key in the environment, and short waits
 
 

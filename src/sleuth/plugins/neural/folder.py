@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -48,6 +46,7 @@ class ModelFolder:
             language model, which weighs tokens; or "encoder".
         pooling: "mean" or "cls"; "" where neither the folder nor the table of known models says it.
         query_prefix, passage_prefix: put before each text.
+        unrelated: the cosine that texts without anything in common reach, where it is known; else 0.
         max_tokens: tokens of a text that are read.
     """
 
@@ -58,6 +57,7 @@ class ModelFolder:
     pooling: str
     query_prefix: str
     passage_prefix: str
+    unrelated: float
     max_tokens: int
 
     @property
@@ -66,19 +66,17 @@ class ModelFolder:
         return self.path.name
 
     @property
-    def is_cross_encoder(self) -> bool:
-        """Whether the model reads query and passage together."""
-        return self.kind == "cross-encoder"
-
-    @property
-    def is_sparse(self) -> bool:
-        """Whether the model weighs tokens."""
-        return self.kind == "sparse encoder"
+    def origin(self) -> dict[str, Any]:
+        """What `ORIGIN` says; {} where it is not there or holds something else."""
+        try:
+            return read_json(self.path / ORIGIN)
+        except ArgumentError:
+            return {}
 
     @property
     def checksums(self) -> dict[Path, str]:
         """SHA-256 that files of the packaged model must have, in hex; {} for others, compared when they come."""
-        names = read_json(PACKAGED / ORIGIN)["files"] if self.path == PACKAGED else {}
+        names = self.origin["files"] if self.path == PACKAGED else {}
         return {self.file if name in MODEL_FILES else self.tokenizer: names[name] for name in names}
 
     @property
@@ -107,7 +105,8 @@ class ModelFolder:
                 f"model must be a folder with model.onnx and tokenizer.json, got {str(path)!r}"
             )
         config = read_json(path / "config.json")
-        defaults = known_model(path.name) or KnownModel("", "")
+        defaults = known_model(path.name) or KnownModel("")
+        query_prefix, passage_prefix = defaults.prefixes
         prompts = read_json(path / "config_sentence_transformers.json").get("prompts")
         prompts = prompts if isinstance(prompts, dict) else {}
         return cls(
@@ -116,8 +115,9 @@ class ModelFolder:
             tokenizer,
             _kind(path, config),
             _pooling(path) or defaults.pooling,
-            str(prompts.get("query") or defaults.query_prefix),
-            str(prompts.get("document") or prompts.get("passage") or defaults.passage_prefix),
+            str(prompts.get("query") or query_prefix),
+            str(prompts.get("document") or prompts.get("passage") or passage_prefix),
+            defaults.unrelated,
             _max_tokens(path, config),
         )
 
@@ -227,27 +227,3 @@ def read_json(path: Path) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise ArgumentError(f"{path} must hold a JSON object, got {value!r:.80}")
     return value
-
-
-_LETTERS = re.compile(r"[A-Za-z]+")
-_GIBBERISH_SHARE = 0.5
-"""Of the letters of a query, in pieces of one or two letters, above which it counts as gibberish."""
-
-
-def has_meaning(query: str, pieces: Callable[[str], Sequence[str]]) -> bool:
-    """Return whether a tokenizer knows words of a query; gibberish falls into parts of one or two letters.
-
-    Such parts of words hold more than half of the Latin letters in 96 of 100 queries of random letters with the
-    tokenizer of BERT, and in 1 of 1,000 questions of test collections (docs/measured/neural.md). Other scripts
-    always have a meaning.
-
-    Args:
-        pieces: cuts a word.
-    """
-    short = total = 0
-    for word in _LETTERS.findall(query):
-        parts = pieces(word)
-        total += len(word)
-        if len(parts) > 1:
-            short += sum(len(part) for part in parts if len(part) <= 2)
-    return short <= _GIBBERISH_SHARE * total

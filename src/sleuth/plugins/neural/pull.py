@@ -47,9 +47,6 @@ _SETTINGS = (
     QUERY_WEIGHTS,
 )
 
-Progress = Callable[[int, int], None]
-"""Told how many bytes are there, and of how many."""
-
 
 @dataclass(frozen=True, slots=True)
 class RemoteFile:
@@ -91,12 +88,11 @@ class RemoteModel:
         return sum(file.size for file in self.files)
 
 
-def find_model(name: str, *, endpoint: str | None = None) -> RemoteModel:
-    """Ask a hub what a model consists of.
+def find_model(name: str) -> RemoteModel:
+    """Ask the hub, `$HF_ENDPOINT` or https://huggingface.co, what a model consists of.
 
     Args:
         name: of a known model, or OWNER/NAME of one at the hub.
-        endpoint: of the hub; None for `$HF_ENDPOINT`, else https://huggingface.co.
 
     Raises:
         ArgumentError: an unknown name, or a model without a version in ONNX.
@@ -106,7 +102,7 @@ def find_model(name: str, *, endpoint: str | None = None) -> RemoteModel:
     repository = entry.repository if entry else name
     if not _REPOSITORY.fullmatch(repository):
         raise ArgumentError(f"name must be among {', '.join(KNOWN)}, or OWNER/NAME at the hub, got {name!r}")
-    base = checked_base(endpoint or os.environ.get("HF_ENDPOINT") or ENDPOINT, "HF_ENDPOINT")
+    base = checked_base(os.environ.get("HF_ENDPOINT") or ENDPOINT, "HF_ENDPOINT")
     url = f"{base}/api/models/{repository}?blobs=true"
     try:
         with _get(url) as answer:
@@ -131,11 +127,11 @@ def find_model(name: str, *, endpoint: str | None = None) -> RemoteModel:
     return RemoteModel(title, repository, revision, str(licence), tuple(files[path] for path in paths), base)
 
 
-def pull_model(model: RemoteModel, *, progress: Progress | None = None) -> ModelFolder:
+def pull_model(model: RemoteModel, *, progress: Callable[[int, int], None] | None = None) -> ModelFolder:
     """Get the files of a model into `models_folder()`; a second attempt goes on after the files that are there.
 
     Args:
-        progress: called while bytes arrive.
+        progress: called with the bytes that are there and with all, while they arrive.
 
     Raises:
         RemoteError: the hub did not answer, or a file is not what the hub says it is.

@@ -49,6 +49,6 @@ def _model(name: str, home: Path) -> CrossEncoderReranker | OnnxEmbedder:
     from sleuth.plugins.neural.embedder import OnnxEmbedder
 
     folder = ModelFolder.open(name)
-    if folder.is_cross_encoder:
+    if folder.kind == "cross-encoder":
         return CrossEncoderReranker(OnnxCrossEncoder(folder.path))
     return OnnxEmbedder(folder.path)

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sleuth.errors import ArgumentError, EmbeddingError
-from sleuth.plugins.neural.folder import QUERY_WEIGHTS, ModelFolder, has_meaning, read_json
-from sleuth.plugins.neural.session import OnnxSession
+from sleuth.plugins.neural.folder import QUERY_WEIGHTS, read_json
+from sleuth.plugins.neural.session import OnnxModel
 
 _TWICE: Final = ("log1p_relu", "l0")
 """Activations that take the logarithm twice."""
@@ -23,52 +23,31 @@ TokenWeights = Mapping[str, float]
 """Weights above 0 by token of the vocabulary."""
 
 
-class OnnxSparseEncoder:
+class OnnxSparseEncoder(OnnxModel):
     """A masked language model that was trained to weigh tokens, as SPLADE is. Safe to share between threads.
 
     The weight of a token is ln(1 + x), where x is its greatest logit over the places of a text, if that is above 0
     (Formal et al., "SPLADE v2", 2021). A model may give logits, shape (texts, places, vocabulary), or their greatest
     values, shape (texts, vocabulary).
 
-    Args:
-        model: a folder, or the name of a model that is installed (`sleuth index models`).
-        threads: for one run of the model; None for as many as this process may use, at most four.
-
     Attributes:
-        folder: of the model.
         query_weights: of tokens of queries; empty where the model encodes queries.
-
-    Raises:
-        MissingPackageError: the extra `neural` is not installed.
-        EmbeddingError: there is no such model; gives the command that gets it.
-        ArgumentError: the folder holds another kind of model, or its table of weights cannot be read.
     """
 
-    def __init__(self, model: str | Path, *, threads: int | None = None) -> None:
-        self.folder = ModelFolder.open(model)
-        if not self.folder.is_sparse:
-            raise ArgumentError(
-                f"the sparse leg must have a masked language model, got the {self.folder.kind} {self.folder.name!r}"
-            )
-        self._session = OnnxSession(self.folder, threads)
-        self.query_weights = _query_weights(self.folder.path / QUERY_WEIGHTS)
-        activation = read_json(self.folder.path / "1_SpladePooling" / "config.json").get(
-            "activation_function"
-        )
-        self._takes_log_twice = activation in _TWICE
+    kind = "sparse encoder"
 
-    def __repr__(self) -> str:
-        return f"OnnxSparseEncoder({self.folder.name!r})"
+    def __init__(self, model: str | Path, *, threads: int | None = None) -> None:
+        super().__init__(model, threads=threads)
+        path = self.folder.path
+        self.query_weights = _query_weights(path / QUERY_WEIGHTS)
+        pooling = read_json(path / "1_SpladePooling" / "config.json")
+        self._takes_log_twice = pooling.get("activation_function") in _TWICE
 
     @property
     def fingerprint(self) -> str:
         """Name and content of the model, and its length."""
         twice = "/twice" if self._takes_log_twice else ""
-        return f"onnx/{self.folder.name}/{self._session.digest}/{self.folder.max_tokens}{twice}"
-
-    def has_meaning(self, query: str) -> bool:
-        """Return whether the tokenizer knows words of a query."""
-        return has_meaning(query, self._session.pieces)
+        return f"onnx/{self.folder.name}/{self._digest}/{self.folder.max_tokens}{twice}"
 
     def encode_query(self, text: str) -> TokenWeights:
         """Return the weights of a query: by the table where the model has one, else by the model.
@@ -78,7 +57,7 @@ class OnnxSparseEncoder:
         """
         if not self.query_weights:
             return self.encode_documents([text])[0]
-        tokens = dict.fromkeys(self._session.tokens(text))
+        tokens = dict.fromkeys(self._encoded(text).tokens)
         return {token: self.query_weights[token] for token in tokens if token in self.query_weights}
 
     def encode_documents(self, texts: Sequence[str]) -> list[TokenWeights]:
@@ -88,7 +67,7 @@ class OnnxSparseEncoder:
             EmbeddingError: the model does not load, fails, or gives something else than a number for each token.
         """
         weights: list[TokenWeights] = [{}] * len(texts)
-        for places, output, mask in self._session.run(texts):
+        for places, output, mask in self._run(texts):
             greatest = self._greatest(output, mask)
             for place, row in zip(places, greatest, strict=True):
                 tokens = np.flatnonzero(row > 0)
@@ -117,7 +96,10 @@ class OnnxSparseEncoder:
     @cached_property
     def _vocabulary(self) -> Mapping[int, str]:
         """Tokens by number, without those that frame a text."""
-        return self._session.vocabulary()
+        with self._loading:
+            tokenizer = self._tokenizer
+        special = {token.content for token in tokenizer.get_added_tokens_decoder().values() if token.special}
+        return {number: token for token, number in tokenizer.get_vocab().items() if token not in special}
 
 
 def _query_weights(path: Path) -> TokenWeights:

@@ -93,8 +93,8 @@ class _Replica:
         kind, *content = decode(reply)
         if kind != ANSWERED:
             raise error_named(*content)
-        *cache, self.process = content[0]
-        self.cache = cache[0], cache[1]
+        used, limit, self.process = content[0]
+        self.cache = used, limit
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,7 +13,7 @@ from sleuth.surfaces.cli.terminal import console
 if TYPE_CHECKING:
     from types import FrameType
 
-    from sleuth.ingest.reports import IndexProgress
+    from sleuth.ingest import IndexProgress
 
 P = ParamSpec("P")
 

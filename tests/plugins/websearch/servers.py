@@ -31,16 +31,15 @@ class SearchServer(LocalServer):
 
     Args:
         pages: what the web holds: dicts with url, title, content and published.
-        keys: the API keys that are valid.
 
     Attributes:
         asked: the fields of the requests that were answered with results.
         failure_status: of every answer from now on; 0 answers.
     """
 
-    def __init__(self, pages: Sequence[Mapping[str, Any]] = (), *, keys: Sequence[str] = ("local",)) -> None:
+    def __init__(self, pages: Sequence[Mapping[str, Any]] = ()) -> None:
         super().__init__()
-        self.pages, self.keys = [dict(page) for page in pages], set(keys)
+        self.pages = [dict(page) for page in pages]
         self.asked: list[dict[str, Any]] = []
         self.failure_status = 0
 
@@ -53,18 +52,15 @@ class SearchServer(LocalServer):
 
 
 class SearXNGServer(SearchServer):
-    """`GET /search?format=json`."""
+    """`GET /search?format=json`; errors are HTML or one word."""
 
     def answer(self, request: Request) -> Reply | None:
-        """Return results, or the errors of the service, which are HTML or one word."""
+        """Return results, or the errors of the service."""
         if self.failure_status:
-            return Reply(
-                self.failure_status, b"<html>Too Many Requests</html>", {"Content-Type": "text/html"}
-            )
-        if urlsplit(request.path).path != "/search":
-            return Reply(404, b"<html>Page not found</html>")
+            page = b"<html>Too Many Requests</html>"
+            return Reply(self.failure_status, page, {"Content-Type": "text/html"})
         fields = self._fields(request)
-        if fields.get("format") != "json":
+        if urlsplit(request.path).path != "/search" or fields.get("format") != "json":
             return Reply(403, b"Forbidden")
         if not fields.get("q") or fields.get("time_range", "day") not in ("day", "week", "month", "year"):
             return _reply(400, {"error": "Invalid value"})
@@ -72,12 +68,11 @@ class SearXNGServer(SearchServer):
             {
                 **{name: page[name] for name in ("url", "title", "content")},
                 "publishedDate": page.get("published"),
-                "engine": "wikipedia",
                 "score": 1.0 / rank,
             }
             for rank, page in enumerate(self.pages, 1)
         ]
-        return _reply(200, {"query": fields["q"], "number_of_results": 0, "results": results})
+        return _reply(200, {"query": fields["q"], "results": results})
 
 
 class BraveServer(SearchServer):
@@ -85,22 +80,17 @@ class BraveServer(SearchServer):
 
     def answer(self, request: Request) -> Reply | None:
         """Return results, or the errors of the service."""
-        if self.failure_status:
-            return self._error(self.failure_status, "RATE_LIMITED", "Request rate limit exceeded for plan.")
         path = re.fullmatch(r"/res/v1/(?P<kind>web|news)/search", urlsplit(request.path).path)
-        if path is None:
-            return self._error(404, "NOT_FOUND", "Not found.")
-        if request.headers.get("x-subscription-token") not in self.keys:
-            return self._error(
-                422, "SUBSCRIPTION_TOKEN_INVALID", "The provided subscription token is invalid."
-            )
+        if self.failure_status or path is None:
+            return self._error(self.failure_status or 404, "Request rate limit exceeded for plan.")
+        if request.headers.get("x-subscription-token") != "local":
+            return self._error(422, "The provided subscription token is invalid.")
         fields = self._fields(request)
-        query, limit = fields.get("q", ""), 20 if path["kind"] == "web" else 50
-        sound = (
-            0 < len(query) <= 400 and len(query.split()) <= 50 and 1 <= int(fields.get("count", 20)) <= limit
-        )
-        if not sound or fields.get("freshness", "pd") not in ("pd", "pw", "pm", "py"):
-            return self._error(422, "VALIDATION", "Unable to validate request parameter(s)")
+        query, count = fields.get("q", ""), int(fields.get("count", 20))
+        is_valid = 0 < len(query) <= 400 and len(query.split()) <= 50
+        is_valid &= 1 <= count <= (20 if path["kind"] == "web" else 50)
+        if not is_valid or fields.get("freshness", "pd") not in ("pd", "pw", "pm", "py"):
+            return self._error(422, "Unable to validate request parameter(s)")
         decorated = fields.get("text_decorations", "true") == "true"
         allowed = re.findall(r"^\$site=(\S+)$", fields.get("goggles", ""), re.MULTILINE)
         results = [
@@ -112,14 +102,14 @@ class BraveServer(SearchServer):
                 **({"extra_snippets": page["more"]} if "more" in page else {}),
             }
             for page in _of_sites(self.pages, allowed)
-        ][: int(fields.get("count", 20))]
+        ][:count]
         if path["kind"] == "news":
             return _reply(200, {"type": "news", "results": results})
         web = {"web": {"type": "search", "results": results}} if results else {}
         return _reply(200, {"type": "search", **web})
 
-    def _error(self, status: int, code: str, detail: str) -> Reply:
-        return _reply(status, {"type": "ErrorResponse", "error": {"code": code, "detail": detail}})
+    def _error(self, status: int, detail: str) -> Reply:
+        return _reply(status, {"type": "ErrorResponse", "error": {"detail": detail}})
 
 
 class ExaServer(SearchServer):
@@ -129,12 +119,10 @@ class ExaServer(SearchServer):
         """Return results, or the errors of the service."""
         if self.failure_status:
             return _reply(self.failure_status, {"error": "Service down", "tag": "INTERNAL"})
-        if (request.method, request.path) != ("POST", "/search"):
-            return _reply(404, {"error": "Not found"})
-        if request.headers.get("x-api-key") not in self.keys:
+        if request.headers.get("x-api-key") != "local":
             return _reply(401, {"error": "Invalid API key", "tag": "INVALID_API_KEY"})
         body = json.loads(request.body)
-        if not body.get("query") or not 1 <= body.get("numResults", 10) <= 100:
+        if request.path != "/search" or not body.get("query") or not 1 <= body["numResults"] <= 100:
             return _reply(400, {"error": "Invalid request body"})
         self.asked.append(body)
         results = [
@@ -142,8 +130,8 @@ class ExaServer(SearchServer):
                 "url": page["url"],
                 "title": page["title"],
                 "publishedDate": page.get("published"),
-                **({"highlights": [page["content"]], "highlightScores": [0.5]} if "contents" in body else {}),
+                **({"highlights": [page["content"]]} if "contents" in body else {}),
             }
             for page in _of_sites(self.pages, body.get("includeDomains", []))
         ]
-        return _reply(200, {"results": results[: body.get("numResults", 10)]})
+        return _reply(200, {"results": results[: body["numResults"]]})
