@@ -87,11 +87,8 @@ class ShardedWriter:
         """Make everything so far durable and visible, shard after shard; the new version."""
         files, self._files = self._files, {}
         first = self._writers[0]
-        for (
-            name,
-            facts,
-        ) in files.items():  # should this be broken off, the first shard knows whose documents changed
-            if "version" in facts:
+        for name, facts in files.items():
+            if "version" in facts:  # should this be broken off, the first shard knows whose documents changed
                 first.doubt_file(name, facts.get("documents", 0), facts.get("own_ids", 0))
         version = sum([writer.commit() for writer in self._writers])
         if files:

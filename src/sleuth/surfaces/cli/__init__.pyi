@@ -13,7 +13,6 @@ from sleuth.surfaces.cli.index import ShardsOption as ShardsOption
 from sleuth.surfaces.cli.index import gone_files as gone_files
 from sleuth.surfaces.cli.index import read_options as read_options
 from sleuth.surfaces.cli.index import takes_reading as takes_reading
-from sleuth.surfaces.cli.options import with_options as with_options
 from sleuth.surfaces.cli.places import check_origin as check_origin
 from sleuth.surfaces.cli.places import index_folder as index_folder
 from sleuth.surfaces.cli.progress import download_bar as download_bar
