@@ -46,13 +46,13 @@ agents: $(VENV)/.developed $(VENV)/.kernels ## install the conformance tests of 
 
 FRAMEWORKS := build/conformance-frameworks
 MTEB := build/conformance-mteb
-SUITES = $(filter-out %_mteb.py %_sentence_transformers.py,$(wildcard tests/plugins/frameworks/conformance_*.py))
+SUITES = $(filter-out %_mteb.py %_sentence_transformers.py %_txtai.py,$(wildcard tests/plugins/frameworks/conformance_*.py)) $(addprefix tests/plugins/vendors/test_,chat.py clients.py dify.py files.py)
 CONFORMANCE := -m pytest -o addopts= -o asyncio_mode=auto --noconftest
-conformance: $(FRAMEWORKS)/.installed build ## the conformance suites of frameworks, and tests of adapters that need them, in an environment of their own
+conformance: $(FRAMEWORKS)/.installed build ## suites of frameworks, quickstarts of other packages with one import changed, and tests of adapters, in an environment of their own
 	PYTHONPATH=. $(FRAMEWORKS)/bin/python $(CONFORMANCE) $(SUITES) tests/plugins/evaluation/test_ir_datasets.py
 
-conformance-mteb: $(MTEB)/.installed build ## the mock tasks of MTEB and models of sentence-transformers, which bring PyTorch (6 GB), in an environment of their own
-	PYTHONPATH=. $(MTEB)/bin/python $(CONFORMANCE) tests/plugins/frameworks/conformance_mteb.py tests/plugins/frameworks/conformance_sentence_transformers.py
+conformance-mteb: $(MTEB)/.installed build ## the mock tasks of MTEB, models of sentence-transformers and txtai, which bring PyTorch (6 GB), in an environment of their own
+	PYTHONPATH=. $(MTEB)/bin/python $(CONFORMANCE) $(addprefix tests/plugins/frameworks/conformance_,mteb.py sentence_transformers.py txtai.py)
 
 # pip takes many minutes to choose versions of so many packages. Some of them are built by a setuptools that still has pkg_resources.
 build/old-setuptools.txt:
@@ -64,13 +64,13 @@ UV_INSTALL = -m uv pip install --build-constraints build/old-setuptools.txt
 $(FRAMEWORKS)/.installed: pyproject.toml build/old-setuptools.txt
 	$(PYTHON) -m venv $(FRAMEWORKS)
 	$(FRAMEWORKS)/bin/python -m pip install uv
-	$(FRAMEWORKS)/bin/python $(UV_INSTALL) --python $(FRAMEWORKS)/bin/python --editable '.[hybrid,langchain,haystack,llama-index,langgraph,pydantic-ai,dspy,tables,ir-datasets,pyterrier,imports,chroma,fastembed,serve]' model2vec langchain-tests langchain-community langchain-openai pandas polars datasets pytest pytest-asyncio
+	$(FRAMEWORKS)/bin/python $(UV_INSTALL) --python $(FRAMEWORKS)/bin/python --editable '.[hybrid,langchain,haystack,llama-index,langgraph,pydantic-ai,dspy,tables,ir-datasets,pyterrier,imports,chroma,fastembed,serve]' model2vec langchain-tests langchain-classic langchain-community langchain-openai langchain-qdrant llama-index-postprocessor-tei-rerank bm25s rank-bm25 'cohere>=5.15' ipykernel nbclient pandas polars datasets pytest pytest-asyncio
 	touch $@
 
 $(MTEB)/.installed: pyproject.toml build/old-setuptools.txt
 	$(PYTHON) -m venv $(MTEB)
 	$(MTEB)/bin/python -m pip install uv
-	$(MTEB)/bin/python $(UV_INSTALL) --python $(MTEB)/bin/python --editable '.[hybrid,mteb,models]' pytest pytest-asyncio
+	$(MTEB)/bin/python $(UV_INSTALL) --python $(MTEB)/bin/python --editable '.[hybrid,mteb,models]' txtai pytest pytest-asyncio
 	touch $@
 
 cluster: $(VENV)/.developed $(VENV)/.kernels ## install Ray (500 MB with what it needs) and Azurite, and run the tests of object storage, searchers and builders

@@ -9,12 +9,29 @@ from typing import Any, NoReturn
 
 import pytest
 
-from sleuth import Document, Engine
+from sleuth import Document, Engine, default_embedder
 
 DOCS = Path(__file__).parents[1] / "docs" / "how-to"
 GUIDES = [DOCS / f"{name}.md" for name in ("frameworks", "data-frames", "gpu-or-hosted-embedder")]
 PLACE = ("source", "start_line", "end_line")
 """Metadata that every passage gets."""
+
+
+NEWS = (
+    "I had pancakes with eggs for breakfast this morning.",
+    "The weather tomorrow will be cloudy and cool.",
+    "Robbers broke into the city bank and stole a million.",
+    "The stock market is down today.",
+    "That film about the sea was wonderful.",
+    "The weather forecast for tomorrow: clouds, cool.",
+)
+"""What peers and Sleuth search, so that their results can be compared."""
+QUERY = "will it rain tomorrow"
+
+
+def meaning(text: str) -> list[float]:
+    """Return the vector that the default embedder gives a text."""
+    return [float(value) for value in default_embedder().embed_documents([text])[0]]
 
 
 def check_examples(heading: str, folder: Path) -> None:
@@ -29,6 +46,13 @@ def check_examples(heading: str, folder: Path) -> None:
             [sys.executable, "-c", code], cwd=folder, capture_output=True, text=True, check=False
         )
         assert run.stdout == output, run.stderr
+
+
+def guide_line(beginning: str, **names: Any) -> Any:
+    """Return what the line gives that docs/how-to/moving-in.md has in place of one of another package."""
+    rows = re.findall(r"^\| (.+?) \|.*\| `(.+)` \|$", (DOCS / "moving-in.md").read_text("utf8"), re.MULTILINE)
+    (code,) = (code for other, code in rows if other.startswith(beginning))
+    return eval(code, names)  # noqa: S307
 
 
 def stored(engine: Engine) -> dict[str, tuple[str, dict[str, Any]]]:

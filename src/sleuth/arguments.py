@@ -106,25 +106,13 @@ def check_score(value: Any) -> float | None:
     return float(value)
 
 
-_OF_OTHER_LIBRARIES = {
-    "top_k": "k",
-    "n_results": "k",
-    "num_results": "k",
-    "limit": "k",
-    "where": "filter",
-    "filters": "filter",
-    "metadata_filter": "filter",
-    "embedding_function": "embedder",
-    "embedding": "embedder",
-    "persist_directory": "path",
-    "collection_name": "path",
-    "pre_filter": "filter",
-    "where_document": "filter",
-    "score_threshold": "min_score",
-    "chunk_size": "settings",
-    "chunk_overlap": "settings",
-    "analyzer": "settings",
-}
+_OF_OTHER_LIBRARIES = (
+    dict.fromkeys(("top_k", "n_results", "num_results", "limit", "similarity_top_k", "top_n"), "k")
+    | dict.fromkeys(("where", "filters", "metadata_filter", "pre_filter", "where_document"), "filter")
+    | dict.fromkeys(("chunk_size", "chunk_overlap", "analyzer"), "settings")
+    | {"embedding_function": "embedder", "embedding": "embedder", "score_threshold": "min_score"}
+    | {"persist_directory": "path", "collection_name": "path"}
+)
 """Names of arguments elsewhere, with the argument that means the same here."""
 
 

@@ -157,6 +157,13 @@ class SearchResult(BaseResult):
         grade = self.extra.get("grade")
         return None if grade is None else Grade(grade)
 
+    def _repr_html_(self) -> str:
+        """Return the answer for notebooks, or why there is none, with its sources."""
+        from html import escape
+
+        parts = (self.response or (self.detail.message if self.detail else ""), *self.used_source_ids)
+        return "".join(f"<pre>{escape(part)}</pre>" for part in parts)
+
     def to_dict(self) -> dict[str, Any]:
         """Plain values, fit for JSON."""
         return {

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from sleuth import protocols
-from sleuth.errors import ArgumentError, EmbeddingError, FilterError
+from sleuth.errors import EmbeddingError
 from sleuth.testing.contracts import RetrieverContract
 from sleuth.types import Document, Ranking
 from sleuth.vector_store import Retriever, VectorStoreRetriever
@@ -40,14 +40,11 @@ def test_closest_first(retriever: Retriever) -> None:
 
 
 def test_k(retriever: Retriever) -> None:
-    """k = 0 gives no hits, a large k gives all, and an invalid k is refused."""
+    """k = 0 gives no hits, and a large k gives all."""
     assert retriever.retrieve("Python", k=0) == []
     assert retriever.retrieve_with_scores("Python", k=0) == []
     assert len(retriever.retrieve("Python", k=99)) == 5
     assert names(retriever.retrieve("Python", k=2)) == names(retriever.retrieve("Python", k=3))[:2]
-    for k in (-1, 2.0, True):
-        with pytest.raises(ArgumentError, match=f"k must be an int of 0 or more, got {k!r}"):
-            retriever.retrieve("Python", k=k)  # type: ignore[arg-type]
 
 
 def test_scores_are_distances(retriever: Retriever) -> None:
@@ -101,12 +98,6 @@ def test_filters(retriever: Retriever, filter: Any, expected: set[str]) -> None:
     """A filter in any accepted form is applied before the cut."""
     assert set(names(retriever.retrieve("language", k=5, filter=filter))) == expected
     assert len(retriever.retrieve("bread", k=1, filter=filter)) == 1
-
-
-def test_unreadable_filters_are_refused(retriever: Retriever) -> None:
-    """An invalid filter raises an error."""
-    with pytest.raises(FilterError):
-        retriever.retrieve("language", filter={"year": {"$near": 1}})
 
 
 def test_another_length_names_both(store: Any) -> None:

@@ -36,6 +36,13 @@ class Explanation:
             "parts": [part.to_dict() for part in self.parts],
         }
 
+    def _repr_html_(self) -> str:
+        """Return the tree as a list for notebooks."""
+        from html import escape
+
+        parts = "".join(f"<li>{part._repr_html_()}</li>" for part in self.parts)
+        return f"{escape(f'{self.name} {self.value:.3g}: {self.formula} {dict(self.facts)}')}<ul>{parts}</ul>"
+
     def scores_of(self, legs: Container[str]) -> Iterator[tuple[str, float]]:
         """Yield the score that each of some legs gives the hit, by its name."""
         if self.name in legs:

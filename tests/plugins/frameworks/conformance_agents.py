@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from langchain_core.messages import ToolMessage
@@ -98,6 +99,13 @@ def test_an_agent_of_pydantic_ai_calls_the_tools(project: Path) -> None:
     passage, ranking = [json.loads(str(part.content)) for part in answers]
     assert "every second" in passage["text"]
     assert ranking["results"]
+
+
+@pytest.mark.parametrize("kind", [SleuthToolkit, SleuthToolset])
+def test_a_wrong_argument_is_named(project: Path, kind: Any) -> None:
+    """An option that neither ours nor the framework's class has is refused by name."""
+    with pytest.raises(TypeError, match="retrievers"):
+        kind(project / ".sleuth", retrievers=[])
 
 
 @pytest.mark.parametrize("heading", ["LangGraph", "Pydantic AI"])

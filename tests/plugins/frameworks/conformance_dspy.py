@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import dspy
+import numpy as np
 import pytest
 
 from sleuth import Document, Engine
 from sleuth.plugins.frameworks.dspy import SleuthRM
-from tests.documents import check_examples
+from tests.documents import check_examples, guide_line, meaning
 
 TEXTS = {"a": "A bucket is refilled every second.", "b": "A user logs in.", "c": "A bucket holds tokens."}
 
@@ -35,10 +36,19 @@ def test_passages_are_those_of_the_source(engine: Engine) -> None:
     assert [each.metadata["letter"] for each in rm("bucket", 1, filter={"letter": "c"})] == ["c"]
 
 
-def test_retrieve_of_dspy_uses_it(engine: Engine) -> None:
-    """`dspy.Retrieve` hands over the query and k."""
-    with dspy.context(rm=SleuthRM(engine)):
-        assert dspy.Retrieve(k=1)("refilled bucket").passages == [TEXTS["a"]]
+def test_embeddings_of_dspy_find_the_same(engine: Engine) -> None:
+    """Passages are those of DSPy's own retriever over the same vectors; a wrong argument is named."""
+
+    def embed(texts: list[str]) -> Any:
+        return np.array([*map(meaning, texts)], np.float32)
+
+    corpus = [*TEXTS.values()]
+    search = dspy.retrievers.Embeddings(embedder=embed, corpus=corpus, k=2, normalize=True)
+    rm = SleuthRM(engine, 2, legs=["dense"])
+    for question in ("who can log in", "what fills a bucket"):
+        assert guide_line("DSPy", rm=rm, question=question) == search(question).passages
+    with pytest.raises(TypeError, match="no argument 'top_k'; did you mean 'k'"):
+        SleuthRM(engine, top_k=2)("bucket")
 
 
 def test_a_program_gets_the_passages(engine: Engine) -> None:

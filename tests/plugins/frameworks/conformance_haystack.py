@@ -1,20 +1,26 @@
-"""The conformance suites of Haystack, and what it says of retrievers: `make conformance`."""
+"""The suites of Haystack, and pages of its store in memory with one import changed: `make conformance`."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from haystack import Document, Pipeline
+from haystack.components.embedders import MockDocumentEmbedder, MockTextEmbedder
+from haystack.components.joiners import DocumentJoiner
+from haystack.components.retrievers.in_memory import InMemoryBM25Retriever, InMemoryEmbeddingRetriever
 from haystack.components.writers import DocumentWriter
+from haystack.document_stores.in_memory import InMemoryDocumentStore
+from haystack.document_stores.types import DuplicatePolicy, FilterPolicy
 from haystack.errors import FilterError
 from haystack.testing import document_store as suite
 from haystack.testing import document_store_async as async_suite
 
+from sleuth.errors import EmbeddingError
 from sleuth.plugins.frameworks.haystack import SleuthDocumentStore, SleuthRetriever, as_filter
-from tests.documents import check_examples
+from tests.documents import check_examples, guide_line, meaning
 
 
 class _Store:
@@ -111,17 +117,97 @@ async def test_a_retriever_runs(store: SleuthDocumentStore) -> None:
     assert TEXTS[2] not in _contents(retriever.run("buckets", top_k=3))
     other = {"field": "meta.n", "operator": "==", "value": 2}
     assert _contents(await retriever.run_async("buckets", filters=other)) == [TEXTS[2]]
-    assert all(document.score is not None for document in retriever.run("bucket")["documents"])
+    both = SleuthRetriever(_filled(OURS), 2).run("tokens", query_embedding=meaning("who logs in"))
+    assert sorted(_contents(both)) == sorted(TEXTS[1:])
 
 
-def test_a_pipeline_is_written_and_read(store: SleuthDocumentStore) -> None:
-    """A pipeline with the component survives being written as YAML."""
+Parts = tuple[Callable[[], Any], Any, Any]
+"""A store, the retriever that searches its words, and the one that searches its vectors."""
+PEER: Parts = (InMemoryDocumentStore, InMemoryBM25Retriever, InMemoryEmbeddingRetriever)
+OURS: Parts = (lambda: SleuthDocumentStore(embedder="documents"), SleuthRetriever, SleuthRetriever)
+
+
+def _filled(parts: Parts) -> Any:
+    """Embed and write documents; a second time they are skipped."""
+    documents = [Document(content=text, meta={"n": n, "source": "x"}) for n, text in enumerate(TEXTS)]
+    embedded = MockDocumentEmbedder(embedding_fn=meaning).run(documents)["documents"]
+    writer = DocumentWriter(parts[0](), policy=DuplicatePolicy.SKIP)
+    assert [writer.run(embedded)["documents_written"] for _ in range(2)] == [3, 0]
+    return writer.document_store
+
+
+def _fields(result: dict[str, Any]) -> list[Any]:
+    return [(each.id, each.content, each.meta, round(each.score, 2)) for each in result["documents"]]
+
+
+def vectors(parts: Parts) -> Any:
+    """Find by the vector of a text embedder, in a pipeline that is written and read."""
+    pipeline = Pipeline()
+    pipeline.add_component("embedder", MockTextEmbedder(embedding_fn=meaning))
+    pipeline.add_component("retriever", parts[2](document_store=_filled(parts), top_k=2))
+    pipeline.connect("embedder.embedding", "retriever.query_embedding")
+    modules = ["sleuth.plugins.frameworks.haystack", "tests.documents"]
+    assert Pipeline.loads(pipeline.dumps(), allowed_modules=modules).dumps() == pipeline.dumps()
+    return _fields(pipeline.run({"embedder": {"text": "how is it filled"}})["retriever"])
+
+
+def policies(parts: Parts) -> Any:
+    """Filters of a call replace those of the component, or are added to them."""
+    store = _filled(parts)
+    own = {"field": "meta.n", "operator": ">", "value": 0}
+    more = {"field": "meta.source", "operator": "==", "value": "x"}
+    retrievers = [parts[2](store, filters=own, filter_policy=policy) for policy in FilterPolicy]
+    return [_fields(each.run(query_embedding=meaning("x"), filters=more)) for each in retrievers]
+
+
+def joined(parts: Parts) -> Any:
+    """Fuse words and vectors, as a hybrid pipeline does."""
+    store, query = _filled(parts), "who logs in"
+    pipeline = Pipeline()
+    pipeline.add_component("words", parts[1](document_store=store, top_k=1))
+    pipeline.add_component("vectors", parts[2](document_store=store, top_k=3))
+    pipeline.add_component("join", DocumentJoiner(join_mode="reciprocal_rank_fusion"))
+    pipeline.connect("words", "join")
+    pipeline.connect("vectors", "join")
+    hits = pipeline.run({"words": {"query": query}, "vectors": {"query_embedding": meaning(query)}})
+    return _fields(hits["join"])
+
+
+@pytest.mark.parametrize("page", [vectors, policies, joined])
+def test_a_page_of_the_store_in_memory_gives_the_same_here(page: Callable[[Parts], Any]) -> None:
+    """Ids, texts, metadata, order and scores are those of Haystack's own store and its two retrievers."""
+    assert page(OURS) == page(PEER)
+
+
+STORE, RETRIEVER = cast("Any", SleuthDocumentStore), cast("Any", SleuthRetriever)
+WRONG: dict[str, Callable[[], Any]] = {
+    "embedding_similarity_function": lambda: STORE(embedding_similarity_function="cosine"),
+    "scale_score": lambda: RETRIEVER(STORE(), scale_score=True),
+    r"query_embedding.*embedder='documents'": lambda: RETRIEVER(STORE()).run(query_embedding=[1.0]),
+    "query or query_embedding": lambda: RETRIEVER(STORE()).run(),
+    "embedding of the document": lambda: OURS[0]().write_documents([Document(content="one")]),
+    "256": lambda: RETRIEVER(_filled(OURS)).run(query_embedding=[1.0]),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_a_wrong_argument_is_named(name: str) -> None:
+    """What Haystack's store takes and ours does not is in the message, with what to write."""
+    with pytest.raises((TypeError, ValueError, EmbeddingError), match=name):
+        WRONG[name]()
+
+
+def test_a_pipeline_is_written_and_read(store: SleuthDocumentStore, caplog: pytest.LogCaptureFixture) -> None:
+    """A pipeline with the component survives being written as YAML; the log says what a store in memory loses."""
     pipeline = Pipeline()
     pipeline.add_component("retriever", SleuthRetriever(store, top_k=1))
     first = pipeline.run({"retriever": {"query": "refilled bucket"}})
     again = Pipeline.loads(pipeline.dumps(), allowed_modules=["sleuth.plugins.frameworks.haystack"])
     assert again.run({"retriever": {"query": "refilled bucket"}}) == first
     again.get_component("retriever").document_store.engine.close()
+    assert guide_line("Haystack: a document's", SleuthDocumentStore=STORE).has_vectors and not caplog.records
+    _filled(OURS).to_dict()
+    assert "3 documents are not written with their store" in caplog.text
 
 
 def test_the_guide_is_true(tmp_path: Path) -> None:

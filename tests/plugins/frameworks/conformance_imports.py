@@ -5,9 +5,8 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import chromadb
 import faiss
@@ -36,7 +35,6 @@ from sleuth.plugins.importers import (
     read_vectors,
 )
 from sleuth.plugins.importers.stored import StoredVectors
-from sleuth.testing.serving import LocalServer, Reply, Request
 
 COUNT = 1_203
 """Documents of each store: some batches, and a part of one."""
@@ -187,56 +185,6 @@ def test_the_commands(kind: str, arguments: list[str], tmp_path: Path) -> None:
         assert (report[key], report["read"], report["stored"]) == (COUNT, COUNT, COUNT)
 
 
-class QdrantServer(LocalServer):
-    """Speaks the protocol of Qdrant, with what its own local mode answers."""
-
-    def __init__(self, folder: Path) -> None:
-        super().__init__()
-        self.client = QdrantClient(path=str(folder), force_disable_check_same_thread=True)
-        self.keys: list[str | None] = []
-
-    def answer(self, request: Request) -> Reply | None:
-        self.keys.append(request.headers.get("api-key"))
-        path = request.path.partition("?")[0].strip("/").split("/")
-        body = json.loads(request.body or b"{}")
-        result: Any
-        if path == ["collections"]:
-            result = self.client.get_collections()
-        elif path[2:] == ["points", "count"]:
-            result = self.client.count(path[1])
-        elif path[2:] == ["points", "scroll"]:
-            points, offset = self.client.scroll(
-                path[1], limit=body["limit"], offset=body.get("offset"), with_vectors=True
-            )
-            result = {"points": [point.model_dump() for point in points], "next_page_offset": offset}
-        else:
-            return Reply(404, b'{"status": {"error": "not found"}}')
-        plain = result if isinstance(result, dict) else result.model_dump()
-        return Reply(
-            200,
-            json.dumps({"result": plain, "status": "ok", "time": 0.0}).encode(),
-            {"content-type": "application/json"},
-        )
-
-
-@pytest.fixture
-def server(tmp_path: Path) -> Iterator[QdrantServer]:
-    with QdrantServer(_qdrant_folder(tmp_path)) as running:
-        yield running
-        running.client.close()
-
-
-def test_a_server_of_qdrant(server: QdrantServer, tmp_path: Path) -> None:
-    """The real client reads all pages over HTTP, with the key."""
-    with Engine.open(tmp_path / "index", create=True, embedder=NamedEmbedder(Letters())) as engine:
-        report = import_vectors(engine, read_qdrant(server.url, "docs", api_key="secret"))
-        assert (report.added, report.stored) == (COUNT, COUNT)
-    assert set(server.keys) == {"secret"}
-    assert sum("scroll" in request.path for request in server.requests) == 3
-    with pytest.raises(ArgumentError, match=r"collection must be among those of .* \(docs\), got 'other'"):
-        read_qdrant(server.url, "other")
-
-
 def test_a_server_that_does_not_answer() -> None:
     """It is named."""
     with pytest.raises(StoreError, match=r"Qdrant at http://127\.0\.0\.1:9 does not answer"):
@@ -254,6 +202,8 @@ def test_several_vectors_must_be_named(tmp_path: Path) -> None:
     client.close()
     with pytest.raises(ArgumentError, match="body, title"):
         list(read_qdrant(tmp_path / "q", text_field="text"))
+    with pytest.raises(ArgumentError, match=r"collection must be among those of .* \(docs\), got 'other'"):
+        read_qdrant(tmp_path / "q", "other")
     (row,) = read_qdrant(tmp_path / "q", text_field="text", vector="body")
     assert list(row.vector or ()) == [0, 1]
 

@@ -1,20 +1,34 @@
-"""The conformance suites of LangChain, in an environment of their own: `make conformance`."""
+"""The suites of LangChain, and pages of its stores with one import changed: `make conformance`."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Generator
+from collections.abc import AsyncGenerator, Callable, Generator
+from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
+from langchain_chroma import Chroma
+from langchain_classic.retrievers import ContextualCompressionRetriever, EnsembleRetriever
+from langchain_community.document_compressors import jina_rerank
+from langchain_community.vectorstores import FAISS
+from langchain_core.documents import Document as LangChainDocument
+from langchain_core.embeddings import DeterministicFakeEmbedding, Embeddings
+from langchain_core.indexing import InMemoryRecordManager, index
 from langchain_core.indexing.base import DocumentIndex
 from langchain_core.retrievers import BaseRetriever
+from langchain_core.tools import create_retriever_tool
 from langchain_core.vectorstores import VectorStore
+from langchain_qdrant import QdrantVectorStore
 from langchain_tests.integration_tests import RetrieversIntegrationTests, VectorStoreIntegrationTests
 from langchain_tests.integration_tests.indexer import AsyncDocumentIndexTestSuite, DocumentIndexerTestSuite
+from qdrant_client import models
 
 from sleuth import Document, Engine
+from sleuth.errors import EmbedderMismatchError
 from sleuth.plugins.frameworks.langchain import SleuthDocumentIndex, SleuthRetriever, SleuthVectorStore
+from tests.documents import NEWS, QUERY, guide_line, meaning
+from tests.surfaces.http.conftest import serving
 
 TEXTS = [f"Bucket {number} holds {number * 10} tokens." for number in range(1, 6)]
 
@@ -61,3 +75,145 @@ class TestSleuthDocumentIndexAsync(AsyncDocumentIndexTestSuite):
         index = SleuthDocumentIndex.open(tmp_path / "index")
         yield index
         index.engine.close()
+
+
+class Meaning(Embeddings):
+    """Embeddings that do not name their model."""
+
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        return list(map(meaning, texts))
+
+    def embed_query(self, text: str) -> list[float]:
+        return meaning(text)
+
+
+IDS = [f"00000000-0000-0000-0000-00000000000{n}" for n in range(6)]
+DOCUMENTS = [LangChainDocument(text, id=IDS[n], metadata={"n": n}) for n, text in enumerate(NEWS)]
+
+
+class Peer(NamedTuple):
+    """A store: how its `from_documents` is called, a filter, and the cosine of one of its scores."""
+
+    store: Any
+    options: Callable[[], dict[str, Any]] = dict
+    filter: Any = {"n": 2}  # noqa: RUF012
+    cosine: Callable[[float], float] = float
+
+    def made(self, documents: list[LangChainDocument] = DOCUMENTS) -> VectorStore:
+        return self.store.from_documents(documents, Meaning(), **self.options())  # type: ignore[no-any-return]
+
+
+NUMBERS = count()
+IS_2 = models.FieldCondition(key="metadata.n", match=models.MatchValue(value=2))
+OURS = Peer(SleuthVectorStore)
+PEERS = [
+    Peer(Chroma, lambda: {"collection_name": f"docs{next(NUMBERS)}"}, cosine=lambda score: 1 - score / 2),
+    Peer(FAISS, cosine=lambda score: 1 - score / 2),
+    Peer(
+        QdrantVectorStore,
+        lambda: {"location": ":memory:", "collection_name": "docs"},
+        models.Filter(must=[IS_2]),
+    ),
+]
+
+
+def _parts(documents: list[LangChainDocument]) -> list[Any]:
+    """Return ids, texts and metadata; Qdrant's integration gives the id as metadata."""
+    return [(each.metadata.get("_id", each.id), each.page_content, each.metadata["n"]) for each in documents]
+
+
+def searches(peer: Peer) -> Any:
+    """Search by a text and by a vector, with a filter, and with scores."""
+    store = peer.made()
+    scored: list[tuple[Any, float]] = store.similarity_search_with_score(QUERY, k=6)
+    if peer is OURS:
+        distances = guide_line("LangChain: distances", scored=scored)
+        assert [1 - distance / 2 for distance in distances] == pytest.approx([score for _, score in scored])
+    by_vector = store.similarity_search_by_vector(meaning(QUERY), k=2)
+    filtered = store.similarity_search(QUERY, k=2, filter=peer.filter)
+    cosines = [round(peer.cosine(score), 2) for _, score in scored]
+    return [_parts(each) for each in ([document for document, _ in scored], by_vector, filtered)], cosines
+
+
+def retrievers(peer: Peer) -> Any:
+    """Make a retriever of each kind."""
+    store = peer.made()
+    plain = store.as_retriever(search_kwargs={"k": 1, "filter": peer.filter})
+    different = store.as_retriever(search_type="mmr", search_kwargs={"k": 2, "fetch_k": 5})
+    least = {"score_threshold": 0.99}
+    sure = store.as_retriever(search_type="similarity_score_threshold", search_kwargs=least)
+    return [_parts(each) for each in (*plain.batch(["a", "b"]), different.invoke(QUERY), sure.invoke(QUERY))]
+
+
+def indexing(peer: Peer) -> Any:
+    """Keep a store in step with sources by a record manager."""
+    manager = InMemoryRecordManager("docs")
+    manager.create_schema()
+    store = peer.made(DOCUMENTS[5:])
+    plain = [LangChainDocument(text, metadata={"n": n, "source": "x"}) for n, text in enumerate(NEWS[:3])]
+    steps: Any = [(plain, None), (plain, "incremental"), (plain[:2], "incremental"), (plain[:1], "full")]
+    how: Any = {"source_id_key": "source", "key_encoder": "sha1"}
+    counts = [index(batch, manager, store, cleanup=cleanup, **how) for batch, cleanup in steps]
+    return counts, [text for _, text, _ in _parts(store.similarity_search(QUERY, k=9))]
+
+
+@pytest.mark.parametrize("peer", PEERS, ids=lambda peer: peer.store.__name__)
+@pytest.mark.parametrize("page", [searches, retrievers, indexing])
+def test_a_page_of_another_store_gives_the_same_here(page: Callable[[Peer], Any], peer: Peer) -> None:
+    """Ids, texts, metadata, order and cosines are those of the store that ours stands in for."""
+    assert page(OURS) == page(peer)
+
+
+WRONG: dict[str, Callable[[], Any]] = {
+    r"collection_name.*use SleuthVectorStore\.open": lambda: SleuthVectorStore(collection_name="a"),
+    "engine must be .*got.*Meaning": lambda: SleuthVectorStore(Meaning()),
+    "location": lambda: SleuthVectorStore.from_documents(DOCUMENTS, Meaning(), location=":memory:"),
+    "filter must be": lambda: OURS.made().similarity_search(QUERY, filter=models.Filter(must=[IS_2])),
+    "n_results.*'k'": lambda: OURS.made().similarity_search(QUERY, n_results=2),
+    "k must": lambda: OURS.made().similarity_search(QUERY, k=-1),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_a_wrong_argument_is_named(name: str) -> None:
+    """What another store takes and ours does not is in the message, with what to write."""
+    with pytest.raises(ValueError, match=name):
+        WRONG[name]()
+
+
+def test_collections_are_apart_and_in_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each store without a path is a new one, and leaves nothing behind; a path keeps documents and dimension."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    stores = [OURS.made([each]) for each in DOCUMENTS[:2]]
+    hits = [_parts(store.similarity_search("x", k=9)) for store in stores]
+    assert hits == [_parts([each]) for each in DOCUMENTS[:2]]
+    del stores
+    assert list(tmp_path.iterdir()) == []
+    names = {"SleuthVectorStore": SleuthVectorStore, "embeddings": DeterministicFakeEmbedding(size=8)}
+    for batch in (DOCUMENTS[:3], DOCUMENTS[3:]):
+        store = guide_line("LangChain: `Chroma", **names)
+        store.add_documents(batch)
+        store.engine.close()
+    store = guide_line("LangChain: `Chroma", **names)
+    assert {each.metadata["n"] for each in guide_line("Qdrant", store=store, text=QUERY)} == {2, 3, 4, 5}
+    with pytest.raises(EmbedderMismatchError, match=r"of 8 dimensions.* of 9 dimensions"):
+        SleuthVectorStore.open("docs", DeterministicFakeEmbedding(size=9))
+
+
+def test_retrievers_are_combined(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In an ensemble, as a tool, and behind the client of Jina's reranker, which asks our server."""
+    with Engine.open(tmp_path / ".sleuth", create=True) as engine:
+        engine.add(DOCUMENTS)  # type: ignore[arg-type]  # any object with the same attributes
+        ours = SleuthRetriever(source=engine, k=3)
+        both = EnsembleRetriever(retrievers=[ours, OURS.made().as_retriever()], weights=[0.5, 0.5])
+        assert both.invoke("weather tomorrow")[0].page_content.startswith("The weather")
+        tool = create_retriever_tool(ours, "notes", "Searches notes.")
+        assert NEWS[1] in tool.invoke({"query": "weather tomorrow"})
+        with serving(tmp_path / ".sleuth") as server:
+            monkeypatch.setattr(jina_rerank, "JINA_API_URL", f"{server.url}/v1/rerank")
+            jina = jina_rerank.JinaRerank(jina_api_key="-", top_n=1)
+            reranked = ContextualCompressionRetriever(base_compressor=jina, base_retriever=ours)
+            assert reranked.invoke("weather forecast clouds tomorrow")[0].page_content == NEWS[5]
+        with pytest.raises(TypeError, match="no argument 'top_k'; did you mean 'k'"):
+            SleuthRetriever(source=engine, options={"top_k": 3}).invoke("weather")

@@ -1,15 +1,21 @@
-"""What LlamaIndex's documentation says of retrievers and vector stores: `make conformance`."""
+"""What LlamaIndex says of retrievers and vector stores, and its pages with one import changed: `make conformance`."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from llama_index.core import Document as LlamaDocument
-from llama_index.core import MockEmbedding, StorageContext, VectorStoreIndex
-from llama_index.core.schema import MetadataMode, NodeRelationship, RelatedNodeInfo, TextNode
+from llama_index.core import SimpleDirectoryReader, StorageContext, VectorStoreIndex
+from llama_index.core.embeddings import BaseEmbedding
+from llama_index.core.ingestion import DocstoreStrategy, IngestionPipeline
+from llama_index.core.llms import MockLLM
+from llama_index.core.node_parser import SentenceSplitter
+from llama_index.core.schema import MetadataMode, NodeRelationship, NodeWithScore, RelatedNodeInfo, TextNode
+from llama_index.core.storage.docstore import SimpleDocumentStore
+from llama_index.core.vector_stores import SimpleVectorStore
 from llama_index.core.vector_stores.types import (
     FilterCondition,
     FilterOperator,
@@ -20,9 +26,10 @@ from llama_index.core.vector_stores.types import (
 )
 
 from sleuth import Document, Engine
+from sleuth.compose import DiversifiedRetriever
 from sleuth.errors import ArgumentError
 from sleuth.plugins.frameworks.llama_index import SleuthRetriever, SleuthVectorStore
-from tests.documents import check_examples
+from tests.documents import NEWS, QUERY, check_examples, guide_line, meaning
 
 METADATA: tuple[dict[str, Any], ...] = (
     {"year": 1999, "theme": "Fiction", "tags": ["red", "blue"], "rating": 8.5, "director": None},
@@ -155,19 +162,81 @@ def test_an_index_outlives_the_process(tmp_path: Path) -> None:
     store.engine.close()
 
 
-@pytest.mark.parametrize("is_async", [False, True])
-async def test_a_vector_store_index_answers(tmp_path: Path, is_async: bool) -> None:
-    """The index of LlamaIndex adds, finds and deletes documents through the store."""
-    store = SleuthVectorStore.open(tmp_path / "index")
-    context = StorageContext.from_defaults(vector_store=store)
-    documents = [LlamaDocument(text=text, id_=f"d{place}") for place, text in enumerate(TEXTS)]
-    index = VectorStoreIndex.from_documents(documents, context, embed_model=MockEmbedding(embed_dim=8))
-    retriever = index.as_retriever(similarity_top_k=3)
-    hits = await retriever.aretrieve("lorem") if is_async else retriever.retrieve("lorem")
-    assert len(hits) == 3 and {hit.node.get_content() for hit in hits} <= set(TEXTS)
-    index.delete_ref_doc("d0")
-    assert len(index.as_retriever(similarity_top_k=10).retrieve("lorem")) == 3
-    store.engine.close()
+class Meaning(BaseEmbedding):
+    """Vectors of the default embedder."""
+
+    def _get_text_embedding(self, text: str) -> list[float]:
+        return meaning(text)
+
+    _get_query_embedding = _get_text_embedding
+
+    async def _aget_query_embedding(self, query: str) -> list[float]:
+        return meaning(query)
+
+
+def _read(folder: Path) -> Any:
+    """Read files with LlamaIndex's reader."""
+    for n, text in enumerate(NEWS):
+        (folder / f"{n}.md").write_text(text)
+    return SimpleDirectoryReader(folder, filename_as_id=True).load_data()
+
+
+def _found(hits: list[NodeWithScore]) -> list[Any]:
+    return [(hit.node.get_content(), round(hit.score or 0, 2), hit.node.ref_doc_id) for hit in hits]
+
+
+async def querying(make: Callable[[], Any], folder: Path) -> Any:
+    """Index files, ask questions, also streamed, asynchronous and in a chat, and with a filter."""
+    context = StorageContext.from_defaults(vector_store=make())
+    index = VectorStoreIndex.from_documents(_read(folder), context, embed_model=Meaning())
+    engine = index.as_query_engine(llm=MockLLM(), similarity_top_k=2)
+    whole = engine.query(QUERY)
+    parts = index.as_query_engine(llm=MockLLM(), similarity_top_k=2, streaming=True).query(QUERY)
+    assert "".join(parts.response_gen) == str(whole) == str(await engine.aquery(QUERY))
+    chat = str(index.as_chat_engine(llm=MockLLM(), chat_mode="context").chat(QUERY))
+    only = MetadataFilters(filters=[_is("file_name", "==", "2.md")])
+    filtered = index.as_retriever(filters=only, similarity_top_k=5).retrieve(QUERY)
+    return _found(whole.source_nodes), str(whole), chat, _found(filtered)
+
+
+async def changing(make: Callable[[], Any], folder: Path) -> Any:
+    """Insert, change and delete documents of an index."""
+    context = StorageContext.from_defaults(vector_store=make())
+    first, second, *others = _read(folder)
+    index = VectorStoreIndex.from_documents([first, second], context, embed_model=Meaning())
+    index.insert(others[0])
+    second.set_content("The weather tomorrow will be sunny.")
+    index.update_ref_doc(second)
+    index.delete_ref_doc(first.doc_id)
+    return _found(await index.as_retriever(similarity_top_k=9).aretrieve(QUERY))
+
+
+async def ingesting(make: Callable[[], Any], folder: Path) -> Any:
+    """Run a pipeline that cuts, embeds and replaces what has changed."""
+    documents = _read(folder)
+    steps: Any = [SentenceSplitter(chunk_size=60, chunk_overlap=0), Meaning()]
+    stores: Any = {"vector_store": make(), "docstore": SimpleDocumentStore()}
+    pipeline = IngestionPipeline(transformations=steps, **stores, docstore_strategy=DocstoreStrategy.UPSERTS)
+    counts = [len(pipeline.run(documents=documents)) for _ in range(2)]
+    documents[0].set_content("The weather tomorrow will be sunny.")
+    counts.append(len(await pipeline.arun(documents=documents)))
+    scores = stores["vector_store"].query(VectorStoreQuery(meaning(QUERY), 9)).similarities
+    return counts, [round(score, 2) for score in scores]
+
+
+@pytest.mark.parametrize("page", [querying, changing, ingesting])
+async def test_a_page_of_the_simple_store_gives_the_same_here(page: Any, tmp_path: Path) -> None:
+    """Answers, nodes, order and scores are those of LlamaIndex's own vector store."""
+    assert await page(SleuthVectorStore.open, tmp_path) == await page(SimpleVectorStore, tmp_path)
+
+
+def test_hits_that_differ(tmp_path: Path) -> None:
+    """In place of mode `mmr`, a retriever of Sleuth leaves a copy behind another document."""
+    with Engine.open(tmp_path / "index", create=True) as engine:
+        engine.add([Document(text, id=text) for text in ("It will rain.", "It will rain!", "It was cold.")])
+        names = {"SleuthRetriever": SleuthRetriever, "DiversifiedRetriever": DiversifiedRetriever}
+        hits = guide_line("LlamaIndex: mode", engine=engine, **names).retrieve("will it rain")[:2]
+        assert "It was cold." in {hit.node.get_content() for hit in hits}
 
 
 @pytest.mark.parametrize("is_async", [False, True])
@@ -208,6 +277,12 @@ def test_a_store_refuses_options_that_it_does_not_use(store: SleuthVectorStore) 
             with pytest.raises(ArgumentError, match=f"options must be among .*got '{option}'"):
                 call(value, **{option: {"theme": "Mafia"}})
     assert len(_ids(store)) == 4
+    with pytest.raises(ValueError, match="engine\n  Field required"):
+        SleuthVectorStore(chroma_collection="x")
+    with pytest.raises(TypeError, match="no argument 'similarity_top_k'; did you mean 'k'"):
+        SleuthRetriever(store.engine, similarity_top_k=2).retrieve("x")
+    with pytest.raises(ArgumentError, match="documents must hold Documents"):
+        store.engine.add([LlamaDocument(text="x")])
 
 
 def test_the_guide_is_true(tmp_path: Path) -> None:

@@ -42,15 +42,6 @@ def test_each_query_has_its_ranked_documents(engine: Engine) -> None:
     assert results[results["qid"] == "1"]["docno"].iloc[0] == "a"
 
 
-def test_search_and_no_query_at_all(engine: Engine) -> None:
-    """`search` takes one query; no query gives no rows, with the same columns."""
-    retriever = SleuthRetriever(engine)
-    assert retriever.search("refilled bucket")["docno"].iloc[0] == "a"
-    empty = retriever(TOPICS.iloc[:0])
-    assert empty.empty
-    assert set(empty.columns) == set(retriever(TOPICS).columns)
-
-
 def test_it_is_inspected(engine: Engine) -> None:
     """It needs queries, and gives a result frame: also for the static checks of pipelines."""
     retriever = SleuthRetriever(engine)

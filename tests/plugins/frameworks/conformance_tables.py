@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -69,24 +68,6 @@ def test_every_table_gives_equal_documents(kind: str, tmp_path: Path) -> None:
         }
 
 
-@pytest.mark.parametrize("kind", ["pandas", "polars", "arrow", "a data set"])
-def test_views_and_the_async_twin_take_tables(kind: str, tmp_path: Path) -> None:
-    """A scoped view keeps rows in its scope, and `aadd` adds as `add` does."""
-    columns = {"passage": ["A bucket.", "A link."], "tenant": ["acme", "acme"]}
-    table = {
-        "pandas": pd.DataFrame,
-        "polars": pl.DataFrame,
-        "arrow": pa.table,
-        "a data set": datasets.Dataset.from_dict,
-    }[kind](columns)
-    with Engine.open(tmp_path / "index", create=True) as engine:
-        view = engine.scoped("tenant:acme")
-        assert asyncio.run(view.aadd(table, text_field="passage")).added == 2
-        assert view.count().documents == engine.count("tenant:acme").documents == 2
-        with pytest.raises(ArgumentError, match=r"text_field must name .*\['passage', 'tenant'\]"):
-            engine.add(table)
-
-
 @pytest.mark.parametrize("column", [pd.Series(["x"]), pl.Series(["x"]), pa.chunked_array([["x"]])])
 def test_a_column_alone_is_no_table(column: Any, tmp_path: Path) -> None:
     """A column without a name is refused."""
@@ -135,20 +116,6 @@ def test_results_become_a_data_frame(tmp_path: Path) -> None:
         "c": 0,
     }
     assert pa.Table.from_pylist(rows).column_names == list(frame.columns)
-
-
-def test_no_results_are_no_rows() -> None:
-    """An empty ranking is an empty frame."""
-    assert pd.DataFrame(to_rows([])).empty
-
-
-def test_a_row_without_a_text_is_named(tmp_path: Path) -> None:
-    """The row's number and its columns are in the message."""
-    with (
-        Engine.open(tmp_path / "index", create=True) as engine,
-        pytest.raises(ArgumentError, match=r"row 2 must have a 'text', got None and the fields \['text'\]"),
-    ):
-        engine.add(pd.DataFrame({"text": ["one", None]}))
 
 
 def test_a_folder_of_splits_is_named(tmp_path: Path) -> None:

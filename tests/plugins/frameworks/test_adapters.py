@@ -8,10 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from sleuth import Document, Engine
 from sleuth.errors import ArgumentError, MissingPackageError
 from sleuth.plugins.frameworks.agents import AgentTools
-from sleuth.plugins.frameworks.tables import to_rows
 from tests.surfaces.project import make_project
 
 HOME = Path(__file__).parents[3]
@@ -33,15 +31,6 @@ def test_sleuth_imports_no_framework() -> None:
     assert packages.isdisjoint(loaded.stdout.split())
 
 
-@pytest.mark.parametrize(
-    "path", sorted((HOME / "src/sleuth/plugins/frameworks").glob("*.py")), ids=lambda path: path.stem
-)
-def test_a_long_adapter_has_its_reason(path: Path) -> None:
-    """An adapter above 200 lines says why."""
-    text = path.read_text("utf8")
-    assert ("Longer than 200 lines:" in text) == (len(text.splitlines()) > 200)
-
-
 @pytest.mark.parametrize("name", FRAMEWORKS)
 def test_a_missing_framework_is_named_with_its_extra(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Importing an adapter says which extra it needs, and the extra is one of the package."""
@@ -53,20 +42,6 @@ def test_a_missing_framework_is_named_with_its_extra(name: str, monkeypatch: pyt
         importlib.import_module(f"sleuth.plugins.frameworks.{name}")
     extras = tomllib.loads((HOME / "pyproject.toml").read_text("utf8"))["project"]["optional-dependencies"]
     assert caught.value.extra in extras
-
-
-def test_results_become_rows(tmp_path: Path) -> None:
-    """Results have their metadata as columns, and None where they have no value."""
-    with Engine.open(tmp_path / "index", create=True) as engine:
-        engine.add(
-            [Document("A bucket is refilled.", {"year": 2021}, id="1"), Document("A link.", {}, id="2")]
-        )
-        first, second = to_rows(engine.retrieve("bucket link", 2))
-    assert (first["rank"], second["rank"]) == (1, 2)
-    assert {first["document_id"]: first["year"], second["document_id"]: second["year"]} == {
-        "1": 2021,
-        "2": None,
-    }
 
 
 def test_tools_of_agents_answer_and_refuse(tmp_path: Path) -> None:

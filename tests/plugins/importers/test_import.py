@@ -52,6 +52,18 @@ def test_vectors_come_along(chroma: Path, tmp_path: Path) -> None:
         assert import_vectors(engine, read_chroma(chroma)).unchanged == len(DOCUMENTS)
 
 
+def test_reading_names_what_there_is(chroma: Path, tmp_path: Path) -> None:
+    """A path without a Chroma, and an unknown collection, raise errors with the known names."""
+    with pytest.raises(ArgumentError, match=r"collection must be among those of .* \(docs\), got 'other'"):
+        list(read_chroma(chroma, "other"))
+    with pytest.raises(ArgumentError, match=r"path must be the folder of a Chroma"):
+        list(read_chroma(tmp_path / "nowhere"))
+    chroma_store(tmp_path, Words(), "one")
+    chroma_store(tmp_path, Words(), "two")
+    with pytest.raises(ArgumentError, match=r"\(one, two\), got None"):
+        list(read_chroma(tmp_path))
+
+
 def test_long_documents_are_embedded_anew(tmp_path: Path) -> None:
     """A document that is cut into passages gets new vectors."""
     from sleuth.vector_store import ChromaStore

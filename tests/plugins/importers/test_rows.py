@@ -44,21 +44,6 @@ def test_vectors_of_a_numpy_file_belong_to_the_rows(rows: Path, tmp_path: Path) 
     assert imported(tmp_path, rows, tmp_path / "vectors.npy") == {"t2#0": pytest.approx(1, abs=2e-3)}
 
 
-def test_vectors_of_parquet_come_along(tmp_path: Path) -> None:
-    """Text, id and vector are columns; the other columns are metadata."""
-    pyarrow = pytest.importorskip(
-        "pyarrow", reason="pyarrow is not installed: it comes with the extra cluster"
-    )
-    from pyarrow import parquet
-
-    values = [
-        {"name": f"t{n}", "body": text, "year": n, "v": VECTORS[n].tolist()} for n, text in enumerate(TEXTS)
-    ]
-    parquet.write_table(pyarrow.Table.from_pylist(values), tmp_path / "rows.parquet", row_group_size=2)
-    fields = {"text_field": "body", "id_field": "name", "vector_field": "v"}
-    assert imported(tmp_path, tmp_path / "rows.parquet", **fields) == {"t2#0": pytest.approx(1, abs=2e-3)}
-
-
 def test_a_failed_import_leaves_no_empty_index(rows: Path, tmp_path: Path) -> None:
     """`sleuth index import vectors` that fails deletes the index that it made, and no other."""
     np.save(tmp_path / "few.npy", VECTORS[:4])

@@ -51,27 +51,6 @@ def test_counts_are_compared_at_the_end(engine: Engine) -> None:
     assert (report.stored, report.read, report.unchanged) == (6, 6, 6)
 
 
-def test_an_import_that_was_broken_off_goes_on(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Batches before the failure stay; the second run writes and embeds the rest alone."""
-    monkeypatch.setattr("sleuth.plugins.importers.importing._BATCH", 2)
-
-    def broken() -> Iterator[StoredVector]:
-        yield from rows(stop=4)
-        raise OSError("the disk is gone")
-
-    steps: list[int] = []
-    with pytest.raises(OSError, match="gone"):
-        import_vectors(
-            engine, StoredVectors("a store", broken(), 6), progress=lambda now: steps.append(now.read)
-        )
-    assert steps == [2, 4]
-    assert engine.count().documents == 4
-    report = import_vectors(engine, rows())
-    assert (report.added, report.unchanged) == (2, 4)
-    (nearest,) = engine.nearest(Words().embed_query(TEXTS[5]), 1)
-    assert nearest.score == pytest.approx(1, abs=2e-3)
-
-
 def test_documents_without_text_are_counted(engine: Engine) -> None:
     """They are left out, and the report says how many."""
     blank = StoredVector(Document(" ", id="blank"), [1.0] * 64)

@@ -223,46 +223,9 @@ def test_a_streamed_response_of_a_model_that_is_down_ends_with_an_error(
     assert "an error was encountered" in events[-1].message
 
 
-def test_a_conversation_is_sent_and_not_kept(writer: openai.OpenAI) -> None:
-    """An earlier response is part of `input`; a name of one is refused with a message that says so."""
-    from openai import UnprocessableEntityError
-
-    first = writer.responses.create(model="sleuth", input="What are tokens?")
-    asked: Any = {"role": "user", "content": "And how often refilled?"}
-    talk: Any = [{"role": "user", "content": "What are tokens?"}, *first.output, asked]
-    second = writer.responses.create(model="sleuth", input=talk)
-    extra: Any = second.model_extra
-    assert extra["standalone_query"] == QUESTION
-    assert second.output[0].queries == [QUESTION]  # type: ignore[union-attr]
-    options: Any
-    for options in ({"previous_response_id": first.id}, {"conversation": "conv_1"}):
-        with pytest.raises(UnprocessableEntityError, match="send the conversation as `input`"):
-            writer.responses.create(model="sleuth", input="And how often refilled?", **options)
-
-
 def test_several_numbers_in_one_citation_are_annotations_each() -> None:
     """ "[1, 2]" and "[1-2]" cite two files each, at the place of the bracket."""
     sources = [{"number": number, "ids": [f"{name}#0"]} for number, name in ((1, "a.md"), (2, "b.md"))]
     result = SearchResult(response="So it is [1, 2]. And [1-2].", extra={"sources": sources})
     places = [(each["file_id"], each["index"]) for each in annotations_of(result)]
     assert places == [("a.md", 9), ("b.md", 9), ("a.md", 21), ("b.md", 21)]
-
-
-def test_file_search_keeps_to_its_filter_and_store(client: openai.OpenAI) -> None:
-    """A filter limits what is read; an unknown store is a 404."""
-    from openai import NotFoundError
-
-    tool: Any = {
-        "type": "file_search",
-        "vector_store_ids": ["sleuth"],
-        "filters": {"type": "eq", "key": "tenant", "value": "zoo"},
-    }
-    included: Any = ["file_search_call.results"]
-    response = client.responses.create(
-        model="sleuth", input="tokens cats sleep", tools=[tool], include=included
-    )
-    search: Any = response.output[0]
-    assert {result.file_id for result in search.results} == {"cats.md"}
-    with pytest.raises(NotFoundError, match="vector store must be"):
-        tool["vector_store_ids"] = ["other"]
-        client.responses.create(model="sleuth", input="a", tools=[tool])

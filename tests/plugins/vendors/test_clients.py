@@ -11,7 +11,9 @@ import pytest
 
 from sleuth import Document, Engine
 from sleuth.engine import score_hits
+from sleuth.llm import RemoteReranker
 from sleuth.surfaces.http import add_key
+from sleuth.types import RetrievedItem
 from tests.surfaces.http.conftest import Local, make_index, serving
 
 if TYPE_CHECKING:
@@ -136,61 +138,33 @@ DOCUMENTS = ["Cats sleep most of the day.", "", "Tokens are refilled every secon
 
 
 def test_cohere_reranks(served: tuple[Local, str]) -> None:
-    """Both of Cohere's clients get the indexes of their documents, most relevant first, with scores from 0 to 1."""
+    """Clients of Cohere, ours and Open WebUI's request get places, most relevant first, with scores from 0 to 1."""
     import cohere
 
     server, key = served
-    with httpx.Client() as connections:
+    items = [RetrievedItem(id=str(place), text=text) for place, text in enumerate(DOCUMENTS)]
+    body = {"model": "m", "query": "when are tokens refilled", "documents": [{"text": DOCUMENTS[2]}]}
+    with httpx.Client(headers={"authorization": f"Bearer {key}"}) as connections:
+        plain = connections.post(f"{server.url}/v1/rerank", json=body | {"return_documents": True}).json()
         new = cohere.ClientV2(api_key=key, base_url=server.url, httpx_client=connections)
         first = cohere.Client(api_key=key, base_url=server.url, httpx_client=connections)
         answer = new.rerank(model="sleuth", query="when are tokens refilled", documents=DOCUMENTS, top_n=3)
         old = first.rerank(model="sleuth", query="when are tokens refilled", documents=DOCUMENTS)
+    for version in ("v1", "v2"):
+        ours = RemoteReranker("sleuth", f"{server.url}/{version}", api_key=key)
+        reranked = ours.rerank("when are tokens refilled", items)
+        assert [item.id for item in reranked] == ["2", "3", "0", "1"]
+    assert plain["results"][0]["document"] == {"text": DOCUMENTS[2]}
+    assert (
+        plain["results"][0]["relevance_score"] == answer.results[0].relevance_score
+    )  # of the document alone
+    assert plain["usage"]["total_tokens"] > 0
     assert [result.index for result in answer.results] == [2, 3, 0]
     scores = [result.relevance_score for result in answer.results]
     assert scores == sorted(scores, reverse=True)
     assert all(0 <= score <= 1 for score in scores)
     assert [result.index for result in old.results] == [2, 3, 0, 1]
     assert old.results[3].relevance_score == 0
-
-
-@pytest.mark.parametrize("version", ["v1", "v2"])
-def test_our_client_reranks_as_those_of_cohere_and_jina(served: tuple[Local, str], version: str) -> None:
-    """`RemoteReranker` gets the order of both versions: what it speaks is what their clients speak."""
-    from sleuth.llm import RemoteReranker
-    from sleuth.types import RetrievedItem
-
-    server, key = served
-    items = [RetrievedItem(id=str(place), text=text) for place, text in enumerate(DOCUMENTS)]
-    reranker = RemoteReranker("sleuth", f"{server.url}/{version}", api_key=key)
-    assert [item.id for item in reranker.rerank("when are tokens refilled", items)] == ["2", "3", "0", "1"]
-
-
-def test_relevance_depends_on_the_document_alone(served: tuple[Local, str]) -> None:
-    """The score of a document does not depend on the other documents in the request."""
-    server, key = served
-    headers = {"authorization": f"Bearer {key}"}
-
-    def scores(documents: list[str]) -> dict[int, float]:
-        body = {"query": "tokens refilled", "documents": documents}
-        answer = server.client.post("/v2/rerank", json=body, headers=headers).json()
-        return {result["index"]: result["relevance_score"] for result in answer["results"]}
-
-    assert scores(DOCUMENTS)[2] == scores(DOCUMENTS[2:3])[0]
-
-
-def test_open_webui_reranks(served: tuple[Local, str]) -> None:
-    """Open WebUI's request, `{model, query, documents, top_n}`, gets `results` with `index` and `relevance_score`."""
-    server, key = served
-    for path in ("/v1/rerank", "/v2/rerank"):
-        body = {"model": "m", "query": "cats", "documents": DOCUMENTS, "top_n": len(DOCUMENTS)}
-        answer = httpx.post(f"{server.url}{path}", json=body, headers={"authorization": f"Bearer {key}"})
-        results = answer.json()["results"]
-        assert results[0]["index"] == 0
-        assert len({result["index"] for result in results}) == len(DOCUMENTS)
-    body = {"query": "cats", "documents": [{"text": "Cats."}], "return_documents": True}
-    answer = httpx.post(f"{server.url}/v1/rerank", json=body, headers={"authorization": f"Bearer {key}"})
-    assert answer.json()["results"][0]["document"] == {"text": "Cats."}
-    assert answer.json()["usage"]["total_tokens"] > 0
 
 
 def test_scores_do_not_depend_on_other_hits(tmp_path: Path) -> None:

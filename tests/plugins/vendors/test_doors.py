@@ -32,6 +32,7 @@ WRITES = {
 QUESTION: Any = [{"role": "user", "content": "who refills tokens of the vault?"}]
 BODIES: dict[str, Any] = {
     "/retrieval": {"knowledge_id": "sleuth", "query": "tokens", "retrieval_setting": {"top_k": 1}},
+    "/rerank": {"query": "tokens", "texts": ["a"]},
     "/v1/chat/completions": {"messages": QUESTION},
     "/v1/embeddings": {"input": "tokens", "model": "m"},
     "/v1/rerank": {"query": "tokens", "documents": ["a"]}, "/v1/responses": {"input": "tokens?"},

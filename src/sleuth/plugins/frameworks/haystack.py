@@ -16,18 +16,19 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Collection, Iterable
 from functools import cached_property
-from typing import Any
+from operator import ge, gt, le, lt
+from typing import Any, cast
 
 from sleuth.errors import ArgumentError, MissingPackageError
 from sleuth.filters import Compare, Filter, Not, all_of, any_of, field
 from sleuth.logs import logger_of
-from sleuth.plugins.frameworks.whole import Whole, WholeIndex, nothing
+from sleuth.plugins.frameworks.whole import VectorsOfOthers, Whole, WholeIndex, nothing
 from sleuth.remote import async_twin
 
 try:
     from haystack import Document, component, default_from_dict, default_to_dict
     from haystack.document_stores.errors import DuplicateDocumentError
-    from haystack.document_stores.types import DuplicatePolicy
+    from haystack.document_stores.types import DuplicatePolicy, FilterPolicy, apply_filter_policy
     from haystack.errors import FilterError
 except ImportError as error:
     raise MissingPackageError("haystack-ai", "haystack", "stores and retrievers of Haystack") from error
@@ -38,26 +39,34 @@ _ID = "_id"
 _REST = "_haystack"
 """Metadata key of the fields of a document beside its text and metadata, as JSON; absent where they are empty."""
 _KEPT = ("blob", "embedding", "sparse_embedding")
+OF_DOCUMENTS = "documents"
+"""Spelling of the embedder of a store whose documents bring their vectors."""
 
 
 class SleuthDocumentStore:
     """An index of Sleuth as a document store of Haystack. Documents need a text; they come back as they were.
 
-    Vectors are made by the index. The embedding of a document is kept, and not searched.
+    Vectors are made by the index, and `SleuthRetriever` searches by words and meaning. With `embedder="documents"` the
+    documents bring their embeddings, and the retriever takes those of queries.
     """
 
-    def __init__(self, path: str, embedder: str | None = None) -> None:
+    def __init__(self, path: str | None = None, embedder: str | None = None) -> None:
         """Create a store; its index is opened, or made, when it is first used.
 
         Args:
-            path: folder of the index.
-            embedder: spelling of the embedder, as of `Engine.open`; None for the default one.
+            path: folder of the index; None for one that goes with the store, which a written pipeline does not hold.
+            embedder: spelling of the embedder, as of `Engine.open`, or "documents"; None for the default one.
         """
         self.path, self.embedder = path, embedder
 
     @cached_property
     def _index(self) -> WholeIndex:
-        return WholeIndex.open(self.path, self.embedder)
+        return WholeIndex.open(self.path, VectorsOfOthers() if self.has_vectors else self.embedder)
+
+    @property
+    def has_vectors(self) -> bool:
+        """Whether documents bring the vectors that are searched."""
+        return self.embedder == OF_DOCUMENTS
 
     @property
     def engine(self) -> Any:
@@ -65,7 +74,9 @@ class SleuthDocumentStore:
         return self._index.engine
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what `from_dict` needs."""
+        """Return what `from_dict` needs; documents of a store without a path are not in it, which the log says."""
+        if self.path is None and (count := self.count_documents()):
+            logger.warning("%d documents are not written with their store: it has no path", count)
         values: dict[str, Any] = default_to_dict(self, path=self.path, embedder=self.embedder)
         return values
 
@@ -103,7 +114,7 @@ class SleuthDocumentStore:
                 (NONE, FAIL) raise.
 
         Raises:
-            ValueError: `documents` is not a list of Documents.
+            ValueError: `documents` is not a list of Documents, or one lacks the embedding that the store searches.
             DuplicateDocumentError: an id exists already; no document is added then.
         """
         if isinstance(documents, str) or not isinstance(documents, Iterable):
@@ -115,6 +126,8 @@ class SleuthDocumentStore:
             if not (document.content or "").strip():
                 logger.warning("The document %s was left out: its content is blank", document.id)
                 continue
+            if self.has_vectors and document.embedding is None:
+                raise ArgumentError(f"embedding of the document {document.id!r} must be a vector, got None")
             if policy != DuplicatePolicy.OVERWRITE and (
                 document.id in new_documents or self.engine.get(document.id)
             ):
@@ -126,6 +139,7 @@ class SleuthDocumentStore:
             [document.content or "" for document in new_documents.values()],
             map(_metadata, new_documents.values()),
             list(new_documents),
+            [document.embedding for document in new_documents.values()] if self.has_vectors else None,
         )
         return len(new_documents)
 
@@ -216,24 +230,30 @@ class SleuthDocumentStore:
 
 @component
 class SleuthRetriever:
-    """Finds documents of a `SleuthDocumentStore` by words and meaning."""
+    """Finds documents of a `SleuthDocumentStore` by words and meaning, or by the vector of a text embedder."""
 
     def __init__(
-        self, document_store: SleuthDocumentStore, top_k: int = 10, filters: dict[str, Any] | None = None
+        self,
+        document_store: SleuthDocumentStore,
+        top_k: int = 10,
+        filters: dict[str, Any] | None = None,
+        filter_policy: FilterPolicy = FilterPolicy.REPLACE,
     ) -> None:
         """Create a component.
 
         Args:
             top_k: how many documents.
-            filters: of all searches; those of `run` take their place.
+            filters: of all searches.
+            filter_policy: whether filters of `run` take their place, or are added to them.
         """
-        self.document_store, self.top_k, self.filters = document_store, top_k, filters
+        self.document_store, self.top_k = document_store, top_k
+        self.filters, self.filter_policy = filters, filter_policy
 
     def to_dict(self) -> dict[str, Any]:
         """Return what `from_dict` needs."""
-        store = self.document_store.to_dict()
+        store, policy = self.document_store.to_dict(), self.filter_policy.value
         values: dict[str, Any] = default_to_dict(
-            self, document_store=store, top_k=self.top_k, filters=self.filters
+            self, document_store=store, top_k=self.top_k, filters=self.filters, filter_policy=policy
         )
         return values
 
@@ -242,31 +262,43 @@ class SleuthRetriever:
         """Return the component that `to_dict` wrote."""
         parameters = data["init_parameters"]
         parameters["document_store"] = SleuthDocumentStore.from_dict(parameters["document_store"])
+        parameters["filter_policy"] = FilterPolicy.from_str(parameters.get("filter_policy", "replace"))
         retriever: SleuthRetriever = default_from_dict(cls, data)
         return retriever
 
     @component.output_types(documents=list[Document])
     def run(
-        self, query: str, filters: dict[str, Any] | None = None, top_k: int | None = None
+        self,
+        query: str | None = None,
+        filters: dict[str, Any] | None = None,
+        top_k: int | None = None,
+        query_embedding: list[float] | None = None,
     ) -> dict[str, list[Document]]:
-        """Return the best documents for a query, with their scores."""
-        return self._find(query, filters, top_k)
+        """Return the best documents, with their scores.
 
-    @component.output_types(documents=list[Document])
-    async def run_async(
-        self, query: str, filters: dict[str, Any] | None = None, top_k: int | None = None
-    ) -> dict[str, list[Document]]:
-        """Return the best documents for a query, with their scores."""
-        return await self._afind(query, filters, top_k)
-
-    def _find(
-        self, query: str, filters: dict[str, Any] | None, top_k: int | None
-    ) -> dict[str, list[Document]]:
+        Args:
+            query_embedding: for a store with `embedder="documents"`, beside `query` or in its place.
+        """
         store, k = self.document_store, self.top_k if top_k is None else top_k
-        documents = store._index.search(query, k, filter=as_filter(filters or self.filters))
+        tree = as_filter(apply_filter_policy(self.filter_policy, self.filters, filters))
+        if query is None and query_embedding is None:
+            raise ArgumentError("query or query_embedding must be given, got neither")
+        if query_embedding is not None and not store.has_vectors:
+            raise ArgumentError(
+                "query_embedding must be for a store that searches the embeddings of its documents: "
+                f"write SleuthDocumentStore(path, embedder={OF_DOCUMENTS!r})"
+            )
+        if query is None:
+            documents = store._index.nearest(cast("list[float]", query_embedding), k, tree)
+        elif query_embedding is None:
+            legs = ["lexical"] if store.has_vectors else None
+            documents = store._index.search(query, k, filter=tree, legs=legs)
+        else:
+            with store.engine.embedder.holding({query: query_embedding}):
+                documents = store._index.search(query, k, filter=tree)
         return {"documents": list(map(_document, documents))}
 
-    _afind = async_twin(_find)
+    run_async = async_twin(run)
 
 
 def as_filter(filters: dict[str, Any] | None) -> Filter | None:
@@ -296,31 +328,25 @@ def _comparison(condition: dict[str, Any]) -> Filter:
     if "operator" not in condition or "value" not in condition:
         raise FilterError(f"a comparison must have 'operator' and 'value', got {condition!r}")
     name, operator, value = condition["field"], condition["operator"], condition["value"]
+    if positive := {"!=": "==", "not in": "in"}.get(operator):
+        return Not(_comparison({**condition, "operator": positive}))
     key = field(_ID if name == "id" else name.removeprefix("meta."))
-    comparisons: dict[str, Callable[[], Filter]] = {
-        "==": lambda: _equals(key.key, value),
-        "!=": lambda: Not(_equals(key.key, value)),
-        "in": lambda: any_of(*(_equals(key.key, each) for each in value)) if value else nothing(key.key),
-        "not in": lambda: (
-            Not(any_of(*(_equals(key.key, each) for each in value))) if value else Not(nothing(key.key))
-        ),
-        ">": lambda: key > value,
-        ">=": lambda: key >= value,
-        "<": lambda: key < value,
-        "<=": lambda: key <= value,
-    }
-    if operator not in comparisons:
-        raise FilterError(f"operator must be one of {', '.join(comparisons)}, got {operator!r}")
-    if operator in ("in", "not in"):
+    if operator == "==":
+        return _equals(key.key, value)
+    if operator == "in":
         if not isinstance(value, list):
-            raise FilterError(f"value of {operator!r} must be a list, got {value!r}")
-    elif operator in ("==", "!="):
-        pass
-    elif value is None:
+            raise FilterError(f"value of 'in' and 'not in' must be a list, got {value!r}")
+        return any_of(*(_equals(key.key, each) for each in value)) if value else nothing(key.key)
+    comparisons: dict[str, Callable[[Any, Any], Filter]] = {">": gt, ">=": ge, "<": lt, "<=": le}
+    if operator not in comparisons:
+        raise FilterError(
+            f"operator must be one of ==, !=, in, not in, {', '.join(comparisons)}, got {operator!r}"
+        )
+    if value is None:
         return nothing(key.key)
-    elif isinstance(value, list) or (isinstance(value, str) and not _is_date(value)):
+    if isinstance(value, list) or (isinstance(value, str) and not _is_date(value)):
         raise FilterError(f"value of {operator!r} must be a number or a date, got {value!r}")
-    return comparisons[operator]()
+    return comparisons[operator](key, value)
 
 
 def _equals(key: str, value: Any) -> Filter:

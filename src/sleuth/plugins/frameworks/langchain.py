@@ -78,26 +78,33 @@ class SleuthVectorStore(VectorStore):
     Scores are cosines. `SleuthRetriever(source=store.engine)` searches the same documents by words and meaning.
     """
 
-    def __init__(self, engine: Any, embeddings: Embeddings | None = None) -> None:
+    def __init__(self, engine: Any = None, embeddings: Embeddings | None = None, **options: Any) -> None:
         """Create a store over an open engine; `open` opens one.
 
         Args:
             engine: an `Engine` whose index has vectors.
             embeddings: what made them; None for the engine's own embedder.
+            options: none; those of other stores are refused.
         """
+        if options or not hasattr(engine, "nearest"):
+            wrong = ", ".join(options) or repr(engine)
+            raise ArgumentError(
+                f"engine must be an Engine, got {wrong}: use SleuthVectorStore.open(path, embeddings)"
+            )
         self.engine = engine
         self._index = WholeIndex(engine)
         self._embeddings = embeddings or _EmbedderEmbeddings(engine.embedder)
 
     @classmethod
     def open(
-        cls, path: str | Path, embeddings: Embeddings | None = None, *, model: str = ""
+        cls, path: str | Path | None = None, embeddings: Embeddings | None = None, *, model: str = ""
     ) -> SleuthVectorStore:
         """Open the index in a folder, or make it there; `store.engine.close()` closes it.
 
         Args:
+            path: None for an index that goes with the store.
             embeddings: None for the default embedder of Sleuth.
-            model: names the embeddings' model; "" for their `model` or `model_name`, or else the name of their class.
+            model: names the embeddings' model; "" for their `model` or `model_name`, or else class and dimension.
         """
         embedder = None if embeddings is None else NamedEmbedder(embeddings, model)
         return cls(WholeIndex.open(path, embedder).engine, embeddings)
@@ -115,11 +122,11 @@ class SleuthVectorStore(VectorStore):
         metadatas: list[dict[str, Any]] | None = None,
         *,
         ids: list[str] | None = None,
-        path: str | Path = ".sleuth-langchain",
+        path: str | Path | None = None,
         model: str = "",
         **options: Any,
     ) -> SleuthVectorStore:
-        """Return a store in the folder `path` that holds these texts, and those that it held before.
+        """Return a store in the folder `path` that holds these texts, and those that it held before; None is a new one.
 
         Raises:
             ArgumentError: an option of another store, such as `collection_name`: each collection is a `path`.
@@ -267,7 +274,7 @@ def _named(ids: list[str] | None) -> list[str]:
 
 def _filter(options: dict[str, Any]) -> Any:
     """Return the filter of a search; an option that is not used would leave its results unfiltered."""
-    check_names(options, ("filter",))
+    check_names(options, ("filter", "k"))
     return options.get("filter")
 
 

@@ -100,8 +100,8 @@ class SleuthVectorStore(BasePydanticVectorStore):
     engine: Any
 
     @classmethod
-    def open(cls, path: str | Path) -> SleuthVectorStore:
-        """Open the index in a folder, or make it there; `store.engine.close()` closes it."""
+    def open(cls, path: str | Path | None = None) -> SleuthVectorStore:
+        """Open the index in a folder, or make it there; None is one in memory. `store.engine.close()` closes it."""
         return cls(engine=WholeIndex.open(path, VectorsOfOthers()).engine)
 
     @property

@@ -8,8 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, Final, NamedTuple, cast
 from uuid import uuid4
+from weakref import finalize
 
 from sleuth.engine import Engine
 from sleuth.errors import ArgumentError, EmbeddingError
@@ -46,7 +48,7 @@ class NamedEmbedder:
 
     Args:
         embeddings: has `embed_query` and `embed_documents`.
-        fingerprint: names the model; "" for its own `model` or `model_name`, or else the name of its class.
+        fingerprint: names the model; "" for its own `model` or `model_name`, or else its class and dimension.
     """
 
     def __init__(self, embeddings: Any, fingerprint: str = "") -> None:
@@ -56,7 +58,8 @@ class NamedEmbedder:
         except ArgumentError:
             if not hasattr(embeddings, "embed_documents"):
                 raise
-            self.fingerprint = f"{type(embeddings).__module__}.{type(embeddings).__qualname__}"
+            dimension = len(embeddings.embed_query("dimension"))
+            self.fingerprint = f"{type(embeddings).__name__} of {dimension} dimensions"
 
     def embed_query(self, text: str) -> Any:
         """Return one vector, shape (dimension,)."""
@@ -139,13 +142,19 @@ class WholeIndex:
         self._is_whole = engine.settings.chunker == f"custom:{WholeDocuments.fingerprint}"
 
     @classmethod
-    def open(cls, path: str | Path, embedder: Embedder | str | None = None) -> WholeIndex:
+    def open(cls, path: str | Path | None, embedder: Embedder | str | None = None) -> WholeIndex:
         """Open the index in a folder, or make it there.
 
         Args:
+            path: None for a folder that goes with the engine, as an index in memory does.
             embedder: as of `Engine.open`.
         """
-        return cls(Engine.open(path, create=True, embedder=embedder, chunker=WholeDocuments()))
+        scratch = None if path is not None else TemporaryDirectory(prefix="sleuth-memory-")
+        folder = Path(scratch.name, "index") if scratch is not None else cast("Path", path)
+        engine = Engine.open(folder, create=True, embedder=embedder, chunker=WholeDocuments())
+        if scratch is not None:
+            finalize(engine, _discard, engine.backend, scratch)
+        return cls(engine)
 
     def add(
         self,
@@ -213,6 +222,11 @@ class WholeIndex:
                 metadata.pop(key, None)
             metadata.update({key: None for key in _ADDED if _NONE + key in own})
         return Whole(id, item.text, metadata, item.score)
+
+
+def _discard(backend: Any, scratch: TemporaryDirectory[str]) -> None:
+    backend.close(finish=False)  # a merge that runs would write into the folder
+    scratch.cleanup()
 
 
 def nothing(key: str) -> Filter:

@@ -1,8 +1,8 @@
-"""POST /v1/rerank and /v2/rerank: documents of the request, ordered by a query, as Jina's and Cohere's clients ask."""
+"""POST /v1/rerank, /v2/rerank and /rerank: texts ordered by a query, as clients of Jina, Cohere and TEI ask."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import BaseModel, Field
 from starlette.responses import Response
@@ -24,51 +24,53 @@ class TextDocument(BaseModel):
 
 
 class RerankRequest(Strict):
-    """What both versions ask."""
+    """What clients of Jina, Cohere and Open WebUI ask."""
 
     query: str = Field(max_length=MOST_QUERY)
     model: str | None = Field(default=None, max_length=1000, description="Accepted; there is one model.")
     top_n: int | None = Field(default=None, ge=1)
-
-
-class RerankV1Request(RerankRequest):
-    """Documents to order."""
-
     documents: list[str | TextDocument] = Field(min_length=1, max_length=MOST_DOCUMENTS)
     return_documents: bool = False
 
 
-class RerankV2Request(RerankRequest):
-    """Documents to order."""
+class RerankTextsRequest(Strict):
+    """What clients of TEI (Text Embeddings Inference) ask."""
 
-    documents: list[str] = Field(min_length=1, max_length=MOST_DOCUMENTS)
+    query: str = Field(max_length=MOST_QUERY)
+    texts: list[str] = Field(min_length=1, max_length=MOST_DOCUMENTS)
+    raw_scores: Literal[False] = Field(default=False, description="Scores are always from 0 to 1.")
+    return_text: bool = False
+    truncate: bool = Field(default=False, description="Accepted; texts are read whole.")
 
 
 @router.post("/v1/rerank")
-async def rerank_v1(body: RerankV1Request, call: CurrentCall) -> Response:
-    """Order documents by their relevance to a query, as Jina's clients and Open WebUI ask."""
+@router.post("/v2/rerank")
+async def rerank(body: RerankRequest, call: CurrentCall) -> Response:
+    """Order documents by their relevance to a query, as clients of Jina, Cohere and Open WebUI ask."""
     from sleuth.text import count_tokens
 
     texts = [document if isinstance(document, str) else document.text for document in body.documents]
-    results = await _ranked(body, texts, call)
-    if body.return_documents:
-        for result in results:
-            result["document"] = {"text": texts[result["index"]]}
+    results: list[dict[str, Any]] = [
+        {"index": place, "relevance_score": score}
+        | ({"document": {"text": texts[place]}} if body.return_documents else {})
+        for place, score in (await _ranked(body.query, texts, call))[: body.top_n]
+    ]
     tokens = count_tokens(body.query) + sum(map(count_tokens, texts))
     usage = {"prompt_tokens": tokens, "total_tokens": tokens}
     return json_response({"id": call.id, "model": body.model, "results": results, "usage": usage})
 
 
-@router.post("/v2/rerank")
-async def rerank_v2(body: RerankV2Request, call: CurrentCall) -> Response:
-    """Order documents by their relevance to a query, as Cohere's clients ask."""
-    results = await _ranked(body, body.documents, call)
-    return json_response({"id": call.id, "results": results, "meta": {"api_version": {"version": "2"}}})
+@router.post("/rerank")
+async def rerank_texts(body: RerankTextsRequest, call: CurrentCall) -> Response:
+    """Order texts by their relevance to a query, as clients of TEI ask."""
+    texts: list[dict[str, Any]] = [{"text": text} if body.return_text else {} for text in body.texts]
+    ranking = await _ranked(body.query, body.texts, call)
+    return json_response([{"index": place, "score": score} | texts[place] for place, score in ranking])
 
 
-async def _ranked(body: RerankRequest, texts: list[str], call: Call) -> list[dict[str, Any]]:
+async def _ranked(query: str, texts: list[str], call: Call) -> list[tuple[int, float]]:
+    """Return the places of texts with their relevance, the best first."""
     from sleuth.engine import score_texts
 
-    scores = await call.read(score_texts, body.query, texts)
-    order = sorted(range(len(texts)), key=lambda i: (-scores[i], i))
-    return [{"index": i, "relevance_score": scores[i]} for i in order[: body.top_n]]
+    scores = await call.read(score_texts, query, texts)
+    return sorted(enumerate(scores), key=lambda place_and_score: (-place_and_score[1], place_and_score[0]))

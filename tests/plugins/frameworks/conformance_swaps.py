@@ -1,0 +1,204 @@
+"""Quickstarts of other packages beside the lines that docs/how-to/moving-in.md has for them: `make conformance`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import bm25s
+import chromadb
+import cohere
+import nbformat
+import openai
+import pytest
+from fastapi import FastAPI
+from fastapi.responses import JSONResponse
+from fastapi.testclient import TestClient
+from llama_index.core.schema import NodeWithScore, TextNode
+from llama_index.postprocessor.tei_rerank import TextEmbeddingInference
+from nbclient import NotebookClient
+from rank_bm25 import BM25Okapi
+
+from sleuth import ArgumentError, Document, Engine
+from tests.documents import DOCS, NEWS, QUERY, guide_line, meaning
+from tests.surfaces.http.conftest import Local, make_index, serving
+
+
+def ids(hits: Any) -> list[int]:
+    return [int(hit.document_id) for hit in hits]
+
+
+@pytest.fixture
+def engine(tmp_path: Path) -> Iterator[Engine]:
+    """An index of the texts."""
+    with Engine.open(tmp_path / ".sleuth", create=True) as engine:
+        engine.add(Document(text, {"n": n}, id=str(n)) for n, text in enumerate(NEWS))
+        yield engine
+
+
+class Meaning(chromadb.EmbeddingFunction[Any]):
+    """The vectors of the default embedder."""
+
+    def __init__(self) -> None:
+        pass
+
+    def __call__(self, input: Any) -> Any:
+        return list(map(meaning, input))
+
+
+def test_chroma(engine: Engine) -> None:
+    """A collection: query, filters on metadata and texts, and what a second `add` does."""
+    client = chromadb.Client()
+    news = client.create_collection("news", embedding_function=Meaning())
+    news.add(ids=[*"012345"], documents=[*NEWS], metadatas=[{"n": n} for n in range(6)])
+    (best,) = news.query(query_texts=[QUERY], n_results=2)["ids"]
+    assert ids(guide_line("Chroma: `query", engine=engine, text=QUERY)) == [*map(int, best)] == [1, 5]
+    n_from_2: Any = {"n": {"$gte": 2}}
+    chosen = news.get(where=n_from_2, where_document={"$contains": "city bank"})["ids"]
+    assert ids(guide_line("Chroma: `where`", engine=engine)) == [*map(int, chosen)] == [2]
+    news.add(ids=["0"], documents=["other"])
+    guide_line("Chroma: `add`", engine=engine, id="0", document=Document("other", id="0"))
+    assert [item.text for item in engine.get("0")] == news.get(ids=["0"])["documents"] == [NEWS[0]]
+    news.upsert(ids=["0"], documents=["other"])
+    engine.add([Document("other", id="0")])
+    assert [item.text for item in engine.get("0")] == news.get(ids=["0"])["documents"] == ["other"]
+    news.delete(ids=["0"])
+    engine.delete(["0"])
+    assert engine.count().documents == news.count() == 5
+    with pytest.raises(TypeError, match="no argument 'n_results'; did you mean 'k'"):
+        engine.retrieve("rain", n_results=1)  # type: ignore[call-arg]
+
+
+def test_bm25(engine: Engine, tmp_path: Path) -> None:
+    """Best texts of rank_bm25; of bm25s many queries at once, a k above the corpus, and an index that is loaded."""
+    texts = ["the weather tomorrow", "a wonderful film"]
+    okapi = BM25Okapi([text.lower().split() for text in NEWS])
+    tokens = partial(bm25s.tokenize, stopwords="en", show_progress=False)
+    bm25s_index = bm25s.BM25()
+    bm25s_index.index(tokens([*NEWS]), show_progress=False)
+    bm25s_index.save(tmp_path / "saved")
+    loaded = bm25s.BM25.load(tmp_path / "saved")
+    best = [okapi.get_top_n(text.split(), range(6), n=1)[0] for text in texts]
+    assert [ids(guide_line("rank_bm25", engine=engine, text=text, n=1))[0] for text in texts] == best
+    rankings = guide_line("bm25s", engine=engine, texts=texts)
+    assert [ids(ranking)[0] for ranking in rankings] == best
+    assert loaded.retrieve(tokens(texts), k=1, show_progress=False)[0].tolist() == [[n] for n in best]
+    with pytest.raises(ValueError, match="k of 9 is larger"):
+        loaded.retrieve(tokens(texts), k=9, show_progress=False)
+    with pytest.raises(TypeError, match="no argument 'top_n'; did you mean 'k'"):
+        engine.retrieve("rain", top_n=1)  # type: ignore[call-arg]
+
+
+@pytest.fixture
+def served(tmp_path: Path) -> Iterator[Local]:
+    with serving(make_index(tmp_path / "served")) as server:
+        yield server
+
+
+def test_clients_of_rerankers(served: Local) -> None:
+    """Cohere's client and LlamaIndex's for TEI get the same order from our server; wrong fields are named."""
+    client = cohere.ClientV2(api_key="-", base_url=served.url)
+    results = client.rerank(model="rerank-v3.5", query=QUERY, documents=NEWS, top_n=3).results
+    nodes = [NodeWithScore(node=TextNode(text=text, id_=str(n))) for n, text in enumerate(NEWS)]
+    tei = TextEmbeddingInference(base_url=served.url, top_n=3).postprocess_nodes(nodes, query_str=QUERY)
+    assert [int(hit.node.node_id) for hit in tei] == [result.index for result in results]
+    assert [hit.score for hit in tei] == pytest.approx([result.relevance_score for result in results])
+    with pytest.raises(cohere.UnprocessableEntityError, match="top_n"):
+        client.rerank(model="rerank-v3.5", query=QUERY, documents=NEWS, top_n=0)
+    body = {"query": "pancakes", "texts": NEWS, "return_text": True}
+    assert served.client.post("/rerank", json=body).json()[0]["text"] == NEWS[0]
+    answer = served.client.post("/rerank", json=body | {"raw_scores": True})
+    assert (answer.status_code, "raw_scores" in answer.text) == (422, True)
+
+
+def test_file_search_of_openai(served: Local) -> None:
+    """A store with files, an answer from it, and a follow-up; what would change nothing is refused by name."""
+    client: Any = openai.OpenAI(base_url=f"{served.url}/v1", api_key="-", max_retries=0)
+    store = client.vector_stores.create(name="news")
+    files = [(f"{n}.md", text.encode()) for n, text in enumerate(NEWS)]
+    upload = partial(
+        client.vector_stores.files.upload_and_poll, vector_store_id=store.id, poll_interval_ms=50
+    )
+    attached = guide_line("OpenAI: `file_batches`", upload=upload, files=files)
+    assert [file.status for file in attached] == ["completed"] * 6
+    in_text = {"type": "ne", "key": "n", "value": 1}
+    tool = {"type": "file_search", "vector_store_ids": [store.id], "max_num_results": 2, "filters": in_text}
+    ask = partial(client.responses.create, model="gpt-4.1", tools=[tool])
+    response = ask(input="Who broke into the bank?", include=["file_search_call.results"])
+    search, message = response.output
+    assert search.results[0].filename == message.content[0].annotations[0].filename == "2.md"
+    *_, last = ask(input="Who broke into the bank?", stream=True)
+    assert last.response.output_text == response.output_text
+    names = [{"role": "user", "content": text} for text in ("Who broke into the bank?", "And the weather?")]
+    talk = {"response": response, "question": names[0], "follow_up": names[1]}
+    assert guide_line("OpenAI: `previous", client=client, **talk).output_text
+    wrong: dict[str, Callable[..., Any]] = {
+        "instructions": partial(ask, input="x"),
+        "temperature": partial(ask, input="x"),
+        "previous_response_id": partial(ask, input="x"),
+        "conversation": partial(ask, input="x"),
+        "rewrite_query": partial(client.vector_stores.search, store.id, query="x"),
+        "chunking_strategy": partial(client.vector_stores.files.create, store.id, file_id="x"),
+    }
+    with pytest.raises(openai.NotFoundError, match="vector store must be"):
+        ask(input="x", tools=[tool | {"vector_store_ids": ["other"]}])
+    for name, call in wrong.items():
+        with pytest.raises(openai.UnprocessableEntityError, match=name):
+            call(**{name: "x"})
+
+
+def test_the_client_of_the_guide_embeds(served: Local) -> None:
+    """LangChain's `OpenAIEmbeddings`, as docs/how-to/clients-of-others.md makes it, gets the index's vectors."""
+    guide = (DOCS / "clients-of-others.md").read_text("utf8")
+    (code,) = re.findall(r"```python\n(from langchain_openai .*?)```", guide, re.DOTALL)
+    values: dict[str, Any] = {}
+    exec(code.replace("http://localhost:8321", served.url), values)  # noqa: S102
+    assert values["vector"] == pytest.approx(meaning("how often are tokens refilled"), abs=1e-5)
+
+
+def test_an_application_of_fastapi(engine: Engine) -> None:
+    """An application over an open index answers, and says which argument is wrong."""
+    app = FastAPI()
+
+    @app.get("/search")
+    async def search(q: str, k: int = 2) -> list[dict[str, Any]]:
+        return [item.to_dict() for item in await engine.aretrieve(q, k)]
+
+    @app.exception_handler(ArgumentError)
+    async def refuse(_: Any, error: Exception) -> JSONResponse:
+        return JSONResponse({"detail": str(error)}, 422)
+
+    with TestClient(app) as client:
+        (best,) = client.get("/search", params={"q": "who broke into the bank", "k": 1}).json()
+        assert (best["id"], best["text"]) == ("2#0", NEWS[2])
+        answer = client.get("/search", params={"q": "x", "k": -1})
+        assert (answer.status_code, answer.json()["detail"][:7]) == (422, "k must ")
+
+
+def test_a_notebook(engine: Engine, tmp_path: Path) -> None:
+    """Answers and explanations are lists; calls wait and do not wait; an error names its argument."""
+    cells = [
+        "from sleuth import Engine; engine = Engine.open('.sleuth'); engine.retrieve('weather', 2)",
+        "(await engine.asearch('who broke into the bank'))",
+        "engine.retrieve('weather', 1, explain=True)[0].explanation",
+        "engine.retrieve('weather', n_results=2)",
+    ]
+    form: Any = nbformat.v4
+    notebook = form.new_notebook(cells=[form.new_code_cell(cell) for cell in cells])
+    NotebookClient(notebook, allow_errors=True, resources={"metadata": {"path": tmp_path}}).execute()
+    ranking, answer, explanation, error = [cell.outputs[0] for cell in notebook.cells]
+    assert "Ranking(2 items" in ranking["data"]["text/plain"]
+    assert "<pre>2#0</pre>" in answer["data"]["text/html"]
+    assert "<ul><li>" in explanation["data"]["text/html"] and "idf" in explanation["data"]["text/html"]
+    assert "did you mean 'k'" in error["evalue"]
+
+
+def test_each_line_of_the_guide_is_run() -> None:
+    """Every code in the table is run by a test, beside what it stands in for."""
+    rows = re.findall(r"^\| (.+?) \|.*\| `.+` \|$", (DOCS / "moving-in.md").read_text("utf8"), re.MULTILINE)
+    sources = "".join(path.read_text("utf8") for path in Path(__file__).parent.glob("conformance_*.py"))
+    beginnings = tuple(re.findall(r'guide_line\(\s*"([^"]+)"', sources))
+    assert [row for row in rows if not row.startswith(beginnings)] == []
