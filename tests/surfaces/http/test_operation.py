@@ -1,4 +1,4 @@
-"""Queues, deadlines, logs, metrics, spans, workers, and shutdown."""
+"""Queues, deadlines, logs, metrics, workers, and shutdown."""
 
 import json
 import signal
@@ -16,7 +16,6 @@ from sleuth.errors import ArgumentError
 from sleuth.surfaces.http import Extension, ServerSettings, bind
 from sleuth.surfaces.http.server import LogLines
 from sleuth.surfaces.http.settings import threads_per_worker
-from tests.surfaces.project import make_project
 from tests.waiting import wait_until
 
 from .conftest import make_index, running, serving
@@ -141,82 +140,6 @@ def test_metrics_count_requests_legs_and_the_version(tmp_path: Path) -> None:
         float(text.rpartition("sleuth_index_version ")[2].partition("\n")[0]) for text in (before, after)
     ]
     assert version[1] == version[0] + 1
-
-
-@pytest.fixture(scope="module")
-def exporter() -> Any:
-    """Keep the spans of this process, whose provider can be set once."""
-    from opentelemetry import trace
-    from opentelemetry.sdk.trace import TracerProvider
-    from opentelemetry.sdk.trace.export import SimpleSpanProcessor
-    from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
-
-    spans = InMemorySpanExporter()
-    provider = TracerProvider()
-    provider.add_span_processor(SimpleSpanProcessor(spans))
-    trace.set_tracer_provider(provider)
-    return spans
-
-
-def test_spans_follow_the_conventions(tmp_path: Path, exporter: Any) -> None:
-    """A search makes a server span and a retrieval span below it; neither contains the query's text."""
-    import asyncio
-
-    from sleuth.surfaces.http import create_app
-
-    exporter.clear()
-    parent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
-
-    async def ask(engine: Engine) -> int:
-        transport = httpx.ASGITransport(create_app(engine, ServerSettings()))
-        async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
-            headers = {"traceparent": parent}
-            return (await client.post("/v1/search", json={"query": "secret"}, headers=headers)).status_code
-
-    with Engine.open(make_index(tmp_path / "notes")) as engine:
-        assert asyncio.run(ask(engine)) == 200
-    inner, outer = exporter.get_finished_spans()
-    assert (outer.name, inner.name) == ("POST /v1/search", "retrieval notes")
-    assert outer.parent is not None
-    assert format(outer.parent.span_id, "x") == "b7ad6b7169203331"
-    assert inner.parent is not None
-    assert outer.context is not None
-    assert inner.parent.span_id == outer.context.span_id
-    assert dict(inner.attributes or {}) == {
-        "gen_ai.operation.name": "retrieval",
-        "gen_ai.data_source.id": "notes",
-        "gen_ai.request.top_k": 10,
-    }
-    assert "secret" not in str([span.to_json() for span in (inner, outer)])
-
-
-def test_every_way_to_search_has_a_span(tmp_path: Path, exporter: Any) -> None:
-    """Searches of code, of the page and of agents have retrieval spans; one that fails tells its kind alone."""
-    from sleuth.surfaces.mcp.http import mcp_extension
-    from sleuth.surfaces.page.extension import page_extension
-
-    root = make_project(tmp_path / "project")
-    searched = {"name": "search", "arguments": {"query": "secret"}}
-    agent = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": searched}
-    accept = {"accept": "application/json, text/event-stream"}
-    extensions = [mcp_extension(), page_extension()]
-    with serving(root / ".sleuth", sources=("docs", "code"), extensions=extensions) as started:
-        wait_until(lambda: started.client.get("/readyz").status_code == 200)
-        for status, path, body in (
-            (200, "/v1/code/search", {"query": "secret"}),
-            (200, "/mcp", agent),
-            (200, "/?q=secret", None),
-            (422, "/v1/search", {"query": "secret", "legs": ["lexical"]}),
-        ):
-            exporter.clear()
-            method = "GET" if body is None else "POST"
-            answer = started.client.request(method, path, json=body, headers=accept)
-            assert answer.status_code == status, answer.text
-            wait_until(lambda: len(exporter.get_finished_spans()) > 1)
-            spans = exporter.get_finished_spans()
-            assert [span.name for span in spans if span.name.startswith("retrieval")] == ["retrieval sleuth"]
-            assert "secret" not in str([span.to_json() for span in spans])
-    assert spans[0].attributes["error.type"] == "ArgumentError"
 
 
 @pytest.mark.slow

@@ -174,7 +174,7 @@ class Writing:
             on_sources=partial(self._say, "sources"),
             **self._options,
         )
-        with self.call.retrieval_span(query, body.k), self._stream:
+        with self._stream:
             for piece in self._stream:
                 self._say("text", piece)
             return self._stream.result

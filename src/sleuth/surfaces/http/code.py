@@ -108,8 +108,7 @@ async def search(body: CodeRequest, call: CurrentCall) -> Response:
         from sleuth.engine.codebase import embedder_for
 
         retriever = CodeRetriever(call.code, embedder_for(body))
-        with call.retrieval_span(body.query, body.k):
-            hits = retriever.run(body, snapshot.repository.id, snapshot.info.id)
+        hits = retriever.run(body, snapshot.repository.id, snapshot.info.id)
         call.service.metrics.observe_parts(hits.parts)
         parts = call.shown(Ranking((), hits.parts))
         return {"hits": [hit.to_dict() for hit in hits], **remarks_of(parts)}

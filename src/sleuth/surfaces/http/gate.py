@@ -1,4 +1,4 @@
-"""What every request passes: its id, host, origin, key, limits and deadline, the log, the counts and the span."""
+"""What every request passes: its id, host, origin, key, limits and deadline, the log and the counts."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from sleuth.remote import in_thread
-from sleuth.surfaces.http import tracing
 from sleuth.surfaces.http.keys import EVERYONE, PREFIX, Key
 from sleuth.surfaces.http.problems import EXPECTED, Dialect, Refusal, problem
 from sleuth.surfaces.http.service import Call, Service, logger
@@ -70,24 +69,22 @@ class Gate:
         scope["sleuth.call"] = call
         answer = _Answer(send, call)
         body = _BodyReader(receive, settings.max_upload if path in self.uploads else settings.max_body)
-        with tracing.request_span(scope, call.id) as finish:
-            try:
-                async with asyncio.timeout(seconds + _SLACK):
-                    await self._admit(call, scope, headers, body)
-                    await self.app(scope, body.receive, answer.send)
-            except TimeoutError:
-                await self._refuse(scope, answer, _late(body))
-            except EXPECTED as error:
-                await self._refuse(scope, answer, call.refusal_of(error))
-            except Exception as error:  # noqa: BLE001 - whatever a handler raises is answered
-                if not isinstance(error, ConnectionError | ClientDisconnect):  # else the client is gone
-                    fields = {"message": "the request failed", "request_id": call.id}
-                    logger.exception("the request failed", extra={"fields": fields})
-                    if not answer.is_whole:  # FastAPI has told of a failure of its routes
-                        await self._refuse(scope, answer, call.refusal_of(error))
-            finally:
-                finish(answer.status)
-                self._record(call, scope, answer.status, time.monotonic() - started)
+        try:
+            async with asyncio.timeout(seconds + _SLACK):
+                await self._admit(call, scope, headers, body)
+                await self.app(scope, body.receive, answer.send)
+        except TimeoutError:
+            await self._refuse(scope, answer, _late(body))
+        except EXPECTED as error:
+            await self._refuse(scope, answer, call.refusal_of(error))
+        except Exception as error:  # noqa: BLE001 - whatever a handler raises is answered
+            if not isinstance(error, ConnectionError | ClientDisconnect):  # else the client is gone
+                fields = {"message": "the request failed", "request_id": call.id}
+                logger.exception("the request failed", extra={"fields": fields})
+                if not answer.is_whole:  # FastAPI has told of a failure of its routes
+                    await self._refuse(scope, answer, call.refusal_of(error))
+        finally:
+            self._record(call, scope, answer.status, time.monotonic() - started)
 
     async def _admit(self, call: Call, scope: Scope, headers: dict[bytes, bytes], body: _BodyReader) -> None:
         """Check what the head of a request says.

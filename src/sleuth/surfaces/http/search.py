@@ -208,8 +208,7 @@ def retrieve(body: SearchRequest, call: Call, k: int, *, filter: Filter | None =
     if isinstance(retriever, Engine) and body.rerank is None:
         most = cursors.depth(body)
     request = call.request(body, k=min(k, max(most, body.k)), filter=all_of(as_filter(body.filter), filter))
-    with call.retrieval_span(body.query, body.k):
-        ranking = call.shown(retriever.run(request))
+    ranking = call.shown(retriever.run(request))
     service.metrics.observe_parts(ranking.parts)
     call.facts |= {"k": body.k, "hits": len(ranking)}
     if ranking.failures:

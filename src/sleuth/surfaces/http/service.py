@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack, suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -28,7 +28,6 @@ from sleuth.surfaces.http.lanes import Lane
 from sleuth.surfaces.http.metrics import Metrics
 from sleuth.surfaces.http.problems import FAILED, Refusal, refusal_of
 from sleuth.surfaces.http.sessions import Sessions
-from sleuth.surfaces.http.tracing import retrieval_span
 from sleuth.types import RESERVED
 
 if TYPE_CHECKING:
@@ -364,11 +363,6 @@ class Call:
     def retriever(self, sources: Sequence[str] | None = None) -> Engine | Sources:
         """Return the retriever over the requested sources for this call."""
         return self.service.retriever(self.key, sources)
-
-    def retrieval_span(self, query: str, k: int) -> AbstractContextManager[Any]:
-        """Open the span of a search of this call; it has the text of the query only where the log has it."""
-        logged_query = query if self.service.settings.log_queries else None
-        return retrieval_span(self.service.name, logged_query, {"gen_ai.request.top_k": k})
 
     async def read(self, function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
         """Run a function in the queue of searches."""

@@ -52,7 +52,6 @@ def session_manager(service: Service) -> StreamableHTTPSessionManager:
             allowed=call.key.filter,
             code=call.key.sees_code,
             url_of=partial(passage_url, str(_request(context).base_url)),
-            span=call.retrieval_span,
         )
 
     async def run(context: Context, function: Callable[..., T], /, *args: Any) -> T:

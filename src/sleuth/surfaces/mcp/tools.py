@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -42,7 +41,6 @@ class Tools:
         allowed: the documents that this client may see; None for everything.
         code: whether it may see the code of the workspace although its documents are limited.
         url_of: addresses that this client can open; only those of pages on the web where None.
-        span: given the query and `k` of a search, is open while it runs.
         most_tokens: of any answer, whatever a call asks for; None for no limit.
     """
 
@@ -53,13 +51,11 @@ class Tools:
         allowed: Filter | None = None,
         code: bool = False,
         url_of: items.UrlOf | None = None,
-        span: Callable[[str, int], AbstractContextManager[Any]] = lambda query, k: nullcontext(),
         most_tokens: int | None = None,
     ) -> None:
         self._workspace = workspace
         self._allowed = allowed
         self._sees_code = code or allowed is None
-        self._span = span
         self._most_tokens = most_tokens
         self._url_of = url_of or items.web_address
 
@@ -127,7 +123,7 @@ class Tools:
         head = self._head()
         of_kind = field("kind") == _text(kind, "kind") if kind is not None else None
         tree = all_of(as_filter(request.filter), of_kind, self._below(path))
-        with self._span(query, request.k), self._sources(None) as retriever:
+        with self._sources(None) as retriever:
             depth = max(request.k, DEFAULT_K)  # a grade does not depend on k
             ranking = retriever.run(replace(request, k=depth, filter=tree))
             if self._allowed is not None:
