@@ -33,25 +33,6 @@ def test_pages_are_listed_and_kept(server: TavilyServer, tmp_path: Path) -> None
     assert "tvly-local" not in failed.stderr
 
 
-def test_batch(server: TavilyServer, tmp_path: Path) -> None:
-    """The queries of a file are answered into a web file."""
-    (tmp_path / "queries.json").write_text('[{"id": "a", "query": "climate"}, {"query": "policy"}]')
-    process = web("--batch", "queries.json", "--out", "web.json", cwd=tmp_path, url=server.url)
-    assert process.returncode == 0, process.stderr
-    entries = json.loads((tmp_path / "web.json").read_text())
-    assert [entry["id"] for entry in entries] == ["a", "query_1"]
-    assert web("--batch", "queries.json", cwd=tmp_path, url=server.url).returncode == 2
-    for wrong in ("5", "null", '"ab"', "[1]"):
-        (tmp_path / "wrong.json").write_text(wrong)
-        failed = web("--batch", "wrong.json", "--out", "web.json", cwd=tmp_path, url=server.url)
-        assert (failed.returncode, failed.stderr[:8], failed.stderr.count("\n")) == (2, "sleuth: ", 1)
-    for other in ("{}", '[{"id": "a", "web_docs": {"results": [1]}}]', '[{"id": ["x"], "query": "a"}]'):
-        (tmp_path / "other.json").write_text(other)
-        output = web("--batch", "queries.json", "--out", "other.json", cwd=tmp_path, url=server.url)
-        assert (output.returncode, output.stderr.count("\n")) == (1, 1)
-        assert (tmp_path / "other.json").read_text() == other
-
-
 def test_an_address_that_is_none(tmp_path: Path) -> None:
     """An invalid address of the service, or one with a password, is refused without printing it."""
     for url in ("http://[bad", "https://user:secret@example.org"):

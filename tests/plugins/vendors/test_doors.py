@@ -23,7 +23,7 @@ raising, shop = test_errors.raising, test_code_keys.shop
 PATHS = {path for router in ROUTERS for path in router.paths}
 WRITES = {
     ("post", "/v1/files"), ("delete", "/v1/files/{file_id}"), ("post", "/v1/vector_stores"),
-    ("post", "/v1/vector_stores/{vector_store_id}"), ("delete", "/v1/vector_stores/{vector_store_id}"),
+    ("delete", "/v1/vector_stores/{vector_store_id}"),
     ("post", "/v1/vector_stores/{vector_store_id}/files"),
     ("delete", "/v1/vector_stores/{vector_store_id}/files/{file_id}"),
 }  # fmt: skip
@@ -36,7 +36,7 @@ BODIES: dict[str, Any] = {
     "/v1/chat/completions": {"messages": QUESTION},
     "/v1/embeddings": {"input": "tokens", "model": "m"},
     "/v1/rerank": {"query": "tokens", "documents": ["a"]}, "/v1/responses": {"input": "tokens?"},
-    "/v1/vector_stores": {"name": "a"}, "/v1/vector_stores/{vector_store_id}": {"name": "a"},
+    "/v1/vector_stores": {"name": "a"},
     "/v1/vector_stores/{vector_store_id}/files": {"file_id": "cats.md"},
     "/v1/vector_stores/{vector_store_id}/search": {"query": "tokens"},
     "/v1/web_search": {"query": "tokens"}, "/v2/rerank": {"query": "tokens", "documents": ["a"]},

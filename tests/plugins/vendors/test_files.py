@@ -58,37 +58,22 @@ def test_a_file_is_uploaded_attached_and_found(served: tuple[Local, dict[str, st
             client.files.content(file.id)
 
 
-ATTRIBUTES: dict[str, str | float | bool] = {
-    "source": "crm", "type": "invoice", "path": "/x", "size": 3.5, "modified": "yesterday", "page": 7,
-    "row": True, "title": 12, "language": "klingon", "vector_store": "zoo", "upload": "mine",
-    "start_line": "one", "team": "sales",
-}  # fmt: skip
-"""Attributes with names that the engine has too, and one that it has not."""
-
-
-@pytest.mark.parametrize("name", [*ATTRIBUTES])
-def test_an_attribute_of_any_name_is_the_clients(served: tuple[Local, dict[str, str]], name: str) -> None:
-    """It comes back alone and as it was given, filters hits, and changes nothing that the engine says of the file."""
+def test_attributes_replace_each_other(served: tuple[Local, dict[str, str]]) -> None:
+    """They come back alone, and a name of the engine's is refused."""
     with client_of(served) as client:
         file = client.files.create(file=("bill.md", b"# Bill\n\nPay soon.\n"), purpose="assistants")
-        other = client.files.create(file=("bill.md", b"# Bill\n\nPay late.\n"), purpose="assistants")
-        attached = client.vector_stores.files.create_and_poll(
-            file.id, vector_store_id="sleuth", attributes={name: ATTRIBUTES[name]}, poll_interval_ms=50
-        )
-        assert attached.attributes == {name: ATTRIBUTES[name]}
-        filters: Any = {"type": "eq", "key": name, "value": ATTRIBUTES[name]}
-        (hit,) = client.vector_stores.search("sleuth", query="pay the bill", filters=filters).data
-        assert (hit.file_id, hit.filename, hit.attributes) == (file.id, "bill.md", {name: ATTRIBUTES[name]})
-        assert client.files.retrieve(file.id) == file
-        again = client.vector_stores.files.create_and_poll(
-            file.id, vector_store_id="sleuth", attributes={"team": "support"}, poll_interval_ms=50
-        )
-        assert again.attributes == {"team": "support"}
-        unfiltered = client.vector_stores.search("sleuth", query="pay the bill", max_num_results=50)
-        assert {hit.file_id for hit in unfiltered} >= {file.id, other.id}
-        assert unfiltered.model_extra is not None and unfiltered.model_extra["notes"] == []
-        for each in (file, other):
-            client.files.delete(each.id)
+        chosen: list[dict[str, str | float | bool]] = [
+            {"team": "sales", "year": 2020},
+            {"rank": 1.5, "paid": True},
+        ]
+        for attributes in chosen:
+            attached = client.vector_stores.files.create_and_poll(
+                file.id, vector_store_id="sleuth", attributes=attributes, poll_interval_ms=50
+            )
+            assert attached.attributes == attributes
+        with pytest.raises(openai.UnprocessableEntityError, match="got 'source'"):
+            client.vector_stores.files.create("sleuth", file_id=file.id, attributes={"source": "crm"})
+        client.files.delete(file.id)
 
 
 def test_an_engine_key_filters_what_was_not_uploaded(served: tuple[Local, dict[str, str]]) -> None:
@@ -152,39 +137,6 @@ def test_all_documents_of_a_long_file_are_attached(served: tuple[Local, dict[str
         client.vector_stores.files.create_and_poll(file.id, vector_store_id=store.id, poll_interval_ms=50)
         assert client.vector_stores.retrieve(store.id).file_counts.total == 1001
         client.files.delete(file.id)
-
-
-def test_a_scoped_vector_store_is_renamed(served: tuple[Local, dict[str, str]]) -> None:
-    """Its files go with it, those in other stores stay there too; a name that is taken, or no name, is refused."""
-    with client_of(served) as client:
-        ibis, ruff = (
-            client.files.create(file=(name, b"A bird that wades."), purpose="assistants").id
-            for name in ("ibis.md", "ruff.md")
-        )
-        for store, file in (("wade", ibis), ("wade", ruff), ("other", ruff)):
-            client.vector_stores.create(name=store)
-            client.vector_stores.files.create_and_poll(
-                file, vector_store_id=f"sleuth:{store}", poll_interval_ms=50
-            )
-        renamed = client.vector_stores.update("sleuth:wade", name=" waders ")
-        assert (renamed.id, renamed.name, renamed.file_counts.total) == ("sleuth:waders", "waders", 2)
-        assert client.vector_stores.retrieve("sleuth:wade").file_counts.total == 0
-        assert {file.id for file in client.vector_stores.files.list("sleuth:waders")} == {ibis, ruff}
-        assert [file.id for file in client.vector_stores.files.list("sleuth:other")] == [ruff]
-        assert client.vector_stores.update("sleuth:waders").id == "sleuth:waders"
-        assert client.vector_stores.update("sleuth", name="sleuth").id == "sleuth"
-        with pytest.raises(openai.UnprocessableEntityError, match="not be that of another vector store"):
-            client.vector_stores.update("sleuth:waders", name="other")
-        with pytest.raises(openai.UnprocessableEntityError, match="name must be 1 to"):
-            client.vector_stores.update("sleuth:waders", name="a/b")
-        with pytest.raises(openai.PermissionDeniedError, match="the index has the name of its folder"):
-            client.vector_stores.update("sleuth", name="other index")
-        with pytest.raises(openai.NotFoundError):
-            client.vector_stores.update("nothing", name="other")
-        with pytest.raises(openai.NotFoundError):
-            client.vector_stores.files.content(ibis, vector_store_id="sleuth:other")
-        for file in (ibis, ruff):
-            client.files.delete(file)
 
 
 def test_a_file_that_cannot_be_read_is_refused(served: tuple[Local, dict[str, str]]) -> None:

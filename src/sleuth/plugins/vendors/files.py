@@ -10,6 +10,7 @@ from fastapi import File, Form, Query, UploadFile
 from pydantic import Field
 from starlette.responses import Response
 
+from sleuth.errors import ArgumentError
 from sleuth.filters import Compare, Filter, any_of, matches
 from sleuth.plugins.vendors.attributes import OWN_KEYS, STORES, file_of, upload_of
 from sleuth.plugins.vendors.openai import files_page, store_file
@@ -17,11 +18,11 @@ from sleuth.plugins.vendors.stores import (
     MOST_NAME,
     checked_name,
     list_of,
-    move,
     name_in,
     names_of,
     scope_of,
     store_object,
+    take_out,
 )
 from sleuth.surfaces.http import (
     MISSING,
@@ -186,16 +187,16 @@ async def delete_vector_store_file(vector_store_id: str, file_id: str, call: Cur
     """Delete a document of the index, whose text leaves the disk; take it out of a scoped vector store."""
     scope = scope_of(vector_store_id, call)
 
-    def take_out() -> None:
+    def leave() -> None:
         file = _stored(file_id, call)
         file.check_in(scope)
         metadata = file.passages[0].metadata
-        move(((id, metadata) for id in file.ids), name_in(vector_store_id, call), "", call)
+        take_out(((id, metadata) for id in file.ids), name_in(vector_store_id, call), call)
 
     if scope is None:
         await call.write(delete_file_of, file_id, call)
     else:
-        await call.write(take_out)
+        await call.write(leave)
     return json_response({"id": file_id, "object": "vector_store.file.deleted", "deleted": True})
 
 
@@ -222,13 +223,15 @@ def _attribute_changes(
     """Return the changes of metadata that give a document these attributes, in place of those it has.
 
     Raises:
-        ArgumentError: as of `Call.filled`.
+        ArgumentError: a name of the engine's, or as of `Call.filled`.
     """
+    if own := OWN_KEYS.intersection(attributes):
+        raise ArgumentError(
+            f"attributes must have none of the names {', '.join(sorted(OWN_KEYS))}, got {min(own)!r}"
+        )
     upload = upload_of(metadata)
-    plain = {name: value for name, value in attributes.items() if name not in OWN_KEYS}
-    own = {name: value for name, value in attributes.items() if name in OWN_KEYS}
-    former = dict.fromkeys(name for name in upload.get("names", ()) if name not in OWN_KEYS)
-    return {**former, **call.filled(plain), UPLOAD: {**upload, "names": list(plain), "attributes": own}}
+    former = dict.fromkeys(upload.get("names", ()))
+    return {**former, **call.filled(attributes), UPLOAD: {**upload, "names": list(attributes)}}
 
 
 class _StoredFile(NamedTuple):

@@ -10,13 +10,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Annotated, Any
 
 from fastapi import Query
-from pydantic import Field
 from starlette.responses import Response
 
 from sleuth.errors import ArgumentError
 from sleuth.filters import Compare, Filter
 from sleuth.plugins.vendors.attributes import STORES
-from sleuth.surfaces.http import MISSING, Call, CurrentCall, JsonRouter, Refusal, Strict, json_response
+from sleuth.surfaces.http import MISSING, Call, CurrentCall, JsonRouter, Refusal, json_response
 
 router = JsonRouter("OpenAI")
 
@@ -80,27 +79,21 @@ def names_of(metadata: Mapping[str, Any]) -> list[str]:
     return [str(name) for name in (value if isinstance(value, list) else [value] if value else [])]
 
 
-def move(documents: Iterable[tuple[str, Mapping[str, Any]]], name: str, target: str, call: Call) -> None:
-    """Take documents out of a scoped vector store; they stay in the index.
-
-    Args:
-        documents: their ids and metadata.
-        target: the vector store that gets them; "" for none.
-    """
+def take_out(documents: Iterable[tuple[str, Mapping[str, Any]]], name: str, call: Call) -> None:
+    """Take documents, given by id and metadata, out of a scoped vector store; they stay in the index."""
     ids_by_names: dict[tuple[str, ...], list[str]] = {}
     for id, metadata in documents:
-        others = (other for other in names_of(metadata) if other != name)
-        names = tuple(dict.fromkeys((*others, target) if target else others))
+        names = tuple(other for other in names_of(metadata) if other != name)
         ids_by_names.setdefault(names, []).append(id)
     for names, ids in ids_by_names.items():
         call.engine.update({STORES: list(names) or None}, ids, timeout=call.remaining)
 
 
-def move_all(store: str, target: str, call: Call) -> None:
-    """Move all documents of a scoped vector store, as `move` does; those of others that a key may not see stay."""
+def take_all_out(store: str, call: Call) -> None:
+    """Take all documents out of a scoped vector store; those of others that a key may not see stay."""
     scope, name = scope_of(store, call), name_in(store, call)
     while documents := call.engine.list_documents(filter=scope, limit=1000).documents:
-        move(((document.id, document.metadata) for document in documents), name, target, call)
+        take_out(((document.id, document.metadata) for document in documents), name, call)
 
 
 def store_object(store: str, call: Call) -> dict[str, Any]:
@@ -148,36 +141,6 @@ async def vector_store(vector_store_id: str, call: CurrentCall) -> Response:
     return json_response(await call.read(store_object, vector_store_id, call))
 
 
-class StoreChanges(Strict):
-    """What changes of a scoped vector store."""
-
-    name: str | None = Field(
-        default=None,
-        max_length=MOST_NAME,
-        description="Its new name, which is part of its id.",
-        examples=["manual"],
-    )
-
-
-@router.post("/v1/vector_stores/{vector_store_id}", responses=MISSING)
-async def rename_vector_store(vector_store_id: str, body: StoreChanges, call: CurrentCall) -> Response:
-    """Give a scoped vector store another name. Its id changes with it: the answer has the new one."""
-    call.require("write")
-    before = await call.read(store_object, vector_store_id, call)
-    if body.name is None or body.name.strip() == before["name"]:
-        return json_response(before)
-    if scope_of(vector_store_id, call) is None:
-        raise Refusal(
-            403, "ScopeError", "the index has the name of its folder, which is not changed over HTTP"
-        )
-    name = checked_name(body.name)
-    store = f"{call.service.name}:{name}"
-    if (await call.read(store_object, store, call))["file_counts"]["total"]:
-        raise ArgumentError(f"name must not be that of another vector store, got {name!r}")
-    await call.write(move_all, vector_store_id, name, call)
-    return json_response(await call.read(store_object, store, call))
-
-
 @router.delete("/v1/vector_stores/{vector_store_id}", responses=MISSING)
 async def delete_vector_store(vector_store_id: str, call: CurrentCall) -> Response:
     """Take all documents out of a scoped vector store; they stay in the index. The index itself is not deleted."""
@@ -187,5 +150,5 @@ async def delete_vector_store(vector_store_id: str, call: CurrentCall) -> Respon
             "ScopeError",
             "the index is not deleted over HTTP; POST /v1/documents/delete deletes documents",
         )
-    await call.write(move_all, vector_store_id, "", call)
+    await call.write(take_all_out, vector_store_id, call)
     return json_response({"id": vector_store_id, "object": "vector_store.deleted", "deleted": True})

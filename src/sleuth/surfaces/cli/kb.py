@@ -149,7 +149,6 @@ def ingest(
     kb: BaseOption = "local",
     folder: FolderOption = None,
     timeout: Annotated[float, typer.Option("--timeout", help="Seconds to wait until it is done.")] = 3600.0,
-    no_wait: Annotated[bool, typer.Option("--no-wait", help="Start it and exit (AWS only).")] = False,
     aws: AwsOption = False,
     json: JsonOption = False,
     index: IndexOption = None,
@@ -167,11 +166,6 @@ def ingest(
             job = None
         else:
             job = knowledge_base.start_ingestion_with_retry(kb, source, client=client)["ingestionJobId"]
-        if aws and no_wait:
-            print_json({"ingestionJobId": job}) if json else console().print(
-                f"started {job or len(uris or ())}"
-            )
-            return
         result = knowledge_base.wait_for_ingestion(
             kb, source, job, s3_uris=uris or (), timeout=timeout, poll=5.0 if aws else 0.05, client=client,
             progress=None if json else show_progress,

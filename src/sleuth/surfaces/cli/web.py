@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json as json_format
-from pathlib import Path
 from textwrap import indent
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sleuth.errors import ArgumentError, LoadError
+from sleuth.errors import ArgumentError
 from sleuth.extensions import own_extensions
 from sleuth.surfaces.cli.app import command_group
 from sleuth.surfaces.cli.common import (
@@ -32,8 +30,6 @@ EXAMPLES = """[bold]Examples[/bold]
   sleuth web -k 5 --json "solar subsidies" | jq -r '.results[].url'
 
   sleuth web --read "tide tables"
-
-  sleuth web --batch queries.json --out web.json
 
 The key of a service, such as TAVILY_API_KEY, is read from the environment or from .env.
 """
@@ -59,8 +55,6 @@ def search(
     timeout: Annotated[float, typer.Option("--timeout", help="Seconds for the whole search.")] = 30.0,
     no_cache: Annotated[bool, typer.Option("--no-cache", help="Do not use the cache.")] = False,
     read: Annotated[bool, typer.Option("--read", help="Fetch each page and show its text.")] = False,
-    batch: Annotated[Path | None, typer.Option("--batch", help="Answer the queries of a JSON file.")] = None,
-    out: Annotated[Path | None, typer.Option("--out", help="File for the answers of --batch.")] = None,
     json: JsonOption = False,
 ) -> None:
     """Find pages of the web that answer a question; the word `search` may be left out."""
@@ -73,9 +67,6 @@ def search(
         "include_domains": domain or (),
         "cache": None if no_cache else web_cache(),
     }
-    if batch is not None:
-        run_batch(batch, out, k, options)
-        return
     question = " ".join(query or ())
     if not question.strip():
         raise ArgumentError('query must be given, as in: sleuth web "climate change policy"')
@@ -107,21 +98,3 @@ def text_of(hit: Hit) -> str:
     except WebError as error:
         say(f"sleuth: {error}", err=True)
         return hit.content
-
-
-def run_batch(path: Path, out: Path | None, k: int, options: dict[str, Any]) -> None:
-    """Answer the queries of a file into another file."""
-    from sleuth.web import search_web_batch
-
-    if out is None:
-        raise ArgumentError("--out must be given with --batch: the file for the answers")
-    try:
-        queries = json_format.loads(path.read_bytes())
-    except (OSError, ValueError) as error:
-        raise LoadError(str(path), f"not a JSON file of queries: {error}") from error
-    entries = search_web_batch(queries, out, k, **options)
-    empty = sum(not entry["web_docs"]["results"] for entry in entries)
-    note = f", {empty} of them without results: run it again for those" if empty else ""
-    console(stderr=True).print(f"{len(entries)} queries in {out}{note}", markup=False)
-    if empty == len(entries):
-        raise typer.Exit(1)

@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sleuth.errors import ArgumentError
+from sleuth.surfaces.hits import numbered_lines
 
 if TYPE_CHECKING:
     from sleuth.code import Snapshot
     from sleuth.engine import Engine
-    from sleuth.types import RetrievedItem
 
 
 class FetchedText(NamedTuple):
@@ -44,7 +44,8 @@ def document_text(engine: Engine | None, id: str, first: int | None, last: int |
         for key in ("end_line", "page", "heading"):
             metadata.pop(key, None)
     if first is not None and last is not None and begin is not None:
-        text = "\n".join(_lines(passages, first, last))
+        lines, _ = numbered_lines(passages)
+        text = "\n".join(lines.get(n, "") for n in range(first, min(last, max(lines, default=0)) + 1))
         metadata |= {"start_line": first, "end_line": last}
         begin = first
     return FetchedText(id, text, metadata, begin)
@@ -86,15 +87,3 @@ def code_text(
         has_changed = not piece_id(metadata["source"], start, end, text).endswith(digest)
         return FetchedText(id, text, {**fields, "start_line": start, "end_line": end}, start, has_changed)
     return None
-
-
-def _lines(passages: Sequence[RetrievedItem], first: int, last: int) -> list[str]:
-    """Return the lines between two numbers, from passages that may overlap."""
-    lines: dict[int, str] = {}
-    for item in passages:
-        start = item.metadata.get("start_line")
-        if start is not None and start <= last and item.metadata["end_line"] >= first:
-            for number, line in enumerate(item.text.split("\n"), start):
-                if len(line) > len(lines.get(number, "")):
-                    lines[number] = line
-    return [lines.get(number, "") for number in range(first, min(last, max(lines, default=0)) + 1)]
