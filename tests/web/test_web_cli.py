@@ -73,7 +73,7 @@ def test_asking_index_and_web(server: TavilyServer, tmp_path: Path) -> None:
         return sleuth(*arguments, cwd=tmp_path, **mine)
 
     assert run("index", "home.txt").returncode == 0
-    process = run("ask", "--web", "how often does the tide rise?")
+    process = run("ask", "--in", "docs", "--in", "web", "how often does the tide rise?")
     assert process.returncode == 0, process.stderr
     assert "rises twice a day" in process.stdout
     assert "https://a.org/x" in process.stdout

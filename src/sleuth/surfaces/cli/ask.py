@@ -20,12 +20,10 @@ from sleuth.surfaces.cli.common import (
 from sleuth.surfaces.cli.files import (
     file_names_of,
     file_of,
-    filter_from_here,
     from_here,
     passages_of,
-    request_here,
 )
-from sleuth.surfaces.cli.options import shows_first, takes
+from sleuth.surfaces.cli.options import request_of, shows_first, takes
 from sleuth.surfaces.cli.terminal import say, styled
 from sleuth.surfaces.hits import text_of
 from sleuth.text import clean_text
@@ -102,7 +100,7 @@ def ask(
     judge = judge_of(model) if rate else None
     with open_sources(options["sources"], index) as engine:
         warn_of_plugins(engine)
-        request = request_here(engine, text, options)
+        request = request_of(SearchRequest, text, options)
         with engine.stream_search(text, request.k, "with_items", model=model, **request.changed()) as stream:
             try:
                 for piece in stream:
@@ -166,10 +164,9 @@ def summarize(
     on_text = None if json else show
     with open_index(index) as engine:
         if about:
-            condition = filter_from_here(engine, filter)
             try:
                 result = engine.search(
-                    about, k, "with_items", filter=condition, synthesizer=synthesizer, on_text=on_text
+                    about, k, "with_items", filter=filter, synthesizer=synthesizer, on_text=on_text
                 )
             except RetrievalError as error:
                 raise reason(error) from error

@@ -8,7 +8,6 @@ import typer
 
 from sleuth.surfaces.cli.app import index_commands
 from sleuth.surfaces.cli.common import IndexOption, JsonOption, open_index, print_json
-from sleuth.surfaces.cli.files import filter_from_here
 from sleuth.surfaces.cli.terminal import amount, say, styled
 from sleuth.text import clean_text
 
@@ -45,8 +44,10 @@ def facets(
     index: IndexOption = None,
 ) -> None:
     """Show which values the metadata of documents has, and how many documents have each."""
+    from sleuth.filters import as_filter
+
     with open_index(index) as engine:
-        entries = facets_of(engine, keys, filter_from_here(engine, filter), query, k)
+        entries = facets_of(engine, keys, as_filter(filter), query, k)
     if json:
         print_json({"keys": entries})
     else:

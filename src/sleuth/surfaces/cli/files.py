@@ -5,21 +5,18 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from sleuth.surfaces.hits import place_of
 from sleuth.text import clean_text
 
 if TYPE_CHECKING:
-    from sleuth.engine import Engine, SearchRequest
+    from sleuth.engine import Engine
     from sleuth.engine.answers import Answering
-    from sleuth.filters import Compare, Filter
     from sleuth.ingest import FileNames
     from sleuth.types import RetrievedItem
 
 _LINES = re.compile(r"(?P<path>.+):(?P<first>\d+)-(?P<last>\d+)")
-_PATH_KEYS = frozenset({"path", "source"})
 
 
 def from_here(path: str, base: str = "") -> str:
@@ -109,70 +106,3 @@ def documents_at(engine: Engine, name: str) -> list[str]:
         if "path" in document.metadata and is_below(file_of(document), root)
     ]
     return ids or [root if engine.get(root) else printable(name)]
-
-
-def request_here(engine: Answering, query: str, options: Mapping[str, Any]) -> SearchRequest:
-    """Return the request of a command, whose filter may name paths as seen from the working folder.
-
-    Raises:
-        ArgumentError: an option that breaks its rule.
-    """
-    from sleuth.engine import SearchRequest
-    from sleuth.surfaces.cli.options import request_of
-
-    request = request_of(SearchRequest, query, options)
-    return replace(request, filter=filter_from_here(engine, options["filter"]))
-
-
-def filter_from_here(engine: Answering, text: str | None) -> Filter | None:
-    """Return a filter whose paths may be given as seen from the working folder.
-
-    A path that the index has under this name from here means that file or folder; any other is taken as written.
-
-    Raises:
-        FilterError: a filter that cannot be read.
-    """
-    from sleuth.filters import And, Compare, Not, Or, as_filter
-
-    def resolved(tree: Filter) -> Filter:
-        match tree:
-            case And(parts) | Or(parts):
-                return type(tree)(tuple(map(resolved, parts)))
-            case Not(part):
-                return Not(resolved(part))
-            case Compare(key) if key in _PATH_KEYS:
-                return _resolved(engine, tree)
-        return tree
-
-    tree = as_filter(text)
-    return None if tree is None else resolved(tree)
-
-
-def _resolved(engine: Answering, part: Compare) -> Filter:
-    from sleuth.filters import Not, any_of
-
-    if part.operator in ("ne", "nin"):
-        return Not(_resolved(engine, replace(part, operator="eq" if part.operator == "ne" else "in")))
-    here = _from_here(file_names_of(engine), part)
-    if here == part:
-        return part
-    count = getattr(engine, "count", None)
-    if count is None:  # several sources with different kinds of paths
-        return any_of(part, here)
-    return here if count(here).passages else part
-
-
-def _from_here(names: FileNames, part: Compare) -> Filter:
-    """Return a comparison with the names of files that its paths have from here."""
-    from sleuth.filters import field
-
-    value = part.value
-    if part.operator == "eq" and isinstance(value, str):
-        return replace(part, value=names.name_of(value))
-    if part.operator == "in" and isinstance(value, tuple):
-        return replace(part, value=tuple(names.name_of(v) if isinstance(v, str) else v for v in value))
-    if part.operator == "prefix" and isinstance(value, str) and value.endswith("/"):
-        if folder := names.name_of(value):
-            return replace(part, value=f"{folder}/")
-        return field(part.key).exists() & ~field(part.key).starts_with("/")  # below the base
-    return part

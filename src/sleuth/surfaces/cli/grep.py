@@ -12,7 +12,7 @@ import typer
 from sleuth.errors import ArgumentError, IndexNotFoundError
 from sleuth.surfaces.cli.app import app
 from sleuth.surfaces.cli.common import IndexOption, JsonOption, open_index, print_json
-from sleuth.surfaces.cli.files import filter_from_here, path_from_here
+from sleuth.surfaces.cli.files import path_from_here
 from sleuth.surfaces.cli.places import index_folder
 from sleuth.surfaces.cli.snapshots import (
     MOST_REFRESHED,
@@ -100,7 +100,7 @@ def grep(
             fixed=fixed,
             ignore_case=ignore_case,
             of_code=all_of(as_filter(filter), _below(inside)) if snapshots else None,
-            of_documents=None if engine is None else all_of(filter_from_here(engine, filter), _below(here)),
+            of_documents=None if engine is None else all_of(as_filter(filter), _below(here)),
             k=0 if count else k,
             worktree=at is None and not no_refresh,
         )

@@ -9,7 +9,7 @@ import typer
 
 from sleuth.surfaces.cli.app import app
 from sleuth.surfaces.cli.common import IndexOption, JsonOption, open_index, print_json
-from sleuth.surfaces.cli.files import filter_from_here, shown
+from sleuth.surfaces.cli.files import shown
 from sleuth.surfaces.cli.terminal import say
 from sleuth.text import clean_text
 
@@ -52,9 +52,9 @@ def list_documents(
 
 def _documents(engine: Engine, filter: str | None) -> Iterator[StoredDocument]:
     """Yield the documents that match a filter, by id."""
-    tree, after = filter_from_here(engine, filter), None
+    after = None
     while True:
-        page = engine.list_documents(filter=tree, after=after, limit=_PAGE)
+        page = engine.list_documents(filter=filter, after=after, limit=_PAGE)
         yield from page.documents
         after = page.after
         if after is None:

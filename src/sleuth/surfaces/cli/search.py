@@ -16,9 +16,9 @@ from sleuth.surfaces.cli.common import (
     print_json,
     warn_of_plugins,
 )
-from sleuth.surfaces.cli.files import file_of, place, request_here
+from sleuth.surfaces.cli.files import file_of, place
 from sleuth.surfaces.cli.hits import print_hits
-from sleuth.surfaces.cli.options import shows_first, takes
+from sleuth.surfaces.cli.options import request_of, shows_first, takes
 
 if TYPE_CHECKING:
     from sleuth.engine.answers import Answering
@@ -51,7 +51,7 @@ def search(
     question = " ".join(query)
     with open_sources(options["sources"], index) as engine:
         warn_of_plugins(engine)
-        request = request_here(engine, question, options)
+        request = request_of(SearchRequest, question, options)
         ranking = engine.run(request if json else replace(request, explain=True))
         if json:
             print_json(ranking_json(engine, question, ranking))
