@@ -19,14 +19,13 @@ import tempfile
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Final
 
 from sleuth.ingest import FileEntry, ReadOptions, read_file
-from sleuth.ingest.extraction.processes import Extractors
+from sleuth.ingest.loaders.apart import FileProcesses
 from sleuth.types import Document
 
 TITLE: Final = "Harbour handbook"
@@ -320,12 +319,12 @@ def scored(sample: Sample, text: str, seconds: float) -> Score:
 
 def by_sleuth(samples: Sequence[Sample]) -> Iterator[Score]:
     options = ReadOptions()
-    with closing(Extractors(options.max_seconds, options.max_memory_bytes)) as extractors:
+    with FileProcesses(options.max_seconds, options.max_memory_bytes) as processes:
         for sample in samples:
             status = sample.path.stat()
             entry = FileEntry(str(sample.path), sample.path.name, status.st_size, status.st_mtime_ns)
             start = time.perf_counter()
-            records = list(read_file(entry, options, extractors))
+            records = list(read_file(entry, options, processes))
             seconds = time.perf_counter() - start
             texts = [record.page_content for record in records if isinstance(record, Document)]
             yield scored(sample, "\n".join(texts), seconds)

@@ -5,15 +5,18 @@ Every run tries a few inputs of each reader and language; `make fuzz` tries 50,0
 
 import random
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from sleuth.code.parsing.languages import LANGUAGES
 from sleuth.code.parsing.limits import IN_PLACE_BYTES
+from sleuth.errors import LoadError
 from sleuth.extensions import own_extensions
 from sleuth.files.processes import Processes
-from sleuth.ingest.extraction import ExtractionError
-from sleuth.ingest.extraction.processes import Extractors
+from sleuth.ingest import FileEntry, ReadOptions
+from sleuth.ingest.loaders.apart import FileProcesses
+from sleuth.types import Document
 from tests.code.stored import ENDINGS
 from tests.code.test_parse import SOURCES
 from tests.fuzz.conftest import HOME, INPUTS, read
@@ -84,10 +87,9 @@ PARSED = [name for name in SOURCES if LANGUAGES[name].package]
 
 
 @pytest.fixture(scope="module")
-def extractors() -> Iterator[Extractors]:
-    processes = Extractors(EXTRACTION_SECONDS, EXTRACTION_MEMORY)
-    yield processes
-    processes.close()
+def file_processes() -> Iterator[FileProcesses]:
+    with FileProcesses(EXTRACTION_SECONDS, EXTRACTION_MEMORY) as processes:
+        yield processes
 
 
 @pytest.mark.parametrize("name", CORPUS)
@@ -117,9 +119,17 @@ def check_sources(readers: Processes, language: str, name: str, source: str) -> 
 
 
 @pytest.mark.parametrize("kind", [kind for kind in EXTRACTED if kind != "rtf" or own_extensions("loaders")])
-def test_extraction(extractors: Extractors, kind: str) -> None:
+def test_extraction(file_processes: FileProcesses, tmp_path: Path, kind: str) -> None:
     """Mutated PDF, HTML, XML, office and book files give a text or a reason, and so does the sound file after each."""
-    sound = extractors.extract(kind, EXTRACTED[kind][0], 1 << 20).text
+    path = tmp_path / f"a.{kind}"
+
+    def text_of(data: bytes) -> str:
+        path.write_bytes(data)
+        entry = FileEntry(str(path), str(path), len(data), 0)
+        documents = file_processes.load(entry, kind, ReadOptions(max_unpacked_bytes=1 << 20))
+        return "".join(each.page_content for each in documents if isinstance(each, Document))
+
+    sound = text_of(EXTRACTED[kind][0])
     for i in range(INPUTS):
         rng = random.Random(f"{kind} {i}")
         inside = kind in PACKED and i % 4
@@ -127,7 +137,7 @@ def test_extraction(extractors: Extractors, kind: str) -> None:
             mutate_member(PACKED[kind], rng, 64 << 10) if inside else mutate(EXTRACTED[kind], rng, 64 << 10)
         )
         try:
-            extractors.extract(kind, data, 1 << 20)
-        except ExtractionError as error:
-            assert str(error), f"input {i}"
-    assert extractors.extract(kind, EXTRACTED[kind][0], 1 << 20).text == sound
+            text_of(data)
+        except LoadError as error:
+            assert error.reason, f"input {i}"
+    assert text_of(EXTRACTED[kind][0]) == sound

@@ -4,7 +4,7 @@ import pytest
 
 from sleuth.code.parsing.limits import IN_PLACE_BYTES
 from sleuth.files.processes import Processes
-from sleuth.ingest.loaders.large import LARGE
+from sleuth.ingest.loaders.apart import LARGE
 from tests.code.stored import ENDINGS
 from tests.fuzz.conftest import INPUTS, SECONDS, read
 from tests.fuzz.worst import OPENINGS, PAGE_BYTES, PAGES, TINY, WORST, opened

@@ -21,7 +21,7 @@ import pytest
 
 from sleuth import Engine
 from sleuth.errors import LoadError
-from sleuth.ingest import Skipped, large_worker
+from sleuth.ingest import Skipped, worker
 from sleuth.types import Document
 from tests.ingest.extraction.reading import load, only, reason
 from tests.ingest.files import pdf
@@ -207,14 +207,14 @@ def test_the_last_answer_of_a_process_ends_its_request(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It holds documents, or the reason why reading ended; answers before it say that more follow."""
-    monkeypatch.setattr(large_worker, "_ITEMS", 1)
+    monkeypatch.setattr(worker, "_ITEMS", 1)
     path = tmp_path / "a.zip"
     path.write_bytes(zipped({"a.txt": b"one", "b.txt": b"two" * 100}))
     entry = {"file": str(path), "source": "a.zip", "size": path.stat().st_size, "modified_ns": 0}
 
     def heads() -> list[dict[str, Any]]:
         request = {"entry": entry, "kind": "zip", "options": {}}
-        return [head for head, _ in large_worker.answers(request, b"")]
+        return [head for head, _ in worker.answers(request, b"")]
 
     first, last = heads()
     assert len(first["items"]) == len(last["items"]) == 1
@@ -225,11 +225,11 @@ def test_the_last_answer_of_a_process_ends_its_request(
         yield Document("one")
         raise LoadError("a.zip", "it breaks off")
 
-    monkeypatch.setattr(large_worker, "load_here", broken)
+    monkeypatch.setattr(worker, "load_here", broken)
     first, last = heads()
     assert len(first["items"]) == 1
     assert first["more"]
-    assert last == {"error": "it breaks off", "kind": LoadError("", "").kind}
+    assert last == {"error": "it breaks off", "kind": LoadError("", "").kind, "spent": False}
 
 
 def zipped(members: dict[str, bytes], method: int = zipfile.ZIP_DEFLATED) -> bytes:

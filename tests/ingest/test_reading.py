@@ -133,11 +133,11 @@ def test_a_worker_that_dies_costs_no_file(tmp_path: Path, ends: signal.Signals) 
     ]
     try:
         list(readers.finish(entries[1], None))
-        (process,) = readers.extractors.processes.running
+        (process,) = readers.processes.processes.running
         os.kill(process, ends)
         for entry in entries[2:4]:
             assert isinstance(list(readers.finish(entry, None))[-1], FileRead)
-        assert process not in readers.extractors.processes.running
+        assert process not in readers.processes.processes.running
     finally:
         readers.close()
-    assert not readers.extractors.processes.running
+    assert not readers.processes.processes.running

@@ -166,26 +166,15 @@ class Processes:
         self._closed = threading.Event()
 
     def ask(self, head: Mapping[str, Any], body: bytes, seconds: float) -> ProcessReply:
-        """Return the answer to a request; the last one, where there are several. Raises as `answers`.
-
-        A request is refused for what it takes itself: another process is asked where one slept, was ended from outside,
-        or had spent its memory on others.
-        """
-        process = self._borrow()
-        is_used = process.is_used
-        try:
-            *_, answer = self._exchange(process, head, body, seconds)
-        except ProcessEndedError as error:
-            if error.limit != "outside" and not (is_used and error.limit == "memory"):
-                raise
-        else:
-            if not (is_used and answer.head.get("spent")):
-                return answer
-        *_, answer = self._exchange(self._start(), head, body, seconds)
+        """Return the last answer to a request. Raises as `answers`."""
+        *_, answer = self.answers(head, body, seconds)
         return answer
 
     def answers(self, head: Mapping[str, Any], body: bytes, seconds: float) -> Iterator[ProcessReply]:
         """Yield the answers to a request.
+
+        A request is refused for what it takes itself: another process is asked where one slept, was ended from outside,
+        or had spent its memory on others, before its first answer.
 
         Args:
             seconds: of CPU time for all of them.
@@ -194,7 +183,20 @@ class Processes:
             ProcessStartError: no process can be started.
             ProcessEndedError: the process ended, as where it exceeded a limit. Another one answers the next request.
         """
-        yield from self._exchange(self._borrow(), head, body, seconds)
+        process = self._borrow()
+        is_used, is_answered = process.is_used, False
+        try:
+            for answer in self._exchange(process, head, body, seconds):
+                if is_used and not is_answered and answer.head.get("spent"):
+                    break
+                is_answered = True
+                yield answer
+            else:
+                return
+        except ProcessEndedError as error:
+            if is_answered or (error.limit != "outside" and not (is_used and error.limit == "memory")):
+                raise
+        yield from self._exchange(self._start(), head, body, seconds)
 
     def close(self) -> None:
         """End all processes, also in the middle of a request. Closing twice is fine."""

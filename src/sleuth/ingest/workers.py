@@ -1,4 +1,4 @@
-"""Reads files in order, while threads read ahead PDF, HTML, office and book files through extraction processes."""
+"""Reads files in order, while threads read ahead PDF, HTML, office and book files through processes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TypeAlias
 from sleuth import platform
 from sleuth.errors import LoadError, MissingPackageError
 from sleuth.files.formats import BUILT_IN
-from sleuth.ingest.extraction.processes import Extractors
+from sleuth.ingest.loaders.apart import FileProcesses
 from sleuth.ingest.loaders.registry import is_built_in, kind_of, load
 from sleuth.ingest.options import DEFAULT, ReadOptions
 from sleuth.ingest.reports import FileEntry, FileRead, Skipped
@@ -20,12 +20,12 @@ FileRecord: TypeAlias = Document | Skipped | FileRead
 
 
 def read_file(
-    entry: FileEntry, options: ReadOptions = DEFAULT, extractors: Extractors | None = None
+    entry: FileEntry, options: ReadOptions = DEFAULT, processes: FileProcesses | None = None
 ) -> Iterator[FileRecord]:
     """Yield the documents of one file, then a `FileRead`, or a `Skipped` if reading fails."""
     count = parts = 0
     try:
-        for item in load(entry, options, extractors):
+        for item in load(entry, options, processes):
             count += isinstance(item, Document)
             parts += 1
             yield item
@@ -57,7 +57,7 @@ class Readers:
     def __init__(self, options: ReadOptions) -> None:
         self.options = options
         self.count = options.workers or min(platform.cores(), 8)
-        self.extractors = Extractors(options.max_seconds, options.max_memory_bytes)
+        self.processes = FileProcesses(options.max_seconds, options.max_memory_bytes)
         self.threads: ThreadPoolExecutor | None = None
 
     @property
@@ -72,18 +72,18 @@ class Readers:
             return None
         if self.threads is None:
             self.threads = ThreadPoolExecutor(self.count, thread_name_prefix="sleuth-reader")
-        return self.threads.submit(lambda: list(read_file(entry, self.options, self.extractors)))
+        return self.threads.submit(lambda: list(read_file(entry, self.options, self.processes)))
 
     def finish(self, entry: FileEntry, begun: Future[list[FileRecord]] | None) -> Iterator[FileRecord]:
         """Return the records of a file."""
         if begun is None:
-            return read_file(entry, self.options, self.extractors)
+            return read_file(entry, self.options, self.processes)
         return iter(begun.result())
 
     def close(self) -> None:
         """Drop the files that are not begun, end the processes of those that are, and wait for the threads."""
         if self.threads is not None:
             self.threads.shutdown(wait=False, cancel_futures=True)
-        self.extractors.close()  # makes the threads that wait for its processes return
+        self.processes.close()  # makes the threads that wait for its processes return
         if self.threads is not None:
             self.threads.shutdown(wait=True)

@@ -4,7 +4,6 @@ import subprocess
 import sys
 import time
 import zipfile
-from contextlib import closing
 from dataclasses import replace
 from io import BytesIO
 from itertools import pairwise
@@ -13,11 +12,11 @@ from pathlib import Path
 import pytest
 
 from sleuth.engine import Engine
+from sleuth.errors import LoadError
 from sleuth.files.processes import ProcessStartError
 from sleuth.ingest import FileEntry, ReadOptions, Record, Skipped, read, walk
-from sleuth.ingest.extraction import ExtractionError
-from sleuth.ingest.extraction.processes import Extractors
-from sleuth.ingest.loaders import large
+from sleuth.ingest.loaders import apart
+from sleuth.ingest.loaders.apart import FileProcesses
 from sleuth.ingest.loaders.registry import kind_of, load, load_here
 from sleuth.ingest.reports import FileRead
 from sleuth.types import Document
@@ -150,34 +149,36 @@ def test_a_long_name_of_a_field(tmp_path: Path, name: str, data: bytes) -> None:
 
 
 def test_processes_that_read_start_quickly() -> None:
-    """Reading processes import neither pydantic nor numpy, which take most of the start time."""
-    modules = ("sleuth.ingest.extraction.worker", "sleuth.ingest.large_worker")
-    for module in modules:
-        code = f"import {module}, sys; print(*{{'numpy', 'pydantic'}}.intersection(sys.modules))"
-        ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-        assert ran.stdout.strip() == ""
+    """The process that reads imports neither pydantic nor numpy, which take most of the start time."""
+    code = "import sleuth.ingest.worker, sys; print(*{'numpy', 'pydantic'}.intersection(sys.modules))"
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert ran.stdout.strip() == ""
 
 
 def test_a_process_has_limits(tmp_path: Path) -> None:
     """The kernel limits time, memory and core dumps of a reading process, which leaves nothing open."""
     if not Path("/proc/self/limits").exists():
         pytest.skip("no /proc")
-    extractors = Extractors(SECONDS, MEGABYTES << 20)
+    path = tmp_path / "a.pdf"
+    path.write_bytes(pdf_of("BT /F1 12 Tf (word) Tj ET", "/Font << /F1 3 0 R >>", []))
+    (entry,) = (entry for entry in walk([path], LIMITS) if isinstance(entry, FileEntry))
+    processes = FileProcesses(SECONDS, MEGABYTES << 20)
     try:
-        page = pdf_of("BT /F1 12 Tf (word) Tj ET", "/Font << /F1 3 0 R >>", [])
-        assert "word" in extractors.extract("pdf", page, 1_000_000).text
-        (process,) = extractors.processes.running
+        (document,) = load(entry, LIMITS, processes)
+        assert isinstance(document, Document)
+        assert "word" in document.page_content
+        (process,) = processes.processes.running
         limits = Path(f"/proc/{process}/limits").read_text()
         words = {line[:25].strip(): line[25:].split() for line in limits.splitlines()}
         assert MEGABYTES << 20 <= int(words["Max address space"][0]) < (MEGABYTES + 100) << 20
         assert words["Max core file size"][0] == "0"
-        with pytest.raises(ExtractionError, match="holds more than 3 characters"):
-            extractors.extract("pdf", page, 3)
+        with pytest.raises(LoadError, match="holds more than 3 characters"):
+            list(load(entry, replace(LIMITS, max_unpacked_bytes=3), processes))
     finally:
-        extractors.close()
+        processes.close()
     assert not Path(f"/proc/{process}").exists()
     with pytest.raises(ProcessStartError, match="reading was ended"):
-        extractors.extract("pdf", page, 1_000_000)
+        list(load(entry, LIMITS, processes))
 
 
 def test_a_large_file_is_read_in_a_process(tmp_path: Path) -> None:
@@ -206,22 +207,21 @@ def test_a_large_file_is_read_in_a_process(tmp_path: Path) -> None:
 )
 def test_files_of_many_values_are_read_in_a_process(tmp_path: Path, name: str, unit: str) -> None:
     """A small file of rows with more than 20,000 line breaks and commas is read as a large one is; text is not."""
-    extractors = Extractors(20, 1 << 30)
-    with closing(extractors):
+    with FileProcesses(20, 1 << 30) as processes:
         for count in (19_000, 21_000):
             path = tmp_path / name
             path.write_text(
                 ("[1," if name == "a.json" else "") + unit * count + ("1]" if name == "a.json" else "1")
             )
             (entry,) = (entry for entry in walk([path], LIMITS) if isinstance(entry, FileEntry))
-            list(load(entry, replace(LIMITS, all=True), extractors))
+            list(load(entry, replace(LIMITS, all=True), processes))
             is_process = count > 20_000 and name != "a.txt"
-            assert bool(extractors.readers.running) == is_process
+            assert bool(processes.processes.running) == is_process
 
 
 def test_a_reader_that_takes_too_long_is_killed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A large file whose reader exceeds time or memory costs only itself."""
-    monkeypatch.setattr(large, "_BYTES_PER_SECOND", 1e12)
+    monkeypatch.setattr(apart, "_BYTES_PER_SECOND", 1e12)
     (tmp_path / "a.csv").write_text("name,about\n" + "x,y\n" * 1_000_000)
     (tmp_path / "b.json").write_text("[" + "[1]," * 1_600_000 + "1]")
     (tmp_path / "c.txt").write_text("word\n")

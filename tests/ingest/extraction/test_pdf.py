@@ -6,14 +6,13 @@ import json
 import struct
 import sys
 import zlib
-from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from sleuth import Engine
 from sleuth.ingest import ReadOptions, Skipped
-from sleuth.ingest.extraction.processes import Extractors
+from sleuth.ingest.loaders.apart import FileProcesses
 from sleuth.text.chunkers import Chunker
 from tests.ingest.extraction.reading import load, only, reason
 from tests.ingest.files import Placed, filled_form, placed_pdf
@@ -195,9 +194,9 @@ def test_a_program_is_named_by_the_caller_alone(tmp_path: Path) -> None:
 
 def test_a_page_is_drawn_in_colour_for_readers() -> None:
     """The picture has as many dots as its resolution says, in red, green and blue; without colour it has greys."""
-    with closing(Extractors(20, 256 << 20)) as extractors:
+    with FileProcesses(20, 256 << 20) as processes:
         for colour, kind in ((True, 2), (False, 0)):
-            data = extractors.picture(placed_pdf([prose(0)]), 1, dots_per_inch=72, colour=colour)
+            data = processes.picture("a.pdf", placed_pdf([prose(0)]), 1, dots_per_inch=72, colour=colour)
             assert data.startswith(b"\x89PNG")
             width, height, depth, colour_type = struct.unpack(">IIBB", data[16:26])
             assert (depth, colour_type) == (8, kind)

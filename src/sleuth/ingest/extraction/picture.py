@@ -9,8 +9,6 @@ from typing import Final
 from sleuth.ingest.extraction.pdf import opened_pdf
 from sleuth.ingest.extraction.result import ExtractionError
 
-DOTS_PER_INCH: Final = 300
-"""Enough for programs that recognise text."""
 _MOST_DOTS: Final = 16_000_000
 """Dots of a picture at most: a page of 13 by 13 inches. Larger pages are drawn with fewer dots per inch."""
 _SIGNATURE: Final = b"\x89PNG\r\n\x1a\n"
@@ -18,9 +16,7 @@ _COLOUR_TYPES: Final = {1: 0, 3: 2}
 """Of PNG, by the bytes of a dot."""
 
 
-def page_picture(
-    data: bytes, number: int, *, dots_per_inch: int = DOTS_PER_INCH, colour: bool = False
-) -> bytes:
+def page_picture(data: bytes, number: int, dots_per_inch: int, *, colour: bool) -> bytes:
     """Draw a page as PNG, in shades of grey or in colour.
 
     Args:

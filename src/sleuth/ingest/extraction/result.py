@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,12 +24,12 @@ class ExtractionError(Exception):
     """No text could be extracted; the message is the reason.
 
     Attributes:
-        limit: whether it exceeded a limit of time, memory or size.
+        kind: of the `LoadError`: "limits" where it exceeded a limit of memory or size, else "invalid".
     """
 
     def __init__(self, reason: str, *, limit: bool = False) -> None:
         super().__init__(reason)
-        self.limit = limit
+        self.kind: Literal["limits", "invalid"] = "limits" if limit else "invalid"
 
 
 def within(text: str, limit: int) -> str:

@@ -68,7 +68,7 @@ def extract_ods(data: bytes, limit: int) -> Extracted:
     try:
         return extract_spreadsheet(data, limit)
     except ExtractionError as error:
-        if error.limit:
+        if error.kind == "limits":
             raise
         try:
             return extract_opendocument(data, limit)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from typing import Any, Literal
+from typing import Any
 
 from sleuth.errors import LoadError
 from sleuth.files.formats import BUILT_IN
+from sleuth.ingest.extraction.extract import extract
 from sleuth.ingest.extraction.result import Extracted, ExtractionError
 from sleuth.ingest.loaders.file import FileBytes
 from sleuth.ingest.options import ReadOptions
@@ -20,32 +21,26 @@ def load_html(file: FileBytes, options: ReadOptions) -> Iterator[Document]:
     """Yield the page, titled by its <title>, else by its first heading."""
     declared = _charset.search(file.head)
     text, metadata = file.text(declared.group(1).decode("ascii") if declared else None)
-    yield _document(file, text.encode(), metadata, options)
+    yield extracted_document(extracted(file, text.encode(), options), metadata)
 
 
 def load_extracted(file: FileBytes, options: ReadOptions) -> Iterator[Document]:
-    """Yield the text of a file as the reader of its kind extracts it; see `extraction.worker`.
+    """Yield the text of a file as the reader of its kind extracts it.
 
     Raises:
         MissingPackageError: the package that reads this kind is not installed.
         LoadError: there is no text; the message says why.
     """
     BUILT_IN[file.kind].check_installed()
-    yield _document(file, file.read(), {}, options)
+    yield extracted_document(extracted(file, file.read(), options))
 
 
-def _document(file: FileBytes, data: bytes, metadata: dict[str, Any], options: ReadOptions) -> Document:
+def extracted(file: FileBytes, data: bytes, options: ReadOptions) -> Extracted:
+    """Return the text of a file; raises LoadError, which says why there is none."""
     try:
-        result = file.extract(file.kind, data, options.max_unpacked_bytes)
+        return extract(file.kind, data, options.max_unpacked_bytes)
     except ExtractionError as error:
-        raise as_load_error(file, error) from error
-    return extracted_document(result, metadata)
-
-
-def as_load_error(file: FileBytes, error: ExtractionError) -> LoadError:
-    """Return the error of a file whose text could not be extracted."""
-    kind: Literal["limits", "invalid"] = "limits" if error.limit else "invalid"
-    return LoadError(file.entry.source, str(error), kind=kind)
+        raise LoadError(file.entry.source, str(error), kind=error.kind) from error
 
 
 def extracted_document(result: Extracted, metadata: Mapping[str, Any] | None = None) -> Document:

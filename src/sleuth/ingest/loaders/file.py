@@ -9,15 +9,11 @@ from typing import Any, BinaryIO, Final
 from sleuth.errors import LoadError
 from sleuth.files import decode
 from sleuth.files.encodings import is_binary
-from sleuth.ingest.extraction.processes import Extractors
-from sleuth.ingest.extraction.result import Extracted
-from sleuth.ingest.extraction.worker import extract
+from sleuth.ingest.loaders.apart import FileProcesses
 from sleuth.ingest.options import ReadOptions
 from sleuth.ingest.reports import FileEntry, Skipped
 from sleuth.types import Document
 
-_SMALL_PAGE: Final = 8 << 10
-"""Larger HTML pages are parsed in another process: with elements reopened in each paragraph, this size needs 100 MB."""
 HEAD_BYTES: Final = 8 << 10
 """Bytes that decide the kind of a file."""
 MOST_MEMBERS: Final = 10_000
@@ -46,7 +42,7 @@ class FileBytes:
         stream: its bytes, open at the start.
         head: its first 8 KiB.
         kind: such as "markdown" or "python"; becomes `metadata["type"]`.
-        extractors: the processes that extract text; None in a process with limits, where text is extracted at once.
+        processes: read costly files; None in such a process.
         load_inside: yields the documents of a file inside this one, which has the name in the second argument.
         depth: number of files that this one is inside.
         room: what it may still unpack, shared with the files that it is inside.
@@ -57,7 +53,7 @@ class FileBytes:
     stream: BinaryIO
     head: bytes
     kind: str
-    extractors: Extractors | None
+    processes: FileProcesses | None
     load_inside: Callable[[FileBytes, str, ReadOptions], Iterator[Document | Skipped]]
     depth: int = 0
     room: Room | None = None
@@ -76,18 +72,3 @@ class FileBytes:
             raise LoadError(self.entry.source, "binary", kind="binary")
         text, encoding = decode(self.read(), declared)
         return text, ({} if encoding == "utf-8" else {"encoding": encoding})
-
-    def extract(self, kind: str, data: bytes, limit: int) -> Extracted:
-        """Extract the text of a file, in another process unless it is a small page.
-
-        Args:
-            kind: a built-in format with `extract`; data of "html" is UTF-8.
-            data: all of the file.
-            limit: most bytes of an unpacked archive, and most characters of text.
-
-        Raises:
-            ExtractionError: no text; the message says why.
-        """
-        if self.extractors is None or (kind == "html" and len(data) <= _SMALL_PAGE):
-            return extract(kind, data, limit)
-        return self.extractors.extract(kind, data, limit)

@@ -18,8 +18,8 @@ from typing import Any, Final, NamedTuple
 from sleuth.errors import LoadError
 from sleuth.files import decode
 from sleuth.ingest.extraction.html import html_to_markdown, is_nested_too_deeply
+from sleuth.ingest.loaders.apart import LARGE
 from sleuth.ingest.loaders.file import FileBytes
-from sleuth.ingest.loaders.large import LARGE, load_large
 from sleuth.ingest.loaders.members import Member, load_member
 from sleuth.ingest.loaders.plain import document
 from sleuth.ingest.options import ReadOptions
@@ -77,8 +77,8 @@ def load_email(file: FileBytes, options: ReadOptions) -> Iterator[Document | Ski
         mail = simple_mail(file.read()) if file.entry.size <= LARGE else None
         if mail:
             yield _message(file, _headers(mail.fields), mail.text)
-        elif file.extractors is not None:
-            yield from load_large(file, options)
+        elif file.processes is not None:
+            yield from file.processes.load(file.entry, file.kind, options)
         else:
             message = message_from_bytes(file.read(), policy=_POLICY)
             if not isinstance(message, EmailMessage) or not message.keys():

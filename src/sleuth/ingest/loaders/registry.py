@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, closing
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack
 from functools import cache
 from time import gmtime
 from typing import Any, BinaryIO, Final
@@ -14,9 +14,8 @@ from sleuth.extensions import loaded, named_object
 from sleuth.files import FileFormat as FileFormat  # noqa: PLC0414  # `sleuth.ingest` exports it
 from sleuth.files.format import Loader
 from sleuth.files.formats import BUILT_IN, ROWS, kind_of_content, kind_of_name
-from sleuth.ingest.extraction.processes import Extractors
+from sleuth.ingest.loaders.apart import LARGE, MANY_VALUES, SMALL_PAGE, FileProcesses
 from sleuth.ingest.loaders.file import HEAD_BYTES, FileBytes
-from sleuth.ingest.loaders.large import LARGE, MANY_VALUES, load_large
 from sleuth.ingest.options import DEFAULT, ReadOptions
 from sleuth.ingest.prose import why_left_out, why_no_prose, without_base64, without_dumps, words_of_tables
 from sleuth.ingest.reports import FileEntry, Skipped
@@ -91,28 +90,30 @@ def open_file(entry: FileEntry) -> BinaryIO:
 
 
 def load(
-    entry: FileEntry, options: ReadOptions = DEFAULT, extractors: Extractors | None = None
+    entry: FileEntry, options: ReadOptions = DEFAULT, processes: FileProcesses | None = None
 ) -> Iterator[Document | Skipped]:
     """Yield the documents of one file, with all their metadata. Raises LoadError, MissingPackageError or OSError."""
     with ExitStack() as stack:
         stream = stack.enter_context(open_file(entry))
-        if extractors is None:
-            extractors = stack.enter_context(
-                closing(Extractors(options.max_seconds, options.max_memory_bytes))
-            )
+        if processes is None:
+            processes = stack.enter_context(FileProcesses(options.max_seconds, options.max_memory_bytes))
         head = stream.read(HEAD_BYTES)
         stream.seek(0)
         kind = kind_of(entry.source, head, options.loaders)
-        file = FileBytes(entry, stream, head, kind, extractors, load_inside)
-        common = common_metadata(entry, file.kind)
-        built_in = is_built_in(file.kind, options.loaders)
-        loader = load_large if built_in and _is_read_apart(file) else loader_of(file.kind, options.loaders)
+        file = FileBytes(entry, stream, head, kind, processes, load_inside)
+        common = common_metadata(entry, kind)
+        built_in = is_built_in(kind, options.loaders)
         judged = built_in and not options.all
-        if judged and (why := why_left_out(entry.source, file.kind)):
+        if judged and (why := why_left_out(entry.source, kind)):
             raise LoadError(entry.source, f"{why}; --all reads it", kind="no prose")
+        if built_in and _is_read_apart(file):
+            BUILT_IN[kind].check_installed()
+            items: Iterable[Any] = processes.load(entry, kind, options)
+        else:
+            items = loader_of(kind, options.loaders)(file, options)
         documents = MOST_DOCUMENTS + entry.size
         characters = max(options.max_unpacked_bytes, TEXT_PER_BYTE * entry.size)
-        for item in loader(file, options):
+        for item in items:
             if isinstance(item, Document):
                 documents -= 1
                 characters -= len(item.page_content)
@@ -120,7 +121,7 @@ def load(
                     reason = f"holds too many documents or too much text for its {entry.size:,} bytes"
                     raise LoadError(entry.source, reason, kind="limits")
                 if judged:
-                    item = as_prose(item, entry.source, file.kind)  # noqa: PLW2901 - the same document
+                    item = as_prose(item, entry.source, kind)  # noqa: PLW2901 - the same document
                 item.metadata = {**common, **item.metadata, **options.metadata}
                 yield _checked(item, entry.source)
             else:
@@ -147,9 +148,9 @@ def as_prose(document: Document, file: str, kind: str) -> Document:
 
 
 def _is_read_apart(file: FileBytes) -> bool:
-    """Return whether a process reads a file: it holds others, has many bytes, or many values in fewer."""
+    """Return whether a process reads a file: its text is extracted, it holds others, or has many bytes or values."""
     if BUILT_IN[file.kind].extract:
-        return False
+        return file.kind != "pdf" and (file.kind != "html" or file.entry.size > SMALL_PAGE)
     if BUILT_IN[file.kind].holds_files or file.entry.size > LARGE:
         return True
     if file.kind not in ROWS or file.kind == "parquet" or file.entry.size <= MANY_VALUES:

@@ -21,7 +21,7 @@ from starlette.responses import (
 
 from sleuth.errors import SleuthError
 from sleuth.ingest import ReadOptions
-from sleuth.ingest.extraction.processes import Extractors
+from sleuth.ingest.loaders.apart import FileProcesses
 from sleuth.surfaces.http import Call, Refusal, Service
 from sleuth.surfaces.http.routes import check_fields
 from sleuth.surfaces.http.service import call_of
@@ -51,8 +51,8 @@ class PageHandlers:
     def __init__(self, service: Service) -> None:
         options = ReadOptions()
         self._service = service
-        self._extractors = Extractors(options.max_seconds, options.max_memory_bytes)
-        service.resources.callback(self._extractors.close)
+        self._file_processes = FileProcesses(options.max_seconds, options.max_memory_bytes)
+        service.resources.callback(self._file_processes.close)
         self._environment = Environment(
             loader=PackageLoader("sleuth.surfaces.page"),
             autoescape=True,
@@ -187,7 +187,7 @@ class PageHandlers:
             raise Refusal(401, "KeyMissingError", "sign in first")
         check_parameters(request.query_params)
         id = request.query_params.get("id", "")
-        data = await call.read(sources.picture, call, id, self._extractors)
+        data = await call.read(sources.picture, call, id, self._file_processes)
         if data is None:
             return self._missing("This page cannot be shown as a picture.")
         return Response(data, media_type="image/png", headers=HEADERS)

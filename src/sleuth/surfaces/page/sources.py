@@ -10,6 +10,7 @@ from urllib.parse import urlencode
 
 from markupsafe import Markup, escape
 
+from sleuth.errors import LoadError
 from sleuth.ingest.diff import is_as_read
 from sleuth.ingest.reports import has_exceeded
 from sleuth.surfaces.hits import matches_in, numbered_lines
@@ -23,7 +24,7 @@ from sleuth.types import RetrievedItem, document_of
 
 if TYPE_CHECKING:
     from sleuth.engine.answers import Answering
-    from sleuth.ingest.extraction.processes import Extractors
+    from sleuth.ingest.loaders.apart import FileProcesses
     from sleuth.surfaces.http import Call
     from sleuth.surfaces.page.state import PageState
 
@@ -162,19 +163,18 @@ def original(call: Call, id: str) -> Path | None:
     return None
 
 
-def picture(call: Call, id: str, extractors: Extractors) -> bytes | None:
+def picture(call: Call, id: str, processes: FileProcesses) -> bytes | None:
     """Return the page of a PDF that a passage is on, as PNG; None without a page or if it cannot be drawn.
 
     Args:
-        extractors: draw it in a process with limits of time and memory.
+        processes: draw it in a process with limits of time and memory.
     """
-    from sleuth.ingest.extraction import ExtractionError
-
     path = original(call, id)
     page = next((item.metadata.get("page") for item in call.engine.get(id)[:1]), None)
     if path is None or not page:
         return None
     try:
-        return extractors.picture(path.read_bytes(), int(page), dots_per_inch=DOTS_PER_INCH, colour=True)
-    except (ExtractionError, OSError):
+        content = path.read_bytes()
+        return processes.picture(str(path), content, int(page), dots_per_inch=DOTS_PER_INCH, colour=True)
+    except (LoadError, OSError):
         return None

@@ -1,4 +1,7 @@
-"""The process that reads large files, unusual mail and archives: `python -m sleuth.ingest.large_worker BYTES`."""
+"""The process that reads costly files and draws pages of PDF files: `python -m sleuth.ingest.worker BYTES`.
+
+It imports nothing of the program that started it. If it crashes, only the file that it was reading is skipped.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ from typing import Any, Final
 
 from sleuth.errors import LoadError, MissingPackageError
 from sleuth.files.serving import serve
+from sleuth.ingest.extraction.result import ExtractionError
 from sleuth.ingest.loaders.registry import load_here
 from sleuth.ingest.options import ReadOptions
 from sleuth.ingest.reports import FileEntry, Skipped
@@ -18,9 +22,12 @@ _AT_ONCE: Final = 256 << 10
 _ITEMS: Final = 500
 
 
-def answers(request: Mapping[str, Any], _: bytes) -> Iterator[tuple[dict[str, Any], bytes]]:
-    """Yield the documents and skipped rows of a file, many at once, or the reason why it has no documents."""
-    parts = _parts(request)
+def answers(request: Mapping[str, Any], data: bytes) -> Iterator[tuple[dict[str, Any], bytes]]:
+    """Yield the documents and skipped rows of a file, many at once, or the reason why it has no documents.
+
+    A request with `page` is answered by the picture of a page of the PDF that is its body.
+    """
+    parts = _parts(request, data)
     head, body = next(parts, ({"items": []}, b""))
     for next_head, next_body in parts:
         yield {**head, "more": True}, body
@@ -28,14 +35,21 @@ def answers(request: Mapping[str, Any], _: bytes) -> Iterator[tuple[dict[str, An
     yield head, body
 
 
-def _parts(request: Mapping[str, Any]) -> Iterator[tuple[dict[str, Any], bytes]]:
-    """Yield the answers to a request."""
+def _parts(request: Mapping[str, Any], data: bytes) -> Iterator[tuple[dict[str, Any], bytes]]:
+    """Yield the answers to a request; one with "spent" says that the memory may still hold an unfinished file."""
     try:
+        if "page" in request:
+            from sleuth.ingest.extraction.picture import page_picture
+
+            yield {}, page_picture(data, request["page"], request["dots_per_inch"], colour=request["colour"])
+            return
         options = ReadOptions(**request["options"])
         for items, body in _batches(load_here(FileEntry(**request["entry"]), request["kind"], options)):
             yield {"items": items}, body
     except LoadError as error:
-        yield {"error": error.reason, "kind": error.kind}, b""
+        yield {"error": error.reason, "kind": error.kind, "spent": error.kind == "limits"}, b""
+    except ExtractionError as error:
+        yield {"error": str(error), "kind": error.kind, "spent": error.kind == "limits"}, b""
     except MissingPackageError as error:
         yield {"error": str(error), "kind": "missing package"}, b""
     except MemoryError:
