@@ -73,4 +73,4 @@ async def _ranked(query: str, texts: list[str], call: Call) -> list[tuple[int, f
     from sleuth.engine import score_texts
 
     scores = await call.read(score_texts, query, texts)
-    return sorted(enumerate(scores), key=lambda place_and_score: (-place_and_score[1], place_and_score[0]))
+    return [(place, scores[place]) for place in sorted(range(len(texts)), key=lambda place: -scores[place])]
