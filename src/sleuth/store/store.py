@@ -196,7 +196,7 @@ class Store:
             writer.commit()
 
     @contextmanager
-    def _writing(self, timeout: float, *, sweep: bool = True) -> Iterator[Writer]:
+    def _writing(self, timeout: float = 10.0, *, sweep: bool = True) -> Iterator[Writer]:
         """`writer`, without the commit at its end; `sweep` may remove files that a crash left."""
         from sleuth.store.writing.writer import Writer
 
@@ -225,22 +225,20 @@ class Store:
                 connection, self._views, self._views.legs[leg], lambda: self._writing(timeout), progress
             )
 
-    def remake(
-        self, leg: str, settings: Mapping[str, Any], *, vectors_of: str = "", timeout: float = 10.0
-    ) -> None:
+    def remake(self, leg: str, settings: Mapping[str, Any], *, vectors_of: str = "") -> None:
         """Forget what a leg holds, and keep other settings, in one commit; before `attach`, which builds it again.
 
         Args:
             vectors_of: the fingerprint whose cached vectors stay; those of others are forgotten.
         """
-        with self._writing(timeout) as writer, self._connection() as connection:
+        with self._writing() as writer, self._connection() as connection:
             mending.remake(connection, writer, self._views, leg, settings, vectors_of)
         self.settings = MappingProxyType(dict(settings))
 
-    def compact(self, *, timeout: float = 10.0) -> None:
+    def compact(self) -> None:
         """Merge every leg into one segment, without deleted rows, and give free space back to the disk."""
         self.wait()
-        with self._writing(timeout) as writer:
+        with self._writing() as writer:
             for name in self._views.kinds:
                 self._merge_leg(name, whole=True)
             writer.commit()
@@ -382,7 +380,7 @@ class Store:
 
         return check(DocumentChecks(self.path, self._connection, self._views), full=full)
 
-    def repair(self, *, timeout: float = 10.0) -> list[Repair]:
+    def repair(self) -> list[Repair]:
         """Check fully, and mend what can be mended: segments from the record, then the record itself.
 
         Documents of which the record has lost a part are removed, and named, so that adding them again restores them.
@@ -392,7 +390,7 @@ class Store:
         """
         from sleuth.store.health import checking
 
-        with self._writing(timeout) as writer:
+        with self._writing() as writer:
             repairs = [Repair("record", f"{self._lost}; taken as it is")] if self._lost else []
             repairs += checking.repair(self.path, self._connection, writer, self._views)
             repairs += self._mend(writer)

@@ -92,7 +92,6 @@ def finish(
     what: str,
     *,
     check: bool = True,
-    text: bytes | None = None,
     seconds: float | None = None,
 ) -> bytes:
     """Wait for a process and return what it wrote.
@@ -103,7 +102,7 @@ def finish(
     """
     seconds = LONG_SECONDS if seconds is None else seconds
     try:
-        out, problem = process.communicate(text, seconds)
+        out, problem = process.communicate(timeout=seconds)
     except subprocess.TimeoutExpired:
         process.kill()
         process.communicate()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -145,16 +145,14 @@ _FORMS: Final = (
 """How a hit is shown, and the share of a budget that is spent when no further hit is shown so."""
 
 
-def render_context(
-    hits: Sequence[RetrievedContext], budget: int = 4000, *, count: Callable[[str], int] = count_tokens
-) -> str:
+def render_context(hits: Sequence[RetrievedContext], budget: int = 4000) -> str:
     """Render hits, best first, in ever shorter forms: whole bodies, then signatures, then one-line locations.
 
     Bodies take up to 60 % of the budget, bodies and signatures together up to 80 %, and what does not fit after that is
     left out. The first hit may take the whole budget. No hit is shown in more detail than one that is ranked above it.
 
     Args:
-        budget: tokens, as `count` counts them; never exceeded.
+        budget: tokens, as `count_tokens` counts them; never exceeded.
     """
     check_count(budget, "budget")
     forms = iter(_FORMS)
@@ -165,7 +163,7 @@ def render_context(
             piece = form(hit)
             between = "\n" if last.startswith("- ") and piece.startswith("- ") else "\n\n"
             longer = f"{text}{between}{piece}" if text else piece
-            if count(longer) <= (share * budget if text else budget):
+            if count_tokens(longer) <= (share * budget if text else budget):
                 text, last = longer, piece
                 break
             shorter = next(forms, None)

@@ -12,7 +12,7 @@ import builtins
 import math
 import re
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -88,19 +88,13 @@ class Weighed(NamedTuple):
 
 
 def repository_map(
-    snapshot: Snapshot,
-    budget: int = 1000,
-    *,
-    focus: Sequence[str] = (),
-    query: str = "",
-    count: Callable[[str], int] = count_tokens,
+    snapshot: Snapshot, budget: int = 1000, *, focus: Sequence[str] = (), query: str = ""
 ) -> str:
-    """Return the most important definitions, by file, in at most `budget` tokens.
+    """Return the most important definitions, by file, in at most `budget` tokens, as `count_tokens` counts them.
 
     Args:
         focus: paths of files or folders that matter most to the caller; their definitions come first.
         query: words that matter most; functions that answer them, and what their files use, weigh more.
-        count: counts tokens.
     """
     check_count(budget, "budget")
     definitions = rank_definitions(snapshot, focus=focus, query=query)
@@ -108,14 +102,14 @@ def repository_map(
     while low < high:
         check_cancelled()
         middle = (low + high + 1) // 2
-        if count(_draw(snapshot, definitions[:middle])) <= budget:
+        if count_tokens(_draw(snapshot, definitions[:middle])) <= budget:
             low = middle
         else:
             high = middle - 1
     selection = definitions[:low]
     for item in definitions[low : low + _FILLERS]:
         check_cancelled()
-        if count(_draw(snapshot, [*selection, item])) <= budget:
+        if count_tokens(_draw(snapshot, [*selection, item])) <= budget:
             selection.append(item)
     return _draw(snapshot, selection)
 

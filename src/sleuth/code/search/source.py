@@ -38,7 +38,6 @@ class SnapshotRetriever:
         snapshot: str | None = None,
         *,
         embedder: EmbeddingProvider | None = None,
-        weights: Mapping[str, float] | str | None = None,
     ) -> None:
         """Search one repository.
 
@@ -47,13 +46,12 @@ class SnapshotRetriever:
             repository: its id, path or URL.
             snapshot: a commit, branch, tag or content id; where None, each call takes the newest one.
             embedder: search by words and meaning; by words alone where None.
-            weights: as for `CodeRetriever`.
         """
         self._storage = storage
         self._repository = repository
         self._snapshot = snapshot
         self._embedder = embedder
-        self._weights = weights_of(embedder, weights)
+        self._weights = weights_of(embedder, None)
 
     def __repr__(self) -> str:
         return f"SnapshotRetriever({self._repository!r}, {self._snapshot!r})"

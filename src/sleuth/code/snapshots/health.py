@@ -40,7 +40,7 @@ def check(storage: CodeStorage, *, full: bool = False) -> list[Finding]:
     return check_index(CodeChecks(storage), full=full)
 
 
-def repair(storage: CodeStorage, *, timeout: float = 10.0) -> list[Repair]:
+def repair(storage: CodeStorage) -> list[Repair]:
     """Check fully, and mend what can be mended.
 
     Segments are rebuilt from the contents that are kept. File versions that are lost are removed, and so are the
@@ -49,7 +49,7 @@ def repair(storage: CodeStorage, *, timeout: float = 10.0) -> list[Repair]:
     Raises:
         IndexDamagedError: the structure of the database itself is damaged; the message says what to do.
     """
-    with storage.writing(timeout):
+    with storage.writing():
         with storage.reading() as connection:
             if faults := structure_faults(connection):
                 raise IndexDamagedError(
