@@ -16,7 +16,7 @@ from sleuth.code.search.query import read_query
 from sleuth.code.search.ranking import rank_files
 from tests.code.conftest import open_project
 
-PATHS = ("args.py", "json_reader.py", "a/config.py", "b/config.py", "ser/mod.rs", "other.py")
+PATHS = ("args.py", "json_reader.py", "a/config.py", "b/config.py", "ser/mod.rs", "recoverer.py")
 FILES = dict.fromkeys(PATHS, "def check(values):\n    return validators(values)\n")
 
 
@@ -28,13 +28,17 @@ FILES = dict.fromkeys(PATHS, "def check(values):\n    return validators(values)\
         ("JsonReader", {"json_reader.py": 1.0}),
         ("a reader of lines", {}),
         ("configuration", {"a/config.py": 0.5**0.5, "b/config.py": 0.5**0.5}),
-        ("the ser format", {"ser/mod.rs": 1.0}),
+        ("panic recovery", {"recoverer.py": 1.0}),
+        ("records of readers in an area", {}),
+        ("the ser format", {}),
     ],
 )
 def test_names_in_titles(
     storage: CodeStorage, tmp_path: Path, title: str, expected: dict[str, float]
 ) -> None:
-    """A title holds all words of a name, or longer forms; many files with a name count less; `mod` means its folder."""
+    """A title holds all words of a name, or words that begin or end otherwise; many files with a name count less, and
+    the name of a folder none.
+    """
     snapshot = open_project(storage, tmp_path / "stems", FILES)
     scores = rank_files(snapshot, read_query(title)).signals.values["stem"]
     paths = [file.path for file in snapshot.files]

@@ -33,8 +33,9 @@ WEIGHTS: dict[str, float] = {
     "stem": 0.25,
 }
 
-SHORT = {"title": 0.76, "stem": 0.75}
-"""Weights that differ for a short query: its title and its prose are the same text, and would count twice."""
+SHORT = {"title": 0.4, "path": 1.4, "names": 0.7, "stem": 1.7}
+"""Weights that differ for a short query, chosen over half of the public board (docs/decisions/signals-of-code.md): its
+title and its prose are the same text, and it often says what a file is called."""
 
 MEANING = 1.5
 """What the vector leg counts among the signals: a tenth of all others (docs/measured/code.md)."""

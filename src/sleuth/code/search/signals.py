@@ -6,8 +6,8 @@ path, names     words of the path; words of the names that the file defines
 told            identifiers of the prose that are defined here, the rarer the better: pasted code names much that is the
                 reader's own
 named           paths, modules, qualified names and stack frames of the query that mean this file
-stem            all words of its name are in the title, or are short forms of words there; the root of 1 by the files of
-                that name, and not scaled
+stem            all words of its name are in the title, or begin or end as words there do; the root of 1 by the files
+                of that name, and not scaled
 phrases         neighbouring words of the title stand together in it; of the best files by all else. Its best file has
                 the root of the share of the pairs that it holds: where few stand anywhere, they say little
 """

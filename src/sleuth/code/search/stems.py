@@ -1,11 +1,16 @@
-"""Finds files whose whole name is in a query: `args.go` for "positional argument validators"."""
+"""Finds files whose whole name is in a query: `args.go` for "positional argument validators".
+
+A word of a name stands for a word of the query that begins with it, as `arg` for "argument", and for one that ends in
+other ways, as `recoverer` for "recovery": in 32 repositories of a public board this found what a table of short forms
+did, and more (docs/decisions/signals-of-code.md).
+"""
 
 from __future__ import annotations
 
 import math
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
@@ -18,21 +23,12 @@ if TYPE_CHECKING:
     from sleuth.code.snapshots.snapshot import Snapshot
 
 _PART: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
-_OF_FOLDER: Final = frozenset({"mod", "index", "init", "main", "lib"})
-"""Names of files that stand for their folder."""
-_SHORT_FORMS: Final = """
-address:addr application:app argument:arg asynchronous:async attribute:attr authentication:auth
-buffer:buf character:char command:cmd configuration:config,conf,cfg connection:conn context:ctx database:db
-declaration:decl definition:def dependency:dep destination:dest,dst difference:diff directory:dir documentation:doc
-environment:env error:err execute:exec expression:expr extension:ext filesystem:fs function:func,fn generate:gen
-generator:gen identifier:id,ident implement:impl implementation:impl information:info integer:int
-internationalization:i18n iterator:iter length:len library:lib maximum:max memory:mem message:msg
-minimum:min navigation:nav network:net number:num object:obj operation:op package:pkg parameter:param pointer:ptr
-position:pos previous:prev process:proc property:prop random:rand reference:ref register:reg repository:repo request:req
-response:res,resp sequence:seq session:sess socket:sock source:src statement:stmt statistics:stat
-string:str synchronization:sync synchronize:sync system:sys temporary:temp,tmp terminal:term,tty transaction:tx,txn
-translation:trans utility:util variable:var vector:vec version:ver
-"""
+_LEAST: Final = 3
+"""Letters that a word of a name has in common with the longer word that it stands for, at least."""
+_ROOT: Final = 4
+"""Letters that two words with other ends have in common at least."""
+_END: Final = 2
+"""Letters of such an end at most."""
 
 
 class Stems:
@@ -40,17 +36,22 @@ class Stems:
 
     Attributes:
         by_first: by the first word of a name, its other words with the positions of the files.
+        by_start: words of names by their first letters.
     """
 
     def __init__(self, snapshot: Snapshot) -> None:
         """Read the names of all files."""
         positions: dict[tuple[str, ...], list[int]] = defaultdict(list)
         for i, file in enumerate(snapshot.files):
-            positions[_words(_stem(file.path))].append(i)
+            name = file.path.rpartition("/")[2].lstrip(".").partition(".")[0]
+            positions[_words(name)].append(i)
         positions.pop((), None)
         self.by_first: dict[str, list[tuple[tuple[str, ...], list[int]]]] = defaultdict(list)
         for words, files in positions.items():
             self.by_first[words[0]].append((words[1:], files))
+        self.by_start: dict[str, list[str]] = defaultdict(list)
+        for word in sorted({word for words in positions for word in words}):
+            self.by_start[word[:_LEAST]].append(word)
 
     def scores(self, title: Iterable[str], files: int) -> NDArray[np.float32]:
         """Score files by how few have their name, if all of its words are in a title; shape (files,), in [0, 1].
@@ -59,20 +60,15 @@ class Stems:
             title: words as the analyzer gives them.
         """
         words = set(title)
-        words |= {short for word in words for short in _short_forms().get(word, ())}
+        words |= {
+            name for word in words for name in self.by_start.get(word[:_LEAST], ()) if _stands_for(name, word)
+        }
         scores = np.zeros(files, np.float32)
         for first in words:
             for others, positions in self.by_first.get(first, ()):
                 if words.issuperset(others):
                     scores[positions] = 1 / math.sqrt(len(positions))
         return scores
-
-
-def _stem(path: str) -> str:
-    """Return the name of a file without its extension; that of its folder if the file stands for it."""
-    folder, _, name = path.rpartition("/")
-    stem = name.lstrip(".").partition(".")[0]
-    return folder.rpartition("/")[2] if folder and stem.strip("_").lower() in _OF_FOLDER else stem
 
 
 def _words(name: str) -> tuple[str, ...]:
@@ -84,12 +80,7 @@ def _analyzed(part: str) -> tuple[str, ...]:
     return tuple(get_analyzer("code-english").tokens(part))[:1]
 
 
-@lru_cache(maxsize=1)
-def _short_forms() -> Mapping[str, tuple[str, ...]]:
-    """Return the short forms of words in names of files, by the word, as the analyzer gives both."""
-    pairs = (pair.partition(":") for pair in _SHORT_FORMS.split())
-    return {
-        form: tuple(short for text in shorts.split(",") for short in _analyzed(text))
-        for word, _, shorts in pairs
-        for form in _analyzed(word)
-    }
+def _stands_for(name: str, word: str) -> bool:
+    """Return whether a word of a name begins a word of the query, or both have one root and short ends."""
+    root = max(_ROOT, len(name) - _END, len(word) - _END)
+    return word.startswith(name) or name[:root] == word[:root]

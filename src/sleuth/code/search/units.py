@@ -33,8 +33,9 @@ if TYPE_CHECKING:
 WEIGHTS: Final = {"text": 2.0, "symbol": 1.0, "frame": 1.0, "size": 1.5}
 _LONG: Final = 200
 """Lines from which on `size` grows no more."""
-_DEPTH: Final = 2
-"""The n-th hit of a file counts 1 / (place of the file * n^2): the second of the best file stands beside the fourth."""
+_DEPTH: Final = 2.3
+"""The n-th hit of a file counts 1 / (place of the file * n^2.3): after the best of four files comes the second of the
+first. With 2 the first five hits are the same ones."""
 _STEP: Final = 0.999
 """What a score is at most of the one before, so that scores tell the order."""
 _FORMULA: Final = (
