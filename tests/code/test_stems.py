@@ -36,9 +36,7 @@ FILES = dict.fromkeys(PATHS, "def check(values):\n    return validators(values)\
 def test_names_in_titles(
     storage: CodeStorage, tmp_path: Path, title: str, expected: dict[str, float]
 ) -> None:
-    """A title holds all words of a name, or words that begin or end otherwise; many files with a name count less, and
-    the name of a folder none.
-    """
+    """A title holds all words of a name, or words that begin or end otherwise; a folder's name counts for no file."""
     snapshot = open_project(storage, tmp_path / "stems", FILES)
     scores = rank_files(snapshot, read_query(title)).signals.values["stem"]
     paths = [file.path for file in snapshot.files]
