@@ -47,8 +47,9 @@ def test_counts_are_compared_at_the_end(engine: Engine) -> None:
     with pytest.raises(StoreError, match="must give the 9 documents that it says it has, got 6"):
         import_vectors(engine, rows(9))
     assert engine.count().documents == 6
-    report = import_vectors(engine, rows())
-    assert (report.stored, report.read, report.unchanged) == (6, 6, 6)
+    steps: list[int] = []
+    report = import_vectors(engine, rows(), progress=lambda now: steps.append(now.read))
+    assert (report.stored, report.read, report.unchanged, steps) == (6, 6, 6, [6])
 
 
 def test_documents_without_text_are_counted(engine: Engine) -> None:
@@ -56,6 +57,13 @@ def test_documents_without_text_are_counted(engine: Engine) -> None:
     blank = StoredVector(Document(" ", id="blank"), [1.0] * 64)
     report = import_vectors(engine, StoredVectors("a store", [*rows(), blank], 7))
     assert (report.read, report.added, report.blank) == (7, 6, 1)
+
+
+def test_an_import_with_vectors_needs_the_whole_index(engine: Engine) -> None:
+    """A view of some documents refuses rows with vectors, and adds nothing."""
+    with pytest.raises(ArgumentError, match=r"scope must be None to|re_embed must be True"):
+        import_vectors(engine.scoped("tenant:us"), rows())
+    assert engine.count().documents == 0
 
 
 HITS = [

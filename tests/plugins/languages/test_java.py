@@ -65,19 +65,6 @@ def test_the_definition_above_keeps_its_line() -> None:
     ]
 
 
-def test_fields_packages_and_own_methods(storage: CodeStorage, tmp_path: Path) -> None:
-    """A field has its class, a class of the package needs no import, and a method of the object no name before it."""
-    files = {
-        "java/p/A.java": "package p;\nimport q.B;\nclass A { B b; void f() { b.g(); C c = new C(); c.h(); own(); } void own() {} }\n",
-        "java/p/C.java": "package p;\nclass C { void h() {} }\n",
-        "java/q/B.java": "package q;\npublic class B { public void g() {} }\n",
-    }
-    targets = resolved(open_project(storage, tmp_path / "packages", files), "java/p/A.java")
-    assert targets["b.g"] == "java/q/B.java:B.g"
-    assert targets["c.h"] == "java/p/C.java:C.h"
-    assert targets["own"] == "java/p/A.java:A.own"
-
-
 def test_a_name_means_nothing_of_another_language(storage: CodeStorage, tmp_path: Path) -> None:
     """A base or a name of Python means nothing in Java; a class of Kotlin is one of Java, too."""
     files = {

@@ -39,16 +39,10 @@ def weights(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return files["model.onnx"]
 
 
-def test_its_files_say_how_it_is_used() -> None:
-    """Pooling and length come from the files, unrelated cosines from the table."""
-    embedder = OnnxEmbedder(NAME)
-    assert (embedder.folder.pooling, embedder.folder.max_tokens) == ("mean", 256)
-    assert embedder.unrelated == 0.3
-
-
 def test_meaning() -> None:
     """Texts of one meaning are near, others are not, and the company of a text does not change its vector."""
     embedder = OnnxEmbedder(NAME, threads=1)
+    assert (embedder.folder.pooling, embedder.folder.max_tokens) == ("mean", 256)
     texts = ["kittens are napping", "a cat sleeps", "the interest rate was raised", "x " * 400]
     vectors = embedder.embed_documents(texts)
     assert vectors.shape == (4, 384)

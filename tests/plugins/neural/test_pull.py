@@ -11,7 +11,6 @@ from typer.testing import CliRunner
 from sleuth.errors import ArgumentError, RemoteError
 from sleuth.plugins.neural import OnnxEmbedder
 from sleuth.plugins.neural.folder import ModelFolder
-from sleuth.plugins.neural.known import KNOWN
 from sleuth.plugins.neural.pull import find_model, pull_model
 from sleuth.surfaces.cli.app import app
 from sleuth.surfaces.cli.main import register
@@ -125,12 +124,3 @@ def test_the_command(hub: Hub, tmp_path: Path) -> None:
     ]
     assert "e5-small-v2  encoder" in run("index", "models")[1]
     assert hub.requests == []
-
-
-GUIDE = Path(__file__).parents[3] / "docs" / "how-to" / "choose-a-model.md"
-
-
-def test_the_guide_lists_all_known_models() -> None:
-    """The table of the guide has each model that can be pulled by name."""
-    text = GUIDE.read_text("utf8")
-    assert [name for name in KNOWN if f"`{name}`" not in text] == []

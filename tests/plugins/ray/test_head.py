@@ -12,6 +12,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 
 import httpx
@@ -98,7 +99,8 @@ class Served:
 @pytest.fixture
 def published(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     """The address of an index of two shards, and the environment of Ray on loopback."""
-    pytest.importorskip("ray", reason="Ray is not installed: `make cluster` installs it")
+    if find_spec("ray") is None:  # it must not be imported before `ray_session` does, in other tests
+        pytest.skip("Ray is not installed: `make cluster` installs it")
     for name, value in {
         "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",
         "RAY_USAGE_STATS_ENABLED": "0",

@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,7 @@ from sleuth.cluster import ShardedEngine, publish
 from sleuth.plugins.ray import RouterOptions, serve_from_ray
 from sleuth.plugins.ray.engine import RayEngine
 from tests.cluster.shards.test_equality import assert_equal
+from tests.waiting import wait_until
 
 pytestmark = pytest.mark.slow
 
@@ -42,13 +43,6 @@ def index(tmp_path: Path, address: str) -> Path:
         engine.add(documents(120))
     publish(tmp_path / "many", address)
     return tmp_path / "many"
-
-
-def wait_until(condition: Callable[[], object], seconds: float = 60) -> None:
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end, "the condition did not come true"
-        time.sleep(0.05)
 
 
 def processes(engine: RayEngine) -> dict[str, int]:

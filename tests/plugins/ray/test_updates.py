@@ -102,9 +102,13 @@ def pair(tmp_path: Path, corpus: Path) -> Pair:
 
 
 def test_one_new_file_costs_that_file(pair: Pair, monkeypatch: pytest.MonkeyPatch) -> None:
-    """One file is read, one shard is fetched and uploaded, other shards stay as they are."""
+    """One file is read, one shard is fetched and uploaded, others stay; nothing new makes no version and no upload."""
     first = pair.update()
     assert (first.version, first.added, first.read) == (1, 340, 302)
+    before = pair.objects()
+    again = pair.update()
+    assert (again.version, again.read, again.unchanged) == (1, 0, 340)
+    assert pair.objects() == before
     fetched: list[str] = []
     get = objects.ObjectFolder.get
 
@@ -113,7 +117,6 @@ def test_one_new_file_costs_that_file(pair: Pair, monkeypatch: pytest.MonkeyPatc
         return get(folder, name)
 
     monkeypatch.setattr(objects.ObjectFolder, "get", counted)
-    before = pair.objects()
     (pair.corpus / "new.md").write_text("# Newcomer\n\nA new file says hello.\n")
     report = pair.published()
     assert (report.version, report.added, report.unchanged, report.read) == (2, 1, 340, 1)
@@ -131,15 +134,6 @@ def test_one_new_file_costs_that_file(pair: Pair, monkeypatch: pytest.MonkeyPatc
     uploaded = sum(size for name, size in pair.objects().items() if name not in before)
     assert uploaded < sum(before.values()) / 3
     pair.compare()
-
-
-def test_nothing_new_makes_no_version(pair: Pair) -> None:
-    """No file is read, nothing is uploaded, and the version stays."""
-    pair.update()
-    before = pair.objects()
-    report = pair.update()
-    assert (report.version, report.read, report.unchanged) == (1, 0, 340)
-    assert pair.objects() == before
 
 
 def test_changes_of_all_kinds_equal_those_of_one_machine(pair: Pair) -> None:

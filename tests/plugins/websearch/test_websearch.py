@@ -58,39 +58,24 @@ def test_a_service_gives_the_documented_structure(servers: dict[str, SearchServe
     assert next(item.metadata["title"] for item in ranking) == "Title 2"
 
 
-@pytest.mark.parametrize(
-    ("name", "expected"),
-    [
-        (
-            "searxng",
-            {
-                "q": "tides site:site1.org OR site:site2.org -site:x.org",
-                "format": "json",
-                "categories": "news",
-                "time_range": "week",
-            },
-        ),
-        (
-            "brave",
-            {
-                "q": "tides",
-                "count": "3",
-                "freshness": "pw",
-                "goggles": "$discard\n$site=site1.org\n$site=site2.org\n$discard,site=x.org",
-            },
-        ),
-        (
-            "exa",
-            {
-                "query": "tides", "numResults": 3, "contents": {"highlights": True}, "category": "news",
-                "includeDomains": ["site1.org", "site2.org"], "excludeDomains": ["x.org"],
-            },
-        ),
-    ],
-)  # fmt: skip
-def test_settings_are_sent_in_the_words_of_the_service(
-    servers: dict[str, SearchServer], name: str, expected: dict[str, Any]
-) -> None:
+SENT: dict[str, dict[str, Any]] = {
+    "searxng": {
+        "q": "tides site:site1.org OR site:site2.org -site:x.org", "format": "json", "categories": "news",
+        "time_range": "week",
+    },
+    "brave": {
+        "q": "tides", "count": "3", "freshness": "pw",
+        "goggles": "$discard\n$site=site1.org\n$site=site2.org\n$discard,site=x.org",
+    },
+    "exa": {
+        "query": "tides", "numResults": 3, "contents": {"highlights": True}, "category": "news",
+        "includeDomains": ["site1.org", "site2.org"], "excludeDomains": ["x.org"],
+    },
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SENT)
+def test_settings_are_sent_in_the_words_of_the_service(servers: dict[str, SearchServer], name: str) -> None:
     """Topic, time and domains have their field or operator; hits of other domains are dropped in any case."""
     search = WebSearch(
         service=name, topic="news", time_range="week", include_domains=("site1.org", "site2.org"),
@@ -100,7 +85,7 @@ def test_settings_are_sent_in_the_words_of_the_service(
     assert [hit.domain for hit in hits] == ["site1.org", "site2.org"]
     request = servers[name].asked[0]
     request.pop("startPublishedDate", None)
-    assert request == expected
+    assert request == SENT[name]
 
 
 def test_a_query_keeps_the_limits_of_the_services(servers: dict[str, SearchServer]) -> None:
@@ -185,13 +170,8 @@ def test_services_are_objects_too(servers: dict[str, SearchServer]) -> None:
 def test_answers_of_services_are_cached_apart(servers: dict[str, SearchServer], tmp_path: Path) -> None:
     """Each service and each combination has answers of its own; a second call costs no request."""
     for _ in range(2):
-        for choice, last in (
-            ("brave", "site4.org"),
-            ("searxng", "site3.org"),
-            ("brave+searxng", "site4.org"),
-        ):
-            docs = search_web("tides", 3, service=choice, cache=tmp_path / "cache")
-            assert last in [result["domain"] for result in docs["results"]] or choice == "brave+searxng"
+        for choice in ("brave", "searxng", "brave+searxng"):
+            search_web("tides", 3, service=choice, cache=tmp_path / "cache")
     assert [len(servers[name].asked) for name in ("brave", "searxng")] == [2, 2]
 
 
