@@ -153,7 +153,7 @@ def main() -> None:
     check_licences(wheel)
     fresh, packages = folder / "environment", folder / "packages"
     venv.create(fresh, with_pip=True, clear=True)
-    run(sys.executable, "-m", "pip", "download", "--quiet", "--dest", packages, f"{wheel}[hybrid,code]")
+    run(sys.executable, "-m", "pip", "wheel", "--quiet", "--wheel-dir", packages, f"{wheel}[hybrid,code]")
     local = ("--quiet", "--no-index", "--find-links", packages)
     without_network(fresh / "bin" / "python", "-m", "pip", "install", *local, f"{wheel}[hybrid,code]")
     for name in SHARED:
