@@ -174,7 +174,7 @@ def test_a_killed_server_leaves_no_job_running(tmp_path: Path) -> None:
     """After a kill the job says that it was interrupted and how much is committed, which is there."""
     index = make_index(tmp_path / "index")
     with running(index) as server:
-        id = server.client.post("/v1/documents?wait=false", json=texts(8_000)).json()["id"]
+        id = server.client.post("/v1/documents?wait=false", json=texts(40_000)).json()["id"]
         file = index / "jobs" / f"{id}.json"
         wait_until(lambda: json.loads(file.read_bytes())["done"] >= 500)
         server.stop(signal.SIGKILL)
@@ -184,8 +184,8 @@ def test_a_killed_server_leaves_no_job_running(tmp_path: Path) -> None:
         os.utime(file, (silent, silent))
         job = again.client.get(f"/v1/jobs/{id}").json()
         assert job["status"] == "interrupted"
-        assert 500 <= job["done"] < 8_000
-        assert f"at least {job['done']:,} of 8,000 documents are committed" in job["error"]["detail"]
+        assert 500 <= job["done"] < 40_000
+        assert f"at least {job['done']:,} of 40,000 documents are committed" in job["error"]["detail"]
         count = again.client.post("/v1/count", json={"filter": "kind:newt"}).json()["documents"]
         assert count >= job["done"]
         assert again.client.post(f"/v1/jobs/{id}/cancel").json() == job
@@ -198,7 +198,7 @@ def test_a_server_that_is_stopped_says_so(tmp_path: Path) -> None:
     """SIGTERM ends a job between two commits, and records it at once."""
     index = make_index(tmp_path / "index")
     with running(index) as server:
-        id = server.client.post("/v1/documents?wait=false", json=texts(8_000)).json()["id"]
+        id = server.client.post("/v1/documents?wait=false", json=texts(40_000)).json()["id"]
         wait_until(lambda: server.client.get(f"/v1/jobs/{id}").json()["done"] >= 500)
         log = server.stop(signal.SIGTERM)
         assert server.process.returncode == 0, log
