@@ -34,7 +34,7 @@ def test_what_the_folder_does_not_say_comes_from_the_table(tmp_path: Path) -> No
     """A folder with the name of a known model has its prefixes and pooling; names are compared without case."""
     model = ModelFolder.open(tiny.write(tmp_path / "E5-small-v2", tiny.encoder()))
     assert (model.pooling, model.query_prefix, model.passage_prefix) == ("mean", "query: ", "passage: ")
-    assert model.max_tokens == 512
+    assert (model.max_tokens, model.unrelated) == (512, 0.7)
     assert ModelFolder.open(tiny.write(tmp_path / "unknown", tiny.encoder())).pooling == ""
 
 

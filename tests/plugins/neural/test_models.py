@@ -189,12 +189,3 @@ def test_gibberish_has_no_meaning(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         engine.add([Document("tokens refilled", id="a"), Document("the code is xkcdqwz", id="b")])
         assert len(engine.retrieve("qwzxkv blorf")) == 0
         assert engine.retrieve("xkcdqwz")[0].id == "b#0"
-
-
-def test_known_models_say_from_where_cosines_count(tmp_path: Path) -> None:
-    """`min_score` counts from the cosine of unrelated texts, where the table of known models has it."""
-    assert OnnxEmbedder(tiny.write_encoder(tmp_path / "all-MiniLM-L6-v2")).unrelated == 0.3
-    embedder = OnnxEmbedder(tiny.write_encoder(tmp_path / "e5-small-v2"))
-    assert embedder.unrelated == 0.7
-    unknown = OnnxEmbedder(tiny.write_encoder(tmp_path / "m"))
-    assert unknown.unrelated == 0.0

@@ -9,11 +9,9 @@ from typing import Any
 import pytest
 
 from sleuth.errors import ArgumentError, WebError
-from sleuth.plugins.websearch import BRAVE, EXA, SEARXNG
 from sleuth.web import WebRetriever, search_web
 from sleuth.web.search import WebSearch
-from sleuth.web.service import RemoteService
-from sleuth.web.several import FallbackService, MergedService, open_service
+from sleuth.web.several import FallbackService, open_service
 from tests.commands import sleuth
 from tests.plugins.websearch.servers import BraveServer, ExaServer, SearchServer, SearXNGServer
 from tests.web.conftest import quiet  # noqa: F401 - no key in the environment, and short waits
@@ -155,16 +153,6 @@ def test_several_services_are_merged(
         server.failure_status = 500
     with pytest.raises(WebError, match="searxng answered 500"):
         WebSearch(service="searxng+brave+exa").search("tides", 5)
-
-
-def test_services_are_objects_too(servers: dict[str, SearchServer]) -> None:
-    """Objects with keys of their own are combined as names are, and answers are cached under their labels."""
-    searxng = RemoteService(SEARXNG, "", servers["searxng"].url)
-    both = MergedService((RemoteService(BRAVE, "local", servers["brave"].url), searxng))
-    fallback = FallbackService((RemoteService(EXA, "wrong", servers["exa"].url), both))
-    assert fallback.label.count("http://127.0.0.1") == 3
-    assert search_web("tides", 5, service=both)["num_docs"] == 4
-    assert search_web("tides", 5, service=fallback)["num_docs"] == 4
 
 
 def test_answers_of_services_are_cached_apart(servers: dict[str, SearchServer], tmp_path: Path) -> None:
