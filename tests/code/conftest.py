@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 
 from sleuth.code import CodeRetriever, CodeStorage, Snapshot, index_path
+from sleuth.code.parsing.detail import Detail
+from sleuth.code.parsing.parse import tables_of
 from sleuth.engine import open_code
 from tests.code.projects import PROJECT, SHOP
 
@@ -19,6 +21,16 @@ def write(root: Path, files: Mapping[str, str | bytes]) -> None:
         path = root / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(text.encode() if isinstance(text, str) else text)
+
+
+def parse_source(source: bytes, language: str, path: str = "") -> Detail:
+    """Return what a source holds, parsed here and now."""
+    return Detail(source, language, path, tables_of(source, language))
+
+
+def text_of(snapshot: Snapshot, path: str) -> str:
+    """Return the text of a file at a snapshot."""
+    return snapshot.source(snapshot.file(path)).decode("utf-8", "surrogatepass")
 
 
 def open_project(storage: CodeStorage, root: Path, files: dict[str, str]) -> Snapshot:

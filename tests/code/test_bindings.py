@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 import pytest
 
 from sleuth.code import CodeRetriever, CodeStorage, index_path
-from sleuth.code.parsing.parse import parse_source
 from sleuth.engine import open_code
+from tests.code.conftest import parse_source
 
 
 class Sample(NamedTuple):

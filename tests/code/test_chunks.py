@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from sleuth.code.parsing import analyse
 from sleuth.code.parsing.chunks import CONTAINER_LINES, PART_LINES, WHOLE_LINES, CodeChunk
 from sleuth.code.parsing.detail import Detail
-from sleuth.code.parsing.parse import parse_source
+from tests.code.conftest import parse_source
 from tests.code.projects import SHOP
 from tests.code.test_parse import SOURCES
 from tests.examples import examples

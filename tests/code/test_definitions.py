@@ -4,7 +4,7 @@
 import pytest
 
 from sleuth.code.parsing.detail import Symbol
-from sleuth.code.parsing.parse import parse_source
+from tests.code.conftest import parse_source
 
 
 def symbols(source: str, language: str, path: str = "x") -> dict[str, Symbol]:

@@ -12,7 +12,7 @@ from sleuth import CodeRetriever, open_code
 from sleuth.code import Navigator, index_path
 from sleuth.code.parsing import analyse
 from sleuth.code.parsing.notebooks import code_of_notebook
-from sleuth.code.parsing.parse import parse_source
+from tests.code.conftest import parse_source
 
 VUE = b"""<template>
   <main id="cart" class="page">

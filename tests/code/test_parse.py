@@ -20,10 +20,10 @@ from sleuth.code.parsing.kinds import BINDING_NUMBERS, ROLE_NUMBERS
 from sleuth.code.parsing.labels import category_of
 from sleuth.code.parsing.languages import LANGUAGES, language_of, languages_named, ways_of
 from sleuth.code.parsing.lines import LineIndex
-from sleuth.code.parsing.parse import parse_source
 from sleuth.code.parsing.tables import Tables, pack_tables, unpack_tables
 from sleuth.code.search.filters import _test as file_test
 from sleuth.errors import ArgumentError, CodeError
+from tests.code.conftest import parse_source
 from tests.examples import examples
 
 SOURCES = {

@@ -383,3 +383,33 @@ def test_guesses_are_marked(storage: CodeStorage, tmp_path: Path) -> None:
     navigator = Navigator(open_project(storage, tmp_path / "guess", files))
     (caller,), (touched,) = navigator.callers("A.revolve"), navigator.impact("A.revolve")
     assert (caller["confidence"], caller["certain"], touched.certain) == (0.35, False, False)
+
+
+PASSED = """from pk import static
+class Base:
+    def step(self): pass
+    def other(self): self.step()
+class Heir(Base):
+    def step(self): super().step()
+def plain(): pass
+class Holder:
+    def __init__(self, callback, item): self.callback = callback or plain; self.item = item
+    def run(self): self.callback(); self.item.step()
+Holder(None, item=Base())
+class Mixin:
+    def go(self): self.field.other()
+class Mixed(Mixin):
+    field = Base()
+static.call()
+"""
+
+
+def test_what_callers_pass_and_heirs_override(storage: CodeStorage, tmp_path: Path) -> None:
+    """Parameters have what calls pass, mixins what heirs have, and methods that override have the uses of the base."""
+    files = {"pk/__init__.py": "", "pk/static.py": "def call(): pass\n", "pk/use.py": PASSED}
+    snapshot = open_project(storage, tmp_path / "passed", files)
+    targets = resolved(snapshot, "pk/use.py")
+    names = ("self.callback", "self.item.step", "self.field.other", "static.call")
+    assert [targets[name].partition(":")[2] for name in names] == ["plain", "Base.step", "Base.other", "call"]
+    callers = {caller["name"]: caller["confidence"] for caller in Navigator(snapshot).callers("Heir.step")}
+    assert callers == {"Base.other": 0.5, "Holder.run": 0.5}

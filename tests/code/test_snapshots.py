@@ -11,7 +11,7 @@ from random import Random
 
 import pytest
 
-from sleuth.code import CodeRetriever, CodeStorage, Navigator, Snapshot, index_path
+from sleuth.code import CodeRetriever, CodeStorage, Snapshot, index_path
 from sleuth.code.repository.listing import Past
 from sleuth.code.repository.sources import source_at
 from sleuth.code.search import signals
@@ -19,7 +19,7 @@ from sleuth.code.snapshots.diff import compare
 from sleuth.code.snapshots.indexing import index_source
 from sleuth.engine import open_code
 from sleuth.errors import ArgumentError, CodeError, IndexLockedError, IndexNotFoundError, UnknownSnapshotError
-from tests.code.conftest import Git, write
+from tests.code.conftest import Git, text_of, write
 from tests.code.projects import SHOP
 
 
@@ -43,7 +43,7 @@ def test_a_clean_worktree_is_its_commit(storage: CodeStorage, git: Git) -> None:
     changed = index_path(storage, git.root)
     assert changed.snapshot.startswith("content-")
     assert set(opened(storage, report.repository).by_path) == {"a.py", "new.py"}
-    assert Navigator(opened(storage, report.repository, "v1")).read_file("a.py") == "def a(): pass\n"
+    assert text_of(opened(storage, report.repository, "v1"), "a.py") == "def a(): pass\n"
 
 
 def test_a_commit_is_read_without_touching_the_worktree(storage: CodeStorage, git: Git) -> None:
@@ -53,7 +53,7 @@ def test_a_commit_is_read_without_touching_the_worktree(storage: CodeStorage, gi
     write(git.root, {"a.py": "dirty = 1\n"})
     before = git("status", "--porcelain")
     report = index_path(storage, git.root, revision=first[:10])
-    assert Navigator(opened(storage, report.repository)).read_file("a.py") == "old = 1\n"
+    assert text_of(opened(storage, report.repository), "a.py") == "old = 1\n"
     main = index_path(storage, git.root, revision="main")
     assert (main.files, main.added) == (2, 2)
     assert git("status", "--porcelain") == before
@@ -321,12 +321,11 @@ def test_odd_files(storage: CodeStorage, git: Git) -> None:
         "huge.txt": "larger than 2000000 bytes", "link.py": "a link", "b.bin": "binary",
     }  # fmt: skip
     snapshot = opened(storage, report.repository)
-    navigator = Navigator(snapshot)
-    assert "odd_path" in navigator.read_file("na\\xffme.py")
-    assert navigator.read_file("l.py").encode("latin-1") == latin
-    assert navigator.read_file("dos.py", 1, 1) == "def d():\r"
+    assert "odd_path" in text_of(snapshot, "na\\xffme.py")
+    assert text_of(snapshot, "l.py").encode("latin-1") == latin
+    assert snapshot.lines(snapshot.file("dos.py"), 1, 1) == "def d():\r"
     with pytest.raises(ArgumentError, match="binary"):
-        navigator.read_file("b.bin")
+        text_of(snapshot, "b.bin")
 
 
 def test_plain_folders_honour_gitignore(storage: CodeStorage, tmp_path: Path) -> None:
@@ -356,8 +355,8 @@ def test_files_that_did_not_change_are_not_read(storage: CodeStorage, tmp_path: 
     os.utime(root / "old.py", ns=(10**18, 10**18))
     (root / "new.py").write_text("d = 1\n")
     second = index_path(storage, root)
-    navigator = Navigator(opened(storage, first.repository))
-    assert (navigator.read_file("old.py"), navigator.read_file("new.py")) == ("a = 1\n", "d = 1\n")
+    snapshot = opened(storage, first.repository)
+    assert (text_of(snapshot, "old.py"), text_of(snapshot, "new.py")) == ("a = 1\n", "d = 1\n")
     assert second.added == 1
 
 

@@ -7,9 +7,9 @@ import pytest
 
 from sleuth.code import CodeStorage
 from sleuth.code.parsing.languages import LANGUAGES
-from sleuth.code.parsing.parse import parse_source
 from sleuth.extensions import own_extensions
 from tests.code import test_bindings, test_definitions, test_inference, test_outgoing, test_parse
+from tests.code.conftest import parse_source
 from tests.code.test_definitions import symbols
 from tests.plugins.languages.samples import CALLS, CLASSES, IMPORTS, NAMES, OUTGOING, SOURCES, TYPES, USES
 

@@ -14,7 +14,7 @@ _NAME: Final = re.compile(r"[$@#]?[^\W\d]\w*")
 _PREFIX: Final = re.compile(r"(?:await|new|mut|move|try[?!]?)\b\s*|[&*(]\s*|type\(\s*")
 _SEPARATOR: Final = re.compile(r"(?:\?\.|!!?\.|\.|::|->)\s*")
 _CLOSING: Final = {"(": ")", "[": "]", "{": "}", "<": ">"}
-_STRING: Final = re.compile(r"'[^'\n]*'|\"[^\"\n]*\"|`[^`]*`")
+STRING: Final = re.compile(r"'[^'\n]*'|\"[^\"\n]*\"|`[^`]*`")
 _CALLEE: Final = re.compile(
     r"(?P<new>new\s++)?(?:(?P<qualifier>.*)\.)?\s*+(?P<name>[\w$#]++)\s*+$", re.DOTALL
 )
@@ -42,8 +42,8 @@ _LISTS: Final = frozenset({"list", "List", "deque", "Deque", "set", "Set"})
 OF_ELEMENTS: Final = frozenset({"next", "min", "max", "enumerate", "zip"})
 """Functions of Python that give elements of their arguments."""
 _SAME: Final = "sorted reversed list tuple set frozenset iter copy deepcopy copy.copy copy.deepcopy"
-_WITH_RULES: Final = OF_ELEMENTS | {*_SAME.split(), "cast", "t.cast", "typing.cast"}
-"""These, those that return what is like their first argument, and casts."""
+_WITH_RULES: Final = OF_ELEMENTS | {*_SAME.split(), "property", "cast", "t.cast", "typing.cast"}
+"""These, those that return what is like their first argument, properties, and casts."""
 _DEFAULTING: Final = frozenset({"get", "setdefault", "pop"})
 """Methods of tables whose second argument is what they return without a value."""
 _CALLED: Final = re.compile(r"([\w.]+)\(")
@@ -61,24 +61,13 @@ class Step(NamedTuple):
     is_indexed: bool
 
 
-class Argument(NamedTuple):
-    """A place in a call for the parameter of a function: `name(..., (first, second) => ...)`.
+def read_argument(text: str) -> tuple[str, str, str, int, int] | None:
+    """Return the place of a parameter from the text before it, `new A<B>(x, (first, `; None for other text.
 
-    Attributes:
-        role: of the use of `name`, call or instantiation.
-        position: of the function among the arguments; `parameter` is that among its own parameters.
+    It is the qualifier and the name of what is called, the role of that use, the position of the function among the
+    arguments, and that of the parameter among its own.
     """
-
-    qualifier: str
-    name: str
-    role: str
-    position: int
-    parameter: int
-
-
-def read_argument(text: str) -> Argument | None:
-    """Return the place of a parameter from the text before it, `new A<B>(x, (first, `; None for other text."""
-    text = _STRING.sub("''", text)
+    text = STRING.sub("''", text)
     places: list[int] = []  # of the open brackets
     commas: list[int] = []  # after each of them
     for at, sign in enumerate(text):
@@ -100,20 +89,23 @@ def read_argument(text: str) -> Argument | None:
     if match is None:
         return None
     role = "instantiation" if match["new"] else "call"
-    return Argument((match["qualifier"] or "").strip(), match["name"], role, position, parameter)
+    return (match["qualifier"] or "").strip(), match["name"], role, position, parameter
 
 
-def parameter_types(signature: str) -> list[str]:
-    """Return the declared type of each parameter of a signature or function type, or ""."""
+def parameters_of(signature: str) -> list[str]:
+    """Return the text of each parameter of a signature or function type, with `⇒` for `=>`."""
     signature = signature.replace("=>", "⇒")
     at = 0
     while at < len(signature) and signature[at] != "(":
         at = after_bracket(signature, at) if signature[at] == "<" else at + 1
-    parts = (
-        split_outside(signature[at + 1 : after_bracket(signature, at) - 1], ",")
-        if at < len(signature)
-        else []
-    )
+    if at == len(signature):
+        return []
+    return split_outside(signature[at + 1 : after_bracket(signature, at) - 1], ",")
+
+
+def parameter_types(signature: str) -> list[str]:
+    """Return the declared type of each parameter of a signature or function type, or ""."""
+    parts = parameters_of(signature)
     types = [(split_outside(part, ":")[1:] or [""])[0].replace("⇒", "=>").strip() for part in parts]
     return types[1:] if parts and parts[0].strip().startswith("this:") else types
 
@@ -338,7 +330,7 @@ def form_of(text: str) -> tuple[str, tuple[str, ...]]:
     A list, a set and a generator have the form `[`, a table `{`, a tuple `(`. A call has the name of what is called if
     that has a rule: its value is the first argument, of `cast` the type, of `get` the default, of `zip` all arguments.
     """
-    text = text if "cast(" in text else _STRING.sub("''", " ".join(text.split()))
+    text = text if "cast(" in text else STRING.sub("''", " ".join(text.split()))
     match = _CALLED.match(text)
     at, name = (match.end() - 1, match[1]) if match else (0, "")
     is_closed = text[at : at + 1] in ("(", "[", "{") and after_bracket(text, at) == len(text)

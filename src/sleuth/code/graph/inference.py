@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import builtins
 import re
-import threading
 from typing import Final
 
 from sleuth.code.graph import expressions
@@ -19,9 +18,7 @@ from sleuth.code.parsing.languages import languages_with, ways_of
 from sleuth.code.snapshots.record import FileRow
 from sleuth.code.snapshots.snapshot import Definition, Snapshot
 
-OWN_OBJECT: Final = frozenset(
-    {"self", "this", "cls", "$this", "static", "Self", "@", "this.", "super()", "super"}
-)
+OWN_OBJECT: Final = frozenset({"self", "this", "cls", "$this", "Self", "@", "this.", "super()", "super"})
 BARE_MEMBERS: Final = languages_with("bare members")
 _ITSELF: Final = frozenset({"Self", "this", "self", "static"})
 """Types that mean the class that they stand in."""
@@ -43,7 +40,6 @@ class Inference:
     def __init__(self, snapshot: Snapshot, names: NameResolver) -> None:
         self._snapshot = snapshot
         self._names = names
-        self._local = threading.local()
 
     def type_of(self, expression: str, site: Site, depth: int = _DEPTH) -> Type | None:
         """Return the type of an expression; None where nothing says it."""
@@ -52,10 +48,12 @@ class Inference:
             return Type(text, site)
         if cast_match := _CAST.match(expression):
             return Type(cast_match[1], site)
-        for part in expressions.alternatives_of(expression) if depth > 0 else ():
-            inferred = self._along(read_chain(part), site, depth)
-            if inferred is not None:
-                return inferred
+        parts = expressions.alternatives_of(expression) if depth > 0 else []
+        types = [each for part in parts if (each := self._along(read_chain(part), site, depth))]
+        if types:  # a base, where it is one of the others: their methods override its own
+            owner = types[0].owner if len(types) > 1 else None
+            bases = self.levels(owner)[1:] if owner is not None else []
+            return next((each for each in types if each.owner in bases), types[0])
         value = self._names.rules(site.file.language).form(expression, site, depth) if depth > 0 else None
         if value is not None:
             return value
@@ -275,13 +273,14 @@ class Inference:
 
     def _first(self, step: Step, site: Site, depth: int) -> Type | None:
         rules = self._names.rules(site.file.language)
-        if step.name in OWN_OBJECT or step.name in ways_of(site.file.language).own_object:
+        binding = binding_at(self._snapshot, step.name, site)
+        is_own = step.name in OWN_OBJECT or step.name in ways_of(site.file.language).own_object
+        if is_own and (binding is None or not binding.value):  # `cls = self.find()` is another one
             if (extended := rules.extended(site)) is not None:
                 return extended
             owner = self.around(site.file, site.symbol)
             if owner is not None and (site.file.language != "go"):
-                return Type("", site, owner)
-        binding = binding_at(self._snapshot, step.name, site)
+                return Type("Self", site, owner)
         may_be_member = binding is None or binding.kind == "assigned"
         if may_be_member and site.file.language in BARE_MEMBERS and not step.is_called:
             owner = self.around(site.file, site.symbol)
@@ -355,7 +354,8 @@ class Inference:
         place = expressions.read_argument(binding.value)
         if place is None or depth <= 0:
             return None
-        callee = Reference(place.name, place.qualifier, place.role, site.line, site.symbol)
+        qualifier, name, role, position, parameter = place
+        callee = Reference(name, qualifier, role, site.line, site.symbol)
         target = self._names.resolve(site.file, callee)
         if target is not None and target.definition.symbol.kind in CONTAINERS:
             target = self._names.member(target.definition, "constructor", "call")
@@ -363,13 +363,9 @@ class Inference:
             return None
         called = target.definition
         where = Site(called.file, called.index, called.symbol.line)
-        types = expressions.parameter_types(called.symbol.signature)[place.position : place.position + 1]
-        own = (
-            expressions.parameter_types(expressions.function_type(types[0]))[place.parameter :]
-            if types
-            else []
-        )
-        return Type(own[0], where) if own and own[0] else None
+        types = [*expressions.parameter_types(called.symbol.signature)[position:], ""]
+        own = [*expressions.parameter_types(expressions.function_type(types[0]))[parameter:], ""]
+        return Type(own[0], where) if own[0] else None
 
     def _named(self, step: Step, qualifier: str, site: Site, depth: int) -> Type | None:
         """Return the type of a name's target that is not a variable."""
@@ -430,6 +426,14 @@ class Inference:
         if inferred is None and target is None and not step.name.startswith("__") and depth > 0:
             inferred = self._member(owner, Step("__getattr__", True, False), depth - 1, receiver)
         inferred = self._called(inferred, depth) if step.is_called else inferred
+        is_own = inferred is None and target is None and receiver is not None and receiver.text == "Self"
+        if (
+            is_own and depth > 0 and not self._names.bases(owner)
+        ):  # the object of a mixin has what its heirs have
+            members = (
+                self._member(heir, step, depth - 1, None) for heir in self._names.heirs(owner)[:_LEVELS]
+            )
+            return next((member for member in members if member is not None), None)
         return self._stepped(_of(inferred, receiver), step)
 
     def _field(self, owner: Definition, name: str, depth: int, levels: int = 3) -> Type | None:
@@ -437,8 +441,7 @@ class Inference:
 
         Otherwise ten values of a field that use the field again would be followed in every order.
         """
-        under_way: set[tuple[int, int, str]] = self._local.__dict__.setdefault("fields", set())
-        key = (*owner.key, name)
+        under_way, key = self._names.state.under_way, (*owner.key, name)
         if key in under_way:
             return None
         under_way.add(key)

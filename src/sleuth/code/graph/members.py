@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from sleuth.code.graph.bindings import may_mean
 from sleuth.code.graph.names import NamedDefinitions, speak_alike
 from sleuth.code.graph.rules import NameResolver
@@ -23,7 +25,7 @@ class Members:
         self._snapshot = snapshot
         self._names = names
         self._resolver = resolver
-        self._heritage_by_file: dict[int, dict[int, list[Reference]]] = {}
+        self._heritage = lru_cache(_MOST_FILES)(self._heritage_in)
         self._heirs: dict[tuple[int, int], list[Definition]] = {}
 
     def named(self, owner: Definition, name: str, role: str) -> Resolved | None:
@@ -66,16 +68,12 @@ class Members:
         keys = {member.definition.key for member in members}
         return Resolved(members[0].definition, 0.85 if len(keys) == 1 else CERTAIN) if members else None
 
-    def _heritage(self, file: FileRow) -> dict[int, list[Reference]]:
+    def _heritage_in(self, file: FileRow) -> dict[int, list[Reference]]:
         """Return the names of the bases in a file, by the place of the class."""
-        heritage = self._heritage_by_file.get(file.key)
-        if heritage is None:
-            if len(self._heritage_by_file) >= _MOST_FILES:
-                self._heritage_by_file.clear()
-            heritage = self._heritage_by_file[file.key] = {}
-            for reference in self._snapshot.detail(file).references:
-                if reference.role == "inheritance":
-                    heritage.setdefault(reference.symbol, []).append(reference)
+        heritage: dict[int, list[Reference]] = {}
+        for reference in self._snapshot.detail(file).references:
+            if reference.role == "inheritance":
+                heritage.setdefault(reference.symbol, []).append(reference)
         return heritage
 
     def find(
@@ -101,7 +99,7 @@ class Members:
         name, language = use.name, owner.file.language
         qualified = f"{owner.symbol.qualified}.{name}"
         members = [
-            self._names.definition(part.file, i)
+            Definition(part.file, i, detail.symbols[i])
             for part in self._resolver.rules(language).parts(owner)
             for detail in (self._snapshot.detail(part.file),)
             for i in self._names.places(part.file).get(name, ())

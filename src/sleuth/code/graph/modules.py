@@ -89,14 +89,9 @@ def nearest(snapshot: Snapshot, file: FileRow, candidates: Sequence[int]) -> lis
     """Return the candidates that share the longest path with a file: the module next door is meant."""
     if len(candidates) < 2:
         return list(candidates)
-    shared = [_shared(snapshot.files[i].path, file.path) for i in candidates]
+    shared = [len(posixpath.commonprefix([snapshot.files[i].path, file.path])) for i in candidates]
     most = max(shared)
     return [i for i, n in zip(candidates, shared, strict=True) if n == most]
-
-
-def _shared(a: str, b: str) -> int:
-    """Return the length of the common beginning of two paths, in characters."""
-    return next((i for i, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))
 
 
 def dotted_files(snapshot: Snapshot, file: FileRow, module: str) -> list[int]:
@@ -170,7 +165,8 @@ def files_below(snapshot: Snapshot, path: str) -> list[int]:
 
 
 def _rust(snapshot: Snapshot, file: FileRow, item: Import) -> tuple[list[int], str]:
-    home = _rust_module(file.path)
+    *folders, name = file.path.removesuffix(".rs").split("/")
+    home = folders if name in ("mod", "lib", "main") else [*folders, name]
     root = next(
         (home[:size] for size in range(len(home), -1, -1) if _rust_file(snapshot, home[:size], _ROOTS)), []
     )
@@ -191,12 +187,6 @@ def _rust(snapshot: Snapshot, file: FileRow, item: Import) -> tuple[list[int], s
 
 _ROOTS = ("/lib.rs", "/main.rs")
 _MODULE_FILES = (".rs", "/mod.rs", *_ROOTS)
-
-
-def _rust_module(path: str) -> list[str]:
-    """Return the folders and the name of the module that a file of Rust is."""
-    *folders, name = path.removesuffix(".rs").split("/")
-    return folders if name in ("mod", "lib", "main") else [*folders, name]
 
 
 def _rust_file(snapshot: Snapshot, steps: list[str], endings: Sequence[str]) -> list[int]:

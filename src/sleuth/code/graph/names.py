@@ -20,23 +20,19 @@ class NamedDefinitions:
 
     def __init__(self, snapshot: Snapshot) -> None:
         self._snapshot = snapshot
-        self._places: dict[int, dict[str, list[int]]] = {}
+        self.places = lru_cache(_MOST_FILES)(self._places)
         self.named = lru_cache(maxsize=20_000)(self._named)
 
     def _named(self, name: str) -> list[Definition]:
         """Return what a name can mean: an `impl` has the name of its type, and is never meant by it."""
         return [each for each in self._snapshot.definitions(name) if each.symbol.kind != "impl"]
 
-    def places(self, file: FileRow) -> dict[str, list[int]]:
+    def _places(self, file: FileRow) -> dict[str, list[int]]:
         """Return the places of a file's symbols by name."""
-        places = self._places.get(file.key)
-        if places is None:
-            if len(self._places) >= _MOST_FILES:
-                self._places.clear()
-            places = self._places[file.key] = {}
-            for i, symbol in enumerate(self._snapshot.detail(file).symbols):
-                if symbol.kind != "impl":
-                    places.setdefault(symbol.name, []).append(i)
+        places: dict[str, list[int]] = {}
+        for i, symbol in enumerate(self._snapshot.detail(file).symbols):
+            if symbol.kind != "impl":
+                places.setdefault(symbol.name, []).append(i)
         return places
 
     def nearest(self, file: FileRow, candidates: Sequence[Definition]) -> Definition:
@@ -44,10 +40,6 @@ class NamedDefinitions:
         positions = [self._snapshot.by_path[d.file.path] for d in candidates]
         best = nearest(self._snapshot, file, positions)[0]
         return next(d for d in candidates if d.file.path == self._snapshot.files[best].path)
-
-    def definition(self, file: FileRow, index: int) -> Definition:
-        """Return the definition in a place of a file's symbols."""
-        return Definition(file, index, self._snapshot.detail(file).symbols[index])
 
 
 def speak_alike(one: FileRow, other: FileRow) -> bool:

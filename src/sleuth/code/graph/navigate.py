@@ -13,8 +13,7 @@ from sleuth.arguments import check_count, check_name
 from sleuth.code.graph.resolve import resolver_of
 from sleuth.code.graph.types import CERTAIN
 from sleuth.code.graph.walker import GraphWalker, describe
-from sleuth.code.snapshots.places import is_below
-from sleuth.code.snapshots.snapshot import Definition, Snapshot
+from sleuth.code.snapshots.snapshot import Definition, PlainValues, Snapshot
 from sleuth.errors import ArgumentError
 from sleuth.remote import check_cancelled
 from sleuth.text.spelling import spellings_near
@@ -27,7 +26,7 @@ _MOST_FILES = 2_000
 
 
 @dataclass(frozen=True, slots=True)
-class Touched:
+class Touched(PlainValues):
     """A definition that a change may touch.
 
     Attributes:
@@ -49,10 +48,6 @@ class Touched:
         """Whether no link between them is a guess by a method's name."""
         return self.confidence >= CERTAIN
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values, fit for JSON."""
-        return {name: getattr(self, name) for name in self.__slots__}
-
 
 class Navigator:
     """Reads one snapshot. Paths are relative to the repository's root; lines are 1-based and inclusive."""
@@ -60,51 +55,6 @@ class Navigator:
     def __init__(self, snapshot: Snapshot) -> None:
         self._snapshot = snapshot
         self._walker = GraphWalker(snapshot)
-
-    def read_file(self, path: str, start_line: int = 1, end_line: int | None = None) -> str:
-        """Lines of a file, as they were at the snapshot; all of it by default, its last newline included.
-
-        Raises:
-            ArgumentError: no such file, or lines that are out of order.
-        """
-        file = self._snapshot.file(path)
-        if start_line < 1 or (end_line is not None and end_line < start_line):
-            raise ArgumentError(f"lines must be from 1 on and in order, got {start_line} to {end_line}")
-        if start_line == 1 and end_line is None:
-            return self._snapshot.source(file).decode("utf-8", "surrogatepass")
-        return self._snapshot.lines(file, start_line, end_line or file.lines)
-
-    def list_directory(self, path: str = "") -> list[dict[str, Any]]:
-        """Return the entries of a folder: folders first, each with its number of files, then files.
-
-        Raises:
-            ArgumentError: no such folder.
-        """
-        prefix = path.strip("/").removeprefix("./")
-        prefix = "" if prefix == "." else prefix
-        folders: dict[str, int] = {}
-        files: list[dict[str, Any]] = []
-        for row in (*self._snapshot.files, *self._snapshot.skipped):
-            if not is_below(row.path, prefix) or row.path == prefix:
-                continue
-            rest = row.path[len(prefix) + 1 :] if prefix else row.path
-            name, slash, _ = rest.partition("/")
-            if slash:
-                folders[name] = folders.get(name, 0) + 1
-            else:
-                files.append(
-                    {
-                        "name": name,
-                        "type": "file",
-                        "language": row.language,
-                        "lines": row.lines,
-                        "skipped": row.skip,
-                    }
-                )
-        if prefix and not folders and not files:
-            raise ArgumentError(f"path must be a folder of the snapshot, got {path!r}")
-        entries = [{"name": name, "type": "folder", "files": n} for name, n in sorted(folders.items())]
-        return entries + sorted(files, key=lambda f: str(f["name"]))
 
     def find_definition(self, name: str) -> list[dict[str, Any]]:
         """Return where a name, or a dotted name whose last steps match, is defined; code before tests."""
@@ -126,11 +76,15 @@ class Navigator:
     def find_references(self, name: str) -> list[dict[str, Any]]:
         """Return every use of a name, with its role and the definition that is meant, where known, by path and line.
 
-        A name with dots counts uses that mean that definition, and those of its last part that may: their `certain` is
-        False, and they stand last. A use is not certain if nothing says what it means, or if the name alone does.
+        A name with dots counts uses that mean that definition, or a method that it overrides, and those of its last
+        part that may: their `certain` is False, and they stand last. A use is not certain if nothing says what it
+        means, or if the name alone does.
         """
         last = check_name(name).rpartition(".")[2]
-        targets = {d.key for d in self._snapshot.definitions(name)} if "." in name else None
+        definitions = self._snapshot.definitions(name) if "." in name else []
+        targets = {d.key for d in definitions} if "." in name else None
+        resolver = resolver_of(self._snapshot)
+        overridden = {method.key for d in definitions for method in resolver.overridden(d)}
         references = []
         for i in self._snapshot.files_with("uses", last):
             check_cancelled()
@@ -140,11 +94,14 @@ class Navigator:
             for reference in detail.references:
                 if reference.name not in names:
                     continue
-                target_or_none = resolver_of(self._snapshot).resolve(file, reference)
+                target_or_none = resolver.resolve(file, reference)
                 target = target_or_none.definition if target_or_none is not None else None
+                confidence = target_or_none.confidence if target_or_none is not None else 0.0
                 if targets is not None:
-                    is_other = target is not None and target.key not in targets
-                    if is_other or (target is None and reference.role == "import"):
+                    confidence = self._walker.confidence(file, reference, targets, overridden)
+                    if (target is not None and not confidence) or (
+                        target is None and reference.role == "import"
+                    ):
                         continue
                 inside = detail.symbols[reference.symbol].qualified if reference.symbol >= 0 else ""
                 references.append(
@@ -155,8 +112,8 @@ class Navigator:
                         "inside": inside,
                         "text": self._snapshot.lines(file, reference.line, reference.line).strip(),
                         "definition": describe(target.file, target.symbol) if target is not None else None,
-                        "confidence": target_or_none.confidence if target_or_none is not None else 0.0,
-                        "certain": target_or_none is not None and target_or_none.confidence >= CERTAIN,
+                        "confidence": confidence,
+                        "certain": confidence >= CERTAIN,
                     }
                 )
         return sorted(references, key=lambda r: (not r["certain"], r["file_path"], r["line"]))

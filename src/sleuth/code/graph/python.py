@@ -9,13 +9,23 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Final
 
 from sleuth.code.graph.bindings import binding_at
-from sleuth.code.graph.expressions import OF_ELEMENTS, form_of
+from sleuth.code.graph.expressions import (
+    OF_ELEMENTS,
+    STRING,
+    after_bracket,
+    form_of,
+    parameters_of,
+    split_outside,
+)
 from sleuth.code.graph.rules import NameRules
 from sleuth.code.graph.types import Site, Type
 from sleuth.code.parsing.detail import Reference
+from sleuth.code.parsing.kinds import CONTAINERS
 from sleuth.code.snapshots.snapshot import Definition
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from sleuth.code.graph.rules import NameResolver
     from sleuth.code.parsing.detail import Binding
     from sleuth.code.snapshots.record import FileRow
@@ -28,9 +38,13 @@ _FORMS: Final = {"[": "list[ª0]", "{": "dict[str, ª0]", "enumerate": "list[tup
 """Types of literals and of what functions return, with the type of a value, or of an element of it."""
 _COLLECTIONS: Final = {"item": "list[ª0]", "keyed": "dict[str, ª0]"}
 """Types of collections by the kind of the bindings that say what is put into them."""
+_UNREADABLE: Final = re.compile(r"\*|\w+\s?=[^=]|None$|$")
+"""An argument that is none, or that says nothing of a parameter."""
 _MOST_FILES = 2_000
+_MOST_CALLING, _MOST_CALLERS, _MOST_LINES, _MOST_SIGNS = 3, 6, 12, 4_000
+"""Files that may call a function, calls in each of them, and how much of a call is read."""
 _MOST_VALUES: Final = 3
-"""Values of a function or a collection that are looked at, so that work stays small where each leads to others."""
+"""Values of a function, a parameter or a collection that are looked at, so that work stays small."""
 
 
 class PythonRules(NameRules):
@@ -39,6 +53,8 @@ class PythonRules(NameRules):
     def __init__(self, snapshot: Snapshot, resolver: NameResolver) -> None:
         super().__init__(snapshot, resolver)
         self._fixtures = lru_cache(_MOST_FILES)(self._fixture_names)
+        self._calls = lru_cache(_MOST_FILES)(self._calls_of)
+        self._passed_type = lru_cache(10 * _MOST_FILES)(self._type_passed)
 
     def form(self, expression: str, site: Site, depth: int) -> Type | None:
         """Return the type of a literal, of a cast, or of what a function of Python makes of its first argument."""
@@ -49,6 +65,7 @@ class PythonRules(NameRules):
         if not form or (form.isidentifier() and self.resolver.resolve(site.file, use) is not None):
             return None
         inference = self.resolver.inference
+        values = (f"{values[0]}()",) if form == "property" else values
         inferred = (inference.type_of(value, site, depth) for value in values)
         if form in OF_ELEMENTS:
             inferred = (each and inference.element(each, depth) for each in inferred)
@@ -91,8 +108,6 @@ class PythonRules(NameRules):
             values = values[first : bisect_right(values, symbol.end, key=attrgetter("line"))]
             values = [value for value in values if value.symbol == function.index][-_MOST_VALUES:]
             for value in reversed(values):
-                if value.value in ("self", "cls"):  # of the class that the call is of
-                    return Type("Self", Site(function.file, function.index, symbol.line))
                 site = Site(function.file, function.index, value.line)
                 inferred = self.resolver.inference.type_of(value.value, site, depth - 1)
                 if inferred is not None:
@@ -103,6 +118,69 @@ class PythonRules(NameRules):
         return None
 
     def parameter(self, site: Site, name: str, depth: int) -> Type | None:
+        """Return the type of a parameter: of what a fixture gives to a test, or of what calls pass."""
+        inferred = self._of_fixture(site, name, depth)
+        if inferred is not None or depth <= 0:
+            return inferred
+        return self._passed_type(site.file, site.symbol, name, self.resolver.state.nesting)
+
+    def _type_passed(self, file: FileRow, at: int, name: str, nesting: int) -> Type | None:
+        """Return the type of what calls pass for a parameter; it does not depend on what is resolved meanwhile."""
+        passed = self.passed(Site(file, at, 0), name)
+        types = (self.resolver.inference.type_of(text, where) for text, where in passed)
+        return next((each for each in types if each is not None), None)
+
+    def passed(self, site: Site, name: str) -> Iterator[tuple[str, Site]]:
+        """Yield what calls pass for a parameter of the function at a place, and its default, with where they stand.
+
+        No other parameter is followed to calls while one of these values is read.
+        """
+        file, at = site.file, site.symbol
+        symbols, resolver = self.snapshot.detail(file).symbols, self.resolver
+        if at < 0 or resolver.state.nesting or symbols[at].kind not in ("function", "method"):
+            return
+        parts = [part.strip() for part in parameters_of(symbols[at].signature)]
+        parts = parts[1:] if parts and parts[0] in ("self", "cls") else parts
+        names = [re.split(r"\W", part.lstrip("*"), maxsplit=1)[0] for part in parts]
+        place = names.index(name) if name in names else -1
+        if place < 0 or parts[place].startswith("*"):
+            return
+        values = 0
+        with resolver.state.apart():  # until the values are read
+            for call, where, arguments in self._calls(file, at):
+                texts = (text[len(name) + 1 :] for text in arguments if text.startswith(f"{name}="))
+                value = next(texts, arguments[place] if place < len(arguments) else "")
+                target = None if _UNREADABLE.match(value) else resolver.resolve(where.file, call)
+                if target is not None and target.definition.symbol.kind in CONTAINERS:
+                    target = resolver.member(target.definition, "__init__", "call")
+                if target is not None and target.definition.key == (file.key, at) and values < _MOST_VALUES:
+                    values += 1
+                    yield value, where
+            default = parts[place].partition("=")[2].strip()
+            if not _UNREADABLE.match(default):
+                yield default, Site(file, symbols[at].parent, symbols[at].line)
+
+    def _calls_of(self, file: FileRow, at: int) -> list[tuple[Reference, Site, list[str]]]:
+        """Return the uses that may call a function, with where they stand and their arguments, its own file first."""
+        symbol = self.snapshot.detail(file).symbols[at]
+        owner = self.resolver.inference.around(file, symbol.parent)
+        names = [symbol.name]
+        if symbol.name == "__init__" and owner is not None:
+            names = [owner.symbol.name, *(heir.symbol.name for heir in self.resolver.heirs(owner))]
+        files = [self.snapshot.files[i] for i in self.snapshot.files_with("uses", *names)]
+        files.sort(key=lambda row: (row.key != file.key, row.category != "code", row.path))
+        calls = []
+        for row in files[:_MOST_CALLING]:
+            uses = (use for use in self.snapshot.detail(row).references if use.name in names)
+            for use in [use for use in uses if use.role in ("call", "instantiation")][:_MOST_CALLERS]:
+                text = self.snapshot.lines(row, use.line, use.line + _MOST_LINES)[:_MOST_SIGNS]
+                _, _, inside = STRING.sub("''", text).partition(f"{use.name}(")
+                inside = inside[: after_bracket(f"({inside}", 0) - 2]
+                arguments = [" ".join(part.split()) for part in split_outside(inside, ",")]
+                calls.append((use, Site(row, use.symbol, use.line), arguments))
+        return calls
+
+    def _of_fixture(self, site: Site, name: str, depth: int) -> Type | None:
         """Return the type of what the fixture of a name gives to the test or fixture that a place is in."""
         file, at = site.file, site.symbol
         symbols = self.snapshot.detail(file).symbols

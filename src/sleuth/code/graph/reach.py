@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from sleuth.arguments import check_count, check_name
 from sleuth.code.graph.resolve import resolver_of
 from sleuth.code.graph.types import Resolved
 from sleuth.code.parsing.kinds import CONTAINERS
-from sleuth.code.snapshots.snapshot import Definition, Snapshot
+from sleuth.code.snapshots.snapshot import Definition, PlainValues, Snapshot
 from sleuth.errors import ArgumentError
 from sleuth.remote import check_cancelled
 
@@ -19,7 +19,7 @@ _MOST: Final = 20_000
 
 
 @dataclass(frozen=True, slots=True)
-class Hop:
+class Hop(PlainValues):
     """A definition on a path.
 
     Attributes:
@@ -35,10 +35,6 @@ class Hop:
     called_at: int = 0
     confidence: float = 1.0
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values, fit for JSON."""
-        return {name: getattr(self, name) for name in self.__slots__}
-
 
 def call_path(snapshot: Snapshot, start: str, end: str, hops: int = 10) -> list[Hop]:
     """Return a shortest chain of calls from one definition to another, both included, or an empty one.
@@ -53,8 +49,11 @@ def call_path(snapshot: Snapshot, start: str, end: str, hops: int = 10) -> list[
         ArgumentError: nothing of these names is defined, or hops below 1.
     """
     check_count(hops, "hops", least=1)
-    goals = {each.key for each in _definitions(snapshot, end, "end")}
-    origins = _definitions(snapshot, start, "start")
+    origins, ends = (snapshot.definitions(check_name(*given)) for given in ((start, "start"), (end, "end")))
+    if not (origins and ends):
+        argument, name = ("end", end) if not ends else ("start", start)
+        raise ArgumentError(f"{argument} must be defined in the snapshot, got {name!r}")
+    goals = {each.key for each in ends}
     before: dict[tuple[int, int], tuple[Definition, Hop] | None] = {each.key: None for each in origins}
     queue = deque((each, 0) for each in origins)
     while queue and len(before) < _MOST:
@@ -70,13 +69,6 @@ def call_path(snapshot: Snapshot, start: str, end: str, hops: int = 10) -> list[
                 before[called.key] = definition, _hop(called, line, target.confidence)
                 queue.append((called, distance + 1))
     return []
-
-
-def _definitions(snapshot: Snapshot, name: str, argument: str) -> list[Definition]:
-    definitions = snapshot.definitions(check_name(name, argument))
-    if not definitions:
-        raise ArgumentError(f"{argument} must be defined in the snapshot, got {name!r}")
-    return definitions
 
 
 def _hop(definition: Definition, called_at: int = 0, confidence: float = 1.0) -> Hop:

@@ -13,20 +13,20 @@ from __future__ import annotations
 
 import builtins
 import re
-import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import cache, lru_cache
 
 from sleuth.code.graph.alternatives import Alternatives
 from sleuth.code.graph.bindings import binding_at, is_variable, may_mean
-from sleuth.code.graph.expressions import type_name
+from sleuth.code.graph.expressions import alternatives_of, type_name
 from sleuth.code.graph.imported import MODULES, REEXPORTS, Imported
 from sleuth.code.graph.inference import BARE_MEMBERS, OWN_OBJECT, Inference
 from sleuth.code.graph.members import Members
 from sleuth.code.graph.modules import files_of, package_folder
 from sleuth.code.graph.names import NamedDefinitions, speak_alike
-from sleuth.code.graph.rules import NameRules, rules_class
-from sleuth.code.graph.types import CERTAIN, Resolved, Site, Type
+from sleuth.code.graph.rules import rules_class
+from sleuth.code.graph.types import CERTAIN, Resolved, Site, State, Type
 from sleuth.code.parsing.detail import Binding, Reference, Symbol
 from sleuth.code.parsing.kinds import CONTAINERS, YIELDING
 from sleuth.code.parsing.languages import languages_with, ways_of
@@ -68,27 +68,22 @@ class Resolver:
         self.bases = self._members.bases
         self.member = self._members.named
         self.heirs = self._members.heirs
-        self._known: dict[tuple[int, Reference], Resolved | None] = {}
-        self._local = threading.local()
+        self._known: dict[tuple[int, Reference, int], Resolved | None] = {}
+        self.external_name = lru_cache(_REMEMBERED)(self._external_name)
+        self.state = State()
         self.named = self._names.named
         self.inference = Inference(snapshot, self)
-        self._rules: dict[str, NameRules] = {}
+        self.rules = cache(lambda language: rules_class(language)(snapshot, self))
         self._alternatives = Alternatives(snapshot)
-
-    def rules(self, language: str) -> NameRules:
-        """Return the rules of a language."""
-        rules = self._rules.get(language)
-        if rules is None:
-            rules = self._rules[language] = rules_class(language)(self._snapshot, self)
-        return rules
 
     def resolve(self, file: FileRow, reference: Reference) -> Resolved | None:
         """Return the definition that a reference means; None where it is unknown."""
-        key = (file.key, reference)
+        state = self.state
+        key = (file.key, reference, state.nesting)
         target = self._known.get(key, self)
         if not isinstance(target, Resolver):
             return target
-        under_way: set[tuple[int, Reference]] = self._local.__dict__.setdefault("under_way", set())
+        under_way = state.under_way
         if key in under_way:
             return None  # a name that is defined by itself, as in `x = x.y()`
         under_way.add(key)
@@ -97,24 +92,31 @@ class Resolver:
         finally:
             under_way.discard(key)
         if target is not None:
-            role = reference.role
+            role, at = reference.role, reference.symbol
             symbols = self._snapshot.detail(file).symbols
-            if (
-                role == "inheritance"
-                and reference.symbol >= 0
-                and symbols[reference.symbol].kind == "interface"
-            ):
+            if role == "inheritance" and at >= 0 and symbols[at].kind == "interface":
                 role = "type"
             definition = target.definition
             if role == "call":
                 definition = self.rules(definition.file.language).overload(definition, reference, file)
-            target = replace(target, definition=self._alternatives.meant(definition, role))
+            definition = self._alternatives.meant(definition, role)
+            target = target if definition is target.definition else replace(target, definition=definition)
         if not under_way:
             # An intermediate result may be incomplete because of a cycle.
             if len(self._known) >= _REMEMBERED:
                 self._known.clear()
             self._known[key] = target
         return target
+
+    def overridden(self, method: Definition) -> list[Definition]:
+        """Return the methods of bases that a method stands in for; a constructor stands in for none."""
+        symbol = method.symbol
+        owner = self.inference.around(method.file, symbol.parent)
+        if symbol.kind != "method" or owner is None or "constructor" in symbol.labels:
+            return []
+        use = Reference(symbol.name, "", "call", 0, -1)
+        members = (self._members.find(base, use, 0) for base in self.inference.levels(owner)[1:])
+        return [self._alternatives.meant(member.definition, "call") for member in members if member]
 
     def _find(self, file: FileRow, reference: Reference) -> Resolved | None:
         name, qualifier = reference.name, reference.qualifier
@@ -154,11 +156,13 @@ class Resolver:
         binding = binding_at(self._snapshot, call.name, site) if call.role in _CALLING else None
         if binding is None or binding.kind != "variable":
             return None
-        bindings = [b for b in self._snapshot.detail(file).bindings[call.name] if b.symbol == binding.symbol]
+        same = (b for b in self._snapshot.detail(file).bindings[call.name] if b.symbol == binding.symbol)
+        bindings = [each for each in same if each.kind != "member"]
+        valued = [b for b in bindings if b.value or b.type]  # a parameter may have another value
         inner = self._in_scope(file, call) if binding.symbol >= 0 else None
         if inner is not None and inner.definition.symbol.parent != binding.symbol:
             inner = None
-        return self._of_value(file, bindings, call) or inner or self._of_call(call.name, site)
+        return self._of_value(file, valued or bindings, call) or inner or self._of_call(call.name, site)
 
     def _of_call(self, expression: str, site: Site) -> Resolved | None:
         """Return the method that a call of an object of Python calls."""
@@ -177,19 +181,21 @@ class Resolver:
         """
         targets: dict[tuple[int, int], Resolved] = {}
         for binding in bindings:
-            is_class = _CLASS_OBJECT.match(binding.type) is not None
+            site, is_class = Site(file, binding.symbol, binding.line), bool(_CLASS_OBJECT.match(binding.type))
             path = type_name(binding.type) if is_class else binding.value
-            # Of JavaScript: any class.
-            if path and (not _PATH.fullmatch(path) or path.endswith("constructor")):
-                return None
-            qualifier, _, name = (path, ".", member) if member else path.rpartition(".")
-            role = "instantiation" if is_class else use.role
-            value = Reference(name, qualifier, role, binding.line, binding.symbol)
-            target = self.resolve(file, value) if path else None
-            if target is not None and (not is_class or target.definition.symbol.kind in CONTAINERS):
-                targets[target.definition.key] = replace(target, confidence=min(0.9, target.confidence))
-            elif path and not self.foreign_path(Site(file, binding.symbol, binding.line), path):
-                return None
+            values = ((value.strip(), site) for value in (alternatives_of(path) if path else ()))
+            for value, place in values if path else self.rules(file.language).passed(site, binding.name):
+                is_path = _PATH.fullmatch(value) and not value.endswith(
+                    "constructor"
+                )  # of JavaScript: any class
+                qualifier, _, name = (value, ".", member) if member else value.rpartition(".")
+                role = "instantiation" if is_class else use.role
+                meant = Reference(name, qualifier, role, place.line, place.symbol)
+                target = self.resolve(place.file, meant) if is_path else None
+                if target is not None and (not is_class or target.definition.symbol.kind in CONTAINERS):
+                    targets[target.definition.key] = replace(target, confidence=min(0.9, target.confidence))
+                elif value == path and not (is_path and self.foreign_path(place, value)):
+                    return None
         target = next(iter(targets.values()), None)
         return target if target is None or len(targets) == 1 else replace(target, confidence=CERTAIN)
 
@@ -261,7 +267,7 @@ class Resolver:
         one_home = len({(each.file.key, each.symbol.parent) for each in methods}) == 1
         return Resolved(methods[0], 0.5 if is_only else 0.35) if one_home else None
 
-    def external_name(self, file: FileRow, use: Reference) -> str:
+    def _external_name(self, file: FileRow, use: Reference) -> str:
         """Return what a use means in another project, such as `stripe.Client.charge`; "" where that is not known."""
         whole = f"{use.qualifier}.{use.name}" if use.qualifier else use.name
         inferred = self.inference.type_of(whole, Site(file, use.symbol, use.line))
@@ -334,7 +340,7 @@ class Resolver:
                     and seen_from_inside
                     and (i != reference.symbol or scope < 0 or symbol.kind == "function")
                 ):
-                    return Resolved(self._names.definition(file, i), 0.95)
+                    return Resolved(Definition(file, i, symbol), 0.95)
             if scope < 0:
                 break
             in_function = in_function or symbols[scope].kind not in CONTAINERS | YIELDING
@@ -421,6 +427,9 @@ class Resolver:
         same = [d for d in candidates if speak_alike(file, d.file)]
         if file.category == "code":
             same = [d for d in same if d.file.category == "code"] or same
+        if 1 < len(same) <= 12:  # a method of a base and of its heirs is one
+            keys = {d.key for d in same}
+            same = [d for d in same if not any(base.key in keys for base in self.overridden(d))]
         return Resolved(same[0], confidence) if len(same) == 1 else None
 
     def _member_around(self, file: FileRow, reference: Reference) -> Resolved | None:
@@ -428,7 +437,7 @@ class Resolver:
         at = reference.symbol
         while at >= 0:
             if detail.symbols[at].kind in CONTAINERS:
-                start = self._names.definition(file, at)
+                start = Definition(file, at, detail.symbols[at])
                 skip = reference.qualifier.startswith(("super", "base"))
                 member = self._members.find(start, reference, own=not skip)
                 if member is not None or reference.qualifier:

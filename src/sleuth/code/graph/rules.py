@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, ClassVar, Protocol
 
@@ -10,7 +10,7 @@ from sleuth.code.parsing.languages import ways_of
 from sleuth.extensions import named_object
 
 if TYPE_CHECKING:
-    from sleuth.code.graph.types import Resolved, Site, Type
+    from sleuth.code.graph.types import Resolved, Site, State, Type
     from sleuth.code.parsing.detail import Binding, Detail, Reference, Symbol
     from sleuth.code.parsing.language import Import
     from sleuth.code.snapshots.record import FileRow
@@ -20,55 +20,32 @@ if TYPE_CHECKING:
 class TypeInference(Protocol):
     """What infers types; see `Inference`."""
 
-    def type_of(self, expression: str, site: Site, depth: int = ...) -> Type | None:
-        """Return the type of an expression; None where nothing says it."""
-
-    def type_names(self, inferred: Type | None) -> list[str]:
-        """Return the names of a type and of its bases, [] where it is unknown."""
-
-    def of_definition(self, definition: Definition, depth: int) -> Type | None:
-        """Return the class itself, what a function returns, or the type of a constant or field."""
-
-    def element(self, inferred: Type, depth: int) -> Type:
-        """Return the type of the elements of a value."""
-
-    def around(self, file: FileRow, symbol: int) -> Definition | None:
-        """Return the class around a definition."""
-
-    def yielded(self, inferred: Type, depth: int) -> Type:
-        """Return the type of what a generator yields, or another type itself."""
-
-    def levels(self, owner: Definition) -> list[Definition]:
-        """Return a class and its bases, nearest first."""
+    def type_of(self, expression: str, site: Site, depth: int = ...) -> Type | None: ...
+    def type_names(self, inferred: Type | None) -> list[str]: ...
+    def of_definition(self, definition: Definition, depth: int) -> Type | None: ...
+    def element(self, inferred: Type, depth: int) -> Type: ...
+    def around(self, file: FileRow, symbol: int) -> Definition | None: ...
+    def yielded(self, inferred: Type, depth: int) -> Type: ...
+    def levels(self, owner: Definition) -> list[Definition]: ...
 
 
 class NameResolver(Protocol):
     """What resolves names; see `Resolver`."""
 
-    def resolve(self, file: FileRow, reference: Reference) -> Resolved | None:
-        """Return the definition that a reference means."""
-
-    def member(self, owner: Definition, name: str, role: str) -> Resolved | None:
-        """Return a member of a class, or of its bases, that a use in a role can mean."""
-
-    def bases(self, owner: Definition) -> list[Definition]:
-        """Return the classes that a class inherits from."""
-
-    def foreign_path(self, site: Site, head: str) -> str:
-        """Return the dotted path of what the first name of an expression brings in from outside, or ""."""
-
-    def rules(self, language: str) -> NameRules:
-        """Return the rules of a language."""
-
+    def resolve(self, file: FileRow, reference: Reference) -> Resolved | None: ...
+    def member(self, owner: Definition, name: str, role: str) -> Resolved | None: ...
+    def bases(self, owner: Definition) -> list[Definition]: ...
     @property
-    def inference(self) -> TypeInference:
-        """What infers types."""
-
-    def named(self, name: str) -> list[Definition]:
-        """Return what a name can mean."""
-
-    def extension(self, use: Reference, file: FileRow, receiver: Type | None) -> Resolved | None:
-        """Return what extends the type of an object from outside of its class."""
+    def heirs(self) -> Callable[[Definition], list[Definition]]: ...
+    @property
+    def state(self) -> State: ...
+    def foreign_path(self, site: Site, head: str) -> str: ...
+    @property
+    def rules(self) -> Callable[[str], NameRules]: ...
+    @property
+    def inference(self) -> TypeInference: ...
+    def named(self, name: str) -> list[Definition]: ...
+    def extension(self, use: Reference, file: FileRow, receiver: Type | None) -> Resolved | None: ...
 
 
 class NameRules:
@@ -90,10 +67,7 @@ class NameRules:
 
     @staticmethod
     def files(snapshot: Snapshot, file: FileRow, imported: Import) -> tuple[list[int], str]:
-        """Return the positions of the files that an import may mean, and the name to look for in them.
-
-        The name is "" for the module as a whole, and "*" for everything that the files define.
-        """
+        """Return what `files_of` does: the positions of the files that an import may mean, and the name in them."""
         return [], imported.name
 
     def parts(self, owner: Definition) -> Sequence[Definition]:
@@ -117,11 +91,7 @@ class NameRules:
         return None
 
     def extensions(self, use: Reference, file: FileRow, receiver: Sequence[str]) -> Sequence[Definition]:
-        """Return the visible definitions of a used name that extend a type.
-
-        Args:
-            receiver: the names of the object's type and of its bases; of any type where it is unknown.
-        """
+        """Return the visible definitions of a used name that extend a type of these names; of any type without one."""
         return []
 
     def extended(self, site: Site) -> Type | None:
@@ -135,6 +105,10 @@ class NameRules:
     def parameter(self, site: Site, name: str, depth: int) -> Type | None:
         """Return the type of a parameter of the function or block at a place; `depth` values may still be followed."""
         return None
+
+    def passed(self, site: Site, name: str) -> Iterator[tuple[str, Site]]:
+        """Yield what calls pass for a parameter of the function at a place, with where they stand."""
+        return iter(())
 
     def form(self, expression: str, site: Site, depth: int) -> Type | None:
         """Return the type of an expression that is no chain of names; `depth` values may still be followed."""

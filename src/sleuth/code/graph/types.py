@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import threading
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from sleuth.code.snapshots.record import FileRow
     from sleuth.code.snapshots.snapshot import Definition
 
@@ -19,6 +23,23 @@ class Resolved:
 
     definition: Definition
     confidence: float
+
+
+class State(threading.local):
+    """What a thread is resolving: the names and fields under way, and how many parameters are followed to calls."""
+
+    def __init__(self) -> None:
+        self.under_way: set[tuple[object, ...]] = set()
+        self.nesting = 0
+
+    @contextmanager
+    def apart(self) -> Iterator[None]:
+        """Resolve as if nothing else were under way, one level deeper: what is found is remembered for that level."""
+        under_way, self.under_way, self.nesting = self.under_way, set(), self.nesting + 1
+        try:
+            yield
+        finally:
+            self.under_way, self.nesting = under_way, self.nesting - 1
 
 
 class Site(NamedTuple):

@@ -5,15 +5,15 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from sleuth.code.parsing.kinds import CONTAINERS
+from sleuth.code.snapshots.snapshot import PlainValues, Snapshot
 from sleuth.remote import check_cancelled
 
 if TYPE_CHECKING:
     from sleuth.code.parsing.detail import Symbol
     from sleuth.code.snapshots.record import FileRow
-    from sleuth.code.snapshots.snapshot import Snapshot
 
 _WORD: Final = re.compile(rb"\w+")
 _FRAGMENT: Final = re.compile(rb"(?<!\w)\w{3,}+(?<=_)(?=[%{'\"$+])")
@@ -28,7 +28,7 @@ CALLED_FROM_OUTSIDE: Final = 0.3
 
 
 @dataclass(frozen=True, slots=True)
-class Unused:
+class Unused(PlainValues):
     """A definition whose name is nowhere but in itself.
 
     Attributes:
@@ -45,10 +45,6 @@ class Unused:
     lines: int
     confidence: float
     reason: str = ""
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values, fit for JSON."""
-        return {name: getattr(self, name) for name in self.__slots__}
 
 
 def unused_definitions(snapshot: Snapshot) -> list[Unused]:
@@ -77,16 +73,11 @@ def unused_definitions(snapshot: Snapshot) -> list[Unused]:
         if len(places) != 1:
             continue
         file, symbol = places[0]
-        if counts[word] == 1 or counts[word] == _inside(snapshot, file, symbol, word):
+        text = snapshot.lines(file, symbol.start, symbol.end).encode("utf-8", "surrogatepass")
+        if counts[word] in (1, _WORD.findall(text).count(word)):
             is_composed = any(word.startswith(fragment) for fragment in fragments)
             out.append(_unused(snapshot, file, symbol, is_composed=is_composed))
     return sorted(out, key=lambda each: (-each.confidence, each.file_path, each.line))
-
-
-def _inside(snapshot: Snapshot, file: FileRow, symbol: Symbol, name: bytes) -> int:
-    """Return how often a name occurs in its own definition."""
-    text = snapshot.lines(file, symbol.start, symbol.end).encode("utf-8", "surrogatepass")
-    return sum(word == name for word in _WORD.findall(text))
 
 
 def _unused(snapshot: Snapshot, file: FileRow, symbol: Symbol, *, is_composed: bool) -> Unused:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from typing import Any, NamedTuple
 
 from sleuth.code.graph.bindings import is_variable
@@ -19,6 +19,7 @@ from sleuth.errors import ArgumentError
 
 EXPANSIONS = ("callers", "callees", "siblings", "implementations", "tests")
 _ROOT = re.compile(r"(?:[^\w$@]|(?:await|new)\b)*([$@]*[^\W\d]\w*)")
+_BASE = re.compile(r"(?:super|base)\b")
 _PLAIN = re.compile(r"[\w.$:@\\>-]+$")
 _LANGUAGE_WORDS = """
 self this cls super print len range str int float bool list dict set tuple isinstance issubclass getattr
@@ -30,11 +31,7 @@ _MOST = 20
 
 
 class Use(NamedTuple):
-    """A reference that means a definition.
-
-    Attributes:
-        confidence: how sure that is, in [0, 1].
-    """
+    """A reference that means a definition, and how sure that is, in [0, 1]."""
 
     file: FileRow
     reference: Reference
@@ -121,8 +118,10 @@ class GraphWalker:
         return out
 
     def uses(self, definition: Definition) -> list[Use]:
-        """References that mean a definition, with how sure that is, in order of path and line."""
+        """References that mean a definition or a method that it overrides, with how sure that is, by path and line."""
         symbol = definition.symbol
+        resolver = resolver_of(self._snapshot)
+        overridden = {method.key for method in resolver.overridden(definition)}
         uses = []
         for i in self._snapshot.files_with("uses", symbol.name):
             file = self._snapshot.files[i]
@@ -131,10 +130,22 @@ class GraphWalker:
             for reference in detail.references:
                 if reference.name not in names:
                     continue
-                target = resolver_of(self._snapshot).resolve(file, reference)
-                if target is not None and target.definition.key == definition.key:
-                    uses.append(Use(file, reference, target.confidence))
+                confidence = self.confidence(file, reference, {definition.key}, overridden)
+                if confidence:
+                    uses.append(Use(file, reference, confidence))
         return sorted(uses, key=lambda use: (use.file.path, use.reference.line))
+
+    def confidence(
+        self, file: FileRow, use: Reference, keys: Set[tuple[int, int]], overridden: Set[tuple[int, int]]
+    ) -> float:
+        """Return how sure a use means one of some definitions, or a method that they override; 0 where it does not."""
+        target = resolver_of(self._snapshot).resolve(file, use)
+        if target is None or target.definition.key in keys:
+            return 0.0 if target is None else target.confidence
+        owner = target.definition.symbol.qualified.split(".")[-2:-1]
+        names_base = _BASE.match(use.qualifier) or use.qualifier.split(".")[-1:] == owner
+        is_other = names_base or target.definition.key not in overridden
+        return 0.0 if is_other else min(CERTAIN, target.confidence)
 
     def callers(self, definition: Definition) -> list[dict[str, Any]]:
         """Definitions that call or instantiate this one."""
@@ -184,7 +195,9 @@ class GraphWalker:
 
     def tests(self, definition: Definition) -> list[dict[str, Any]]:
         """Tests that use this definition, or where none does by name, those of files that are named after its file."""
-        direct = [c for c in self.callers(definition) if self._is_test(c["file_path"])]
+        direct = [
+            c for c in self.callers(definition) if self._snapshot.file(c["file_path"]).category == "test"
+        ]
         if direct:
             return direct
         stem = definition.file.path.rpartition("/")[2].rpartition(".")[0].strip("_")
@@ -198,9 +211,6 @@ class GraphWalker:
             )
         ]
         return [{"file_path": row.path, "line": 1, "name": "", "type": "file"} for row in test_files]
-
-    def _is_test(self, path: str) -> bool:
-        return self._snapshot.file(path).category == "test"
 
 
 def describe(file: FileRow, symbol: Symbol | None) -> dict[str, Any]:

@@ -15,7 +15,6 @@ import numpy as np
 
 from sleuth.code.parsing.chunks import cut_definitions
 from sleuth.code.parsing.definitions import definition_table, definitions_of
-from sleuth.code.parsing.detail import Detail
 from sleuth.code.parsing.languages import LANGUAGES, languages_with
 from sleuth.code.parsing.layers import layers_of
 from sleuth.code.parsing.lines import LineIndex
@@ -30,17 +29,6 @@ if TYPE_CHECKING:
     from sleuth.code.parsing.tables import Table
 
 _CAPITALS: Final = languages_with("capitals")
-
-
-def parse_source(source: bytes, language: str, path: str = "") -> Detail:
-    """Return the symbols, references, imports and chunks of a source, parsed here and now.
-
-    Args:
-        source: UTF-8.
-        language: a name in `LANGUAGES` with a package.
-        path: decides what counts as a test or an entry point.
-    """
-    return Detail(source, language, path, tables_of(source, language))
 
 
 def tables_of(source: bytes, language: str) -> Tables:

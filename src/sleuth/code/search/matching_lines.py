@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from sleuth.arguments import check_count
 from sleuth.code.parsing.labels import category_of
@@ -15,6 +15,7 @@ from sleuth.code.search.filters import CodeFilter, file_metadata, read_tree
 from sleuth.code.search.patterns import LinePattern, LinePlace
 from sleuth.code.snapshots.diff import changed_files
 from sleuth.code.snapshots.record import FileRow
+from sleuth.code.snapshots.snapshot import PlainValues, Snapshot
 from sleuth.errors import ArgumentError, CodeError
 from sleuth.files import decode
 from sleuth.files.encodings import is_binary
@@ -22,12 +23,11 @@ from sleuth.filters import matches
 from sleuth.remote import async_twin, check_cancelled
 
 if TYPE_CHECKING:
-    from sleuth.code.snapshots.snapshot import Snapshot
     from sleuth.filters import Filter
 
 
 @dataclass(frozen=True, slots=True)
-class LineMatch:
+class LineMatch(PlainValues):
     """A line that matches.
 
     Attributes:
@@ -40,10 +40,6 @@ class LineMatch:
     line: int
     text: str
     inside: str = ""
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values, fit for JSON."""
-        return {name: getattr(self, name) for name in self.__slots__}
 
 
 @dataclass(frozen=True, slots=True)

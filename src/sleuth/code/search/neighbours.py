@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from sleuth.arguments import check_count
 from sleuth.code.search.history import places_named
 from sleuth.code.search.vectors import chunk_vectors
+from sleuth.code.snapshots.snapshot import PlainValues, Snapshot
 from sleuth.errors import ArgumentError
 
 if TYPE_CHECKING:
     from sleuth.code.search.vectors import EmbeddingProvider
-    from sleuth.code.snapshots.snapshot import Snapshot
 
 
 @dataclass(frozen=True, slots=True)
-class SimilarPiece:
+class SimilarPiece(PlainValues):
     """A piece of code.
 
     Attributes:
@@ -31,10 +31,6 @@ class SimilarPiece:
     end_line: int
     symbol: str
     score: float
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values, fit for JSON."""
-        return {name: getattr(self, name) for name in self.__slots__}
 
 
 def similar_pieces(

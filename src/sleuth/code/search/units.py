@@ -69,16 +69,25 @@ def whole_definitions(
     piece_of_file = {piece.file: piece for piece in reversed(pieces)}
     files = list(dict.fromkeys(piece.file for piece in pieces))[:k]
     scores = _scores(snapshot, query, files)
-    ranked: list[tuple[float, int, Piece]] = []
+    ranked: list[tuple[float, int, _RankedUnit, Piece, float]] = []
     for place, file in enumerate(files, 1):
         check_cancelled()
-        hits = _definitions_of(snapshot, query, piece_of_file[file], scores, allowed=allowed, similar=similar)
-        ranked += [(1 / (place * n**_DEPTH), -place, hit) for n, hit in enumerate(hits, 1)]
+        piece = piece_of_file[file]
+        answers = _definitions_of(snapshot, query, piece, scores, allowed=allowed, similar=similar)
+        peak = (answers[0].value if answers else 0.0) or 1.0
+        for n, answer in enumerate(answers, 1):
+            ranked.append((1 / (place * n**_DEPTH), -place, answer, piece, answer.value / peak))
     ranked.sort(key=lambda item: item[:2], reverse=True)
     best: list[Piece] = []
-    for _, _, hit in ranked:
-        score = min(hit.score, _STEP * best[-1].score) if best else hit.score
-        best.append(replace(hit, score=score, explanation=replace(hit.explanation, value=score)))
+    for _, _, answer, piece, share in ranked:
+        score = piece.score * (0.5 + 0.5 * share)
+        score = min(score, _STEP * best[-1].score) if best else score
+        why = Explanation(
+            "definition", score, _FORMULA, {"share": share, **answer.facts}, (piece.explanation,)
+        )
+        best.append(
+            replace(piece, chunk=answer.unit[0], parts=len(answer.unit), score=score, explanation=why)
+        )
     return best
 
 
@@ -104,17 +113,16 @@ def _definitions_of(
     *,
     allowed: CodeFilter,
     similar: Similar | None,
-) -> list[Piece]:
-    """Return what answers in the file of a piece, best first, scored by the piece; at least the definition of it."""
+) -> list[_RankedUnit]:
+    """Return what answers in the file of a piece, best first; at least the definition of it."""
     row = snapshot.files[piece.file]
     detail = snapshot.detail(row)
     name = row.path.rpartition("/")[2]
     called = {f.name.rpartition(".")[2] for f in query.frames if f.path.rpartition("/")[2] == name}
     units = [unit for unit in _units(detail) if allowed.allows(piece.file, unit[0])]
-    words = {
-        name: [max(by_key.get(row.first_chunk + chunk, 0.0) for chunk in unit) for unit in units]
-        for name, by_key in scores.items()
-    }
+    keys = range(row.first_chunk, row.first_chunk + len(detail.chunks))
+    rows = {name: [by_key.get(key, 0.0) for key in keys] for name, by_key in scores.items()}
+    words = {name: [max(values[unit.start : unit.stop]) for unit in units] for name, values in rows.items()}
     if similar is not None and not any(words["text"]):
         words["text"] = [similar.share_of(piece.file, unit) for unit in units]
     peaks = {name: max(values, default=0.0) or 1.0 for name, values in words.items()}
@@ -130,13 +138,7 @@ def _definitions_of(
             value = 0.0 if is_lone_line else sum(WEIGHTS[name] * value for name, value in facts.items())
             answers.append(_RankedUnit(value, unit, facts))
     answers.sort(key=lambda answer: (-answer.value, answer.unit[0]))
-    hits = []
-    for value, unit, facts in answers:
-        share = value / (answers[0].value or 1.0)
-        score = piece.score * (0.5 + 0.5 * share)
-        why = Explanation("definition", score, _FORMULA, {"share": share, **facts}, (piece.explanation,))
-        hits.append(replace(piece, chunk=unit[0], parts=len(unit), score=score, explanation=why))
-    return hits
+    return answers
 
 
 def _units(detail: Detail) -> Iterator[range]:

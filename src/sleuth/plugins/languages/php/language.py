@@ -31,6 +31,7 @@ LANGUAGE = Language(
     queries=Path(__file__).parent,
     imports=read_imports,
     is_public=is_public,
+    own_object=frozenset({"static"}),
     traits=("bare members", "calls apart", "types apart"),
     rules="sleuth.plugins.languages.php.rules:PhpRules",
 )
