@@ -9,7 +9,6 @@ from typing import Any, cast
 import pytest
 from haystack import Document, Pipeline
 from haystack.components.embedders import MockDocumentEmbedder, MockTextEmbedder
-from haystack.components.joiners import DocumentJoiner
 from haystack.components.retrievers.in_memory import InMemoryBM25Retriever, InMemoryEmbeddingRetriever
 from haystack.components.writers import DocumentWriter
 from haystack.document_stores.in_memory import InMemoryDocumentStore
@@ -160,20 +159,7 @@ def policies(parts: Parts) -> Any:
     return [_fields(each.run(query_embedding=meaning("x"), filters=more)) for each in retrievers]
 
 
-def joined(parts: Parts) -> Any:
-    """Fuse words and vectors, as a hybrid pipeline does."""
-    store, query = _filled(parts), "who logs in"
-    pipeline = Pipeline()
-    pipeline.add_component("words", parts[1](document_store=store, top_k=1))
-    pipeline.add_component("vectors", parts[2](document_store=store, top_k=3))
-    pipeline.add_component("join", DocumentJoiner(join_mode="reciprocal_rank_fusion"))
-    pipeline.connect("words", "join")
-    pipeline.connect("vectors", "join")
-    hits = pipeline.run({"words": {"query": query}, "vectors": {"query_embedding": meaning(query)}})
-    return _fields(hits["join"])
-
-
-@pytest.mark.parametrize("page", [vectors, policies, joined])
+@pytest.mark.parametrize("page", [vectors, policies])
 def test_a_page_of_the_store_in_memory_gives_the_same_here(page: Callable[[Parts], Any]) -> None:
     """Ids, texts, metadata, order and scores are those of Haystack's own store and its two retrievers."""
     assert page(OURS) == page(PEER)

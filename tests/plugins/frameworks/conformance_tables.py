@@ -68,16 +68,6 @@ def test_every_table_gives_equal_documents(kind: str, tmp_path: Path) -> None:
         }
 
 
-@pytest.mark.parametrize("column", [pd.Series(["x"]), pl.Series(["x"]), pa.chunked_array([["x"]])])
-def test_a_column_alone_is_no_table(column: Any, tmp_path: Path) -> None:
-    """A column without a name is refused."""
-    with (
-        Engine.open(tmp_path / "index", create=True) as engine,
-        pytest.raises(ArgumentError, match="documents must"),
-    ):
-        engine.add(column)
-
-
 def test_dates_and_categories_become_metadata(tmp_path: Path) -> None:
     """Filters compare times, a category is its text, a missing number no key, and a named index a column."""
     frame = pd.DataFrame(

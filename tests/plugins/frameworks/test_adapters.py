@@ -8,9 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from sleuth.errors import ArgumentError, MissingPackageError
-from sleuth.plugins.frameworks.agents import AgentTools
-from tests.surfaces.project import make_project
+from sleuth.errors import MissingPackageError
 
 HOME = Path(__file__).parents[3]
 FRAMEWORKS = {
@@ -42,13 +40,3 @@ def test_a_missing_framework_is_named_with_its_extra(name: str, monkeypatch: pyt
         importlib.import_module(f"sleuth.plugins.frameworks.{name}")
     extras = tomllib.loads((HOME / "pyproject.toml").read_text("utf8"))["project"]["optional-dependencies"]
     assert caught.value.extra in extras
-
-
-def test_tools_of_agents_answer_and_refuse(tmp_path: Path) -> None:
-    """They have the names and schemas of `sleuth mcp`; a wrong call raises with the reason."""
-    project = make_project(tmp_path / "shop")
-    with AgentTools(project / ".sleuth", project) as tools:
-        assert [schema.name for schema in tools.schemas][:2] == ["search", "fetch"]
-        assert "every second" in tools.call("fetch", id="docs/limits.md")
-        with pytest.raises(ArgumentError, match="arguments of status"):
-            tools.call("status", query="x")
