@@ -1,25 +1,31 @@
-"""The language of a text: by its script and its commonest words, and where those do not decide, by py3langid."""
+"""The language of a text: by its script and the n-grams of its words, which its commonest words must confirm."""
 
 from __future__ import annotations
 
 import re
-import threading
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable
 from functools import cache
 from itertools import chain
 from operator import itemgetter
+from pathlib import Path
 from typing import Final, NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
 from sleuth.text.languages import ENGLISH, LANGUAGES, UNKNOWN
+from sleuth.text.ngrams import add_rows
 from sleuth.text.stopwords import ENGLISH as ENGLISH_STOP_WORDS
 from sleuth.text.stopwords import stop_words
 from sleuth.text.words import fold
 
+TABLES: Final = Path(__file__).with_name("languages.npz")
+"""By script, its languages and what each hash of an n-gram says for each of them (`tools/language_tables.py`)."""
 _SAMPLE: Final = 800
 """Characters that are looked at: of the start, and of the middle of a longer text."""
-_CLASSIFIED: Final = 250
-"""Characters that py3langid is given: it takes 4 µs for each byte."""
+_SCORED: Final = 64
+"""Words whose n-grams are looked up, from all over the sample: up to twice as many, at .2 µs each."""
 _LEAST_WORDS: Final = 5
 """Only the script decides on a shorter text, since a name looks like any language."""
 _PROSE: Final = 12
@@ -33,29 +39,34 @@ _ENGLISH_SHARE: Final = 0.1
 _LONG_WORD: Final = 12
 _LEAST_SHARE: Final = 0.05
 _LEAST_PLAIN_SHARE: Final = 0.1
-"""The same for texts without accents: code and tables hold a few short words of every language."""
-_SURE_SHARE: Final = 0.12
-_SURE_LEAD: Final = 1.6
-"""Shares of stop words among all words. Prose has .15 to .45 of its own language, and under .06 of most others."""
+"""Shares of stop words among all words. Prose has .15 to .45 of its own language, and under .06 of most others. Texts
+without accents need more: code and tables hold a few short words of every language."""
 _WORDS_FOR_ANOTHER: Final = 15
 _MOST_DIFFERENT: Final = 3
 """A text holds a stop word of its language, and another for each so many words, up to this many: code and tables repeat
 one or two ("op" is a word of Dutch, "os" of Portuguese, and "li" of Esperanto and of HTML)."""
-
 _LEAST_STOP_WORDS: Final = 2
 """Different stop words that make a query one of a language other than English."""
+_CODE: Final = "zxx"
+"""What the tables call code."""
+_UNITS: Final = 64
+"""Steps of the tables for a natural logarithm."""
+_COMMON: Final = 2.0
+"""How much likelier a language with an analyzer is before a word is read: .02 more of its texts of five words are
+right, and .01 fewer of those of its neighbours."""
+_SURE_LEAD: Final = 3.0
+"""What makes a language likelier than English and code, for each word: prose has 3 to 10, certificates up to 2."""
 
+_BLOCK: Final = 4
 _SCRIPTS: Final = {
-    "ja": "[\u3041-\u30ff]",
-    "ko": "[\uac00-\ud7a3]",
-    "zh": "[\u3400-\u9fff]",
-    "th": "[\u0e00-\u0e7f]",
-    "el": "[\u0370-\u03ff\u1f00-\u1fff]",
-    "hy": "[\u0530-\u058f]",
-    "ta": "[\u0b80-\u0bff]",
-    "ka": "[\u10a0-\u10ff]",
-}
-"""Patterns that are compiled when a text is not Latin: a search of English starts 3 ms earlier."""
+    "ja": (0x304, 0x310), "ko": (0xAC0, 0xD7B), "zh": (0x340, 0xA00), "th": (0xE0, 0xE8), "el": (0x37, 0x40),
+    "hy": (0x53, 0x59), "hebrew": (0x59, 0x60), "ta": (0xB8, 0xC0), "ka": (0x10A, 0x110), "cyrillic": (0x40, 0x53),
+    "arabic": (0x60, 0x78), "devanagari": (0x90, 0x98), "bn": (0x98, 0xA0), "pa": (0xA0, 0xA8), "gu": (0xA8, 0xB0),
+    "or": (0xB0, 0xB8), "te": (0xC0, 0xC8), "kn": (0xC8, 0xD0), "ml": (0xD0, 0xD8), "si": (0xD8, 0xE0),
+    "lo": (0xE8, 0xF0), "bo": (0xF0, 0x100), "my": (0x100, 0x10A), "am": (0x120, 0x13A), "km": (0x178, 0x180),
+}  # fmt: skip
+"""The only language of a script, or the table of its languages, and its characters by blocks of 16: first and past the
+last. Japanese stands before Chinese, whose characters it uses too."""
 _SHARE_OF_SCRIPT: Final = 0.3
 _LATIN_NAME: Final = re.compile(r"(?<![^\W\d_])[A-Z][A-Za-z\u00c0-\u024f\u1e00-\u1eff]*")
 """A word that begins with a capital: texts in other scripts name teams and companies in Latin letters."""
@@ -65,17 +76,8 @@ _FEW: Final = 0.05
 """Up to this share of non-Latin letters among all characters, scripts are not examined: most texts are Latin."""
 _VIETNAMESE: Final = re.compile("[\u0111\u01a1\u01b0\u1ea0-\u1ef9]")
 _VIETNAMESE_SHARE: Final = 0.05
-_SHARED_SCRIPTS: Final = {
-    "ru": ("[\u0400-\u052f]", "[^\u0401\u0410-\u044f\u0451]", "[ыэЫЭ]"),
-    "ar": ("[\u0600-\u06ff]", "[^\u0621-\u0652\u0670]", "[ةىإأ]"),
-}
-"""By language: its script, letters of that script that it does not have, and letters that few others have."""
-_DEVANAGARI: Final = re.compile("[\u0900-\u097f]")
-_MACROLANGUAGES: Final = {
-    "nb": "no", "nn": "no", "ary": "ar", "arz": "ar", "apc": "ar", "wuu": "zh", "yue": "zh", "srl": "sr", "pes": "fa",
-}  # fmt: skip
 
-_word = re.compile(r"[^\W\d_]+(?:[\u0900-\u0dff]+[^\W\d_]*)*")
+_word = re.compile(r"[^\W\d_]+(?:[\u0300-\u0dff]+[^\W\d_]*)*")
 _LETTERS_ALONE: Final = {  # for texts without accents: a third of the time that `_word` takes
     code: " " for code in range(128) if not chr(code).isalpha()
 }
@@ -88,43 +90,12 @@ def detect_language(text: str) -> str:
     start = (len(text) - _SAMPLE) // 2  # of the middle
     sample = text if len(text) <= 2 * _SAMPLE else f"{text[:_SAMPLE]} {text[start : start + _SAMPLE]}"
     if sample.isascii() or not _ACCENTED.search(sample):
-        return _by_words(sample, sample.lower().translate(_LETTERS_ALONE).split(), LATIN)
+        return _of_latin(sample.lower().translate(_LETTERS_ALONE).split())
     if len(_NOT_LATIN.findall(sample)) > _FEW * len(sample) or _VIETNAMESE.search(sample):
-        letters = "".join(_word.findall(_LATIN_NAME.sub(" ", sample)))
-        code = _by_script(letters) or _by_shared_script(sample, letters)
+        code = _by_script(sample)
         if code:
             return code
-    return _by_words(sample, _word.findall(fold(sample)), LATIN, is_accented=True)
-
-
-def _by_script(letters: str) -> str:
-    """Return the language whose own letters a text is written in; "" for letters of several languages."""
-    least_letters = _SHARE_OF_SCRIPT * len(letters)
-    for code, script in _SCRIPTS.items():
-        if len(re.findall(script, letters)) > least_letters:
-            return code
-    return "vi" if len(_VIETNAMESE.findall(letters)) > _VIETNAMESE_SHARE * len(letters) else UNKNOWN
-
-
-def _by_shared_script(sample: str, letters: str) -> str:
-    """Return the language of a text in a script that several languages share; "" for Latin letters."""
-    least_letters = _SHARE_OF_SCRIPT * len(letters)
-    for code, (script, foreign, own_letters) in _SHARED_SCRIPTS.items():
-        letters_of_script = "".join(re.findall(script, letters))
-        if len(letters_of_script) > least_letters:
-            return (
-                code
-                if re.search(own_letters, letters_of_script) and not re.search(foreign, letters_of_script)
-                else _classified(sample)
-            )
-    if len(_DEVANAGARI.findall(letters)) > least_letters:
-        return _by_words(sample, _word.findall(fold(sample)), ("hi", "ne"), is_accented=True)
-    return _classified(sample) if sum(letter > "\u024f" for letter in letters) > least_letters else UNKNOWN
-
-
-LATIN: Final = tuple(
-    code for code in LANGUAGES if code not in ("ar", "el", "fa", "hi", "hy", "ne", "ru", "ta", "vi", "yi")
-)
+    return _of_latin(_word.findall(fold(sample)), is_accented=True)
 
 
 def _is_english(head: str) -> bool:
@@ -134,54 +105,94 @@ def _is_english(head: str) -> bool:
     return sum(map(_ENGLISH_WORDS.__contains__, words)) >= _ENGLISH_SHARE * len(words)
 
 
-def _by_words(sample: str, words: Sequence[str], codes: tuple[str, ...], *, is_accented: bool = False) -> str:
-    """Return the language whose stop words a text holds; py3langid decides between two that are close."""
+def _by_script(sample: str) -> str:
+    """Return the language of a text that is not in Latin letters, or in those of Vietnamese; "" for another."""
+    words = _word.findall(fold(_LATIN_NAME.sub(" ", sample)))
+    letters = "".join(words)
+    points = np.frombuffer(letters.encode("utf-32-le", "surrogatepass"), np.uint32)
+    letters_by_block = np.bincount(points >> _BLOCK)
+    least_letters = _SHARE_OF_SCRIPT * len(letters)
+    for script, (first, end) in _SCRIPTS.items():
+        if letters_by_block[first:end].sum() > least_letters:
+            return script if len(script) == len(ENGLISH) else _scored(script, words[:_SCORED]).likeliest
+    if len(_VIETNAMESE.findall(letters)) > _VIETNAMESE_SHARE * len(letters):
+        return _scored("latin", words[:_SCORED]).likeliest
+    return UNKNOWN
+
+
+def _of_latin(words: list[str], *, is_accented: bool = False) -> str:
+    """Return the language of a text in Latin letters: the likeliest one, if the text shows that it is prose.
+
+    It does so by stop words, by n-grams that are far likelier than in English and in code, or by accents.
+
+    Args:
+        words: of the text, folded.
+        is_accented: whether a letter is not ASCII.
+    """
     if len(words) < _LEAST_WORDS:
         return UNKNOWN
-    stops = list(filter(_languages_of(codes).__contains__, words))
+    scored_words = words[:: len(words) // _SCORED or 1]
+    scores = _scored("latin", scored_words)
+    code = scores.likeliest
+    if scores[code] - max(scores[ENGLISH], scores[_CODE]) >= _SURE_LEAD * max(len(scored_words), _PROSE):
+        return code
     english = sum(map(_ENGLISH_WORDS.__contains__, words)) / len(words)
-    if english >= max(len(stops) / len(words), _LEAST_SHARE):  # no other language can have more
-        return ENGLISH
-    shares = _shares(stops, len(words), codes)
-    best, second = (*sorted(shares.values(), reverse=True), 0.0, 0.0)[:2]
-    if english >= max(best, _LEAST_SHARE):
-        return ENGLISH
-    if best < _LEAST_PLAIN_SHARE and not is_accented:
-        return UNKNOWN
-    if best >= _SURE_SHARE and best >= _SURE_LEAD * max(second, english):
-        return max(shares, key=shares.__getitem__)
-    code = _classified(sample)
-    # Names and keywords look like any language to py3langid: the text must show what it says.
-    is_shown = code in LANGUAGES and shares.get(code, 0.0) >= _LEAST_SHARE
-    is_plausible = code == ENGLISH or is_shown or (is_accented and len(words) >= _PROSE)
-    return code if is_plausible else UNKNOWN
+    least_share = max(english, _LEAST_SHARE if is_accented else _LEAST_PLAIN_SHARE)
+    if code in LANGUAGES and _holds(words, stop_words(code) - ENGLISH_STOP_WORDS, least_share):
+        return code
+    if is_accented and len(words) >= _PROSE and code != _CODE and english < _LEAST_SHARE:
+        return code
+    return ENGLISH if english >= _LEAST_SHARE or (is_accented and code == ENGLISH) else UNKNOWN
+
+
+def _holds(words: list[str], stops: Collection[str], least_share: float) -> bool:
+    """Return whether enough words of a text, and enough different ones, are stop words."""
+    shown = list(filter(stops.__contains__, words))
+    least_words = min(1 + len(words) // _WORDS_FOR_ANOTHER, _MOST_DIFFERENT)
+    return len(shown) >= least_share * len(words) and len(set(shown)) >= least_words
+
+
+class _Scores(dict[str, float]):
+    """How likely each language is: the logarithm of its odds, but for a constant."""
+
+    @property
+    def likeliest(self) -> str:
+        return max(self, key=self.__getitem__)
+
+
+def _scored(script: str, words: list[str]) -> _Scores:
+    """Return what the n-grams of words say for each language of a script."""
+    codes, table, before = _table(script)
+    scores = add_rows(f"{' '.join(words)} ", table) / _UNITS + before
+    return _Scores(zip(codes, scores.tolist(), strict=True))
 
 
 @cache
-def _languages_of(codes: tuple[str, ...]) -> dict[str, list[str]]:
+def _table(script: str) -> tuple[list[str], NDArray[np.int8], NDArray[np.float64]]:
+    """Return the languages of a script, their table, shape (rows, languages), and their odds before a word is read."""
+    with np.load(TABLES) as tables:
+        codes: list[str] = tables[f"{script}_codes"].tolist()
+        return (
+            codes,
+            tables[script],
+            _COMMON * np.array([code in LANGUAGES or code == ENGLISH for code in codes]),
+        )
+
+
+LATIN: Final = tuple(
+    code for code in LANGUAGES if code not in ("ar", "el", "fa", "hi", "hy", "ne", "ru", "ta", "vi", "yi")
+)
+
+
+@cache
+def _languages_of_stop_words() -> dict[str, list[str]]:
     """Return the languages in which each word is a stop word."""
     languages: dict[str, list[str]] = {}
-    for code in codes:
+    for code in LATIN:
         for word in stop_words(code):
             if word not in ENGLISH_STOP_WORDS:  # "in" and "a" are words of many languages
                 languages.setdefault(word, []).append(code)
     return languages
-
-
-def _shares(stops: Sequence[str], words: int, codes: tuple[str, ...]) -> dict[str, float]:
-    """Return, for each language, the share of the words of a text that are its stop words.
-
-    Languages with fewer distinct stop words in the text than its length demands are left out.
-
-    Args:
-        stops: those of the words that are stop words of some language.
-        words: how many the text has.
-    """
-    languages = _languages_of(codes)
-    totals = Counter(chain.from_iterable(map(languages.__getitem__, stops)))
-    different = Counter(chain.from_iterable(map(languages.__getitem__, set(stops))))
-    least_words = min(1 + words // _WORDS_FOR_ANOTHER, _MOST_DIFFERENT)
-    return {code: times / words for code, times in totals.items() if different[code] >= least_words}
 
 
 class QueryLanguage(NamedTuple):
@@ -203,7 +214,7 @@ def language_of_query(words: Iterable[str]) -> QueryLanguage:
     """
     folded = {word: word.lower() if word.isascii() else fold(word) for word in words}
     distinct = set(folded.values())
-    languages = _languages_of(LATIN)
+    languages = _languages_of_stop_words()
     code, most_stops = UNKNOWN, 0
     if foreign := languages.keys() & distinct:
         counts = Counter(chain.from_iterable(map(languages.__getitem__, foreign)))
@@ -218,16 +229,3 @@ def language_of_query(words: Iterable[str]) -> QueryLanguage:
     if stops == distinct:
         return QueryLanguage()
     return QueryLanguage(code, frozenset([word for word in folded if folded[word] in stops]))
-
-
-_loading = threading.Lock()
-
-
-def _classified(sample: str) -> str:
-    """Return the language that py3langid's model names; loading it takes half a second, once."""
-    from sleuth.text.langid import language_model
-
-    with _loading:
-        model = language_model()
-    code = model.classify(sample[:_CLASSIFIED])
-    return _MACROLANGUAGES.get(code, code)
