@@ -1,5 +1,3 @@
-"""Rows of n-grams, summed."""
-
 import numpy as np
 import pytest
 from hypothesis import given

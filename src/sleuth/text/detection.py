@@ -51,9 +51,6 @@ _CODE: Final = "zxx"
 """What the tables call code."""
 _UNITS: Final = 64
 """Steps of the tables for a natural logarithm."""
-_COMMON: Final = 2.0
-"""How much likelier a language with an analyzer is before a word is read: .02 more of its texts of five words are
-right, and .01 fewer of those of its neighbours."""
 _SURE_LEAD: Final = 3.0
 """What makes a language likelier than English and code, for each word: prose has 3 to 10, certificates up to 2."""
 
@@ -116,7 +113,8 @@ def _by_script(sample: str) -> str:
         if letters_by_block[first:end].sum() > least_letters:
             return script if len(script) == len(ENGLISH) else _scored(script, words[:_SCORED]).likeliest
     if len(_VIETNAMESE.findall(letters)) > _VIETNAMESE_SHARE * len(letters):
-        return _scored("latin", words[:_SCORED]).likeliest
+        code = _scored("latin", words[:_SCORED]).likeliest
+        return UNKNOWN if code == _CODE else code
     return UNKNOWN
 
 
@@ -162,21 +160,16 @@ class _Scores(dict[str, float]):
 
 def _scored(script: str, words: list[str]) -> _Scores:
     """Return what the n-grams of words say for each language of a script."""
-    codes, table, before = _table(script)
-    scores = add_rows(f"{' '.join(words)} ", table) / _UNITS + before
+    codes, table = _table(script)
+    scores = add_rows(f"{' '.join(words)} ", table) / _UNITS
     return _Scores(zip(codes, scores.tolist(), strict=True))
 
 
 @cache
-def _table(script: str) -> tuple[list[str], NDArray[np.int8], NDArray[np.float64]]:
-    """Return the languages of a script, their table, shape (rows, languages), and their odds before a word is read."""
+def _table(script: str) -> tuple[list[str], NDArray[np.int8]]:
+    """Return the languages of a script, and their table, shape (rows, languages)."""
     with np.load(TABLES) as tables:
-        codes: list[str] = tables[f"{script}_codes"].tolist()
-        return (
-            codes,
-            tables[script],
-            _COMMON * np.array([code in LANGUAGES or code == ENGLISH for code in codes]),
-        )
+        return tables[f"{script}_codes"].tolist(), tables[script]
 
 
 LATIN: Final = tuple(
