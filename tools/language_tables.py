@@ -87,11 +87,9 @@ def words_of(counts_folder: Path, catalogues: Path) -> dict[str, dict[str, Count
     import wordfreq
 
     words: dict[str, dict[str, Counter[str]]] = defaultdict(lambda: defaultdict(Counter))
-    for name in set(wordfreq.available_languages("best")) - {"ja", "ko", "zh"}:
+    for name in set(wordfreq.available_languages("best")) - {"sh", "ja", "ko", "zh"}:  # "sh" is two of ours
         frequencies = wordfreq.get_frequency_dict(name, "best")
-        counts = Counter({word: round(frequency * 1e9) for word, frequency in frequencies.items()})
-        for code in ("hr", "sr") if name == "sh" else (CODES.get(name, name),):
-            words[code]["wordfreq"] = counts
+        words[CODES.get(name, name)]["wordfreq"].update({w: round(f * 1e9) for w, f in frequencies.items()})
     for folder in sorted(counts_folder.iterdir()):
         names = [folder / f"{folder.name}_{part}.txt" for part in ("50k", "full")]
         lines = next((path.read_text("utf8").splitlines() for path in names if path.exists()), [])
