@@ -114,15 +114,6 @@ def test_a_project_neither_sends_nor_opens_what_is_elsewhere(home: Path, text: s
     assert "must be" not in sleuth("list", cwd=home, SLEUTH_CONFIG="").stderr
 
 
-def test_keys_of_projects_are_those_that_are_safe() -> None:
-    """Only these may be set by a file that is found: a new key has to be thought about here."""
-    safe = {name for name, key in defaults.KEYS.items() if key.is_safe}
-    assert safe == {
-        "index", "sources", "k", "legs", "fusion", "filter", "expand", "min_score", "fold_copies", "per_document",
-        "recency", "boost", "explain", "exact", "deadline", "syntax", "synonyms",
-    }  # fmt: skip
-
-
 def test_an_index_that_came_with_a_repository_is_refused(home: Path) -> None:
     """An index that git tracks is not opened because a file names it."""
     (home / ".sleuth").rename(home / "build")

@@ -1,7 +1,6 @@
 """OpenAI's client uploads files, attaches them and waits for them, as it does at OpenAI."""
 
 from collections.abc import Iterator
-from typing import Any
 
 import openai
 import pytest
@@ -74,15 +73,6 @@ def test_attributes_replace_each_other(served: tuple[Local, dict[str, str]]) -> 
         with pytest.raises(openai.UnprocessableEntityError, match="got 'source'"):
             client.vector_stores.files.create("sleuth", file_id=file.id, attributes={"source": "crm"})
         client.files.delete(file.id)
-
-
-def test_an_engine_key_filters_what_was_not_uploaded(served: tuple[Local, dict[str, str]]) -> None:
-    """Documents without attributes of these names are chosen by the engine's values, without a remark."""
-    with client_of(served) as client:
-        filters: Any = {"type": "eq", "key": "source", "value": "limits.md"}
-        page = client.vector_stores.search("sleuth", query="tokens", filters=filters)
-        assert [hit.file_id for hit in page.data] == ["limits.md"]
-        assert page.model_extra is not None and page.model_extra["notes"] == []
 
 
 def test_a_file_is_never_another_one(served: tuple[Local, dict[str, str]]) -> None:
