@@ -148,5 +148,5 @@ def _scope(detail: Detail, binding: Binding) -> int:
 
 def names_itself(binding: Binding) -> bool:
     """Return whether the value of a variable has its name, which then means an earlier value or something else."""
-    name, value = binding.name, binding.value
-    return name in value and re.search(rf"(?<![\w$@]){re.escape(name)}\b", value) is not None
+    value = binding.value
+    return binding.name in value and re.search(rf"(?<![\w$@]){re.escape(binding.name)}\b", value) is not None
