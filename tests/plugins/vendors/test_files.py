@@ -1,6 +1,7 @@
 """OpenAI's client uploads files, attaches them and waits for them, as it does at OpenAI."""
 
 from collections.abc import Iterator
+from typing import Any
 
 import openai
 import pytest
@@ -57,22 +58,32 @@ def test_a_file_is_uploaded_attached_and_found(served: tuple[Local, dict[str, st
             client.files.content(file.id)
 
 
-def test_attributes_replace_each_other(served: tuple[Local, dict[str, str]]) -> None:
-    """They come back alone, and a name of the engine's is refused."""
+ATTRIBUTES: dict[str, str | float | bool] = {
+    "source": "crm", "type": "invoice", "path": "/x", "size": 3.5, "modified": "yesterday", "page": 7,
+    "row": True, "title": 12, "language": "klingon", "vector_store": "zoo", "upload": "mine",
+    "start_line": "one", "team": "sales",
+}  # fmt: skip
+"""Attributes with names that the engine has too, and one that it has not."""
+
+
+@pytest.mark.parametrize("name", [*ATTRIBUTES])
+def test_an_attribute_of_any_name_is_the_clients(served: tuple[Local, dict[str, str]], name: str) -> None:
+    """It comes back alone and as it was given, filters hits, and changes nothing that the engine says of the file."""
     with client_of(served) as client:
-        file = client.files.create(file=("bill.md", b"# Bill\n\nPay soon.\n"), purpose="assistants")
-        chosen: list[dict[str, str | float | bool]] = [
-            {"team": "sales", "year": 2020},
-            {"rank": 1.5, "paid": True},
-        ]
-        for attributes in chosen:
+        file = client.files.create(file=("bill.md", b"Pay soon."), purpose="assistants")
+        other = client.files.create(file=("bill.md", b"Pay late."), purpose="assistants")
+        for attributes in ({name: ATTRIBUTES[name]}, {"team": "support"}):
             attached = client.vector_stores.files.create_and_poll(
                 file.id, vector_store_id="sleuth", attributes=attributes, poll_interval_ms=50
             )
             assert attached.attributes == attributes
-        with pytest.raises(openai.UnprocessableEntityError, match="got 'source'"):
-            client.vector_stores.files.create("sleuth", file_id=file.id, attributes={"source": "crm"})
-        client.files.delete(file.id)
+            ((key, value),) = attributes.items()
+            filters: Any = {"type": "eq", "key": key, "value": value}
+            (hit,) = client.vector_stores.search("sleuth", query="pay", filters=filters).data
+            assert (hit.file_id, hit.filename, hit.attributes) == (file.id, "bill.md", attributes)
+            assert client.files.retrieve(file.id) == file
+        for each in (file, other):
+            client.files.delete(each.id)
 
 
 def test_a_file_is_never_another_one(served: tuple[Local, dict[str, str]]) -> None:

@@ -1,6 +1,6 @@
 """Documents as files with attributes, as OpenAI's clients know them.
 
-An attribute is metadata like any other; names of keys that the engine writes are refused.
+An attribute is metadata like any other, unless the engine has a key of its name; then it is in `upload.attributes`.
 """
 
 from __future__ import annotations
@@ -11,13 +11,14 @@ from typing import Any, Final
 
 from pydantic import ValidationError
 
+from sleuth.filters import And, Compare, Filter, Operator, any_of
 from sleuth.surfaces.http import UploadedFile
 from sleuth.types import RESERVED, UPLOAD
 
 STORES: Final = "vector_store"
 """Metadata key: names of the scoped vector stores that a document is in."""
 OWN_KEYS: Final = RESERVED | {"title", "language", STORES, UPLOAD}
-"""Metadata keys that mean something to the engine; attributes have other names."""
+"""Metadata keys that mean something to the engine; attributes of these names have a place of their own."""
 
 
 def file_of(id: str, metadata: Mapping[str, Any]) -> UploadedFile:
@@ -44,6 +45,18 @@ def upload_of(metadata: Mapping[str, Any]) -> dict[str, Any]:
 def attributes_of(metadata: Mapping[str, Any]) -> dict[str, Any]:
     """Return the attributes of a file as its client gave them; of another document, its own metadata."""
     upload = upload_of(metadata)
+    own = upload.get("attributes", {})
     names = upload.get("names", ()) if upload else metadata.keys() - RESERVED
-    values = {name: metadata[name] for name in metadata if name in names}
+    values = {name: own.get(name, metadata.get(name)) for name in metadata if name in names} | own
     return {name: value for name, value in values.items() if isinstance(value, str | int | float | bool)}
+
+
+def attribute_filter(name: str, operator: Operator, value: Any) -> Filter:
+    """Return a comparison of an attribute; one with a name of the engine's means the client's where it gave one."""
+    if name not in OWN_KEYS:
+        return Compare(name, operator, value)
+    own = f"{UPLOAD}.attributes.{name}"
+    return any_of(
+        And((Compare(own, "exists", True), Compare(own, operator, value))),
+        And((Compare(own, "exists", False), Compare(name, operator, value))),
+    )

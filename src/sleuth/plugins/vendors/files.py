@@ -10,7 +10,6 @@ from fastapi import File, Form, Query, UploadFile
 from pydantic import Field
 from starlette.responses import Response
 
-from sleuth.errors import ArgumentError
 from sleuth.filters import Compare, Filter, any_of, matches
 from sleuth.plugins.vendors.attributes import OWN_KEYS, STORES, file_of, upload_of
 from sleuth.plugins.vendors.openai import files_page, store_file
@@ -223,15 +222,13 @@ def _attribute_changes(
     """Return the changes of metadata that give a document these attributes, in place of those it has.
 
     Raises:
-        ArgumentError: a name of the engine's, or as of `Call.filled`.
+        ArgumentError: as of `Call.filled`.
     """
-    if own := OWN_KEYS.intersection(attributes):
-        raise ArgumentError(
-            f"attributes must have none of the names {', '.join(sorted(OWN_KEYS))}, got {min(own)!r}"
-        )
     upload = upload_of(metadata)
-    former = dict.fromkeys(upload.get("names", ()))
-    return {**former, **call.filled(attributes), UPLOAD: {**upload, "names": list(attributes)}}
+    plain = {name: value for name, value in attributes.items() if name not in OWN_KEYS}
+    own = {name: value for name, value in attributes.items() if name in OWN_KEYS}
+    former = dict.fromkeys(name for name in upload.get("names", ()) if name not in OWN_KEYS)
+    return {**former, **call.filled(plain), UPLOAD: {**upload, "names": list(plain), "attributes": own}}
 
 
 class _StoredFile(NamedTuple):

@@ -10,8 +10,8 @@ from pydantic import Field
 from starlette.responses import Response
 
 from sleuth.arguments import MOST_QUERY
-from sleuth.filters import And, Compare, Filter, Or, all_of
-from sleuth.plugins.vendors.attributes import attributes_of, file_of
+from sleuth.filters import And, Filter, Or, all_of
+from sleuth.plugins.vendors.attributes import attribute_filter, attributes_of, file_of
 from sleuth.plugins.vendors.scores import scored_page
 from sleuth.plugins.vendors.stores import list_of, scope_of
 from sleuth.surfaces.http import MISSING, Call, CurrentCall, JsonRouter, Strict, json_response
@@ -42,7 +42,7 @@ class ComparisonFilter(Strict):
     def tree(self) -> Filter:
         """Return the comparison as a filter of Sleuth's."""
         value = tuple(self.value) if isinstance(self.value, list) else self.value
-        return Compare(self.key, self.type, value)
+        return attribute_filter(self.key, self.type, value)
 
 
 class CompoundFilter(Strict):
