@@ -72,7 +72,8 @@ def test_an_attribute_of_any_name_is_the_clients(served: tuple[Local, dict[str, 
     with client_of(served) as client:
         file = client.files.create(file=("bill.md", b"Pay soon."), purpose="assistants")
         other = client.files.create(file=("bill.md", b"Pay late."), purpose="assistants")
-        for attributes in ({name: ATTRIBUTES[name]}, {"team": "support"}):
+        chosen: list[dict[str, str | float | bool]] = [{name: ATTRIBUTES[name]}, {"team": "support"}]
+        for attributes in chosen:
             attached = client.vector_stores.files.create_and_poll(
                 file.id, vector_store_id="sleuth", attributes=attributes, poll_interval_ms=50
             )
