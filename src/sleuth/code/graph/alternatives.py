@@ -37,9 +37,9 @@ class Alternatives:
             return definition if in_interface else self._type_or_value(definition, role, is_function)
         if language != "python" or not is_function:
             return definition
-        *others, last = self._twins(definition)
-        head = self._snapshot.lines(definition.file, symbol.start, symbol.line) if others else ""
-        return last if _OVERLOAD.search(head) else definition
+        *overloads, implementation = self._twins(definition)
+        head = self._snapshot.lines(definition.file, symbol.start, symbol.line) if overloads else ""
+        return implementation if _OVERLOAD.search(head) else definition
 
     def _type_or_value(self, definition: Definition, role: str, is_function: bool) -> Definition:
         """Return the type of a definition's name, or the value: of overloads the function with a body."""
@@ -48,13 +48,13 @@ class Alternatives:
         selection: list[Definition] = []
         if role == "type":
             selection = [
-                each
-                for each in self._twins(definition)
-                if each.symbol.kind in CONTAINERS or each.symbol.kind == "type"
+                twin
+                for twin in self._twins(definition)
+                if twin.symbol.kind in CONTAINERS or twin.symbol.kind == "type"
             ]
         elif (is_type and role in _OF_VALUES) or (is_function and not symbol.has_body):
-            values = [each for each in self._twins(definition) if each.symbol.kind not in _TYPES]
-            later = [each for each in values if each.index > definition.index and each.symbol.has_body]
+            values = [twin for twin in self._twins(definition) if twin.symbol.kind not in _TYPES]
+            later = [twin for twin in values if twin.index > definition.index and twin.symbol.has_body]
             selection = later or values[-1:]
         return selection[0] if selection else definition
 
@@ -62,4 +62,4 @@ class Alternatives:
         """Return the definitions of a name in its scope, in order of place."""
         file, symbol = definition.file, definition.symbol
         symbols = self._snapshot.detail(file).symbols_named(symbol.name)
-        return [Definition(file, i, each) for i, each in symbols if each.parent == symbol.parent]
+        return [Definition(file, i, twin) for i, twin in symbols if twin.parent == symbol.parent]

@@ -39,12 +39,12 @@ def is_variable(detail: Detail, reference: Reference, root: str, first: int = 0,
     at, in_function = reference.symbol, False
     while True:
         is_inner = at >= 0 and symbols[at].kind not in CONTAINERS
-        here = [binding for binding in bindings if _scope(detail, binding) == at]
-        if not any(binding.kind == "outer" for binding in here) and any(
+        scope_bindings = [binding for binding in bindings if _scope(detail, binding) == at]
+        if not any(binding.kind == "outer" for binding in scope_bindings) and any(
             binding.kind in _DECLARING
             and not (binding.line == reference.line and names_itself(binding))  # `user := user.New()`
             and (is_inner or (not in_function and first <= binding.line <= last))
-            for binding in here
+            for binding in scope_bindings
         ):
             return True
         if at < 0:
@@ -72,8 +72,8 @@ def may_mean(symbol: Symbol, use: Reference, language: str, *, inside: bool = Fa
     if role == "call" and language in _CALLS_APART and not is_type:
         return kind not in _DATA
     # A method of Go, or of an object that is written as such, is never named alone.
-    alone = language == "go" or (language in _METHODS_OF_OBJECTS and symbol.parent < 0)
-    return inside or kind != "method" or not alone
+    needs_receiver = language == "go" or (language in _METHODS_OF_OBJECTS and symbol.parent < 0)
+    return inside or kind != "method" or not needs_receiver
 
 
 def binding_at(snapshot: Snapshot, name: str, site: Site) -> Binding | None:
@@ -95,9 +95,9 @@ def binding_at(snapshot: Snapshot, name: str, site: Site) -> Binding | None:
                 b for b in bindings if b.symbol == scope and not b.defines and b.kind not in _NO_VARIABLES
             ]
             in_scope = [b for b in in_scope if b.line != site.line or not names_itself(b)]
-            before = [b for b in in_scope if b.line <= site.line] or in_scope
-            plain = [b for b in before if b.kind != "narrowed"]
-            tests = [b for b in before[-_TESTS:] if b.kind == "narrowed" and b.line <= site.line]
+            candidates = [b for b in in_scope if b.line <= site.line] or in_scope
+            plain = [b for b in candidates if b.kind != "narrowed"]
+            tests = [b for b in candidates[-_TESTS:] if b.kind == "narrowed" and b.line <= site.line]
             text = (snapshot.lines(site.file, test.line, site.line) for test in tests)
             tests = [test for test, lines in zip(tests, text, strict=True) if narrows(lines)]
             if tests and (not plain or plain[-1].line < tests[-1].line):
@@ -118,15 +118,15 @@ def narrows(text: str) -> bool:
     Args:
         text: the lines from the test to the place.
     """
-    header, *after = text.split("\n")
+    header, *body = text.split("\n")
     indent = len(header) - len(header.lstrip())
-    indents = [len(line) - len(line.lstrip()) for line in after if line.strip()]
+    indents = [len(line) - len(line.lstrip()) for line in body if line.strip()]
     is_negated = _NEGATION.search(header) is not None
     if not indents:
         return not is_negated
     if not is_negated and _BLOCK.match(header):
         return min(indents) > indent
-    leaves = is_negated and _LEAVING.match(after[0]) is not None and len(indents) > 1
+    leaves = is_negated and _LEAVING.match(body[0]) is not None and len(indents) > 1
     return min(indents) >= indent and (leaves or header.lstrip().startswith("assert "))
 
 

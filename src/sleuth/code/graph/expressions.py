@@ -124,12 +124,12 @@ def function_type(text: str) -> str:
 
 def alternatives_of(text: str) -> list[str]:
     """Return the values that an expression may have: `a` and `b` for `a or b`, `x ? a : b` and `a if x else b`."""
-    then, _, rest = text.partition(" if ")
-    _, choice, other = rest.partition(" else ")
+    then, _, tail = text.partition(" if ")
+    _, choice, alternative = tail.partition(" else ")
     if not choice:
-        _, choice, rest = text.partition(" ? ")
-        then, choice, other = rest.partition(" : ") if choice else ("", "", "")
-    return alternatives_of(then) + alternatives_of(other) if choice else _EITHER.split(text)
+        _, choice, tail = text.partition(" ? ")
+        then, choice, alternative = tail.partition(" : ") if choice else ("", "", "")
+    return alternatives_of(then) + alternatives_of(alternative) if choice else _EITHER.split(text)
 
 
 def type_arguments(text: str, name: str) -> list[str]:
@@ -244,8 +244,8 @@ def type_name(text: str) -> str:
         match = _TYPE.match(bare)
         if match is None or bare[match.end() :].lstrip().startswith("[") or match[1] in NO_CLASS:
             continue
-        last = re.split(r"\.|::", match[1])[-1]
-        if match[2] and last in _WRAPPERS:
+        class_name = re.split(r"\.|::", match[1])[-1]
+        if match[2] and class_name in _WRAPPERS:
             inner = type_name(bare[match.end() :])
             if inner:
                 return inner
@@ -338,14 +338,14 @@ def form_of(text: str) -> tuple[str, tuple[str, ...]]:
     values = [value.strip() for value in split_outside(inside, ",") if value.strip()]
     if name and is_closed:
         has_default = name == "getattr" or name.rpartition(".")[2] in _DEFAULTING
-        least = 2 if has_default or name.endswith("cast") else 1
-        if len(values) < least or not (has_default or name in _WITH_RULES):
+        required_count = 2 if has_default or name.endswith("cast") else 1
+        if len(values) < required_count or not (has_default or name in _WITH_RULES):
             return "", ()
         return name, tuple(values if name == "zip" else values[-1:] if has_default else values[:1])
     form = text[:1] if is_closed else "("
-    before, loop, _ = inside.partition(" for ")
-    if loop and before.count("(") == before.count(")"):
-        values, form = [before], "{" if form == "{" else "["
+    element, loop, _ = inside.partition(" for ")
+    if loop and element.count("(") == element.count(")"):
+        values, form = [element], "{" if form == "{" else "["
     if form == "{":
         pairs = [split_outside(value, ":")[1:] for value in values]
         values, form = ([pair[0] for pair in pairs if pair], "{") if any(pairs) else (values, "[")

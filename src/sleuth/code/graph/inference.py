@@ -49,11 +49,11 @@ class Inference:
         if cast_match := _CAST.match(expression):
             return Type(cast_match[1], site)
         parts = expressions.alternatives_of(expression) if depth > 0 else []
-        types = [each for part in parts if (each := self._along(read_chain(part), site, depth))]
+        types = [part_type for part in parts if (part_type := self._along(read_chain(part), site, depth))]
         if types:  # a base, where it is one of the others: their methods override its own
             owner = types[0].owner if len(types) > 1 else None
             bases = self.levels(owner)[1:] if owner is not None else []
-            return next((each for each in types if each.owner in bases), types[0])
+            return next((part_type for part_type in types if part_type.owner in bases), types[0])
         value = self._names.rules(site.file.language).form(expression, site, depth) if depth > 0 else None
         if value is not None:
             return value
@@ -65,9 +65,9 @@ class Inference:
 
     def path_type(self, path: str, site: Site) -> Type | None:
         """Return the type that a path of Rust begins with: `T` of `T::make()`, where it names one."""
-        whole = Type(path.partition("::<")[0], site)
-        is_path = type_name(whole.text) and "." not in path and path != "self"
-        return whole if is_path and self.class_of(whole) is not None else None
+        head_type = Type(path.partition("::<")[0], site)
+        is_path = type_name(head_type.text) and "." not in path and path != "self"
+        return head_type if is_path and self.class_of(head_type) is not None else None
 
     def class_of(self, inferred: Type | None, depth: int = _DEPTH, *, member: str = "") -> Definition | None:
         """Return the class of a type, or that of its bound or alias; None where it is not of the repository.
@@ -83,7 +83,7 @@ class Inference:
                 self.class_of(inferred._replace(text=text), depth - 1, member=member) for text in bounds
             ]
             classes = [owner for owner in owners if owner is not None]
-            having = (each for each in classes if member and self._names.member(each, member, "call"))
+            having = (owner for owner in classes if member and self._names.member(owner, member, "call"))
             return next(having, classes[0] if classes else None)
         name, wrapper = type_name(inferred.text), expressions.wrapper_of(inferred.text)
         owner = self.class_of(inferred._replace(text=wrapper), depth - 1) if wrapper else None
@@ -91,8 +91,8 @@ class Inference:
             return owner  # a class of the repository that has the name of a wrapper
         if name.rpartition(".")[2] in _ITSELF:
             return self.around(site.file, site.symbol)
-        qualifier, _, last = name.replace("::", ".").rpartition(".")
-        parameter = None if qualifier else self._type_parameter(last, site)
+        qualifier, _, simple_name = name.replace("::", ".").rpartition(".")
+        parameter = None if qualifier else self._type_parameter(simple_name, site)
         if parameter is not None:
             argument = self._argument(parameter, inferred)
             owner = None if argument is None else self.class_of(argument, depth - 1, member=member)
@@ -121,10 +121,10 @@ class Inference:
 
     def _named_type(self, inferred: Type) -> Definition | None:
         """Return the class or the alias that a type names."""
-        qualifier, _, last = type_name(inferred.text).replace("::", ".").rpartition(".")
+        qualifier, _, simple_name = type_name(inferred.text).replace("::", ".").rpartition(".")
         site = inferred.site
-        use = Reference(last, qualifier, "type", site.line, site.symbol)
-        target = self._names.resolve(site.file, use) if last else None
+        use = Reference(simple_name, qualifier, "type", site.line, site.symbol)
+        target = self._names.resolve(site.file, use) if simple_name else None
         return None if target is None else target.definition
 
     def _type_parameter(self, name: str, site: Site) -> Binding | None:
@@ -192,18 +192,18 @@ class Inference:
         if not steps:
             return None
         inferred = self._first(steps[0], site, depth)
-        rest = steps[1:]
+        unread_steps = steps[1:]
         path, is_open = (
             steps[0].name,
             not steps[0].is_called and binding_at(self._snapshot, steps[0].name, site) is None,
         )
-        while inferred is None and rest and is_open:
+        while inferred is None and unread_steps and is_open:
             # The first names may be modules: what they hold is resolved as a whole.
-            step, *rest = rest
+            step, *unread_steps = unread_steps
             inferred = self._named(step, path, site, depth)
             path = f"{path}{'::' if site.file.language == 'rust' else '.'}{step.name}"
             is_open = not step.is_called
-        for step in rest:
+        for step in unread_steps:
             if inferred is None or step.name in ("__class__", "__new__"):
                 continue
             if inferred.is_foreign:
@@ -247,8 +247,8 @@ class Inference:
         name = type_name(inferred.text)
         is_python = inferred.site.file.language == "python" and not hasattr(builtins, name)
         path = self._names.foreign_path(inferred.site, name) if is_python else ""
-        whole = ".".join((path, *name.split(".")[1:], step.name))
-        return Type(whole, inferred.site, is_foreign=True) if path else None
+        member_path = ".".join((path, *name.split(".")[1:], step.name))
+        return Type(member_path, inferred.site, is_foreign=True) if path else None
 
     def _called(self, inferred: Type | None, depth: int) -> Type | None:
         """Return what a call of a value returns: of a delegate its type, else as the value itself."""
@@ -364,8 +364,8 @@ class Inference:
         called = target.definition
         where = Site(called.file, called.index, called.symbol.line)
         types = [*expressions.parameter_types(called.symbol.signature)[position:], ""]
-        own = [*expressions.parameter_types(expressions.function_type(types[0]))[parameter:], ""]
-        return Type(own[0], where) if own[0] else None
+        inner_types = [*expressions.parameter_types(expressions.function_type(types[0]))[parameter:], ""]
+        return Type(inner_types[0], where) if inner_types[0] else None
 
     def _named(self, step: Step, qualifier: str, site: Site, depth: int) -> Type | None:
         """Return the type of a name's target that is not a variable."""
@@ -457,7 +457,7 @@ class Inference:
                 self._field(base, name, depth, levels - 1)
                 for base in (self._names.bases(owner) if levels else ())
             )
-            return next((each for each in inherited if each is not None), None)
+            return next((field_type for field_type in inherited if field_type is not None), None)
         finally:
             under_way.discard(key)
 

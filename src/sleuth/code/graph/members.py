@@ -7,7 +7,7 @@ from functools import lru_cache
 from sleuth.code.graph.bindings import may_mean
 from sleuth.code.graph.names import NamedDefinitions, speak_alike
 from sleuth.code.graph.rules import NameResolver
-from sleuth.code.graph.types import CERTAIN, Resolved
+from sleuth.code.graph.types import CERTAIN, IN_SCOPE, OF_BASE, Resolved
 from sleuth.code.parsing.detail import Reference
 from sleuth.code.parsing.kinds import CONTAINERS
 from sleuth.code.snapshots.record import FileRow
@@ -55,7 +55,7 @@ class Members:
                 file = self._snapshot.files[at]
                 symbols = self._snapshot.detail(file).symbols
                 for index, references in self._heritage(file).items():
-                    uses = [each._replace(role="type", symbol=symbols[index].parent) for each in references]
+                    uses = [use._replace(role="type", symbol=symbols[index].parent) for use in references]
                     bases = [self._resolver.resolve(file, use) for use in uses]
                     if index >= 0 and any(base and base.definition.key == owner.key for base in bases):
                         heirs.append(Definition(file, index, symbols[index]))
@@ -66,7 +66,7 @@ class Members:
         """Return the member that a use means in an heir of a class that lacks it, as a mixin's own object has."""
         members = [member for heir in self.heirs(owner) if (member := self.find(heir, use))]
         keys = {member.definition.key for member in members}
-        return Resolved(members[0].definition, 0.85 if len(keys) == 1 else CERTAIN) if members else None
+        return Resolved(members[0].definition, OF_BASE if len(keys) == 1 else CERTAIN) if members else None
 
     def _heritage_in(self, file: FileRow) -> dict[int, list[Reference]]:
         """Return the names of the bases in a file, by the place of the class."""
@@ -85,7 +85,7 @@ class Members:
             depth: how many classes up to look.
             own: False looks in the bases only, as `super` does.
         """
-        own_member = self._own(owner, use, 0.95 if depth == LEVELS else 0.85) if own else None
+        own_member = self._own(owner, use, IN_SCOPE if depth == LEVELS else OF_BASE) if own else None
         if own_member is not None:
             return own_member
         for base in self.bases(owner) if depth > 0 else ():
@@ -115,8 +115,8 @@ class Members:
             return None
         tail = f"{owner.symbol.name}.{name}"
         elsewhere = [
-            each
-            for each in self._names.named(name)
-            if f".{each.symbol.qualified}".endswith(f".{tail}") and speak_alike(owner.file, each.file)
+            d
+            for d in self._names.named(name)
+            if f".{d.symbol.qualified}".endswith(f".{tail}") and speak_alike(owner.file, d.file)
         ]
-        return Resolved(self._names.nearest(owner.file, elsewhere), 0.85) if elsewhere else None
+        return Resolved(self._names.nearest(owner.file, elsewhere), OF_BASE) if elsewhere else None

@@ -90,8 +90,8 @@ def nearest(snapshot: Snapshot, file: FileRow, candidates: Sequence[int]) -> lis
     if len(candidates) < 2:
         return list(candidates)
     shared = [len(posixpath.commonprefix([snapshot.files[i].path, file.path])) for i in candidates]
-    most = max(shared)
-    return [i for i, n in zip(candidates, shared, strict=True) if n == most]
+    max_length = max(shared)
+    return [i for i, n in zip(candidates, shared, strict=True) if n == max_length]
 
 
 def dotted_files(snapshot: Snapshot, file: FileRow, module: str) -> list[int]:
@@ -108,8 +108,8 @@ def _python(snapshot: Snapshot, file: FileRow, item: Import) -> tuple[list[int],
         if up - 1 > len(folder):
             return [], item.name
         base = folder[: len(folder) - up + 1]
-        rest = module[up:].split(".") if module[up:] else []
-        path = "/".join([*base, *rest])
+        steps = module[up:].split(".") if module[up:] else []
+        path = "/".join([*base, *steps])
         inside = _module_file(snapshot, f"{path}/{item.name}" if path else item.name) if item.name else []
         return (inside, "") if inside else (_module_file(snapshot, path), item.name)
     if item.name and (inside := _absolute(snapshot, file, f"{module}.{item.name}")):
@@ -142,11 +142,11 @@ def _script(snapshot: Snapshot, file: FileRow, module: str) -> list[int]:
         stems = (base, base.removesuffix(".js"), base.removesuffix(".jsx"))
         names = (stem + ending for stem in stems for ending in _SCRIPT)
         return [snapshot.by_path[name] for name in names if name in snapshot.by_path][:1]
-    rest = module.lstrip("@~").strip("/")
-    if "/" not in rest:
+    module_path = module.lstrip("@~").strip("/")
+    if "/" not in module_path:
         return []
     for ending in _SCRIPT:
-        files = snapshot.endings.get("/".join((rest + ending).split("/")[-5:]), [])
+        files = snapshot.endings.get("/".join((module_path + ending).split("/")[-5:]), [])
         if files:
             return nearest(snapshot, file, files)
     return []

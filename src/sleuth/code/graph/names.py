@@ -25,7 +25,7 @@ class NamedDefinitions:
 
     def _named(self, name: str) -> list[Definition]:
         """Return what a name can mean: an `impl` has the name of its type, and is never meant by it."""
-        return [each for each in self._snapshot.definitions(name) if each.symbol.kind != "impl"]
+        return [d for d in self._snapshot.definitions(name) if d.symbol.kind != "impl"]
 
     def _places(self, file: FileRow) -> dict[str, list[int]]:
         """Return the places of a file's symbols by name."""

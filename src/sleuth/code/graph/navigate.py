@@ -80,17 +80,17 @@ class Navigator:
         part that may: their `certain` is False, and they stand last. A use is not certain if nothing says what it
         means, or if the name alone does.
         """
-        last = check_name(name).rpartition(".")[2]
+        last_step = check_name(name).rpartition(".")[2]
         definitions = self._snapshot.definitions(name) if "." in name else []
         targets = {d.key for d in definitions} if "." in name else None
         resolver = resolver_of(self._snapshot)
         overridden = {method.key for d in definitions for method in resolver.overridden(d)}
         references = []
-        for i in self._snapshot.files_with("uses", last):
+        for i in self._snapshot.files_with("uses", last_step):
             check_cancelled()
             file = self._snapshot.files[i]
             detail = self._snapshot.detail(file)
-            names = {last, *(item.alias for item in detail.imports if item.name == last)}
+            names = {last_step, *(item.alias for item in detail.imports if item.name == last_step)}
             for reference in detail.references:
                 if reference.name not in names:
                     continue
@@ -134,17 +134,17 @@ class Navigator:
         """
         check_cancelled()
         name = check_name(name).strip(".")
-        before, _, last = name.rpartition(".")
-        if not before.strip(". "):
-            return self._spelled_like(last, 3)
+        prefix, _, last_step = name.rpartition(".")
+        if not prefix.strip(". "):
+            return self._spelled_like(last_step, 3)
         steps = name.count(".") + 1
-        near = {
+        qualified_names = {
             ".".join(definition.symbol.qualified.split(".")[-steps:])
-            for other in {last, *self._spelled_like(last, 10)}
-            for definition in self._snapshot.definitions(other)
+            for spelling in {last_step, *self._spelled_like(last_step, 10)}
+            for definition in self._snapshot.definitions(spelling)
         }
-        matches = difflib.get_close_matches(name, sorted(near), 3, 0.6)
-        return matches or (self.near(before) if steps <= _MOST_STEPS else [])
+        matches = difflib.get_close_matches(name, sorted(qualified_names), 3)
+        return matches or (self.near(prefix) if steps <= _MOST_STEPS else [])
 
     def _spelled_like(self, name: str, most: int) -> list[str]:
         files = self._snapshot.files
@@ -155,8 +155,8 @@ class Navigator:
                 check_cancelled()
                 symbols = self._snapshot.detail(row).symbols
                 names.update(symbol.name for symbol in symbols if symbol.name[:1].lower() == name[:1].lower())
-            if near := difflib.get_close_matches(name, sorted(names), most, 0.6):
-                return near
+            if spellings := difflib.get_close_matches(name, sorted(names), most):
+                return spellings
         return []
 
     def callers(self, name: str) -> list[dict[str, Any]]:
@@ -206,8 +206,8 @@ class Navigator:
     def _known(self, name: str) -> list[Definition]:
         definitions = self._snapshot.definitions(check_name(name))
         if not definitions:
-            near = ", ".join(self.near(name)) or "nothing"
-            raise ArgumentError(f"name must be defined in the snapshot, got {name!r}; near it: {near}")
+            suggestions = ", ".join(self.near(name)) or "nothing"
+            raise ArgumentError(f"name must be defined in the snapshot, got {name!r}; near it: {suggestions}")
         return definitions
 
 
@@ -220,7 +220,7 @@ def definitions_at(snapshot: Snapshot, lines: Mapping[str, Iterable[range]]) -> 
         file = snapshot.file(path)
         symbols = snapshot.detail(file).symbols
         touched = set()
-        for number in {number for each in ranges for number in each}:
+        for number in {number for span in ranges for number in span}:
             around = [i for i, symbol in enumerate(symbols) if symbol.start <= number <= symbol.end]
             if around:
                 touched.add(max(around, key=lambda i: (symbols[i].start, i)))
@@ -234,10 +234,10 @@ def affected_tests(snapshot: Snapshot, definitions: Iterable[Definition], hops: 
     A test that is among the definitions itself is 0 hops away.
     """
     definitions = list(definitions)
-    own = [
+    tests = [
         Touched(d.symbol.qualified, d.symbol.kind, d.file.path, d.symbol.line, 0, 1.0, d.symbol.qualified)
         for d in definitions
         if d.file.category == "test"
     ]
     touched = Navigator(snapshot).impact_of(definitions, hops)
-    return own + [each for each in touched if snapshot.file(each.file_path).category == "test" and each.name]
+    return tests + [t for t in touched if snapshot.file(t.file_path).category == "test" and t.name]

@@ -68,19 +68,19 @@ class PythonRules(NameRules):
         values = (f"{values[0]}()",) if form == "property" else values
         inferred = (inference.type_of(value, site, depth) for value in values)
         if form in OF_ELEMENTS:
-            inferred = (each and inference.element(each, depth) for each in inferred)
+            inferred = (value_type and inference.element(value_type, depth) for value_type in inferred)
         if form not in ("(", "zip"):
-            first = next((each for each in inferred if each is not None), None)
+            first = next((value_type for value_type in inferred if value_type is not None), None)
             text = _FORMS.get(form)
             return first if first is None or text is None else Type(text, site, arguments=(first,))
-        types = [each or Type("None", site) for each in inferred]
+        types = [value_type or Type("None", site) for value_type in inferred]
         text = ", ".join(f"ª{at}" for at in range(len(types)))
         return Type(f"tuple[{text}]" if form == "(" else f"list[tuple[{text}]]", site, arguments=tuple(types))
 
     def filled(self, binding: Binding, file: FileRow, depth: int) -> Type | None:
         """Return the type of a collection by what is put into it: of a variable, or of a member."""
         detail, inference = self.snapshot.detail(file), self.resolver.inference
-        puts = [each for each in detail.bindings[binding.name] if each.kind in _COLLECTIONS]
+        puts = [put for put in detail.bindings[binding.name] if put.kind in _COLLECTIONS]
         if not puts or depth <= 0:
             return None
         is_attribute = binding.defines and detail.symbols[binding.symbol].kind == "attribute"
@@ -128,7 +128,7 @@ class PythonRules(NameRules):
         """Return the type of what calls pass for a parameter; it does not depend on what is resolved meanwhile."""
         passed = self.passed(Site(file, at, 0), name)
         types = (self.resolver.inference.type_of(text, where) for text, where in passed)
-        return next((each for each in types if each is not None), None)
+        return next((passed_type for passed_type in types if passed_type is not None), None)
 
     def passed(self, site: Site, name: str) -> Iterator[tuple[str, Site]]:
         """Yield what calls pass for a parameter of the function at a place, and its default, with where they stand.

@@ -53,20 +53,20 @@ def call_path(snapshot: Snapshot, start: str, end: str, hops: int = 10) -> list[
     if not (origins and ends):
         argument, name = ("end", end) if not ends else ("start", start)
         raise ArgumentError(f"{argument} must be defined in the snapshot, got {name!r}")
-    goals = {each.key for each in ends}
-    before: dict[tuple[int, int], tuple[Definition, Hop] | None] = {each.key: None for each in origins}
-    queue = deque((each, 0) for each in origins)
-    while queue and len(before) < _MOST:
+    goals = {d.key for d in ends}
+    arrivals: dict[tuple[int, int], tuple[Definition, Hop] | None] = {d.key: None for d in origins}
+    queue = deque((d, 0) for d in origins)
+    while queue and len(arrivals) < _MOST:
         definition, distance = queue.popleft()
         if definition.key in goals:
-            return _chain(before, definition)
+            return _chain(arrivals, definition)
         if distance == hops:
             continue
         check_cancelled()
         for target, line in _calls(snapshot, definition):
             called = target.definition
-            if called.key not in before:
-                before[called.key] = definition, _hop(called, line, target.confidence)
+            if called.key not in arrivals:
+                arrivals[called.key] = definition, _hop(called, line, target.confidence)
                 queue.append((called, distance + 1))
     return []
 

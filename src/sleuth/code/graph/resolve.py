@@ -156,8 +156,8 @@ class Resolver:
         binding = binding_at(self._snapshot, call.name, site) if call.role in _CALLING else None
         if binding is None or binding.kind != "variable":
             return None
-        same = (b for b in self._snapshot.detail(file).bindings[call.name] if b.symbol == binding.symbol)
-        bindings = [each for each in same if each.kind != "member"]
+        bindings = [b for b in self._snapshot.detail(file).bindings[call.name] if b.symbol == binding.symbol]
+        bindings = [b for b in bindings if b.kind != "member"]
         valued = [b for b in bindings if b.value or b.type]  # a parameter may have another value
         inner = self._in_scope(file, call) if binding.symbol >= 0 else None
         if inner is not None and inner.definition.symbol.parent != binding.symbol:
@@ -262,15 +262,15 @@ class Resolver:
             return None
         if names:
             return Resolved(methods[0], 0.8)
-        others = [each for each in self._names.named(use.name) if each.symbol.kind in _CALLABLE]
-        is_only = rules.trusts_names and len(others) == 1 and use.name not in _BUILTIN
-        one_home = len({(each.file.key, each.symbol.parent) for each in methods}) == 1
+        namesakes = [method for method in self._names.named(use.name) if method.symbol.kind in _CALLABLE]
+        is_only = rules.trusts_names and len(namesakes) == 1 and use.name not in _BUILTIN
+        one_home = len({(method.file.key, method.symbol.parent) for method in methods}) == 1
         return Resolved(methods[0], 0.5 if is_only else 0.35) if one_home else None
 
     def _external_name(self, file: FileRow, use: Reference) -> str:
         """Return what a use means in another project, such as `stripe.Client.charge`; "" where that is not known."""
-        whole = f"{use.qualifier}.{use.name}" if use.qualifier else use.name
-        inferred = self.inference.type_of(whole, Site(file, use.symbol, use.line))
+        qualified_name = f"{use.qualifier}.{use.name}" if use.qualifier else use.name
+        inferred = self.inference.type_of(qualified_name, Site(file, use.symbol, use.line))
         return inferred.text if inferred is not None and inferred.is_foreign else ""
 
     def foreign_path(self, site: Site, head: str) -> str:
@@ -319,13 +319,13 @@ class Resolver:
     def _in_scope(self, file: FileRow, reference: Reference) -> Resolved | None:
         """Return a definition in the scopes around the use, innermost first."""
         symbols = self._snapshot.detail(file).symbols
-        here = self._names.places(file).get(reference.name)
+        places = self._names.places(file).get(reference.name)
         scope, in_function = reference.symbol, False
-        here = [i for i in here or () if may_mean(symbols[i], reference, file.language)]
-        if here and len(here) > 1:
-            here = sorted(here, key=lambda at: self._distance(file, symbols[at], reference.line))
-        while here:
-            for i in here:
+        places = [i for i in places or () if may_mean(symbols[i], reference, file.language)]
+        if places and len(places) > 1:
+            places = sorted(places, key=lambda at: self._distance(file, symbols[at], reference.line))
+        while places:
+            for i in places:
                 symbol = symbols[i]
                 seen_from_inside = (
                     scope < 0
@@ -424,13 +424,13 @@ class Resolver:
         return language in _CLOSED or (language in MODULES and bool(self._snapshot.detail(file).imports))
 
     def _only(self, file: FileRow, candidates: list[Definition], confidence: float) -> Resolved | None:
-        same = [d for d in candidates if speak_alike(file, d.file)]
+        definitions = [d for d in candidates if speak_alike(file, d.file)]
         if file.category == "code":
-            same = [d for d in same if d.file.category == "code"] or same
-        if 1 < len(same) <= 12:  # a method of a base and of its heirs is one
-            keys = {d.key for d in same}
-            same = [d for d in same if not any(base.key in keys for base in self.overridden(d))]
-        return Resolved(same[0], confidence) if len(same) == 1 else None
+            definitions = [d for d in definitions if d.file.category == "code"] or definitions
+        if 1 < len(definitions) <= 12:  # a method of a base and of its heirs is one
+            keys = {d.key for d in definitions}
+            definitions = [d for d in definitions if not any(base.key in keys for base in self.overridden(d))]
+        return Resolved(definitions[0], confidence) if len(definitions) == 1 else None
 
     def _member_around(self, file: FileRow, reference: Reference) -> Resolved | None:
         detail = self._snapshot.detail(file)
@@ -458,8 +458,8 @@ class Resolver:
         if not steps or not all(s.replace("_", "a").replace("$", "").isalnum() for s in steps):
             return None
         site = Site(file, reference.symbol, reference.line)
-        own = head == "self" and binding_at(self._snapshot, head, site) is not None
-        if file.language == "rust" and steps[0] in ("crate", "self", "super") and "." not in head and not own:
+        is_path = "." not in head and (head != "self" or binding_at(self._snapshot, head, site) is None)
+        if file.language == "rust" and is_path and steps[0] in ("crate", "self", "super"):
             positions, inside = self._imported.rust_module(file, steps)
             return self._in_files(file, positions, inside, reference)
         for item in self._snapshot.detail(file).imports:

@@ -189,7 +189,7 @@ def _analysed(file: _Readable, facts: Facts) -> Analysed:
         "defines": facts.defines,
         "uses": facts.uses,
     }
-    bodies = ["\n".join(lines[first - 1 : last]) for first, last, *_ in facts.chunks.tolist()]
+    bodies = ["\n".join(lines[first - 1 : last_line]) for first, last_line, *_ in facts.chunks.tolist()]
     count = len(lines) - (not lines[-1])
     return Analysed(
         path, file.language, file.category, file.encoding, count, file.size, "", facts.content, facts.packed,

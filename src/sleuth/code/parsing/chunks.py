@@ -53,14 +53,14 @@ class CodeChunk(NamedTuple):
 
 def unit_at(chunks: Sequence[CodeChunk], chunk: int) -> range:
     """Return the chunks that a definition was cut into, of which one is given; it alone if it was not cut."""
-    first, last = chunk, chunk + 1
+    first, stop = chunk, chunk + 1
     if chunks[chunk].kind == "part":
-        own = "part", chunks[chunk].symbol
-        while first and (chunks[first - 1].kind, chunks[first - 1].symbol) == own:
+        unit_key = "part", chunks[chunk].symbol
+        while first and (chunks[first - 1].kind, chunks[first - 1].symbol) == unit_key:
             first -= 1
-        while last < len(chunks) and (chunks[last].kind, chunks[last].symbol) == own:
-            last += 1
-    return range(first, last)
+        while stop < len(chunks) and (chunks[stop].kind, chunks[stop].symbol) == unit_key:
+            stop += 1
+    return range(first, stop)
 
 
 def cut_text(lines: LineIndex) -> Table:
@@ -72,7 +72,7 @@ def cut_text(lines: LineIndex) -> Table:
         if text.strip() and text[:1] not in b" \t)}]" and (blank or text.startswith(b"#")):
             borders.append(line)
         blank = not text.strip()
-    parts = (_trimmed(lines, first, last) for first, last in _packed(1, len(lines), borders))
+    parts = (_trimmed(lines, first, last_line) for first, last_line in _packed(1, len(lines), borders))
     return table_of([ChunkRow(*part, -1, _TEXT) for part in parts if part is not None], ChunkRow)
 
 
@@ -176,13 +176,13 @@ def _statement_lines(node: Node, first: int, last: int) -> list[int]:
     return borders
 
 
-def _trimmed(lines: LineIndex, first: int, last: int) -> tuple[int, int] | None:
+def _trimmed(lines: LineIndex, first: int, last_line: int) -> tuple[int, int] | None:
     """Return the lines without blank ones at either end; None where all are blank."""
-    while first <= last and not lines.text(first):
+    while first <= last_line and not lines.text(first):
         first += 1
-    while last >= first and not lines.text(last):
-        last -= 1
-    return (first, last) if first <= last else None
+    while last_line >= first and not lines.text(last_line):
+        last_line -= 1
+    return (first, last_line) if first <= last_line else None
 
 
 def _packed(first: int, last: int, borders: Sequence[int]) -> Iterator[tuple[int, int]]:

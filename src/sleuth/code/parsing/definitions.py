@@ -95,17 +95,17 @@ def definitions_of(
     by_node: dict[Span, list[ParsedDefinition]] = defaultdict(list)
     for pattern, match in matches:
         (node, *_) = match[pattern.subject]
-        own = Span.of(node)
+        span = Span.of(node)
         name = match["name"][0] if "name" in match else _declared(match["declarator"][0])
         inner = match["body"][0] if "body" in match else None
         body = inner.start_byte if inner is not None else -1
         scope = Span.of(match["scope"][0]) if "scope" in match else _NOWHERE
-        end = own.end
+        end = span.end
         if inner is not None and inner.end_byte > end:  # Dart's bodies stand beside their signatures
             node, end = inner, inner.end_byte
         if pattern.to_the_end:
-            body, end = own.end, lines.size
-        definition = ParsedDefinition(pattern.kind, node, own, Span.of(name), scope, body, own.start, end)
+            body, end = span.end, lines.size
+        definition = ParsedDefinition(pattern.kind, node, span, Span.of(name), scope, body, span.start, end)
         by_node[definition.own].append(definition)
     unique = [d for group in by_node.values() for d in (group if len(group) == 1 else _unique(group))]
     around = _wrappers(wrappers)
@@ -182,14 +182,14 @@ def _without_repeated_types(definitions: list[ParsedDefinition], source: bytes) 
         return definitions
     repeated = set()
     for definition in definitions:
-        same = types.get(source[slice(*definition.name)])
+        typedef = types.get(source[slice(*definition.name)])
         if (
-            same is not None
+            typedef is not None
             and definition.kind in CONTAINERS
-            and same.own.start <= definition.own.start < same.own.end
+            and typedef.own.start <= definition.own.start < typedef.own.end
         ):
-            definition.start, definition.end = same.start, same.end
-            repeated.add(id(same))
+            definition.start, definition.end = typedef.start, typedef.end
+            repeated.add(id(typedef))
     return [definition for definition in definitions if id(definition) not in repeated]
 
 
@@ -219,13 +219,13 @@ def _stands_beside(definition: ParsedDefinition, other: ParsedDefinition) -> boo
 
 
 def _add_lines(definitions: list[ParsedDefinition], lines: LineIndex, comment: bytes) -> None:
-    before: dict[int, ParsedDefinition] = {}
+    sibling_by_parent: dict[int, ParsedDefinition] = {}
     for definition in definitions:
-        sibling = before.get(definition.parent)
+        sibling = sibling_by_parent.get(definition.parent)
         last_line = sibling.last if sibling is not None and sibling.end <= definition.start else 0
         definition.first = _first_line(lines, definition.start, comment, last_line)
         definition.last = lines.line(max(definition.end - 1, definition.start))
-        before[definition.parent] = definition
+        sibling_by_parent[definition.parent] = definition
 
 
 def _first_line(lines: LineIndex, start: int, comment: bytes, last_line: int) -> int:

@@ -330,10 +330,8 @@ class Detail:
         return sorted(references, key=lambda reference: (reference.line, _ORDER[reference.role]))
 
     def _reference(self, row: ReferenceRow) -> Reference:
-        before = row.name - row.qualifier
-        qualifier = (
-            short_text(self.source[before : before + row.qualifier_size]) if row.qualifier_size else ""
-        )
+        start = row.name - row.qualifier
+        qualifier = short_text(self.source[start : start + row.qualifier_size]) if row.qualifier_size else ""
         qualifier = qualifier.lstrip("!-+")  # the grammar of Kotlin reads `!a.b()` as `(!a).b()`
         return Reference(
             self.text(row.name, row.name + row.name_size), qualifier, ROLES[row.role], row.line, row.symbol
@@ -353,7 +351,7 @@ class Detail:
         names = b" ".join([source[a:b] for a, b in zip(starts.tolist(), ends.tolist(), strict=True)])
         statements = [source[row.start : row.end] for row in self._import_rows]
         read = ways_of(self.language).imports
-        items = (item for each in statements for item in read(each.decode("utf-8", "replace")))
+        items = (item for statement in statements for item in read(statement.decode("utf-8", "replace")))
         return " ".join([names.decode("utf-8", "replace"), *(item.name or item.module for item in items)])
 
     # bindings
@@ -369,12 +367,12 @@ class Detail:
         for row, line in zip(starmap(BindingRow, table.tolist()), lines.tolist(), strict=True):
             name = self.text(row.name, row.name + row.name_size)
             kind = BINDINGS[row.kind]
-            before = -row.value if -row.value <= _MAX_EXPRESSION else 0
+            head_size = -row.value if -row.value <= _MAX_EXPRESSION else 0
             binding = Binding(
                 name,
                 kind,
                 self._expression(row.name + row.type, row.type_size),
-                self._value(row.name + row.value, before if kind == "argument" else row.value_size),
+                self._value(row.name + row.value, head_size if kind == "argument" else row.value_size),
                 line,
                 row.symbol,
                 row.symbol >= 0 and names[row.symbol] == row.name,

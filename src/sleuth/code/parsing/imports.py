@@ -53,12 +53,12 @@ def javascript_imports(text: str) -> Iterator[Import]:
         for name, alias in aliases_in(named_match[1], "as"):
             has_names = True
             yield Import(module, name, alias)
-    rest = re.sub(r"\{[^{}]*\}", "", head)
-    star_match = re.search(r"\*(?:\s*as\s+([\w$]+))?", rest)
+    unbraced_head = re.sub(r"\{[^{}]*\}", "", head)
+    star_match = re.search(r"\*(?:\s*as\s+([\w$]+))?", unbraced_head)
     if star_match:
         has_names = True
         yield Import(module, "" if star_match[1] else "*", star_match[1] or "*")
-    default_match = re.match(r"\s*([\w$]+)", re.sub(r"\*(?:\s*as\s+[\w$]+)?", "", rest))
+    default_match = re.match(r"\s*([\w$]+)", re.sub(r"\*(?:\s*as\s+[\w$]+)?", "", unbraced_head))
     if default_match:
         has_names = True
         yield Import(module, "default", default_match[1])
@@ -80,10 +80,10 @@ def rust_imports(text: str) -> Iterator[Import]:
 
 
 def _rust_tree(prefix: str, text: str) -> Iterator[Import]:
-    head, brace, rest = text.partition("{")
+    head, brace, braced_text = text.partition("{")
     if brace:
         path = "::".join(p for p in (prefix, head.strip().strip(":")) if p)
-        for part in _split_braces(rest[: rest.rfind("}")]):
+        for part in _split_braces(braced_text[: braced_text.rfind("}")]):
             yield from _rust_tree(path, part.strip())
         return
     path, _, alias = text.partition(" as ")

@@ -27,8 +27,8 @@ class Layer(NamedTuple):
 
 def layers_of(source: bytes, language: str) -> list[Layer]:
     """Return a source in its language, and then its parts in other languages whose grammars are installed."""
-    whole = _layer(source, language)
-    return [whole, *(_layer(source, name, part) for name, part in _injections(whole) if has_grammar(name))]
+    host = _layer(source, language)
+    return [host, *(_layer(source, name, part) for name, part in _injections(host) if has_grammar(name))]
 
 
 def _layer(source: bytes, language: str, part: Range | None = None) -> Layer:
@@ -49,7 +49,5 @@ def _injections(layer: Layer) -> list[tuple[str, Range]]:
         if patterns[number].group == "injection"
         for node in match[patterns[number].subject]
     ]
-    last = {node.range: patterns[number].kind for number, node in sorted(parts, key=lambda part: part[0])}
-    return [
-        (last[part], part) for part in sorted(last, key=lambda part: part.start_byte) if last[part] != "none"
-    ]
+    kinds = {node.range: patterns[number].kind for number, node in sorted(parts, key=lambda part: part[0])}
+    return [(kinds[p], p) for p in sorted(kinds, key=lambda p: p.start_byte) if kinds[p] != "none"]

@@ -51,11 +51,11 @@ class LineIndex:
 
     def cut(self, first: int, last: int) -> str:
         """Return lines `first` to `last`, as far as they are there, without the newline after the last."""
-        last = min(last, len(self))
-        if first > last:
+        end_line = min(last, len(self))
+        if first > end_line:
             return ""
-        return self.source[self.start(first) : self.stop(last)].decode("utf-8", "surrogatepass")
+        return self.source[self.start(first) : self.stop(end_line)].decode("utf-8", "surrogatepass")
 
     def __len__(self) -> int:
-        last = len(self.starts)
-        return last - 1 if self.starts[-1] == self.size else last
+        count = len(self.starts)
+        return count - 1 if self.starts[-1] == self.size else count

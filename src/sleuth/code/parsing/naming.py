@@ -73,13 +73,13 @@ def _split_name(name: str, language: str) -> tuple[str, str]:
         return "", name  # `log::info` is one word there
     if language == "rust":
         name = _REFERRING.sub("", name)
-    whole = name.strip("\"'`@")
+    plain_name = name.strip("\"'`@")
     parts = [
         part
-        for part in _SEPARATORS.split(_GENERIC.sub("", whole))
+        for part in _SEPARATORS.split(_GENERIC.sub("", plain_name))
         if part and part not in ("prototype", "self")
     ]
-    return (".".join(parts[:-1]), parts[-1]) if parts else ("", whole)
+    return (".".join(parts[:-1]), parts[-1]) if parts else ("", plain_name)
 
 
 _MARKS = re.compile(r"^\s*(?:/\*\*?|\*/|\*|///?!?|#|--)?\s?|\*/\s*$")

@@ -55,15 +55,15 @@ def _code_at_file_lines(text: str, notebook: Notebook, language: Language) -> st
     raw = text.split("\n")
     comment = language.comment or "#"
     lines = [""] * len(raw)
-    after = 1
+    search_start = 1
     for number, cell in _cells(notebook):
-        opening = _opening(raw, after, cell)
+        opening = _opening(raw, search_start, cell)
         if opening < 0:
             return _one_after_another(notebook, language, len(raw))
         lines[opening] = f"{comment} %% cell {number}"
         code = list(_written(cell, language))
-        after = opening + 1 + len(code)
-        lines[opening + 1 : after] = code
+        search_start = opening + 1 + len(code)
+        lines[opening + 1 : search_start] = code
     return "\n".join([f"{comment} %% notebook in {language.name}", *lines[1:]])
 
 

@@ -65,10 +65,10 @@ def _read(layers: Sequence[Layer]) -> tuple[Table, Table, dict[str, list[tuple[P
     uses, bindings = [], []
     groups: dict[str, list[tuple[Pattern, Match]]] = defaultdict(list)
     for layer in layers:
-        table, bound, others = read_uses(layer.matches, layer.grammar.roles, layer.grammar.bindings)
+        table, bound, matches = read_uses(layer.matches, layer.grammar.roles, layer.grammar.bindings)
         uses.append(table)
         bindings.append(bound)
-        for number, match in sorted(others, key=itemgetter(0)):
+        for number, match in sorted(matches, key=itemgetter(0)):
             pattern = layer.grammar.patterns[number]
             groups[pattern.group].append((pattern, match))
     return _in_order(uses), _in_order(bindings), groups

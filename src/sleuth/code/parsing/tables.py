@@ -186,8 +186,8 @@ def _read_tables(numbers: Table) -> tuple[Tables, int]:
     if min(lengths) < 0:
         raise ValueError("a length is negative")
     sizes = [length * len(row._fields) for length, row in zip(lengths, ROWS, strict=True)]
-    head, *parts, rest = np.split(numbers, np.cumsum([2 + len(ROWS), *sizes]))
-    if len(head) + sum(sizes) != len(numbers) or len(rest):
+    head, *parts, surplus = np.split(numbers, np.cumsum([2 + len(ROWS), *sizes]))
+    if len(head) + sum(sizes) != len(numbers) or len(surplus):
         raise ValueError("there are more or fewer numbers than rows")
     a, b, c, d, e = (
         np.cumsum(part.reshape(len(row._fields), -1 if len(part) else 0), axis=1, dtype=np.int32).T

@@ -60,7 +60,7 @@ def _check(
     if not len(table):
         return
     columns = zip(kind._fields, table.min(axis=0).tolist(), table.max(axis=0).tolist(), strict=True)
-    for name, least, greatest in columns:
+    for name, minimum, maximum in columns:
         low, high = special.get(name, usual)
-        if least < low or greatest > high:
+        if minimum < low or maximum > high:
             raise ValueError(f"{name!r} of a {kind.__name__} must be from {low} to {high}")

@@ -106,7 +106,7 @@ def commits_between(root: Path, tip: str, others: Iterable[str], most: int) -> l
     Raises:
         CodeError: git does not have the commit.
     """
-    revisions = [tip, *(f"^{other}" for other in others)]
+    revisions = [tip, *(f"^{other_id}" for other_id in others)]
     output = run(root, "rev-list", "--ignore-missing", f"--max-count={most}", "--end-of-options", *revisions)
     return output.decode().split()
 
@@ -148,7 +148,7 @@ def read_commits(root: Path, ids: Sequence[str], *, with_changes: bool) -> list[
 
 def read_between(root: Path, tip: str, others: Iterable[str], most: int) -> list[ReadCommit]:
     """`commits_between`, read with their changed lines in one run of git, which is for few."""
-    revisions = [tip, *(f"^{other}" for other in others)]
+    revisions = [tip, *(f"^{other_id}" for other_id in others)]
     options = ("--ignore-missing", f"--max-count={most}", *_PATHS, *_LINES, "--end-of-options", *revisions)
     return _read(root, options, b"")
 
@@ -191,10 +191,10 @@ def _parsed(lines: Iterable[bytes]) -> Iterator[ReadCommit]:
 
 
 def _commit(head: bytes, diff: _Diff) -> ReadCommit:
-    id, parents, time, *rest = text_of(head[1:]).split("\0")[: len(_FIELDS)]
+    id, parents, time, *fields = text_of(head[1:]).split("\0")[: len(_FIELDS)]
     changes = text_of(b"\n".join(diff.lines))
     seconds = min(int(time), _LAST_SECOND) if time.isdecimal() else 0  # anything can be written into a commit
-    return ReadCommit(Commit(id, *rest), tuple(parents.split()), seconds, diff.paths, changes)
+    return ReadCommit(Commit(id, *fields), tuple(parents.split()), seconds, diff.paths, changes)
 
 
 class _Diff:

@@ -176,13 +176,13 @@ def worktree(
         without: a folder below the root whose untracked files do not count.
     """
     stamp = stamp_of(root)
-    same = before is not None and stamp is not None and before.stamp == stamp
+    is_unchanged = before is not None and stamp is not None and before.stamp == stamp
     # Looking at one file after the other is faster than git's threads up to some thousands.
     few = ("-c", "core.preloadIndex=false") if before is not None and len(before.tracked) < _MANY else ()
     off = filters_off(root)  # first: where settings cannot be read, nothing else may be waiting for them
     with ExitStack() as stack:
         begin = partial(start, root)
-        listing = None if same else stack.enter_context(begin("ls-files", "-z", "-s", "-v"))
+        listing = None if is_unchanged else stack.enter_context(begin("ls-files", "-z", "-s", "-v"))
         untracked = stack.enter_context(begin("ls-files", "-z", "--others", "--exclude-standard"))
         arguments = (*off, "status", "--porcelain=v2", "--branch", "-z", *_TRACKED_ONLY)
         status = stack.enter_context(begin(*few, *arguments))
@@ -194,23 +194,23 @@ def worktree(
         if meanwhile is not None:
             meanwhile(index)
         try:
-            new = frozenset(finish(untracked, root, "ls-files", seconds=_RULES_SECONDS).split(b"\0")[:-1])
+            paths = frozenset(finish(untracked, root, "ls-files", seconds=_RULES_SECONDS).split(b"\0")[:-1])
         except SlowGitError:  # as where many rules have `**/`: by our own walk
             tracked = index.others.union(map(index.bytes_of, index.tracked))
-            new = frozenset(path for path in files_of_worktree(root) if path not in tracked)
+            paths = frozenset(path for path in files_of_worktree(root) if path not in tracked)
         if without is not None:
             below = os.fsencode(without.relative_to(root)) + b"/"
-            new = frozenset([path for path in new if not path.startswith(below)])
+            paths = frozenset([path for path in paths if not path.startswith(below)])
         head, changes, is_touched = _changes(finish(status, root, "status"))
     if index.stamp is not None and stamp_of(root) != index.stamp:
         return worktree(root, None, meanwhile, without=without)
-    return Worktree(head, not is_touched and not new, index, frozenset(changes) | new)
+    return Worktree(head, not is_touched and not paths, index, frozenset(changes) | paths)
 
 
 def _read_index(records: bytes, stamp: Stamp | None) -> Index:
     tracked: dict[str, str] = {}
     unwatched: dict[str, str] = {}
-    others: set[bytes] = set()
+    irregular_paths: set[bytes] = set()
     odd: dict[str, bytes] = {}
     for raw, record in zip(records.split(b"\0"), text_of(records).split("\0")[:-1], strict=False):
         # "H 100644 <40 or 64 hex> 0\tpath", or 100755: anything but a file in stage 0 that is in sight is looked at.
@@ -220,12 +220,12 @@ def _read_index(records: bytes, stamp: Stamp | None) -> Index:
             if "\\x" in path:
                 odd[path] = raw.partition(b"\t")[2]
         else:
-            others.add(raw.partition(b"\t")[2])
+            irregular_paths.add(raw.partition(b"\t")[2])
             if about[1:5] == " 100" and about[-2:] == " 0":
                 unwatched[path] = about[9:-2]
-    for other in others:
-        tracked.pop(text_of(other), None)
-    return Index(stamp, tracked, frozenset(others), unwatched, odd)
+    for raw_path in irregular_paths:
+        tracked.pop(text_of(raw_path), None)
+    return Index(stamp, tracked, frozenset(irregular_paths), unwatched, odd)
 
 
 def stamp_of(root: Path) -> Stamp | None:
@@ -255,10 +255,10 @@ def _git_folders(root: Path) -> tuple[Path, Path]:
 def folders_of(root: Path) -> tuple[Path, Path] | None:
     """Return where git keeps a worktree's own files, and the whole repository's, links resolved; None outside git."""
     try:
-        own, common = (path.resolve() for path in _git_folders(root))
+        worktree_folder, common = (path.resolve() for path in _git_folders(root))
     except (OSError, ValueError, RuntimeError):  # not readable, not UTF-8, a null byte, a loop of links
         return None
-    return (own, common) if own.is_dir() and common.is_dir() else None
+    return (worktree_folder, common) if worktree_folder.is_dir() and common.is_dir() else None
 
 
 def common_folder(root: Path) -> Path | None:

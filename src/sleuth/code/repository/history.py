@@ -45,8 +45,8 @@ def commits_of(
     if text:
         options.append(f"-S{text}")
     if lines is not None:
-        first, last = lines
-        options += [f"-L{first},{last}:{path}", "--end-of-options", revision]
+        first, last_line = lines
+        options += [f"-L{first},{last_line}:{path}", "--end-of-options", revision]
     else:
         options += ["--follow", "--end-of-options", revision, "--", path]
     try:

@@ -84,11 +84,11 @@ class Objects:
             trees = self.read([name for names in level.values() for name in names if name])
             below: dict[bytes, list[str]] = {}
             for folder, names in level.items():
-                old, new = (
+                old_entries, new_entries = (
                     set(_tree_entries(next(trees), len(after) // 2)) if name else set() for name in names
                 )
-                for side, others in enumerate((old - new, new - old)):
-                    for mode, name, id in others:
+                for side, entries in enumerate((old_entries - new_entries, new_entries - old_entries)):
+                    for mode, name, id in entries:
                         path = folder + name
                         if mode == _FOLDER:
                             below.setdefault(path + b"/", ["", ""])[side] = id.hex()
@@ -153,9 +153,9 @@ def _tree_entries(tree: bytes, id_size: int) -> Iterator[tuple[bytes, bytes, byt
     """Yield mode, name and id of each entry of a tree; what follows a damaged entry is left out."""
     place = 0
     while (name := tree.find(b" ", place) + 1) and (end := tree.find(b"\0", name)) > 0:
-        after = end + 1 + id_size
-        yield tree[place : name - 1], tree[name:end], tree[end + 1 : after]
-        place = after
+        entry_end = end + 1 + id_size
+        yield tree[place : name - 1], tree[name:end], tree[end + 1 : entry_end]
+        place = entry_end
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

@@ -95,16 +95,16 @@ class CommitSource:
     def listing(self, past: Past | None = None) -> Listing:
         """List the files of the commit; asks git only for the difference to the commit that was listed last."""
         recall = past.recall if past is not None else Recall()
-        before: list[Listed] = []
+        recalled_files: list[Listed] = []
         entries = None
         if recall.commit:
             with suppress(CodeError):  # it may be gone
                 entries = self._objects.differences(recall.commit, self._commit)
-                before = recall.committed
+                recalled_files = recall.committed
         if entries is None:
             entries = git.files_of(self.root, self._commit)
-        other = {entry.path for entry in entries}
-        files = [file for file in before if file.path not in other]
+        changed_paths = {entry.path for entry in entries}
+        files = [file for file in recalled_files if file.path not in changed_paths]
         files += [Listed(path, id, _SKIPPED.get(mode, "")) for mode, id, path in entries if mode != git.GONE]
         files.sort()
         recall.commit, recall.committed = self._commit, files
@@ -180,10 +180,10 @@ class DiskSource(ABC):
                 return Listed(name, "", "another repository" if name.endswith("/") else kind)
             if status.st_size > MAX_BYTES:
                 return Listed(name, f"size-{status.st_size}-{status.st_mtime_ns}", TOO_LARGE)
-            last = before.get(name)
-            if last is not None and (last.size, last.changed) == (status.st_size, status.st_mtime_ns):
-                times[name] = last
-                return Listed(name, last.hash)
+            entry = before.get(name)
+            if entry is not None and (entry.size, entry.changed) == (status.st_size, status.st_mtime_ns):
+                times[name] = entry
+                return Listed(name, entry.hash)
             content = _content(full, status.st_size)
         except FileNotFoundError:
             return None
@@ -201,8 +201,8 @@ def _content(path: bytes, size: int) -> bytes:
     fd = platform.open_plain(path)
     try:
         content = os.read(fd, size + 1)
-        while len(content) != size and (more := os.read(fd, 1 << 20)):
-            content += more
+        while len(content) != size and (block := os.read(fd, 1 << 20)):
+            content += block
         return content
     finally:
         os.close(fd)
@@ -300,14 +300,14 @@ class WorktreeSource(DiskSource):
             return tree.changed, None
         changes = {path for path in tree.changed if git.text_of(path) in tracked or path in tree.index.others}
         prefix = folder and os.fsencode(folder.relative_to(self.root)) + b"/"
-        new = {
+        untracked_paths = {
             path
             for path in files_of_worktree(self.root)
             if git.text_of(path) not in tracked
             and path not in tree.index.others
             and not (prefix and path.startswith(prefix))
         }
-        return frozenset(changes | new), IgnoredPaths(self.root, [SLEUTH_IGNORE])
+        return frozenset(changes | untracked_paths), IgnoredPaths(self.root, [SLEUTH_IGNORE])
 
 
 def _rules_above(paths: Iterable[str]) -> list[str]:

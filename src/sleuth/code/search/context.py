@@ -70,8 +70,8 @@ class RetrievedContext:
         for role, verb in ROLES.items():
             names = list(dict.fromkeys(d["name"] for d in self.outgoing_definitions if d["role"] == role))
             if names:
-                more = ", …" if len(names) > _SHOWN else ""
-                parts.append(f"{verb}: {', '.join(names[:_SHOWN])}{more}")
+                ellipsis = ", …" if len(names) > _SHOWN else ""
+                parts.append(f"{verb}: {', '.join(names[:_SHOWN])}{ellipsis}")
         relations = [f"[RELATIONS] {'; '.join(parts)}"] if parts else []
         return "\n".join([*self._head(), "[CODE]", self.content, *relations])
 
@@ -157,14 +157,14 @@ def render_context(hits: Sequence[RetrievedContext], budget: int = 4000) -> str:
     check_count(budget, "budget")
     forms = iter(_FORMS)
     form, share = next(forms)
-    text, last = "", ""
+    text, last_piece = "", ""
     for hit in hits:
         while True:
             piece = form(hit)
-            between = "\n" if last.startswith("- ") and piece.startswith("- ") else "\n\n"
+            between = "\n" if last_piece.startswith("- ") and piece.startswith("- ") else "\n\n"
             longer = f"{text}{between}{piece}" if text else piece
             if count_tokens(longer) <= (share * budget if text else budget):
-                text, last = longer, piece
+                text, last_piece = longer, piece
                 break
             shorter = next(forms, None)
             if shorter is None:

@@ -46,7 +46,7 @@ def spots_of(snapshot: Snapshot, query: str) -> list[Spot]:
         return spots[:MOST]
     # A chunk may hold several definitions, so more of them are looked at than chunks are returned.
     definitions = definitions_meant(snapshot, text)[: 4 * MOST]
-    return list(dict.fromkeys(spot for each in definitions if (spot := _spot_of(snapshot, each))))[:MOST]
+    return list(dict.fromkeys(spot for d in definitions if (spot := _spot_of(snapshot, d))))[:MOST]
 
 
 def _spots_at(snapshot: Snapshot, text: str) -> list[Spot]:

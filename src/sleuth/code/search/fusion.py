@@ -67,7 +67,7 @@ def fuse(
             key >> 32,
             key & _CHUNK,
             score,
-            fusion.explain(i, {name: some[key] for name, some in reasons.items() if key in some}),
+            fusion.explain(i, {name: by_key[key] for name, by_key in reasons.items() if key in by_key}),
         )
         for i, (key, score) in scored
     ]

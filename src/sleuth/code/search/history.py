@@ -95,9 +95,9 @@ def _first(
     best: dict[int, tuple[Commit, tuple[str, ...]]] = {}
     together = max(limit, _TOGETHER) if path else limit
     for at in range(0, len(keys), together):
-        some = keys[at : at + together]
-        details = read_details(connection, some)
-        for key in some:
+        batch = keys[at : at + together]
+        details = read_details(connection, batch)
+        for key in batch:
             commit, paths = details[key]
             if not path or any(is_below(touched, path) for touched in paths):
                 best[key] = commit, paths

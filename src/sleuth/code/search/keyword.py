@@ -34,9 +34,9 @@ def keyword_search(
     """
     file_ranking = rank_files(snapshot, query, allowed.files, meaning)
     order = np.argsort(-file_ranking.scores, kind="stable")
-    last = file_ranking.scores[order[min(max(pool, _LEAST_FILES), len(order)) - 1]] if len(order) else 0.0
+    floor = file_ranking.scores[order[min(max(pool, _LEAST_FILES), len(order)) - 1]] if len(order) else 0.0
     scores = file_ranking.scores[order]
-    files = order[(scores >= last) & (scores > 0)].tolist()
+    files = order[(scores >= floor) & (scores > 0)].tolist()
     keys = file_ranking.signals.chunk_keys
     positions = snapshot.positions_of_chunks(keys)
     places = keys - snapshot.firsts[positions]

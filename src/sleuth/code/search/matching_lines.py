@@ -110,8 +110,8 @@ def grep(
         if not places:
             continue
         first = max(0, offset - lines)
-        last = max(0, offset + limit - lines)
-        selected += _described(snapshot, row, text, places[first:last], is_changed=is_changed)
+        stop = max(0, offset + limit - lines)
+        selected += _described(snapshot, row, text, places[first:stop], is_changed=is_changed)
         lines += len(places)
         paths.append(path)
     return LineMatches(tuple(selected), lines, tuple(paths), len(changes))

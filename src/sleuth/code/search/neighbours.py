@@ -51,11 +51,11 @@ def similar_pieces(
             f"place must be a file, lines of it or a definition of the snapshot, got {place!r}"
         )
     file = snapshot.by_path[spot.file.path]
-    first, last = spot.lines or (1, spot.file.lines)
+    first, last_line = spot.lines or (1, spot.file.lines)
     positions, places, matrix = chunk_vectors(snapshot, provider)
     chunks = snapshot.detail(spot.file).chunks
-    own = {i for i, chunk in enumerate(chunks) if chunk.start <= last and chunk.end >= first}
-    is_own = (positions == file) & np.isin(places, list(own))
+    own_chunks = {i for i, chunk in enumerate(chunks) if chunk.start <= last_line and chunk.end >= first}
+    is_own = (positions == file) & np.isin(places, list(own_chunks))
     if not is_own.any():
         return []
     mean = matrix[is_own].mean(axis=0)

@@ -64,8 +64,8 @@ class LinePlace(NamedTuple):
         line = text[begin : end if end >= 0 else None].decode("utf-8", "surrogatepass")
         if len(line) <= _WIDEST:
             return line
-        before = len(text[begin : self.start].decode("utf-8", "surrogatepass"))
-        first = max(0, min(before - _WIDEST // 3, len(line) - _WIDEST))
+        column = len(text[begin : self.start].decode("utf-8", "surrogatepass"))
+        first = max(0, min(column - _WIDEST // 3, len(line) - _WIDEST))
         return line[first : first + _WIDEST]
 
 

@@ -40,10 +40,10 @@ def phrase_scores(pairs: Sequence[Pair], texts: Sequence[bytes]) -> list[float]:
     """
     lowered = [text[:_MOST_BYTES].lower() for text in texts]
     matches = [[pair for pair in pairs if _pattern(*pair).search(text)] for text in lowered]
-    counts = Counter(pair for some in matches for pair in some)
+    counts = Counter(pair for text_pairs in matches for pair in text_pairs)
     weights = {pair: math.log1p(len(texts) / max(1, counts[pair])) for pair in pairs}
     total = sum(weights.values()) or 1.0
-    return [sum(weights[pair] for pair in some) / total for some in matches]
+    return [sum(weights[pair] for pair in text_pairs) / total for text_pairs in matches]
 
 
 @lru_cache(maxsize=1024)

@@ -250,10 +250,10 @@ def page_rank(
     for _ in range(_ROUNDS):
         flow = np.bincount(targets, ranks[sources] * share, minlength=n)
         lost = float(ranks[out == 0].sum())
-        after = (1 - DAMPING + DAMPING * lost) * personal + DAMPING * flow
-        if float(np.abs(after - ranks).sum()) < 1e-9:
-            return after
-        ranks = after
+        next_ranks = (1 - DAMPING + DAMPING * lost) * personal + DAMPING * flow
+        if float(np.abs(next_ranks - ranks).sum()) < 1e-9:
+            return next_ranks
+        ranks = next_ranks
     return ranks
 
 

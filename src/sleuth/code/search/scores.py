@@ -50,14 +50,14 @@ def with_fixed_scores(
             hits = searcher.search({"context": {word: 1.0}}, len(all_keys), allowed=masks)
             keys_by_word[word] = set(hits.keys.tolist())
     ceiling = 1.0
-    most = max(by_words.values(), default=0.0) or 1.0
+    top_score = max(by_words.values(), default=0.0) or 1.0
     for piece, own_keys in zip(pieces, keys, strict=True):
         if piece.explanation.name == "exact":
             yield piece
             ceiling = piece.score * _STEP
             continue
         held = [word for word, rows in keys_by_word.items() if not rows.isdisjoint(own_keys.tolist())]
-        words = sum(idf[word] for word in held) / total * by_words.get(piece.file, 0.0) / most
+        words = sum(idf[word] for word in held) / total * by_words.get(piece.file, 0.0) / top_score
         similarity = 0.0 if similar is None else similar.share_of(piece.file, piece.chunks)
         score = min(ceiling, max(words, similarity, _LEAST))
         facts = {"words": words, "similarity": similarity}

@@ -200,8 +200,8 @@ def named(snapshot: Snapshot, query: Query) -> Scores:
                     _credit(out, modules, 3)
                     break
             for a, b in pairwise(parts):
-                both = set(snapshot.files_with("defines", a)) & set(snapshot.files_with("defines", b))
-                _credit(out, sorted(both), 5)
+                holders = set(snapshot.files_with("defines", a)) & set(snapshot.files_with("defines", b))
+                _credit(out, sorted(holders), 5)
     for place, frame in enumerate(query.frames):
         files = files_ending_with(snapshot, [p for p in frame.path.split("/") if p])
         if len(files) == 1:

@@ -41,10 +41,10 @@ class Similar:
 
     def nearest(self, count: int) -> NDArray[np.intp]:
         """Return the places of the best `count` scores above 0, best first, equal ones in order; shape (n,)."""
-        scores, least = self.scores, np.float32(0)
+        scores, threshold = self.scores, np.float32(0)
         if count < len(scores):
-            least = np.partition(scores, len(scores) - count)[len(scores) - count]
-        places = np.flatnonzero((scores >= least) & (scores > 0))
+            threshold = np.partition(scores, len(scores) - count)[len(scores) - count]
+        places = np.flatnonzero((scores >= threshold) & (scores > 0))
         return places[np.argsort(-scores[places], kind="stable")][:count]
 
     def share_of(self, file: int, chunks: Iterable[int]) -> float:

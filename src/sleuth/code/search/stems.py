@@ -65,8 +65,8 @@ class Stems:
         }
         scores = np.zeros(files, np.float32)
         for first in words:
-            for others, positions in self.by_first.get(first, ()):
-                if words.issuperset(others):
+            for remaining_words, positions in self.by_first.get(first, ()):
+                if words.issuperset(remaining_words):
                     scores[positions] = 1 / math.sqrt(len(positions))
         return scores
 

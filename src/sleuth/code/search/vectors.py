@@ -86,9 +86,9 @@ def embed_missing(
     name, missing = fingerprint(provider), []
     files = [row for row in snapshot.files if row.chunks]
     for start in range(0, len(files), _FILES):
-        some = files[start : start + _FILES]
-        vectors = snapshot.storage.vectors(name, [row.key for row in some])
-        missing += [row for row in some if row.key not in vectors]
+        batch = files[start : start + _FILES]
+        vectors = snapshot.storage.vectors(name, [row.key for row in batch])
+        missing += [row for row in batch if row.key not in vectors]
     count = 0
     for fresh in _make(snapshot, provider, name, missing):
         count += len(fresh)
@@ -105,14 +105,14 @@ def _make(
         name: the fingerprint of the provider.
     """
     for start in range(0, len(rows), _FILES):
-        some = rows[start : start + _FILES]
-        texts = [text for row in some for text in texts_of(snapshot, row)]
+        batch = rows[start : start + _FILES]
+        texts = [text for row in batch for text in texts_of(snapshot, row)]
         vectors: list[Any] = []
         for at in range(0, len(texts), _BATCH):
             vectors += list(ask_embedder(provider.embed_documents, texts[at : at + _BATCH], name))
         matrix = as_vectors(vectors, len(texts), name)
         fresh: dict[int, NDArray[np.float16]] = {}
-        for row in some:
+        for row in batch:
             fresh[row.key], matrix = unit(matrix[: row.chunks]).astype(np.float16), matrix[row.chunks :]
         snapshot.storage.add_vectors(name, fresh)
         snapshot.forget_files()

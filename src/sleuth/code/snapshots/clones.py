@@ -41,7 +41,7 @@ def indexed_commit(storage: CodeStorage, path: str | Path) -> str:
     (commit, *_), root = ancestors(path), source_at(path).root
     repository = storage.repository(str(root))
     _only(storage)
-    if not any(each.id == commit and each.status == "completed" for each in storage.snapshots(repository.id)):
+    if not any(s.id == commit and s.status == "completed" for s in storage.snapshots(repository.id)):
         raise CodeError(f"commit {commit[:12]} of {root} is not indexed: `sleuth code index --rev HEAD`")
     return commit
 

@@ -66,11 +66,11 @@ def keys_of_commits(connection: Connection) -> NDArray[np.int64]:
 
 def next_commit(connection: Connection) -> int:
     """Return the first key of a commit that was never given."""
-    last, covered = connection.execute(
+    last_key, covered = connection.execute(
         "SELECT coalesce((SELECT max(key) FROM commits), 0), "
         "coalesce((SELECT max(last) FROM segments WHERE leg = 'commits'), 0)"
     ).fetchone()
-    return max(int(last), int(covered)) + 1
+    return max(int(last_key), int(covered)) + 1
 
 
 def insert_commits(connection: Connection, repository: str, commits: Sequence[ReadCommit], key: int) -> None:
@@ -104,7 +104,7 @@ def heads_among(connection: Connection, repository: str, ids: Sequence[str]) -> 
     children = [bytes.fromhex(id) for id in ids]
     rows = select_in(connection, "parents", "commits", "id", children, also=("repository", repository))
     packed_parents = [parents for (parents,) in rows if isinstance(parents, bytes)]
-    parents = {piece for some in packed_parents for piece in _ids(some, len(children[0]))}
+    parents = {piece for packed_ids in packed_parents for piece in _ids(packed_ids, len(children[0]))}
     return [id for id, child in zip(ids, children, strict=True) if child not in parents]
 
 
@@ -257,6 +257,6 @@ def forget_unreached(connection: Connection, repository: str) -> None:
     unreached = [(key,) for (key,) in rows if key not in reachable]
     if unreached:
         connection.executemany("DELETE FROM commits WHERE key = ?", unreached)
-        if whole := read_tips(connection, repository):
-            ids = tuple(id for id in whole.ids if id in tips)
-            write_tips(connection, repository, whole._replace(ids=ids))
+        if recorded_tips := read_tips(connection, repository):
+            ids = tuple(id for id in recorded_tips.ids if id in tips)
+            write_tips(connection, repository, recorded_tips._replace(ids=ids))

@@ -138,5 +138,5 @@ class CodeChecks(Checks):
 
     def live(self, connection: Connection, leg: str, keys: NDArray[np.int64]) -> Live:
         """Return the rows of file versions, chunks or commits, and the pruned ones."""
-        present = self._storage.live(connection, self.legs[leg])
-        return Live(present, np.setdiff1d(keys, present))
+        live_keys = self._storage.live(connection, self.legs[leg])
+        return Live(live_keys, np.setdiff1d(keys, live_keys))

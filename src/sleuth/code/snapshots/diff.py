@@ -39,20 +39,20 @@ class SnapshotDiff:
 
 def compare(old: Snapshot, new: Snapshot) -> SnapshotDiff:
     """From one snapshot to another."""
-    before = {row.path: row for row in (*old.files, *old.skipped)}
-    after = {row.path: row for row in (*new.files, *new.skipped)}
-    old_paths = sorted(before.keys() - after.keys())
-    come = sorted(after.keys() - before.keys())
+    old_rows = {row.path: row for row in (*old.files, *old.skipped)}
+    new_rows = {row.path: row for row in (*new.files, *new.skipped)}
+    old_paths = sorted(old_rows.keys() - new_rows.keys())
+    come = sorted(new_rows.keys() - old_rows.keys())
     by_hash: dict[str, list[str]] = {}
     for path in old_paths:
-        if not _is_unread(before[path]):
-            by_hash.setdefault(before[path].hash, []).append(path)
-    renamed = [(by_hash[after[path].hash].pop(0), path) for path in come if by_hash.get(after[path].hash)]
+        if not _is_unread(old_rows[path]):
+            by_hash.setdefault(old_rows[path].hash, []).append(path)
+    renamed = [(by_hash[new_rows[p].hash].pop(0), p) for p in come if by_hash.get(new_rows[p].hash)]
     old_names, arrived = {a for a, _ in renamed}, {b for _, b in renamed}
     return SnapshotDiff(
         [p for p in come if p not in arrived],
         [p for p in old_paths if p not in old_names],
-        sorted(path for path in before.keys() & after.keys() if _differ(before[path], after[path])),
+        sorted(path for path in old_rows.keys() & new_rows.keys() if _differ(old_rows[path], new_rows[path])),
         renamed,
     )
 
@@ -82,5 +82,5 @@ def changed_files(snapshot: Snapshot) -> list[str]:
     with storage.reading() as connection:
         times = read_times(connection, repository.id)
     past = Past(Recall(), set(indexed.items()), times, storage.path.resolve())
-    present = {file.path: file.hash or f"skip {file.skip}" for file in source.listing(past).files}
-    return sorted({path for path, _ in indexed.items() ^ present.items() if snapshot.may_hold(path)})
+    current_hashes = {file.path: file.hash or f"skip {file.skip}" for file in source.listing(past).files}
+    return sorted({path for path, _ in indexed.items() ^ current_hashes.items() if snapshot.may_hold(path)})

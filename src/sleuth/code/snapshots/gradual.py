@@ -105,7 +105,7 @@ class FirstRun:
         report = index_path(storage, root, progress=self.check, timeout=SECONDS, vectors=False)
         snapshots = storage.snapshots(repository.id)
         if any(map(is_partial, snapshots)):
-            storage.prune(repository.id, keep=[each.id for each in snapshots if not is_partial(each)])
+            storage.prune(repository.id, keep=[s.id for s in snapshots if not is_partial(s)])
         return report
 
     def coverage(self) -> Coverage:
@@ -135,9 +135,9 @@ class FirstRun:
         files = source.listing(past_of(storage, repository.id, source)).files
         keys = storage.known_files(repository.id)
         waiting = [file for file in files if not file.skip and (file.path, file.hash) not in keys]
-        new = set(waiting)
+        unindexed_files = set(waiting)
         self._paths = [file.path for file in files if not file.skip]
-        covered = [file for file in files if file not in new]
+        covered = [file for file in files if file not in unindexed_files]
         size = _FIRST
         while True:
             self.check()
@@ -184,14 +184,14 @@ def _length(source: Source, file: Listed) -> int:
 def _ordered(source: Source, files: Sequence[Listed], words: Sequence[str]) -> list[Listed]:
     """Return files in the order in which they are indexed: by BM25 of the question's words, code before the rest."""
     counts = _counts(source, files, words) if isinstance(source, DiskSource) and words else {}
-    holders = Counter(word for some in counts.values() for word, count in some.items() if count)
+    holders = Counter(word for word_counts in counts.values() for word, count in word_counts.items() if count)
     weights = {word: math.log(1 + len(counts) / holders[word]) for word in holders}
     mean = sum(_length(source, file) for file in files) / max(len(files), 1) + 1
 
     def rank(file: Listed) -> tuple[float, int, str]:
         language = language_of(file.path)
         category = CATEGORIES.index(category_of(file.path, language.name if language else None))
-        long = 0.3 + 0.9 * _length(source, file) / mean
+        long = 0.3 + 0.9 * _length(source, file) / mean  # BM25 with k1 1.2 and b .75
         score = sum(
             weights[word] * count / (count + long)
             for word, count in counts.get(file.path, {}).items()

@@ -118,11 +118,11 @@ def _covering(storage: CodeStorage, leg: WordLeg) -> tuple[NDArray[np.int64], li
     """Return the keys that a leg's sound segments cover, the first key of each of these, and the other segments."""
     legs = {leg.name: leg}
     with storage.reading() as connection:
-        every = open_segments(connection, storage.database.segments, legs, full=True)
+        segment_pairs = open_segments(connection, storage.database.segments, legs, full=True)
         connection.let_go()
     checks = [
         (entry, *check_segment(entry, segment, legs, full=True))
-        for entry, segment in every
+        for entry, segment in segment_pairs
         if entry.leg == leg.name
     ]
     bad = [entry for entry, _, wrong in checks if wrong]
@@ -171,10 +171,10 @@ def _rebuilt(
     for n, row in enumerate(rows):
         gap = int(np.searchsorted(firsts, row.key if is_files else row.first_chunk))
         gaps.setdefault((gap, n // _TOGETHER), []).append(row)
-    for some in gaps.values():
+    for gap_rows in gaps.values():
         batch = storage.shelf.batch()
-        members = [row for row in some if _add(storage, batch, row)]
-        lost += [row.key for row in some if row not in members]
+        members = [row for row in gap_rows if _add(storage, batch, row)]
+        lost += [row.key for row in gap_rows if row not in members]
         if not members:
             continue
         keys = np.array([row.key for row in members], np.int64)

@@ -89,8 +89,8 @@ def index_path(
     if submodules:
         index_submodules(report, index, revision=revision)
     if vectors and storage.embed is not None:
-        for each in report.all():
-            storage.embed(storage, each, embedder=None if vectors is True else vectors)
+        for repository_report in report.all():
+            storage.embed(storage, repository_report, embedder=None if vectors is True else vectors)
     return report
 
 
@@ -191,16 +191,16 @@ def _analyse_new(
     # A file that is not read may have no hash: the reason stands in its place, so that the file is known until the
     # reason changes.
     hashes = [file.hash or f"skip {file.skip}" for file in entries]
-    keys, new = list[int](), list[tuple[Listed, str]]()
+    keys, new_files = list[int](), list[tuple[Listed, str]]()
     for file, hash in zip(entries, hashes, strict=True):
         if (key := key_by_pair.get((file.path, hash))) is None:
-            new.append((file, hash))
+            new_files.append((file, hash))
         else:
             keys.append(key)
-    report.added = len(new)
-    pending = [(file, hash) for file, hash in new if not file.skip]
+    report.added = len(new_files)
+    pending = [(file, hash) for file, hash in new_files if not file.skip]
     batch = storage.shelf.batch()
-    batch.add([(hash, _unread(file)) for file, hash in new if file.skip])
+    batch.add([(hash, _unread(file)) for file, hash in new_files if file.skip])
     waiting: list[tuple[str, Analysed]] = []
     done = 0
     count = workers or platform.cores()
@@ -208,10 +208,10 @@ def _analyse_new(
         Analyser(count) if len(pending) >= _MANY else storage.analyser.lend() as analyser,
         closing(_analysed(source, pending, analyser, ahead=2 * count)) as taken_apart,
     ):
-        for some in taken_apart:
-            waiting += some
-            done += len(some)
-            report.skipped += [(file.path, file.failure) for _, file in some if file.failure]
+        for results in taken_apart:
+            waiting += results
+            done += len(results)
+            report.skipped += [(file.path, file.failure) for _, file in results if file.failure]
             if len(waiting) >= _COUNTED_AT_ONCE or done == len(pending):
                 batch.add(waiting)
                 if done < len(pending):  # the contents of the last round are committed soon, with their files

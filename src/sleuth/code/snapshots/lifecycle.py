@@ -38,12 +38,12 @@ def complete(
     names_by_snapshot = connection.execute(
         "SELECT id, names FROM snapshots WHERE repository = ? AND id != ? AND names != ''", (repository, id)
     ).fetchall()
-    for other, other_names in names_by_snapshot:  # a branch or a tag names one commit
+    for other_id, other_names in names_by_snapshot:  # a branch or a tag names one commit
         remaining = " ".join(name for name in other_names.split() if name not in names)
         if remaining != other_names:
             connection.execute(
                 "UPDATE snapshots SET names = ? WHERE repository = ? AND id = ?",
-                (remaining, repository, other),
+                (remaining, repository, other_id),
             )
 
 

@@ -64,6 +64,6 @@ def keep_times(
 ) -> None:
     """Remember what is not as it was before."""
     old_rows = [(repository, path) for path in before if path not in after]
-    new = [(repository, path, *facts) for path, facts in after.items() if before.get(path) != facts]
+    new_rows = [(repository, path, *facts) for path, facts in after.items() if before.get(path) != facts]
     connection.executemany("DELETE FROM times WHERE repository = ? AND path = ?", old_rows)
-    connection.executemany("INSERT OR REPLACE INTO times VALUES (?, ?, ?, ?, ?)", new)
+    connection.executemany("INSERT OR REPLACE INTO times VALUES (?, ?, ?, ?, ?)", new_rows)

@@ -39,8 +39,8 @@ class Endings:
             return list(default)
         if not inside:
             return paths
-        whole = f"/{end}"
-        return [i for i in paths if self._paths[i].endswith(whole) or self._paths[i] == end] or list(default)
+        suffix = f"/{end}"
+        return [i for i in paths if self._paths[i].endswith(suffix) or self._paths[i] == end] or list(default)
 
 
 class Folders:
@@ -68,8 +68,8 @@ class Modules:
         self._files = files
         self._by_last: dict[str, list[int]] = {}
         for i, file in enumerate(files):
-            last = module_steps(file.path)[-1]
-            self._by_last.setdefault(last.rpartition(".")[2], []).append(i)
+            last_step = module_steps(file.path)[-1]
+            self._by_last.setdefault(last_step.rpartition(".")[2], []).append(i)
         self._known = lru_cache(maxsize=_REMEMBERED)(self._find)
 
     def get(self, name: str, default: Sequence[int] = ()) -> list[int]:
@@ -81,8 +81,8 @@ class Modules:
         positions = []
         for i in modules:
             steps = module_steps(self._files[i].path)
-            most = min(len(steps), 8, name.count(".") + 1)  # a step may contain dots
-            if any(".".join(steps[-size:]) == name for size in range(most, 0, -1)):
+            max_steps = min(len(steps), 8, name.count(".") + 1)  # a step may contain dots
+            if any(".".join(steps[-size:]) == name for size in range(max_steps, 0, -1)):
                 positions.append(i)
         return positions
 

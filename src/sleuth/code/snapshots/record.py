@@ -182,11 +182,11 @@ def check_ranges(
         IndexDamagedError: they do.
     """
     pages = "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size"
-    most = _CHUNKS_PER_BYTE * connection.execute(pages).fetchone()[0]
+    max_chunks = _CHUNKS_PER_BYTE * connection.execute(pages).fetchone()[0]
     if not len(keys):
         return
     within = keys[0] >= 0 and min(firsts.min(), counts.min()) >= 0 and max(keys[-1], firsts.max()) < _LAST_KEY
-    if not within or counts.max() > most or int(counts.sum()) > most:
+    if not within or counts.max() > max_chunks or int(counts.sum()) > max_chunks:
         raise damaged("the list of files")
     if np.any(firsts[:-1] + counts[:-1] > firsts[1:]):
         raise damaged("the list of files (chunks of two overlap)")
@@ -287,18 +287,18 @@ def checked_detail(row: FileRow, repository: str, checksum: int, detail: bytes) 
         IndexDamagedError: the row is not as it was written.
     """
     try:
-        whole = file_checksum(repository, row, detail) == checksum
+        is_sound = file_checksum(repository, row, detail) == checksum
     except TypeError:  # a value of another type than was written
-        whole = False
-    if not whole:
+        is_sound = False
+    if not is_sound:
         raise damaged(f"what is kept of {row.path}")
     return bytes(detail)
 
 
 def next_keys(connection: Connection) -> tuple[int, int]:
     """Return the first key of a file version, and of a chunk, that was never given."""
-    last = "SELECT key + 1, first_chunk + chunks FROM files ORDER BY key DESC LIMIT 1"  # both ascend
-    key, chunk = connection.execute(last).fetchone() or (1, 1)
+    statement = "SELECT key + 1, first_chunk + chunks FROM files ORDER BY key DESC LIMIT 1"  # both ascend
+    key, chunk = connection.execute(statement).fetchone() or (1, 1)
     files, chunks = connection.execute(
         "SELECT coalesce(max(CASE leg WHEN 'files' THEN last END), 0), "
         "coalesce(max(CASE leg WHEN 'chunks' THEN last END), 0) FROM segments"

@@ -104,52 +104,52 @@ def record_history(
         raise CodeError(
             f"a snapshot of {repository.path} must name a commit of it, got {tip!r}: index it again"
         )
-    whole = _whole(storage, repository)
-    if tip in whole.ids or (history.is_recent and not whole.ids):
+    tips = _whole(storage, repository)
+    if tip in tips.ids or (history.is_recent and not tips.ids):
         return Recorded()
-    new_whole = Tips(whole.cut, (tip, *whole.ids))
-    recorded = _record_recent(storage, repository, new_whole) if whole.ids else None
+    new_tips = Tips(tips.cut, (tip, *tips.ids))
+    recorded = _record_recent(storage, repository, new_tips) if tips.ids else None
     if recorded is not None:
         return recorded
     if history.is_recent:
         return Recorded(left=1)
-    _begin(storage, repository, whole.cut)
+    _begin(storage, repository, tips.cut)
     root = Path(repository.path)
-    ids = commits_between(root, tip, whole.ids, MOST_COMMITS)
+    ids = commits_between(root, tip, tips.ids, MOST_COMMITS)
     if tip not in ids and _unrecorded(storage, repository, [tip]):  # older than all that is recorded
         ids = commits_between(root, tip, (), MOST_COMMITS)
-    new = _unrecorded(storage, repository, ids)
+    unrecorded_ids = _unrecorded(storage, repository, ids)
     compared = set(ids[:MOST_COMPARED])
     deadline = time.monotonic() + history.seconds
-    for at in range(0, len(new), _BATCH):
+    for at in range(0, len(unrecorded_ids), _BATCH):
         if at and time.monotonic() > deadline:
-            return Recorded(at, len(new) - at)
-        batch = new[at : at + _BATCH]
+            return Recorded(at, len(unrecorded_ids) - at)
+        batch = unrecorded_ids[at : at + _BATCH]
         _add(storage, repository, read_commits(root, batch, with_changes=batch[0] in compared))
         if history.progress is not None:
-            history.progress(at + len(batch), len(new))
+            history.progress(at + len(batch), len(unrecorded_ids))
     with storage.transaction(durable=False) as connection:
-        write_tips(connection, repository.id, new_whole)
-    return Recorded(len(new))
+        write_tips(connection, repository.id, new_tips)
+    return Recorded(len(unrecorded_ids))
 
 
-def _record_recent(storage: CodeStorage, repository: Repository, whole: Tips) -> Recorded | None:
+def _record_recent(storage: CodeStorage, repository: Repository, tips: Tips) -> Recorded | None:
     """Record the few commits after which a history is whole; None where they are many, or git gives up."""
-    tip, *others = whole.ids
+    tip, *recorded_tips = tips.ids
     with storage.reading() as connection:
-        heads = heads_among(connection, repository.id, others)  # git opens each of them
+        heads = heads_among(connection, repository.id, recorded_tips)  # git opens each of them
     try:
         entries = read_between(Path(repository.path), tip, heads, _FEW + 1)
     except CodeError:
         return None
     ids = [commit.commit.id for commit in entries]
-    new = set(_unrecorded(storage, repository, [*ids, tip]))
-    if len(ids) > _FEW or not new.issubset(ids):
+    new_ids = set(_unrecorded(storage, repository, [*ids, tip]))
+    if len(ids) > _FEW or not new_ids.issubset(ids):
         return None
     with storage.transaction(durable=False) as connection:
-        _add(storage, repository, [commit for commit in entries if commit.commit.id in new])
-        write_tips(connection, repository.id, whole)
-    return Recorded(len(new))
+        _add(storage, repository, [commit for commit in entries if commit.commit.id in new_ids])
+        write_tips(connection, repository.id, tips)
+    return Recorded(len(new_ids))
 
 
 def _unrecorded(storage: CodeStorage, repository: Repository, ids: Sequence[str]) -> list[str]:

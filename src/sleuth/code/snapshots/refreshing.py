@@ -69,9 +69,9 @@ def current_snapshot(
     snapshot = _completed(storage, repository, version.id)
     if snapshot is not None:
         return Current(_made_newest(storage, repository, snapshot, version.names) if most else snapshot)
-    new = _new_files(storage, repository, files)
+    new_count = _new_files(storage, repository, files)
     reason = f"more than {most} files are new"
-    if new <= most and most:
+    if new_count <= most and most:
         if not storage.writable:
             reason = "the index cannot be written"
         else:
@@ -89,8 +89,8 @@ def current_snapshot(
     nearest = newest_completed(based) or storage.snapshot(repository)
     rows = storage.file_rows(storage.members(repository.id, nearest.id))
     indexed = {(row.path, row.hash) for row in rows if not row.skip}
-    present = {(file.path, file.hash) for file in files if not file.skip}
-    return Current(nearest, len({path for path, _ in indexed ^ present}), reason)
+    current_pairs = {(file.path, file.hash) for file in files if not file.skip}
+    return Current(nearest, len({path for path, _ in indexed ^ current_pairs}), reason)
 
 
 def snapshot_at(
@@ -112,16 +112,16 @@ def snapshot_at(
             version, files, _ = _listed(storage, repository, source)
         except (ArgumentError, CodeError, OSError):
             raise unknown from None
-        new = _new_files(storage, repository, files)
-        if new > most or not storage.writable:
+        new_count = _new_files(storage, repository, files)
+        if new_count > most or not storage.writable:
             raise UnknownSnapshotError(
-                f"{name!r} of {repository.path} is not indexed, and {new} of its files are new; "
+                f"{name!r} of {repository.path} is not indexed, and {new_count} of its files are new; "
                 f"run `sleuth code index {repository.path} --rev {name}`"
             ) from None
-        before = newest_completed(storage.snapshots(repository.id))
+        newest_snapshot = newest_completed(storage.snapshots(repository.id))
         index_source(storage, source, history=RECENT, timeout=timeout)
-        if before is not None:  # what asks for no name is not asked about this commit
-            _made_newest(storage, repository, before, before.names)
+        if newest_snapshot is not None:  # what asks for no name is not asked about this commit
+            _made_newest(storage, repository, newest_snapshot, newest_snapshot.names)
         snapshot = _completed(storage, repository, version.id)
         if snapshot is None:
             raise

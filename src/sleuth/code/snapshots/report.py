@@ -40,7 +40,7 @@ class CodeIndexReport:
     def to_dict(self) -> dict[str, Any]:
         """Plain values, fit for JSON."""
         plain = {name: getattr(self, name) for name in self.__slots__}
-        return plain | {"names": list(self.names), "submodules": [each.to_dict() for each in self.submodules]}
+        return plain | {"names": list(self.names), "submodules": [part.to_dict() for part in self.submodules]}
 
     def all(self) -> Iterator[CodeIndexReport]:
         """Yield this report and those of all submodules, each before the ones inside it."""

@@ -33,7 +33,7 @@ class CodeView:
 
     def repositories(self) -> list[Repository]:
         """Return the repositories of which something may be seen, in order of path."""
-        return [each for each in self._storage.repositories() if folders_of(each, self.places)]
+        return [r for r in self._storage.repositories() if folders_of(r, self.places)]
 
     def repository(self, name: str) -> Repository:
         """Return the repository of that id, path or URL.

@@ -103,13 +103,13 @@ class Shelf:
         if batch.chunks < _MANY_ROWS:
             return self.publish(connection, [files(), chunks()])
         with ThreadPoolExecutor(1, "sleuth-write") as executor:
-            other = executor.submit(chunks)
-            return self.publish(connection, [files(), other.result()])
+            chunk_future = executor.submit(chunks)
+            return self.publish(connection, [files(), chunk_future.result()])
 
     def build(self, leg: WordLeg, keys: NDArray[np.int64], words: WordBuilder) -> Built:
         """Build a segment of the rows `keys`, ascending, that no manifest names yet."""
-        first, last = int(keys[0]), int(keys[-1])
-        encoded = segments.encode(leg.name, leg.fingerprint, first, last, keys, None, words.finish())
+        first, last_key = int(keys[0]), int(keys[-1])
+        encoded = segments.encode(leg.name, leg.fingerprint, first, last_key, keys, None, words.finish())
         return keep(encoded, self._folder, SMALL)
 
     def publish(self, connection: Connection, segments_built: list[Built]) -> list[Built]:
@@ -233,10 +233,10 @@ def _view(segment: segments.Opened, live: NDArray[np.int64]) -> SegmentView:
     """Return a view of a segment restricted to the rows `live` (keys, ascending)."""
     keys = segment.keys
     at = np.searchsorted(live, keys)
-    here = np.zeros(len(keys), bool)
+    is_live = np.zeros(len(keys), bool)
     inside = at < len(live)
-    here[inside] = live[at[inside]] == keys[inside]
-    mask = None if here.all() else pack(here)
+    is_live[inside] = live[at[inside]] == keys[inside]
+    mask = None if is_live.all() else pack(is_live)
     return SegmentView(segment.name, segment.key_list, segment.tie_ranks, mask, segment.arrays, segment.meta)
 
 

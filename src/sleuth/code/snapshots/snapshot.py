@@ -220,8 +220,8 @@ class Snapshot:
 
     @cached_property
     def _chunk_order(self) -> NDArray[np.int64]:
-        some = np.flatnonzero(self.counts > 0)
-        return some[np.argsort(self.firsts[some], kind="stable")]
+        positions = np.flatnonzero(self.counts > 0)
+        return positions[np.argsort(self.firsts[positions], kind="stable")]
 
     def positions_of_chunks(self, chunks: NDArray[np.int64]) -> NDArray[np.int64]:
         """Positions in `files` of chunk keys."""
@@ -291,9 +291,9 @@ class Snapshot:
                 )
             import difflib
 
-            near = difflib.get_close_matches(path, list(self.by_path), 3, 0.5)
+            suggestions = difflib.get_close_matches(path, list(self.by_path), 3, 0.5)
             raise ArgumentError(
-                f"path must be a file of the snapshot, got {path!r}; near it: {', '.join(near) or 'none'}"
+                f"path must be a file of the snapshot, got {path!r}; near it: {', '.join(suggestions) or 'none'}"
             )
         return self.files[at]
 
@@ -308,11 +308,11 @@ class Snapshot:
 
     def definitions(self, name: str) -> list[Definition]:
         """Return all definitions of a name, or of a dotted name whose last steps match, in order of path and line."""
-        last = name.rpartition(".")[2]
+        last_step = name.rpartition(".")[2]
         definitions = []
-        for i in self.files_with("defines", last):
+        for i in self.files_with("defines", last_step):
             row = self.files[i]
-            for index, symbol in self.detail(row).symbols_named(last):
-                if name == last or f".{symbol.qualified}".endswith(f".{name}"):
+            for index, symbol in self.detail(row).symbols_named(last_step):
+                if name == last_step or f".{symbol.qualified}".endswith(f".{name}"):
                     definitions.append(Definition(row, index, symbol))
         return sorted(definitions, key=lambda d: (d.file.path, d.symbol.line))

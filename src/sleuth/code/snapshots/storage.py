@@ -199,7 +199,7 @@ class CodeStorage(Closing):
 
     def repository_at(self, path: str) -> Repository | None:
         """Return the repository at that path; None for an unknown one."""
-        return next((each for each in self.repositories() if each.path == path), None)
+        return next((repository for repository in self.repositories() if repository.path == path), None)
 
     def add_repository(self, path: str, url: str) -> Repository:
         """Return the repository at that path, adding it where it is unknown."""
@@ -221,8 +221,8 @@ class CodeStorage(Closing):
                 (repository,),
             ).fetchall()
         return [
-            SnapshotInfo(id, repository, base, tuple(names.split()), *others)
-            for id, repository, base, names, *others in rows
+            SnapshotInfo(id, repository, base, tuple(names.split()), *fields)
+            for id, repository, base, names, *fields in rows
         ]
 
     def snapshot(self, repository: Repository, name: str | None = None) -> SnapshotInfo:
@@ -367,8 +367,8 @@ class CodeStorage(Closing):
         """
         with self.reading() as connection:
             row = connection.execute(record.CONTENT_BY_NUMBER, (hash,)).fetchone()
-        own, content = row or (None, b"")
-        if own != hash:
+        row_hash, content = row or (None, b"")
+        if row_hash != hash:
             raise record.damaged(f"the content {hash}")
         return record.unpacked(content, f"the content {hash}")
 
