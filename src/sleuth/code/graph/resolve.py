@@ -1,13 +1,4 @@
-"""Resolves a reference to its definition, by scope, import and class, with a confidence.
-
-    0.95  defined in the scope around the use, or a member of the class around it
-    0.9   brought in by an import that names it, or a member of a class or module that is known by name or annotation
-    0.85  a member of a base class
-    0.8   in a file that is imported whole, or of the same package where the language shares those
-    0.5   the only definition of this name in the repository; 0.35 where it is a method of an unknown object
-
-Below that, an ambiguous name resolves to nothing.
-"""
+"""Resolves a reference to its definition, by scope, import and class; an ambiguous name resolves to nothing."""
 
 from __future__ import annotations
 
@@ -26,7 +17,7 @@ from sleuth.code.graph.members import Members
 from sleuth.code.graph.modules import files_of, package_folder
 from sleuth.code.graph.names import NamedDefinitions, speak_alike
 from sleuth.code.graph.rules import rules_class
-from sleuth.code.graph.types import CERTAIN, Resolved, Site, State, Type
+from sleuth.code.graph.types import BY_IMPORT, CERTAIN, GUESS, IN_SCOPE, VISIBLE, Resolved, Site, State, Type
 from sleuth.code.parsing.detail import Binding, Reference, Symbol
 from sleuth.code.parsing.kinds import CONTAINERS, YIELDING
 from sleuth.code.parsing.languages import languages_with, ways_of
@@ -124,7 +115,7 @@ class Resolver:
             imports = self._snapshot.detail(file).imports
             items = [i for i in imports if i.line == reference.line and name in (i.name, i.module)]
             definitions = [target for item in items for target in self._imported.targets(file, item)]
-            return Resolved(definitions[0], 0.9) if definitions else None
+            return Resolved(definitions[0], BY_IMPORT) if definitions else None
         if not qualifier:
             if is_variable(self._snapshot.detail(file), reference, name):
                 return self._held(file, reference)
@@ -193,7 +184,8 @@ class Resolver:
                 meant = Reference(name, qualifier, role, place.line, place.symbol)
                 target = self.resolve(place.file, meant) if is_path else None
                 if target is not None and (not is_class or target.definition.symbol.kind in CONTAINERS):
-                    targets[target.definition.key] = replace(target, confidence=min(0.9, target.confidence))
+                    confidence = min(BY_IMPORT, target.confidence)
+                    targets[target.definition.key] = replace(target, confidence=confidence)
                 elif value == path and not (is_path and self.foreign_path(place, value)):
                     return None
         target = next(iter(targets.values()), None)
@@ -232,7 +224,7 @@ class Resolver:
         if extension is not None and (member is None or reference.role == "call"):
             return extension
         if member is not None:
-            return Resolved(member.definition, min(0.9, member.confidence))
+            return Resolved(member.definition, min(BY_IMPORT, member.confidence))
         if receiver is not None or owner is not None:  # nothing else is meant where the type is known
             holder = owner if reference.role in _CALLING else None
             target = None if holder is None else self._of_field(holder, name, reference)
@@ -249,7 +241,7 @@ class Resolver:
         if is_read or name in _BUILTIN or self.foreign_path(site, head):
             return None
         candidates = [d for d in self._names.named(name) if d.symbol.kind in _CALLABLE]
-        return self._only(file, candidates, 0.35)
+        return self._only(file, candidates, GUESS)
 
     def extension(self, use: Reference, file: FileRow, receiver: Type | None) -> Resolved | None:
         """Return what extends the type of an object from outside of its class; a guess where the type is unknown."""
@@ -261,11 +253,11 @@ class Resolver:
         if not methods:
             return None
         if names:
-            return Resolved(methods[0], 0.8)
+            return Resolved(methods[0], VISIBLE)
         namesakes = [method for method in self._names.named(use.name) if method.symbol.kind in _CALLABLE]
         is_only = rules.trusts_names and len(namesakes) == 1 and use.name not in _BUILTIN
         one_home = len({(method.file.key, method.symbol.parent) for method in methods}) == 1
-        return Resolved(methods[0], 0.5 if is_only else 0.35) if one_home else None
+        return Resolved(methods[0], CERTAIN if is_only else GUESS) if one_home else None
 
     def _external_name(self, file: FileRow, use: Reference) -> str:
         """Return what a use means in another project, such as `stripe.Client.charge`; "" where that is not known."""
@@ -340,7 +332,7 @@ class Resolver:
                     and seen_from_inside
                     and (i != reference.symbol or scope < 0 or symbol.kind == "function")
                 ):
-                    return Resolved(Definition(file, i, symbol), 0.95)
+                    return Resolved(Definition(file, i, symbol), IN_SCOPE)
             if scope < 0:
                 break
             in_function = in_function or symbols[scope].kind not in CONTAINERS | YIELDING
@@ -365,12 +357,12 @@ class Resolver:
         imports = self._snapshot.detail(file).imports
         for item in imports:
             if item.alias == name and (targets := self._imported.targets(file, item)):
-                return Resolved(targets[0], 0.9)
+                return Resolved(targets[0], BY_IMPORT)
         for item in imports:
             if item.name == "*":
                 definitions = self._imported.inside(files_of(self._snapshot, file, item)[0], name)
                 if definitions:
-                    return Resolved(definitions[0], 0.8)
+                    return Resolved(definitions[0], VISIBLE)
         return None
 
     def _nearby(self, file: FileRow, reference: Reference) -> Resolved | None:
@@ -381,7 +373,7 @@ class Resolver:
                 return member
         type_or_none = self.rules(file.language).type_named(file, reference.symbol, reference.name)
         if type_or_none is not None:
-            return Resolved(type_or_none, 0.8)
+            return Resolved(type_or_none, VISIBLE)
         if file.language in _SHARED_FOLDER:
             folder = package_folder(file)
             for definition in self._names.named(reference.name):
@@ -393,7 +385,7 @@ class Resolver:
                     and package_folder(definition.file) == folder
                     and speak_alike(file, definition.file)
                 ):
-                    return Resolved(definition, 0.8)
+                    return Resolved(definition, VISIBLE)
         return None
 
     def _of_extended(self, file: FileRow, reference: Reference) -> Resolved | None:
@@ -480,10 +472,10 @@ class Resolver:
     ) -> Resolved | None:
         """Return what the files of a module define under a name, or inside of the definitions `inside`."""
         if inside and (owners := self._imported.behind(file, positions, inside[0], REEXPORTS)):
-            return self._along(Resolved(owners[0], 0.9), inside[1:], use)
+            return self._along(Resolved(owners[0], BY_IMPORT), inside[1:], use)
         for definition in self._imported.behind(file, positions, use.name, 0 if inside else REEXPORTS):
             if may_mean(definition.symbol, use, definition.file.language, inside=True):
-                return Resolved(definition, 0.9)
+                return Resolved(definition, BY_IMPORT)
         return None
 
     def _along(self, owner: Resolved, steps: list[str], use: Reference) -> Resolved | None:
@@ -497,4 +489,4 @@ class Resolver:
         if at.symbol.kind not in CONTAINERS:
             return None
         member = self._members.find(at, use)
-        return None if member is None else Resolved(member.definition, min(0.9, owner.confidence))
+        return None if member is None else Resolved(member.definition, min(BY_IMPORT, owner.confidence))

@@ -13,8 +13,14 @@ if TYPE_CHECKING:
     from sleuth.code.snapshots.record import FileRow
     from sleuth.code.snapshots.snapshot import Definition
 
-CERTAIN: Final = 0.5
-"""Least confidence of a target that is more than a guess by a method's name."""
+IN_SCOPE: Final = 0.95  # defined in the scope around the use, or a member of the class around it
+BY_IMPORT: Final = 0.9  # an import names it, or a member of a class or module known by name or annotation
+OF_BASE: Final = 0.85  # a member of a base class, or one that is defined apart from its class
+VISIBLE: Final = 0.8  # in a file imported whole, in a package that is shared, or an extension of a known type
+GUESS: Final = 0.35  # of an unknown object the only method of this name, or those of one class
+CERTAIN: Final = 0.5  # the only definition of this name in the repository
+"""Least confidence of a target that is more than a guess by a method's name; docs/measured/code.md measures those.
+The numbers order the evidence and are no probabilities."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ NO_GRAMMAR: Final = (
     "searched as plain text"
 )
 _SECONDS: Final = 1.0
-_SECONDS_PER_BYTE: Final = 5e-6
+_SECONDS_PER_BYTE: Final = 5e-6  # 5 s for a million (docs/decisions/parsing.md)
 IN_PLACE_BYTES: Final = 1_000
 """Longer sources are parsed in a process that can be killed. What a parser takes to recover from errors grows with the
 square of the length and more, and tree-sitter cannot be stopped meanwhile: so many

@@ -23,7 +23,7 @@ class Bounds(NamedTuple):
 
     files: int = 50_000
     size: int = 500_000_000
-    seconds: float = 5.0
+    seconds: float = 5.0  # a folder that takes longer to list is too large as well
 
 
 BOUNDS: Final = Bounds()

@@ -42,7 +42,7 @@ _OF_MEMBERS = 0.5
 """The share of the weight of members that their container gets."""
 _IMPORTED = 1.0
 _BARE_TYPE = 0.5
-_BARE_NAME = 0.1
+_BARE_NAME = 0.1  # it may be a variable
 _OF_UNKNOWN_OBJECT = 0.02
 """Weight of a use: of an imported name, of a type or another name by its bare name, of a member."""
 _AS_BASE = 5.0
@@ -203,7 +203,7 @@ def _weighed(
     at_top = {item.name for item in outline if item.parent < 0}
     weights = [
         (0.0 if item.parent >= 0 and item.name in at_top else flow.get((file, item.name), 0.0))
-        + 0.01 * rank / (1 + place)
+        + 0.01 * rank / (1 + place)  # little: it orders definitions that nothing uses
         + relevance.get(place, 0.0)
         if item.is_drawn
         else 0.0
@@ -251,7 +251,7 @@ def page_rank(
         flow = np.bincount(targets, ranks[sources] * share, minlength=n)
         lost = float(ranks[out == 0].sum())
         next_ranks = (1 - DAMPING + DAMPING * lost) * personal + DAMPING * flow
-        if float(np.abs(next_ranks - ranks).sum()) < 1e-9:
+        if float(np.abs(next_ranks - ranks).sum()) < 1e-9:  # a round keeps at most DAMPING of a change
             return next_ranks
         ranks = next_ranks
     return ranks
@@ -296,7 +296,7 @@ def _use_graph(snapshot: Snapshot) -> _UseGraph:
         for (target, name), uses in reversed(_uses(snapshot, row, homes).items()):
             if target != source:
                 rarity = math.log1p(len(snapshot.files) / len(homes.of[name]))
-                private = 0.1 if name.startswith("_") else 1.0
+                private = 0.1 if name.startswith("_") else 1.0  # meant for its own file
                 rows.append((source, target, rarity * private * math.sqrt(uses), name))
     sources, targets, weights, names = zip(*reversed(rows), strict=True) if rows else ((), (), (), ())
     return _UseGraph(
@@ -371,7 +371,7 @@ def _personal(focused: NDArray[np.bool_], scores: NDArray[np.float64]) -> NDArra
     """Return the distribution that PageRank restarts from: near what the caller cares about."""
     n = len(focused)
     steered = bool(focused.any() or scores.any())
-    personal = np.full(n, 0.1 if steered else 1.0)
+    personal = np.full(n, 0.1 if steered else 1.0)  # what all use still shows beside what is asked for
     if focused.any():
         personal[focused] += n / int(focused.sum())
     if (answers := scores**3).sum() > 0:

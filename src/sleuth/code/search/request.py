@@ -64,7 +64,7 @@ class CodeRequest(BaseRequest):
         Wire(str | dict[str, float] | None),
         Field(
             description='What words and meaning weigh in a hybrid search, as in "keyword=1,vector=0.25".',
-            examples=["keyword=1,vector=0.25", {"vector": 0.25}],
+            examples=["keyword=1,vector=0.25", {"vector": 0.25}],  # OWN_WEIGHT
         ),
     ] = None
     explain: Annotated[bool, Field(description="Explain each score.")] = False

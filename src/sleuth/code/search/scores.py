@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from sleuth.code.search.similarity import Similar
     from sleuth.code.snapshots.snapshot import Snapshot
 
-_STEP: Final = 0.999
-_LEAST: Final = 0.01
+_STEP: Final = 0.999  # of the score before, so that scores tell the order
+_LEAST: Final = 0.01  # above 0: a leg ranked it
 _FORMULA = "the greater of words * keyword score / best and similarity, at most .999 times the score of the hit before"
 
 

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from sleuth.code.snapshots.snapshot import Snapshot
 
 WEIGHTS: Final = {"text": 2.0, "symbol": 1.0, "frame": 1.0, "size": 1.5}
+"""Of the facts about a definition (docs/decisions/whole-definitions.md)."""
 _LONG: Final = 200
 """Lines from which on `size` grows no more."""
 _DEPTH: Final = 2.3

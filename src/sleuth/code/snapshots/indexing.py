@@ -58,7 +58,7 @@ def index_path(
     workers: int | None = None,
     progress: Callable[[int, int], None] | None = None,
     history: History = WHOLE,
-    timeout: float = 10.0,
+    timeout: float = 10.0,  # a run over few changes ends in it; a longer one is named in the error
     submodules: bool = True,
     vectors: bool | Embedder = True,
 ) -> CodeIndexReport:
@@ -104,7 +104,7 @@ def index_source(
     workers: int | None = None,
     progress: Callable[[int, int], None] | None = None,
     history: History = WHOLE,
-    timeout: float = 10.0,
+    timeout: float = 10.0,  # as of `index_path`
 ) -> CodeIndexReport:
     """`index_path` of any source."""
     began = time.perf_counter()

@@ -63,7 +63,7 @@ class History:
     """
 
     is_recent: bool = False
-    seconds: float = 10.0
+    seconds: float = 10.0  # docs/decisions/history-in-the-index.md
     progress: Callable[[int, int], None] | None = None
 
 
