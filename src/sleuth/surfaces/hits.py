@@ -58,8 +58,8 @@ def place_of(id: str, metadata: Mapping[str, Any], path: str = "") -> Location:
     path = path or (source if "://" in source else str(metadata.get("path") or source))
     if metadata.get("page"):
         return Location(path, page=str(metadata["page"]))
-    first, last = metadata.get("start_line"), metadata.get("end_line")
-    return Location(path, f"{first}-{first if last is None else last}" if first else "")
+    start, end = metadata.get("start_line"), metadata.get("end_line")
+    return Location(path, f"{start}-{start if end is None else end}" if start else "")
 
 
 def title_of(metadata: Mapping[str, Any]) -> str:
@@ -115,15 +115,15 @@ def excerpt(
         longest: characters of a line of code; None for all.
     """
     if item.metadata.get("source_type") != "code":
-        whole = shown_text(item.metadata, item.text)
-        shown = item if whole == item.text else item.model_copy(update={"text": whole})
+        full_text = shown_text(item.metadata, item.text)
+        shown = item if full_text == item.text else item.model_copy(update={"text": full_text})
         window = snippet(query, shown, width=width)
         return ShownText(
-            window.text, window.spans, window.start, window.start + len(window.text) < len(whole)
+            window.text, window.spans, window.start, window.start + len(window.text) < len(full_text)
         )
-    every = item.text.split("\n")
-    text = "\n".join(line[:longest] for line in every[:lines])
-    return ShownText(text, matches_in(text, query, snippet, item), more=max(0, len(every) - lines))
+    code_lines = item.text.split("\n")
+    text = "\n".join(line[:longest] for line in code_lines[:lines])
+    return ShownText(text, matches_in(text, query, snippet, item), more=max(0, len(code_lines) - lines))
 
 
 def matches_in(text: str, query: str, snippet: SnippetOf, item: RetrievedItem) -> list[tuple[int, int]]:
@@ -143,20 +143,20 @@ def numbered_lines(passages: Sequence[RetrievedItem]) -> tuple[dict[int, str], d
 
     lines: dict[int, str] = {}
     numbers: dict[str, range] = {}
-    start, before = 1, ""
+    start, tail = 1, ""
     for item in passages:
-        whole = join_overlapping(before, item.text) if before else item.text
-        start += whole.count("\n", 0, len(whole) - len(item.text))
-        start = int(item.metadata.get("start_line") or start + (len(whole) > len(before) + len(item.text)))
-        before = item.text
-        texts = before.split("\n")
+        union = join_overlapping(tail, item.text) if tail else item.text
+        start += union.count("\n", 0, len(union) - len(item.text))
+        start = int(item.metadata.get("start_line") or start + (len(union) > len(tail) + len(item.text)))
+        tail = item.text
+        texts = tail.split("\n")
         numbers[item.id] = range(start, start + len(texts))
         for number, line in enumerate(texts, start):
-            previous = lines.get(number)
-            if previous is None or previous in line:
+            earlier_line = lines.get(number)
+            if earlier_line is None or earlier_line in line:
                 lines[number] = line
-            elif line not in previous:
-                lines[number] = join_overlapping(previous, line).replace("\n", " ")
+            elif line not in earlier_line:
+                lines[number] = join_overlapping(earlier_line, line).replace("\n", " ")
     return lines, numbers
 
 

@@ -60,20 +60,20 @@ def matching_lines(
         list[str](),
     )
     for snapshot in snapshots:
-        first, most = max(0, offset - lines), k - len(code)
-        result = grep(snapshot, compiled, limit=most, offset=first, filter=of_code, worktree=worktree)
+        first, limit = max(0, offset - lines), k - len(code)
+        result = grep(snapshot, compiled, limit=limit, offset=first, filter=of_code, worktree=worktree)
         root = snapshot.repository.path
         lines += result.lines
         paths += [f"{root}/{path}" for path in result.paths]
         code += [(root, match) for match in result.matches]
     files = len(paths)
     if engine is not None:
-        others = ~field("path").is_in(map(name_of, paths)) if paths else None
+        path_filter = ~field("path").is_in(map(name_of, paths)) if paths else None
         matches = engine.grep(
             pattern,
             fixed=fixed,
             ignore_case=ignore_case,
-            filter=all_of(of_documents, others),
+            filter=all_of(of_documents, path_filter),
             limit=k - len(code),
             offset=max(0, offset - lines),
         )

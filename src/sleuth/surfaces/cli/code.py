@@ -134,10 +134,10 @@ def index(
         report = run.index(rev, quiet=json)
         print_report(report, json=json)
         if watch:
-            snapshots = {each.path: each.snapshot for each in report.all()}
+            snapshots = {part.path: part.snapshot for part in report.all()}
             for _ in changes_below([Path(report.path)]):
                 newer = run.run()
-                news = {each.path: each.snapshot for each in newer.all()}
+                news = {part.path: part.snapshot for part in newer.all()}
                 if any(snapshots.get(place) != snapshot for place, snapshot in news.items()):
                     print_report(newer, json=json)
                 snapshots |= news
@@ -194,7 +194,7 @@ def search(
         hits = retriever.run(request, snapshot.repository.id, snapshot.info.id)
         name = text.strip()
         is_name = len(name.split()) == 1 and len(name) <= MOST_NAME
-        near = Navigator(snapshot).near(name) if is_name and not hits else []
+        spellings = Navigator(snapshot).near(name) if is_name and not hits else []
     if json:
         parts = [part.to_dict() for part in hits.parts]
         plain = [hit.to_dict() for hit in hits]
@@ -209,7 +209,7 @@ def search(
             text,
             items,
             parts=hits.parts,
-            notes=[f"names near it: {', '.join(near)}"] if near else (),
+            notes=[f"names near it: {', '.join(spellings)}"] if spellings else (),
             below=lambda number: _print_related(hits[number - 1]),
         )
     if not hits:
@@ -262,11 +262,11 @@ def refs(
         navigator = Navigator(snapshot)
         definitions = navigator.find_definition(name)
         uses = navigator.callers(name) if callers else navigator.find_references(name)
-        near = [] if definitions or uses else navigator.near(name)
+        spellings = [] if definitions or uses else navigator.near(name)
     sure_uses = [use for use in uses if use.get("certain", True)]
     uncertain = [use for use in uses if not use.get("certain", True)]
     if json:
-        facts = {"name": name, "stale": place.stale, "definitions": definitions, "near": near}
+        facts = {"name": name, "stale": place.stale, "definitions": definitions, "near": spellings}
         kinds = {"callers": uses} if callers else {"references": sure_uses, "uncertain": uncertain}
         print_json(facts | kinds)
     else:
@@ -281,7 +281,7 @@ def refs(
         _say_uncertain(uncertain, name)
     if not definitions and not uses:
         console(stderr=True).print(
-            f"sleuth: nothing is called {name!r}; near it: {', '.join(near) or 'nothing'}", markup=False
+            f"sleuth: nothing is called {name!r}; near it: {', '.join(spellings) or 'nothing'}", markup=False
         )
         raise typer.Exit(1)
 
@@ -297,8 +297,8 @@ def _say_uncertain(uses: list[dict[str, Any]], name: str) -> None:
         inside = use.get("inside") or use.get("name") or "(module)"
         say_row("?", where, inside, sure, use.get("text", ""))
     if uses:
-        last = name.rpartition(".")[2]
-        say(f"sleuth: {amount(len(uses), 'more use')} of {last} may refer to it", err=True)
+        short_name = name.rpartition(".")[2]
+        say(f"sleuth: {amount(len(uses), 'more use')} of {short_name} may refer to it", err=True)
 
 
 @code.command("impact", epilog="[bold]Example[/bold]  sleuth code impact TokenBucket.take --hops 3")
@@ -350,10 +350,10 @@ def snapshots(
     with open_code(index_folder(index)) as storage:
         repository = repository_here(storage, repo)
         if diff is not None:
-            old, new = (
+            base, target = (
                 storage.open_snapshot(repository, storage.snapshot(repository, name)) for name in diff
             )
-            changes = compare(old, new).to_dict()
+            changes = compare(base, target).to_dict()
             if json:
                 print_json(changes)
             else:

@@ -73,14 +73,14 @@ def tests(
         reached = affected_tests(place.snapshot, definitions, hops)
     if json:
         names = [definition.symbol.qualified for definition in definitions]
-        print_json({"changed": names, "stale": place.stale, "tests": [each.to_dict() for each in reached]})
+        print_json({"changed": names, "stale": place.stale, "tests": [test.to_dict() for test in reached]})
     elif files:
-        for name in dict.fromkeys(each.file_path for each in reached):
+        for name in dict.fromkeys(test.file_path for test in reached):
             say(name)
     else:
-        for each in reached:
-            where = f"{each.file_path}:{each.line}"
-            say_row(each.hops, where, each.name, f"{each.confidence:.2f}", f"through {each.through}")
+        for test in reached:
+            where = f"{test.file_path}:{test.line}"
+            say_row(test.hops, where, test.name, f"{test.confidence:.2f}", f"through {test.through}")
     if not reached:
         say(f"sleuth: no test reaches {len(definitions)} changed definitions by name", err=True)
         raise typer.Exit(1)

@@ -104,6 +104,6 @@ def search_messages(
 
 
 def _print_commit(commit: Commit, *paths: str) -> None:
-    more = f" and {len(paths) - _SHOWN_PATHS} more" if len(paths) > _SHOWN_PATHS else ""
-    touched = ", ".join(paths[:_SHOWN_PATHS]) + more
+    suffix = f" and {len(paths) - _SHOWN_PATHS} more" if len(paths) > _SHOWN_PATHS else ""
+    touched = ", ".join(paths[:_SHOWN_PATHS]) + suffix
     say_row(commit.id[:_SHORT_ID], commit.date[:10], commit.author, commit.subject, *filter(None, [touched]))

@@ -59,8 +59,8 @@ class IndexRun:
                 progress=partial(show, "parsing"),
                 history=History(progress=partial(show, "commits")),
             )
-            for each in report.all() if self.vectors else ():
-                embed_code(self.storage, each, partial(show, "vectors"))
+            for part in report.all() if self.vectors else ():
+                embed_code(self.storage, part, partial(show, "vectors"))
             return report
 
     def run(self, **options: Any) -> CodeIndexReport:
@@ -107,8 +107,8 @@ def print_report(report: CodeIndexReport, *, json: bool) -> None:
     if json:
         print_json(report.to_dict())
     else:
-        for each in report.all():
-            _print_lines(each)
+        for part in report.all():
+            _print_lines(part)
 
 
 def _print_lines(report: CodeIndexReport) -> None:

@@ -85,11 +85,11 @@ def open_sources(
     from sleuth.engine.sources import open_sources as open_named
     from sleuth.web import WebRetriever
 
-    own = [name for name in names if name != "web"]
+    source_names = [name for name in names if name != "web"]
     web = {"web": WebRetriever(cache=web_cache(), timeout=deadline)} if "web" in names else {}
-    path = index_folder(option) if any(name.partition(":")[0] in ("docs", "code") for name in own) else ""
+    path = index_folder(option) if any(name.partition(":")[0] in ("docs", "code") for name in names) else ""
     opened_sources = open_named(
-        path, own, extra=web, deadline=deadline, refresh=True, synonyms=synonyms_file()
+        path, source_names, extra=web, deadline=deadline, refresh=True, synonyms=synonyms_file()
     )
     for warning in opened_sources.warnings:
         say(f"sleuth: stale: {warning}", err=True)

@@ -25,12 +25,12 @@ def config(json: JsonOption = False) -> None:
         if os.environ.get(variable)
     }
     if json:
-        print_json({"files": paths, "settings": {name: each._asdict() for name, each in values.items()}})
+        print_json({"files": paths, "settings": {name: entry._asdict() for name, entry in values.items()}})
         return
     for file in paths:
         say(f"reads {file}")
-    for name, each in values.items():
-        say(f"{styled(name, 'head')} = {written(each.value)}  {styled(each.origin, 'dim')}")
+    for name, entry in values.items():
+        say(f"{styled(name, 'head')} = {written(entry.value)}  {styled(entry.origin, 'dim')}")
     if not values:
         say("No defaults are set: each option has its own.")
 

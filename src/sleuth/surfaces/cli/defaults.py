@@ -100,8 +100,8 @@ def files() -> Iterator[tuple[Path, bool]]:
         if path:
             yield Path(path).absolute(), True
         return
-    here = Path.cwd()
-    above = (folder / NAME for folder in (here, *here.parents))
+    cwd = Path.cwd()
+    above = (folder / NAME for folder in (cwd, *cwd.parents))
     project = next((file for file in above if os.path.isfile(file)), None)  # noqa: PTH113 - as above
     if project is not None and project != home:
         yield project, False
@@ -152,7 +152,7 @@ def _check(file: Path, name: str, value: Any) -> None:
         raise ArgumentError(f"keys of {file} must be among {', '.join(KEYS)}, got {name!r}{hint}")
     is_right = type(value) is key.kind or (key.kind is float and type(value) is int)
     is_right = is_right and "\0" not in str(value)
-    if not is_right or (key.kind is list and not all(isinstance(each, str) for each in value)):
+    if not is_right or (key.kind is list and not all(isinstance(entry, str) for entry in value)):
         kind = "an array of strings" if key.kind is list else f"of type {_TYPES[key.kind]}"
         raise ArgumentError(f"{name} in {file} must be {kind}, got {value!r}")
 
@@ -162,7 +162,7 @@ def _check_safe(file: Path, name: str, value: Any) -> None:
     mend = f"set it in your own file, {user_file()}, or trust this one with {VARIABLE}={file}"
     if not KEYS[name].is_safe:
         raise ArgumentError(f"{name} must not be set by a project, as {file} does: {mend}")
-    if name == "sources" and not all(each.partition(":")[0] in LOCAL_SOURCES for each in value):
+    if name == "sources" and not all(source.partition(":")[0] in LOCAL_SOURCES for source in value):
         raise ArgumentError(
             f"sources of {file} must be docs and code, since others send queries away: {mend}"
         )
@@ -185,13 +185,13 @@ def synonyms_file() -> Path | None:
 
 def default_map(command: Any, values: Mapping[str, Any], path: tuple[str, ...] = ()) -> dict[str, Any]:
     """Return defaults of the options of a command and of those below it, as click takes them."""
-    own: dict[str, Any] = {}
+    defaults_by_name: dict[str, Any] = {}
     for parameter in command.params:
         table = f"{path[0]}.{parameter.name}" if len(path) == 1 else ""
-        name = next((each for each in (table, parameter.name) if each in values), "")
+        name = next((key for key in (table, parameter.name) if key in values), "")
         if name and (not KEYS[name].commands or " ".join(path) in KEYS[name].commands):
-            own[parameter.name or ""] = values[name]
-    for name, each in getattr(command, "commands", {}).items():
-        if defaults := default_map(each, values, (*path, name)):
-            own[name] = defaults
-    return own
+            defaults_by_name[parameter.name or ""] = values[name]
+    for name, subcommand in getattr(command, "commands", {}).items():
+        if defaults := default_map(subcommand, values, (*path, name)):
+            defaults_by_name[name] = defaults
+    return defaults_by_name

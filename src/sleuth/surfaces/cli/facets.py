@@ -63,7 +63,7 @@ def facets_of(
     """Return keys with the types of their values, their documents and their most frequent values, fit for JSON."""
     from sleuth.engine.narrowing import OF_PASSAGES
 
-    described = {each.name: each for each in engine.metadata_keys(filter)}
+    described = {key.name: key for key in engine.metadata_keys(filter)}
     names = list(dict.fromkeys(keys or [name for name in described if name not in OF_PASSAGES]))
     values = engine.facets(names, query=query, filter=filter, limit=k) if names else {}
     return [
@@ -86,8 +86,8 @@ def print_key(entry: dict[str, Any]) -> None:
     if len(values) > 1 and values[0]["documents"] == 1:
         say(f"   a value of its own for each document, such as {spelled(values[0]['value'])}")
         return
-    for each in values:
-        say(f"{each['documents']:>8,}  {spelled(each['value'])}")
+    for facet in values:
+        say(f"{facet['documents']:>8,}  {spelled(facet['value'])}")
 
 
 def spelled(value: Any) -> str:

@@ -21,13 +21,13 @@ _LINES = re.compile(r"(?P<path>.+):(?P<first>\d+)-(?P<last>\d+)")
 
 def from_here(path: str, base: str = "") -> str:
     """Return a path as seen from the working folder: relative if it lies below it, or if both lie below a base."""
-    here = os.getcwd()  # noqa: PTH109
-    if path == here:
+    cwd = os.getcwd()  # noqa: PTH109
+    if path == cwd:
         return "."
-    if path.startswith(f"{here.rstrip('/')}/"):
-        return path[len(here.rstrip("/")) + 1 :]
-    if base and f"{here}/".startswith(f"{base}/") and path.startswith(f"{base}/"):
-        return os.path.relpath(path, here)
+    if path.startswith(f"{cwd.rstrip('/')}/"):
+        return path[len(cwd.rstrip("/")) + 1 :]
+    if base and f"{cwd}/".startswith(f"{base}/") and path.startswith(f"{base}/"):
+        return os.path.relpath(path, cwd)
     return path
 
 
@@ -86,11 +86,11 @@ def passages_of(engine: Engine, name: str) -> list[RetrievedItem]:
     lines = _LINES.fullmatch(name)
     if lines is None:
         return []
-    first, last = int(lines["first"]), int(lines["last"])
+    start, end = int(lines["first"]), int(lines["last"])
     return [
         item
         for item in passages_of(engine, lines["path"])
-        if item.metadata.get("start_line", last + 1) <= last and item.metadata.get("end_line", 0) >= first
+        if item.metadata.get("start_line", end + 1) <= end and item.metadata.get("end_line", 0) >= start
     ]
 
 

@@ -89,9 +89,9 @@ def grep(
             except IndexNotFoundError:
                 if sources or len(names) == 1:
                     raise
-        roots = [Path(each.repository.path) for each in snapshots]
+        roots = [Path(snapshot.repository.path) for snapshot in snapshots]
         inside = [path_inside(str(Path.cwd() / path), root) for root in roots for path in paths or ()]
-        here = [engine.files.name_of(path) for path in paths or ()] if engine is not None else []
+        file_names = [engine.files.name_of(path) for path in paths or ()] if engine is not None else []
         lines = matching_lines(
             pattern,
             snapshots,
@@ -100,7 +100,7 @@ def grep(
             fixed=fixed,
             ignore_case=ignore_case,
             of_code=all_of(as_filter(filter), _below(inside)) if snapshots else None,
-            of_documents=None if engine is None else all_of(as_filter(filter), _below(here)),
+            of_documents=None if engine is None else all_of(as_filter(filter), _below(file_names)),
             k=0 if count else k,
             worktree=at is None and not no_refresh,
         )

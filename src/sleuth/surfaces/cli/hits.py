@@ -80,8 +80,8 @@ def copies_line(ids: Sequence[str]) -> str:
     """Say in one line how many copies of a passage are left out, and of which documents they are."""
     documents = list(dict.fromkeys(map(document_of, ids)))
     names = ", ".join(clean_text(name) for name in documents[:COPIES])
-    more = ", …" if len(documents) > COPIES else ""
-    return f"and {len(ids)} {'copy' if len(ids) == 1 else 'copies'}: {names}{more}"
+    ellipsis = ", …" if len(documents) > COPIES else ""
+    return f"and {len(ids)} {'copy' if len(ids) == 1 else 'copies'}: {names}{ellipsis}"
 
 
 def excerpt_lines(part: ShownText, metadata: Mapping[str, Any], width: int) -> list[str]:
@@ -96,34 +96,34 @@ def excerpt_lines(part: ShownText, metadata: Mapping[str, Any], width: int) -> l
         wrapped_lines = [
             wrapped(line.expandtabs(4), width, 1, keep_indentation=True) for line in text.split("\n")
         ]
-        return [style_marks(line) for some in wrapped_lines for line in some or [""]][:CODE_LINES]
+        return [style_marks(line) for pieces in wrapped_lines for line in pieces or [""]][:CODE_LINES]
     return [style_marks(line) for line in wrapped(" ".join(text.split()), width, 4)]
 
 
 def marked(snippet: ShownText) -> str:
     """Return the text of a snippet with marks around its matches."""
-    text, last = "", 0
+    text, cursor = "", 0
     for start, end in snippet.spans:
-        text += f"{clean_text(snippet.text[last:start])}{OPEN}{clean_text(snippet.text[start:end])}{CLOSE}"
-        last = end
-    return text + clean_text(snippet.text[last:])
+        text += f"{clean_text(snippet.text[cursor:start])}{OPEN}{clean_text(snippet.text[start:end])}{CLOSE}"
+        cursor = end
+    return text + clean_text(snippet.text[cursor:])
 
 
 def wrapped(text: str, width: int, most: int, *, keep_indentation: bool = False) -> list[str]:
     """Wrap a text to at most `most` lines of `width` columns, and cut it off if it is longer."""
     if keep_indentation:
-        rest = text.lstrip(" ")
-        indentation = text[: len(text) - len(rest)][: width // 2]
-        return [indentation + line for line in wrapped(rest, width - len(indentation), most)]
+        content = text.lstrip(" ")
+        indentation = text[: len(text) - len(content)][: width // 2]
+        return [indentation + line for line in wrapped(content, width - len(indentation), most)]
     if not any(unicodedata.east_asian_width(char) in "WF" for char in text):
         return textwrap.wrap(text, width, max_lines=most, placeholder=" …")
     from rich.text import Text
 
     lines = [str(line).rstrip() for line in Text(text).wrap(console(), width)]
     if len(lines) > most:
-        last = Text(lines[most - 1])
-        last.truncate(width - 2)
-        lines[most - 1 :] = [f"{last} …"]
+        last_line = Text(lines[most - 1])
+        last_line.truncate(width - 2)
+        lines[most - 1 :] = [f"{last_line} …"]
     return lines
 
 

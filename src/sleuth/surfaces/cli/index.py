@@ -376,15 +376,15 @@ def print_gone(report: IndexReport, names: FileNames) -> None:
     if report.gone:
         say(gone_files(report.gone), err=True)
     for root in report.gone_roots:
-        old = shown(names, root.name)
-        prune = f"`sleuth index --prune {shlex.quote(old)}` deletes its {amount(root.documents, 'document')}"
+        path = shown(names, root.name)
+        prune = f"`sleuth index --prune {shlex.quote(path)}` deletes its {amount(root.documents, 'document')}"
         if root.moved_to is None:
-            say(f"{old} is gone: {prune}.", err=True)
+            say(f"{path} is gone: {prune}.", err=True)
             continue
-        new = shown(names, root.moved_to)
+        target = shown(names, root.moved_to)
         say(
-            f"{old} is gone, and {new} has the same content ({root.equal:.0%}): "
-            f"`sleuth index move {shlex.quote(old)} {shlex.quote(new)}` keeps its metadata and options, {prune}.",
+            f"{path} is gone, and {target} has the same content ({root.equal:.0%}): "
+            f"`sleuth index move {shlex.quote(path)} {shlex.quote(target)}` keeps its metadata and options, {prune}.",
             err=True,
         )
 
@@ -393,16 +393,16 @@ def print_skipped(report: IndexReport, names: FileNames, *, verbose: bool) -> No
     """Print what could not be read, files before parts of files: a line for each kind and reason, or for each one."""
     from sleuth.ingest.reports import PARTS
 
-    skips = [replace(each, path=shown(names, each.path)) for each in report.skipped]
-    parts = [each for each in skips if each.kind in PARTS]
+    skips = [replace(skip, path=shown(names, skip.path)) for skip in report.skipped]
+    parts = [skip for skip in skips if skip.kind in PARTS]
     for head, members in (
-        ("Skipped", [each for each in skips if each.kind not in PARTS]),
+        ("Skipped", [skip for skip in skips if skip.kind not in PARTS]),
         ("Indexed without parts", parts),
     ):
         if not members:
             continue
-        lines = [f"{each.source}: {each.reason}" for each in members] if verbose else grouped(members)
-        more = "" if verbose or len(lines) == len(members) else " (each one with --verbose)"
-        say(f"{head} {len(members):,}{more}:", err=True)
+        lines = [f"{skip.source}: {skip.reason}" for skip in members] if verbose else grouped(members)
+        hint = "" if verbose or len(lines) == len(members) else " (each one with --verbose)"
+        say(f"{head} {len(members):,}{hint}:", err=True)
         for line in lines:
             say(f"  {clean_text(' '.join(line.split()))}", err=True)

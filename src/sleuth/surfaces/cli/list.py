@@ -39,7 +39,7 @@ def list_documents(
     with open_index(index) as engine:
         documents = _documents(engine, filter)
         if json:
-            entries = [{"id": each.id, "metadata": dict(each.metadata)} for each in documents]
+            entries = [{"id": document.id, "metadata": dict(document.metadata)} for document in documents]
             print_json(entries)
             total = len(entries)
         else:
@@ -52,10 +52,10 @@ def list_documents(
 
 def _documents(engine: Engine, filter: str | None) -> Iterator[StoredDocument]:
     """Yield the documents that match a filter, by id."""
-    after = None
+    last_id = None
     while True:
-        page = engine.list_documents(filter=filter, after=after, limit=_PAGE)
+        page = engine.list_documents(filter=filter, after=last_id, limit=_PAGE)
         yield from page.documents
-        after = page.after
-        if after is None:
+        last_id = page.after
+        if last_id is None:
             return

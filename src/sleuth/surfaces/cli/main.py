@@ -53,9 +53,9 @@ def register(arguments: list[str]) -> None:
     A plugin's command is named "web crawl", where it joins a group.
     """
     first, second = ([word for word in arguments if not word.startswith("-")] + ["", ""])[:2]
-    own = own_extensions("commands")
-    names = [name for name in (*COMMANDS, *own) if name in (first, f"{first} {second}")]
-    groups = {name.partition(" ")[0] for name in (*COMMANDS, *own) if " " in name}
+    extensions = own_extensions("commands")
+    names = [name for name in (*COMMANDS, *extensions) if name in (first, f"{first} {second}")]
+    groups = {name.partition(" ")[0] for name in (*COMMANDS, *extensions) if " " in name}
     is_help = not {"--help", "-h"}.isdisjoint(arguments)
     if (
         (is_help and first in groups and f"{first} {second}" not in names)
@@ -69,8 +69,8 @@ def register(arguments: list[str]) -> None:
     for name in names:
         if name in COMMANDS:
             import_module(f"sleuth.surfaces.cli.{COMMANDS[name]}")
-        if name in own:
-            own[name].load()
+        if name in extensions:
+            extensions[name].load()
 
 
 def command_names() -> list[str]:
@@ -86,7 +86,7 @@ def run(arguments: list[str]) -> None:
         return
     from sleuth.surfaces.cli.defaults import default_map, settings
 
-    values = {name: each.value for name, each in settings().items()}
+    values = {name: setting.value for name, setting in settings().items()}
     if os.environ.get("SLEUTH_INDEX"):
         values.pop("index", None)  # the environment overrides files
     if not values:

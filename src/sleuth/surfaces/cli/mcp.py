@@ -57,13 +57,13 @@ def serve(
         os.chdir(root)
     # An index that is named without a root answers for all that it holds, not for the current folder.
     has_own_index = index is not None and root is None
-    folder, here = index_folder(index), Path.cwd()
-    if index is None and folder == here / NAME and not folder.exists():  # of the whole worktree
-        folder = next((up for up in (here, *here.parents) if (up / ".git").exists()), here) / NAME
+    folder, cwd = index_folder(index), Path.cwd()
+    if index is None and folder == cwd / NAME and not folder.exists():  # of the whole worktree
+        folder = next((up for up in (cwd, *cwd.parents) if (up / ".git").exists()), cwd) / NAME
     serve_stdio(
         Workspace(
             folder,
-            root=None if has_own_index else here,
+            root=None if has_own_index else cwd,
             refresh=refresh,
             index_first=not no_index,
             synonyms=synonyms_file(),

@@ -54,11 +54,11 @@ def options_of(kind: type, **own_defaults: Any) -> dict[str, Parameter]:
     """
     hints = get_type_hints(kind, localns={"Field": Field, "Wire": Wire}, include_extras=True)
     parameters = {}
-    for each in fields(kind):
-        described = any(isinstance(note, FieldInfo) for note in get_args(hints[each.name])[1:])
-        if described and each.name != "query":
-            default = own_defaults.get(each.name, each.default)
-            parameters[each.name] = _parameter(each.name, hints[each.name], default)
+    for field in fields(kind):
+        described = any(isinstance(note, FieldInfo) for note in get_args(hints[field.name])[1:])
+        if described and field.name != "query":
+            default = own_defaults.get(field.name, field.default)
+            parameters[field.name] = _parameter(field.name, hints[field.name], default)
     return parameters
 
 
@@ -74,19 +74,20 @@ def with_options(
     flags = signature(make, eval_str=True).parameters if group is None else group
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
-        own = [
-            each for each in signature(command, eval_str=True).parameters.values() if each.name != argument
-        ]
-        first = [each for each in own if each.default is each.empty]
-        rest = [each for each in own if each.default is not each.empty]
-        ordered = (*first, *rest, *flags.values()) if group is None else (*first, *flags.values(), *rest)
-        parameters = [each.replace(kind=each.KEYWORD_ONLY) for each in ordered]
+        parameter_by_name = signature(command, eval_str=True).parameters
+        own_parameters = [parameter for name, parameter in parameter_by_name.items() if name != argument]
+        first = [parameter for parameter in own_parameters if parameter.default is parameter.empty]
+        options = [parameter for parameter in own_parameters if parameter.default is not parameter.empty]
+        ordered = (
+            (*first, *options, *flags.values()) if group is None else (*first, *flags.values(), *options)
+        )
+        parameters = [parameter.replace(kind=parameter.KEYWORD_ONLY) for parameter in ordered]
 
         def run(**values: Any) -> None:
             command(**{argument: make(**{name: values.pop(name) for name in flags})}, **values)
 
         run.__doc__, run.__name__, run.__module__ = command.__doc__, command.__name__, command.__module__
-        run.__annotations__ = {each.name: each.annotation for each in parameters}
+        run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
         vars(run)["__signature__"] = Signature(parameters)
         return run
 
@@ -114,15 +115,15 @@ class ShortHelp(TyperCommand):
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Write the help, with a line on how to see the rest where options are left out."""
-        options = [each for each in self.params if isinstance(each, TyperOption) and not each.hidden]
-        later = [each for each in options if each.name not in self.first and sys.argv[-1] != "all"]
-        for each in later:
-            each.hidden = True
+        options = [option for option in self.params if isinstance(option, TyperOption) and not option.hidden]
+        later = [option for option in options if option.name not in self.first and sys.argv[-1] != "all"]
+        for option in later:
+            option.hidden = True
         try:
             super().format_help(ctx, formatter)
         finally:
-            for each in later:
-                each.hidden = False
+            for option in later:
+                option.hidden = False
         if later:
             say(f" {len(later)} more options: {ctx.command_path} --help all\n")
 
@@ -139,9 +140,9 @@ def _parameter(name: str, hint: Any, default: Any) -> Parameter:
     help = next((note.description for note in notes if isinstance(note, FieldInfo)), None)
     flags = FLAGS.get(name, (f"--{name.replace('_', '-')}",))
     forms = get_args(form) if get_origin(form) in (Union, UnionType) else (form,)
-    first, *others = (each for each in forms if each is not NoneType)
+    first, *alternatives = (member for member in forms if member is not NoneType)
     is_plain = first in (bool, int, float, str, Path) or get_origin(first) is list
-    flag: Any = first if is_plain and not others else str  # most values are written as text
+    flag: Any = first if is_plain and not alternatives else str  # most values are written as text
     flag = flag | None if NoneType in forms or default is None else flag
     if first is bool and default is not False:
         flags = (f"{flags[0]}/--no-{flags[0].removeprefix('--')}",)

@@ -23,10 +23,10 @@ def index_folder(option: Path | None) -> Path:
         return option
     if from_environment := os.environ.get("SLEUTH_INDEX"):
         return Path(from_environment)
-    here = Path.cwd()
-    folder = next((above / NAME for above in (here, *here.parents) if (above / NAME).is_dir()), None)
+    cwd = Path.cwd()
+    folder = next((above / NAME for above in (cwd, *cwd.parents) if (above / NAME).is_dir()), None)
     if folder is None:
-        return here / NAME
+        return cwd / NAME
     check_origin(folder, f"to open it anyway, name it with --index {folder}")
     return folder
 

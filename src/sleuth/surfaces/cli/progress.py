@@ -76,8 +76,8 @@ def progress_bar(
 
         def show(now: IndexProgress) -> None:
             rate = human_bytes(now.bytes / now.seconds) if now.seconds else "0 B"
-            whole = "" if now.total_files is None else f" of {now.total_files:,}"
-            files = f"{now.files:,}{whole} files"
+            total = "" if now.total_files is None else f" of {now.total_files:,}"
+            files = f"{now.files:,}{total} files"
             bar.update(task, completed=now.files, total=now.total_files, rate=f"{rate}/s", files=files)
 
         def embedding(done: int, total: int) -> None:

@@ -84,9 +84,9 @@ def item_json(engine: Answering, query: str, item: RetrievedItem) -> dict[str, A
     """Return an item with its snippet and the absolute path of its file, fit for JSON."""
     snippet = engine.snippet(query, item)
     file = file_of(engine, item.metadata)
-    own = {"file": file} if file else {}
+    file_entry = {"file": file} if file else {}
     return {
         **item.to_dict(),
-        **own,
+        **file_entry,
         "snippet": {"text": snippet.text, "spans": [list(span) for span in snippet.spans]},
     }

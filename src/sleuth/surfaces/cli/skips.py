@@ -23,8 +23,8 @@ def grouped(skips: Iterable[Skipped]) -> list[str]:
     Reasons that differ only in numbers and names are one group. A group of a single file names it.
     """
     groups: dict[tuple[SkipKind, str], list[Skipped]] = defaultdict(list)
-    for each in skips:
-        groups[each.kind, _varying.sub("…", each.reason)].append(each)
+    for skip in skips:
+        groups[skip.kind, _varying.sub("…", skip.reason)].append(skip)
     largest_first = sorted(groups, key=lambda group: -len(groups[group]))
     return [_line(kind, groups[kind, reason]) for kind, reason in largest_first]
 
@@ -35,8 +35,8 @@ def _line(kind: SkipKind, members: Sequence[Skipped]) -> str:
         return f"{len(members):,} {_WORDS[kind]}"
     if len(members) == 1:
         return f"{first.source}: {first.reason}"
-    same = all(member.reason == first.reason for member in members)
-    reason = first.reason if same else f"{first.reason}, for example"
+    is_one_reason = all(member.reason == first.reason for member in members)
+    reason = first.reason if is_one_reason else f"{first.reason}, for example"
     return f"{_named(kind, members)}: {reason}"
 
 

@@ -99,11 +99,11 @@ def repository_here(storage: CodeStorage, repo: str | None) -> Repository:
     if repo is not None:
         return storage.repository(repo)
     repositories = storage.repositories()
-    here = Path.cwd().resolve()
-    around = [r for r in repositories if here.is_relative_to(r.path)]
+    cwd = Path.cwd().resolve()
+    around = [r for r in repositories if cwd.is_relative_to(r.path)]
     nearest = max(around, key=lambda r: len(r.path)) if around else None
-    if nearest is None or here != Path(nearest.path):
-        _check_worktree(here, nearest, repositories)
+    if nearest is None or cwd != Path(nearest.path):
+        _check_worktree(cwd, nearest, repositories)
     if nearest is not None:
         return nearest
     if len(outer := outermost(repositories)) == 1:
@@ -121,8 +121,8 @@ def _check_worktree(here: Path, nearest: Repository | None, repositories: list[R
     if nearest is not None:
         misled = top != Path(nearest.path) and top.is_relative_to(nearest.path)
     else:
-        own = common_folder(top)
-        misled = own is not None and any(common_folder(Path(r.path)) == own for r in repositories)
+        folder = common_folder(top)
+        misled = folder is not None and any(common_folder(Path(r.path)) == folder for r in repositories)
     if misled:
         raise ArgumentError(
             f"--repo must name a repository where the current one is not indexed: run `sleuth code index {top}`"

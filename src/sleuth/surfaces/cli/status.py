@@ -67,7 +67,7 @@ def print_roots(roots: list[Root], names: FileNames) -> None:
 
 def _spelled(value: Any) -> str:
     if isinstance(value, dict):
-        return ",".join(f"{name}:{_spelled(each)}" for name, each in value.items())
+        return ",".join(f"{name}:{_spelled(entry)}" for name, entry in value.items())
     return ",".join(map(str, value)) if isinstance(value, list) else str(value)
 
 

@@ -122,8 +122,8 @@ def create_app(engine: Engine, settings: ServerSettings, *, extensions: Sequence
     gate = app.outermost = Gate(
         app.answer,
         service,
-        public=frozenset(status.PUBLIC).union(*(each.public for each in extensions)),
-        answers=frozenset().union(*(each.answers for each in (*routers, *extensions))),
+        public=frozenset(status.PUBLIC).union(*(extension.public for extension in extensions)),
+        answers=frozenset().union(*(part.answers for part in (*routers, *extensions))),
         uploads=frozenset().union(*(router.uploads for router in routers)),
         dialects={path: router.dialect for router in routers for path in router.paths},
     )

@@ -94,9 +94,9 @@ async def add(body: AddRequest, call: CurrentCall, request: Request) -> Response
 
 def _add_some(documents: Sequence[Document], first: int, call: Call, tell: Tell) -> dict[str, Any]:
     """Add some documents of a job."""
-    some, late = documents[first : first + STEP_DOCUMENTS], call.of_job()
-    values = _report(late.engine.add(some, timeout=late.remaining), some, late)
-    tell(first + len(some))
+    batch, late = documents[first : first + STEP_DOCUMENTS], call.of_job()
+    values = _report(late.engine.add(batch, timeout=late.remaining), batch, late)
+    tell(first + len(batch))
     return values
 
 
@@ -142,9 +142,9 @@ async def _upload_job(uploads: Sequence[Upload], values: dict[str, Any], call: C
     folder = tempfile.TemporaryDirectory(prefix="sleuth-job-")
 
     def keep() -> None:
-        for number, each in enumerate(uploads):
+        for number, upload in enumerate(uploads):
             with Path(folder.name, str(number)).open("xb") as out:
-                shutil.copyfileobj(each.data, out)
+                shutil.copyfileobj(upload.data, out)
 
     def add_one(number: int, file: UploadedFile, tell: Tell) -> dict[str, Any]:
         with Path(folder.name, str(number)).open("rb") as data:
@@ -157,7 +157,7 @@ async def _upload_job(uploads: Sequence[Upload], values: dict[str, Any], call: C
         tell(number + 1)
         return report
 
-    steps = [partial(add_one, number, each.file) for number, each in enumerate(uploads)]
+    steps = [partial(add_one, number, upload.file) for number, upload in enumerate(uploads)]
     try:
         await in_thread(keep)
         return await start_job("upload", steps, len(steps), call, folder.cleanup)
@@ -215,7 +215,7 @@ def _read_file(
 
     folder.mkdir()
     file, path = upload.file, folder / upload.file.name
-    own = {**call.filled(values), **file.metadata(values)}
+    file_metadata = {**call.filled(values), **file.metadata(values)}
     with path.open("xb") as out:
         shutil.copyfileobj(upload.data, out)
     for record in read([path], options=ReadOptions(hidden=True)):
@@ -225,7 +225,7 @@ def _read_file(
             source = str(record.metadata.get("source", path))
             place = {"source": source.replace(str(path), file.path), "path": file.path}
             id = source.replace(str(path), file.id)
-            yield Document(record.page_content, {**record.metadata, **own, **place}, id=id)
+            yield Document(record.page_content, {**record.metadata, **file_metadata, **place}, id=id)
 
 
 def _skip(file: UploadedFile, name: str, reason: str) -> dict[str, str | None]:
@@ -240,8 +240,8 @@ def _report(report: AddReport, documents: Sequence[Document], call: Call) -> dic
 
     language = AUTO if call.engine.settings.tells_languages else ""
     named = (
-        each if each.id or each.metadata.get("source") else with_language(each, language)
-        for each in documents
+        document if document.id or document.metadata.get("source") else with_language(document, language)
+        for document in documents
     )
     values: dict[str, Any] = {"ids": list(dict.fromkeys(map(identify, named)))}
     values |= {name: getattr(report, name) for name in ("added", "updated", "unchanged")}

@@ -106,8 +106,8 @@ class JobRecord:
         if is_link:
             raise Refusal(503, "JobsError", f"{FOLDER} beside the index must not be a link")
         for path in sorted(self.folder.glob("job_*.json"), reverse=True)[MOST:]:
-            old = self.read(path.stem)
-            if old is None or not old.is_active:
+            record = self.read(path.stem)
+            if record is None or not record.is_active:
                 path.unlink(missing_ok=True)
                 self.cancel_file(path.stem).unlink(missing_ok=True)
 

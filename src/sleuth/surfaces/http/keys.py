@@ -144,7 +144,7 @@ class KeyFile:
             ) from None
         if stamp != self._stamp:
             self._stamp = None
-            self._entries = [(bytes.fromhex(each.hash), each.key) for each in read_entries(self.path)]
+            self._entries = [(bytes.fromhex(entry.hash), entry.key) for entry in read_entries(self.path)]
             self._stamp = stamp
 
 
@@ -238,7 +238,7 @@ def add_key(
     except ValidationError as error:
         raise argument_error(error) from error
     entries = read_entries(path) if path.exists() else []
-    if any(each.name == name for each in entries):
+    if any(file_entry.name == name for file_entry in entries):
         raise ArgumentError(f"name must be new, got {name!r}; `sleuth serve keys rotate {name}` replaces it")
     _write_entries(path, [*entries, entry])
     return token

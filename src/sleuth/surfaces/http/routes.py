@@ -38,9 +38,9 @@ class JsonRoute(APIRoute):
         Raises:
             ArgumentError: names the field.
         """
-        others = (self.openapi_extra or {}).get("parameters", ())
+        parameters = (self.openapi_extra or {}).get("parameters", ())
         fields = {field.alias: field.field_info.annotation for field in self.dependant.query_params}
-        names = [*fields, *(each["name"] for each in others)]
+        names = [*fields, *(parameter["name"] for parameter in parameters)]
         check_fields(request.query_params, names, _lists(fields), "query parameters")
         if self.body_field is not None and isinstance(self.body_field.field_info, Form):
             fields = {field.alias: field.field_info.annotation for field in self.dependant.body_params}
@@ -57,8 +57,8 @@ class JsonRoute(APIRoute):
         async def handler(request: Request) -> Response:
             await self.check_names(request)
             body = read_model(model, request.headers.get("content-type", ""), await request.body())
-            more = {"request": request} if takes_request else {}
-            response: Response = await endpoint(body=body, call=call_of(request), **more)
+            arguments = {"request": request} if takes_request else {}
+            response: Response = await endpoint(body=body, call=call_of(request), **arguments)
             return response
 
         return handler
@@ -88,7 +88,7 @@ def _lists(fields: Mapping[str, Any]) -> set[str]:
     return {
         name
         for name, kind in fields.items()
-        if any(get_origin(each) is list for each in (kind, *get_args(kind)))
+        if any(get_origin(form) is list for form in (kind, *get_args(kind)))
     }
 
 

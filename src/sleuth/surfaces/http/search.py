@@ -126,7 +126,7 @@ def completions(call: Call, prefix: str, k: int) -> list[dict[str, str]]:
     """Return completions from the documents that a caller may see; none where documents are not offered."""
     if "docs" not in call.sources:
         return []
-    return [{"text": each.text, "kind": each.kind} for each in call.engine.suggest(prefix, k)]
+    return [{"text": entry.text, "kind": entry.kind} for entry in call.engine.suggest(prefix, k)]
 
 
 def _is_plain(body: SearchBody, call: Call) -> bool:
@@ -182,13 +182,13 @@ def search_page(body: SearchBody, call: Call) -> JsonPage:
     first = cursors.offset_of(body.cursor or None, stated)
     ranking = retrieve(body, call, first + body.k + 1)
     page = ranking[first : first + body.k]
-    more = body.k and len(ranking) > first + body.k
+    has_more = body.k and len(ranking) > first + body.k
     answer = to_json(
         {
             "query": body.query,
             "items": [plain_item(item, body, call) for item in page],
             **remarks_of(ranking),
-            "next_cursor": cursors.cursor_of(first + body.k, stated) if more else None,
+            "next_cursor": cursors.cursor_of(first + body.k, stated) if has_more else None,
         },
         inf_nan_mode="null",
         fallback=str,
@@ -204,10 +204,10 @@ def retrieve(body: SearchRequest, call: Call, k: int, *, filter: Filter | None =
     """
     service = call.service
     retriever = call.retriever(body.sources)
-    most = SOURCES_POOL
+    depth = SOURCES_POOL
     if isinstance(retriever, Engine) and body.rerank is None:
-        most = cursors.depth(body)
-    request = call.request(body, k=min(k, max(most, body.k)), filter=all_of(as_filter(body.filter), filter))
+        depth = cursors.depth(body)
+    request = call.request(body, k=min(k, max(depth, body.k)), filter=all_of(as_filter(body.filter), filter))
     ranking = call.shown(retriever.run(request))
     service.metrics.observe_parts(ranking.parts)
     call.facts |= {"k": body.k, "hits": len(ranking)}

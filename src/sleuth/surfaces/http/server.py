@@ -113,11 +113,11 @@ class Server(uvicorn.Server):
         if threading.current_thread() is not threading.main_thread():
             yield
             return
-        previous = {number: signal.signal(number, self.handle_exit) for number in _ENDING}
+        handlers = {number: signal.signal(number, self.handle_exit) for number in _ENDING}
         try:
             yield
         finally:
-            for number, handler in previous.items():
+            for number, handler in handlers.items():
                 signal.signal(number, handler)
 
 
@@ -136,7 +136,7 @@ def supervise(
         nonlocal stopping
         stopping = True
 
-    previous = {number: signal.signal(number, stop) for number in _ENDING}
+    handlers = {number: signal.signal(number, stop) for number in _ENDING}
     with tempfile.TemporaryDirectory(prefix="sleuth-metrics-") as folder:
         write_secret(Path(folder))
         environment = {**os.environ, WORKERS_VARIABLE: folder}
@@ -159,7 +159,7 @@ def supervise(
                 except subprocess.TimeoutExpired:
                     process.kill()
                     process.wait()
-            for number, handler in previous.items():
+            for number, handler in handlers.items():
                 signal.signal(number, handler)
 
 

@@ -213,10 +213,10 @@ class Service:
         with self._opening:
             retriever_of_key = self._opened.get(place)
             if retriever_of_key is None:
-                others = [name for name in names if not key.code or name.partition(":")[0] != "code"]
+                source_names = [name for name in names if not key.code or name.partition(":")[0] != "code"]
                 retriever_of_key = self._opened[place] = self.resources.enter_context(
                     open_sources(
-                        engine.path, others, extra=code, deadline=self.settings.deadline, engine=engine
+                        engine.path, source_names, extra=code, deadline=self.settings.deadline, engine=engine
                     )
                 )
                 retriever_of_key.use_model(self.engine.model)
@@ -232,14 +232,15 @@ class Service:
         from sleuth.engine.codebase import embedder_for
 
         code = self.code(key)
-        repositories = [each for each in code.repositories() if _is_named(each, names)]
+        repositories = [repository for repository in code.repositories() if _is_named(repository, names)]
         if not repositories and "code" in {name.partition(":")[0] for name in names}:
             raise UnknownRepositoryError(
                 f"nothing is indexed of the code that the key {key.name!r} may search"
             )
         embedder = embedder_for()
         return {
-            f"code:{each.path}": SnapshotRetriever(code, each.id, embedder=embedder) for each in repositories
+            f"code:{repository.path}": SnapshotRetriever(code, repository.id, embedder=embedder)
+            for repository in repositories
         }
 
     def close(self) -> None:
@@ -297,13 +298,13 @@ class Call:
         Raises:
             ArgumentError: it states another value.
         """
-        own = _values_of(self.key.filter)
-        for name, value in own.items():
+        scope_values = _values_of(self.key.filter)
+        for name, value in scope_values.items():
             if name in metadata and not lies_within(Compare(name, "eq", value), metadata):
                 raise ArgumentError(
                     f"metadata[{name!r}] must be {value!r}, the scope of the key, got {metadata[name]!r}"
                 )
-        return {**own, **metadata}
+        return {**scope_values, **metadata}
 
     def request(self, body: SearchRequest, **changes: Any) -> SearchRequest:
         """Return what a body asks, within what its key may see, its deadline and the rerankers of the server.

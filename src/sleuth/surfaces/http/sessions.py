@@ -49,8 +49,8 @@ class Sessions:
 
     def find(self, value: str) -> Key | None:
         """Return the key of a session, or None where it has ended or was never begun."""
-        name, _, rest = value.partition(".")
-        end, _, _ = rest.partition(".")
+        name, _, tail = value.partition(".")
+        end, _, _ = tail.partition(".")
         try:
             text = base64.urlsafe_b64decode(name).decode()
             is_over = int(end) <= time.time()

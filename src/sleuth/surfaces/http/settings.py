@@ -84,7 +84,7 @@ class ServerSettings:
 
     def __post_init__(self) -> None:
         self._check_tokens()
-        for name, least in (
+        for name, minimum in (
             ("threads", 1),
             ("queue", 0),
             ("cache", 0),
@@ -92,8 +92,8 @@ class ServerSettings:
             ("max_upload", 1),
             ("port", 0),
         ):
-            if getattr(self, name) < least:
-                raise ArgumentError(f"{name} must be {least} or more, got {getattr(self, name)!r}")
+            if getattr(self, name) < minimum:
+                raise ArgumentError(f"{name} must be {minimum} or more, got {getattr(self, name)!r}")
         if self.port > 65535:
             raise ArgumentError(f"port must be 65535 or less, got {self.port!r}")
         for proxy in self.trust_proxy:

@@ -70,14 +70,14 @@ def fit(graded: Sequence[Graded], room: int) -> FittingResults:
         number += 1
     results: list[Fields] = []
     for item, size in zip(graded[:number], names, strict=False):
-        whole = item.whole
-        more = tokens_of(whole) + 1 - size
-        if more > remaining and not results:
-            whole = _cut(whole, remaining // 2 + size - 1)
-            more = tokens_of(whole) + 1 - size
-        if more <= remaining:
-            remaining -= more
-            results.append(whole)
+        fields = item.whole
+        cost = tokens_of(fields) + 1 - size
+        if cost > remaining and not results:
+            fields = _cut(fields, remaining // 2 + size - 1)
+            cost = tokens_of(fields) + 1 - size
+        if cost <= remaining:
+            remaining -= cost
+            results.append(fields)
         else:
             results.append(item.name)
     return FittingResults(results, len(graded) - number)

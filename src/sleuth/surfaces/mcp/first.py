@@ -146,8 +146,8 @@ def _progress(coverage: Coverage | None) -> str:
         f"{name}/ ({count:,})" if name else f"files in the root ({count:,})"
         for name, count in coverage.missing.items()
     ]
-    rest = len(folders) - _FOLDERS
-    first = ", ".join(folders[:_FOLDERS]) + (f" and {rest} more folders" if rest > 0 else "")
+    remainder = len(folders) - _FOLDERS
+    first = ", ".join(folders[:_FOLDERS]) + (f" and {remainder} more folders" if remainder > 0 else "")
     return f"{coverage.percent} %, not yet covered: {first}; words alone answer until then, ask again soon"
 
 

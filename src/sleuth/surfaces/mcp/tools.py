@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -152,7 +153,7 @@ class Tools:
         offset = offset_of(cursor, request)
         head = self._head()
         source = self._text(id, at)
-        rest = source.text[offset:]
+        unread_text = source.text[offset:]
         metadata = {key: value for key, value in source.metadata.items() if value not in (None, "", [])}
         answer = {
             "id": source.id,
@@ -166,13 +167,13 @@ class Tools:
             answer["changed"] = True
         if source.first_line is not None:
             answer["start_line"] = source.first_line + source.text.count("\n", 0, offset)
-        tail = {"omitted": len(rest), "cursor": cursor_of(len(source.text), request)}
-        end = fit_text(rest, self._room(answer | tail, max_tokens))
-        if rest and not end:
+        tail = {"omitted": len(unread_text), "cursor": cursor_of(len(source.text), request)}
+        end = fit_text(unread_text, self._room(answer | tail, max_tokens))
+        if unread_text and not end:
             raise ArgumentError(f"max_tokens must be larger to hold any text of {id!r}, got {max_tokens}")
-        answer["text"] = rest[:end]
-        answer["omitted"] = len(rest[end:].splitlines())
-        answer["cursor"] = cursor_of(offset + end, request) if end < len(rest) else None
+        answer["text"] = unread_text[:end]
+        answer["omitted"] = len(unread_text[end:].splitlines())
+        answer["cursor"] = cursor_of(offset + end, request) if end < len(unread_text) else None
         return answer
 
     def definitions(
@@ -240,13 +241,13 @@ class Tools:
             worktree=at is None,
         )
         graded = [
-            items.code_line(each, self._relative(f"{root}/{each.file_path}")) for root, each in matches.code
+            items.code_line(line, self._relative(f"{root}/{line.file_path}")) for root, line in matches.code
         ]
         graded += map(items.document_line, matches.documents)
         lines, files = matches.lines, matches.files
         head |= {"lines": lines, "files": files}
-        more = lines > offset + MOST_RESULTS
-        return self._page(head, graded, max_tokens, request, offset, more=more)
+        has_more = lines > offset + MOST_RESULTS
+        return self._page(head, graded, max_tokens, request, offset, more=has_more)
 
     def history(
         self, name: str, at: str | None = None, max_tokens: int = PAGE_TOKENS, cursor: str | None = None
@@ -263,8 +264,8 @@ class Tools:
         commits = commits_of(root, row.path, revision=revision, lines=lines, most=offset + MOST_RESULTS + 1)
         graded = [items.commit(entry) for entry in commits[offset : offset + MOST_RESULTS]]
         head |= {"path": row.path, **({"lines": list(lines)} if lines else {})}
-        more = len(commits) > offset + MOST_RESULTS
-        return self._page(head, graded, max_tokens, request, offset, more=more)
+        has_more = len(commits) > offset + MOST_RESULTS
+        return self._page(head, graded, max_tokens, request, offset, more=has_more)
 
     def status(self) -> dict[str, Any]:
         """Return what is indexed, and whether files changed since."""
@@ -337,7 +338,7 @@ class Tools:
         places = dict.fromkeys((absolute, self._name_of(absolute)))
         parts = [(Compare("source", "eq", p), Compare("source", "prefix", f"{p}/")) for p in places if p]
         everything = [~field("source").starts_with("/")] if "" in places else []
-        return any_of(*(part for both in parts for part in both), *everything)
+        return any_of(*(part for pair in parts for part in pair), *everything)
 
     def _relative(self, path: str) -> str:
         """Return an absolute path as it is called below the root of the answers, if it is there."""
@@ -367,22 +368,22 @@ class Tools:
             ArgumentError: nothing that is indexed and may be seen.
         """
         place = _PLACE.fullmatch(_text(id, "id"))
-        path, first, last, digest = self._absolute(id), None, None, ""
+        path, first_line, last_line, digest = self._absolute(id), None, None, ""
         if place is not None:
             path = self._absolute(place["path"])
-            first = int(place["first"]) if place["first"] else None
-            last = int(place["last"] or first) if first else None
+            first_line = int(place["first"]) if place["first"] else None
+            last_line = int(place["last"] or first_line) if first_line else None
             digest = place["hash"] or ""
         engine = self._documents_shown()
         document = document_text(engine, id, None, None) if at is None else None
         if self._sees_code and (at is not None or self._workspace.repositories()):
             document = document or code_text(
-                self._workspace.snapshots_at(at), id, path, first, last, digest=digest
+                self._workspace.snapshots_at(at), id, path, first_line, last_line, digest=digest
             )
         if document is None and at is None:
-            document = document_text(engine, self._name_of(path), first, last)
+            document = document_text(engine, self._name_of(path), first_line, last_line)
         if document is None and at is None and place is not None:
-            document = document_text(engine, place["path"], first, last)
+            document = document_text(engine, place["path"], first_line, last_line)
         if document is None:
             root = f" below {self._workspace.indexed_root}" if self._allowed is None else ""
             raise ArgumentError(
@@ -406,10 +407,8 @@ class Tools:
 
         if results:
             return {}
-        snapshots = self._workspace.snapshots_at(at)
-        return {
-            "near": list(dict.fromkeys(near for each in snapshots for near in Navigator(each).near(name)))
-        }
+        spellings = (Navigator(snapshot).near(name) for snapshot in self._workspace.snapshots_at(at))
+        return {"near": list(dict.fromkeys(chain.from_iterable(spellings)))}
 
     def _rest(
         self,

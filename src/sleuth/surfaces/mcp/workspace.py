@@ -268,7 +268,7 @@ class Workspace:
         from sleuth.code.snapshots.gradual import is_partial
 
         snapshots = self.snapshots()
-        return bool(snapshots) and not any(is_partial(each.info) for each in snapshots)
+        return bool(snapshots) and not any(is_partial(snapshot.info) for snapshot in snapshots)
 
     def _has_code_of_here(self) -> bool:
         from sleuth.engine import open_code

@@ -63,8 +63,8 @@ def facets_of(call: Call, state: PageState, code: Mapping[str, CodeMatches]) -> 
         groups.append(_folders({path: count or 0 for path, count in places.items()}, state))
     groups = [group for group in groups if group["choices"] or group["range"]]
     texts = {choice["text"] for group in groups for choice in group["choices"]}
-    others = [_choice(text, text, None, state) for text in state.filters if text not in texts]
-    return [*([{"name": "chosen", "choices": others, "range": ""}] if others else []), *groups]
+    choices = [_choice(text, text, None, state) for text in state.filters if text not in texts]
+    return [*([{"name": "chosen", "choices": choices, "range": ""}] if choices else []), *groups]
 
 
 def _counts_of_documents(call: Call, state: PageState) -> Mapping[str, Sequence[tuple[Any, int]]]:

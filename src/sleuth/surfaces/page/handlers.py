@@ -115,9 +115,9 @@ class PageHandlers:
             {
                 "tag": (operation.get("tags") or ["server"])[0],
                 "name": f"{method.upper()} {path}",
-                "fields": [(each["name"], each["schema"]) for each in operation.get("parameters", ())],
+                "fields": [(field["name"], field["schema"]) for field in operation.get("parameters", ())],
                 "required": {
-                    each["name"] for each in operation.get("parameters", ()) if each.get("required")
+                    field["name"] for field in operation.get("parameters", ()) if field.get("required")
                 },
                 **operation,
             }

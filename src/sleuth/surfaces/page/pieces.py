@@ -72,8 +72,8 @@ def _tokens(text: str, language: str) -> Iterator[tuple[str, str]]:
     from pygments.token import STANDARD_TYPES
 
     tokens = [(value, STANDARD_TYPES.get(kind, "")) for _, kind, value in lexer.get_tokens_unprocessed(text)]
-    whole = "".join(value for value, _ in tokens) == text
-    yield from tokens if whole else [(text, "")]
+    is_whole = "".join(value for value, _ in tokens) == text
+    yield from tokens if is_whole else [(text, "")]
 
 
 @lru_cache(maxsize=64)

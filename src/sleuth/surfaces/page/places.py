@@ -55,8 +55,8 @@ def short(path: str, roots: Sequence[str]) -> str:
 def shown_place(id: str, metadata: Mapping[str, Any], roots: Sequence[str]) -> Location:
     """Return the place of an item; web pages have no lines."""
     place = place_of(id, metadata)
-    first, _, last = place.lines.partition("-")
-    lines = "" if "://" in place.path else first if first == last else place.lines
+    first_line, _, last_line = place.lines.partition("-")
+    lines = "" if "://" in place.path else first_line if first_line == last_line else place.lines
     return replace(place, path=short(place.path, roots), lines=lines)
 
 

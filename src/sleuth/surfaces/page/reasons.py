@@ -30,8 +30,8 @@ def sentence_of(explanation: Explanation, query: str) -> str:
         if "matched" in part.facts:
             clauses.append(_words(part, _word.findall(query)))
         elif part.name == "file":
-            strongest = sorted((each for each in part.parts if each.value > 0), key=lambda each: -each.value)
-            names = [_SIGNALS[each.name] for each in strongest if each.name in _SIGNALS]
+            signals = [signal for signal in part.parts if signal.value > 0 and signal.name in _SIGNALS]
+            names = [_SIGNALS[signal.name] for signal in sorted(signals, key=lambda signal: -signal.value)]
             clauses.append(f"matches in {', '.join(names[:_MOST_SIGNALS])}" if names else "")
         elif part.formula.startswith("cosine of"):
             clauses.append(f"meaning {part.value:.2f}")
@@ -61,7 +61,7 @@ def _words(part: Explanation, question_words: Sequence[str]) -> str:
         field, _, stem = term.name.partition(":")
 
         def alike(word: str, stem: str = stem) -> int:
-            equal = (letter == other for letter, other in zip(word.casefold(), stem, strict=False))
+            equal = (letter == char for letter, char in zip(word.casefold(), stem, strict=False))
             return len(stem if stem in word.casefold() else [*takewhile(bool, equal)])
 
         word = max(question_words, key=alike, default=stem)

@@ -150,7 +150,7 @@ def hits_of(
             shown_place(item.id, metadata, roots),
             item.explanation if number == why else None,
         )
-        lines, more = _excerpt_lines(item, request.query, answering)
+        lines, omitted_lines = _excerpt_lines(item, request.query, answering)
         key = request.collapse or ""
         alike = leaves(metadata).get(key) if item.folded else None
         alike_filter = (
@@ -167,7 +167,7 @@ def hits_of(
             "lines": lines,
             "is_code": is_code,
             "first": int(metadata.get("start_line") or 1),
-            "more": more,
+            "more": omitted_lines,
             "symbol_url": f"/symbol?{urlencode({'name': symbol, 'q': request.query})}" if symbol else "",
             "why": explanation,
             "because": sentence_of(explanation, request.query) if explanation else "",
@@ -177,7 +177,7 @@ def hits_of(
             "outside": source if source.startswith(("http://", "https://")) else "",
         }
         views.setdefault(document, []).append(view)
-    return [{**best, "others": others} for best, *others in views.values()]
+    return [{**best, "others": passages} for best, *passages in views.values()]
 
 
 def _excerpt_lines(item: RetrievedItem, query: str, answering: Answering) -> tuple[list[Markup], int]:
@@ -185,11 +185,11 @@ def _excerpt_lines(item: RetrievedItem, query: str, answering: Answering) -> tup
     part = excerpt(item, query, answering.snippet, width=SNIPPET, lines=CODE_LINES, longest=LONGEST_LINE)
     if item.metadata.get("source_type") == "code":
         return lines_of(part.text, part.spans, language=language_of(item.metadata)), part.more
-    before = "… " if part.start else ""
-    after = " …" if part.is_cut else ""
-    spans = [(begin + len(before), end + len(before)) for begin, end in part.spans]
+    prefix = "… " if part.start else ""
+    suffix = " …" if part.is_cut else ""
+    spans = [(begin + len(prefix), end + len(prefix)) for begin, end in part.spans]
     body = part.text if is_markdown(item.metadata) else part.text.replace("\n", " ")
-    return lines_of(before + body + after, spans), 0
+    return lines_of(prefix + body + suffix, spans), 0
 
 
 def language_of(metadata: Mapping[str, Any]) -> str:

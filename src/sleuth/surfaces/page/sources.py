@@ -74,9 +74,9 @@ def _file(call: Call, id: str) -> tuple[RetrievedItem, dict[int, str], range]:
     from sleuth.code.search.filters import file_metadata
 
     path, _, lines = (id.rpartition("@")[0] if "@" in id else id).rpartition(":")
-    first, _, last = lines.partition("-")
-    if first.isdigit() and (not last or last.isdigit()):
-        cited = range(int(first), int(last or first) + 1)
+    first_line, _, last_line = lines.partition("-")
+    if first_line.isdigit() and (not last_line or last_line.isdigit()):
+        cited = range(int(first_line), int(last_line or first_line) + 1)
         for snapshot in snapshots_of(call):
             position = snapshot.by_path.get(path.removeprefix(f"{snapshot.repository.path}/"))
             if position is not None:
@@ -129,9 +129,9 @@ def _view(
             blocks.append((range(place.start + numbers.start, place.stop + numbers.start), html, is_cited))
     else:
         texts = text.split("\n")
-        before = sum(len(line) + 1 for line in texts[: inside.start])
+        offset = sum(len(line) + 1 for line in texts[: inside.start])
         spans = matches_in("\n".join(texts[inside.start : inside.stop]), query, answering.snippet, item)
-        spans = [(start + before, stop + before) for start, stop in spans]
+        spans = [(start + offset, stop + offset) for start, stop in spans]
         html_lines = lines_of(text, spans, language=language_of(item.metadata))
         lines = [(number, html, number in cited) for number, html in zip(numbers, html_lines, strict=True)]
     source = str(item.metadata.get("source") or "")

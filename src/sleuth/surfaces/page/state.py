@@ -121,7 +121,7 @@ class PageState:
 
     def toggled(self, text: str) -> PageState:
         """Return this state with a filter added, or removed if it is there."""
-        filters = tuple(other for other in self.filters if other != text)
+        filters = tuple(filter_text for filter_text in self.filters if filter_text != text)
         return self.but(filters=filters if text in self.filters else (*self.filters, text))
 
     def asking(self, query: str) -> PageState:
@@ -135,12 +135,12 @@ class PageState:
 
     def with_option(self, name: str, text: str) -> PageState:
         """Return this state with another value of an option; without the option where the text is ""."""
-        others = tuple(option for option in self.options if option[0] != name)
-        return self.but(options=(*others, (name, text)) if text else others)
+        options = tuple(option for option in self.options if option[0] != name)
+        return self.but(options=(*options, (name, text)) if text else options)
 
     def option(self, name: str) -> str:
         """Return the value of an option as the address writes it; "" without the option."""
-        return next((text for other, text in self.options if other == name), "")
+        return next((text for key, text in self.options if key == name), "")
 
     def fields(self) -> list[tuple[str, str]]:
         """Return what a form keeps of this state beside its question."""
