@@ -112,7 +112,7 @@ def index(
             help="Index the submodules that are checked out too, as repositories of their own.",
         ),
     ] = True,
-    timeout: TimeoutOption = 10.0,
+    timeout: TimeoutOption = 10.0,  # as by default in `index_path`
     json: JsonOption = False,
     index: IndexOption = None,
 ) -> None:

@@ -77,7 +77,7 @@ def open_index(option: Path | None, *, create: bool = False) -> Engine:
 
 def open_sources(
     sources: list[str] | None, option: Path | None, *, deadline: float = 30.0
-) -> Engine | Sources:
+) -> Engine | Sources:  # 30 s for each source, as by default in `Sources`
     """Open the index of a command, or the sources of `--in` as one; code is that of the worktree as it is."""
     names = list(dict.fromkeys(sources or ["docs"]))
     if names == ["docs"]:

@@ -28,7 +28,7 @@ EXAMPLES = """[bold]Examples[/bold]
 @index_commands.command("delete", epilog=EXAMPLES)
 def delete(
     ids: Annotated[list[str], typer.Argument(help="Files, folders or document ids.")],
-    timeout: TimeoutOption = 10.0,
+    timeout: TimeoutOption = 10.0,  # as by default in `Engine.delete`
     json: JsonOption = False,
     index: IndexOption = None,
 ) -> None:

@@ -136,7 +136,7 @@ def index(
     chunker: ChunkerOption = None,
     legs: LegsOption = None,
     shards: ShardsOption = None,
-    timeout: TimeoutOption = 10.0,
+    timeout: TimeoutOption = 10.0,  # as by default in `Engine.index`
     embedder: EmbedderOption = None,
     re_embed: ReEmbedOption = False,
     rebuild: RebuildOption = False,

@@ -90,6 +90,7 @@ def search(
     filter: Annotated[
         str | None, typer.Option("--filter", "-f", help='Passages that rank higher, as in "year>=2020".')
     ] = None,
+    # As by default in `MultiSliceRetriever`.
     timeout: Annotated[float, typer.Option("--timeout", help="Seconds for each slice.")] = 5.0,
     kb: BaseOption = "local",
     source_id: SourceOption = None,
@@ -148,6 +149,7 @@ def ingest(
     source_id: SourceOption = None,
     kb: BaseOption = "local",
     folder: FolderOption = None,
+    # As by default in `wait_for_ingestion`: an hour, since a data source may hold many files.
     timeout: Annotated[float, typer.Option("--timeout", help="Seconds to wait until it is done.")] = 3600.0,
     aws: AwsOption = False,
     json: JsonOption = False,
@@ -168,7 +170,7 @@ def ingest(
             job = knowledge_base.start_ingestion_with_retry(kb, source, client=client)["ingestionJobId"]
         result = knowledge_base.wait_for_ingestion(
             kb, source, job, s3_uris=uris or (), timeout=timeout, poll=5.0 if aws else 0.05, client=client,
-            progress=None if json else show_progress,
+            progress=None if json else show_progress,  # AWS limits the rate of requests; local polls are cheap
         )  # fmt: skip
     if json:
         print_json(result)
@@ -203,13 +205,14 @@ def status(
     """Print the status of the named documents, or of all data sources."""
     from sleuth import knowledge_base
     from sleuth.knowledge_base.clients import default_client
+    from sleuth.knowledge_base.ingestion import TIMEOUT
 
     with client_of(aws, index) as client:
         if uris:
             source = needed(source_id)
             statuses = knowledge_base.batch_check_document_statuses(kb, source, uris, client=client)
         else:
-            agent = client or default_client("bedrock-agent", 30.0)
+            agent = client or default_client("bedrock-agent", TIMEOUT)
             sources = agent.list_data_sources(knowledgeBaseId=kb, maxResults=100)["dataSourceSummaries"]
             statuses = {str(one["dataSourceId"]): str(one["status"]) for one in sources}
     if json:

@@ -21,7 +21,7 @@ EXAMPLES = """[bold]Examples[/bold]
 def move(
     old: Annotated[Path, typer.Argument(help="The path before.")],
     new: Annotated[Path, typer.Argument(help="The path now.")],
-    timeout: TimeoutOption = 10.0,
+    timeout: TimeoutOption = 10.0,  # as by default in `Engine.move`
     json: JsonOption = False,
     index: IndexOption = None,
 ) -> None:

@@ -52,6 +52,7 @@ def search(
             help=f"{', '.join(own_extensions('web'))}; NAME,NAME asks the next if one is down, NAME+NAME merges both.",
         ),
     ] = None,
+    # As by default in `WebRetriever`.
     timeout: Annotated[float, typer.Option("--timeout", help="Seconds for the whole search.")] = 30.0,
     no_cache: Annotated[bool, typer.Option("--no-cache", help="Do not use the cache.")] = False,
     read: Annotated[bool, typer.Option("--read", help="Fetch each page and show its text.")] = False,

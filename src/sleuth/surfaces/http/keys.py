@@ -283,7 +283,7 @@ def _hash_of(token: str) -> str:
     return sha256(token.encode()).hexdigest()
 
 
-_MINUTE = 60.0
+_MINUTE = 60.0  # in seconds: rates are requests a minute
 
 
 @dataclass(slots=True)

@@ -21,6 +21,7 @@ WORKERS_VARIABLE = "PROMETHEUS_MULTIPROC_DIR"
 """Names the folder that several workers share their counts in; prometheus-client reads it when it is imported."""
 
 _SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
+"""Upper bounds of the buckets of durations: steps of 2 to 2.5, up to the 30 s that a request has by default."""
 
 
 class Metrics:

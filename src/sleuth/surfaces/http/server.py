@@ -143,7 +143,7 @@ def supervise(
         processes = [_start(command, listener, environment) for _ in range(workers)]
         try:
             while not stopping:
-                time.sleep(0.1)
+                time.sleep(0.1)  # a dead worker or a signal is noticed this late
                 for i, process in enumerate(processes):
                     if process.poll() is not None and not stopping:
                         announce(f"worker {process.pid} ended with {process.returncode}; starting another")

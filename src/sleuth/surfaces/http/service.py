@@ -316,7 +316,7 @@ class Call:
             ArgumentError: a reranker that the server does not offer.
         """
         body.check_offered(self.service.settings.rerank)
-        seconds = min(self.remaining or 1e-3, body.deadline or float("inf"))
+        seconds = min(self.remaining or 1e-3, body.deadline or float("inf"))  # a request refuses 0
         options = {"filter": body.filter, "deadline": seconds, **changes}
         return SearchRequest.like(body, **options | {"filter": self.filter(options["filter"])})
 

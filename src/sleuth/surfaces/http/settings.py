@@ -76,6 +76,7 @@ class ServerSettings:
         int, Field(description="Bytes of recent answers that each worker keeps; 0 keeps none.")
     ] = 16 << 20
     deadline: Annotated[float, Field(description="Seconds for a request.")] = 30.0
+    # A model writes token by token, so an answer may take ten times as long as another request.
     answer_deadline: Annotated[float, Field(description="Seconds for an answer that a model writes.")] = 300.0
     max_body: Annotated[int, Field(description="Maximum size of a request in bytes.")] = 32 << 20
     max_upload: int = 256 << 20

@@ -12,7 +12,7 @@ from sleuth.surfaces.http.service import Call, Service, logger
 Warmer: TypeAlias = Callable[[Call, str], object]
 """Does once what a request does, with a call of nobody and a query that finds something."""
 
-_SECONDS = 60.0
+_SECONDS = 60.0  # for each warmer: twice what a request has by default, since it loads models first
 _QUERY_CHARACTERS = 100
 LOCAL = frozenset({"docs", "code"})
 """Kinds of sources that are on this machine: a server asks no service before somebody asks it."""

@@ -25,7 +25,7 @@ WORK = 1.4
 LONGEST = 20.0
 """Seconds that it waits at most: agents give up on a call after a minute."""
 
-_POLL = 0.03
+_POLL = 0.03  # seconds between two looks at the snapshot: a call returns late by at most this
 _WORDS = 20
 _FOLDERS = 5
 
