@@ -49,9 +49,9 @@ def read_claim(text: str, analyze: Analyze) -> Claim:
         (number.replace(",", ""), unit.casefold().removesuffix("s") or sign)
         for sign, number, unit in _VALUE.findall(plain)
     ]
-    rest = _VALUE.sub(" ", plain)
-    (words,) = analyze([rest])
-    names = frozenset(word for word in WORD.findall(rest)[1:] if word[0].isupper())
+    wording = _VALUE.sub(" ", plain)
+    (words,) = analyze([wording])
+    names = frozenset(word for word in WORD.findall(wording)[1:] if word[0].isupper())
     return Claim(tuple(values), frozenset(words), names)
 
 
@@ -91,13 +91,13 @@ def rivals_of(
         source = source_of(items[candidate.item])
         if source in rivals or candidate.score < RIVAL * best.score:
             continue
-        other = read_claim(candidate.unit.text, analyze)
+        candidate_claim = read_claim(candidate.unit.text, analyze)
         subjects = set(
             _numbers_of(" ".join([question, *map(_name_of, (source, source_of(items[best.item])))]))
         )
         is_same = candidate.held == best.held and len(best.held) >= ASKED
-        if disagree(claim, other, is_same_question=is_same) and subjects.isdisjoint(
-            number for number, _ in {*claim.values} ^ {*other.values}
+        if disagree(claim, candidate_claim, is_same_question=is_same) and subjects.isdisjoint(
+            number for number, _ in {*claim.values} ^ {*candidate_claim.values}
         ):
             rivals[source] = candidate
     return list(rivals.values())[1:]

@@ -87,13 +87,13 @@ def score_units(
         for place, unit in enumerate(units_of(passage))
         if unit.is_answer
     ]
-    texts = [in_words(each.unit.scored, items[each.item]) for each in candidates]
+    texts = [in_words(entry.unit.scored, items[entry.item]) for entry in candidates]
     pages = [in_words(page_of(item), item) for item in items]
-    headings = [f"{pages[each.item]} {each.unit.heading} {each.unit.owner}" for each in candidates]
+    headings = [f"{pages[entry.item]} {entry.unit.heading} {entry.unit.owner}" for entry in candidates]
     (asked, *terms), above = analyze([question, *texts]), analyze(headings)
     numbers = [word for word in WORD.findall(question) if word.isdigit() and word not in asked]
-    for each, text in zip(terms, texts, strict=True) if numbers else ():
-        each += [word for word in WORD.findall(text) if word in numbers]  # an analyzer leaves out short ones
+    for bag, text in zip(terms, texts, strict=True) if numbers else ():
+        bag += [word for word in WORD.findall(text) if word in numbers]  # an analyzer leaves out short ones
     words = score_words([*asked, *numbers], terms, above)
     best = max(words, default=0.0) or 1.0
     meaning = cosines(embedder, question, texts)
@@ -118,13 +118,13 @@ def score_words(
         terms: of each unit.
         above: terms of the headings over each unit.
     """
-    df = Counter(term for each in terms for term in {*asked} & {*each})
+    df = Counter(term for unit_terms in terms for term in {*asked} & {*unit_terms})
     idf = {term: math.log(1 + (len(terms) - df[term] + 0.5) / (df[term] + 0.5)) for term in sorted({*asked})}
     mean = (sum(map(len, terms)) / len(terms) if terms else 0.0) or 1.0
     scores = []
-    for each, over in zip(terms, above, strict=True):
-        norm = K1 * (1 - B + B * len(each) / mean)
-        counts = Counter(term for term in each if term in idf)
+    for unit_terms, over in zip(terms, above, strict=True):
+        norm = K1 * (1 - B + B * len(unit_terms) / mean)
+        counts = Counter(term for term in unit_terms if term in idf)
         score = sum(idf[term] * (K1 + 1) * count / (count + norm) for term, count in counts.items())
         scores.append(score + ABOVE * sum(idf[term] for term in idf if term in over and term not in counts))
     return scores
@@ -154,9 +154,9 @@ def best_of(candidates: Sequence[Candidate], weights: Mapping[str, float]) -> Ca
         weights: of the question's terms.
     """
     first = next((candidate for candidate in candidates if not candidate.item), None)
-    least = weight_share(first.held, weights) if first else 0.0
+    floor = weight_share(first.held, weights) if first else 0.0
     # Sums of floats may differ in the last digit.
-    return next((each for each in candidates if weight_share(each.held, weights) >= least - 1e-9), None)
+    return next((entry for entry in candidates if weight_share(entry.held, weights) >= floor - 1e-9), None)
 
 
 def quote_of(passage: RetrievedItem, place: int) -> Quote:

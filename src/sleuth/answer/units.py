@@ -146,13 +146,13 @@ def without_markup(text: str) -> str:
 
 def _sentences(block: _Block, number: int, heading: str, owner: str) -> Iterator[Unit]:
     """Yield the units of a paragraph or an item: sentences, or one for a short item."""
-    first, *rest = block.lines
+    first, *later_lines = block.lines
     if block.kind == "item" and (marker := _ITEM.match(first)):
         first = first[marker.end() :]
-    elif block.kind == "prose" and rest and _indent(rest[0]) > _indent(first):
+    elif block.kind == "prose" and later_lines and _indent(later_lines[0]) > _indent(first):
         is_term = len(first) <= _TERM and first.rstrip()[-1:] not in (".", ",", ";")
         first = f"{first.strip().rstrip(':')}:" if is_term else first
-    raw = " ".join(line.strip().removeprefix("> ") for line in (first, *rest))
+    raw = " ".join(line.strip().removeprefix("> ") for line in (first, *later_lines))
     text = without_markup(raw)
     # No list of links answers, no entry of a bibliography or of contents, and no header of a mail.
     letters = sum(map(str.isalpha, text))

@@ -170,11 +170,11 @@ class ShardedBackend(GatheredBackend):
             total = sum(snapshot.uncovered(leg.name) for leg in self.legs if leg.deferred) if progress else 0
         count = 0
         for index in self._shards.indexes:
-            before = count
+            earlier_count = count
 
-            def tell(now: int, of: int, before: int = before) -> None:
+            def tell(now: int, of: int, earlier_count: int = earlier_count) -> None:
                 if progress:
-                    progress(before + now, max(total, before + of))
+                    progress(earlier_count + now, max(total, earlier_count + of))
 
             count += index.embed(tell if progress else None, timeout=timeout)
         return count

@@ -63,10 +63,10 @@ class _RankedPassages:
 
     def _arranged(self, k: int, arrangement: Arrangement) -> list[RetrievedItem]:
         rows = self._rows
-        every = read_items(self._snapshot, rows.keys, rows.scores)
-        self._plan.notes.extend(arrangement.notes_on_missing_keys(every))
-        items = choose_among(arrangement.order(every), k, **self._request.variety())
-        places = {item.id: place for place, item in enumerate(every)}
+        ranked_items = read_items(self._snapshot, rows.keys, rows.scores)
+        self._plan.notes.extend(arrangement.notes_on_missing_keys(ranked_items))
+        items = choose_among(arrangement.order(ranked_items), k, **self._request.variety())
+        places = {item.id: place for place, item in enumerate(ranked_items)}
         if self._request.explain:
             for item in items:
                 item.extra["explanation"] = arrangement.explained(item, rows.explain(places[item.id]))

@@ -22,9 +22,9 @@ def in_common(plan: SearchPlan, rows: RankedRows) -> RankedRows:
     Without a `min_score` all rows are left out where no passage holds a word of the query, not even one that a filter
     leaves out, and no leg knows its words; otherwise none.
     """
-    legs, query, least = plan.searchers.legs, plan.query.text, plan.request.min_score
+    legs, query, min_score = plan.searchers.legs, plan.query.text, plan.request.min_score
     has_certain_leg = any(legs[name].is_certain for name in rows.hits)
-    if least is None:
+    if min_score is None:
         has_hits = any(len(hits.keys) and legs[name].is_certain for name, hits in rows.hits.items())
         try:
             if has_hits or plan.searchers.has_word(query, plan.snapshot):
@@ -45,13 +45,13 @@ def in_common(plan: SearchPlan, rows: RankedRows) -> RankedRows:
             for key, similarity in similar_rows(legs[name], query, hits, plan.view.idf).items():
                 if key not in own_keys:
                     similarities[key] = max(similarity, similarities.get(key, 0.0))
-    if least or not has_certain_leg:
+    if min_score or not has_certain_leg:
         shares = shares_of(
             plan,
             read_items(plan.snapshot, rows.keys, rows.scores),
             [similarities.get(key, 0.0) for key in rows.keys],
         )
-        places = [place for place, share in enumerate(shares) if share >= least and share > 0]
+        places = [place for place, share in enumerate(shares) if share >= min_score and share > 0]
     else:
         related = similarities.keys() | certain_keys
         places = [place for place, key in enumerate(rows.keys) if key in related]
@@ -68,8 +68,8 @@ def shares_explained(plan: SearchPlan, items: Sequence[RetrievedItem]) -> list[f
     legs, query = plan.searchers.legs, plan.query.text
     scores = [dict(item.explanation.scores_of(legs)) if item.explanation else {} for item in items]
     similarities = [0.0] * len(items)
-    for name in {name for some in scores for name in some if not legs[name].is_certain}:
-        of_leg = similarities_of(legs[name], query, [some.get(name, 0.0) for some in scores], plan.view.idf)
+    for name in {name for row in scores for name in row if not legs[name].is_certain}:
+        of_leg = similarities_of(legs[name], query, [row.get(name, 0.0) for row in scores], plan.view.idf)
         similarities = list(map(max, similarities, of_leg))
     return shares_of(plan, items, similarities)
 

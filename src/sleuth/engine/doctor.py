@@ -126,10 +126,10 @@ def optional_packages() -> list[Diagnosis]:
     """Return which packages of each extra are there, and the command that installs the others."""
     diagnoses = []
     for extra, names in packages_by_extra().items():
-        absent = [name for name in names if not _version(name)]
+        missing_packages = [name for name in names if not _version(name)]
         purpose = EXTRAS[extra]
-        if absent:
-            message = f"{', '.join(absent)} not installed; with it, {purpose}"
+        if missing_packages:
+            message = f"{', '.join(missing_packages)} not installed; with it, {purpose}"
             diagnoses.append(Diagnosis("info", extra, message, f"pip install 'sleuth[{extra}]'"))
         else:
             installed = ", ".join(f"{name} {_version(name)}" for name in names)

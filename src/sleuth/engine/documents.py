@@ -182,8 +182,8 @@ class Documents:
         from sleuth.ingest.moving import move_documents
 
         self._view.check_unscoped("move files")
-        before, after = self._backend.files.name_of(old), self._backend.files.name_of(new)
-        report = move_documents(self._backend.store, before, after, timeout=timeout)
+        old_name, new_name = self._backend.files.name_of(old), self._backend.files.name_of(new)
+        report = move_documents(self._backend.store, old_name, new_name, timeout=timeout)
         if not any(report):
             raise ArgumentError(f"old must be the path of a file or folder that is indexed, got {str(old)!r}")
         self._embed_committed(timeout=timeout)

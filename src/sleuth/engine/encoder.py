@@ -68,9 +68,9 @@ class EncoderReranker:
         n = len(vectors)
         cosines = np.zeros(len(items))
         cosines[:n] = unit(vectors) @ unit_query(self.embedder, query)
-        near, former = _shares(cosines, n), _shares(_scores(items), n)
-        near[n:] = 0
-        scores = (former + self.weight * near) / (1 + self.weight)
+        closeness, former = _shares(cosines, n), _shares(_scores(items), n)
+        closeness[n:] = 0
+        scores = (former + self.weight * closeness) / (1 + self.weight)
         end = n if n < min(self.first, len(items)) else len(items)
         scored = [
             rescored(item, score, "rerank", FORMULA, cosine=cosine, weight=self.weight)
@@ -86,8 +86,8 @@ class EncoderReranker:
         for start in range(0, len(texts), step):
             if start and deadline.passed():
                 break
-            some = texts[start : start + step]
-            vectors.append(embed_texts(self.embedder, some, cache=self.cache, threads=1))
+            batch = texts[start : start + step]
+            vectors.append(embed_texts(self.embedder, batch, cache=self.cache, threads=1))
         return np.concatenate(vectors)
 
 
@@ -143,9 +143,9 @@ class QueryCache:
             vectors = {text_hash: self._memory.get((fingerprint, text_hash), b"") for text_hash in hashes}
         missing = [text_hash for text_hash, vector in vectors.items() if not vector]
         if missing and self._record is not None:
-            more = self._record.get(fingerprint, missing)
-            self._remember(fingerprint, more)
-            vectors |= more
+            recorded_vectors = self._record.get(fingerprint, missing)
+            self._remember(fingerprint, recorded_vectors)
+            vectors |= recorded_vectors
         return {text_hash: vector for text_hash, vector in vectors.items() if vector}
 
     def put(self, fingerprint: str, vectors: Mapping[str, bytes]) -> None:

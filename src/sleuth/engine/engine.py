@@ -139,10 +139,10 @@ class Engine(Answering):
         options = OpenOptions(
             create=create, settings=settings, embedder=embedder, re_embed=re_embed, chunker=chunker
         )
-        own = Synonyms.of(synonyms)
+        synonyms_of_caller = Synonyms.of(synonyms)
         backend = (opener_of(path) or IndexBackend.open)(path, options)
         try:
-            return cls(backend, scope=limit, synonyms=own or Synonyms.of_index(backend.path))
+            return cls(backend, scope=limit, synonyms=synonyms_of_caller or Synonyms.of_index(backend.path))
         except BaseException:
             backend.close(finish=False)
             raise

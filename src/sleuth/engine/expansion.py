@@ -47,14 +47,14 @@ def grow(
             continue
         check_cancelled()
         around = _around(snapshot, row, expand)
-        ids.update(other.key for other in around)
-        first, last = around[0].start_line, around[-1].end_line
-        lines = {"start_line": first, "end_line": last} if first else {}
-        more = RetrievedItem(
+        ids.update(chunk.key for chunk in around)
+        first, end_line = around[0].start_line, around[-1].end_line
+        lines = {"start_line": first, "end_line": end_line} if first else {}
+        passage = RetrievedItem(
             id=item.id, text=join(around), metadata={**item.metadata, **lines}, score=item.score
         )
-        more.extra.update(item.extra, passages=[other.id for other in around])
-        passages.append(more)
+        passage.extra.update(item.extra, passages=[chunk.id for chunk in around])
+        passages.append(passage)
     return passages
 
 
@@ -64,15 +64,15 @@ def _around(snapshot: IndexSnapshot, row: Row, expand: Expansion) -> list[Row]:
     chunks = snapshot.chunks_of(row.document_id)
     if expand == "document":
         return chunks
-    first = last = [chunk.key for chunk in chunks].index(row.key)
+    first = tail = [chunk.key for chunk in chunks].index(row.key)
     heading = row.fields.get("heading")
     while first > 0 and chunks[first - 1].fields.get("heading") == heading:
         first -= 1
     if first > 0 and heading and not _begins_section(chunks[first], chunks[first - 1], heading):
         first -= 1
-    while last + 1 < len(chunks) and chunks[last + 1].fields.get("heading") == heading:
-        last += 1
-    return chunks[first : last + 1]
+    while tail + 1 < len(chunks) and chunks[tail + 1].fields.get("heading") == heading:
+        tail += 1
+    return chunks[first : tail + 1]
 
 
 def _begins_section(row: Row, before: Row, heading: str) -> bool:

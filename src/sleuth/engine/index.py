@@ -231,5 +231,5 @@ class IndexBackend(Backend):
         except BaseException:
             store.close()
             raise
-        own = stand_in(self.settings.embedder, store) if hasattr(self.embedder, "missing") else None
-        return self._over(store, own or self.embedder, self.chunker)
+        substitute = stand_in(self.settings.embedder, store) if hasattr(self.embedder, "missing") else None
+        return self._over(store, substitute or self.embedder, self.chunker)

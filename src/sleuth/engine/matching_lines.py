@@ -65,7 +65,7 @@ def grep(
     tree = all_of(view.scope, filter)
     with view.store.reader() as snapshot:
         for rows in _documents(view, snapshot, filter):
-            before = lines
+            earlier_lines = lines
             allowed = rows if tree is None else [row for row in rows if matches(tree, row.metadata)]
             for run in _runs(allowed):
                 parts = [
@@ -81,7 +81,7 @@ def grep(
                     line = line or row.metadata.get("start_line")
                     selected.append(DocumentLine(row.id, line, place.shown(text), row.metadata))
                 lines += len(places)
-            documents += lines > before
+            documents += lines > earlier_lines
     return DocumentLines(tuple(selected), lines, documents)
 
 

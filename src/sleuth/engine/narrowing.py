@@ -155,15 +155,15 @@ class Narrowing:
     def _by_name(self, leg: str) -> dict[str, tuple[SegmentView, SegmentView]]:
         """Return the segments of a leg by name, each whole and narrowed."""
         pairs = zip(self._whole[leg], self.views[leg], strict=True)
-        return {whole.name: (whole, narrow) for whole, narrow in pairs}
+        return {full_view.name: (full_view, narrow) for full_view, narrow in pairs}
 
 
 def _narrowed(
     view: SegmentView, allowed: Bitmap, before: Mapping[str, tuple[SegmentView, SegmentView]]
 ) -> SegmentView:
     live = allowed if view.live is None else allowed & view.live
-    whole, narrow = before.get(view.name, (None, None))
-    if whole is view and narrow is not None and np.array_equal(narrow.live, live):  # type: ignore[arg-type]
+    full_view, narrow = before.get(view.name, (None, None))
+    if full_view is view and narrow is not None and np.array_equal(narrow.live, live):  # type: ignore[arg-type]
         return narrow  # searchers keep what they know of a segment by its identity
     return replace(view, live=live)
 
@@ -227,14 +227,14 @@ class NarrowedSnapshot(IndexSnapshot):
         return entries if limit < 0 else islice(entries, limit)
 
     def _by_id(self, after: str) -> Iterator[tuple[int, str]]:
-        keys, least = self.document_keys(), check_text(after, "after")
+        keys, after_id = self.document_keys(), check_text(after, "after")
         if len(keys) <= _FEW:  # all others need not be walked through
             documents = zip(keys.tolist(), self.documents_at(keys.tolist()), strict=True)
             entries = sorted((document.id, key) for key, document in documents)
-            yield from ((key, id) for id, key in entries if id > least)
+            yield from ((key, id) for id, key in entries if id > after_id)
             return
-        others = super().by_id(after)
-        while page := list(islice(others, _FEW)):
+        all_entries = super().by_id(after)
+        while page := list(islice(all_entries, _FEW)):
             page_keys = np.array([key for key, _ in page], np.int64)
             places = np.minimum(np.searchsorted(keys, page_keys), len(keys) - 1)
             yield from compress(page, (keys[places] == page_keys).tolist())

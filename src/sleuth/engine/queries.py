@@ -64,7 +64,7 @@ class QueryCondition:
         if self.field:
             value = item.metadata.get(self.field)
             values = value if isinstance(value, list | tuple) else [] if value is None else [value]
-            holds = any(_is_value(each, self.text.casefold(), tokens, analyzer) for each in values)
+            holds = any(_is_value(element, self.text.casefold(), tokens, analyzer) for element in values)
         else:
             texts = (item.text, *(str(item.metadata.get(key) or "") for key in ("title", "heading")))
             holds = any(_has_sequence(analyzer.tokens(text), tokens) for text in texts) if tokens else True
@@ -107,8 +107,8 @@ class SearchQuery:
     def notes(self) -> list[str]:
         """Say what the syntax made of the query."""
         kinds = {
-            "leaves out": [str(each) for each in self.conditions if each.excluded],
-            "only with": [str(each) for each in self.conditions if not each.excluded],
+            "leaves out": [str(condition) for condition in self.conditions if condition.excluded],
+            "only with": [str(condition) for condition in self.conditions if not condition.excluded],
         }
         notes = [f"{what}: {', '.join(texts)}" for what, texts in kinds.items() if texts]
         if self.is_pasted:
@@ -173,8 +173,8 @@ def all_words(
         alternatives: by word in small letters, others that a passage may hold in its place.
     """
     words = (text[start:end] for start, end, _ in content_spans(text, analyzer))
-    each = (" ".join((word, *alternatives.get(word.casefold(), ()))) for word in dict.fromkeys(words))
-    return tuple(QueryCondition(some, is_word=True) for some in each)
+    phrases = (" ".join((word, *alternatives.get(word.casefold(), ()))) for word in dict.fromkeys(words))
+    return tuple(QueryCondition(phrase, is_word=True) for phrase in phrases)
 
 
 def content_spans(text: str, analyzer: Analyzer) -> list[Span]:

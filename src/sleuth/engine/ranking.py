@@ -122,8 +122,8 @@ def _extended(rows: RankedRows, version: Pinned, pools: Pools, k: int, depth: in
                 ranks[key], leg_of[key] = rank_in_leg, name
     orders = dict(zip(ranks, version.order(np.array(list(ranks), np.int64)), strict=True))
     added = sorted(ranks, key=lambda key: (max(ranks[key], depth), orders[key]))[: k - len(known)]
-    least = rows.scores[-1] if rows.scores else 0.0
-    scores = [least - _STEP_BEYOND * max(0, ranks[key] - depth) for key in added]
+    lowest_score = rows.scores[-1] if rows.scores else 0.0
+    scores = [lowest_score - _STEP_BEYOND * max(0, ranks[key] - depth) for key in added]
 
     def explain(i: int) -> Explanation:
         if i < len(known):

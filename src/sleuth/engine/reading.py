@@ -51,12 +51,12 @@ def read(
     from sleuth.engine.spelling import suggestions
 
     try:
-        more = suggestions(query.words, searchers, snapshot, get_analyzer(view.backend.settings.analyzer))
-        more += [
+        hints = suggestions(query.words, searchers, snapshot, get_analyzer(view.backend.settings.analyzer))
+        hints += [
             f"no passage has {condition.text!r} under {condition.field!r}"
             for condition in query.conditions
             if condition.field and not condition.excluded and not searchers.fulfils(condition, snapshot)
         ]
     except RetrievalError:  # a shard is missing, as the ranking says: its documents are unknown
-        more = []
-    return ReadRequest(query, tree, notes + more)
+        hints = []
+    return ReadRequest(query, tree, notes + hints)

@@ -143,8 +143,8 @@ class Reranking:
 def are_english(query: str, items: Sequence[RetrievedItem]) -> bool:
     """Return whether neither a query nor most of its passages are known to be in another language."""
     codes = LANGUAGES.keys() - {ENGLISH}
-    others = sum(str(item.metadata.get("language")) in codes for item in items)
-    return language_of_query(query.casefold().split()).code not in codes and 2 * others <= len(items)
+    foreign_count = sum(str(item.metadata.get("language")) in codes for item in items)
+    return language_of_query(query.casefold().split()).code not in codes and 2 * foreign_count <= len(items)
 
 
 def _model_named(name: str) -> RerankModel:

@@ -102,13 +102,13 @@ def on_one_scale(query: str, rankings: Mapping[str, Ranking]) -> dict[str, Ranki
     kinds = _kinds(query, list(heads.values()))
     labels = {name: str(head[0].metadata.get(KEY)) for name, head in heads.items() if head}
     values = {
-        name: _values(some, kinds.code if labels[name] == "code" else kinds.text)
-        for name, some in worths.items()
+        name: _values(source_worths, kinds.code if labels[name] == "code" else kinds.text)
+        for name, source_worths in worths.items()
     }
     raised = _raised(values, labels)
     scaled = {
-        name: list(_scaled(rankings[name], some, values[name], kinds, raised.get(name)))
-        for name, some in worths.items()
+        name: list(_scaled(rankings[name], source_worths, values[name], kinds, raised.get(name)))
+        for name, source_worths in worths.items()
     }
     return {
         name: Ranking(scaled.get(name, ()), ranking.parts, ranking.notes)
@@ -182,8 +182,8 @@ def _kinds(query: str, heads: Sequence[Sequence[RetrievedItem]]) -> _Kinds:
     if len({_is_code(item) for head in heads for item in head[:1]}) < 2:
         return _Kinds(1.0, 1.0)
     lean = BIAS + sum(map(mul, cues(query, heads), WEIGHTS_OF_CUES))
-    other = max(LEAST, exp(-abs(lean)))
-    return _Kinds(1.0, other) if lean > 0 else _Kinds(other, 1.0)
+    lesser_weight = max(LEAST, exp(-abs(lean)))
+    return _Kinds(1.0, lesser_weight) if lean > 0 else _Kinds(lesser_weight, 1.0)
 
 
 def cues(query: str, heads: Sequence[Sequence[RetrievedItem]]) -> Cues:
@@ -196,7 +196,7 @@ def cues(query: str, heads: Sequence[Sequence[RetrievedItem]]) -> Cues:
     texts = [_text_of(item).casefold() for head in heads for item in head[:_READ] if not _is_code(item)]
     stems = [word.rstrip("i") or word for word in words]  # "bodi" is that of "body"
     parts = [set(tokens(name)[1:]) - {"get"} for name in names]
-    most = max((sum(stem in text for stem in stems) for text in texts), default=0)
+    stem_count = max((sum(stem in text for stem in stems) for text in texts), default=0)
     return Cues(
         code=bool(_ASKS_FOR_CODE.search(query)),
         how=bool(_ASKS_HOW.search(query)),
@@ -205,7 +205,7 @@ def cues(query: str, heads: Sequence[Sequence[RetrievedItem]]) -> Cues:
         verb=not _verbs().isdisjoint(terms[:1]),
         definite=min(2, len(_DEFINITE.findall(query))),
         spelled=max((len(words & part) / len(part) for part in parts if len(words & part) > 1), default=0.0),
-        covered=most / (len(words) or 1),
+        covered=stem_count / (len(words) or 1),
     )
 
 
@@ -233,7 +233,7 @@ def _values(worths: Sequence[_Worth], kind: float) -> list[float]:
     """
     amounts = [worth.value for worth in worths]
     best = (sorted(amounts[place:], reverse=True)[: len(_WEIGHTS)] for place in range(len(amounts)))
-    means = (fmean(some, _WEIGHTS[: len(some)]) for some in best)
+    means = (fmean(top_amounts, _WEIGHTS[: len(top_amounts)]) for top_amounts in best)
     return [kind * max(0.0, mean - _STEP * place) for place, mean in enumerate(accumulate(means, min))]
 
 
@@ -247,21 +247,21 @@ def _raised(values: Mapping[str, Sequence[float]], kinds: Mapping[str, str]) -> 
     Returns:
         By the source of the hit.
     """
-    heights = {name: some[0] for name, some in values.items()}
+    heights = {name: source_values[0] for name, source_values in values.items()}
     bests: dict[str, str] = {}  # the source with the best hit of each kind, the best first
     for name in sorted(heights, key=lambda name: -heights[name]):
         bests.setdefault(kinds[name], name)
-    least = PLAUSIBLE * max(heights.values(), default=0.0)
-    sources = [name for name in islice(bests.values(), PLACES) if heights[name] >= least > 0]
+    height_limit = PLAUSIBLE * max(heights.values(), default=0.0)
+    sources = [name for name in islice(bests.values(), PLACES) if heights[name] >= height_limit > 0]
     raised: dict[str, float] = {}
     for place, source in enumerate(sources, PLACES - len(sources)):
-        others = [
+        rival_values = [
             raised.get(name, value) if at == 0 else value
-            for name, some in values.items()
+            for name, source_values in values.items()
             if kinds[name] != kinds[source]
-            for at, value in enumerate(some)
+            for at, value in enumerate(source_values)
         ]
-        above = sorted(others, reverse=True)[place : place + 1]
+        above = sorted(rival_values, reverse=True)[place : place + 1]
         if above and heights[source] <= above[0]:
             raised[source] = nextafter(above[0], inf)
     return raised
@@ -300,8 +300,8 @@ def _worths(query: str, items: Sequence[RetrievedItem]) -> list[_Worth]:
     worths = []
     for item, text, share in zip(items, texts, _shares(query, texts), strict=True):
         name = len(words.intersection(analyzer.tokens(_name_of(item)))) / (len(words) or 1)
-        least, most = _LENGTHS
-        brevity = (least / min(max(len(text), least), most)) ** _POWER
+        min_length, max_length = _LENGTHS
+        brevity = (min_length / min(max(len(text), min_length), max_length)) ** _POWER
         worths.append(_Worth(share, name, min(1.0, share * brevity + _NAME * name)))
     return worths
 

@@ -100,8 +100,8 @@ class NamedSnapshot:
 
     def _record_id(self, id: str) -> str:
         """Return the id under which the record has a document: that of the own one, if there is one."""
-        own = f"{self._prefix}{id}"
-        return id if self._snapshot.document(own) is None else own
+        own_id = f"{self._prefix}{id}"
+        return id if self._snapshot.document(own_id) is None else own_id
 
     def _shown(self, document: StoredDocument) -> StoredDocument:
         return document._replace(id=document.id.removeprefix(self._prefix))
@@ -122,11 +122,11 @@ class NamedSnapshot:
     def by_id(self, after: str = "") -> Iterator[tuple[int, str]]:
         """Keys and ids of documents whose id comes after this one, in order of id."""
         prefix, by_id = self._prefix, self._snapshot.by_id
-        own = takewhile(lambda entry: _id_of(entry).startswith(prefix), by_id(f"{prefix}{after}"))
-        before = takewhile(lambda entry: _id_of(entry) < prefix, by_id(after))
-        behind = by_id(max(after, f"{prefix}\U0010ffff"))
-        others = (entry for entry in chain(before, behind) if not _id_of(entry).startswith(prefix))
-        return merge(((key, id.removeprefix(prefix)) for key, id in own), others, key=_id_of)
+        own_entries = takewhile(lambda entry: _id_of(entry).startswith(prefix), by_id(f"{prefix}{after}"))
+        head = takewhile(lambda entry: _id_of(entry) < prefix, by_id(after))
+        tail = by_id(max(after, f"{prefix}\U0010ffff"))
+        other_entries = (entry for entry in chain(head, tail) if not _id_of(entry).startswith(prefix))
+        return merge(((key, id.removeprefix(prefix)) for key, id in own_entries), other_entries, key=_id_of)
 
     def key_of(self, chunk_id: str) -> int | None:
         """Return the key of the chunk `document_id#n`; None for an unknown id."""
@@ -186,16 +186,16 @@ class ScopedWriter:
 
     def _record_ids(self, ids: Sequence[str]) -> dict[str, str]:
         """Return ids in the record, by the id that a view gives: its own ones, unless it sees others of these ids."""
-        own = {id: f"{self._prefix}{id}" for id in ids}
-        others, present = self._writer.known(ids), self._writer.known(list(own.values()))
+        names = {id: f"{self._prefix}{id}" for id in ids}
+        facts, own_facts = self._writer.known(ids), self._writer.known(list(names.values()))
         # An id with the prefix would be a second name of an own document.
-        open_ids = [id for id in others if own[id] not in present and not id.startswith(self._prefix)]
+        open_ids = [id for id in facts if names[id] not in own_facts and not id.startswith(self._prefix)]
         with self._reader() as snapshot:
             for id in open_ids:
                 document = snapshot.document(id)
                 if document is not None and self._scope.sees(snapshot, document):
-                    own[id] = id
-        return own
+                    names[id] = id
+        return names
 
     def _check_held(self, ids: Mapping[str, str]) -> None:
         """Refuse to change documents that do not lie in the scope as a whole.
@@ -248,9 +248,9 @@ class ScopedWriter:
             ArgumentError: names the first one.
         """
         for row, id in enumerate(batch.ids):
-            own, title = batch.metadata.at(row), batch.titles.at(row)
+            fields, title = batch.metadata.at(row), batch.titles.at(row)
             values = {"source": batch.sources.at(row) or id, **({"title": title} if title else {})}
-            if not lies_within(self._scope.filter, {**values, **(own.values if own else {})}):
+            if not lies_within(self._scope.filter, {**values, **(fields.values if fields else {})}):
                 raise _outside(id)
         if self._scope.is_of_documents:
             return
@@ -272,8 +272,8 @@ class ScopedWriter:
                 if document is not None and not self._scope.sees(snapshot, document):
                     del names[id]
         self._check_held(names)
-        present = set(self._writer.delete(names.values()))
-        return [id for id, name in names.items() if name in present]
+        deleted_names = set(self._writer.delete(names.values()))
+        return [id for id, name in names.items() if name in deleted_names]
 
     def note_file(self, name: str, **facts: Unpack[FileFacts]) -> None:
         """Note facts of a file; see `Writer.note_file`."""

@@ -111,8 +111,8 @@ class Searchers:
         narrowing = self._narrowings.get(scope.filter)
         if narrowing is None:
             allowed = {leg: self.allowed(scope.filter, leg) or () for leg in self._views}
-            before = self._narrowings_before.get(scope.filter)
-            narrowing = Narrowing(self._views, allowed, self._filtering, before)
+            former_narrowing = self._narrowings_before.get(scope.filter)
+            narrowing = Narrowing(self._views, allowed, self._filtering, former_narrowing)
             self._narrowings.put(scope.filter, narrowing)
         return NarrowedSnapshot(
             snapshot, scope, narrowing, lambda: self.select(snapshot, scope.filter).document_keys()
@@ -217,10 +217,10 @@ class Searchers:
 
     def order(self, snapshot: IndexSnapshot, keys: NDArray[np.int64]) -> Sequence[Any]:
         """Return the tie-break order of these keys: ranks where one segment holds them all, ids elsewhere."""
-        least, greatest = keys.min(), keys.max()
+        lowest_key, highest_key = keys.min(), keys.max()
         for view in self._views[self.word_leg]:
             view_keys = view.keys
-            if view_keys.size and view_keys[0] <= least and greatest <= view_keys[-1]:
+            if view_keys.size and view_keys[0] <= lowest_key and highest_key <= view_keys[-1]:
                 rows = view_keys.searchsorted(keys)
                 ranks: list[int] = (rows if view.tie_ranks is None else view.tie_ranks[rows]).tolist()
                 return ranks
@@ -245,13 +245,13 @@ class Searchers:
         from sleuth.engine.queries import rows_that_fulfil
 
         # A corpus has the numbers of the words of queries alone.
-        alone = self.alone
-        fulfilled = alone._fulfilled
+        own_searchers = self.alone
+        fulfilled = own_searchers._fulfilled
         keys = fulfilled.get(conditions)
         if keys is None:
             if len(fulfilled) >= ALIGNED:
                 fulfilled.clear()
-            keys = fulfilled[conditions] = rows_that_fulfil(conditions, alone, snapshot)
+            keys = fulfilled[conditions] = rows_that_fulfil(conditions, own_searchers, snapshot)
         return keys
 
     def fulfils(self, condition: QueryCondition, snapshot: IndexSnapshot) -> bool:
@@ -295,7 +295,7 @@ class Searchers:
         bitmaps = [pack(np.isin(view.keys, keys, assume_unique=True)) for view in self._views[leg]]
         if allowed is None:
             return bitmaps
-        return [bitmap & other for bitmap, other in zip(bitmaps, allowed, strict=True)]
+        return [bitmap & allowed_bitmap for bitmap, allowed_bitmap in zip(bitmaps, allowed, strict=True)]
 
     def gather(
         self, queries: Mapping[str, Any], request: PoolRequest, snapshot: IndexSnapshot
@@ -317,8 +317,8 @@ class Searchers:
             allowed = None if request.tree is None else self.allowed(request.tree, leg)
             if request.conditions:
                 allowed = self._fulfilling(request.conditions, allowed, leg, snapshot)
-            whole = LegRequest(depth, allowed, ordered, pooled, exact, snapshot.order)
-            hits[leg] = self.by_leg[leg].pool(query, whole)
+            leg_request = LegRequest(depth, allowed, ordered, pooled, exact, snapshot.order)
+            hits[leg] = self.by_leg[leg].pool(query, leg_request)
         return hits
 
 
@@ -330,7 +330,7 @@ def matchers_of(searchers: Mapping[str, LegSearcher[Any]]) -> dict[str, RowMatch
 
 def words_among(searchers: Mapping[str, LegSearcher[Any]]) -> tuple[str, TermSearcher[Any]]:
     """Return the leg that knows which words rows hold, and its searcher; every index has one."""
-    return next((name, some) for name, some in searchers.items() if isinstance(some, TermSearcher))
+    return next((name, finder) for name, finder in searchers.items() if isinstance(finder, TermSearcher))
 
 
 def vector_leg(legs: Mapping[str, RankingLeg[Any]]) -> str:
@@ -351,8 +351,8 @@ def read_items(snapshot: IndexSnapshot, keys: Sequence[int], scores: Sequence[fl
     for start in range(0, len(keys), READ_TOGETHER):
         if start:
             check_cancelled()
-        some = slice(start, start + READ_TOGETHER)
-        items += snapshot.items(keys[some], scores[some])
+        batch = slice(start, start + READ_TOGETHER)
+        items += snapshot.items(keys[batch], scores[batch])
     return items
 
 

@@ -180,7 +180,7 @@ class Selection:
                     is_owner[part.owners[np.searchsorted(part.rows, rows)]] = True
         keys = []
         for name in sorted(kinds):
-            bare = "object" if any(other.startswith(f"{name}.") for other in kinds) else "array"
+            bare = "object" if any(inner_name.startswith(f"{name}.") for inner_name in kinds) else "array"
             types = ordered_types(bare if kind == "bare" else kind for kind in kinds[name])
             keys.append(MetadataKey(name, types, int(np.count_nonzero(owners[name]))))
         return keys

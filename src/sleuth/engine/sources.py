@@ -185,7 +185,7 @@ class Sources(Answering, Closing):
 
     def _on_one_scale(self, retrievers: Mapping[str, Retriever], request: SearchRequest, k: int) -> Ranking:
         """Ask several sources at the same time; return the best `k` items of all."""
-        seconds = [each for each in (self._deadline, request.deadline) if each is not None]
+        seconds = [limit for limit in (self._deadline, request.deadline) if limit is not None]
         words = parse_query(request.query, _FIELDS).text if request.syntax else request.query
         fusion = FusedRetriever(
             retrievers,
@@ -287,7 +287,7 @@ class _Conditioned:
             return Ranking(ranking.items, ranking.parts, [*parts.notes(), *ranking.notes])
         ranking = self.source.retrieve(parts.text, max(k, POOL), filter=filter)
         analyzer = get_analyzer(IndexSettings().analyzer)
-        items = [item for item in ranking if all(each.holds_for(item, analyzer) for each in parts.conditions)]
+        items = [item for item in ranking if all(rule.holds_for(item, analyzer) for rule in parts.conditions)]
         return Ranking(items[:k], ranking.parts, [*parts.notes(), *ranking.notes])
 
 
@@ -387,9 +387,9 @@ def _code(
     if not repositories:
         raise UnknownRepositoryError(f"no code in {path} yet: `sleuth code index PATH` adds a repository")
     embedder = embedder_for()
-    warnings = [current_snapshot(storage, each).warning(each) for each in repositories] if refresh else []
+    warnings = [current_snapshot(storage, repo).warning(repo) for repo in repositories] if refresh else []
     retrievers: dict[str, Retriever] = {
-        f"code:{each.path}": SnapshotRetriever(storage, each.id, embedder=embedder) for each in repositories
+        f"code:{repo.path}": SnapshotRetriever(storage, repo.id, embedder=embedder) for repo in repositories
     }
     return retrievers, list(filter(None, warnings))
 

@@ -72,7 +72,7 @@ class Misspelling(NamedTuple):
 def suggestions(text: str, searchers: Searchers, snapshot: IndexSnapshot, analyzer: Analyzer) -> list[str]:
     """Say of the first words of a query that no passage holds them, with the nearest word of the passages."""
     words = unknown_words(text, searchers, snapshot, analyzer)
-    return [_suggestion(*each) for each in misspellings(words, searchers, snapshot, analyzer)]
+    return [_suggestion(*misspelling) for misspelling in misspellings(words, searchers, snapshot, analyzer)]
 
 
 def _suggestion(word: str, nearest: str) -> str:
@@ -113,9 +113,9 @@ def corrected(
         rarities = searchers.held(analyzer.tokens(nearest), snapshot).values()
         return min(rarities, default=inf) <= _FREQUENT and bool(ask_if_able(embedder, "is_mistyped", word))
 
-    near = {word: nearest for word, nearest in words if nearest and is_slip(word, nearest)}
-    notes = [_suggestion(*each) for each in words if each.nearest and each.word not in near]
-    return Correction(_word.sub(lambda match: near.get(match[0], match[0]), text), notes)
+    slips = {word: nearest for word, nearest in words if nearest and is_slip(word, nearest)}
+    notes = [_suggestion(*guess) for guess in words if guess.nearest and guess.word not in slips]
+    return Correction(_word.sub(lambda match: slips.get(match[0], match[0]), text), notes)
 
 
 def misspellings(
@@ -153,7 +153,7 @@ def _words_of_other_languages(
     analyzers = [searchers.words.analyzer_of(group) for group in list(searchers.words.groups())[1:]]
     if not analyzers:
         return set()
-    tokens_by_word = {word: {token for each in analyzers for token in each.tokens(word)} for word in words}
+    tokens_by_word = {word: {token for tool in analyzers for token in tool.tokens(word)} for word in words}
     rarity = searchers.idf({UNKNOWN}.union(*tokens_by_word.values()), snapshot)
     return {
         word
@@ -204,6 +204,6 @@ def spellings(
         text[start:end].casefold()
         for row in snapshot.rows(searchers.best_with(token, _PASSAGES, snapshot, group))
         for text in (row.text, str(row.metadata.get("title", "")), *row.fields.values())
-        for start, end, other in analyzer.spans(text)
-        if other == token
+        for start, end, span_token in analyzer.spans(text)
+        if span_token == token
     }

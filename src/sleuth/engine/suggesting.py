@@ -50,14 +50,14 @@ def suggest(view: IndexView, prefix: str, k: int) -> list[Suggestion]:
         analyzer = get_analyzer(view.backend.settings.analyzer)
         completions = list(_words(prefix, k, searchers, snapshot, analyzer))
     half = (k + 1) // 2
-    begins, inner, rest = (
+    begins, inner, later_titles = (
         [Suggestion(title, "title") for title in titles] for titles in (first[:half], further, first[half:])
     )
     room = max(half, k - len(begins) - len(inner))
-    every = [*begins, *completions[:room], *inner, *rest]
+    suggestions = [*begins, *completions[:room], *inner, *later_titles]
     first_of_text: dict[str, Suggestion] = {}
-    for each in every:
-        first_of_text.setdefault(each.text.casefold(), each)
+    for suggestion in suggestions:
+        first_of_text.setdefault(suggestion.text.casefold(), suggestion)
     return list(first_of_text.values())[:k]
 
 
@@ -77,10 +77,10 @@ def _words(
     prefix: str, k: int, searchers: Searchers, snapshot: IndexSnapshot, analyzer: Analyzer
 ) -> Iterator[Suggestion]:
     """Yield what was typed with its last word completed, by the number of passages that hold the word."""
-    last = next(reversed(_word.findall(prefix)), "")
-    if not last or not prefix.endswith(last):
+    last_word = next(reversed(_word.findall(prefix)), "")
+    if not last_word or not prefix.endswith(last_word):
         return
-    typed = last.casefold()
+    typed = last_word.casefold()
     terms: dict[tuple[str, str], int] = {}
     for group, counts in searchers.beginning_with(typed, k, snapshot).items():
         terms |= {(group, token): count for token, count in counts.items()}

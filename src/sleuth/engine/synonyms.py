@@ -41,19 +41,19 @@ class Synonyms:
             ArgumentError: a phrase without a word, or with more than eight.
         """
         self._others: dict[tuple[str, ...], tuple[str, ...]] = {}
-        for phrase, more in others.items():
-            if isinstance(more, str) or not all(isinstance(each, str) for each in more):
+        for phrase, alternatives in others.items():
+            if isinstance(alternatives, str) or not all(isinstance(synonym, str) for synonym in alternatives):
                 raise ArgumentError(
-                    f"synonyms must map phrases to lists of phrases, got {more!r} for {phrase!r}"
+                    f"synonyms must map phrases to lists of phrases, got {alternatives!r} for {phrase!r}"
                 )
-            for each in (phrase, *more):
-                if not 0 < len(words_of(each)) <= LONGEST:
-                    raise ArgumentError(f"synonyms must be phrases of 1 to {LONGEST} words, got {each!r}")
+            for synonym in (phrase, *alternatives):
+                if not 0 < len(words_of(synonym)) <= LONGEST:
+                    raise ArgumentError(f"synonyms must be phrases of 1 to {LONGEST} words, got {synonym!r}")
             key = tuple(words_of(phrase))
             phrases = dict.fromkeys(
-                (*self._others.get(key, ()), *(" ".join(words_of(each)) for each in more))
+                (*self._others.get(key, ()), *(" ".join(words_of(synonym)) for synonym in alternatives))
             )
-            self._others[key] = tuple(each for each in phrases if each != " ".join(key))
+            self._others[key] = tuple(synonym for synonym in phrases if synonym != " ".join(key))
         self._longest = max(map(len, self._others), default=0)
 
     @classmethod
@@ -66,7 +66,7 @@ class Synonyms:
         lines = text.splitlines()
         if len(lines) > MOST_LINES:
             raise ArgumentError(f"synonyms must have at most {MOST_LINES:,} lines, got {len(lines):,}")
-        others: dict[str, list[str]] = {}
+        synonyms: dict[str, list[str]] = {}
         for number, line in enumerate(lines, 1):
             content = line.partition("#")[0].strip()
             if not content:
@@ -78,13 +78,13 @@ class Synonyms:
             if arrow and froms and tos:
                 pairs = [(phrase, tos) for phrase in froms]
             elif not arrow and len(froms) > 1:
-                pairs = [(phrase, [other for other in froms if other != phrase]) for phrase in froms]
+                pairs = [(phrase, [synonym for synonym in froms if synonym != phrase]) for phrase in froms]
             else:
                 rule = 'be as "k8s, kubernetes" or "js => javascript"'
                 raise ArgumentError(f"line {number} of the synonyms must {rule}, got {line!r}")
-            for phrase, more in pairs:
-                others.setdefault(" ".join(words_of(phrase)) or phrase, []).extend(more)
-        return cls(others)
+            for phrase, alternatives in pairs:
+                synonyms.setdefault(" ".join(words_of(phrase)) or phrase, []).extend(alternatives)
+        return cls(synonyms)
 
     @classmethod
     def read(cls, path: str | Path) -> Synonyms:

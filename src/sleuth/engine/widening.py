@@ -67,7 +67,7 @@ def widened(
     Args:
         edits: by how many edits the first `MOST_SIGNS` words of the query may differ, 0 to 2.
     """
-    every: dict[str, list[AddedWord]] = {}
+    groups: dict[str, list[AddedWord]] = {}
     notes: list[str] = []
     patterns = {pattern.word.casefold(): pattern for pattern in query.patterns}
     words = (
@@ -79,33 +79,33 @@ def widened(
             if word.isalpha() and not ask_if_able(embedder, "knows", word)
         ]
     )
-    own = dict.fromkeys(word.casefold() for word in words)
-    patterns |= {word: WordPattern(word, "fuzzy", edits or 1) for word in own if word not in patterns}
+    query_words = dict.fromkeys(word.casefold() for word in words)
+    patterns |= {word: WordPattern(word, "fuzzy", edits or 1) for word in query_words if word not in patterns}
     notes += [_PARTLY] if edits and len(patterns) > MOST_SIGNS else []
     for word, pattern in islice(patterns.items(), MOST_SIGNS):
         check_cancelled()
         tokens = {word, *analyzer.tokens(word)}
         additions = [
-            each for each in _matching(pattern, analyzer, searchers, snapshot) if each.token not in tokens
+            term for term in _matching(pattern, analyzer, searchers, snapshot) if term.token not in tokens
         ]
-        every[word] = additions
+        groups[word] = additions
         if not additions and pattern in query.patterns and not searchers.held(tokens, snapshot):
             what = "begins with" if pattern.kind == "prefix" else "is like"
             notes.append(f"no word of the passages {what} {pattern.word!r}")
     if synonyms is not None:
         for match in synonyms.matches(words_of(query.text)):
             terms = list(_held_synonyms(match.others, analyzer, searchers, snapshot))
-            every.setdefault(match.phrase, []).extend(terms)
-    every = {word: additions for word, additions in every.items() if additions}
-    if not every:
+            groups.setdefault(match.phrase, []).extend(terms)
+    groups = {word: additions for word, additions in groups.items() if additions}
+    if not groups:
         return WiderQuery("", None, {}, {}, notes) if notes else None
-    notes += [f"{word!r} also stands for: {_listed(additions)}" for word, additions in every.items()]
-    weights = _weights(every, searchers, snapshot, analyzer)
+    notes += [f"{word!r} also stands for: {_listed(additions)}" for word, additions in groups.items()]
+    weights = _weights(groups, searchers, snapshot, analyzer)
     return WiderQuery(
         searchers.word_leg,
         searchers.words.widened(query.text, weights),
-        {each.token: f"{word} ({each.why})" for word, additions in every.items() for each in additions},
-        {word: list(dict.fromkeys(each.token for each in additions)) for word, additions in every.items()},
+        {term.token: f"{word} ({term.why})" for word, additions in groups.items() for term in additions},
+        {word: list(dict.fromkeys(term.token for term in additions)) for word, additions in groups.items()},
         notes,
     )
 
@@ -119,21 +119,21 @@ def _weights(
     """Return the weight of each added term, by group: its share of the least rarity of what stands for its word."""
     weights: dict[str, dict[str, float]] = {}
     for word, additions in every.items():
-        rarity = searchers.idf({*analyzer.tokens(word), *(each.token for each in additions)}, snapshot)
-        present = [rarity[each.token] for each in additions]
-        present += [rarity[token] for token in searchers.held(analyzer.tokens(word), snapshot)]
-        least = min(present)
+        rarity = searchers.idf({*analyzer.tokens(word), *(term.token for term in additions)}, snapshot)
+        rarities = [rarity[term.token] for term in additions]
+        rarities += [rarity[token] for token in searchers.held(analyzer.tokens(word), snapshot)]
+        lowest_rarity = min(rarities)
         for group, token, _, share, _ in additions:
             tokens_of_group = weights.setdefault(group, {})
-            weight = share * least / rarity[token]
+            weight = share * lowest_rarity / rarity[token]
             tokens_of_group[token] = max(weight, tokens_of_group.get(token, 0.0))
     return weights
 
 
 def _listed(additions: Sequence[AddedWord]) -> str:
-    labels = list(dict.fromkeys(each.label for each in additions))
-    more = f" and {len(labels) - _SHOWN:,} more" if len(labels) > _SHOWN else ""
-    return ", ".join(labels[:_SHOWN]) + more
+    labels = list(dict.fromkeys(addition.label for addition in additions))
+    remainder = f" and {len(labels) - _SHOWN:,} more" if len(labels) > _SHOWN else ""
+    return ", ".join(labels[:_SHOWN]) + remainder
 
 
 def _matching(
@@ -147,15 +147,15 @@ def _matching(
     token = next(iter(analyzer.tokens(word)), word)
     if len(token) < _LEAST_FUZZY:
         return
-    once = searchers.near(token, 1, MOST_WORDS, snapshot)
-    yield from _of(once, "1 edit")
+    one_edit = searchers.near(token, 1, MOST_WORDS, snapshot)
+    yield from _of(one_edit, "1 edit")
     if pattern.edits > 1 and len(token) >= TWO_EDITS:
-        twice = searchers.near(token, 2, MOST_WORDS, snapshot)
-        others = {
-            group: {other: count for other, count in numbers.items() if other not in once.get(group, {})}
-            for group, numbers in twice.items()
+        two_edits = searchers.near(token, 2, MOST_WORDS, snapshot)
+        terms_by_group = {
+            group: {term: count for term, count in numbers.items() if term not in one_edit.get(group, {})}
+            for group, numbers in two_edits.items()
         }
-        yield from _of(others, "2 edits")
+        yield from _of(terms_by_group, "2 edits")
 
 
 def _of(terms: Tally, why: str) -> Iterator[AddedWord]:

@@ -86,5 +86,5 @@ def limit_of(client: Any, operation: str, member: str, fallback: int) -> int:
     operations = getattr(model, "operation_names", None)
     if not isinstance(operations, (list, tuple)) or operation not in operations or model is None:
         return fallback
-    most = model.operation_model(operation).input_shape.members[member].metadata.get("max", fallback)
-    return int(most)
+    limit = model.operation_model(operation).input_shape.members[member].metadata.get("max", fallback)
+    return int(limit)

@@ -77,7 +77,7 @@ def ingest_documents_with_retry(  # noqa: PLR0917 - as documented
         ClientError: of boto3, the service's own, once the retries are spent; a note says how many documents
             had been accepted.
     """
-    if not isinstance(documents, list | tuple) or not all(isinstance(each, Mapping) for each in documents):
+    if not isinstance(documents, list | tuple) or not all(isinstance(entry, Mapping) for entry in documents):
         raise ArgumentError(f"documents must be a list of mappings, got {documents!r}")
     agent = _agent(client)
     entries = [document_entry(document, ds_id) for document in documents]

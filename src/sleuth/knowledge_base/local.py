@@ -233,7 +233,7 @@ class LocalKnowledgeBase(Closing):
     def _ingest_source(self, source: str, stopped: Callable[[], bool]) -> dict[str, int]:
         """Read all of a data source and return the statistics of its job."""
         counts = dict.fromkeys(("scanned", "new", "modified", "deleted", "failed"), 0)
-        before = {document.id: document.source or document.id for document in self._owned(source)}
+        uri_by_id = {document.id: document.source or document.id for document in self._owned(source)}
         current_uris: set[str] = set()
 
         def documents() -> Iterator[Document]:
@@ -249,7 +249,7 @@ class LocalKnowledgeBase(Closing):
                     counts["failed"] += 1
 
         report = self._engine.add(documents())
-        missing_ids = [] if stopped() else [id for id, uri in before.items() if uri not in current_uris]
+        missing_ids = [] if stopped() else [id for id, uri in uri_by_id.items() if uri not in current_uris]
         counts["deleted"] = len(self._engine.delete(missing_ids)) if missing_ids else 0
         return counts | {"scanned": len(current_uris), "new": report.added, "modified": report.updated}
 

@@ -146,8 +146,8 @@ class MultiSliceRetriever:
         for name, values in (("data_source_ids", data_source_ids), ("rewrites", rewrites)):
             if isinstance(values, str):
                 raise ArgumentError(f"{name} must be a list, got {values!r}; write [{values!r}]")
-        others: list[str | None] = list(data_source_ids)
-        sources = others if others and data_source_id is None else [data_source_id, *others]
+        source_ids: list[str | None] = list(data_source_ids)
+        sources = source_ids if source_ids and data_source_id is None else [data_source_id, *source_ids]
         slices: dict[str, Callable[[], Results]] = {}
         for name, filtered, text, source in _plan([query, *rewrites], sources, condition is not None):
             search = _search_configuration(num_results, source, condition if filtered else None)
@@ -159,8 +159,8 @@ class MultiSliceRetriever:
             }
             boost = self.filtered_score_boost if filtered and self.enabled else 1.0
             slices[name] = partial(self._ask, request, num_results, boost)
-        most = self.max_slices if self.enabled else 1
-        answers, reports = run_slices(slices, deadline=self.timeout_seconds, max_slices=most)
+        slice_limit = self.max_slices if self.enabled else 1
+        answers, reports = run_slices(slices, deadline=self.timeout_seconds, max_slices=slice_limit)
         self.last_report = tuple(reports)
         if not answers:
             raise_failure(reports, knowledge_base_id)
@@ -187,10 +187,10 @@ class MultiSliceRetriever:
         results: Results = []
         page: dict[str, Any] = {}
         while len(results) < num_results and not deadline.passed():
-            more = {"nextToken": page["nextToken"]} if page else {}
+            token_argument = {"nextToken": page["nextToken"]} if page else {}
             try:
                 page = retry.call(
-                    lambda _: client.retrieve(**request, **more),  # noqa: B023 - called before the next round
+                    lambda _: client.retrieve(**request, **token_argument),  # noqa: B023 - called before the next round
                     again=again_when_down,
                     retries=_RETRIES if self._agent_client is None else 0,
                     base=_BACKOFF,

@@ -187,8 +187,8 @@ class JsonClient:
             with ExitStack() as stack:
                 response = stack.enter_context(self.send(url, body, self.secret_headers, deadline))
                 if response.status != 200:
-                    after = retry_after_of(response)
-                    raise status_failure(response.status, response, after, deadline, self.mask)
+                    retry_after = retry_after_of(response)
+                    raise status_failure(response.status, response, retry_after, deadline, self.mask)
                 answer = reader(response, deadline)
                 if keep_open:
                     stack.pop_all()
@@ -220,8 +220,8 @@ class JsonClient:
 
 def retry_after_of(response: Answer) -> str | None:
     """Return the `Retry-After` of an answer, or None."""
-    after = response.headers.get("Retry-After")
-    return after if isinstance(after, str) else None
+    header = response.headers.get("Retry-After")
+    return header if isinstance(header, str) else None
 
 
 def status_failure(
@@ -303,22 +303,22 @@ def read_lines(response: Answer, timeout: float) -> Iterator[bytes]:
         AnswerError: more than `LIMIT` bytes.
         LateError: no whole line within `timeout` seconds.
     """
-    rest, total, last = b"", 0, monotonic()
+    unfinished_line, total, line_time = b"", 0, monotonic()
     response.renew()
     for piece in response.pieces():
         total += len(piece)
         if total > LIMIT:
             raise AnswerError(f"answered with more than {LIMIT:,} bytes")
-        *whole, rest = (rest + piece).split(b"\n")
-        lines_of_text = [line for line in whole if line.strip()]
+        *complete_lines, unfinished_line = (unfinished_line + piece).split(b"\n")
+        lines_of_text = [line for line in complete_lines if line.strip()]
         yield from lines_of_text
         if lines_of_text:
-            last = monotonic()
+            line_time = monotonic()
             response.renew()
-        elif monotonic() - last > timeout:
+        elif monotonic() - line_time > timeout:
             raise LateError("timed out")
-    if rest.strip():
-        yield rest
+    if unfinished_line.strip():
+        yield unfinished_line
 
 
 def again_when_refused(error: Exception) -> retry.Again | None:

@@ -302,17 +302,17 @@ class OllamaEmbedder:
         """Find out once whether batches may be used; return the vector of `text` if that computed it."""
         if self._batches is not None:
             return []
-        alone = [] if self.normalize else [self._get_embedding(text)]
+        single_vectors = [] if self.normalize else [self._get_embedding(text)]
         try:
             (batched,) = self._batch([text])
         except EmbeddingError as error:
             if _is_missing_endpoint(error):
                 self._batches = False
-            elif not alone:
+            elif not single_vectors:
                 raise
-            return alone  # single texts work; after other failures batches are tried again the next time
-        self._batches = self.normalize or close(alone[0], batched)
-        return alone
+            return single_vectors  # single texts work; after other failures batches are tried again the next time
+        self._batches = self.normalize or close(single_vectors[0], batched)
+        return single_vectors
 
     def _batch(self, texts: list[str]) -> list[list[float]]:
         answer = self._client.post("/api/embed", {"model": self.model, "input": texts})

@@ -52,17 +52,17 @@ def shown_url(url: str) -> str:
     Percent-encoded ones are also left out. Text that is not a URL is replaced as a whole. Git remotes of the form
     `user@host:path` count as URLs; a local path stays as it is.
     """
-    scheme, mark, rest = url.partition("://")
+    scheme, mark, tail = url.partition("://")
     if not mark:
         return _shown_without_scheme(url)
     if not _SCHEME.fullmatch(scheme):
         return HIDDEN
-    end = _AUTHORITY_END.search(rest)
-    authority_end = end.start() if end else len(rest)
-    host = _host(rest[:authority_end])
-    if "@" not in _decoded(rest[:authority_end]) and _LATE_USER.search(_decoded(rest[authority_end:])):
+    end = _AUTHORITY_END.search(tail)
+    authority_end = end.start() if end else len(tail)
+    host = _host(tail[:authority_end])
+    if "@" not in _decoded(tail[:authority_end]) and _LATE_USER.search(_decoded(tail[authority_end:])):
         host = None  # a user or password that holds a slash
-    return f"{scheme}://{HIDDEN}" if host is None else f"{scheme}://{host}{_path(rest[authority_end:])}"
+    return f"{scheme}://{HIDDEN}" if host is None else f"{scheme}://{host}{_path(tail[authority_end:])}"
 
 
 def _shown_without_scheme(url: str) -> str:

@@ -240,10 +240,10 @@ def _close_old() -> None:
     while True:
         with _lock:
             count = sum(connection.idle_since + IDLE_SECONDS <= monotonic() for connection in _idle)
-            old, _idle[:] = _idle[:count], _idle[count:]
+            expired_connections, _idle[:] = _idle[:count], _idle[count:]
             until = _idle[0].idle_since + IDLE_SECONDS if _idle else None
             _is_watched = until is not None
-        for connection in old:
+        for connection in expired_connections:
             connection.close()
         if until is None:
             return

@@ -23,8 +23,8 @@ def async_twin(call: Callable[P, T]) -> Callable[P, Coroutine[Any, Any, T]]:
     async def twin(*args: P.args, **kwargs: P.kwargs) -> T:
         from sleuth.remote.cancellation import in_thread
 
-        run, rest = _bound(function, args)
-        return await in_thread(run, *rest, **kwargs)
+        run, arguments = _bound(function, args)
+        return await in_thread(run, *arguments, **kwargs)
 
     return _renamed(twin, function)
 

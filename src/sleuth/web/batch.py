@@ -69,9 +69,9 @@ def _asker(searcher: WebSearch, k: int) -> Ask:
 
 def _run(ask: Ask, queries: dict[str, str], path: Path, workers: int) -> list[dict[str, Any]]:
     workers = check_count(workers, "workers", least=1)
-    previous = _read(path)
-    others = [entry for entry in previous if entry["id"] not in queries]
-    answered = {entry["id"]: entry for entry in previous if entry["web_docs"]["results"]}
+    stored_entries = _read(path)
+    other_entries = [entry for entry in stored_entries if entry["id"] not in queries]
+    answered = {entry["id"]: entry for entry in stored_entries if entry["web_docs"]["results"]}
     entry_by_id = {
         name: answered[name]
         for name in queries
@@ -84,7 +84,7 @@ def _run(ask: Ask, queries: dict[str, str], path: Path, workers: int) -> list[di
             contexts = [copy_context() for _ in names]
             entries = pool.map(lambda name, context: context.run(ask, name, queries[name]), names, contexts)
             entry_by_id.update((entry["id"], entry) for entry in entries if entry is not None)
-            _write(path, [entry_by_id[name] for name in queries if name in entry_by_id] + others)
+            _write(path, [entry_by_id[name] for name in queries if name in entry_by_id] + other_entries)
     return [entry_by_id[name] for name in queries if name in entry_by_id]
 
 

@@ -25,7 +25,7 @@ def merge(
     docs = web_docs.get("web_docs", web_docs) if isinstance(web_docs, Mapping) else web_docs
     pages = docs.get("results", ()) if isinstance(docs, Mapping) else docs
     documents = [dict(document) for document in local_docs]
-    numbers = [whole for document in documents if (whole := _whole(document.get("id"))) is not None]
+    numbers = [number for document in documents if (number := _whole(document.get("id"))) is not None]
     local_ids = {str(document.get("id")) for document in documents}
     free = (number for number in count(max(numbers, default=-1) + 1) if str(number) not in local_ids)
     return documents + [{**page, "id": next(free)} for page in pages]

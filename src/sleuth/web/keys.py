@@ -39,8 +39,8 @@ def read_env_file(path: Path) -> dict[str, str]:
 
 def _nearest_env_file() -> Path | None:
     """Return the nearest `.env` in or above the working folder that belongs to this user or to root."""
-    here = Path.cwd()
-    for path in (folder / ".env" for folder in (here, *here.parents)):
+    working_folder = Path.cwd()
+    for path in (folder / ".env" for folder in (working_folder, *working_folder.parents)):
         try:
             status = path.stat()
         except OSError:

@@ -157,10 +157,10 @@ class WebSearch:
         while (missing := k - len(self._relevant(query, hit_by_url))) > 0 and api_k < top:
             try:
                 api_k = min(api_k + missing, top)
-                hits, old = self._ask(query, api_k, deadline)
+                hits, is_old = self._ask(query, api_k, deadline)
             except WebError as error:
                 return WebSearchResult(self._relevant(query, hit_by_url)[:k], api_k, stale, error)
-            stale = stale or old
+            stale = stale or is_old
             if all(hit.url in hit_by_url for hit in hits):
                 break
             hit_by_url = {hit.url: hit for hit in hits} | hit_by_url

@@ -159,11 +159,11 @@ def shorten(query: str, spare: int = 0) -> str:
     """
     words = query.split()
     query = " ".join(words[:MAX_WORDS]) if len(words) > MAX_WORDS else query
-    most = max(LEAST_TEXT, MAX_QUERY - spare)
-    if len(query) <= most:
+    limit = max(LEAST_TEXT, MAX_QUERY - spare)
+    if len(query) <= limit:
         return query
-    head = query[: most + 1].rpartition(" ")[0]
-    return head.strip() or query[:most]
+    head = query[: limit + 1].rpartition(" ")[0]
+    return head.strip() or query[:limit]
 
 
 def listed_results(answer: Mapping[str, Any]) -> Any:
@@ -244,10 +244,10 @@ class RemoteService:
     def _attempt(self, call: WebCall, deadline: Deadline) -> list[Hit]:
         url = f"{self.base_url.rstrip('/')}/{call.path}"
         parts = address_parts(url)
-        own = deadline.within(ATTEMPT_TIMEOUT)
-        addresses = resolve(parts.hostname or "", port_of(parts), own)
+        attempt_deadline = deadline.within(ATTEMPT_TIMEOUT)
+        addresses = resolve(parts.hostname or "", port_of(parts), attempt_deadline)
         answer = request(
-            call.method, url, addresses, deadline=own, body=call.body, max_bytes=MAX_BYTES,
+            call.method, url, addresses, deadline=attempt_deadline, body=call.body, max_bytes=MAX_BYTES,
             headers={"Accept": "application/json", **call.headers},
         )  # fmt: skip
         if answer.status != 200:

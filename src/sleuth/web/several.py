@@ -41,13 +41,13 @@ class FallbackService:
         Raises:
             WebError: none answered; the error is that of the last one.
         """
-        *others, last = self.services
-        for service in others:
+        *earlier_services, last_service = self.services
+        for service in earlier_services:
             try:
                 return service.search(query, deadline)
             except WebError as error:
                 logger.warning("asking the next service, because %s", error)
-        return last.search(query, deadline)
+        return last_service.search(query, deadline)
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,8 +130,8 @@ def open_service(
     """
     if choice is not None and not isinstance(choice, str):
         if api_key or base_url or patience:
-            own = "api_key, base_url, max_retries and initial_backoff"
-            raise ArgumentError(f"{own} must be left out where service is an object, which has its own")
+            options = "api_key, base_url, max_retries and initial_backoff"
+            raise ArgumentError(f"{options} must be left out where service is an object, which has its own")
         return choice
     spelling = choice or os.environ.get(VARIABLE) or _default(api_key, base_url)
     names = [[name.strip() for name in part.split("+")] for part in spelling.split(",")]

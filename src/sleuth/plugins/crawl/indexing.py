@@ -126,7 +126,7 @@ def _commit(engine: Engine, visits: Sequence[Visit], total: CrawlReport) -> list
         setattr(total, name, getattr(total, name) + getattr(report, name))
     total.version = report.version
     records = (visit.record for visit in visits if visit.record is not None)
-    return [replace(each, is_stored=False) if each.url in reason_by_url else each for each in records]
+    return [replace(record, is_stored=False) if record.url in reason_by_url else record for record in records]
 
 
 def _documents(visit_by_path: Mapping[str, Visit], reason_by_url: dict[str, str]) -> Iterator[Document]:
@@ -144,15 +144,15 @@ def _documents(visit_by_path: Mapping[str, Visit], reason_by_url: dict[str, str]
         page = visit_by_path[path].record
         if page is None or not page.modified:
             metadata.pop("modified", None)
-        own = {"source": name.replace(path, url), "url": url, "domain": domain_of(url), "source_type": "web"}
-        yield Document(record.page_content, {**metadata, **own})
+        web = {"source": name.replace(path, url), "url": url, "domain": domain_of(url), "source_type": "web"}
+        yield Document(record.page_content, {**metadata, **web})
 
 
 def _write_page(folder: Path, visit: Visit) -> Path:
     """Write a page to a file whose name and time are those of the page, which become its title and date."""
     folder.mkdir()
-    last = urlsplit(visit.url).path.rstrip("/").rpartition("/")[2]
-    stem = PurePosixPath(re.sub(r"[^\w.-]", "-", unquote(last))[:80] or "index").stem
+    page_name = urlsplit(visit.url).path.rstrip("/").rpartition("/")[2]
+    stem = PurePosixPath(re.sub(r"[^\w.-]", "-", unquote(page_name))[:80] or "index").stem
     path = folder / f"{stem}{visit.suffix}"
     path.write_bytes(visit.body)
     moment = parsedate_tz(visit.record.modified) if visit.record else None

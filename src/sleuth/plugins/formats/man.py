@@ -103,8 +103,8 @@ def _visible_text(name: str, words: list[str]) -> str:
     if name in _INLINE or name in _AROUND:
         return _inline([name, *words])
     if name in ("Xr", "MR") and len(words) > 1:
-        page, section, *rest = words
-        return f"{page}({section}){''.join(rest)}"
+        page, section, *trailing_words = words
+        return f"{page}({section}){''.join(trailing_words)}"
     if name == "IP":
         words = words[:1]  # the second word is the width of an indent
     if name == "It" and words:
@@ -123,8 +123,8 @@ def _inline(words: list[str]) -> str:
         if word in _AROUND:
             begin, end = _AROUND[word]
             inner = _inline(words[place + 1 :])
-            rest = inner[len(inner.rstrip(".,;:")) :]
-            return f"{text}{'' if is_joined else ' '}{begin}{inner.removesuffix(rest)}{end}{rest}"
+            marks = inner[len(inner.rstrip(".,;:")) :]
+            return f"{text}{'' if is_joined else ' '}{begin}{inner.removesuffix(marks)}{end}{marks}"
         if word in _INLINE:
             is_flag, is_joined = word == "Fl", is_joined or word in ("Ns", "Ap")
             continue

@@ -85,8 +85,8 @@ def _text(ole: OleFileIO) -> str:
 def _sent(ole: OleFileIO) -> str:
     """Return when the message was sent, else received; "" if it does not say."""
     properties = _stream(ole, "__properties_version1.0")[_HEAD_BYTES:]
-    whole = len(properties) - len(properties) % _FILED.size
-    times = {tag: value for kind, tag, _, value in _FILED.iter_unpack(properties[:whole]) if kind == _TIME}
+    size = len(properties) - len(properties) % _FILED.size
+    times = {tag: value for kind, tag, _, value in _FILED.iter_unpack(properties[:size]) if kind == _TIME}
     value = times.get(_SENT) or times.get(_RECEIVED)
     try:
         return (_EPOCH + timedelta(microseconds=value / 10)).strftime("%Y-%m-%d %H:%M") if value else ""

@@ -317,7 +317,7 @@ def as_filter(filters: dict[str, Any] | None) -> Filter | None:
     operator = filters["operator"]
     if operator not in ("AND", "OR", "NOT"):
         raise FilterError(f"operator must be AND, OR or NOT, got {operator!r}")
-    parts = [part for each in filters["conditions"] if (part := as_filter(each)) is not None]
+    parts = [part for condition in filters["conditions"] if (part := as_filter(condition)) is not None]
     if operator == "OR":
         return any_of(*parts)
     together = all_of(*parts)
@@ -336,7 +336,7 @@ def _comparison(condition: dict[str, Any]) -> Filter:
     if operator == "in":
         if not isinstance(value, list):
             raise FilterError(f"value of 'in' and 'not in' must be a list, got {value!r}")
-        return any_of(*(_equals(key.key, each) for each in value)) if value else nothing(key.key)
+        return any_of(*(_equals(key.key, member) for member in value)) if value else nothing(key.key)
     comparisons: dict[str, Callable[[Any, Any], Filter]] = {">": gt, ">=": ge, "<": lt, "<=": le}
     if operator not in comparisons:
         raise FilterError(
@@ -378,14 +378,14 @@ def _type(kinds: Collection[str]) -> str:
 def _metadata(document: Document) -> dict[str, Any]:
     """Return what is kept of a document beside its text."""
     fields = document.to_dict(flatten=False)
-    rest = {key: fields[key] for key in _KEPT if fields[key] is not None}
-    return {**document.meta, _ID: document.id, **({_REST: json.dumps(rest)} if rest else {})}
+    other_fields = {key: fields[key] for key in _KEPT if fields[key] is not None}
+    return {**document.meta, _ID: document.id, **({_REST: json.dumps(other_fields)} if other_fields else {})}
 
 
 def _document(whole: Whole) -> Document:
     meta = dict(whole.metadata)
     meta.pop(_ID, None)
-    rest = json.loads(meta.pop(_REST, "{}"))
+    other_fields = json.loads(meta.pop(_REST, "{}"))
     return Document.from_dict(
-        {"id": whole.id, "content": whole.text, "meta": meta, "score": whole.score, **rest}
+        {"id": whole.id, "content": whole.text, "meta": meta, "score": whole.score, **other_fields}
     )

@@ -181,7 +181,7 @@ class SleuthVectorStore(VectorStore):
     ) -> list[tuple[Document, float]]:
         """Return the `k` documents nearest to a text, with their cosines."""
         nearest = self._index.nearest(self._embeddings.embed_query(query), k, _filter(options))
-        return [(_document(whole), whole.score or 0.0) for whole in nearest]
+        return [(_document(document), document.score or 0.0) for document in nearest]
 
     def _select_relevance_score_fn(self) -> Any:
         return lambda cosine: min(1.0, max(0.0, cosine))

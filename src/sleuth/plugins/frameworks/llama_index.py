@@ -167,7 +167,7 @@ class SleuthVectorStore(BasePydanticVectorStore):
         wholes = self._hits(query, filter)
         nodes = list(map(_node, wholes))
         return VectorStoreQueryResult(
-            nodes, [whole.score or 0.0 for whole in wholes], [node.node_id for node in nodes]
+            nodes, [document.score or 0.0 for document in wholes], [node.node_id for node in nodes]
         )
 
     def _hits(self, query: VectorStoreQuery, filter: Filter | None) -> list[Whole]:
@@ -196,7 +196,7 @@ class SleuthVectorStore(BasePydanticVectorStore):
     def _filter(self, filters: MetadataFilters | None) -> Filter | None:
         if filters is None or not filters.filters:
             return None
-        parts = [part for each in filters.filters if (part := self._part(each)) is not None]
+        parts = [part for condition in filters.filters if (part := self._part(condition)) is not None]
         if filters.condition == FilterCondition.OR:
             return any_of(*parts)
         together = cast("Filter", all_of(*parts))
@@ -212,7 +212,7 @@ class SleuthVectorStore(BasePydanticVectorStore):
         )
         if part.operator == FilterOperator.TEXT_MATCH_INSENSITIVE:  # by the values that the index has
             values_there = self._index.values(part.key)
-            return _in(part.key, [each for each in values_there if str(value).lower() in str(each).lower()])
+            return _in(part.key, [item for item in values_there if str(value).lower() in str(item).lower()])
         try:
             return _comparison(key, part.operator, value, values)
         except KeyError:

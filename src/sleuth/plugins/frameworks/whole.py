@@ -188,8 +188,8 @@ class WholeIndex:
 
         Values are read from the columns of the index, and not from the documents.
         """
-        own = field(_OWN).contains(key) if key in _ADDED else None
-        facets = self.engine.facets(key, filter=all_of(own, filter), limit=_ALL)[key]
+        key_filter = field(_OWN).contains(key) if key in _ADDED else None
+        facets = self.engine.facets(key, filter=all_of(key_filter, filter), limit=_ALL)[key]
         return [facet.value for facet in facets]
 
     def types(self) -> dict[str, tuple[str, ...]]:
@@ -215,12 +215,12 @@ class WholeIndex:
 
     def whole(self, item: RetrievedItem) -> Whole:
         """Return the document of an item, as it was given."""
-        metadata, own = dict(item.metadata), item.metadata.get(_OWN, ())
+        metadata, own_keys = dict(item.metadata), item.metadata.get(_OWN, ())
         id = item.document_id if self._is_whole else item.id
         if self._is_whole:
-            for key in (*(key for key in _ADDED if key not in own), *_OF_PASSAGES, _OWN):
+            for key in (*(key for key in _ADDED if key not in own_keys), *_OF_PASSAGES, _OWN):
                 metadata.pop(key, None)
-            metadata.update({key: None for key in _ADDED if _NONE + key in own})
+            metadata.update({key: None for key in _ADDED if _NONE + key in own_keys})
         return Whole(id, item.text, metadata, item.score)
 
 
@@ -240,6 +240,6 @@ def _embedded(document: Document) -> str:
 
 def _stored(text: str, metadata: Mapping[str, Any] | None, id: str) -> Document:
     values = dict(metadata or {})
-    if own := [key if values[key] is not None else _NONE + key for key in _ADDED if key in values]:
-        values[_OWN] = own
+    if own_keys := [key if values[key] is not None else _NONE + key for key in _ADDED if key in values]:
+        values[_OWN] = own_keys
     return Document(text, values, id=id)

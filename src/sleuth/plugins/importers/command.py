@@ -108,20 +108,20 @@ def import_store(
     options = {option: value for option, value in choices.items() if value is not None}
     own_options = [option for option in choices if option in signature(read).parameters]
     for option in options.keys() - own_options:
-        names = ", ".join(f"--{each.replace('_', '-')}" for each in own_options)
+        names = ", ".join(f"--{option_name.replace('_', '-')}" for option_name in own_options)
         raise ArgumentError(f"an import of {kind} takes {names}, got --{option.replace('_', '-')}")
     if kind == "qdrant":
         options["api_key"] = os.environ.get("QDRANT_API_KEY") or None
     source = read(place, **options)
     folder, err = index_folder(index), console(stderr=True)
-    whole = "" if source.count is None else f" of {source.count:,}"
+    total_text = "" if source.count is None else f" of {source.count:,}"
     with new_or_open_index(folder, embedder) as engine, ExitStack() as stack:
         progress = None
         if err.is_terminal and not json:
             status = stack.enter_context(err.status(f"importing {source.name}"))
 
             def progress(now: ImportReport) -> None:
-                status.update(f"{now.read:,}{whole} documents")
+                status.update(f"{now.read:,}{total_text} documents")
 
         report = importers.import_vectors(engine, source, re_embed=re_embed, progress=progress)
     if json:
@@ -129,6 +129,6 @@ def import_store(
         return
     blank = f", {report.blank:,} left out without text" if report.blank else ""
     say(
-        f"{report.read:,}{whole} documents read: {report.added:,} added, {report.updated:,} updated, "
+        f"{report.read:,}{total_text} documents read: {report.added:,} added, {report.updated:,} updated, "
         f"{report.unchanged:,} unchanged{blank} in {folder}"
     )

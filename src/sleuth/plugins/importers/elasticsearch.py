@@ -61,12 +61,12 @@ def _hits(path: str | Path) -> Iterator[Mapping[str, Any]]:
 
 def _split(source: Mapping[str, Any], field: str) -> tuple[Any, dict[str, Any]]:
     """Return the value of a field, by its name or by a path of names between dots, and the other fields."""
-    rest = dict(source)
-    if field in rest:
-        return rest.pop(field), rest
-    first, _, more = field.partition(".")
-    if not more or not isinstance(rest.get(first), Mapping):
-        return None, rest
-    value, inner = _split(rest[first], more)
-    rest[first] = inner or None
-    return value, rest
+    other_fields = dict(source)
+    if field in other_fields:
+        return other_fields.pop(field), other_fields
+    first, _, inner_path = field.partition(".")
+    if not inner_path or not isinstance(other_fields.get(first), Mapping):
+        return None, other_fields
+    value, inner = _split(other_fields[first], inner_path)
+    other_fields[first] = inner or None
+    return value, other_fields

@@ -112,11 +112,11 @@ def check_vectors(embedder: Any, sample: Sequence[StoredVector]) -> None:
     """
     expected = embedder.embed_documents([row.document.page_content for row in sample])
     for row, vector in zip(sample, expected, strict=True):
-        own, other = _floats(vector), _floats(row.vector)
-        product = sum(map(mul, own, other))
-        if len(own) != len(other):
-            differ = f"its vectors have length {len(own)}, the collection's {len(other)}"
-        elif (cosine := product / (hypot(*own) * hypot(*other) or 1.0)) < AGREEMENT:
+        own_vector, stored_vector = _floats(vector), _floats(row.vector)
+        product = sum(map(mul, own_vector, stored_vector))
+        if len(own_vector) != len(stored_vector):
+            differ = f"its vectors have length {len(own_vector)}, the collection's {len(stored_vector)}"
+        elif (cosine := product / (hypot(*own_vector) * hypot(*stored_vector) or 1.0)) < AGREEMENT:
             differ = (
                 f"its vector of document {row.document.id!r} has a cosine of {cosine:.2f} with the one there"
             )
@@ -154,8 +154,8 @@ def _keeper(engine: Engine) -> Callable[[Sequence[StoredVector]], None]:
                 heading, title = chunk.fields.get("heading"), str(row.document.metadata.get("title") or "")
                 text = embedded_text({"title": title, "heading": heading, "text": chunk.text})
                 vectors[text_hash(text)] = array("f", row.vector).tobytes()
-        old = cache.get(embedder.fingerprint, list(vectors))
-        if missing := {name: vector for name, vector in vectors.items() if name not in old}:
+        cached_vectors = cache.get(embedder.fingerprint, list(vectors))
+        if missing := {name: vector for name, vector in vectors.items() if name not in cached_vectors}:
             cache.put(embedder.fingerprint, missing)
 
     return keep

@@ -54,7 +54,7 @@ def read_qdrant(
                 else QdrantClient(path=name)
             )
             cleanup.callback(client.close)
-            names = sorted(each.name for each in client.get_collections().collections)
+            names = sorted(description.name for description in client.get_collections().collections)
         choice = chosen_name("collection", collection, names, name)
         with _answering(name):
             count = client.count(choice, exact=True).count

@@ -62,11 +62,11 @@ class Overloading(NameRules):
         if arguments is None:
             return definition
         name = definition.symbol.name
-        parameters = [parameters_of(each.symbol.signature, name) for each in overloads]
+        parameters = [parameters_of(candidate.symbol.signature, name) for candidate in overloads]
         fitting = [
             i
-            for i, each in enumerate(parameters)
-            if takes(each, len(arguments)) and self.fits(overloads[i], arguments)
+            for i, parameter_list in enumerate(parameters)
+            if takes(parameter_list, len(arguments)) and self.fits(overloads[i], arguments)
         ]
         if len(fitting) > 1:
             site = Site(file, use.symbol, use.line)
@@ -82,10 +82,10 @@ class Overloading(NameRules):
             return [definition]
         owner = Definition(file, symbol.parent, self.snapshot.detail(file).symbols[symbol.parent])
         return [
-            Definition(level.file, i, each)
+            Definition(level.file, i, member)
             for level in self.resolver.inference.levels(owner)
-            for i, each in self.snapshot.detail(level.file).symbols_named(symbol.name)
-            if each.parent == level.index and each.kind == symbol.kind
+            for i, member in self.snapshot.detail(level.file).symbols_named(symbol.name)
+            if member.parent == level.index and member.kind == symbol.kind
         ]
 
     def arguments(self, text: str, use: Reference, definition: Definition) -> list[str] | None:
@@ -176,9 +176,9 @@ def literal_type(argument: str) -> str:
 
 def takes(parameters: Sequence[str], count: int) -> bool:
     """Return whether a method takes a number of arguments."""
-    is_variable = any(each.endswith("...") for each in parameters)
-    least = sum(not each.endswith(("...", " =")) for each in parameters)
-    return least <= count and (is_variable or count <= len(parameters))
+    is_variable = any(parameter.endswith("...") for parameter in parameters)
+    required_count = sum(not parameter.endswith(("...", " =")) for parameter in parameters)
+    return required_count <= count and (is_variable or count <= len(parameters))
 
 
 def score(parameters: Sequence[str], types: Sequence[Sequence[str]], lookup: Callable[[str], str]) -> int:

@@ -98,7 +98,7 @@ class ModelFolder:
         path = folder_of(model)
         files = packaged_files() if path == PACKAGED else {}
         weights = (files.get(name, path / name) for name in MODEL_FILES)
-        file = next((each for each in weights if each.is_file()), None)
+        file = next((weight_file for weight_file in weights if weight_file.is_file()), None)
         tokenizer = files.get("tokenizer.json", path / "tokenizer.json")
         if file is None or not tokenizer.is_file():
             raise ArgumentError(
@@ -209,7 +209,7 @@ def _max_tokens(path: Path, config: dict[str, Any]) -> int:
         read_json(path / "tokenizer_config.json").get("model_max_length"),
         config.get("max_position_embeddings"),
     )
-    return int(min([MOST_TOKENS, *(most for most in limits if isinstance(most, int | float) and most > 1)]))
+    return int(min([MOST_TOKENS, *(size for size in limits if isinstance(size, int | float) and size > 1)]))
 
 
 def read_json(path: Path) -> dict[str, Any]:

@@ -184,8 +184,8 @@ def _download(model: RemoteModel, file: RemoteFile, path: Path, tell: Callable[[
             raise _unanswered(url, str(error)) from None
     problem = ""
     if size != file.size:
-        more = " or more" if size > file.size else ""
-        problem = f"must have {file.size:,} bytes, got {size:,}{more}"
+        excess = " or more" if size > file.size else ""
+        problem = f"must have {file.size:,} bytes, got {size:,}{excess}"
     elif _checksum(path, file) != file.checksum:
         problem = f"must have the checksum {file.checksum}, got another one"
     if problem:

@@ -124,12 +124,12 @@ class OnnxModel:
 
     @cached_property
     def _inputs(self) -> frozenset[str]:
-        return frozenset(each.name for each in self._session.get_inputs())
+        return frozenset(model_input.name for model_input in self._session.get_inputs())
 
     @cached_property
     def _output(self) -> str:
         """The output to read: a vector of the whole text where the model gives one, else its first."""
-        names = [each.name for each in self._session.get_outputs()]
+        names = [model_output.name for model_output in self._session.get_outputs()]
         return "sentence_embedding" if "sentence_embedding" in names else names[0]
 
     def has_meaning(self, query: str) -> bool:

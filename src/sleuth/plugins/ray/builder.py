@@ -127,7 +127,7 @@ class ShardBuilder:
             if source is not None and not name.startswith(source.rpartition("#")[0] or source):
                 self._owners[name] = reader  # not named after its file: another file may hold it later
         facts, count = writer.known(batch.ids), len(batch)
-        same = sum(
+        unchanged_count = sum(
             facts[name].content_hash == batch.known(row).content_hash
             for row, name in enumerate(batch.ids)
             if name in facts
@@ -135,7 +135,7 @@ class ShardBuilder:
         writer.put_batch(batch)
         if writer.pending_bytes >= _COMMIT_BYTES:
             writer.commit()
-        return count - len(facts), len(facts) - same, same
+        return count - len(facts), len(facts) - unchanged_count, unchanged_count
 
     def delete(self, number: int, ids: Sequence[str], reader: str) -> list[str]:
         """Delete documents of files that no longer hold them; the ids that were there.
@@ -165,7 +165,7 @@ class ShardBuilder:
 
     def _uploaded(self, number: int, shard: _Shard) -> PublishedPart:
         shard.stack.close()
-        before = self._parts.get(number)
+        former_part = self._parts.get(number)
         with Engine.open(shard.folder) as engine:
             engine.embed()
             engine.wait()
@@ -174,10 +174,10 @@ class ShardBuilder:
                 listing = list(encode_listing(rows))
                 # Files are noted without a new version; the listing holds them.
                 state = snapshot.version, tuple(map(digest_of, listing))
-                if before is not None and (before.version, before.listing) == state:
-                    return before
+                if former_part is not None and (former_part.version, former_part.listing) == state:
+                    return former_part
         name = self._names[number]
-        base = () if before is None else (before,)
+        base = () if former_part is None else (former_part,)
         (part,) = upload_parts({name: shard.folder}, self._objects, base, listings={name: listing})
         return part
 

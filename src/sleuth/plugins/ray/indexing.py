@@ -171,4 +171,4 @@ def _count(report: BuildReport, data: bytes) -> None:
         raise error_named(*refusal)
     for name, count in counts.items():
         setattr(report, name, getattr(report, name) + count)
-    report.skipped += [Skipped(*each) for each in skipped]
+    report.skipped += [Skipped(*skipped_file) for skipped_file in skipped]

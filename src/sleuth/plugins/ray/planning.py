@@ -113,11 +113,11 @@ def plan_of(
     local = roots_of([path for path in paths if not is_remote(path)], FileNames())
     diff = Diff(lambda: nullcontext(rows), [*local, *remote], FileNames())
     diff.read_with(options)
-    here = present(local, lambda root: any(rows.file_names(root)), prune=prune)
+    roots = present(local, lambda root: any(rows.file_names(root)), prune=prune)
     files: list[PlannedFile] = []
     skipped: list[Skipped] = []
     unchanged = 0
-    for item in diff.compare(chain(walk(here, options), *(walk_remote(root, options) for root in remote))):
+    for item in diff.compare(chain(walk(roots, options), *(walk_remote(root, options) for root in remote))):
         if isinstance(item, Skipped):
             skipped.append(item)
             diff.skipped.add(item.source)
@@ -138,7 +138,7 @@ def plan_of(
         gone += [PlannedFile(FileEntry("", row.name, 0, 0), row) for row in missing]
     if wave_bytes is None:
         wave_bytes = SLOW_WAVE_BYTES if is_slow(str(full["embedder"])) else WAVE_BYTES
-    reading = encode({each.name: getattr(options, each.name) for each in fields(options)})
+    reading = encode({option.name: getattr(options, option.name) for option in fields(options)})
     entries = [file.entry for file in files], [file.entry for file in gone]
     identity = (base.number if base else 0, count, dict(full), wave_bytes, *map(list, entries))
     return Plan(

@@ -249,5 +249,5 @@ def read_files(
     counts = {**sender.counts, "deleted": report.deleted, "pruned": report.pruned}
     if not prune:
         counts |= {"read": len(files), "bytes": sum(file.entry.size for file in files)}
-    skipped = [(each.path, each.reason, each.kind) for each in report.skipped]
+    skipped = [(skipped_file.path, skipped_file.reason, skipped_file.kind) for skipped_file in report.skipped]
     return {"report": [encode((counts, skipped, refusal))]}

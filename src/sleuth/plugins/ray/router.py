@@ -378,13 +378,13 @@ class Router:
         Raises:
             SleuthError: a searcher cannot load it; it is dropped again.
         """
-        before = self._wanted
+        former_versions = self._wanted
         with self._lock:
-            self._wanted = (*before, version)
+            self._wanted = (*former_versions, version)
         replicas = self._replicas()
-        batches = [[replica] for replica in replicas] if before else [replicas]
+        batches = [[replica] for replica in replicas] if former_versions else [replicas]
         try:
-            if not before:
+            if not former_versions:
                 self._start()
             for batch in batches:
                 loads = [(replica, replica.actor.load.remote(version)) for replica in batch]
@@ -397,7 +397,7 @@ class Router:
             is_cut_off = (
                 isinstance(error, Exception) and not isinstance(error, SleuthError) and self._cut_off(error)
             )
-            if is_cut_off and not before and self._reconnect is not None:
+            if is_cut_off and not former_versions and self._reconnect is not None:
                 return
             self.drop(version)
             if is_cut_off:
@@ -407,7 +407,7 @@ class Router:
     def drop(self, version: int) -> None:
         """Close a version in all searchers."""
         with self._lock:
-            self._wanted = tuple(other for other in self._wanted if other != version)
+            self._wanted = tuple(other_version for other_version in self._wanted if other_version != version)
         try:
             for replica in self._replicas():
                 replica.actor.drop.remote(version)
@@ -438,7 +438,7 @@ class Router:
         """Return how many searchers and shards answer, and the fullest cache; asks no searcher."""
         replicas = self._replicas()
         used, limit = max(replica.cache for replica in replicas)
-        served = (group.numbers for group in self._groups if any(each.is_up for each in group.replicas))
+        served = (group.numbers for group in self._groups if any(replica.is_up for replica in group.replicas))
         return {
             "searchers": len(replicas),
             "searchers_up": sum(replica.is_up for replica in replicas),

@@ -116,12 +116,12 @@ def _start(ray: Any, address: str | None, cpus: int | None) -> None:
 @contextmanager
 def _environment(values: Mapping[str, str]) -> Iterator[None]:
     """Set variables for Ray and the processes that it starts; they are as before after the block."""
-    before = {name: os.environ.get(name) for name in values}
+    former_values = {name: os.environ.get(name) for name in values}
     os.environ.update(values)
     try:
         yield
     finally:
-        for name, value in before.items():
+        for name, value in former_values.items():
             if value is None:
                 os.environ.pop(name, None)
             else:

@@ -123,10 +123,10 @@ class RayStore:
                 )
             self.router.load(manifest.number)
             with self._lock:
-                before, self._manifest = self._manifest, manifest
-                is_over = not self._users[before.number]
+                former_manifest, self._manifest = self._manifest, manifest
+                is_over = not self._users[former_manifest.number]
             if is_over:
-                self.router.drop(before.number)
+                self.router.drop(former_manifest.number)
             return manifest.number
 
     def writer(self, *, timeout: float = 10.0) -> NoReturn:

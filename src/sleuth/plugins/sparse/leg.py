@@ -170,8 +170,8 @@ class SparseLeg(RankingLeg[TokenWeights]):
     def _encode(self, texts: list[str]) -> Iterator[list[Levels]]:
         """Yield the levels of texts, batch by batch."""
         model = self._model()
-        for some in batches_of(texts, BATCH):
-            yield [levels_of(weights) for weights in model.encode_documents(some)]
+        for batch in batches_of(texts, BATCH):
+            yield [levels_of(weights) for weights in model.encode_documents(batch)]
 
     def _pack(self, arrays: Arrays) -> SegmentData:
         return SegmentData(arrays, {"model": self.model, **facts_of(arrays)})

@@ -30,7 +30,7 @@ class SparseSearcher(LegSearcher[TokenWeights]):
         postings_by_name: dict[str, FieldPostings] = previous._by_name if previous else {}
         self._postings = [postings_by_name.get(view.name) or postings_in(view) for view in segments]
         self._by_name: dict[str, FieldPostings] = {
-            view.name: each for view, each in zip(segments, self._postings, strict=True)
+            view.name: postings for view, postings in zip(segments, self._postings, strict=True)
         }
         self._rows = SegmentRows(segments)
         self._index = FieldIndex(

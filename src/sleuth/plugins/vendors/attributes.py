@@ -45,9 +45,9 @@ def upload_of(metadata: Mapping[str, Any]) -> dict[str, Any]:
 def attributes_of(metadata: Mapping[str, Any]) -> dict[str, Any]:
     """Return the attributes of a file as its client gave them; of another document, its own metadata."""
     upload = upload_of(metadata)
-    own = upload.get("attributes", {})
+    fields = upload.get("attributes", {})
     names = upload.get("names", ()) if upload else metadata.keys() - RESERVED
-    values = {name: own.get(name, metadata.get(name)) for name in metadata if name in names} | own
+    values = {name: fields.get(name, metadata.get(name)) for name in metadata if name in names} | fields
     return {name: value for name, value in values.items() if isinstance(value, str | int | float | bool)}
 
 
@@ -55,8 +55,8 @@ def attribute_filter(name: str, operator: Operator, value: Any) -> Filter:
     """Return a comparison of an attribute; one with a name of the engine's means the client's where it gave one."""
     if name not in OWN_KEYS:
         return Compare(name, operator, value)
-    own = f"{UPLOAD}.attributes.{name}"
+    own_key = f"{UPLOAD}.attributes.{name}"
     return any_of(
-        And((Compare(own, "exists", True), Compare(own, operator, value))),
-        And((Compare(own, "exists", False), Compare(name, operator, value))),
+        And((Compare(own_key, "exists", True), Compare(own_key, operator, value))),
+        And((Compare(own_key, "exists", False), Compare(name, operator, value))),
     )

@@ -293,7 +293,7 @@ async def responses(body: ResponsesRequest, request: Request, call: CurrentCall)
         body.tools[0] if body.tools else FileSearch(type="file_search", vector_store_ids=[call.service.name])
     )
     scopes = [scope_of(store, call) for store in tool.vector_store_ids]
-    scope = None if None in scopes else any_of(*(each for each in scopes if each is not None))
+    scope = None if None in scopes else any_of(*(part for part in scopes if part is not None))
     messages = [Message(role="user", content=body.input)] if isinstance(body.input, str) else body.input
     tree = all_of(scope, tool.filters.tree() if tool.filters else None)
     question = _asked(messages, k=tool.max_num_results, filter=tree, sources=["docs"], passages=True)
@@ -321,7 +321,7 @@ def _response(
         "output": output,
         "parallel_tool_calls": False,
         "tool_choice": "auto",
-        "tools": [each.model_dump(exclude_none=True) for each in body.tools],
+        "tools": [tool.model_dump(exclude_none=True) for tool in body.tools],
         **({} if result is None else _said(writing, result)),
     }
 

@@ -156,7 +156,7 @@ def _with_one_value(name: str, operator: Comparison, value: str | int | float | 
             raise ArgumentError(
                 f"'end with' must be of a key with fewer than {MOST_VALUES:,} values, got {name!r}"
             )
-        values = [each.value for each in facets if isinstance(each.value, str) and each.value.endswith(text)]
+        values = [item.value for item in facets if isinstance(item.value, str) and item.value.endswith(text)]
         return Compare(name, "in", tuple(values or ("\ufdd0",)))  # a sign that no text has
     return Compare(name, "in", tuple(_forms(value)))  # "is" and "="
 

@@ -226,9 +226,9 @@ def _attribute_changes(
     """
     upload = upload_of(metadata)
     plain = {name: value for name, value in attributes.items() if name not in OWN_KEYS}
-    own = {name: value for name, value in attributes.items() if name in OWN_KEYS}
+    fields = {name: value for name, value in attributes.items() if name in OWN_KEYS}
     former = dict.fromkeys(name for name in upload.get("names", ()) if name not in OWN_KEYS)
-    return {**former, **call.filled(plain), UPLOAD: {**upload, "names": list(plain), "attributes": own}}
+    return {**former, **call.filled(plain), UPLOAD: {**upload, "names": list(plain), "attributes": fields}}
 
 
 class _StoredFile(NamedTuple):
@@ -256,12 +256,12 @@ def _stored(file_id: str, call: Call) -> _StoredFile:
     """
     if passages := call.engine.get(file_id):
         return _StoredFile(file_of(file_id, passages[0].metadata), [file_id], passages)
-    ids, after, is_over = list[str](), None, False
+    ids, cursor, is_over = list[str](), None, False
     scope = Compare(f"{UPLOAD}.id", "eq", file_id)
     while not is_over:
-        page = call.engine.list_documents(filter=scope, after=after, limit=1000)
+        page = call.engine.list_documents(filter=scope, after=cursor, limit=1000)
         ids += [document.id for document in page.documents]
-        after, is_over = page.after, page.after is None
+        cursor, is_over = page.after, page.after is None
     if not ids:
         raise _unknown(file_id)
     passages = call.engine.get(ids[0])

@@ -160,5 +160,5 @@ async def vector_store_files(
     """Return the files of a vector store in order of id."""
     scope = scope_of(vector_store_id, call)
     documents, has_more = await call.read(files_page, call, scope, after, limit)
-    data = [store_file(file_of(each.id, each.metadata), each.metadata, vector_store_id) for each in documents]
+    data = [store_file(file_of(row.id, row.metadata), row.metadata, vector_store_id) for row in documents]
     return json_response(list_of(data, has_more=has_more))

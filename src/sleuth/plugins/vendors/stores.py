@@ -83,7 +83,7 @@ def take_out(documents: Iterable[tuple[str, Mapping[str, Any]]], name: str, call
     """Take documents, given by id and metadata, out of a scoped vector store; they stay in the index."""
     ids_by_names: dict[tuple[str, ...], list[str]] = {}
     for id, metadata in documents:
-        names = tuple(other for other in names_of(metadata) if other != name)
+        names = tuple(store_name for store_name in names_of(metadata) if store_name != name)
         ids_by_names.setdefault(names, []).append(id)
     for names, ids in ids_by_names.items():
         call.engine.update({STORES: list(names) or None}, ids, timeout=call.remaining)

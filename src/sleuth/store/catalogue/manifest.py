@@ -95,7 +95,7 @@ def uncovered(connection: Connection, leg: Leg, bad: frozenset[str] = frozenset(
     ]
     next_key = connection.execute("SELECT next_key FROM state").fetchone()[0]
     uncovered_ranges = gaps([(e.first, e.last) for e in good], next_key)
-    return [(first, last) for first, last in uncovered_ranges if occupied(connection, first, last)]
+    return [gap for gap in uncovered_ranges if occupied(connection, *gap)]
 
 
 def open_segment(

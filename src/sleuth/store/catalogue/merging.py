@@ -125,18 +125,18 @@ def merge(
     """
     keys, scratch = _live_keys(views), Scratch(folder)
     ties = rank(keys)
-    first, last = entries[0].first, entries[-1].last
+    first_key, last_key = entries[0].first, entries[-1].last
     if not len(keys):
-        return Merged(tuple(entries), first, last, None)
+        return Merged(tuple(entries), first_key, last_key, None)
     if ties is not None:
         ties = scratch.keep(ties)
     data = leg.merge(views, scratch)
-    encoded = segments.encode(leg.name, leg.fingerprint, first, last, keys, ties, data)
+    encoded = segments.encode(leg.name, leg.fingerprint, first_key, last_key, keys, ties, data)
     output = keep(encoded, folder)
     if output.held:
         del data, encoded
         platform.trim()
-    return Merged(tuple(entries), first, last, output)
+    return Merged(tuple(entries), first_key, last_key, output)
 
 
 def _live_keys(views: Sequence[SegmentView]) -> RowKeys:
@@ -144,9 +144,9 @@ def _live_keys(views: Sequence[SegmentView]) -> RowKeys:
     views = [view for view in views if len(view)]
     rows = sum(map(len, views))
     if rows and all(view.live is None for view in views):
-        first, last = int(views[0].key_list[0]), int(views[-1].key_list[-1])
-        if last - first == rows - 1:
-            return range(first, last + 1)
+        first_key, last_key = int(views[0].key_list[0]), int(views[-1].key_list[-1])
+        if last_key - first_key == rows - 1:
+            return range(first_key, last_key + 1)
     return np.concatenate(
         [np.zeros(0, np.int64)]
         + [view.keys if view.live is None else view.keys[unpack(view.live, len(view))] for view in views]

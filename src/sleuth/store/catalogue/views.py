@@ -201,7 +201,7 @@ class Views:
                 for e in by_leg[name]
                 if (v := self._view(connection, e, generation, dead))
             ]
-            free = tuple(gaps([(first, last) for first, last, _ in ranges], next_key))
+            free = tuple(gaps([(first_key, last_key) for first_key, last_key, _ in ranges], next_key))
             if name in self.deferred:
                 holes[name] = free
             else:

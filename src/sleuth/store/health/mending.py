@@ -88,8 +88,8 @@ def mend(connection: Connection, writer: Writer, views: Views) -> list[Repair]:
         rows = 0
         for gap in problem.gaps:
             for batch in rows_between(connection, passages, *gap):
-                first, last = int(batch.keys[0]), int(batch.keys[-1])
-                segment = build_segment(problem.leg, batch, first, last, views.folder)
+                first_key, last_key = int(batch.keys[0]), int(batch.keys[-1])
+                segment = build_segment(problem.leg, batch, first_key, last_key, views.folder)
                 writer.change_manifest(partial(_publish, segment=segment))
                 rows += len(batch)
         why = f"{problem.why}: {rows} rows indexed"
@@ -155,8 +155,8 @@ def _drop(
             also(connection)
         manifest.drop(connection, names)
         if bad:
-            first, last = min(entry.first for entry in bad), max(entry.last for entry in bad)
-            manifest.purge_tombstones(connection, views.folder, first, last)
+            first_key, last_key = min(entry.first for entry in bad), max(entry.last for entry in bad)
+            manifest.purge_tombstones(connection, views.folder, first_key, last_key)
         return []
 
     writer.change_manifest(change)

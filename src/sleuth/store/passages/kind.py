@@ -30,11 +30,11 @@ class PassagesKind:
         offsets.append(np.zeros(1, np.uint64))
         for view in segments:
             ends, block = view.arrays[OFFSETS], view.arrays[RECORDS]
-            for first, last in _live_runs(view):
-                start = int(ends[first])
-                records.append(block[start : int(ends[last])])
-                offsets.append(ends[first + 1 : last + 1] + np.uint64(end) - np.uint64(start))
-                end += int(ends[last]) - start
+            for first_row, end_row in _live_runs(view):
+                start = int(ends[first_row])
+                records.append(block[start : int(ends[end_row])])
+                offsets.append(ends[first_row + 1 : end_row + 1] + np.uint64(end) - np.uint64(start))
+                end += int(ends[end_row]) - start
         return SegmentData({OFFSETS: offsets.array()}, unsealed={RECORDS: records})
 
     def validate(self, data: SegmentData, n: int, *, full: bool = False) -> None:

@@ -205,12 +205,12 @@ class Writer:
         stored = {row.name: row for row in record.sound_files(rows, connection.salt)}
         changed: list[KnownFile] = []
         for name, facts in files.items():
-            before = stored.get(name, KnownFile(name))
-            row = before._replace(**facts)
+            former_row = stored.get(name, KnownFile(name))
+            row = former_row._replace(**facts)
             if doubt := doubts.get(name):
                 documents, own_ids = doubt
                 row = row._replace(documents=max(row.documents, documents), own_ids=max(row.own_ids, own_ids))
-            if row != before:
+            if row != former_row:
                 changed.append(row)
         if not changed:
             return

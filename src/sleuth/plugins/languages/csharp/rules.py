@@ -52,40 +52,40 @@ class CSharpRules(Overloading):
     def type_named(self, file: FileRow, symbol: int, name: str) -> Definition | None:
         """Return the type that a name means in the definition at `symbol`; it may be behind namespaces, with dots."""
         alias = next((item for item in self.snapshot.detail(file).imports if item.alias == name), None)
-        before, _, last = (name if alias is None else alias.module).rpartition(".")
+        prefix, _, type_name = (name if alias is None else alias.module).rpartition(".")
         by_namespace = {
-            self._namespace(each): each
-            for each in reversed(self.resolver.named(last))
-            if each.file.language == "csharp" and _is_type(each)
+            self._namespace(definition): definition
+            for definition in reversed(self.resolver.named(type_name))
+            if definition.file.language == "csharp" and _is_type(definition)
         }
         visible = self._seen_from(file, symbol) if by_namespace else ()
-        namespaces = (f"{namespace}.{before}".strip(".") for namespace in visible)
-        return next((by_namespace[each] for each in namespaces if each in by_namespace), None)
+        namespaces = (f"{namespace}.{prefix}".strip(".") for namespace in visible)
+        return next((by_namespace[namespace] for namespace in namespaces if namespace in by_namespace), None)
 
     def parts(self, owner: Definition) -> list[Definition]:
         """Return the parts of a type, itself first."""
         if not _PARTIAL.search(owner.symbol.signature):
             return [owner]
-        others = [
-            each
-            for each in self.resolver.named(owner.symbol.name)
-            if each.symbol.qualified == owner.symbol.qualified
-            and each.file.language == "csharp"
-            and _is_type(each)
-            and (each.file.key, each.index) != (owner.file.key, owner.index)
+        other_parts = [
+            definition
+            for definition in self.resolver.named(owner.symbol.name)
+            if definition.symbol.qualified == owner.symbol.qualified
+            and definition.file.language == "csharp"
+            and _is_type(definition)
+            and (definition.file.key, definition.index) != (owner.file.key, owner.index)
         ]
-        return [owner, *others[:_MOST_PARTS]]
+        return [owner, *other_parts[:_MOST_PARTS]]
 
     def extensions(self, use: Reference, file: FileRow, receiver: Sequence[str]) -> list[Definition]:
         """Return the visible methods of a used name that extend a type; of any type where it is unknown."""
         visible = frozenset(self._seen_from(file, use.symbol))
         return [
-            each
-            for each in self.resolver.named(use.name)
-            if each.symbol.kind == "method"
-            and is_extension(each)
-            and self._namespace(self._owner(each)) in visible
-            and _extends(each, receiver)
+            method
+            for method in self.resolver.named(use.name)
+            if method.symbol.kind == "method"
+            and is_extension(method)
+            and self._namespace(self._owner(method)) in visible
+            and _extends(method, receiver)
         ]
 
     def arguments(self, text: str, use: Reference, definition: Definition) -> list[str] | None:
@@ -118,9 +118,9 @@ def _extends(method: Definition, receiver: Sequence[str]) -> bool:
     if not parameters or not receiver:
         return bool(parameters)
     first = _ALIASES.get(simple_name(parameters[0]), simple_name(parameters[0]))
-    return first in [_ALIASES.get(each, each) for each in receiver] or first in type_parameters(
-        signature, name
-    )
+    return first in [
+        _ALIASES.get(type_name, type_name) for type_name in receiver
+    ] or first in type_parameters(signature, name)
 
 
 def _is_type(definition: Definition) -> bool:

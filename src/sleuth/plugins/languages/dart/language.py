@@ -14,9 +14,9 @@ def read_imports(text: str) -> Iterator[Import]:
     match = re.search(r"""['"]([^'"]+)['"]([^;]*)""", text)
     if match is None:
         return
-    module, rest = match.groups()
-    alias_match = re.search(r"\bas\s+(\w+)", rest)
-    shown_match = re.search(r"\bshow\s+([\w\s,]+)", re.split(r"\bhide\b", rest)[0])
+    module, clauses = match.groups()
+    alias_match = re.search(r"\bas\s+(\w+)", clauses)
+    shown_match = re.search(r"\bshow\s+([\w\s,]+)", re.split(r"\bhide\b", clauses)[0])
     if alias_match:
         yield Import(module, "", alias_match[1])
     elif shown_match:

@@ -81,16 +81,16 @@ class Lambdas(NameRules):
 
     def receivers(self, file: FileRow, line: int, word: str) -> Iterator[Type]:
         """Yield the types of `this` in the lambdas around the first use of a word in a line, innermost first."""
-        for each in self._text(file).around(line, word):
-            receiver = self._type(file, each, "this")
+        for lambda_block in self._text(file).around(line, word):
+            receiver = self._type(file, lambda_block, "this")
             if receiver is not None:
                 yield receiver
 
     def parameter(self, site: Site, name: str, depth: int) -> Type | None:
         """Return the type of the parameter of a lambda, such as `it`, by its first use in a line."""
-        for each in self._text(site.file).around(site.line, name):
-            if each.parameter == name:
-                return self._type(site.file, each, "it")
+        for lambda_block in self._text(site.file).around(site.line, name):
+            if lambda_block.parameter == name:
+                return self._type(site.file, lambda_block, "it")
         return None
 
     def _text(self, file: FileRow) -> _Text:
@@ -160,9 +160,9 @@ class _Text:
         self._calls = {(use.line, use.name): use for use in references if use.role == "call"}
         self._lambdas = sorted(self._all())
         self._outer: list[int] = []  # of each lambda the one around it, or -1
-        for at, each in enumerate(self._lambdas):
+        for at, lambda_block in enumerate(self._lambdas):
             outer = at - 1
-            while outer >= 0 and self._lambdas[outer].end < each.start:
+            while outer >= 0 and self._lambdas[outer].end < lambda_block.start:
                 outer = self._outer[outer]
             self._outer.append(outer)
 
@@ -172,12 +172,12 @@ class _Text:
         end = self._starts[line] if line < len(self._starts) else len(self._text)
         words = _WORD.finditer(self._text, start, end)
         at = next((match.start() for match in words if match[0] == word), start)
-        inner = bisect_right(self._lambdas, at, key=lambda each: each.start) - 1
+        inner = bisect_right(self._lambdas, at, key=lambda lambda_block: lambda_block.start) - 1
         chain = []
         while inner >= 0:
             chain.append(self._lambdas[inner])
             inner = self._outer[inner]
-        return [each for each in chain if at < each.end]
+        return [lambda_block for lambda_block in chain if at < lambda_block.end]
 
     def _all(self) -> Iterator[Lambda]:
         braces: list[int] = []
@@ -200,11 +200,11 @@ class _Text:
         if match is None:
             return
         name = match[0][::-1]
-        before = head.removesuffix(name)
-        _, function, receiver = before[-100:].rpartition("fun ")
+        prefix = head.removesuffix(name)
+        _, function, receiver = prefix[-100:].rpartition("fun ")
         if function and _RECEIVER.fullmatch(receiver):  # the body of a function of that name
             return
-        call = self._calls.get((bisect_right(self._starts, base + len(before)), name))
+        call = self._calls.get((bisect_right(self._starts, base + len(prefix)), name))
         if call is not None:
             names = _PARAMETERS.match(self._text[start + 1 : min(end, start + _HEAD)])
             parameter = "it" if names is None else names[0].partition(":")[0].removesuffix("->").strip()
@@ -224,5 +224,5 @@ def _opening_of(text: str, opening: str, closing: str) -> int:
 def extended_type(signature: str, name: str) -> str:
     """Return the type that a function extends: `List<A>` of `fun List<A>.name(`, or ""."""
     head, bracket, _ = signature.partition(f".{name}(")
-    before = split_outside(head.replace("->", "⇒"), " ")
-    return before[-1] if bracket and len(before) > 1 else ""
+    words = split_outside(head.replace("->", "⇒"), " ")
+    return words[-1] if bracket and len(words) > 1 else ""

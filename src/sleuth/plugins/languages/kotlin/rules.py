@@ -69,7 +69,7 @@ class KotlinRules(Overloading, Lambdas):
     def meant(self, members: Sequence[Definition], use: Reference) -> Definition:
         """Return the member that a use means: a property may be called only if there is no function of its name."""
         functions = (
-            each for each in members if use.role == "call" and each.symbol.kind in ("method", "function")
+            item for item in members if use.role == "call" and item.symbol.kind in ("method", "function")
         )
         return next(functions, members[0])
 
@@ -77,23 +77,23 @@ class KotlinRules(Overloading, Lambdas):
         """Return the functions that extend the type of an object, in the package or imported."""
         folder, imports = package_folder(file), self.snapshot.detail(file).imports
         return [
-            each
-            for each in self.resolver.named(use.name)
-            if each.file.language == "kotlin"
-            and each.symbol.kind in ("function", "method")
+            function
+            for function in self.resolver.named(use.name)
+            if function.file.language == "kotlin"
+            and function.symbol.kind in ("function", "method")
             and (
-                (package := package_folder(each.file)) == folder
+                (package := package_folder(function.file)) == folder
                 or any(
-                    item.name == each.symbol.name
+                    item.name == function.symbol.name
                     or (item.name == "*" and package.replace("/", ".").endswith(item.module))
                     for item in imports
                 )
             )
-            and (extended := extended_type(each.symbol.signature, each.symbol.name))
+            and (extended := extended_type(function.symbol.signature, function.symbol.name))
             and (
                 not receiver
                 or simple_name(extended) in {*receiver, *_STANDARD_BASES.get(receiver[0], ()), *_ANYTHING}
-                or extended in type_parameters(each.symbol.signature, each.symbol.name)
+                or extended in type_parameters(function.symbol.signature, function.symbol.name)
             )
         ]
 
@@ -122,12 +122,12 @@ class KotlinRules(Overloading, Lambdas):
             return super().overloads(definition)
         extended = extended_type(symbol.signature, symbol.name)
         return [
-            each
-            for each in self.snapshot.definitions(symbol.name)
-            if each.symbol.parent < 0
-            and each.symbol.kind == symbol.kind
-            and package_folder(each.file) == package_folder(definition.file)
-            and extended_type(each.symbol.signature, symbol.name) == extended
+            namesake
+            for namesake in self.snapshot.definitions(symbol.name)
+            if namesake.symbol.parent < 0
+            and namesake.symbol.kind == symbol.kind
+            and package_folder(namesake.file) == package_folder(definition.file)
+            and extended_type(namesake.symbol.signature, symbol.name) == extended
         ]
 
     def arguments(self, text: str, use: Reference, definition: Definition) -> list[str] | None:

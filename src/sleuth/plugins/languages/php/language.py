@@ -14,8 +14,8 @@ def read_imports(text: str) -> Iterator[Import]:
     body = re.sub(r"^\s*use\s+(?:function\s+|const\s+)?|;\s*$", "", " ".join(text.split()))
     prefix, brace, group = body.partition("{")
     for name, alias in aliases_in(group.rstrip("} ") if brace else body, "as"):
-        module, _, last = (prefix.strip() + name if brace else name).rpartition("\\")
-        yield Import(module, last, alias.rpartition("\\")[2])
+        module, _, base_name = (prefix.strip() + name if brace else name).rpartition("\\")
+        yield Import(module, base_name, alias.rpartition("\\")[2])
 
 
 def is_public(_name: str, head: bytes, _outer: Container | None) -> bool:
