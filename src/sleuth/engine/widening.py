@@ -111,14 +111,14 @@ def widened(
 
 
 def _weights(
-    every: Mapping[str, Sequence[AddedWord]],
+    groups: Mapping[str, Sequence[AddedWord]],
     searchers: Searchers,
     snapshot: IndexSnapshot,
     analyzer: Analyzer,
 ) -> dict[str, dict[str, float]]:
     """Return the weight of each added term, by group: its share of the least rarity of what stands for its word."""
     weights: dict[str, dict[str, float]] = {}
-    for word, additions in every.items():
+    for word, additions in groups.items():
         rarity = searchers.idf({*analyzer.tokens(word), *(term.token for term in additions)}, snapshot)
         rarities = [rarity[term.token] for term in additions]
         rarities += [rarity[token] for token in searchers.held(analyzer.tokens(word), snapshot)]
