@@ -174,7 +174,7 @@ def check_names(
     for name in names:
         if name in known:
             continue
-        hint = nearest_name(name, known, 0.8 if others else 0.5)
+        hint = nearest_name(name, known, 0.8 if others else 0.5)  # with others, near misses only
         if hint or not others:
             known_names = ", ".join(sorted(known)) or "none"
             raise ArgumentError(f"{argument} must be among {known_names}, got {name!r}{hint}")

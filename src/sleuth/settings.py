@@ -38,7 +38,7 @@ class IndexSettings:
     chunk_overlap: int = 40
     title_weight: int = 1
     heading_weight: int = 2
-    k1: float = 1.5
+    k1: float = 1.5  # other values of both change nDCG by .002 (docs/decisions/rankings-tried.md)
     b: float = 0.75
     embedder: str = "wordllama"
     chunker: str = ""

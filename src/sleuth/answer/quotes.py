@@ -23,7 +23,7 @@ READ: Final = 5
 """Passages, best first, that are read for the best unit. Three and ten answered fewer of the questions of
 docs/measured/answers.md."""
 
-K1: Final = 1.2
+K1: Final = 1.2  # how soon more of one term adds little
 B: Final = 0.75
 """BM25's, over the units of the passages (Robertson and Zaragoza, 2009)."""
 ABOVE: Final = 0.42

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from sleuth.protocols import Embedder
 
 
-def mmr(
+def mmr(  # by default the hit itself counts more than how it differs
     relevance: NDArray[np.float64], vectors: NDArray[np.floating[Any]], k: int, trade_off: float = 0.7
 ) -> list[tuple[int, float]]:
     """Choose rows one by one, each for what it adds to the rows before it (maximal marginal relevance).
@@ -67,7 +67,7 @@ class DiversifiedRetriever(PooledRetriever):
     """
 
     embedder: Embedder
-    trade_off: float = 0.7
+    trade_off: float = 0.7  # as of `mmr`
     _: KW_ONLY
     pool: int = 50
 

@@ -82,7 +82,7 @@ class DenseLeg(RankingLeg[NDArray[np.float32]]):
 
     name = "dense"
     meaning = "meaning"
-    weight = 0.4
+    weight = 0.4  # of static vectors (docs/concepts/ranking.md)
     is_certain = False
     is_exact = False
     of_embedder = True

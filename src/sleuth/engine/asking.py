@@ -65,7 +65,7 @@ def _ask_apart(leg: RankingLeg[Any], searcher: LegSearcher[Any], query: str, dea
     cancellation = Cancellation()
     context = context_of(cancellation)
     with deadline.cancellation.closing(cancellation.cancel):
-        queries, (report,) = run_slices(
+        queries, (report,) = run_slices(  # where no time remains, a deadline must still be above 0
             {leg.name: lambda: context.run(searcher.ask, query)}, deadline=max(deadline.remaining(), 1e-3)
         )
     if report.exception is not None:

@@ -54,7 +54,7 @@ class Documents:
         text_field: str | None = None,
         id_field: str = "id",
         progress: Callable[[AddReport], None] | None = None,
-        timeout: float = 10.0,
+        timeout: float = 10.0,  # for another writer: a commit takes less, a stuck writer is reported soon
     ) -> AddReport:
         """Add documents or the rows of a table; those whose id is there are replaced, unchanged ones cost nothing.
 
@@ -103,7 +103,7 @@ class Documents:
         changed: Collection[str | Path] | None = None,
         progress: Callable[[IndexProgress], None] | None = None,
         embedding: Callable[[int, int], None] | None = None,
-        timeout: float = 10.0,
+        timeout: float = 10.0,  # as of `add`
     ) -> IndexReport:
         """Read files and folders into the index: what changed is replaced, what did not costs nothing.
 
@@ -204,7 +204,7 @@ class Documents:
         """
         return self._backend.embed(_until_cancelled(progress), timeout=timeout)
 
-    def _embed_committed(
+    def _embed_committed(  # waits as long as `add`
         self, *, progress: Callable[[int, int], None] | None = None, timeout: float = 10.0
     ) -> None:
         """Make the vectors of documents that were just committed; an error says that it is, and how to go on."""
@@ -223,7 +223,7 @@ class Documents:
         ids: Iterable[str] | None = None,
         *,
         filter: FilterForm = None,
-        timeout: float = 10.0,
+        timeout: float = 10.0,  # as of `add`
     ) -> list[str]:
         """Change metadata of documents; their text is neither read nor embedded again.
 
@@ -252,7 +252,7 @@ class Documents:
 
     # --- out
 
-    def delete(
+    def delete(  # waits as long as `add`
         self, ids: Iterable[str] | None = None, *, filter: FilterForm = None, timeout: float = 10.0
     ) -> list[str]:
         """Delete documents by id or by filter; their text leaves the disk.

@@ -23,7 +23,7 @@ _ROOT: Final = "root "
 
 
 @contextmanager
-def rebuilt(
+def rebuilt(  # waits for a writer as long as `Engine.add`
     path: str | Path, *, embedder: Embedder | str | None = None, re_embed: bool = False, timeout: float = 10.0
 ) -> Iterator[Engine]:
     """Provide an engine over a new index, which takes the place of the one at `path` after the block.

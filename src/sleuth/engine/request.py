@@ -90,7 +90,7 @@ class SearchRequest(BaseRequest):
     deadline: Annotated[
         float | None,
         Field(gt=0, description="Seconds that the search may take; late legs are left out.", examples=[2.5]),
-    ] = None
+    ] = None  # 2.5 is an example, no default
     syntax: Annotated[
         bool, Field(description='Read "phrases", -word and field:word in the query.', examples=[True])
     ] = False
@@ -100,7 +100,7 @@ class SearchRequest(BaseRequest):
             ge=0,
             le=1,
             description="Omit passages with less in common with the query, from 0 (nothing) to 1 (all words).",
-            examples=[0.3],
+            examples=[0.3],  # no default
         ),
     ] = None
     fold_copies: Annotated[

@@ -78,7 +78,7 @@ class Sources(Answering, Closing):
         retrievers: Mapping[str, Retriever],
         *,
         engine: Engine | None = None,
-        deadline: float | None = 30.0,
+        deadline: float | None = 30.0,  # as long as a web search may take
         warnings: Sequence[str] = (),
         close: Callable[[], object] = lambda: None,
     ) -> None:
@@ -312,7 +312,7 @@ def open_sources(
     sources: Iterable[str] = ("docs",),
     *,
     extra: Mapping[str, Retriever] | None = None,
-    deadline: float | None = 30.0,
+    deadline: float | None = 30.0,  # as of `Sources`
     engine: Engine | None = None,
     refresh: bool = False,
     synonyms: SynonymForm | None = None,
@@ -358,6 +358,7 @@ def open_sources(
             else:
                 from sleuth.knowledge_base import KnowledgeBaseRetriever
 
+                # This timeout must be finite.
                 retrievers[name] = KnowledgeBaseRetriever(which, timeout_seconds=deadline or 3600.0)
         retrievers |= extra or {}
         return Sources(

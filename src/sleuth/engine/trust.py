@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 
 _FIRST: Final = 20
 _AMONG: Final = 100
-_ENOUGH: Final = 0.3
-_LEAST: Final = 0.25
+_ENOUGH: Final = 0.3  # the agreement from which all of the weight counts
+_LEAST: Final = 0.25  # the share of the weight that counts without any agreement
 """Chosen over 31 collections and 14 whose vectors say nothing (table: quality.md at 885da4c9)."""
 
 

@@ -52,7 +52,7 @@ def _wide_encoding(head: bytes) -> str | None:
     even_zeros, odd_zeros = even.count(0), odd.count(0)
     fewest_zeros, most_zeros = sorted((even_zeros, odd_zeros))
     if len(head) < 4 or most_zeros < 0.6 * len(odd) or fewest_zeros > 0.05 * len(odd):
-        return None
+        return None  # in wide text one half is mostly NUL, the other hardly ever
     return "utf-16-be" if even_zeros > odd_zeros else "utf-16-le"
 
 

@@ -50,7 +50,7 @@ def add_documents(
     *,
     language: str = AUTO,
     progress: Callable[[AddReport], None] | None = None,
-    timeout: float = 10.0,
+    timeout: float = 10.0,  # for another writer: a commit takes less, a stuck writer is reported soon
 ) -> AddReport:
     """Add documents in batches, each committed whole; see `Engine.add`.
 
@@ -86,7 +86,7 @@ def index_paths(
     prune: bool = False,
     changed: Collection[str | Path] | None = None,
     progress: Callable[[IndexProgress], None] | None = None,
-    timeout: float = 10.0,
+    timeout: float = 10.0,  # as of `add_documents`
 ) -> IndexReport:
     """Bring the index up to date with files and folders; see `Engine.index`.
 

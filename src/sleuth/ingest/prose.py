@@ -168,7 +168,7 @@ def _is_list(lines: list[str]) -> bool:
     if len(words) <= _LIST:
         return False
     single = sum(len(word) <= 40 and " " not in word and "\t" not in word for word in words)
-    return single > 0.97 * len(words)
+    return single > 0.97 * len(words)  # a heading or two may stand among them
 
 
 def why_no_rows(sample: bytes, kind: str) -> str:

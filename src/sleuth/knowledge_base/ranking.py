@@ -35,7 +35,7 @@ class KnowledgeBaseRetriever:
         data_source_id: str | None = None,
         *,
         client: Any = None,
-        timeout_seconds: float = 5.0,
+        timeout_seconds: float = 5.0,  # as of `MultiSliceRetriever`
         is_managed: bool = False,
         options: Mapping[str, Any] | None = None,
     ) -> None:

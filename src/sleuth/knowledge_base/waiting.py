@@ -23,8 +23,8 @@ def wait_for_ingestion(
     ingestion_job_id: str | None = None,
     *,
     s3_uris: Sequence[str] = (),
-    timeout: float = 3600.0,
-    poll: float = 5.0,
+    timeout: float = 3600.0,  # a large source takes long; a stuck job is given up
+    poll: float = 5.0,  # learns the end late by no more, with few requests
     progress: Progress | None = None,
     client: Any = None,
 ) -> dict[str, Any]:

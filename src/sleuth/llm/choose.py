@@ -28,7 +28,7 @@ def split_name(name: str) -> tuple[str, str]:
     return service, model
 
 
-def open_generator(
+def open_generator(  # a local model may load before its first word
     name: str, *, base_url: str | None = None, timeout: float = 300.0, context: int | None = None
 ) -> Generators:
     """Return the generator that a name means, without making a request.

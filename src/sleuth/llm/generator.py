@@ -59,7 +59,7 @@ class LLMGenerator:
         *,
         llm: Generator | None = None,
         base_url: str = DEFAULT_URL,
-        timeout: float = 300.0,
+        timeout: float = 300.0,  # a local model may load before its first word
     ) -> None:
         self.llm: Generator = Ollama(model, base_url, timeout=timeout) if llm is None else llm
 

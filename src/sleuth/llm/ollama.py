@@ -125,7 +125,7 @@ class Ollama:
         model: str,
         base_url: str = DEFAULT_URL,
         *,
-        timeout: float = 300.0,
+        timeout: float = 300.0,  # a large model may load before its first word
         options: Mapping[str, Any] | None = None,
     ) -> None:
         self.model = _checked_model(model)
@@ -240,7 +240,7 @@ class OllamaEmbedder:
         model: str = "nomic-embed-text",
         base_url: str = DEFAULT_URL,
         *,
-        timeout: float = 120.0,
+        timeout: float = 120.0,  # for a batch, and a model that loads first
         batch_size: int = 64,
         normalize: bool = False,
     ) -> None:

@@ -120,7 +120,7 @@ class OpenAIGenerator:
         base_url: str | None = None,
         *,
         api_key: str | None = None,
-        timeout: float = 300.0,
+        timeout: float = 300.0,  # a local model may load before its first word
         options: Mapping[str, Any] | None = None,
         context: int | None = None,
     ) -> None:
@@ -225,7 +225,7 @@ class OpenAIEmbedder:
         base_url: str | None = None,
         *,
         api_key: str | None = None,
-        timeout: float = 120.0,
+        timeout: float = 120.0,  # for a batch, and a model that loads first
         batch_size: int = 64,
         dimension: int | None = None,
     ) -> None:

@@ -36,7 +36,7 @@ class RemoteReranker:
         timeout: seconds of silence after which a call fails.
     """
 
-    def __init__(
+    def __init__(  # 30 s: a search waits for the order
         self, model: str, base_url: str | None = None, *, api_key: str | None = None, timeout: float = 30.0
     ) -> None:
         self.model = model

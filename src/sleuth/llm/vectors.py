@@ -50,4 +50,4 @@ def close(a: Sequence[float], b: Sequence[float]) -> bool:
     if len(a) != len(b):
         return False
     difference = math.sqrt(math.fsum((x - y) ** 2 for x, y in zip(a, b, strict=True)))
-    return difference <= 1e-3 * math.sqrt(math.fsum(x * x for x in a))
+    return difference <= 1e-3 * math.sqrt(math.fsum(x * x for x in a))  # float16 rounds

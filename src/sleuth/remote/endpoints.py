@@ -138,7 +138,7 @@ class Guard:
         per_request: tokens that a request adds, so that attempts per request stay below 1.1 in a long outage.
     """
 
-    def __init__(self, capacity: float = 4.0, per_request: float = 0.05) -> None:
+    def __init__(self, capacity: float = 4.0, per_request: float = 0.05) -> None:  # one retry in 20 requests
         self._capacity = capacity
         self._per_request = per_request
         self._tokens = capacity

@@ -208,7 +208,7 @@ class Store:
             finally:
                 writer.end()
 
-    def build(
+    def build(  # waits as long as `writer`
         self, leg: str, progress: Callable[[int, int], None] | None = None, *, timeout: float = 10.0
     ) -> int:
         """Index the rows that this leg does not cover; each batch is committed, so it can be broken off and resumed.

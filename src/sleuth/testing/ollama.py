@@ -67,7 +67,7 @@ class OllamaServer(LocalServer):
         *,
         reply: Callable[[str], str] | None = None,
         batches: bool = True,
-        length: float = 20.0,
+        length: float = 20.0,  # not 1, so that who needs unit vectors must scale them
         context: int | None = None,
         num_ctx: int | None = None,
     ) -> None:

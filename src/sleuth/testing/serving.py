@@ -94,7 +94,7 @@ class LocalServer(ABC):
             context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
             context.load_cert_chain(*self._certificate)
             self._server.socket = context.wrap_socket(self._server.socket, server_side=True)
-        self._thread = Thread(target=self._server.serve_forever, args=(0.02,), daemon=True)
+        self._thread = Thread(target=self._server.serve_forever, args=(0.02,), daemon=True)  # ends that soon
         self._thread.start()
         return self
 

@@ -130,7 +130,7 @@ class TavilyServer(LocalServer):
             "answer": None,
             "images": [],
             "results": results,
-            "response_time": 0.01,
+            "response_time": 0.01,  # seconds; nothing reads them
             "request_id": f"local-{len(self.asked)}",
         }
         return Reply(200, json.dumps(answer).encode(), {"Content-Type": "application/json"})

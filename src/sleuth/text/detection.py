@@ -35,9 +35,9 @@ _HEAD: Final = 400
 _ENGLISH_WORDS: Final = frozenset(
     "the and of to that this with from which is were for by it its we can how".split()  # noqa: SIM905
 )
-_ENGLISH_SHARE: Final = 0.1
+_ENGLISH_SHARE: Final = 0.1  # of all words, see below
 _LONG_WORD: Final = 12
-_LEAST_SHARE: Final = 0.05
+_LEAST_SHARE: Final = 0.05  # of a text with accents
 _LEAST_PLAIN_SHARE: Final = 0.1
 """Shares of stop words among all words. Prose has .15 to .45 of its own language, and under .06 of most others. Texts
 without accents need more: code and tables hold a few short words of every language."""
@@ -72,7 +72,7 @@ _ACCENTED: Final = re.compile(r"[^\W\d_\u0000-\u007f]")
 _FEW: Final = 0.05
 """Up to this share of non-Latin letters among all characters, scripts are not examined: most texts are Latin."""
 _VIETNAMESE: Final = re.compile("[\u0111\u01a1\u01b0\u1ea0-\u1ef9]")
-_VIETNAMESE_SHARE: Final = 0.05
+_VIETNAMESE_SHARE: Final = 0.05  # of all letters: a few names in other text hold fewer
 
 _word = re.compile(r"[^\W\d_]+(?:[\u0300-\u0dff]+[^\W\d_]*)*")
 _LETTERS_ALONE: Final = {  # for texts without accents: a third of the time that `_word` takes

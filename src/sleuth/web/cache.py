@@ -21,7 +21,7 @@ from sleuth.files import whole_file
 from sleuth.web.service import Hit
 
 FORMAT = 1
-DAY = 86_400.0
+DAY = 86_400.0  # in seconds
 _PRUNE_EVERY = 256
 
 

@@ -71,7 +71,7 @@ class FetchRules:
 def fetch_page(
     url: str,
     *,
-    timeout: float = 10.0,
+    timeout: float = 10.0,  # a reader waits for the page
     max_bytes: int = 5_000_000,
     obey_robots: bool = True,
     allow_networks: Sequence[str] = (),

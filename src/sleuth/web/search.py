@@ -91,7 +91,7 @@ class WebSearch:
     service: str | WebService | None = None
     api_key: str | None = field(default=None, repr=False)
     base_url: str | None = None
-    timeout: float = 30.0
+    timeout: float = 30.0  # two attempts that hang, and one that answers
     max_retries: int = RETRIES
     initial_backoff: float | None = None
     search_depth: Literal["basic", "advanced"] = "basic"

@@ -39,7 +39,7 @@ def crawl(
     start: Annotated[str, typer.Argument(help="A page, whose links are followed, or a sitemap.")],
     pages: Annotated[int, typer.Option("--pages", min=1, help="Requests at most.")] = 1000,
     max_bytes: Annotated[int, typer.Option("--bytes", min=1, help="Bytes at most.")] = 200_000_000,
-    seconds: Annotated[float, typer.Option("--seconds", help="Seconds at most.")] = 3600.0,
+    seconds: Annotated[float, typer.Option("--seconds", help="Seconds at most.")] = 3600.0,  # an hour
     delay: Annotated[float, typer.Option("--delay", help="Seconds between requests.")] = 0.5,
     host: Annotated[list[str] | None, typer.Option("--host", help="Visit pages of this host, too.")] = None,
     allow_network: Annotated[

@@ -74,7 +74,7 @@ class CrawlLimits:
 
     pages: int = 1000
     max_bytes: int = 200_000_000
-    seconds: float = 3600.0
+    seconds: float = 3600.0  # 1,000 pages at this delay take 500, plus their answers
     delay: float = 0.5
     hosts: tuple[str, ...] = ()
     allow_networks: tuple[str, ...] = ()
@@ -213,7 +213,7 @@ class Crawl:
         if answer.status in (429, 503) and url not in self._again:
             self._again.add(url)
             self._waiting.append(url)
-            pause = retry_after(answer.headers.get("Retry-After")) or 5.0
+            pause = retry_after(answer.headers.get("Retry-After")) or 5.0  # ten times the usual delay
             self._delay = min(max(self._delay, pause), MOST_WAIT)
             return None
         if answer.status in (404, 410):

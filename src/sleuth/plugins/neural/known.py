@@ -26,10 +26,10 @@ class KnownModel(NamedTuple):
     unrelated: float = 0.0
 
 
-KNOWN = {
+KNOWN = {  # a value of `unrelated` above 0 keeps `min_score` from passing gibberish
     "all-MiniLM-L6-v2": KnownModel("sentence-transformers/all-MiniLM-L6-v2", "mean", unrelated=0.3),
     "bge-small-en-v1.5": KnownModel("BAAI/bge-small-en-v1.5", "cls", (_SEARCH, "")),
-    "e5-small-v2": KnownModel("intfloat/e5-small-v2", "mean", _E5, unrelated=0.7),
+    "e5-small-v2": KnownModel("intfloat/e5-small-v2", "mean", _E5, unrelated=0.7),  # cosines from .7
     "multilingual-e5-small": KnownModel("intfloat/multilingual-e5-small", "mean", _E5, True, 0.7),
     "snowflake-arctic-embed-xs": KnownModel("Snowflake/snowflake-arctic-embed-xs", "cls", (_SEARCH, "")),
     "snowflake-arctic-embed-s": KnownModel("Snowflake/snowflake-arctic-embed-s", "cls", (_SEARCH, "")),

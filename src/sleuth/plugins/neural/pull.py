@@ -32,7 +32,7 @@ from sleuth.remote import (
 
 ENDPOINT: Final = "https://huggingface.co"
 
-_SILENCE = 60.0
+_SILENCE = 60.0  # seconds until an address must answer
 _REDIRECTS = 5
 _LARGEST_LIST = 10_000_000
 _REPOSITORY = re.compile(r"[\w-][\w.-]*/[\w-][\w.-]*")

@@ -53,8 +53,8 @@ class RouterOptions:
 
     searchers: int = 2
     replicas: int = 1
-    deadline: float = 10.0
-    hedge_after: float = 0.25
+    deadline: float = 10.0  # a query waits no longer for a searcher that died
+    hedge_after: float = 0.25  # less asks more replicas twice; more waits longer for a slow one
 
     def __post_init__(self) -> None:
         for name in ("searchers", "replicas"):

@@ -111,7 +111,7 @@ class WriterLock:
                 if remaining <= 0:
                     raise self._refusal(timeout) from None
                 time.sleep(min(pause, remaining))
-                pause = min(pause * 1.5, _LONGEST_WAIT)
+                pause = min(pause * 1.5, _LONGEST_WAIT)  # tries get rare while a lock is held
             except OSError as error:
                 folder = self._path.parent
                 raise StoreError(
