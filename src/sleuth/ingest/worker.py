@@ -47,9 +47,9 @@ def _parts(request: Mapping[str, Any], data: bytes) -> Iterator[tuple[dict[str, 
         for items, body in _batches(load_here(FileEntry(**request["entry"]), request["kind"], options)):
             yield {"items": items}, body
     except LoadError as error:
-        yield {"error": error.reason, "kind": error.kind, "spent": error.kind == "limits"}, b""
+        yield {"error": error.reason, "kind": error.kind}, b""
     except ExtractionError as error:
-        yield {"error": str(error), "kind": error.kind, "spent": error.kind == "limits"}, b""
+        yield {"error": str(error), "kind": error.kind}, b""
     except MissingPackageError as error:
         yield {"error": str(error), "kind": "missing package"}, b""
     except MemoryError:

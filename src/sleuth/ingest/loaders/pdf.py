@@ -39,9 +39,9 @@ def load_pdf(file: FileBytes, options: ReadOptions) -> Iterator[Document | Skipp
     why = _REMEDY
     if silent and options.ocr and file.processes is not None:
         try:
-            pages = document.page_content.split("\f")
+            pages, data = document.page_content.split("\f"), file.read()
             for number in silent:
-                picture = file.processes.picture(file.entry.source, file.read(), number)
+                picture = file.processes.picture(file.entry.source, data, number)
                 pages[number - 1] = recognise(options.ocr, picture)
             document.page_content, silent = "\f".join(pages), []
         except LoadError as error:
