@@ -62,7 +62,7 @@ def test_every_table_has_a_column_for_each_language() -> None:
 ])  # fmt: skip
 def test_stop_words_tell_the_language_of_a_query(query: str, code: str, stops: set[str]) -> None:
     """A query has the language of most of its stop words; none where it has too few, or no other words."""
-    language = language_of_query(query.split())
+    language = language_of_query(tuple(query.split()))
     assert (language.code, set(language.stops)) == (code, stops)
 
 

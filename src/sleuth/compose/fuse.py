@@ -207,12 +207,14 @@ def _check(
         raise ArgumentError(f"method must be one of {', '.join(FORMULAS)}, got {method!r}{hint}")
     if not 0 < rank_constant < math.inf:
         raise ArgumentError(f"rank_constant must be a number above 0, got {rank_constant!r}")
+    weight_by_leg = dict.fromkeys(legs, 1.0)
     for name, weight in (weights or {}).items():
-        if name not in legs:
+        if name not in weight_by_leg:
             raise ArgumentError(f"weights must name legs among {', '.join(legs)}, got {name!r}")
         if not 0 <= weight < math.inf:
             raise ArgumentError(f"weights[{name!r}] must be a number of 0 and more, got {weight!r}")
-    return np.array([(weights or {}).get(name, 1.0) for name in legs], np.float64)
+        weight_by_leg[name] = weight
+    return np.array(list(weight_by_leg.values()), np.float64)
 
 
 def best_places(
@@ -235,7 +237,7 @@ def best_places(
     tied = order_of_places[places]
     names = keys[tied] if order is None else order(keys[tied])
     by_score = sorted(zip((-scores[tied]).tolist(), names, tied.tolist(), strict=True))
-    order_of_places[places] = [place for *_, place in by_score]
+    _, _, order_of_places[places] = zip(*by_score, strict=True)
     return order_of_places[:k]
 
 

@@ -44,12 +44,9 @@ class _RankedPassages:
 
     def __init__(self, plan: SearchPlan, rows: RankedRows) -> None:
         self._plan, self._request, self._snapshot = plan, plan.request, plan.snapshot
-        self._all, self._rows = rows, self._admit(rows)
+        self._all, self._rows = rows, in_common(plan, rows)
         self._depth = MOST_K + WINDOW if plan.is_bounded else plan.rows
         self._keys: dict[str, int] = {}
-
-    def _admit(self, rows: RankedRows) -> RankedRows:
-        return rows if self._plan.query.is_lookup else in_common(self._plan, rows)
 
     def best(self, k: int) -> list[RetrievedItem]:
         """Return the best `k` passages, grown as the request says."""
@@ -90,7 +87,7 @@ class _RankedPassages:
     def _deepen(self, depth: int) -> None:
         try:
             self._all = self._all.deeper(depth)
-            self._rows = self._admit(self._all)
+            self._rows = in_common(self._plan, self._all)
         except RetrievalError:  # after the deadline, the candidates so far are ranked
             pass
         self._depth = depth

@@ -20,14 +20,15 @@ def in_common(plan: SearchPlan, rows: RankedRows) -> RankedRows:
     """Leave out what has nothing in common with the query, or less than its `min_score`.
 
     Without a `min_score` all rows are left out where no passage holds a word of the query, not even one that a filter
-    leaves out, and no leg knows its words; otherwise none.
+    leaves out, and no leg knows its words; otherwise none. A query for values of metadata alone keeps all.
     """
+    if plan.query.is_lookup:
+        return rows
     legs, query, min_score = plan.searchers.legs, plan.query.text, plan.request.min_score
-    has_certain_leg = any(legs[name].is_certain for name in rows.hits)
+    certain_hits = [hits for name, hits in rows.hits.items() if legs[name].is_certain]
     if min_score is None:
-        has_hits = any(len(hits.keys) and legs[name].is_certain for name, hits in rows.hits.items())
         try:
-            if has_hits or plan.searchers.has_word(query, plan.snapshot):
+            if any(map(len, certain_hits)) or plan.searchers.has_word(query, plan.snapshot):
                 return rows
         except RetrievalError:  # a shard is missing: its documents are unknown
             return rows
@@ -45,7 +46,7 @@ def in_common(plan: SearchPlan, rows: RankedRows) -> RankedRows:
             for key, similarity in similar_rows(legs[name], query, hits, plan.view.idf).items():
                 if key not in own_keys:
                     similarities[key] = max(similarity, similarities.get(key, 0.0))
-    if min_score or not has_certain_leg:
+    if min_score or not certain_hits:
         shares = shares_of(
             plan,
             read_items(plan.snapshot, rows.keys, rows.scores),

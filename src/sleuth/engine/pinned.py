@@ -63,14 +63,20 @@ class Pinned:
         parts: dict[str, PartReport] = {}
         failures: Sequence[PartReport] = ()
         is_alone = len(legs) == 1
-        for together in self.searchers.rounds(legs):
+        for together in [legs] if self.searchers.asks_together else zip(legs, strict=True):
             if queries:
                 check_cancelled()
             started = time.perf_counter()
             forms: dict[str, Any] = {}
             for leg in together:
                 try:
-                    forms[leg] = self._form(leg, query)
+                    forms[leg] = (
+                        self.wider.form
+                        if self.wider is not None and leg == self.wider.leg
+                        else ask_leg(
+                            self.searchers.legs[leg], self.searchers.by_leg[leg], query, self.deadline
+                        )
+                    )
                 except Exception as error:  # noqa: BLE001 - reported, or raised again
                     parts[leg] = failed_leg(leg, error, started, alone=is_alone)
             queries |= forms
@@ -92,12 +98,6 @@ class Pinned:
                     for leg in asked:
                         parts[leg] = PartReport(leg, "ok", seconds, len(answer[leg].keys))
         return Pools(queries, hits, [*map(parts.__getitem__, legs), *failures])
-
-    def _form(self, leg: str, query: str) -> Any:
-        """Return the query in the form of a leg."""
-        if self.wider is not None and leg == self.wider.leg:
-            return self.wider.form
-        return ask_leg(self.searchers.legs[leg], self.searchers.by_leg[leg], query, self.deadline)
 
     def order(self, keys: NDArray[np.int64]) -> Sequence[Any]:
         """Return the tie-break order of these keys: by document id, then by place in the document."""

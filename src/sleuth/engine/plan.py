@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from sleuth.compose.variety import FEW, WINDOW
 from sleuth.engine.fusion import as_fusion
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from sleuth.engine.view import IndexView
     from sleuth.filters import Filter
     from sleuth.remote import Deadline
-    from sleuth.store import IndexSnapshot, RankingLeg
+    from sleuth.store import IndexSnapshot
     from sleuth.text.analyzers import Analyzer
 
 
@@ -36,6 +36,7 @@ class SearchPlan:
         query, tree: the words and conditions of the request, and its filter; None for no filter.
         legs: names of the legs that are asked.
         fusion, reranking: how their rankings become one, and what orders its best passages again.
+        is_reranked: whether a model orders the best passages again.
         version: whose leg for words searches further words of the query, too.
         rows: how many rows are ranked at first, which depends on k only where more rows can follow.
         is_bounded: whether the passages are arranged or judged, so that no more can follow those.
@@ -52,16 +53,12 @@ class SearchPlan:
     legs: Sequence[str]
     fusion: Fusion
     reranking: Reranking
+    is_reranked: bool
     version: Pinned
     rows: int
     is_bounded: bool
     depth: int
     notes: list[str]
-
-    @property
-    def is_reranked(self) -> bool:
-        """Whether a model orders the best passages again."""
-        return self.reranking.depth > 0 and not (self.query.is_lookup and self.reranking.is_default)
 
     @property
     def analyzer(self) -> Analyzer:
@@ -88,49 +85,36 @@ def plan(
     """
     k, fusion, query = request.k, as_fusion(request.fusion), reading.query
     is_bounded = request.arrangement is not None or request.min_score is not None
-    depth, rows = k, max(min(2 * k, k + FEW), _rows_for_copies(k, [searchers.legs[leg] for leg in legs]))
-    if reranking.depth:  # what is arranged or judged does not depend on k
-        depth = max(k + WINDOW, reranking.depth)
+    depth, rows = k, max(min(2 * k, k + FEW), _rows_for_copies(k, searchers, legs))
+    reranked_depth = reranking.depth
+    if reranked_depth:  # what is arranged or judged does not depend on k
+        depth = max(k + WINDOW, reranked_depth)
         rows = max(depth, fusion.pool)
     if is_bounded:
         rows = fusion.pool
-    version, notes = Pinned(searchers, searchers.until(snapshot, deadline), deadline), list(reading.notes)
+    notes, snapshot_in_time = list(reading.notes), snapshot
+    if deadline is not None:
+        snapshot_in_time = searchers.until(snapshot, deadline)
+    version = Pinned(searchers, snapshot_in_time, deadline)
     if searchers.word_leg in legs and not query.is_lookup:
-        version = _with_more_words(version, query, request, view, notes=notes)
+        from sleuth.engine.widening import widened
+
+        try:
+            wider = widened(query, request, view, version)
+        except RetrievalError:  # a shard is missing, as the ranking says: its words are unknown
+            wider = None
+        if wider is not None:
+            notes += wider.notes
+            version = replace(version, wider=wider) if wider.leg else version
+    is_reranked = reranked_depth > 0 and not (query.is_lookup and reranking.is_default)
     return SearchPlan(
-        request, view, searchers, snapshot, query, reading.tree, legs, fusion, reranking, version, rows, is_bounded,
-        depth, notes,
+        request, view, searchers, snapshot, query, reading.tree, legs, fusion, reranking, is_reranked, version, rows,
+        is_bounded, depth, notes,
     )  # fmt: skip
 
 
-def _rows_for_copies(k: int, legs: Sequence[RankingLeg[Any]]) -> int:
+def _rows_for_copies(k: int, searchers: Searchers, legs: Sequence[str]) -> int:
     """Return how many rows to rank at once, where that costs less than to rank once more when copies give way."""
     if len(legs) > 1:
         return FEW  # fused rows cost next to nothing
-    return k + min(k // 2, WINDOW) if legs[0].is_exact else 0
-
-
-def _with_more_words(
-    version: Pinned, query: SearchQuery, request: SearchRequest, view: IndexView, *, notes: list[str]
-) -> Pinned:
-    """Return a version whose leg for words searches further words of a query, too; notes name them."""
-    from sleuth.engine.widening import widened
-
-    analyzer = get_analyzer(view.backend.settings.analyzer)
-    synonyms = view.synonyms if request.synonyms else None
-    try:
-        wider = widened(
-            query,
-            request.fuzzy,
-            synonyms,
-            searchers=version.searchers,
-            snapshot=version.snapshot,
-            analyzer=analyzer,
-            embedder=view.backend.embedder,
-        )
-    except RetrievalError:  # a shard is missing, as the ranking says: its words are unknown
-        return version
-    if wider is None:
-        return version
-    notes += wider.notes
-    return replace(version, wider=wider) if wider.leg else version
+    return k + min(k // 2, WINDOW) if searchers.legs[legs[0]].is_exact else 0

@@ -179,9 +179,8 @@ def all_words(
 
 def content_spans(text: str, analyzer: Analyzer) -> list[Span]:
     """Return the words of a text: no stop words of its language, and no compounds, whose parts are words."""
-    stops = (
-        language_of_query(analyzer.run.findall(text)).stops if analyzer.reads_language else frozenset[str]()
-    )
+    words = tuple(analyzer.run.findall(text)) if analyzer.reads_language else ()
+    stops = language_of_query(words).stops
     return [
         (start, end, token)
         for start, end, token in analyzer.spans(text)

@@ -143,8 +143,12 @@ class Reranking:
 def are_english(query: str, items: Sequence[RetrievedItem]) -> bool:
     """Return whether neither a query nor most of its passages are known to be in another language."""
     codes = LANGUAGES.keys() - {ENGLISH}
-    foreign_count = sum(str(item.metadata.get("language")) in codes for item in items)
-    return language_of_query(query.casefold().split()).code not in codes and 2 * foreign_count <= len(items)
+    foreign_count = 0
+    for item in items:
+        foreign_count += str(item.metadata.get("language")) in codes
+    return language_of_query(tuple(query.casefold().split())).code not in codes and 2 * foreign_count <= len(
+        items
+    )
 
 
 def _model_named(name: str) -> RerankModel:

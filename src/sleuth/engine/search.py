@@ -54,7 +54,10 @@ class Searchers:
         columns: filters rows.
         completions: what is completed; None until that is asked for.
         alone: the searchers that score with the numbers of this index alone; these themselves where they are.
+        asks_together: whether all legs are asked at once.
     """
+
+    asks_together = False
 
     def __init__(
         self,
@@ -137,13 +140,9 @@ class Searchers:
         self.generation = snapshot.generation
         return True
 
-    def until(self, snapshot: IndexSnapshot, deadline: Deadline | None) -> IndexSnapshot:
+    def until(self, snapshot: IndexSnapshot, deadline: Deadline) -> IndexSnapshot:
         """Return a snapshot with a deadline for its parts; that of one index as it is."""
         return snapshot
-
-    def rounds(self, legs: Sequence[str]) -> Sequence[Sequence[str]]:
-        """Return which legs are asked together."""
-        return [[leg] for leg in legs]
 
     def matching(self, query: str, tree: Filter | None) -> NDArray[np.int64]:
         """Keys of all rows that hold a word of the query and match a filter."""

@@ -138,21 +138,23 @@ def unknown_words(text: str, searchers: Searchers, snapshot: IndexSnapshot, anal
     known_tokens = searchers.held(tokens, snapshot)
     if known_tokens.keys() >= set(tokens):  # as of most queries, whose language need not be found then
         return []
-    spans = content_spans(text, analyzer)
-    unknown = [(start, end) for start, end, token in spans if token not in known_tokens]
-    asking_ends = {match.end() for match in _ASKS_FOR_A_MEASURE.finditer(text)}
-    words = dict.fromkeys(text[start:end] for start, end in unknown if end not in asking_ends)
-    foreign_words = _words_of_other_languages(words, searchers, snapshot)
+    asking_ends = set(map(re.Match.end, _ASKS_FOR_A_MEASURE.finditer(text)))
+    words: dict[str, None] = {}
+    for start, end, token in content_spans(text, analyzer):
+        if token not in known_tokens and end not in asking_ends:
+            words[text[start:end]] = None
+    _, *other_groups = searchers.words.groups()
+    if not other_groups:
+        return list(words)
+    foreign_words = _words_of_other_languages(words, other_groups, searchers, snapshot)
     return [word for word in words if word not in foreign_words]
 
 
 def _words_of_other_languages(
-    words: Iterable[str], searchers: Searchers, snapshot: IndexSnapshot
+    words: Iterable[str], groups: Sequence[str], searchers: Searchers, snapshot: IndexSnapshot
 ) -> set[str]:
-    """Return the words that passages hold whose words are read by the rules of another language."""
-    analyzers = [searchers.words.analyzer_of(group) for group in list(searchers.words.groups())[1:]]
-    if not analyzers:
-        return set()
+    """Return the words that passages hold whose words are read by the rules of the languages of groups."""
+    analyzers = list(map(searchers.words.analyzer_of, groups))
     tokens_by_word = {word: {token for tool in analyzers for token in tool.tokens(word)} for word in words}
     rarity = searchers.idf({UNKNOWN}.union(*tokens_by_word.values()), snapshot)
     return {

@@ -11,13 +11,15 @@ from sleuth.engine.spelling import TWO_EDITS, UNKNOWN, unknown_words
 from sleuth.engine.synonyms import words_of
 from sleuth.engine.wider import WiderQuery
 from sleuth.remote import check_cancelled
+from sleuth.text.analyzers import get_analyzer
 from sleuth.vectors import ask_if_able
 
 if TYPE_CHECKING:
+    from sleuth.engine.pinned import Pinned
     from sleuth.engine.queries import SearchQuery
+    from sleuth.engine.request import SearchRequest
     from sleuth.engine.search import Searchers
-    from sleuth.engine.synonyms import Synonyms
-    from sleuth.protocols import Embedder
+    from sleuth.engine.view import IndexView
     from sleuth.store import IndexSnapshot
     from sleuth.store.legs.searching import Tally
     from sleuth.text.analyzers import Analyzer
@@ -48,14 +50,7 @@ class AddedWord(NamedTuple):
 
 
 def widened(
-    query: SearchQuery,
-    edits: int,
-    synonyms: Synonyms | None,
-    *,
-    searchers: Searchers,
-    snapshot: IndexSnapshot,
-    analyzer: Analyzer,
-    embedder: Embedder | None,
+    query: SearchQuery, request: SearchRequest, view: IndexView, version: Pinned
 ) -> WiderQuery | None:
     """Return a query with the words that its patterns, typing mistakes and synonyms add; None where they add nothing.
 
@@ -63,22 +58,25 @@ def widened(
 
     An added word weighs less than the word itself: its share of the least rarity among the word and what is added for
     it. So a passage with an added word in place of the word never has the better score.
-
-    Args:
-        edits: by how many edits the first `MOST_SIGNS` words of the query may differ, 0 to 2.
+    The first `MOST_SIGNS` words of the query may differ by as many edits as the request says.
     """
+    searchers, snapshot, edits = version.searchers, version.snapshot, request.fuzzy
+    analyzer, synonyms = (
+        get_analyzer(view.backend.settings.analyzer),
+        view.synonyms if request.synonyms else None,
+    )
     groups: dict[str, list[AddedWord]] = {}
     notes: list[str] = []
-    patterns = {pattern.word.casefold(): pattern for pattern in query.patterns}
-    words = (
-        [query.text[start:end] for start, end, _ in content_spans(query.text, analyzer)]
-        if edits
-        else [
-            word
-            for word in unknown_words(query.text, searchers, snapshot, analyzer)
-            if word.isalpha() and not ask_if_able(embedder, "knows", word)
+    if edits:
+        words = [query.text[start:end] for start, end, _ in content_spans(query.text, analyzer)]
+    else:
+        words = unknown_words(query.text, searchers, snapshot, analyzer)
+        words = [
+            word for word in words if word.isalpha() and not ask_if_able(view.backend.embedder, "knows", word)
         ]
-    )
+    if not (words or query.patterns or synonyms):  # as most queries
+        return None
+    patterns = {pattern.word.casefold(): pattern for pattern in query.patterns}
     query_words = dict.fromkeys(word.casefold() for word in words)
     patterns |= {word: WordPattern(word, "fuzzy", edits or 1) for word in query_words if word not in patterns}
     notes += [_PARTLY] if edits and len(patterns) > MOST_SIGNS else []

@@ -137,7 +137,7 @@ class QueryTerms(Generic[T]):
             runs[pattern] = pattern.findall(query)
         if self._reading is None:
             return runs, QueryLanguage()
-        return runs, language_of_query(chain.from_iterable(map(str.split, runs[self._reading])))
+        return runs, language_of_query(tuple(chain.from_iterable(map(str.split, runs[self._reading]))))
 
     def _look_up(self, run: str, splitting: _Splitting[T]) -> tuple[T, ...]:
         """Return the terms of one run, and remember them."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -208,8 +209,16 @@ class LexicalSearcher(TermSearcher[str | Terms]):
 
     def held(self, tokens: Iterable[str]) -> dict[str, float]:
         """Return BM25's idf of each token that the text of a row holds; the other tokens are left out."""
-        name = next(iter(self.leg.fields))
-        return self.idf(self.terms({name: dict.fromkeys(tokens, 1.0)}).get(name, ()))
+        text, *others = self._indexes.values()
+        rarities: dict[str, float] = {}
+        for token in tokens:
+            if (entry := text.held(token)) is not None:
+                rarity = entry.bm25
+                for index in others:  # as of `idf`, in the field where most rows hold it
+                    if (entry := index.held(token)) is not None:
+                        rarity = min(rarity, entry.bm25)
+                rarities[token] = rarity
+        return rarities
 
     # --- searching
 
@@ -242,18 +251,11 @@ class LexicalSearcher(TermSearcher[str | Terms]):
         """Scores of the given rows, shape (len(keys),), as `search` would give them; 0 where no term matches."""
         return self._rows.scores(weigh(self._look_up_terms(query)), np.asarray(keys, np.int64))
 
-    def terms(self, query: str | Terms) -> dict[str, dict[str, float]]:
-        """Return the terms of the query that the index holds, by field, with how often each counts."""
-        counts_by_field: dict[str, dict[str, float]] = {}
-        for _, field, token, times, _ in weigh(self._look_up_terms(query)):
-            counts_by_field.setdefault(field, {})[token] = times
-        return counts_by_field
-
     def idf(self, terms: Iterable[str]) -> dict[str, float]:
         """Return BM25's idf of each term, in the field where most rows hold it; that of no rows for unknown terms."""
-        n = max((statistics.n for statistics in self.statistics.values()), default=0)
-        worth = {term: scoring.bm25_idf(0, n) for term in terms}
-        weights = {name: dict.fromkeys(worth, 1.0) for name in self._names} if worth else {}
+        n = max(map(attrgetter("n"), self.statistics.values()), default=0)
+        worth = dict.fromkeys(terms, scoring.bm25_idf(0, n))
+        weights = dict.fromkeys(self._names, dict.fromkeys(worth, 1.0)) if worth else {}
         for _, _, token, _, entry in weigh(self._look_up_terms(weights)):
             worth[token] = min(worth[token], entry.bm25)
         return worth

@@ -92,7 +92,7 @@ class Analyzer:
         # Said by the separators: a range up to the last character takes a hundred times as long to compile.
         separators = "".join(c for c in map(chr, range(128)) if not (c.isalnum() or c in extra))
         self.run = re.compile(f"[^{re.escape(separators)}]+")
-        self._compounds = particles is not None
+        self.reads_language = particles is not None
         if particles is not None:
             self.run = re.compile(run_pattern(separators))
             compounds = Compounds(find, stop, particles, self.run)
@@ -115,11 +115,6 @@ class Analyzer:
     def fingerprint(self) -> str:
         """Changes whenever tokens do; an index made with another one is rebuilt."""
         return f"{self.name}/{self._version}{snowball() if isinstance(self._finish, Stemming) else ''}"
-
-    @property
-    def reads_language(self) -> bool:
-        """Whether it reads words of a language, not names as they are written."""
-        return self._compounds
 
     def tokens_of(self, runs: Iterable[str]) -> list[str]:
         """Return the tokens of runs of a text in order."""
@@ -161,7 +156,8 @@ class Analyzer:
             base, run = match.start(), match[0]
             cached_places = cache.get(run)
             places = self._learn_spans(run) if cached_places is None else cached_places
-            spans += [(base + start, base + end, token) for start, end, token in places]
+            for start, end, token in places:
+                spans.append((base + start, base + end, token))
         return spans
 
     def counter(self) -> TermCounter:
@@ -172,7 +168,7 @@ class Analyzer:
         if spare is not None:
             return spare
         expand = self._expand_once if self._keep_case and self._cut else self._expand
-        kinds = byte_kinds() if self._compounds else bytes(256)
+        kinds = byte_kinds() if self.reads_language else bytes(256)
         return TermCounter(self._fold, expand, self._prepare, MAX_TOKEN if self._verbatim else 0, kinds)
 
     def recycle(self, counter: TermCounter) -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable
-from functools import cache
+from collections.abc import Collection
+from functools import cache, lru_cache
 from itertools import chain
 from operator import itemgetter
 from pathlib import Path
@@ -200,7 +200,8 @@ class QueryLanguage(NamedTuple):
     stops: frozenset[str] = frozenset()
 
 
-def language_of_query(words: Iterable[str]) -> QueryLanguage:
+@lru_cache(maxsize=64)  # a query is read by its words, by its spelling, and for its note
+def language_of_query(words: tuple[str, ...]) -> QueryLanguage:
     """Return the language of most stop words of a query: English on a tie, and another only from two of them on.
 
     A query of stop words alone has no language: nothing else would be left to search.

@@ -62,7 +62,10 @@ class GatheredSearchers:
         corpora: by leg, the numbers of all shards.
         word_leg, words: the leg that knows which words rows hold, and its searcher without segments.
         completions: what is completed; None until that is asked for.
+        asks_together: whether all legs are asked at once; they are, since each question goes to all shards.
     """
+
+    asks_together = True
 
     def __init__(self, snapshot: GatheredSnapshot, legs: Sequence[IndexLeg]) -> None:
         """Searchers of all shards."""
@@ -94,13 +97,9 @@ class GatheredSearchers:
         is_same = self._generation == snapshot.shards.generation
         return is_same and not self._failures and counts < _MOST_COUNTS
 
-    def until(self, snapshot: GatheredSnapshot, deadline: Deadline | None) -> GatheredSnapshot:
+    def until(self, snapshot: GatheredSnapshot, deadline: Deadline) -> GatheredSnapshot:
         """Return a snapshot with a deadline for its shards."""
-        return snapshot if deadline is None else snapshot.until(deadline)
-
-    def rounds(self, legs: Sequence[str]) -> Sequence[Sequence[str]]:
-        """Return which legs are asked together: all, since each question goes to all shards."""
-        return [legs]
+        return snapshot.until(deadline)
 
     def order(self, snapshot: GatheredSnapshot, keys: NDArray[np.int64]) -> Sequence[Any]:
         """Return the tie-break order of these keys."""
@@ -148,7 +147,11 @@ class GatheredSearchers:
 
     def held(self, tokens: Iterable[str], snapshot: GatheredSnapshot) -> dict[str, float]:
         """Return how rare each token is that the text of a row holds; the other tokens are left out."""
-        return self.idf(sorted(set[str]().union(*snapshot.ask_all("held", list(tokens)))), snapshot)
+        rarities = self.idf(tokens, snapshot)
+        if self._failures:
+            raise ShardsMissingError(self._failures)
+        counts = self.corpora[self.word_leg].counts[next(iter(self.words.groups()))]
+        return {token: rarity for token, rarity in rarities.items() if counts[token]}
 
     def beginning_with(self, prefix: str, most: int, snapshot: GatheredSnapshot) -> Tally:
         """Return the words that begin with a text, by group, with the rows of all shards that hold each."""
