@@ -108,8 +108,12 @@ class BaseRequest:
 
     def changed(self) -> dict[str, Any]:
         """Return the options that differ from the default, by name."""
-        values = ((name, getattr(self, name), default) for name, default in defaults(type(self)).items())
-        return {name: value for name, value, default in values if value is not default and value != default}
+        options: dict[str, Any] = {}
+        for name, default in defaults(type(self)).items():
+            value = getattr(self, name)
+            if value is not default and value != default:
+                options[name] = value
+        return options
 
     @classmethod
     def properties(cls) -> dict[str, dict[str, Any]]:
