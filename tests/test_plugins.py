@@ -21,7 +21,8 @@ SRC = ROOT / "src" / "sleuth"
 PLUGINS = SRC / "plugins"
 FOLDERS = sorted(path.parent.name for path in PLUGINS.glob("*/__init__.py"))
 
-RANKING = {"table", "formats", "formats.table", "neural", "neural.reranking", "neural.folder", "neural.known"}
+FORMATS = {f"{plugin}{module}" for plugin in ("formats", "mail", "office") for module in ("", ".table")}
+RANKING = {"table", "neural", "neural.reranking", "neural.folder", "neural.known"} | FORMATS
 """Modules that say which formats there are, and which installed model reranks; they load neither."""
 
 

@@ -16,6 +16,15 @@ _ODF = (
 _SHEET = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
 _OFFICE = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
 _PACKAGE = "http://schemas.openxmlformats.org/package/2006"
+_TYPES = """<?xml version="1.0"?><Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types">
+<Default Extension="rels" ContentType="application/vnd.openxmlformats-package.relationships+xml"/>
+<Default Extension="xml" ContentType="application/xml"/><Override PartName="/word/document.xml"
+ContentType="application/vnd.openxmlformats-officedocument.wordprocessingml.document.main+xml"/></Types>"""
+_RELATIONS = """<?xml version="1.0"?><Relationships
+xmlns="http://schemas.openxmlformats.org/package/2006/relationships"><Relationship Id="r1"
+Type="http://schemas.openxmlformats.org/officeDocument/2006/relationships/officeDocument"
+Target="word/document.xml"/></Relationships>"""
+_WORD = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'
 
 
 def packed(members: Mapping[str, str | bytes]) -> bytes:
@@ -25,6 +34,19 @@ def packed(members: Mapping[str, str | bytes]) -> bytes:
         for name, content in members.items():
             archive.writestr(name, content)
     return buffer.getvalue()
+
+
+def docx_of(body: str, doctype: str = "") -> bytes:
+    """Return a Word document with this body, as XML."""
+    document = f'<?xml version="1.0"?>{doctype}<w:document {_WORD}><w:body>{body}</w:body></w:document>'
+    return packed(
+        {
+            "[Content_Types].xml": _TYPES,
+            "_rels/.rels": _RELATIONS,
+            "word/document.xml": document,
+            "../../escape.xml": "<x/>",
+        }
+    )
 
 
 def opendocument(kind: str, body: str) -> bytes:

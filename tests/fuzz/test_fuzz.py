@@ -12,7 +12,7 @@ import pytest
 from sleuth.code.parsing.languages import LANGUAGES
 from sleuth.code.parsing.limits import IN_PLACE_BYTES
 from sleuth.errors import LoadError
-from sleuth.extensions import own_extensions
+from sleuth.files.formats import BUILT_IN
 from sleuth.files.processes import Processes
 from sleuth.ingest import FileEntry, ReadOptions
 from sleuth.ingest.loaders.apart import FileProcesses
@@ -21,8 +21,8 @@ from tests.code.stored import ENDINGS
 from tests.code.test_parse import SOURCES
 from tests.fuzz.conftest import HOME, INPUTS, read
 from tests.fuzz.mutating import mutate
-from tests.fuzz.samples import PACKED, mutate_member, packed
-from tests.ingest.files import docx_of, pdf_of
+from tests.fuzz.samples import PACKED, docx_of, mutate_member, packed
+from tests.ingest.files import pdf_of
 
 EXTRACTION_SECONDS, EXTRACTION_MEMORY = 2, 400 << 20
 
@@ -118,7 +118,7 @@ def check_sources(readers: Processes, language: str, name: str, source: str) -> 
         read(readers, "code", name, mutate((source.encode(),), rng, 4 * IN_PLACE_BYTES), f"input {i}")
 
 
-@pytest.mark.parametrize("kind", [kind for kind in EXTRACTED if kind != "rtf" or own_extensions("loaders")])
+@pytest.mark.parametrize("kind", [kind for kind in EXTRACTED if kind in BUILT_IN])
 def test_extraction(file_processes: FileProcesses, tmp_path: Path, kind: str) -> None:
     """Mutated PDF, HTML, XML, office and book files give a text or a reason, and so does the sound file after each."""
     path = tmp_path / f"a.{kind}"

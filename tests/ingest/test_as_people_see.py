@@ -1,4 +1,4 @@
-"""Texts are read as people see them: mail of a maildir, ligatures, overstruck letters, MDX and tables of numbers."""
+"""Texts are read as people see them: ligatures, overstruck letters and MDX."""
 
 from pathlib import Path
 
@@ -6,28 +6,11 @@ import pytest
 
 from sleuth import Engine
 from sleuth.files import FileFormat
-from sleuth.files.formats import BUILT_IN, kind_of_name
+from sleuth.files.formats import BUILT_IN
 from sleuth.ingest import ReadOptions
 from sleuth.types import Document
-from tests.fuzz.samples import cell, workbook
 from tests.ingest.extraction.reading import only
 from tests.ingest.files import pdf_of
-
-
-@pytest.mark.parametrize(
-    ("name", "kind"),
-    [
-        ("cur/1583229600.M1P2.host:2,S", "email"),
-        ("Mail/.Sent/new/1583229600.M1P2.example.pl", "email"),
-        ("1583229600.M1P2.host:2,", "email"),
-        ("cur/1583229600", ""),
-        ("cur/notes.2,S", ""),
-        ("other/1583229600.M1P2.pl", "perl"),
-    ],
-)
-def test_a_mail_in_a_maildir_is_mail(name: str, kind: str) -> None:
-    """A file in `cur` or `new` that is named by a time, or has the flags of one, is a mail, whatever its host is."""
-    assert kind_of_name(name) == kind
 
 
 def test_ligatures_of_latex(tmp_path: Path) -> None:
@@ -54,20 +37,6 @@ def test_mdx_has_its_words_alone(tmp_path: Path) -> None:
     assert text.count("\n") == source.count("\n")
     words = ["# Head", "Words  here, a < b.", "```js", "import stays from 'x';", "<Stays />", "```"]
     assert list(filter(None, text.split("\n"))) == words
-
-
-def test_a_sheet_of_numbers_keeps_its_words(tmp_path: Path) -> None:
-    """A spreadsheet that is a dump of numbers is read without its numbers."""
-    numbers = "".join(
-        f'<row r="{row}">'
-        + "".join(f'<c r="{column}{row}"><v>{row}.{row}5</v></c>' for column in "ABCDEF")
-        + "</row>"
-        for row in range(3, 400)
-    )
-    (tmp_path / "a.xlsx").write_bytes(workbook(f'<row r="1">{cell("A1", "Turnout in Lyon")}</row>{numbers}'))
-    text = only(tmp_path / "a.xlsx").page_content
-    assert "Turnout in Lyon" in text
-    assert len(text) < 100
 
 
 @pytest.mark.parametrize("has_lines", [True, False])

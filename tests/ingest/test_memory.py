@@ -16,10 +16,9 @@ from pathlib import Path
 import pytest
 
 from sleuth.files.formats import BUILT_IN, CODE, kind_of_name
-from tests.fuzz.samples import PACKED, packed
+from tests.fuzz.samples import PACKED, docx_of, packed
 from tests.fuzz.worst import WORST
 from tests.ingest.extraction.test_limits import nested_forms
-from tests.ingest.files import docx_of
 
 LIMIT = 300
 """Megabytes that docs/formats.md promises."""

@@ -57,7 +57,7 @@ def test_notes_are_read_as_their_authors_see_them() -> None:
 
 def test_which_texts_are_markdown() -> None:
     """The format of a document says whether its text is Markdown; code, prose and rows are shown as they are."""
-    assert is_markdown({"type": "docx"})
+    assert is_markdown({"type": "html"})
     assert is_markdown({"source": "notes.md"})
     assert is_markdown({"source": "https://example.org/x"})
     assert not is_markdown({"type": "text", "source": "x.md"})

@@ -202,34 +202,16 @@ def test_embeddings_of_langchain() -> None:
         ChromaStore(None, "langchain", embedder=Counts("large"))  # type: ignore[arg-type]
 
 
-MAIL = """Subject: Tides
-MIME-Version: 1.0
-Content-Type: multipart/mixed; boundary=PART
-
---PART
-Content-Type: text/plain
-
-The tide in the body.
---PART
-Content-Type: text/plain
-Content-Disposition: attachment; filename=notes.txt
-
-The tide in the notes.
---PART--
-"""
-
-
 @pytest.mark.parametrize("kind", ["chroma", "indexed", "added"])
 def test_all_parts_of_a_file_are_found_by_its_source(
     kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Rows of a table, members of an archive and attachments of a mail are found by the file, relative or absolute."""
+    """Rows of a table and members of an archive are found by the file, relative or absolute."""
     monkeypatch.chdir(tmp_path)
     docs = tmp_path / "docs"
     docs.mkdir()
     for name in ("b.csv", "b.csv2.csv", "b#1.csv"):
         (docs / name).write_text("name,text\nlow,the tide falls\nhigh,the tide rises\n")
-    (docs / "mail.eml").write_text(MAIL)
     with zipfile.ZipFile(docs / "z.zip", "w") as archive:
         archive.write(docs / "b.csv", "in/b.csv")
         archive.writestr("in/a.md", "the tide")
@@ -237,8 +219,6 @@ def test_all_parts_of_a_file_are_found_by_its_source(
         "b.csv": ["b.csv#1", "b.csv#2"],
         "b#1.csv": ["b#1.csv#1", "b#1.csv#2"],
         "b.csv#2": ["b.csv#2"],
-        "mail.eml": ["mail.eml", "mail.eml#notes.txt"],
-        "mail.eml#notes.txt": ["mail.eml#notes.txt"],
         "z.zip": ["z.zip#in/a.md", "z.zip#in/b.csv#1", "z.zip#in/b.csv#2"],
         "z.zip#in/b.csv": ["z.zip#in/b.csv#1", "z.zip#in/b.csv#2"],
         "z.zip#in/none.md": [],

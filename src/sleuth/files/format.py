@@ -55,6 +55,8 @@ class FileFormat:
         package: what the loader needs beyond Sleuth's own dependencies.
         has_lines: whether each line of its text is the line of the file with that number, so that an editor can open it
             there; else passages have no lines.
+        is_named: returns from the path of a file whether it is of this kind, where no list of names can say it; takes
+            precedence over names.
     """
 
     kind: str
@@ -68,6 +70,7 @@ class FileFormat:
     holds_files: bool = False
     package: Package | None = None
     has_lines: bool = False
+    is_named: Callable[[str], bool] | None = None
 
     def __post_init__(self) -> None:
         for extension in self.extensions:
@@ -75,9 +78,12 @@ class FileFormat:
                 raise ArgumentError(f"extensions must start with a dot, got {extension!r}")
         object.__setattr__(self, "extensions", tuple(extension.lower() for extension in self.extensions))
 
-    def has_extension(self, name: str) -> bool:
-        """Return whether a file name ends in one of the extensions."""
-        return os.path.splitext(name)[1].lower() in self.extensions  # noqa: PTH122  # called for every file
+    def has_name(self, path: str) -> bool:
+        """Return whether the name of a file says that it is of this kind."""
+        if self.is_named is not None and self.is_named(path):
+            return True
+        base = path.rpartition("/")[2].lower()
+        return base in self.names or os.path.splitext(base)[1] in self.extensions  # noqa: PTH122  # called for every file
 
     def check_installed(self) -> None:
         """Raise MissingPackageError if the package that the loader needs is not installed."""

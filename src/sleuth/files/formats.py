@@ -11,18 +11,11 @@ from sleuth.files.format import FileFormat, Form, Package
 
 _BLANK: Final = b"\xef\xbb\xbf \t\r\n"
 """A byte-order mark and white space."""
-_MAILDIR: Final = re.compile(r"(?:cur|new)/\d{9,}\.[^/]+|(?:[^/]*/)?\d{9,}\.[^/]+[:;!]2,[A-Za-z]*")
-"""The end of the path of a mail in a maildir: a second since 1970, a unique name and flags."""
 
 
 def _starts(signature: bytes) -> Callable[[bytes], bool]:
     """Recognise files by their first bytes."""
     return lambda head: head.startswith(signature)
-
-
-def _zip_with(mark: bytes = b"") -> Callable[[bytes], bool]:
-    """Recognise zip archives whose first members have a name or a text with this mark."""
-    return lambda head: head.startswith(b"PK\x03\x04") and mark in head
 
 
 def _format(kind: str, load: str, extensions: str, form: Form = "text", **fields: Any) -> FileFormat:
@@ -31,41 +24,17 @@ def _format(kind: str, load: str, extensions: str, form: Form = "text", **fields
     return FileFormat(kind, load, extended, form=form, **{"has_lines": has_lines, **fields})
 
 
-def _extracted(kind: str, extract: str, extensions: str, **fields: Any) -> FileFormat:
-    return _format(kind, "extracted:load_extracted", extensions, "markdown", extract=extract, **fields)
-
-
 def _code(kind: str, extensions: str, names: str = "", interpreters: str = "") -> FileFormat:
     return _format(
         kind, "plain:load_code", extensions, "code", names=names.split(), interpreters=interpreters.split()
     )
 
 
-_WORD = Package("mammoth", "office", "reading Word documents")
-_SLIDES = Package("pptx", "office", "reading PowerPoint presentations")
-_SHEETS = Package("python_calamine", "office", "reading spreadsheets")
 _PDF = Package("pypdfium2", "pdf", "reading PDF files")
 
 DOCUMENTS: Final[tuple[FileFormat, ...]] = (
-    _extracted("docx", "docx:extract_docx", "docx docm", sniff=_zip_with(b"word/"), package=_WORD),
-    _extracted("pptx", "pptx:extract_pptx", "pptx pptm ppsx", sniff=_zip_with(b"ppt/"), package=_SLIDES),
-    _extracted(
-        "xlsx",
-        "spreadsheet:extract_spreadsheet",
-        "xlsx xlsm xlsb xls",
-        sniff=_zip_with(b"xl/"),
-        package=_SHEETS,
-    ),
-    _extracted("epub", "epub:extract_epub", "epub", sniff=_zip_with(b"application/epub+zip")),
-    _extracted("odt", "opendocument:extract_opendocument", "odt ott", sniff=_zip_with(b"opendocument.text")),
-    _extracted(
-        "ods", "spreadsheet:extract_ods", "ods", sniff=_zip_with(b"opendocument.spreadsheet"), package=_SHEETS
-    ),
-    _extracted(
-        "odp", "opendocument:extract_opendocument", "odp", sniff=_zip_with(b"opendocument.presentation")
-    ),
-    _extracted("flat-odf", "opendocument:extract_opendocument", "fodt fods fodp"),
-    _format("zip", "archives:load_zip", "zip", "files", sniff=_zip_with(), holds_files=True),
+    *(each for plugin in own_extensions("loaders").values() for each in plugin.load()),
+    _format("zip", "archives:load_zip", "zip", "files", sniff=_starts(b"PK\x03\x04"), holds_files=True),
     _format("pdf", "pdf:load_pdf", "pdf", extract="pdf:extract_pdf", sniff=_starts(b"%PDF-"), package=_PDF),
     _format(
         "html",
@@ -75,7 +44,6 @@ DOCUMENTS: Final[tuple[FileFormat, ...]] = (
         extract="html:extract_html",
         sniff=lambda head: head[:512].lstrip(_BLANK).lower().startswith((b"<!doctype html", b"<html")),
     ),
-    _extracted("xml", "xml:extract_xml", "xml xsd xsl xslt csproj"),
     _format(
         "text", "plain:load_text", "txt text log asc", names=["readme", "license", "changelog", "notice"]
     ),
@@ -83,10 +51,6 @@ DOCUMENTS: Final[tuple[FileFormat, ...]] = (
     _format("rst", "plain:load_rest", "rst rest"),
     _format("svg", "plain:load_code", "svg"),
     _format("notebook", "notebook:load_notebook", "ipynb", "markdown", has_lines=False),
-    _format("subtitles", "subtitles:load_subtitles", "vtt srt"),
-    _format("email", "mail:load_email", "eml", "markdown", has_lines=False),
-    _format("mhtml", "mail:load_mhtml", "mhtml mht", "markdown", holds_files=True, has_lines=False),
-    _format("mbox", "mail:load_mbox", "mbox", "files", holds_files=True),
     _format("tar", "archives:load_tar", "tar tgz tbz tbz2 txz", "files", holds_files=True),
     _format("compressed", "archives:load_compressed", "gz bz2 xz", "files", holds_files=True),
     _format("csv", "rows:load_csv", "csv", "rows"),
@@ -94,10 +58,9 @@ DOCUMENTS: Final[tuple[FileFormat, ...]] = (
     _format("json", "rows:load_json", "json", "rows"),
     _format("jsonl", "rows:load_jsonl", "jsonl ndjson", "rows"),
     _format("parquet", "parquet:load_parquet", "parquet", "rows"),
-    *(each for plugin in own_extensions("loaders").values() for each in plugin.load()),
 )
-"""Formats of documents, those of Sleuth's plugins last. A file without a known name is of the first whose `sniff`
-says so."""
+"""Formats of documents. A file without a known name is of the first whose `sniff` says so: those of Sleuth's plugins
+come first, which know what some zip archives are."""
 
 SOURCES: Final = (
     _code("assembly", "s asm"),
@@ -170,6 +133,7 @@ BY_EXTENSION: Final = {extension: one.kind for one in BUILT_IN.values() for exte
 """Kind by extension, lower case with its dot."""
 
 _BY_NAME: Final = {name: one.kind for one in BUILT_IN.values() for name in one.names}
+_BY_PATH: Final = [(one.is_named, one.kind) for one in BUILT_IN.values() if one.is_named is not None]
 
 
 def _kinds(form: Form) -> frozenset[str]:
@@ -188,9 +152,10 @@ MARKDOWN: Final = _kinds("markdown")
 
 def kind_of_name(path: str) -> str:
     """Return the kind that the name of a file implies; "" if it implies none."""
+    for is_named, kind in _BY_PATH:
+        if is_named(path):
+            return kind
     base = path[path.rfind("/") + 1 :].lower()
-    if base[:1].isdigit() and _MAILDIR.fullmatch("/".join(path.rsplit("/", 2)[-2:])):
-        return "email"
     return _BY_NAME.get(base) or BY_EXTENSION.get(base[base.rfind(".") :], "")
 
 

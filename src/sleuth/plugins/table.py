@@ -34,7 +34,11 @@ TABLE: Final[dict[str, dict[str, str]]] = {
         "docker": "sleuth.plugins.languages.docker.language:LANGUAGE",
     },
     "legs": {"sparse": "sleuth.plugins.sparse:SparseLeg"},
-    "loaders": {"formats": "sleuth.plugins.formats.table:FORMATS"},
+    "loaders": {
+        "formats": "sleuth.plugins.formats.table:FORMATS",
+        "mail": "sleuth.plugins.mail.table:FORMATS",
+        "office": "sleuth.plugins.office.table:FORMATS",
+    },
     "rerankers": {"onnx": "sleuth.plugins.neural.reranking:RERANKERS"},
     "routers": {"vendors": "sleuth.plugins.vendors.routers:ROUTERS"},
     "web": {

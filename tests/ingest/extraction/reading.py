@@ -1,10 +1,15 @@
 """Reads single files as an index run does."""
 
+import time
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from sleuth.ingest import ReadOptions, Skipped, read
+from sleuth.ingest.reports import FileRead
 from sleuth.types import Document
+
+SPARE_SECONDS: Final = 60
+"""By the clock, beyond what the limits allow: what it takes to start a process on a busy machine."""
 
 
 def load(path: Path, content: bytes | str | None = None, **options: Any) -> list[Document | Skipped]:
@@ -28,3 +33,35 @@ def reason(path: Path, content: bytes | str | None = None, **options: Any) -> st
     assert isinstance(record, Skipped), record
     assert record.path == str(path)
     return record.reason
+
+
+def texts(records: list[Document | Skipped]) -> dict[str, str]:
+    """Return texts, or reasons, by the part of the source after its first #."""
+    return {
+        record.metadata["source"].partition("#")[2]: record.page_content
+        if isinstance(record, Document)
+        else record.reason
+        for record in records
+        if isinstance(record, Document)
+    } | {
+        record.path.partition("#")[2]: f"! {record.reason}"
+        for record in records
+        if isinstance(record, Skipped)
+    }
+
+
+def skips_beside(folder: Path, name: str, bomb: bytes, sound: bytes, options: ReadOptions) -> list[Skipped]:
+    """Return what is said of a costly file; the sound one after it, which holds "word", is read in any case."""
+    (folder / name).write_bytes(bomb)
+    (folder / f"z.{name.rpartition('.')[2]}").write_bytes(sound)
+    start = time.monotonic()
+    records = list(read([folder], options=options))
+    assert time.monotonic() - start < 3 * options.max_seconds + SPARE_SECONDS
+    skips = [record for record in records if isinstance(record, Skipped)]
+    if skips:
+        assert [Path(record.path).name for record in skips] == [name]
+        assert skips[0].kind in ("limits", "invalid")
+        assert skips[0].reason
+    assert "word" in next(r for r in reversed(records) if isinstance(r, Document)).page_content
+    assert isinstance(records[-1], FileRead)
+    return skips

@@ -35,6 +35,7 @@ def test_headings_of_asciidoc_are_paths() -> None:
         ("b.rtf", "words", "not readable as RTF"),
         *(("c.ipynb", text, "") for text in (
             "{}", "[1]", '{"cells": 7}', '{"cells": [7]}', '{"cells": [{"source": [1]}]}', "[" * 5_000,
+            '{"metadata": ' + "[" * 100_000 + "]" * 100_000 + ', "cells": []}',
         )),
     ],
 )  # fmt: skip

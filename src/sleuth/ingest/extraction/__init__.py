@@ -1,4 +1,4 @@
-"""Extracts text from PDF, Word and HTML files, in processes with limits of time and memory."""
+"""Extracts text from PDF and HTML files, in processes with limits of time and memory."""
 
 from sleuth.lazy import exports_of
 

@@ -1,3 +1,4 @@
+from sleuth.ingest.extraction.html import html_to_markdown as html_to_markdown
 from sleuth.ingest.extraction.result import Extracted as Extracted
 from sleuth.ingest.extraction.result import ExtractionError as ExtractionError
 from sleuth.ingest.extraction.result import within as within

@@ -47,16 +47,13 @@ def extract_html(data: bytes, limit: int) -> Extracted:
         data: the page as UTF-8.
         limit: most characters of text.
     """
-    html = data.decode("utf-8", "surrogatepass")
-    if is_nested_too_deeply(html):
-        raise ExtractionError("elements nested too deeply", limit=True)
-    title, body = html_to_markdown(html)
+    title, body = html_to_markdown(data.decode("utf-8", "surrogatepass"))
     if not body:
         raise ExtractionError("no text in this page")
     return Extracted(within(name_columns(body), limit), title)
 
 
-def is_nested_too_deeply(html: str) -> bool:
+def _is_nested_too_deeply(html: str) -> bool:
     """Return whether the parser would take seconds or more; only large pages need a close look."""
     if html.count("<") ** 2 <= 2 * _NESTING:
         return False
@@ -88,7 +85,12 @@ def html_to_markdown(html: str) -> tuple[str, str]:
 
     Navigation, scripts, forms and hidden elements are dropped. The main part is <main>, else the only <article>,
     else the whole body.
+
+    Raises:
+        ExtractionError: elements are nested too deeply.
     """
+    if _is_nested_too_deeply(html):
+        raise ExtractionError("elements nested too deeply", limit=True)
     from selectolax.lexbor import LexborHTMLParser
 
     tree = LexborHTMLParser(html)

@@ -49,9 +49,9 @@ def kind_of(name: str, head: bytes = b"", loaders: Sequence[FileFormat] = ()) ->
     Args:
         loaders: those of `ReadOptions`.
     """
-    base, formats = name.rpartition("/")[2], _formats(loaders)
+    formats = _formats(loaders)
     for one in formats:
-        if one.has_extension(base):
+        if one.has_name(name):
             return one.kind
     if kind := kind_of_name(name):
         return kind

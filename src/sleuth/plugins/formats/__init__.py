@@ -1,1 +1,1 @@
-"""Readers of formats that few folders have: manual pages, LaTeX, BibTeX, iCalendar, org, AsciiDoc, RTF and Outlook."""
+"""Readers of formats that few have: manual pages, LaTeX, BibTeX, iCalendar, org, AsciiDoc, RTF and subtitles."""

@@ -15,7 +15,7 @@ _MANUAL: Final = re.compile(rb"^\.(?:TH|Dd|Dt|SH)[ \t]", re.MULTILINE)
 
 def _format(kind: str, load: str, extensions: str, **fields: Any) -> FileFormat:
     names = [f".{one}" for one in extensions.split()]
-    return FileFormat(kind, f"sleuth.plugins.formats.{load}", names, form="markdown", **fields)
+    return FileFormat(kind, f"sleuth.plugins.formats.{load}", names, **{"form": "markdown", **fields})
 
 
 FORMATS: Final = (
@@ -31,7 +31,7 @@ FORMATS: Final = (
     _format("bibtex", "bibtex:load_bibtex", "bib"),
     _format("org", "org:load_org", "org", has_lines=True),
     _format("calendar", "calendar:load_calendar", "ics ical"),
-    _format("msg", "outlook:load_msg", "msg", holds_files=True),
+    _format("subtitles", "subtitles:load_subtitles", "vtt srt", form="text", has_lines=True),
     FileFormat(
         "rtf",
         "extracted:load_extracted",

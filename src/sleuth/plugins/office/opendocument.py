@@ -6,11 +6,9 @@ from collections.abc import Mapping
 from html import escape
 from typing import Any, Final
 
-from sleuth.ingest.extraction.html import html_to_markdown
-from sleuth.ingest.extraction.result import Extracted, ExtractionError, within
-from sleuth.ingest.extraction.tables import name_columns
-from sleuth.ingest.extraction.xml import parse
-from sleuth.ingest.extraction.zips import opened_zip
+from sleuth.ingest.extraction import Extracted, ExtractionError, html_to_markdown, name_columns, within
+from sleuth.plugins.office.xml import parse
+from sleuth.plugins.office.zips import opened_zip
 
 _ELEMENTS: Final = {
     "p": "p",

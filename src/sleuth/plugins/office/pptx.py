@@ -6,9 +6,8 @@ from collections.abc import Iterator
 from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
-from sleuth.ingest.extraction.result import Extracted, ExtractionError, within
-from sleuth.ingest.extraction.tables import name_columns
-from sleuth.ingest.extraction.zips import opened_zip
+from sleuth.ingest.extraction import Extracted, ExtractionError, name_columns, within
+from sleuth.plugins.office.zips import opened_zip
 
 if TYPE_CHECKING:
     from pptx.slide import Slide

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from sleuth.ingest.loaders import mail
+from sleuth.plugins.mail import mime as mail
 from tests.examples import examples
 from tests.fuzz.mutating import mutate
 from tests.ingest.extraction.reading import only

@@ -8,11 +8,9 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import unquote, urldefrag
 
-from sleuth.ingest.extraction.html import html_to_markdown, is_nested_too_deeply
-from sleuth.ingest.extraction.result import Extracted, ExtractionError, within
-from sleuth.ingest.extraction.tables import name_columns
-from sleuth.ingest.extraction.xml import parse
-from sleuth.ingest.extraction.zips import opened_zip
+from sleuth.ingest.extraction import Extracted, ExtractionError, html_to_markdown, name_columns, within
+from sleuth.plugins.office.xml import parse
+from sleuth.plugins.office.zips import opened_zip
 
 
 @dataclass(slots=True)
@@ -49,8 +47,6 @@ def extract_epub(data: bytes, limit: int) -> Extracted:
             if path not in members:  # some programs list more than they write
                 continue
             page = archive.read(path).decode("utf-8", "replace")
-            if is_nested_too_deeply(page):
-                raise ExtractionError("elements nested too deeply", limit=True)
             _, text = html_to_markdown(page)
             chapters.append(within(name_columns(text), limit - length))
             length += len(chapters[-1])

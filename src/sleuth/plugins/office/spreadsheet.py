@@ -7,10 +7,9 @@ from datetime import date, datetime, time, timedelta
 from io import BytesIO
 from typing import Any, Final
 
-from sleuth.ingest.extraction.opendocument import extract_opendocument
-from sleuth.ingest.extraction.result import Extracted, ExtractionError, within
-from sleuth.ingest.extraction.tables import named_row
-from sleuth.ingest.extraction.zips import opened_zip
+from sleuth.ingest.extraction import Extracted, ExtractionError, named_row, within
+from sleuth.plugins.office.opendocument import extract_opendocument
+from sleuth.plugins.office.zips import opened_zip
 
 _HEADER_ROWS: Final = 10
 """Rows at the top of a sheet among which its header is looked for: titles and remarks may stand above it."""

@@ -7,8 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Final
 from xml.parsers import expat
 
-from sleuth.ingest.extraction.result import Extracted, ExtractionError, within
-from sleuth.ingest.extraction.tables import name_columns
+from sleuth.ingest.extraction import Extracted, ExtractionError, name_columns, within
 
 _DEPTH: Final = 1_000
 _blanks = re.compile(r"\s+")

@@ -5,15 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from sleuth.ingest.loaders.file import FileBytes
-from sleuth.ingest.loaders.plain import document
-from sleuth.ingest.options import ReadOptions
+from sleuth.ingest import ReadOptions
+from sleuth.ingest.loaders import FileBytes, document
 from sleuth.types import Document
 
 _time = re.compile(r"[ \t]{0,20}((?:\d{1,3}:)?\d{1,2}:\d{1,2})(?:[.,]\d{1,3})?[ \t]+-->")
 _speaker = re.compile(r"<v(?:\.[\w.]{0,100})? ([^<>]{1,100})>")
 _tag = re.compile(r"</?[^<>]{0,200}>|\{\\[^{}]{0,100}\}")
-_SILENT = ("NOTE", "STYLE", "REGION")
 
 
 def load_subtitles(file: FileBytes, options: ReadOptions) -> Iterator[Document]:

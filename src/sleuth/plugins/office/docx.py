@@ -7,10 +7,8 @@ from io import BytesIO
 from typing import Final
 from zipfile import ZipFile
 
-from sleuth.ingest.extraction.html import html_to_markdown
-from sleuth.ingest.extraction.result import Extracted, ExtractionError, within
-from sleuth.ingest.extraction.tables import name_columns
-from sleuth.ingest.extraction.zips import opened_zip
+from sleuth.ingest.extraction import Extracted, ExtractionError, html_to_markdown, name_columns, within
+from sleuth.plugins.office.zips import opened_zip
 
 _BODY: Final = "word/document.xml"
 _wrapping = re.compile(

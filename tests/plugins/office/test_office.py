@@ -1,5 +1,6 @@
 """Office documents that other programs wrote: headings, lists, tables, notes and properties."""
 
+import sys
 import zipfile
 from base64 import b64decode
 from datetime import date
@@ -13,10 +14,10 @@ import pytest
 from odf import draw, opendocument, table, text
 from pptx.util import Inches
 
-from sleuth.ingest.extraction import name_columns
+from sleuth.ingest.loaders.registry import kind_of
 from sleuth.text.chunkers import Chunker
+from tests.fuzz.samples import cell, docx_of, workbook
 from tests.ingest.extraction.reading import only, reason
-from tests.ingest.files import docx_of
 
 PNG = b64decode(
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAQAAAC1HAwCAAAAC0lEQVR42mNk+A8AAQUBAScY42YAAAAASUVORK5CYII="
@@ -180,9 +181,9 @@ def odf_table(rows: list[list[str]], name: str = "Prices") -> table.Table:
     result = table.Table(name=name)
     for row in rows:
         line = table.TableRow()
-        for cell in row:
+        for content in row:
             place = table.TableCell(valuetype="string")
-            place.addElement(text.P(text=cell))
+            place.addElement(text.P(text=content))
             line.addElement(place)
         result.addElement(line)
     return result
@@ -258,17 +259,26 @@ def test_office_documents_without_extension(tmp_path: Path) -> None:
     show = opendocument.OpenDocumentText()
     show.text.addElement(text.P(text="words"))
     show.save(str(tmp_path / "letter"))
+    assert kind_of("x", docx_of("")) == "docx"
     assert only(tmp_path / "letter").metadata["type"] == "odt"
     assert only(tmp_path / "book").metadata["type"] == "xlsx"
 
 
-def test_columns_are_named_where_tables_are_long() -> None:
-    """A short table, a table in code and a table of uneven rows stay as they are."""
-    short = "| a | b |\n| 1 | 2 |"
-    rows = "\n".join(f"| {'x' * 40} | {number} |" for number in range(40))
-    assert name_columns(short) == short
-    assert name_columns(f"```\n| a | b |\n{rows}\n```") == f"```\n| a | b |\n{rows}\n```"
-    assert name_columns(f"| a |\n{rows}") == f"| a |\n{rows}"
-    text = name_columns(f"Before.\n\n| a | b |\n| --- | --- |\n{rows}\n\nAfter.")
-    assert text.startswith(f"Before.\n\n| a | b |\n| a: {'x' * 40} | b: 0 |\n")
-    assert text.endswith("| b: 39 |\n\nAfter.")
+def test_a_sheet_of_numbers_keeps_its_words(tmp_path: Path) -> None:
+    """A spreadsheet that is a dump of numbers is read without its numbers."""
+    numbers = "".join(
+        f'<row r="{row}">'
+        + "".join(f'<c r="{column}{row}"><v>{row}.{row}5</v></c>' for column in "ABCDEF")
+        + "</row>"
+        for row in range(3, 400)
+    )
+    (tmp_path / "a.xlsx").write_bytes(workbook(f'<row r="1">{cell("A1", "Turnout in Lyon")}</row>{numbers}'))
+    text = only(tmp_path / "a.xlsx").page_content
+    assert "Turnout in Lyon" in text
+    assert len(text) < 100
+
+
+def test_missing_packages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without its package a file is skipped with the command that installs it."""
+    monkeypatch.setitem(sys.modules, "mammoth", None)
+    assert "pip install 'sleuth[office]'" in reason(tmp_path / "a.docx", b"any bytes")

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, Final
 from sleuth.errors import LoadError, MissingPackageError
 from sleuth.files import decode
 from sleuth.ingest import ReadOptions, Skipped
-from sleuth.ingest.loaders import FileBytes, Member, document, html_body, load_member, mail_text
+from sleuth.ingest.loaders import FileBytes, Member, document, load_member
+from sleuth.plugins.mail.mime import html_body, mail_text
 from sleuth.types import Document
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from io import BytesIO
 from typing import Final
 
-from sleuth.ingest.extraction.result import ExtractionError
+from sleuth.ingest.extraction import ExtractionError
 
 _ERRORS: Final = (
     zipfile.BadZipFile,

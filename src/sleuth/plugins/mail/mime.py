@@ -1,4 +1,4 @@
-"""Loaders of mail: single messages (.eml), mailboxes (mbox) and saved pages (.mhtml)."""
+"""Loaders of mail in MIME: single messages (.eml), mailboxes (mbox) and saved pages (.mhtml)."""
 
 from __future__ import annotations
 
@@ -17,15 +17,13 @@ from typing import Any, Final, NamedTuple
 
 from sleuth.errors import LoadError
 from sleuth.files import decode
-from sleuth.ingest.extraction.html import html_to_markdown, is_nested_too_deeply
-from sleuth.ingest.loaders.apart import LARGE
-from sleuth.ingest.loaders.file import FileBytes
-from sleuth.ingest.loaders.members import Member, load_member
-from sleuth.ingest.loaders.plain import document
-from sleuth.ingest.options import ReadOptions
-from sleuth.ingest.reports import Skipped
+from sleuth.ingest import ReadOptions, Skipped
+from sleuth.ingest.extraction import ExtractionError, html_to_markdown
+from sleuth.ingest.loaders import FileBytes, Member, document, load_member
 from sleuth.types import Document
 
+_LARGE: Final = 256 << 10
+"""Bytes of a mail that Python's parser reads: a larger one is rarely text alone."""
 _HEADERS: Final = {"from": "From", "to": "To", "cc": "Cc"}
 _message_start = re.compile(rb"(?:\A\s{0,100}|(?<=\n\n)|(?<=\r\n\r\n))From [^\r\n]{0,1000}\r?\n")
 _escaped_from = re.compile(rb"^>(>{0,100}From )", re.MULTILINE)
@@ -74,7 +72,7 @@ def load_email(file: FileBytes, options: ReadOptions) -> Iterator[Document | Ski
     A mail that is not written as most are is parsed in a process with limits.
     """
     with _nested_little(file):
-        mail = simple_mail(file.read()) if file.entry.size <= LARGE else None
+        mail = simple_mail(file.read()) if file.entry.size <= _LARGE else None
         if mail:
             yield _message(file, _headers(mail.fields), mail.text)
         elif file.processes is not None:
@@ -349,9 +347,10 @@ def _decoded(part: Any) -> str:
 def _from_html(html: str) -> tuple[str, str]:
     """Return title and text of a page, whose quotations are marked with "> "."""
     with_marks = _quotation.sub(lambda match: f"{match[0]}<p>{_OUT if match[1] else _IN}</p>", html)
-    if is_nested_too_deeply(with_marks):
+    try:
+        title, text = html_to_markdown(with_marks)
+    except ExtractionError:  # nested too deeply
         return "", ""
-    title, text = html_to_markdown(with_marks)
     if _IN not in text:
         return title, text
     lines: list[str] = []

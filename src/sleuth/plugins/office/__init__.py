@@ -1,0 +1,1 @@
+"""Readers of office documents, books and XML: Word, PowerPoint, spreadsheets, OpenDocument, EPUB."""
