@@ -1,7 +1,7 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
 """Finds the terms of a dictionary that differ from a word in a few places."""
 
-from libc.stdint cimport uint8_t, uint32_t
+from libc.stdint cimport uint8_t, uint32_t, uint64_t
 
 import numpy as np
 
@@ -27,6 +27,15 @@ cdef Py_ssize_t letters_of(const uint8_t* data, Py_ssize_t size, uint32_t* lette
         n += 1
         i += more + 1
     return n
+
+
+cdef uint64_t signature(const uint32_t* letters, Py_ssize_t n) noexcept nogil:
+    """Return a bit for each letter, which others may share: an edit changes two of them at most."""
+    cdef uint64_t bits = 0
+    cdef Py_ssize_t i
+    for i in range(n):
+        bits |= <uint64_t>1 << (letters[i] & 63)
+    return bits
 
 
 cdef int distance(const uint32_t* word, Py_ssize_t n, const uint32_t* term, Py_ssize_t m, int most) noexcept nogil:
@@ -80,12 +89,14 @@ def terms_near(
     cdef uint32_t[MOST_LETTERS] others
     cdef Py_ssize_t n = -1, m, i, size, least, most, count = 0
     cdef uint32_t term
+    cdef uint64_t bits, differing
     cdef uint32_t[::1] numbers = np.empty(candidates.shape[0], np.uint32)
     if 0 < word_bytes.shape[0] <= MOST_BYTES:
         n = letters_of(&word_bytes[0], word_bytes.shape[0], letters)
     if n < 1:
         return np.empty(0, np.uint32)
     least, most = max(1, word_bytes.shape[0] - 4 * edits), word_bytes.shape[0] + 4 * edits
+    bits = signature(letters, n)
     with nogil:
         for i in range(candidates.shape[0]):
             term = candidates[i]
@@ -97,7 +108,10 @@ def terms_near(
                 continue
             if others[0] != letters[0] and not (n > 1 and m > 1 and others[0] == letters[1] and others[1] == letters[0]):
                 continue
-            if 0 < distance(letters, n, others, m, edits) <= edits:
+            differing = bits ^ signature(others, m)
+            for _ in range(2 * edits):
+                differing &= differing - 1  # less its lowest bit
+            if not differing and 0 < distance(letters, n, others, m, edits) <= edits:
                 numbers[count] = term
                 count += 1
     return np.asarray(numbers)[:count]

@@ -198,14 +198,16 @@ class LexicalSearcher(TermSearcher[str | Terms]):
         return self._most_frequent(lambda postings: vocabulary.near(postings, word, edits), most)
 
     def _most_frequent(self, terms_in: Callable[[FieldPostings], Mapping[str, int]], most: int) -> Tally:
-        return {
-            name: vocabulary.most_frequent(
-                self._indexes[name],
-                [terms_in(segment.postings[name]) for segment in self._segments if name in segment.postings],
-                most,
-            )
-            for name in self._names
-        }
+        terms_by_field: dict[str, dict[str, int]] = {}
+        for name in self._names:
+            counts = [
+                terms
+                for segment in self._segments
+                if name in segment.postings and (terms := terms_in(segment.postings[name]))
+            ]
+            if counts:
+                terms_by_field[name] = vocabulary.most_frequent(self._indexes[name], counts, most)
+        return terms_by_field
 
     def held(self, tokens: Iterable[str]) -> dict[str, float]:
         """Return BM25's idf of each token that the text of a row holds; the other tokens are left out."""

@@ -71,6 +71,8 @@ def most_frequent(index: FieldIndex, counts: Iterable[Mapping[str, int]], most: 
 
 def _counted(postings: FieldPostings, numbers: NDArray[np.integer[Any]]) -> dict[str, int]:
     """Return terms by number as texts, with the rows of each: those of the most rows where there are more."""
+    if not len(numbers):  # as of most fields of many languages
+        return {}
     arrays = postings.arrays
     data, starts, list_starts = arrays["term_bytes"], arrays["term_starts"], arrays["list_starts"]
     rows = list_starts[numbers + 1].astype(np.int64) - list_starts[numbers]
