@@ -123,8 +123,8 @@ class Store:
         try:
             with store._connection() as connection:
                 mark.refuse_other(store.path, connection.salt, note)
-                store.settings = MappingProxyType(record.read_settings(connection, store.path))
-                store._lost = opening.lost(note.version, record.read_version(connection, store.path))
+                store.settings = MappingProxyType(record.read_settings(connection))
+                store._lost = opening.lost(note.version, record.Counters.read(connection).version)
         except BaseException:
             store.close()
             raise

@@ -19,9 +19,8 @@ from sleuth.store.catalogue.segments import Encoded, Opened
 from sleuth.store.legs.leg import Leg, RowKeys, Rows, SegmentData, SegmentKind
 from sleuth.store.passages.kind import PASSAGES, passages_of
 from sleuth.store.record.batch import DocumentBatch
-from sleuth.store.record.inserting import documents_of
 from sleuth.store.record.layout import Connection, DocumentRow
-from sleuth.store.record.rows import rows_of
+from sleuth.store.record.rows import documents_of, rows_of
 
 if TYPE_CHECKING:
     from concurrent.futures import ThreadPoolExecutor

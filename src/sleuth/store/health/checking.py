@@ -32,9 +32,8 @@ from sleuth.store.passages.blocks import Passages
 from sleuth.store.passages.kind import PASSAGES
 from sleuth.store.record import layout as record
 from sleuth.store.record import mark
-from sleuth.store.record.counters import Counters, Totals
-from sleuth.store.record.layout import Connection, DocumentRow, EmbeddingRow, has_checksum
-from sleuth.store.record.salt import recorded_salt
+from sleuth.store.record.layout import Connection, Counters, DocumentRow, EmbeddingRow, has_checksum
+from sleuth.store.record.mark import recorded_salt, write_salt
 from sleuth.store.record.values import Counts, Finding, LegStatus, Repair, Status
 from sleuth.store.writing.writer import Writer
 
@@ -167,10 +166,10 @@ class DocumentChecks(Checks):
 
     def counts(self, connection: Connection) -> Iterator[Finding]:
         """Yield the counters, against the tables; and a damaged salt."""
-        counters, totals = Counters.read(connection), Totals.read(connection)
+        counters = Counters.read(connection)
+        totals = counters.counted(connection)
         figures = f"{counters.documents} documents and {counters.chunks} chunks"
-        is_right = (counters.documents, counters.chunks) == (totals.documents, totals.chunks)
-        if not is_right or totals.end > counters.next_key:
+        if counters != totals:
             message = f"it counts {figures}, and holds {totals.documents} and {totals.chunks}"
             yield Finding("error", self.subject, message, READD)
         else:
@@ -207,17 +206,28 @@ def repair(path: Path, connections: Connections, writer: Writer, views: Views) -
                 views.damage[entry.name] = wrong
             if entry.leg == PASSAGES.name and (wrong or any(entry.first <= key <= entry.last for key in bad)):
                 damaged_passages.append(entry)
-    if is_restored:
-        writer.repairs.restore_salt()
-        messages.append(
-            Repair("record", f"its salt was damaged: restored from the file {files.DOCUMENTS.mark}")
-        )
-    if bad:
-        writer.repairs.forget_documents(list(bad))
-        writer.repairs.forget_versions()
-        messages += [
-            Repair(name, "the record had lost a part of it: removed, add it again") for name in bad.values()
-        ]
+    transaction = writer.transaction
+    with transaction.changing() as connection:
+        counters = transaction.begin()
+        is_miscounted = not bad and counters != counters.counted(connection)
+        if is_restored:
+            write_salt(connection, connection.salt)
+            why = f"its salt was damaged: restored from the file {files.DOCUMENTS.mark}"
+            messages.append(Repair("record", why))
+        if bad:
+            query = "SELECT coalesce(min(key), ?) FROM documents WHERE key > ?"
+            ends = [connection.execute(query, (counters.next_key, key)).fetchone()[0] for key in bad]
+            transaction.delete(list(map(range, bad, ends)))
+            for (name,) in connection.execute("SELECT name FROM files").fetchall():
+                writer.note_file(name, version=None)  # the next run reads it again, and adds what was removed
+            why = "the record had lost a part of it: removed, add it again"
+            messages += [Repair(name, why) for name in bad.values()]
+        if files_damaged:
+            names = ((name,) for name in files_damaged.values())
+            connection.executemany("DELETE FROM files WHERE name = ?", names)
+            messages.append(
+                Repair("files", f"{len(files_damaged)} entries were damaged: removed, index again")
+            )
     for entry in damaged_passages:
         mending.renew(writer, views, entry)
         messages.append(
@@ -226,9 +236,9 @@ def repair(path: Path, connections: Connections, writer: Writer, views: Views) -
     if embeddings:
         writer.forget_embeddings(embeddings)
         messages.append(Repair("embeddings", f"{len(embeddings)} cached vectors were damaged: removed"))
-    if files_damaged:
-        writer.repairs.forget_files(files_damaged.values())
-        messages.append(Repair("files", f"{len(files_damaged)} entries were damaged: removed, index again"))
-    if writer.repairs.recount():
+    with transaction.changing() as connection:
+        transaction.counters = transaction.begin().counted(connection)
+    writer.commit()
+    if is_miscounted:
         messages.append(Repair("record", "its counters were wrong: counted again"))
     return messages

@@ -130,8 +130,9 @@ def remake(  # noqa: PLR0917 - the place and the outcome
     """Forget the segments of a leg, and cached vectors but those of one fingerprint; keep other settings."""
 
     def settle(connection: Connection) -> None:
-        record.change_settings(connection, settings)
-        record.keep_embeddings(connection, vectors_of)
+        text = record.to_json(settings, "settings") or "{}"
+        connection.execute("UPDATE meta SET value = ? WHERE name = 'settings'", (text,))
+        connection.execute("DELETE FROM models WHERE fingerprint != ?", (vectors_of,))
 
     _drop(writer, views, manifest.entries(connection, leg), settle)
 

@@ -21,7 +21,7 @@ from sleuth.store.disk.files import DOCUMENTS
 from sleuth.store.record import layout as record
 from sleuth.store.record import mark
 from sleuth.store.record.layout import Connection
-from sleuth.store.record.salt import new_salt, write_salt
+from sleuth.store.record.mark import new_salt, write_salt
 
 RECORD, SEGMENTS, LOCK = DOCUMENTS.record, DOCUMENTS.segments, DOCUMENTS.lock
 _FREE_SHARE = 0.25

@@ -96,7 +96,7 @@ def rebuilding(path: str | os.PathLike[str], *, timeout: float = 10.0) -> Iterat
     folder = schema.folder_at(path)
     with successor(folder, DOCUMENTS, timeout=timeout) as beside:
         with reading(folder, DOCUMENTS) as connection:
-            settings = record.read_settings(connection, folder)
+            settings = record.read_settings(connection)
         create(beside, settings)
         yield beside
 

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from hashlib import blake2b
 from itertools import islice
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, TypeVar
-
-from sleuth.store.record.hashing import text_hash
 
 if TYPE_CHECKING:
     from sleuth.store.legs.leg import Rows
@@ -15,6 +14,11 @@ T = TypeVar("T")
 
 _TOGETHER: Final = 256
 """Texts that a cache is asked for at a time."""
+
+
+def text_hash(text: str) -> str:
+    """Return the hash that finds equal texts, 32 hex digits (BLAKE2b of its UTF-8)."""
+    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
 
 
 class EncodingCache(Protocol):

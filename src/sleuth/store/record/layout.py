@@ -16,6 +16,7 @@ import sqlite3
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import astuple, dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeVar
@@ -23,7 +24,7 @@ from urllib.parse import quote
 
 from sleuth.errors import ArgumentError, IndexDamagedError, StoreError
 from sleuth.store.disk.files import check_database
-from sleuth.store.record.salt import read_salt
+from sleuth.store.record.mark import read_salt
 from sleuth.store.record.values import KnownFile
 
 FORMAT = 3
@@ -201,8 +202,53 @@ def connect(path: Path, *, write: bool, immutable: bool = False, shared: bool = 
     return connection
 
 
-def read_settings(connection: sqlite3.Connection, path: Path) -> dict[str, Any]:
-    """Return what the index at `path` was made with.
+@dataclass(slots=True)
+class Counters:
+    """The row of `state`, as a transaction changes it.
+
+    Attributes:
+        version: of the rows; grows by one with every commit that changed rows.
+        generation: grows by one with every commit.
+        next_key: of the next chunk.
+    """
+
+    version: int
+    generation: int
+    next_key: int
+    documents: int
+    chunks: int
+
+    @classmethod
+    def read(cls, connection: Connection) -> Counters:
+        """Return the counters that the record holds.
+
+        Raises:
+            IndexDamagedError: no commit writes this state.
+        """
+        row = connection.execute(
+            "SELECT version, generation, next_key, documents, chunks FROM state"
+        ).fetchone()
+        if row is None or not all(isinstance(value, int) and 0 <= value < _MOST for value in row):
+            raise _odd(connection.folder, "state", row)
+        return cls(*row)
+
+    def write(self, connection: sqlite3.Connection) -> None:
+        """Keep these counters, in the open transaction."""
+        connection.execute(
+            "UPDATE state SET version = ?, generation = ?, next_key = ?, documents = ?, chunks = ?",
+            astuple(self),
+        )
+
+    def counted(self, connection: sqlite3.Connection) -> Counters:
+        """Return the same with what the table of documents says."""
+        documents, chunks, end = connection.execute(
+            "SELECT count(*), coalesce(sum(chunks), 0), coalesce(max(key + max(chunks, 1)), 1) FROM documents"
+        ).fetchone()
+        return replace(self, documents=documents, chunks=chunks, next_key=max(self.next_key, end))
+
+
+def read_settings(connection: Connection) -> dict[str, Any]:
+    """Return what an index was made with.
 
     Raises:
         IndexDamagedError: nothing that a creation writes.
@@ -214,20 +260,7 @@ def read_settings(connection: sqlite3.Connection, path: Path) -> dict[str, Any]:
         settings = json.loads(row[0])
         if isinstance(settings, dict):
             return settings
-    raise _odd(path, "settings", row)
-
-
-def read_version(connection: sqlite3.Connection, path: Path) -> int:
-    """Return the newest committed version of the index at `path`.
-
-    Raises:
-        IndexDamagedError: no commit writes this state.
-    """
-    row = connection.execute("SELECT version, generation, next_key, documents, chunks FROM state").fetchone()
-    if row is None or not all(isinstance(value, int) and 0 <= value < _MOST for value in row):
-        raise _odd(path, "state", row)
-    version, *_ = row
-    return int(version)
+    raise _odd(connection.folder, "settings", row)
 
 
 def _odd(path: Path, what: str, value: object) -> IndexDamagedError:
@@ -416,33 +449,6 @@ def select_in(
         padded = (*bound_values, *page, *([None] * (size - len(page))))
         rows += connection.execute(statement, padded).fetchall()
     return rows
-
-
-def insert_embeddings(
-    connection: Connection, fingerprint: str, vectors: Iterable[tuple[bytes, bytes]]
-) -> None:
-    """Keep vectors by content hash, under a model that is noted where it is new."""
-    connection.execute("INSERT OR IGNORE INTO models(fingerprint) VALUES (?)", (fingerprint,))
-    model = connection.execute("SELECT model FROM models WHERE fingerprint = ?", (fingerprint,)).fetchone()[0]
-    connection.executemany(
-        "INSERT OR REPLACE INTO embeddings(model, checksum, hash, vector) VALUES (?, ?, ?, ?)",
-        (
-            (model, zlib.crc32(vector, zlib.crc32(name)) ^ connection.salt, name, vector)
-            for name, vector in vectors
-        ),
-    )
-
-
-def change_settings(connection: sqlite3.Connection, settings: Mapping[str, Any]) -> None:
-    """Keep these settings instead of those before."""
-    connection.execute(
-        "UPDATE meta SET value = ? WHERE name = 'settings'", (to_json(settings, "settings") or "{}",)
-    )
-
-
-def keep_embeddings(connection: sqlite3.Connection, fingerprint: str) -> None:
-    """Forget all models but one, and their vectors."""
-    connection.execute("DELETE FROM models WHERE fingerprint != ?", (fingerprint,))
 
 
 def _short(value: object) -> str:

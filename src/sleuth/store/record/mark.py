@@ -1,12 +1,17 @@
-"""A mark beside the record that shows when acknowledged commits were lost.
+"""A mark beside the record that shows when acknowledged commits were lost, and the salt of an index.
 
 SQLite forgets, without a word, the commits of a log that is damaged or gone. So the newest version is also noted in a
 file of its own, after each commit and without a sync: after a power cut it may be older than the record, never newer.
+
+The salt is a number in all checksums, so that rows of another index do not have theirs. The record keeps it, with a
+checksum of its own, and the mark keeps it again.
 """
 
 from __future__ import annotations
 
 import os
+import secrets
+import sqlite3
 import zlib
 from contextlib import suppress
 from pathlib import Path
@@ -89,3 +94,43 @@ def _text(version: int, salt: int | None) -> bytes:
     """Return a mark: 20 digits of the version, 10 of the salt if there is one, and the CRC-32 of all before it."""
     numbers = b"%020d" % version if salt is None else b"%020d %010d" % (version, salt)
     return b"%s %08x\n" % (numbers, zlib.crc32(numbers))
+
+
+def new_salt() -> int:
+    """Return the salt of a new index."""
+    return secrets.randbits(32)
+
+
+def write_salt(connection: sqlite3.Connection, salt: int) -> None:
+    """Keep a salt in the record, in the open transaction."""
+    connection.execute("INSERT OR REPLACE INTO meta VALUES ('salt', ?)", (_salt_text(salt),))
+
+
+def recorded_salt(connection: sqlite3.Connection) -> int | None:
+    """Return the salt that the record keeps; None where it is damaged."""
+    row = connection.execute("SELECT value FROM meta WHERE name = 'salt'").fetchone()
+    number = str(row[0]).partition(" ")[0] if row else ""
+    is_whole = number.isascii() and number.isdigit() and row[0] == _salt_text(int(number))
+    return int(number) if is_whole else None
+
+
+def read_salt(connection: sqlite3.Connection, folder: Path) -> int:
+    """Return the salt of the index in a folder.
+
+    Raises:
+        IndexDamagedError: both copies are damaged.
+    """
+    salt = recorded_salt(connection)
+    if salt is None:
+        salt = read(folder).salt
+    if salt is None:
+        raise IndexDamagedError(
+            f"both copies of the salt of the index in {folder} are damaged, so no row can be proven: restore the "
+            "folder from a copy, or remove it and index the documents again",
+            path=str(folder),
+        )
+    return salt
+
+
+def _salt_text(salt: int) -> str:
+    return f"{salt} {zlib.crc32(str(salt).encode()):08x}"

@@ -1,8 +1,10 @@
-"""Rows as legs index them, made from batches of documents."""
+"""Rows made from batches of documents: as legs index them, and as the record keeps them, with their checksums."""
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Mapping, Sequence
+from itertools import chain, repeat
 from operator import lt
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -10,11 +12,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sleuth.store.legs.leg import Rows, Table
+from sleuth.store.record.layout import DocumentRow, document_checksum
 
 if TYPE_CHECKING:
     from sleuth.store.record.batch import DocumentBatch, Keys
 
 T = TypeVar("T")
+
+_TOGETHER = 96
+"""Rows that one statement inserts: each run of a statement gives the interpreter away and waits for it."""
 
 
 def rows_of(batch: DocumentBatch, keys: Keys) -> Rows:
@@ -98,3 +104,28 @@ def spread_ranks(order: NDArray[np.int64], counts: NDArray[np.int64]) -> NDArray
     starts[order] = np.cumsum(counts[order]) - counts[order]
     within = np.arange(int(counts.sum())) - np.repeat(np.cumsum(counts) - counts, counts)
     return (np.repeat(starts, counts) + within).astype(np.uint32)
+
+
+def documents_of(batch: DocumentBatch, keys: Sequence[int], salt: int) -> list[DocumentRow]:
+    """Return the rows of `documents`.
+
+    Args:
+        keys: of the documents.
+        salt: of the index.
+    """
+    n = len(keys)
+    numbers = keys, batch.counts.filled(n)
+    metadata = [value and value.text for value in batch.metadata.filled(n)]
+    texts = batch.digests, batch.ids, batch.sources.filled(n), batch.titles.filled(n), metadata
+    rows = map(DocumentRow._make, zip(*numbers, repeat(0), *texts, strict=False))
+    sums = [document_checksum(row, salt) for row in rows]
+    return list(map(DocumentRow._make, zip(*numbers, sums, *texts, strict=True)))
+
+
+def insert(connection: sqlite3.Connection, rows: Sequence[DocumentRow]) -> None:
+    """Add rows, in order of key."""
+    marks = f"({', '.join('?' * len(DocumentRow._fields))})"
+    for at in range(0, len(rows), _TOGETHER):
+        page = rows[at : at + _TOGETHER]
+        statement = f"INSERT INTO documents VALUES {', '.join([marks] * len(page))}"
+        connection.execute(statement, list(chain.from_iterable(page)))

@@ -10,7 +10,7 @@ from sleuth.store.catalogue.building import Flight, Prepared
 from sleuth.store.legs.leg import Leg
 from sleuth.store.record import layout as record
 from sleuth.store.record.batch import DocumentBatch
-from sleuth.store.record.inserting import insert
+from sleuth.store.record.rows import insert
 from sleuth.store.record.values import Known
 from sleuth.store.writing.transaction import Transaction
 

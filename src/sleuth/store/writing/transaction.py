@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 
@@ -17,20 +16,7 @@ from sleuth.store.catalogue.merging import Merges
 from sleuth.store.catalogue.segment_files import sync_folder
 from sleuth.store.record import layout as record
 from sleuth.store.record import mark
-from sleuth.store.record.counters import Counters
-from sleuth.store.record.layout import Connection
-
-
-class KeyRange(NamedTuple):
-    """The keys of a document: from its first chunk to its last."""
-
-    first: int
-    last: int
-
-    @property
-    def span(self) -> tuple[int, int]:
-        """The same as a half-open range."""
-        return self.first, self.last + 1
+from sleuth.store.record.layout import Connection, Counters
 
 
 class Transaction:
@@ -38,6 +24,7 @@ class Transaction:
 
     Attributes:
         connection: only this transaction writes with it.
+        counters: of the record, once it has begun.
         path: the folder of the index.
         built: segments that this transaction names.
         rows_changed: whether documents came or went, which makes a new version.
@@ -55,7 +42,7 @@ class Transaction:
         self._reset()
 
     def _reset(self) -> None:
-        self._counters: Counters | None = None
+        self.counters: Counters | None = None
         self.built: list[Built] = []
         self.rows_changed = False
         self.rows_deleted = False
@@ -63,13 +50,13 @@ class Transaction:
 
     def begin(self) -> Counters:
         """Begin, if that is still to be done; returns the counters, which the caller may change."""
-        if self._counters is None:
+        if self.counters is None:
             if self._ended:
                 raise StoreError("this writer is done: take another with Store.writer()", path=str(self.path))
             self._execute("BEGIN IMMEDIATE")
             with record.translated(self.path):
-                self._counters = Counters.read(self.connection)
-        return self._counters
+                self.counters = Counters.read(self.connection)
+        return self.counters
 
     @contextmanager
     def whole(self) -> Iterator[None]:
@@ -88,18 +75,23 @@ class Transaction:
         with record.translated(self.path):
             yield self.connection
 
-    def delete(self, documents: Iterable[KeyRange]) -> None:
-        """Delete documents with their chunks, and mark the chunks as dead in all segments."""
-        ranges = list(documents)
+    def delete(self, documents: Sequence[range]) -> None:
+        """Delete documents with their chunks, and mark the chunks as dead in all segments.
+
+        Args:
+            documents: the keys of the chunks of each; that of the document is the first.
+        """
         generation = self.begin().generation + 1
         self.rows_changed = self.rows_deleted = True
         connection = self.connection
         with record.translated(self.path):
-            connection.executemany("DELETE FROM documents WHERE key = ?", ((keys.first,) for keys in ranges))
+            connection.executemany(
+                "DELETE FROM documents WHERE key = ?", ((keys.start,) for keys in documents)
+            )
             if connection.execute("SELECT EXISTS(SELECT 1 FROM segments)").fetchone()[0]:
-                dead = ((key, generation) for keys in ranges for key in range(keys.first, keys.last + 1))
+                dead = ((key, generation) for keys in documents for key in keys)
                 connection.executemany("INSERT OR REPLACE INTO tombstones VALUES (?, ?)", dead)
-                erasing.erase_inline(connection, np.concatenate([np.arange(*keys.span) for keys in ranges]))
+                erasing.erase_inline(connection, np.concatenate(list(map(np.asarray, documents))))
 
     def commit(self) -> int:
         """Make the changes durable and visible; returns the version, which is the old one where no row changed."""

@@ -12,72 +12,16 @@ from sleuth.store.catalogue.merging import Merges
 from sleuth.store.catalogue.views import Views
 from sleuth.store.record import layout as record
 from sleuth.store.record.batch import DocumentBatch, DocumentFacts, digest_of
-from sleuth.store.record.counters import Totals
-from sleuth.store.record.layout import Connection
-from sleuth.store.record.salt import write_salt
+from sleuth.store.record.layout import Connection, EmbeddingRow, embedding_checksum
 from sleuth.store.record.values import FileFacts, Known, KnownFile
 from sleuth.store.writing.pending import PendingDocuments
-from sleuth.store.writing.transaction import KeyRange, Transaction
+from sleuth.store.writing.transaction import Transaction
 
 if TYPE_CHECKING:
     from sleuth.types import Chunk
 
 
 logger = logger_of("store")
-
-
-class Repairs:
-    """Removes documents that have lost a part, restores the salt, and counts again."""
-
-    def __init__(
-        self, transaction: Transaction, commit: Callable[[], int], note_file: Callable[..., None]
-    ) -> None:
-        self._transaction = transaction
-        self._commit = commit
-        self._note_file = note_file
-
-    def forget_documents(self, keys: Sequence[int]) -> None:
-        """Remove documents of which the record has lost a part."""
-        counters, connection = self._transaction.begin(), self._transaction.connection
-        ranges = []
-        with record.translated(self._transaction.path):
-            for key in keys:
-                (next_document,) = connection.execute(
-                    "SELECT min(key) FROM documents WHERE key > ?", (key,)
-                ).fetchone()
-                ranges.append(KeyRange(key, (next_document or counters.next_key) - 1))
-        self._transaction.delete(ranges)
-
-    def forget_versions(self) -> None:
-        """Let the next run read all files again, so that it adds the documents that were removed."""
-        with record.translated(self._transaction.path):
-            names = self._transaction.connection.execute("SELECT name FROM files").fetchall()
-        for (name,) in names:
-            self._note_file(name, version=None)
-
-    def forget_files(self, names: Iterable[str]) -> None:
-        """Forget what is noted of files, which are read again then."""
-        with self._transaction.changing() as connection:
-            connection.executemany("DELETE FROM files WHERE name = ?", ((name,) for name in names))
-
-    def restore_salt(self) -> None:
-        """Write the salt of the index into the record again."""
-        with self._transaction.changing() as connection:
-            write_salt(connection, connection.salt)
-
-    def recount(self) -> bool:
-        """Make the counters agree with the tables, and commit; whether they were wrong before any repair."""
-        counters = self._transaction.begin()
-        with record.translated(self._transaction.path):
-            totals = Totals.read(self._transaction.connection)
-        deletions = self._transaction.rows_deleted
-        wrong = (counters.documents, counters.chunks) != (totals.documents, totals.chunks)
-        wrong |= counters.next_key < totals.end
-        counters.documents, counters.chunks = totals.documents, totals.chunks
-        counters.next_key = max(counters.next_key, totals.end)
-        self._transaction.others_changed = True
-        self._commit()
-        return wrong and not deletions
 
 
 class Writer:
@@ -87,25 +31,24 @@ class Writer:
     exception discards what was not committed.
 
     Attributes:
-        repairs: changes that mend the record, for the store itself.
+        transaction: the changes since the last commit, for the store itself.
     """
 
     def __init__(
         self, connection: Connection, path: Path, views: Views, merges: Merges, legs: Iterable[str]
     ) -> None:
         self._views = views
-        self._transaction = Transaction(connection, path, merges)
+        self.transaction = Transaction(connection, path, merges)
         legs_built = [views.legs[name] for name in legs]
         self._absent: set[str] = set()  # names that `known` did not find in the record
         self._pending = PendingDocuments(
-            self._transaction,
+            self.transaction,
             legs_built,
             lambda ids: self._absent.difference_update(ids),  # noqa: PLW0108 - `known` replaces the set
         )
         self._files: dict[str, FileFacts] = {}
         self._doubts: dict[str, tuple[int, int]] = {}
-        self._transaction.on_rollback = self._discard
-        self.repairs = Repairs(self._transaction, self.commit, self.note_file)
+        self.transaction.on_rollback = self._discard
 
     def _discard(self) -> None:
         """Forget what is pending, since the transaction is undone."""
@@ -123,12 +66,12 @@ class Writer:
 
     def _known(self, ids: Sequence[str]) -> dict[str, Known]:
         facts_by_id = self._pending.known(ids)
-        if not self._transaction.begin().documents or self._absent.issuperset(ids):
+        if not self.transaction.begin().documents or self._absent.issuperset(ids):
             return facts_by_id
         unread_names = [name for name in ids if name not in facts_by_id and name not in self._absent]
-        with record.translated(self._transaction.path):
+        with record.translated(self.transaction.path):
             rows = record.select_in(
-                self._transaction.connection,
+                self.transaction.connection,
                 "id, content_hash, json_extract(metadata, '$.modified')",
                 "documents",
                 "id",
@@ -198,9 +141,9 @@ class Writer:
     def _note_files(self) -> None:
         """Write what was noted of files: many in one statement."""
         files, self._files, doubts, self._doubts = self._files, {}, self._doubts, {}
-        self._transaction.begin()
-        connection = self._transaction.connection
-        with record.translated(self._transaction.path):
+        self.transaction.begin()
+        connection = self.transaction.connection
+        with record.translated(self.transaction.path):
             rows = record.select_in(connection, record.FILE_COLUMNS, "files", "name", list(files))
         stored = {row.name: row for row in record.sound_files(rows, connection.salt)}
         changed: list[KnownFile] = []
@@ -218,7 +161,7 @@ class Writer:
         forgotten = [(row.name,) for row in changed if row == KnownFile(row.name)]
         salt = connection.salt
         values = ((*row, record.file_checksum(row, salt)) for row in changed if row != KnownFile(row.name))
-        with self._transaction.changing():
+        with self.transaction.changing():
             connection.executemany("DELETE FROM files WHERE name = ?", forgotten)
             connection.executemany(f"INSERT OR REPLACE INTO files VALUES ({marks})", values)
 
@@ -236,28 +179,35 @@ class Writer:
         """Remove documents that are there."""
         if not ids:
             return
-        counters = self._transaction.begin()
+        counters = self.transaction.begin()
         present_ids = self._pending.drop(ids)
         if not present_ids:
             return
-        connection = self._transaction.connection
-        with record.translated(self._transaction.path):
+        connection = self.transaction.connection
+        with record.translated(self.transaction.path):
             rows = record.select_in(connection, "key, chunks", "documents", "id", present_ids)
         counters.documents -= len(rows)
         counters.chunks -= sum(chunks for _, chunks in rows)
-        self._transaction.delete(KeyRange(key, key + chunks - 1) for key, chunks in rows)
+        self.transaction.delete([range(key, key + chunks) for key, chunks in rows])
 
     # --- embeddings
 
     def put_embeddings(self, fingerprint: str, vectors: Mapping[str, bytes]) -> None:
         """Keep vectors by content hash (hex), for `IndexSnapshot.embeddings`."""
         digest_pairs = [(digest_of(name), vector) for name, vector in vectors.items()]
-        with self._transaction.changing() as connection:
-            record.insert_embeddings(connection, fingerprint, digest_pairs)
+        with self.transaction.changing() as connection:
+            connection.execute("INSERT OR IGNORE INTO models(fingerprint) VALUES (?)", (fingerprint,))
+            query = "SELECT model FROM models WHERE fingerprint = ?"
+            (model,) = connection.execute(query, (fingerprint,)).fetchone()
+            rows = [EmbeddingRow(0, model, 0, digest, vector) for digest, vector in digest_pairs]
+            connection.executemany(
+                "INSERT OR REPLACE INTO embeddings(model, checksum, hash, vector) VALUES (?, ?, ?, ?)",
+                ((model, embedding_checksum(row, connection.salt), row.hash, row.vector) for row in rows),
+            )
 
     def forget_embeddings(self, keys: Iterable[int]) -> None:
         """Forget single vectors, by key."""
-        with self._transaction.changing() as connection:
+        with self.transaction.changing() as connection:
             connection.executemany("DELETE FROM embeddings WHERE key = ?", ((key,) for key in keys))
 
     # --- commit
@@ -276,14 +226,14 @@ class Writer:
         Raises:
             StoreError: the disk is full or fails; nothing of this commit is visible, all earlier ones are kept.
         """
-        self._transaction.begin()
+        self.transaction.begin()
         self._pending.flush()
         self._pending.settle()
         if self._files:
-            with self._transaction.whole():
+            with self.transaction.whole():
                 self._note_files()
-        copies = [segment.copy for segment in self._transaction.built if segment.copy]
-        version = self._transaction.commit()
+        copies = [segment.copy for segment in self.transaction.built if segment.copy]
+        version = self.transaction.commit()
         if copies:
             self._views.own_segments = {segment.name: segment for segment in copies}
         self._pending.committed()
@@ -297,17 +247,17 @@ class Writer:
         Args:
             change: edits the manifest in the open transaction; returns what it published.
         """
-        with self._transaction.whole():
-            with self._transaction.changing() as connection:
-                self._transaction.built += change(connection)
+        with self.transaction.whole():
+            with self.transaction.changing() as connection:
+                self.transaction.built += change(connection)
             self.commit()
 
     def rollback(self) -> None:
         """Forget what was not committed."""
-        self._transaction.rollback()
+        self.transaction.rollback()
         self._absent = set()
 
     def end(self) -> None:
         """Discard what was not committed, and refuse further calls. Only the store calls this."""
-        self._transaction.end()
+        self.transaction.end()
         self._pending.end()
