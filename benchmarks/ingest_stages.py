@@ -44,7 +44,7 @@ STAGES = {
     "vectors": ("sleuth.dense.wordllama", "WordLlamaEmbedder.read"),
     "codes of vectors": ("sleuth.dense.leg", "DenseLeg.pack"),
     "columns": ("sleuth.store.columns.leg", "ColumnsLeg.build"),
-    "write segments": ("sleuth.store.catalogue.building", "keep"),
+    "write segments": ("sleuth.store.catalogue.building", "Built.__init__"),
     "insert": ("sleuth.store.writing.pending", "insert"),
     "merge": ("sleuth.store.store", "Store._merge_once"),
     "commit": ("sleuth.store.writing.transaction", "Transaction.commit"),

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from sleuth.errors import StoreError
 from sleuth.store import Scratch, SegmentData
 from sleuth.store.catalogue import segment_files, segments
+from sleuth.store.catalogue.building import Built
 from sleuth.store.disk import scratch
 
 pieces = st.lists(st.lists(st.integers(0, 2**32 - 1), max_size=40), max_size=8)
@@ -50,7 +51,7 @@ def test_a_segment_of_mapped_arrays_is_that_of_others(
         segments.encode("leg", "print", 1, 5000, keys, None, SegmentData(data)) for data in (arrays, spilled)
     )
     assert b"".join(one.parts) == b"".join(other.parts)
-    segment_files.Held(tmp_path, other).release()
+    Built(tmp_path, other, 0).release()
     segment = segment_files.read(tmp_path, "same", one.size, one.checksum)
     assert segments.verify(segment) == ""
     assert (tmp_path / "same.seg").read_bytes() == b"".join(one.parts)

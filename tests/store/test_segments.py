@@ -18,6 +18,7 @@ from hypothesis.extra import numpy as npst
 from sleuth.errors import IndexDamagedError
 from sleuth.store import SegmentData
 from sleuth.store.catalogue import manifest, segment_files, segments
+from sleuth.store.catalogue.building import Built
 from sleuth.store.legs.arrays import check_rising
 from sleuth.store.store import Store
 from tests.store.words import put
@@ -68,26 +69,6 @@ def test_round_trip(own: np.ndarray, data: dict[str, np.ndarray], with_ranks: bo
         )
         assert not decoded.size or not decoded.flags.writeable
     assert segments.verify(segment_of_file) == ""
-
-
-@settings(deadline=None)
-@given(keys.filter(len), arrays, st.booleans())
-def test_what_was_just_encoded_equals_what_is_read(
-    own: np.ndarray, data: dict[str, np.ndarray], with_ranks: bool
-) -> None:
-    """A segment that was just encoded is served with copies of its arrays, equal to those that a file gives."""
-    ties = np.arange(len(own), dtype=np.uint32)[::-1] if with_ranks else None
-    segment = encoded(own, data, ties)
-    read = segments.decode(segment.name, b"".join(segment.parts), segment.checksum)
-    served = segments.in_memory(segment, own, ties, SegmentData(data, {"x": [1, "ü"]}))
-    for name, array in read.stored.items():
-        assert served.stored[name].dtype == array.dtype and served.stored[name].tobytes() == array.tobytes()
-        assert served.stored[name].shape == array.shape and not served.stored[name].flags.writeable
-        assert not any(np.shares_memory(served.stored[name], other) for other in data.values())
-    assert served.keys.tolist() == read.keys.tolist() and list(served.arrays) == list(read.arrays)
-    assert (served.tie_ranks is None) == (read.tie_ranks is None)
-    assert (served.meta, served.checksums) == (read.meta, read.checksums)
-    assert not segments.verify(served)
 
 
 def test_a_commit_is_not_read_again(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -161,7 +142,7 @@ def test_files_are_checked_on_opening(tmp_path: Path) -> None:
         encoded(np.arange(1, 5), {"a": np.arange(4) * 2}),
     )
     for segment in (first, second):
-        segment_files.Held(tmp_path, segment).release()
+        Built(tmp_path, segment, 0).release()
     path = tmp_path / f"{first.name}{segment_files.SUFFIX}"
     opened = segment_files.read(tmp_path, first.name, first.size, first.checksum)
     assert opened.arrays["a"].tolist() == [0, 1, 2, 3]
@@ -241,8 +222,8 @@ def test_keys_lie_in_the_range_of_the_manifest(store: Store) -> None:
 
 def test_files_being_written_are_no_orphans(tmp_path: Path) -> None:
     """A sweep skips held files, and finds every other file that no manifest names."""
-    segment_file = segment_files.Held(tmp_path, encoded(np.arange(1, 3), {}))
-    held_file = segment_files.Held(tmp_path, encoded(np.arange(1, 3), {}))
+    segment_file = Built(tmp_path, encoded(np.arange(1, 3), {}), 0)
+    held_file = Built(tmp_path, encoded(np.arange(1, 3), {}), 0)
     (tmp_path / "x.tmp").touch()
     assert segment_files.orphans(tmp_path, {held_file.path.stem}) == [tmp_path / "x.tmp"]
     segment_file.release()
@@ -270,7 +251,7 @@ def test_a_sweep_while_a_file_is_made(tmp_path: Path, monkeypatch: pytest.Monkey
 
     monkeypatch.setattr(fcntl, "flock", after_a_sweep)
     segment = encoded(np.arange(1, 3), {"a": np.arange(2)})
-    segment_files.Held(tmp_path, segment).release()
+    Built(tmp_path, segment, 0).release()
     assert sweeps == [[f"{segment.name}{segment_files.TEMPORARY}"]]
     content = segment_files.read(tmp_path, segment.name, segment.size, segment.checksum)
     assert content.arrays["a"].tolist() == [0, 1]
@@ -278,7 +259,7 @@ def test_a_sweep_while_a_file_is_made(tmp_path: Path, monkeypatch: pytest.Monkey
 
 def test_a_file_that_is_held_while_a_sweep_looks_at_it(tmp_path: Path) -> None:
     """A sweep never deletes a held file under either name; a released one is deleted."""
-    segment_file = segment_files.Held(tmp_path, encoded(np.arange(1, 3), {}))
+    segment_file = Built(tmp_path, encoded(np.arange(1, 3), {}), 0)
     segment_files.sweep(tmp_path, ())
     assert segment_file.path.exists()
     segment_file.release()

@@ -15,7 +15,7 @@ from sleuth.code.snapshots.words import WordBuilder, WordLeg, Words
 from sleuth.errors import IndexDamagedError
 from sleuth.store import SegmentView
 from sleuth.store.catalogue import manifest, merging, segments
-from sleuth.store.catalogue.building import Built, keep
+from sleuth.store.catalogue.building import Built
 from sleuth.store.catalogue.database import Database
 from sleuth.store.catalogue.manifest import SegmentEntry, SegmentMissingError
 from sleuth.store.catalogue.segment_files import sync_folder
@@ -110,7 +110,7 @@ class Shelf:
         """Build a segment of the rows `keys`, ascending, that no manifest names yet."""
         first, last_key = int(keys[0]), int(keys[-1])
         encoded = segments.encode(leg.name, leg.fingerprint, first, last_key, keys, None, words.finish())
-        return keep(encoded, self._folder, SMALL)
+        return Built(self._folder, encoded, SMALL)
 
     def publish(self, connection: Connection, segments_built: list[Built]) -> list[Built]:
         """Name segments in the manifest, in the open transaction; their files have their names before it commits."""

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,10 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sleuth import platform
-from sleuth.store.catalogue import manifest, segments
-from sleuth.store.catalogue.segment_files import Held
+from sleuth.errors import StoreError
+from sleuth.store.catalogue import segment_files, segments
 from sleuth.store.catalogue.segments import Encoded, Opened
-from sleuth.store.legs.leg import Leg, RowKeys, Rows, SegmentData, SegmentKind
+from sleuth.store.disk.files import opened_folder
+from sleuth.store.disk.scratch import pieces
+from sleuth.store.legs.leg import Leg, RowKeys, SegmentData, SegmentKind
 from sleuth.store.passages.kind import PASSAGES, passages_of
 from sleuth.store.record.batch import DocumentBatch
 from sleuth.store.record.layout import Connection, DocumentRow
@@ -30,53 +33,77 @@ INLINE_BYTES = 1 << 16
 _WORTH_A_THREAD = 256
 
 
-@dataclass(slots=True)
 class Built:
-    """A segment that no committed manifest names yet.
+    """A segment that no committed manifest names yet. The lock of its file tells sweepers that it is no orphan.
 
     Attributes:
-        encoded: without its parts where they are in a file.
-        held: its file, written and synced; None for one that goes into the record.
-        copy: of a small one in memory, for readers in this process.
+        encoded: without its parts where they are in a file, else in one part.
+        held: whether it is in a file; a small one goes into the record.
     """
 
-    encoded: Encoded
-    held: Held | None
-    copy: Opened | None = None
+    def __init__(self, folder: Path, encoded: Encoded, most_inline: int | None = None) -> None:
+        """Write a segment to where it will live.
+
+        A file is synced; the folder is synced by the caller, once for several files.
+
+        Args:
+            most_inline: bytes of the largest one that goes into the record; `INLINE_BYTES` if None.
+
+        Raises:
+            StoreError: it could not be written; nothing is left of it.
+        """
+        self._fd = -1
+        self.held = encoded.size > (INLINE_BYTES if most_inline is None else most_inline)
+        self.path = folder / f"{encoded.name}{segment_files.SUFFIX}"
+        if not self.held:
+            self.encoded = replace(encoded, parts=(b"".join(encoded.parts),))
+            return
+        self.encoded = replace(encoded, parts=())  # it may wait long for its commit
+        temporary = self.path.with_suffix(segment_files.TEMPORARY)
+        try:
+            with opened_folder(folder) as within:
+                try:
+                    self._fd = segment_files.create_locked(temporary, within)
+                    for part in encoded.parts:
+                        for piece in pieces(memoryview(part)):
+                            written = 0
+                            while written < len(piece):
+                                written += os.write(self._fd, piece[written:])
+                    os.fsync(self._fd)
+                    within.rename(temporary.name, self.path.name)
+                except OSError:
+                    self.release()
+                    with suppress(OSError):
+                        within.remove(temporary.name)
+                    raise
+        except OSError as error:
+            raise StoreError(f"cannot write {self.path}: {error.strerror}", path=str(self.path)) from error
+
+    def opened(self) -> Opened:
+        """Return a small one as `decode` does, for readers in this process: it needs no validation."""
+        (content,) = self.encoded.parts
+        return segments.decode(self.encoded.name, bytes(content), self.encoded.checksum)
 
     def publish(self, connection: Connection) -> None:
         """Name it in the manifest, in the open transaction."""
-        manifest.publish(connection, self.encoded, inline=self.held is None)
+        segment, content = self.encoded, next(iter(self.encoded.parts), None)
+        connection.execute(
+            "INSERT INTO segments VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (segment.name, segment.leg, segment.fingerprint, segment.first, segment.last, segment.rows, segment.size,
+             segment.checksum, content),
+        )  # fmt: skip
 
     def release(self) -> None:
-        """Give the file up: the manifest names it now, or never will."""
-        if self.held:
-            self.held.release()
+        """Give the file up: a manifest names it now, or it may be swept."""
+        if self._fd >= 0:
+            os.close(self._fd)
+            self._fd = -1
 
     def discard(self) -> None:
-        """Remove its file."""
+        """Remove the file: nothing will name it."""
         if self.held:
-            self.held.discard()
-
-
-def keep(encoded: Encoded, folder: Path, inline_bytes: int | None = None) -> Built:
-    """Write a segment to where it will live: a file, or the record if it is small.
-
-    Args:
-        inline_bytes: largest small size; `INLINE_BYTES` if None.
-    """
-    if encoded.size <= (INLINE_BYTES if inline_bytes is None else inline_bytes):
-        return Built(encoded, None)
-    segment = Held(folder, encoded)
-    return Built(replace(encoded, parts=()), segment)  # it may wait long for its commit
-
-
-def build(leg: Leg, rows: Rows, first: int, last: int, folder: Path) -> Built:
-    """Return a leg's segment of these rows, which answers for the keys `first` to `last`."""
-    output = write(leg, leg.build(rows), rows.keys, rows.tie_ranks, first, last, folder)
-    if output.held:
-        platform.trim()
-    return output
+            segment_files.remove(self.path.parent, self.path.stem)
+            self.release()
 
 
 def write(  # noqa: PLR0917 - what a segment consists of
@@ -84,11 +111,11 @@ def write(  # noqa: PLR0917 - what a segment consists of
     folder: Path,
 ) -> Built:  # fmt: skip
     """Return a segment of these arrays, which answers for the keys `first` to `last`."""
-    encoded = segments.encode(kind.name, kind.fingerprint, first, last, keys, tie_ranks, data)
-    output = keep(encoded, folder)
-    if not output.held:
-        output.copy = segments.in_memory(encoded, keys, tie_ranks, data)
-    return output
+    segment = Built(folder, segments.encode(kind.name, kind.fingerprint, first, last, keys, tie_ranks, data))
+    if segment.held:
+        del data
+        platform.trim()
+    return segment
 
 
 class Flight:
@@ -96,70 +123,67 @@ class Flight:
 
     Few rows are left to `land`, in the caller's thread: another one would cost more than it saves.
 
-    Args:
-        first, last: the keys that it answers for.
-        salt: of the index.
-        pool: of one thread.
+    Attributes:
+        built: a segment of the passages and one for every leg.
+        documents: what the record gets.
     """
 
     def __init__(  # noqa: PLR0917 - the inputs and settings of a segment
         self, batch: DocumentBatch, first: int, last: int, legs: Sequence[Leg], salt: int, folder: Path,
         pool: Callable[[], ThreadPoolExecutor],
     ) -> None:  # fmt: skip
+        """Begin to index a batch.
+
+        Args:
+            first, last: the keys that it answers for.
+            salt: of the index.
+            pool: of one thread.
+        """
         self.batch = batch
-        self._work = partial(_prepare, batch, first, last, legs, salt, folder)
+        self.built: list[Built] = []
+        self.documents: list[DocumentRow] = []
+        self._work = partial(self._prepare, first, last, legs, salt, folder)
         large = len(batch.texts) >= _WORTH_A_THREAD
         self._future = pool().submit(self._work) if large else None
+
+    def _prepare(self, first: int, last: int, legs: Sequence[Leg], salt: int, folder: Path) -> None:
+        try:
+            batch = self.batch
+            keys = batch.keys(first)
+            if batch.texts:
+                data = passages_of(batch, keys, salt)
+                self.built.append(write(PASSAGES, data, keys.chunks, None, first, last, folder))
+                del data
+                rows = rows_of(batch, keys)
+                for leg in legs:
+                    segment = write(leg, leg.build(rows), rows.keys, rows.tie_ranks, first, last, folder)
+                    self.built.append(segment)
+            self.documents = documents_of(batch, keys.documents.tolist(), salt)
+        except BaseException:
+            for segment in self.built:
+                segment.discard()
+            raise
 
     def wait(self) -> None:
         """Wait until it can land at once. An interruption leaves it as it is."""
         if self._future:
             self._future.exception()
 
-    def land(self) -> Prepared:
-        """Return its segments.
+    def land(self) -> None:
+        """Have its segments complete.
 
         Raises:
             Exception: what a leg raised; nothing is left on disk then.
         """
-        return self._future.result() if self._future else self._work()
+        if self._future:
+            self._future.result()
+        else:
+            self._work()
 
     def discard(self) -> None:
         """Remove the files that were written for it."""
         if self._future and not self._future.cancel():
             with suppress(Exception):  # the waiter gets the exception; ignore it here
-                for segment in self._future.result().built:
+                self._future.result()
+                for segment in self.built:
                     segment.discard()
-
-
-@dataclass(frozen=True, slots=True)
-class Prepared:
-    """What a batch becomes.
-
-    Attributes:
-        built: a segment of the passages and one for every leg.
-        documents: what the record gets.
-    """
-
-    built: list[Built]
-    documents: list[DocumentRow]
-
-
-def _prepare(  # noqa: PLR0917 - the inputs and settings of a segment
-    batch: DocumentBatch, first: int, last: int, legs: Sequence[Leg], salt: int, folder: Path
-) -> Prepared:
-    segments_built: list[Built] = []
-    try:
-        keys = batch.keys(first)
-        rows = rows_of(batch, keys)
-        if batch.texts:
-            data = passages_of(batch, keys, salt)
-            segments_built.append(write(PASSAGES, data, keys.chunks, None, first, last, folder))
-            del data
-        for leg in legs if batch.texts else ():
-            segments_built.append(build(leg, rows, first, last, folder))  # noqa: PERF401 - a failure discards the others
-    except BaseException:
-        for segment in segments_built:
-            segment.discard()
-        raise
-    return Prepared(segments_built, documents_of(batch, keys.documents.tolist(), salt))

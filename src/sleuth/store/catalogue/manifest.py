@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from sleuth.errors import IndexDamagedError, StoreError
 from sleuth.store.catalogue import segment_files, segments
-from sleuth.store.catalogue.segments import Encoded, Opened
+from sleuth.store.catalogue.segments import Opened
 from sleuth.store.legs.leg import Leg, SegmentKind
 from sleuth.store.record.layout import Connection, select_in
 from sleuth.store.record.scan import pairs
@@ -152,20 +152,6 @@ def _read_segment(connection: Connection, folder: Path, entry: SegmentEntry) -> 
         raise StoreError(
             f"segment {entry.name} cannot be read now: {error.strerror}; try again", path=str(folder)
         ) from error
-
-
-def publish(connection: Connection, segment: Encoded, *, inline: bool) -> None:
-    """Name a segment in the manifest; what it was made from must be gone from it.
-
-    Args:
-        inline: keep its bytes in the manifest too, as they are in no file.
-    """
-    content = b"".join(segment.parts) if inline else None
-    connection.execute(
-        "INSERT INTO segments VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        (segment.name, segment.leg, segment.fingerprint, segment.first, segment.last, segment.rows, segment.size,
-         segment.checksum, content),
-    )  # fmt: skip
 
 
 def purge_tombstones(connection: Connection, folder: Path, first: int, last: int) -> None:

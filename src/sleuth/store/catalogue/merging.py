@@ -22,9 +22,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from sleuth import platform
-from sleuth.store.catalogue import manifest, segment_files, segments
-from sleuth.store.catalogue.building import Built, keep
+from sleuth.store.catalogue import manifest, segment_files
+from sleuth.store.catalogue.building import Built, write
 from sleuth.store.catalogue.manifest import SegmentEntry
 from sleuth.store.disk.scratch import Scratch
 from sleuth.store.legs.leg import RowKeys, SegmentKind, SegmentView, count, unpack
@@ -130,13 +129,8 @@ def merge(
         return Merged(tuple(entries), first_key, last_key, None)
     if ties is not None:
         ties = scratch.keep(ties)
-    data = leg.merge(views, scratch)
-    encoded = segments.encode(leg.name, leg.fingerprint, first_key, last_key, keys, ties, data)
-    output = keep(encoded, folder)
-    if output.held:
-        del data, encoded
-        platform.trim()
-    return Merged(tuple(entries), first_key, last_key, output)
+    built = write(leg, leg.merge(views, scratch), keys, ties, first_key, last_key, folder)
+    return Merged(tuple(entries), first_key, last_key, built)
 
 
 def _live_keys(views: Sequence[SegmentView]) -> RowKeys:

@@ -11,9 +11,8 @@ from pathlib import Path
 
 from sleuth import platform
 from sleuth.errors import IndexDamagedError, IndexUnsafeError, StoreError
-from sleuth.store.catalogue.segments import MAGIC, Encoded, Opened, decode, is_name
+from sleuth.store.catalogue.segments import MAGIC, Opened, decode, is_name
 from sleuth.store.disk.files import open_file, opened_file, opened_folder
-from sleuth.store.disk.scratch import pieces
 
 SUFFIX = ".seg"
 TEMPORARY = ".tmp"
@@ -36,49 +35,6 @@ def read(folder: Path, name: str, size: int, checksum: int, *, most_rows: Callab
         mapped = mmap.mmap(fd, 0, access=mmap.ACCESS_READ)
         opened = decode(name, mapped, checksum, most_rows=most_rows)
         return replace(opened, inode=(status.st_dev, status.st_ino))
-
-
-class Held:
-    """A segment file that no manifest names yet. Its lock tells sweepers, in any process, that it is not an orphan."""
-
-    def __init__(self, folder: Path, segment: Encoded) -> None:
-        """Write the file and sync it; the folder is synced by the caller, once for several files.
-
-        Raises:
-            StoreError: it could not be written; nothing is left of it.
-        """
-        self.path = folder / f"{segment.name}{SUFFIX}"
-        temporary = folder / f"{segment.name}{TEMPORARY}"
-        self._fd = -1
-        try:
-            with opened_folder(folder) as within:
-                try:
-                    self._fd = _create_locked(temporary, within)
-                    for part in segment.parts:
-                        for piece in pieces(memoryview(part)):
-                            written = 0
-                            while written < len(piece):
-                                written += os.write(self._fd, piece[written:])
-                    os.fsync(self._fd)
-                    within.rename(temporary.name, self.path.name)
-                except OSError:
-                    self.release()
-                    with suppress(OSError):
-                        within.remove(temporary.name)
-                    raise
-        except OSError as error:
-            raise StoreError(f"cannot write {self.path}: {error.strerror}", path=str(self.path)) from error
-
-    def release(self) -> None:
-        """Let go: a manifest names the file now, or it may be swept."""
-        if self._fd >= 0:
-            os.close(self._fd)
-            self._fd = -1
-
-    def discard(self) -> None:
-        """Remove the file: nothing will name it."""
-        remove(self.path.parent, self.path.stem)
-        self.release()
 
 
 def sync_folder(folder: Path) -> None:
@@ -167,7 +123,7 @@ def _remove_if_ours(name: str, fd: int, within: platform.OpenFolder) -> None:
         within.remove(name)
 
 
-def _create_locked(path: Path, within: platform.OpenFolder) -> int:
+def create_locked(path: Path, within: platform.OpenFolder) -> int:
     """Return a new file under a lock. A sweep may find it in between and remove it: then another one is made."""
     while True:
         fd = open_file(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, within=within)

@@ -194,25 +194,6 @@ def decode(
     return Opened(name, keys, ties, arrays, header["meta"], named_arrays, checksums, tuple(padding), file)
 
 
-def in_memory(
-    encoded: Encoded, keys: RowKeys, tie_ranks: NDArray[np.uint32] | None, data: SegmentData
-) -> Opened:
-    """Return a segment that this process has just encoded, as `decode` returns it, with copies of its arrays.
-
-    Nobody else had its arrays, so they need no validation.
-    """
-    _, described, *_ = encoded.parts
-    header = json.loads(bytes(described))
-    stored = {name: np.array(array) for name, array in _stored(keys, tie_ranks, data).items()}
-    stored |= {name: np.concatenate(content) for name, content in data.unsealed.items()}
-    for array in stored.values():
-        array.flags.writeable = False
-    all_keys = _unpack_keys(header["start"], encoded.rows, stored.get(_KEYS), encoded.rows)
-    arrays = {name: stored[name] for name in (*data.arrays, *data.unsealed)}
-    checksums = {entry["name"]: entry["crc"] for entry in header["arrays"]}
-    return Opened(encoded.name, all_keys, stored.get(_TIES), arrays, header["meta"], stored, checksums, ())
-
-
 def validate(segment: Opened, kind: SegmentKind, *, full: bool = False) -> None:
     """Refuse arrays that no segment of this kind has; see `SegmentKind.validate`. Then give the mapped pages back.
 

@@ -77,7 +77,8 @@ class Views:
         folder: of the segment files.
         damage: what was found wrong with segments, by name; they are served from memory instead.
         losses: how often one was noted.
-        own_segments: small segments of this process's last commit by name, which need not be read again.
+        own_segments: small segments of this process's last commit by name, whose arrays nobody else had: they need not
+            be read and validated.
     """
 
     folder: Path

@@ -6,15 +6,14 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
-from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from sleuth.errors import IndexDamagedError
 from sleuth.store.catalogue import manifest, merging, segment_files
-from sleuth.store.catalogue.building import Built
-from sleuth.store.catalogue.building import build as build_segment
+from sleuth.store.catalogue.building import Built, write
 from sleuth.store.catalogue.manifest import SegmentEntry, SegmentMissingError
 from sleuth.store.catalogue.views import Views
 from sleuth.store.legs.leg import Leg, Rows, SegmentView, pack
@@ -88,9 +87,7 @@ def mend(connection: Connection, writer: Writer, views: Views) -> list[Repair]:
         rows = 0
         for gap in problem.gaps:
             for batch in rows_between(connection, passages, *gap):
-                first_key, last_key = int(batch.keys[0]), int(batch.keys[-1])
-                segment = build_segment(problem.leg, batch, first_key, last_key, views.folder)
-                writer.change_manifest(partial(_publish, segment=segment))
+                _publish(writer, _segment_of(problem.leg, batch, views.folder), batch)
                 rows += len(batch)
         why = f"{problem.why}: {rows} rows indexed"
         messages.append(Repair(problem.leg.name, why, time.perf_counter() - started))
@@ -137,11 +134,6 @@ def remake(  # noqa: PLR0917 - the place and the outcome
     _drop(writer, views, manifest.entries(connection, leg), settle)
 
 
-def _publish(connection: Connection, segment: Built) -> list[Built]:
-    segment.publish(connection)
-    return [segment]
-
-
 def _drop(
     writer: Writer,
     views: Views,
@@ -181,9 +173,9 @@ def build(
     rows_built, tried = 0, 0
     while batch := _next_batch(connection, views, leg):
         rows, remaining = batch
-        segment = build_segment(leg, rows, int(rows.keys[0]), int(rows.keys[-1]), views.folder)
+        segment = _segment_of(leg, rows, views.folder)
         with writing() as writer:
-            writer.change_manifest(partial(_publish_free, segment=segment, rows=rows))
+            _publish(writer, segment, rows)
         rows_built += len(rows)
         tried = max(tried, rows_built + remaining - len(rows))
         if progress:
@@ -206,15 +198,25 @@ def _next_batch(connection: Connection, views: Views, leg: Leg) -> tuple[Rows, i
         connection.execute("ROLLBACK")
 
 
-def _publish_free(connection: Connection, segment: Built, rows: Rows) -> list[Built]:
+def _segment_of(leg: Leg, rows: Rows, folder: Path) -> Built:
+    first_key, last_key = int(rows.keys[0]), int(rows.keys[-1])
+    return write(leg, leg.build(rows), rows.keys, rows.tie_ranks, first_key, last_key, folder)
+
+
+def _publish(writer: Writer, segment: Built, rows: Rows) -> None:
     """Publish, unless another process was faster; rows deleted since they were read are dead in it."""
     encoded = segment.encoded
-    entries_of_leg = [
-        e for e in manifest.entries(connection, encoded.leg) if e.fingerprint == encoded.fingerprint
-    ]
-    if any(e.first <= encoded.last and e.last >= encoded.first for e in entries_of_leg):
-        segment.discard()
-        return []
-    manifest.bury_missing(connection, rows.keys)
-    segment.publish(connection)
-    return [segment]
+
+    def change(connection: Connection) -> list[Built]:
+        entries_of_leg = manifest.entries(connection, encoded.leg)
+        if any(
+            e.fingerprint == encoded.fingerprint and e.first <= encoded.last and e.last >= encoded.first
+            for e in entries_of_leg
+        ):
+            segment.discard()
+            return []
+        manifest.bury_missing(connection, rows.keys)
+        segment.publish(connection)
+        return [segment]
+
+    writer.change_manifest(change)

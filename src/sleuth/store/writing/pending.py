@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import TYPE_CHECKING, Final
 
 from sleuth import platform
-from sleuth.store.catalogue.building import Flight, Prepared
+from sleuth.store.catalogue.building import Flight
 from sleuth.store.legs.leg import Leg
 from sleuth.store.record import layout as record
 from sleuth.store.record.batch import DocumentBatch
@@ -54,7 +54,7 @@ class _Growing:
 class PendingDocuments:
     """Two batches: one grows, the one before it is prepared for the record in another thread.
 
-    Errors of preparing come up at the next `add`, `flush` or `settle`, and roll the transaction back.
+    Errors of preparing come up at the next `add` or `settle`, and roll the transaction back.
 
     Attributes:
         characters: of text put since the last commit.
@@ -69,9 +69,6 @@ class PendingDocuments:
         self._written = on_written
         self._pool: ThreadPoolExecutor | None = None
         self._flight: Flight | None = None
-        self._forget()
-
-    def _forget(self) -> None:
         self._growing = _Growing()
         self._preparing = _Growing()
         self.characters = 0
@@ -89,7 +86,7 @@ class PendingDocuments:
         batch = self._growing.batch
         if batch.characters >= BATCH_BYTES or max(len(batch), len(batch.texts)) >= BATCH_ROWS:
             platform.give_blocks_back()  # this is a bulk load
-            self.flush()
+            self.settle(send=True)
 
     def drop(self, ids: Sequence[str]) -> list[str]:
         """Take out those of these documents that are pending; returns the others.
@@ -103,78 +100,56 @@ class PendingDocuments:
             self._growing.drop(pending)
         return [name for name in ids if name not in pending] if pending else list(ids)
 
-    def flush(self) -> None:
-        """Hand the growing batch to the builder, and write the segments of the batch before it into the record."""
-        flight = self._await_flight()
-        batch = self._growing.batch
-        self._preparing, self._growing = self._growing, _Growing()
-        with self._transaction.whole():
-            prepared = self._take_prepared(flight)
-            if len(batch):
-                self._flight = self._send(batch)
-            if flight and prepared:
-                self._write(flight.batch, prepared)
+    def settle(self, *, send: bool = False) -> None:
+        """Write the segments of the builder's batch into the record.
 
-    def settle(self) -> None:
-        """Write the batch of the builder into the record."""
-        flight = self._await_flight()
-        self._preparing = _Growing()
-        with self._transaction.whole():
-            prepared = self._take_prepared(flight)
-            if flight and prepared:
-                self._write(flight.batch, prepared)
-
-    def committed(self) -> None:
-        """Start again after a commit."""
-        self._forget()
+        Args:
+            send: hand the growing batch to the builder meanwhile.
+        """
+        if flight := self._flight:
+            flight.wait()  # interrupted, it stays under way
+            self._flight = None
+        self._preparing = self._growing if send else _Growing()
+        if send:
+            self._growing = _Growing()
+        transaction, batch = self._transaction, self._preparing.batch
+        with transaction.whole():
+            if flight:
+                flight.land()
+                transaction.built += flight.built  # so a rollback removes their files
+            counters, connection = transaction.begin(), transaction.connection
+            if len(batch):  # its documents get their keys
+                first, counters.next_key = counters.next_key, counters.next_key + batch.span()
+                last_key, folder = counters.next_key - 1, transaction.path / "segments"
+                self._flight = Flight(
+                    batch, first, last_key, self._legs, connection.salt, folder, self._thread
+                )
+            if flight:
+                counters.documents += len(flight.batch)
+                counters.chunks += len(flight.batch.texts)
+                with record.translated(transaction.path):
+                    insert(connection, flight.documents)
+                    for segment in flight.built:
+                        segment.publish(connection)
+                self._written(flight.batch.ids)
 
     def discard(self) -> None:
         """Forget all documents that are pending, and remove the files that were written for them."""
         if self._flight:
             self._flight.discard()
             self._flight = None
-        self._forget()
+        self.forget()
+
+    def forget(self) -> None:
+        """Start again after a commit."""
+        self._growing = _Growing()
+        self._preparing = _Growing()
+        self.characters = 0
 
     def end(self) -> None:
         """Release the thread."""
         if self._pool:
             self._pool.shutdown()
-
-    def _send(self, batch: DocumentBatch) -> Flight:
-        """Give the documents their keys, and have them prepared."""
-        connection, path = self._transaction.connection, self._transaction.path
-        counters = self._transaction.begin()
-        first, counters.next_key = counters.next_key, counters.next_key + batch.span()
-        last_key = counters.next_key - 1
-        return Flight(batch, first, last_key, self._legs, connection.salt, path / "segments", self._thread)
-
-    def _await_flight(self) -> Flight | None:
-        """Wait for the batch under way and return it, ready to be written. Interrupted, it stays under way."""
-        if self._flight:
-            self._flight.wait()
-        flight, self._flight = self._flight, None
-        return flight
-
-    def _take_prepared(self, flight: Flight | None) -> Prepared | None:
-        """Return what was built for a batch, and list its segments with the transaction.
-
-        So a rollback removes their files. None if no batch was under way.
-        """
-        if flight is None:
-            return None
-        prepared = flight.land()
-        self._transaction.built += prepared.built
-        return prepared
-
-    def _write(self, batch: DocumentBatch, prepared: Prepared) -> None:
-        counters, connection = self._transaction.begin(), self._transaction.connection
-        counters.documents += len(batch)
-        counters.chunks += len(batch.texts)
-        with record.translated(self._transaction.path):
-            insert(connection, prepared.documents)
-            for segment in prepared.built:
-                segment.publish(connection)
-        self._written(batch.ids)
 
     def _thread(self) -> ThreadPoolExecutor:
         from concurrent.futures import ThreadPoolExecutor

@@ -227,16 +227,16 @@ class Writer:
             StoreError: the disk is full or fails; nothing of this commit is visible, all earlier ones are kept.
         """
         self.transaction.begin()
-        self._pending.flush()
+        self._pending.settle(send=True)
         self._pending.settle()
         if self._files:
             with self.transaction.whole():
                 self._note_files()
-        copies = [segment.copy for segment in self.transaction.built if segment.copy]
+        own_segments = [segment.opened() for segment in self.transaction.built if not segment.held]
         version = self.transaction.commit()
-        if copies:
-            self._views.own_segments = {segment.name: segment for segment in copies}
-        self._pending.committed()
+        if own_segments:
+            self._views.own_segments = {segment.name: segment for segment in own_segments}
+        self._pending.forget()
         self._absent = set()
         logger.debug("committed version %d", version)
         return version
