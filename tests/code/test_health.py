@@ -206,7 +206,7 @@ def test_doctor_and_status_cover_code(indexed: Path, capsys: pytest.CaptureFixtu
     assert "code chunks" in subjects
     assert [finding.subject for finding in doctor.mend(indexed)] == ["code chunks"]
     assert not [finding for finding in doctor.index(indexed, full=True) if finding.level == "error"]
-    from sleuth.surfaces.cli.status import status
+    from sleuth.surfaces.cli.documents import status
 
     status(json=True, index=indexed)
     assert json.loads(capsys.readouterr().out)["code"]["snapshots"] == 2

@@ -14,9 +14,9 @@ from typer.testing import CliRunner
 from sleuth.errors import ArgumentError
 from sleuth.ingest import Skipped
 from sleuth.surfaces.cli.app import app
+from sleuth.surfaces.cli.index import grouped
 from sleuth.surfaces.cli.main import register
 from sleuth.surfaces.cli.progress import CtrlC
-from sleuth.surfaces.cli.skips import grouped
 from tests.commands import sleuth, sleuth_process
 from tests.ingest.files import placed_pdf
 from tests.waiting import wait_until

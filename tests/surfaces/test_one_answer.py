@@ -14,10 +14,9 @@ from sleuth import CodeRetriever, Document, Engine, Sources, index_path, open_co
 from sleuth.code.search.request import CodeRequest
 from sleuth.engine import SearchRequest
 from sleuth.engine.codebase import default_embedder
-from sleuth.surfaces.cli.ask import ask
 from sleuth.surfaces.cli.code import search as code_search
 from sleuth.surfaces.cli.options import FLAGS
-from sleuth.surfaces.cli.search import search
+from sleuth.surfaces.cli.search import ask, search
 from sleuth.surfaces.cli.serve import extensions
 from sleuth.surfaces.mcp import TOOLS, Tools, Workspace
 from sleuth.surfaces.page.state import OPTIONS

@@ -47,7 +47,7 @@ def with_client(workspace: Workspace, work: Work) -> Any:
 
     async def run() -> Any:
         tools = Tools(workspace)
-        async with Client(build_server(lambda _: tools, version="1")) as client:
+        async with Client(build_server(lambda _: tools)) as client:
             return await work(client)
 
     return anyio.run(run)

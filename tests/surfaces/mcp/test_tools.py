@@ -13,7 +13,7 @@ from sleuth.errors import ArgumentError
 from sleuth.filters import as_filter
 from sleuth.surfaces.mcp import TOOLS, Tools, Workspace
 from sleuth.surfaces.mcp.budget import tokens_of
-from sleuth.surfaces.mcp.stdio import LIMIT, most_tokens
+from sleuth.surfaces.mcp.server import LIMIT, most_tokens
 from tests.surfaces.project import git
 
 from .conftest import call, path_of, refusal, with_client

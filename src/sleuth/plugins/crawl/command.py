@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
+from annotated_types import Ge
 
 from sleuth.surfaces.cli import (
-    IndexOption,
-    JsonOption,
+    command,
     console,
     human_bytes,
     index_folder,
     new_or_open_index,
-    print_json,
+    print_answer,
     say,
     web_cache,
     web_commands,
@@ -22,8 +22,7 @@ from sleuth.surfaces.cli import (
 if TYPE_CHECKING:
     from sleuth.plugins.crawl.indexing import CrawlReport
 
-EXAMPLES = """[bold]Examples[/bold]
-
+EXAMPLES = """
   sleuth web crawl https://docs.example.org/              pages that links of this host lead to
 
   sleuth web crawl https://docs.example.org/sitemap.xml   pages that a sitemap lists
@@ -34,22 +33,20 @@ Run it again to go on after Ctrl-C or a limit, or to ask for what changed.
 """
 
 
-@web_commands.command("crawl", epilog=EXAMPLES)
+@command(web_commands, "crawl", EXAMPLES)
 def crawl(
-    start: Annotated[str, typer.Argument(help="A page, whose links are followed, or a sitemap.")],
-    pages: Annotated[int, typer.Option("--pages", min=1, help="Requests at most.")] = 1000,
-    max_bytes: Annotated[int, typer.Option("--bytes", min=1, help="Bytes at most.")] = 200_000_000,
-    seconds: Annotated[float, typer.Option("--seconds", help="Seconds at most.")] = 3600.0,  # an hour
-    delay: Annotated[float, typer.Option("--delay", help="Seconds between requests.")] = 0.5,
-    host: Annotated[list[str] | None, typer.Option("--host", help="Visit pages of this host, too.")] = None,
+    start: Annotated[str, "A page, whose links are followed, or a sitemap."],
+    *,
+    pages: Annotated[int, "Requests at most.", Ge(1)] = 1000,
+    bytes: Annotated[int, "Bytes at most.", Ge(1)] = 200_000_000,
+    seconds: Annotated[float, "Seconds at most."] = 3600.0,  # an hour
+    delay: Annotated[float, "Seconds between requests."] = 0.5,
+    host: Annotated[list[str] | None, "Visit pages of this host, too."] = None,
     allow_network: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--allow-network", help="Visit this network, such as 10.0.0.0/8, although it is private."
-        ),
+        list[str] | None, "Visit this network, such as 10.0.0.0/8, although it is private."
     ] = None,
-    json: JsonOption = False,
-    index: IndexOption = None,
+    json: bool = False,
+    index: Path | None = None,
 ) -> None:
     """Crawl a web site into the index: `robots.txt` is obeyed, and pages that did not change are not sent again."""
     from contextlib import ExitStack
@@ -57,7 +54,7 @@ def crawl(
 
     from sleuth.plugins.crawl import CrawlLimits, crawl_site
 
-    limits = CrawlLimits(pages, max_bytes, seconds, delay, tuple(host or ()), tuple(allow_network or ()))
+    limits = CrawlLimits(pages, bytes, seconds, delay, tuple(host or ()), tuple(allow_network or ()))
     target, err = index_folder(index), console(stderr=True)
     name = sha256(f"{target.absolute()}\n{start}".encode()).hexdigest()[:32]
     memory = web_cache().parent / "crawls" / f"{name}.jsonl"
@@ -70,16 +67,14 @@ def crawl(
                 status.update(f"{now.pages:,} requests, {now.waiting:,} addresses left")
 
         report = crawl_site(engine, start, limits=limits, memory=memory, progress=progress)
-    if json:
-        print_json(report.to_dict())
-        return
-    for address, reason in report.skipped[:10]:
+    for address, reason in () if json else report.skipped[:10]:
         say(f"skipped {address}: {reason.removeprefix(address).strip()}", err=True)
-    if len(report.skipped) > 10:
+    if len(report.skipped) > 10 and not json:
         say(f"and {len(report.skipped) - 10:,} more", err=True)
-    say(
+    lines = [
         f"{report.pages:,} requests, {human_bytes(report.size)}: {report.added:,} added, {report.updated:,} updated, "
         f"{report.unchanged + report.not_modified:,} unchanged, {report.gone:,} deleted in {target}"
-    )
+    ]
     if not report.is_complete:
-        say(f"{report.waiting:,} addresses are left: run it again to go on")
+        lines.append(f"{report.waiting:,} addresses are left: run it again to go on")
+    print_answer(json, report, lines)

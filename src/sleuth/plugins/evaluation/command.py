@@ -8,11 +8,11 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
+from annotated_types import Ge
 
 from sleuth.arguments import MOST_K
 from sleuth.errors import ArgumentError
-from sleuth.surfaces.cli import JsonOption, check_origin, console, print_json
+from sleuth.surfaces.cli import check_origin, command, console, print_answer
 from sleuth.surfaces.cli.app import index_commands
 
 if TYPE_CHECKING:
@@ -20,8 +20,7 @@ if TYPE_CHECKING:
     from sleuth.plugins.evaluation import Collection, Run
     from sleuth.types import Document, Ranking
 
-EXAMPLES = """[bold]Examples[/bold]
-
+EXAMPLES = """
   sleuth index eval collections/scifact                       the default: words and meaning
   sleuth index eval collections/scifact --leg lexical
   sleuth index eval collections/scifact --fusion "minmax(lexical=1,dense=0.2)"
@@ -31,19 +30,16 @@ A collection is a folder in BEIR layout: corpus.jsonl, queries.jsonl, qrels/<spl
 """
 
 
-@index_commands.command("eval", epilog=EXAMPLES)
+@command(index_commands, "eval", EXAMPLES)
 def evaluate(
-    collection: Annotated[Path, typer.Argument(help="A folder in BEIR layout, or ir_datasets:ID.")],
-    split: Annotated[str | None, typer.Option("--split", help="Judgements to use: test, dev, train.")] = None,
-    legs: Annotated[
-        list[str] | None, typer.Option("--leg", help="lexical or dense; both by default.")
-    ] = None,
-    fusion: Annotated[str | None, typer.Option("--fusion", help="How the legs are fused.")] = None,
-    measures: Annotated[
-        str, typer.Option("--measures", help="Names of ir_measures, separated by commas.")
-    ] = "nDCG@10,R@100,RR,AP",
-    k: Annotated[int, typer.Option("-k", "--limit", min=1, help="Documents ranked per query.")] = 100,
-    json: JsonOption = False,
+    collection: Annotated[Path, "A folder in BEIR layout, or ir_datasets:ID."],
+    *,
+    split: Annotated[str | None, "Judgements to use: test, dev, train."] = None,
+    legs: Annotated[list[str] | None, "lexical or dense; both by default."] = None,
+    fusion: Annotated[str | None, "How the legs are fused."] = None,
+    measures: Annotated[str, "Names of ir_measures, separated by commas."] = "nDCG@10,R@100,RR,AP",
+    k: Annotated[int, "Documents ranked per query.", Ge(1)] = 100,
+    json: bool = False,
 ) -> None:
     """Measure rankings on a collection with judgements: nDCG@10, recall@100, MRR and MAP."""
     from sleuth.engine import Fusion, ranking_legs
@@ -58,12 +54,9 @@ def evaluate(
         raise ArgumentError(f"--leg must be one of {', '.join(ranking_legs())}, got {min(unknown)!r}")
     judged = open_collection(collection, split)
     means = score(search(judged, legs, fusion, k), judged.qrels, measure_names).means
-    if json:
-        print_json({"collection": judged.name, "queries": len(judged.queries), "means": means})
-        return
-    console().print(f"{judged.name}, {len(judged.queries):,} queries", markup=False)
-    for name, mean in means.items():
-        console().print(f"{mean:.4f}  {name}", markup=False)
+    lines = [f"{judged.name}, {len(judged.queries):,} queries"]
+    lines += [f"{mean:.4f}  {name}" for name, mean in means.items()]
+    print_answer(json, {"collection": judged.name, "queries": len(judged.queries), "means": means}, lines)
 
 
 class Configured:

@@ -11,15 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from sleuth.errors import ArgumentError
-from sleuth.surfaces.cli import (
-    IndexOption,
-    JsonOption,
-    console,
-    index_folder,
-    new_or_open_index,
-    print_json,
-    say,
-)
+from sleuth.surfaces.cli import command, console, index_folder, new_or_open_index, options_from, print_answer
 from sleuth.surfaces.cli.app import index_commands
 
 if TYPE_CHECKING:
@@ -27,8 +19,7 @@ if TYPE_CHECKING:
 
 KINDS = ("chroma", "faiss", "lancedb", "qdrant", "elasticsearch", "vectors")
 
-EXAMPLES = """[bold]Examples[/bold]
-
+EXAMPLES = """
   sleuth index import chroma ./chroma_db --embedder ollama:nomic-embed-text --index ./index
 
   sleuth index import faiss ./faiss_index --embedder openai:text-embedding-3-small
@@ -47,44 +38,37 @@ An import that was broken off goes on when the command is run again.
 """
 
 
-@index_commands.command("import", epilog=EXAMPLES, no_args_is_help=True)
+def _choices(
+    *,
+    collection: Annotated[str | None, "Name of the collection; needed if there are several."] = None,
+    table: Annotated[str | None, "Name of the table; needed if there are several."] = None,
+    name: Annotated[str | None, "Name of the two files of FAISS."] = None,
+    text_field: Annotated[str | None, "Field of the text."] = None,
+    id_field: Annotated[str | None, "Field of the id."] = None,
+    vector_field: Annotated[str | None, "Field of the vector; a dump may have none."] = None,
+    vector: Annotated[str | None, "Name of the vector of Qdrant; needed if there are several."] = None,
+    vectors: Annotated[Path | None, "A numpy file (.npy) with a vector for each row."] = None,
+) -> dict[str, Any]:
+    """Return what depends on the kind of store."""
+    return locals()
+
+
+@command(index_commands, "import", EXAMPLES, no_args_is_help=True)
 def import_store(
     kind: Annotated[str, typer.Argument(metavar="|".join(KINDS), help="What the documents are in.")],
     place: Annotated[
         str,
-        typer.Argument(
-            help="Its folder, of FAISS as LangChain saved it; the address of a server of Qdrant; a dump of "
-            "Elasticsearch or OpenSearch; or rows with texts: .parquet, .arrow or .jsonl, or a folder of such."
-        ),
+        "Its folder, of FAISS as LangChain saved it; the address of a server of Qdrant; a dump of Elasticsearch or "
+        "OpenSearch; or rows with texts: .parquet, .arrow or .jsonl, or a folder of such.",
     ],
-    collection: Annotated[
-        str | None, typer.Option("--collection", help="Name of the collection; needed if there are several.")
-    ] = None,
-    table: Annotated[
-        str | None, typer.Option("--table", help="Name of the table; needed if there are several.")
-    ] = None,
-    name: Annotated[str | None, typer.Option("--name", help="Name of the two files of FAISS.")] = None,
-    text_field: Annotated[str | None, typer.Option("--text-field", help="Field of the text.")] = None,
-    id_field: Annotated[str | None, typer.Option("--id-field", help="Field of the id.")] = None,
-    vector_field: Annotated[
-        str | None, typer.Option("--vector-field", help="Field of the vector; a dump may have none.")
-    ] = None,
-    vector: Annotated[
-        str | None,
-        typer.Option("--vector", help="Name of the vector of Qdrant; needed if there are several."),
-    ] = None,
-    vectors: Annotated[
-        Path | None, typer.Option("--vectors", help="A numpy file (.npy) with a vector for each row.")
-    ] = None,
+    *,
+    choices: Annotated[dict[str, Any], options_from(_choices)],
     embedder: Annotated[
-        str | None,
-        typer.Option("--embedder", help="Embedder that made the vectors, such as ollama:nomic-embed-text."),
+        str | None, "Embedder that made the vectors, such as ollama:nomic-embed-text."
     ] = None,
-    re_embed: Annotated[
-        bool, typer.Option("--re-embed", help="Discard the vectors and make new ones.")
-    ] = False,
-    json: JsonOption = False,
-    index: IndexOption = None,
+    re_embed: Annotated[bool, "Discard the vectors and make new ones."] = False,
+    json: bool = False,
+    index: Path | None = None,
 ) -> None:
     """Import the documents of another store with their vectors; creates a missing index.
 
@@ -95,16 +79,6 @@ def import_store(
     if kind not in KINDS:
         raise ArgumentError(f"what to import must be among {', '.join(KINDS)}, got {kind!r}")
     read = getattr(importers, f"read_{kind}")
-    choices: dict[str, Any] = {
-        "collection": collection,
-        "table": table,
-        "name": name,
-        "text_field": text_field,
-        "id_field": id_field,
-        "vector_field": vector_field,
-        "vector": vector,
-        "vectors": vectors,
-    }
     options = {option: value for option, value in choices.items() if value is not None}
     own_options = [option for option in choices if option in signature(read).parameters]
     for option in options.keys() - own_options:
@@ -124,11 +98,9 @@ def import_store(
                 status.update(f"{now.read:,}{total_text} documents")
 
         report = importers.import_vectors(engine, source, re_embed=re_embed, progress=progress)
-    if json:
-        print_json(report.to_dict())
-        return
     blank = f", {report.blank:,} left out without text" if report.blank else ""
-    say(
+    line = (
         f"{report.read:,}{total_text} documents read: {report.added:,} added, {report.updated:,} updated, "
         f"{report.unchanged:,} unchanged{blank} in {folder}"
     )
+    print_answer(json, report, [line])

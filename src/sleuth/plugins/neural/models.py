@@ -6,15 +6,22 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sleuth.surfaces.cli import JsonOption, download_bar, human_bytes, print_json, say
+from sleuth.surfaces.cli import (
+    as_epilog,
+    callable_by_options,
+    command,
+    download_bar,
+    human_bytes,
+    print_json,
+    say,
+)
 from sleuth.surfaces.cli.app import index_commands
 from sleuth.text import clean_text
 
 if TYPE_CHECKING:
     from sleuth.plugins.neural.folder import ModelFolder
 
-EXAMPLES = """[bold]Examples[/bold]
-
+EXAMPLES = """
   sleuth index models                              those that are here
 
   sleuth index models pull all-MiniLM-L6-v2        gets one, after showing size and licence
@@ -24,12 +31,13 @@ EXAMPLES = """[bold]Examples[/bold]
 Models are folders in $SLEUTH_MODELS (~/.local/share/sleuth/models). Nothing is downloaded unless you ask.
 """
 
-models = typer.Typer(name="models", help="List and get neural models.", epilog=EXAMPLES)
+models = typer.Typer(name="models", help="List and get neural models.", epilog=as_epilog(EXAMPLES))
 index_commands.add_typer(models)
 
 
 @models.callback(invoke_without_command=True)
-def list_models(context: typer.Context, json: JsonOption = False) -> None:
+@callable_by_options
+def list_models(context: typer.Context, *, json: bool = False) -> None:
     """List the models that are here: kind, size and licence."""
     if context.invoked_subcommand is not None:
         return
@@ -62,10 +70,11 @@ def facts_of(folder: ModelFolder) -> dict[str, Any]:
     }
 
 
-@models.command("pull", epilog="[bold]Example[/bold]  sleuth index models pull all-MiniLM-L6-v2")
+@command(models, "pull", "sleuth index models pull all-MiniLM-L6-v2")
 def pull(
-    name: Annotated[str, typer.Argument(help="Of a known model, or OWNER/NAME of one at the hub.")],
-    json: JsonOption = False,
+    name: Annotated[str, "Of a known model, or OWNER/NAME of one at the hub."],
+    *,
+    json: bool = False,
 ) -> None:
     """Get a model from the hub ($HF_ENDPOINT, https://huggingface.co): its files in ONNX, with their checksums."""
     from sleuth.plugins.neural.folder import models_folder

@@ -2,48 +2,42 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, cast
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
+from annotated_types import Ge
 
 from sleuth.surfaces.cli import (
     AddressArgument,
-    AnalyzerOption,
-    ChunkSizeOption,
-    EmbedderOption,
-    JsonOption,
-    PruneOption,
-    QuietOption,
-    ShardsOption,
+    Reading,
+    Settings,
     amount,
     answer,
+    command,
     console,
     gone_files,
     grouped,
     human_bytes,
     listen,
-    print_json,
+    print_answer,
     progress_bar,
     read_options,
     say,
     settings_of,
-    takes_reading,
-    takes_settings,
 )
 from sleuth.surfaces.cli.app import cluster_commands
 
 if TYPE_CHECKING:
     from sleuth.ingest import ReadOptions
 
-RayAddressOption = Annotated[
+RayAddress = Annotated[
     str | None,
     typer.Option(
         "--address", help="A Ray cluster, as ray://HOST:PORT; without it, Ray is started on this machine."
     ),
 ]
 
-EXAMPLES = """[bold]Examples[/bold]
-
+EXAMPLES = """
   sleuth cluster index s3://bucket/docs docs/ --shards 4
   sleuth cluster index s3://bucket/docs data.parquet --text-field body --id-field url
   sleuth cluster index s3://bucket/docs s3://corpus/manuals --prune
@@ -53,26 +47,21 @@ EXAMPLES = """[bold]Examples[/bold]
 """
 
 
-@cluster_commands.command("index", epilog=EXAMPLES)
-@takes_reading
+@command(cluster_commands, "index", EXAMPLES)
 def index(
     address: AddressArgument,
-    paths: Annotated[
-        list[str],
-        typer.Argument(help="Files and folders that all machines see, or s3://… and gs://… folders."),
-    ],
-    fields: dict[str, Any],
-    prune: PruneOption = False,
-    shards: ShardsOption = None,
-    ray_address: RayAddressOption = None,
-    workers: Annotated[
-        int | None, typer.Option("--workers", min=1, help="Processes that build. Default: one for each core.")
-    ] = None,
-    analyzer: AnalyzerOption = None,
-    chunk_size: ChunkSizeOption = None,
-    embedder: EmbedderOption = None,
-    quiet: QuietOption = False,
-    json: JsonOption = False,
+    paths: Annotated[list[str], "Files and folders that all machines see, or s3://… and gs://… folders."],
+    *,
+    fields: Reading,
+    prune: bool = False,
+    shards: int | None = None,
+    ray_address: RayAddress = None,
+    workers: Annotated[int | None, "Processes that build. Default: one for each core.", Ge(1)] = None,
+    analyzer: str | None = None,
+    chunk_size: int | None = None,
+    embedder: str | None = None,
+    quiet: bool = False,
+    json: bool = False,
 ) -> None:
     """Bring a published index up to date with files. Only what changed is read, fetched and uploaded.
 
@@ -94,30 +83,26 @@ def index(
             prune=prune,
             progress=show,
         )
-    if json:
-        print_json(report.to_dict())
-    elif not quiet:
-        say(
-            f"{report.added:,} added, {report.updated:,} updated, {report.unchanged:,} unchanged, "
-            f"{report.deleted + report.pruned:,} deleted in "
-            f"{report.seconds:.1f} s ({human_bytes(report.bytes)} read).\n"
-            f"{amount(report.documents, 'document')}, {amount(report.passages, 'passage')} "
-            f"in {address}@{report.version}"
-        )
-        if report.gone:
-            say(gone_files(report.gone))
+    lines = [
+        f"{report.added:,} added, {report.updated:,} updated, {report.unchanged:,} unchanged, "
+        f"{report.deleted + report.pruned:,} deleted in "
+        f"{report.seconds:.1f} s ({human_bytes(report.bytes)} read).",
+        f"{amount(report.documents, 'document')}, {amount(report.passages, 'passage')} "
+        f"in {address}@{report.version}",
+        *([gone_files(report.gone)] if report.gone else []),
+    ]
+    print_answer(json, report, [] if quiet else lines)
     for line in grouped(report.skipped):
         say(f"Skipped: {line}", err=True)
 
 
-@cluster_commands.command(
-    "reshard", epilog="[bold]Example[/bold]  sleuth cluster reshard s3://bucket/docs --shards 16"
-)
+@command(cluster_commands, "reshard", "sleuth cluster reshard s3://bucket/docs --shards 16")
 def reshard(
     address: AddressArgument,
-    shards: Annotated[int, typer.Option("--shards", help="How many.")],
-    quiet: QuietOption = False,
-    json: JsonOption = False,
+    *,
+    shards: Annotated[int, "How many."],
+    quiet: bool = False,
+    json: bool = False,
 ) -> None:
     """Publish an index once more, in another number of shards. Ids and results stay; restart servers afterwards."""
     from sleuth.plugins.ray import reshard as divide
@@ -127,30 +112,22 @@ def reshard(
 
     with console(stderr=True).status("reading") as status:
         manifest = divide(address, shards, progress=None if quiet or json else show)
-    if json:
-        values = {"version": manifest.number, "shards": manifest.shards, "documents": manifest.documents}
-        print_json({"address": f"{address}@{manifest.number}", **values})
-    elif not quiet:
-        documents, divided = amount(manifest.documents, "document"), amount(manifest.shards, "shard")
-        say(f"{documents} in {divided} at {address}@{manifest.number}")
+    facts = {"version": manifest.number, "shards": manifest.shards, "documents": manifest.documents}
+    place = f"{address}@{manifest.number}"
+    line = f"{amount(manifest.documents, 'document')} in {amount(manifest.shards, 'shard')} at {place}"
+    print_answer(json, {"address": place, **facts}, [] if quiet else [line])
 
 
-@cluster_commands.command(
-    "serve", epilog="[bold]Example[/bold]  sleuth cluster serve s3://bucket/docs --searchers 2 --replicas 2"
-)
-@takes_settings
+@command(cluster_commands, "serve", "sleuth cluster serve s3://bucket/docs --searchers 2 --replicas 2")
 def serve(
     address: AddressArgument,
-    settings: dict[str, Any],
-    searchers: Annotated[
-        int, typer.Option("--searchers", min=1, help="Divide the shards among so many processes.")
-    ] = 2,
-    replicas: Annotated[int, typer.Option("--replicas", min=1, help="Run each of these so many times.")] = 1,
-    follow: Annotated[
-        float | None, typer.Option("--follow", help="Look for a newer version every so many seconds.")
-    ] = None,
-    ray_address: RayAddressOption = None,
-    quiet: Annotated[bool, typer.Option("--quiet", help="Log warnings only.")] = False,
+    *,
+    settings: Settings,
+    searchers: Annotated[int, "Divide the shards among so many processes.", Ge(1)] = 2,
+    replicas: Annotated[int, "Run each of these so many times.", Ge(1)] = 1,
+    follow: Annotated[float | None, "Look for a newer version every so many seconds."] = None,
+    ray_address: RayAddress = None,
+    quiet: Annotated[bool, "Log warnings only."] = False,
 ) -> None:
     """Serve a published index over HTTP until Ctrl-C, from searchers on Ray that each own some shards."""
     from sleuth.plugins.ray import RouterOptions, serve_from_ray

@@ -55,38 +55,60 @@ class DefaultGroup(TyperGroup):
         super().format_help(ctx, formatter)
 
 
-def command_group(name: str, help: str, *, default: str = "", epilog: str = "") -> typer.Typer:
+def as_epilog(examples: str) -> str:
+    """Return the end of a help text, for one line or a block of lines that call a command."""
+    return f"[bold]Examples[/bold]\n{examples}" if "\n" in examples else f"[bold]Example[/bold]  {examples}"
+
+
+def command_group(
+    name: str, help: str, examples: str, *, default: str = "", above: typer.Typer = app
+) -> typer.Typer:
     """Return a new group of commands, one of which its name alone may run."""
     kind = type("Group", (DefaultGroup,), {"default": default}) if default else TyperGroup
     group = typer.Typer(
-        name=name, cls=kind, help=help, epilog=epilog, rich_markup_mode="rich", no_args_is_help=not default
+        name=name,
+        cls=kind,
+        help=help,
+        epilog=as_epilog(examples),
+        rich_markup_mode="rich",
+        no_args_is_help=not default,
     )
-    app.add_typer(group)
+    above.add_typer(group)
     return group
 
 
 index_commands = command_group(
     "index",
     "Read files into the index, and change, measure or move what it holds.",
+    "sleuth index docs/",
     default="add",
-    epilog="[bold]Example[/bold]  sleuth index docs/",
 )
 doctor_commands = command_group(
     "doctor",
     "Check the index and the environment; show settings and plugins.",
+    "sleuth doctor --full",
     default="check",
-    epilog="[bold]Example[/bold]  sleuth doctor --full",
 )
+CODE_EXAMPLES = """
+  sleuth code index .                              this worktree, as it is
+  sleuth code index . --rev v1.2                   a commit, branch or tag; the worktree is not touched
+  sleuth code search "where are tokens refilled"   code with lines, container and relations
+  sleuth code search --lang py --no-tests TokenBucket
+  sleuth code refs TokenBucket.take                every use that means this definition
+  sleuth code impact TokenBucket.take --hops 3     what a change may touch
+  sleuth code history TokenBucket.take             the commits that touched it
+  sleuth code search --history "why retry twice"   the commits that say so
+  sleuth code map --budget 2000                    the definitions that matter most
+"""
+
+code_commands = command_group("code", "Index, search and walk source code.", CODE_EXAMPLES)
 cluster_commands = command_group(
     "cluster",
     "Publish an index in object storage, build and serve one on many machines.",
-    epilog="[bold]Example[/bold]  sleuth cluster publish s3://bucket/docs",
+    "sleuth cluster publish s3://bucket/docs",
 )
 mcp_commands = command_group(
-    "mcp",
-    "Serve documents and code to agents, and add Sleuth to them.",
-    default="serve",
-    epilog="[bold]Example[/bold]  sleuth mcp",
+    "mcp", "Serve documents and code to agents, and add Sleuth to them.", "sleuth mcp", default="serve"
 )
 
 

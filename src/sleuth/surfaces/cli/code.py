@@ -1,191 +1,76 @@
-"""sleuth code: indexes, searches and maps repositories."""
+"""sleuth code: searches and walks repositories: pieces, commits, definitions and what they are used by."""
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from datetime import UTC, datetime
-from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from annotated_types import Ge, Le
 
 from sleuth.arguments import MOST_NAME
 from sleuth.code.search.request import CodeRequest
 from sleuth.errors import ArgumentError
-from sleuth.surfaces.cli.app import app
-from sleuth.surfaces.cli.code_clones import pull, push
-from sleuth.surfaces.cli.code_graph import path, similar, tests, unused
-from sleuth.surfaces.cli.code_history import check_messages, history, search_messages
-from sleuth.surfaces.cli.code_index import IndexRun, forget_snapshots, print_report, rebuild_index
-from sleuth.surfaces.cli.common import IndexOption, JsonOption, TimeoutOption, print_json
+from sleuth.surfaces.cli.app import code_commands
+from sleuth.surfaces.cli.common import print_answer, print_json
 from sleuth.surfaces.cli.hits import print_hits
-from sleuth.surfaces.cli.options import request_of, takes
-from sleuth.surfaces.cli.places import index_folder
-from sleuth.surfaces.cli.snapshots import (
-    MOST_REFRESHED,
-    NoRefreshOption,
-    Opening,
-    RefreshOption,
-    RepoOption,
-    opened,
-    repository_here,
-    takes_snapshot,
-)
-from sleuth.surfaces.cli.terminal import amount, console, say, say_row, styled
-from sleuth.surfaces.cli.watching import changes_below
+from sleuth.surfaces.cli.options import FLAGS, command, options_of, request_of
+from sleuth.surfaces.cli.snapshots import MOST_REFRESHED, Opening, opened, path_inside
+from sleuth.surfaces.cli.terminal import amount, say, styled
 
 if TYPE_CHECKING:
-    from sleuth.code import RetrievedContext
+    from sleuth.code import RetrievedContext, Snapshot
+    from sleuth.code.repository.commits import Commit
+    from sleuth.code.snapshots.snapshot import Definition
+    from sleuth.surfaces.cli.snapshots import OpenSnapshot
 
-EXAMPLES = """[bold]Examples[/bold]
+Name = Annotated[str, "A name, or a dotted name such as Class.method."]
 
-  sleuth code index .                              this worktree, as it is
-  sleuth code index . --rev v1.2                   a commit, branch or tag; the worktree is not touched
-  sleuth code search "where are tokens refilled"   code with lines, container and relations
-  sleuth code search --lang py --no-tests TokenBucket
-  sleuth code refs TokenBucket.take                every use that means this definition
-  sleuth code impact TokenBucket.take --hops 3     what a change may touch
-  sleuth code history TokenBucket.take             the commits that touched it
-  sleuth code search --history "why retry twice"   the commits that say so
-  sleuth code map --budget 2000                    the definitions that matter most
-"""
-
-SEARCH_EXAMPLES = """[bold]Examples[/bold]
-
+SEARCH_EXAMPLES = """
   sleuth code search "where are tokens refilled"     by words and meaning
   sleuth code search --lang py --no-tests TokenBucket
   sleuth code search --strategy keyword --expand callers TokenBucket.take
   sleuth code search --history "why retry twice"     the commits that say so
 """
 
-code = typer.Typer(
-    name="code", help="Index, search and walk source code.", epilog=EXAMPLES, no_args_is_help=True
-)
-app.add_typer(code)
-code.command("history", epilog="[bold]Example[/bold]  sleuth code history TokenBucket.take")(history)
-code.command(
-    "push", epilog="[bold]Example[/bold]  sleuth code index --rev HEAD && sleuth code push s3://bucket/app"
-)(push)
-code.command("pull", epilog="[bold]Example[/bold]  sleuth code pull s3://bucket/app")(pull)
-code.command("path", epilog="[bold]Example[/bold]  sleuth code path serve TokenBucket.refill")(path)
-code.command("tests", epilog="[bold]Example[/bold]  sleuth code tests --files main..")(tests)
-code.command("similar", epilog="[bold]Example[/bold]  sleuth code similar src/bucket.py:10-20")(similar)
-code.command("unused", epilog="[bold]Example[/bold]  sleuth code unused --min-confidence 0.9")(unused)
-
-
-@code.command("index", epilog="[bold]Example[/bold]  sleuth code index . --rev v1.2")
-def index(
-    path: Annotated[
-        Path | None,
-        typer.Argument(help="A git worktree, a bare repository or a plain folder; this folder without."),
-    ] = None,
-    rev: Annotated[str | None, typer.Option("--rev", help="A commit, branch or tag.")] = None,
-    watch: Annotated[
-        bool, typer.Option("--watch", help="Index again after every save, until Ctrl-C.")
-    ] = False,
-    vectors: Annotated[
-        bool,
-        typer.Option("--vectors/--no-vectors", help="Make the vectors now, or at the first hybrid search."),
-    ] = True,
-    workers: Annotated[int | None, typer.Option("--workers", min=1, help="Processes that parse.")] = None,
-    again: Annotated[
-        bool,
-        typer.Option(
-            "--again",
-            help="Forget all snapshots of the repository first, so that every file is parsed again, "
-            "as after installing grammars.",
-        ),
-    ] = False,
-    rebuild: Annotated[
-        bool,
-        typer.Option(
-            "--rebuild",
-            help="Make the index again in its place, from all repositories that it holds, as where another version "
-            "made it.",
-        ),
-    ] = False,
-    submodules: Annotated[
-        bool,
-        typer.Option(
-            "--submodules/--no-submodules",
-            help="Index the submodules that are checked out too, as repositories of their own.",
-        ),
-    ] = True,
-    timeout: TimeoutOption = 10.0,  # as by default in `index_path`
-    json: JsonOption = False,
-    index: IndexOption = None,
-) -> None:
-    """Take a snapshot of a repository; unchanged files cost nothing."""
-    from sleuth.engine import open_code
-
-    place = index_folder(index)
-    run_over = partial(IndexRun, workers=workers, timeout=timeout, submodules=submodules, vectors=vectors)
-    if rebuild:
-        if path or rev or watch or again:
-            raise ArgumentError("--rebuild must stand without PATH, --rev, --watch and --again")
-        rebuild_index(place, run_over, timeout, json=json)
-        return
-    path = path or Path()
-    with open_code(place, create=True) as storage:
-        if again:
-            forget_snapshots(storage, path, submodules=submodules)
-        run = run_over(storage, path)
-        report = run.index(rev, quiet=json)
-        print_report(report, json=json)
-        if watch:
-            snapshots = {part.path: part.snapshot for part in report.all()}
-            for _ in changes_below([Path(report.path)]):
-                newer = run.run()
-                news = {part.path: part.snapshot for part in newer.all()}
-                if any(snapshots.get(place) != snapshot for place, snapshot in news.items()):
-                    print_report(newer, json=json)
-                snapshots |= news
-
-
 _LEAST_TOKENS = 20
 """Minimum number of tokens of a hit."""
 _MOST_HITS = 200
 
 
-QueryArgument = Annotated[
-    list[str], typer.Argument(help="A question, identifiers, code, a stack trace; - reads stdin.")
-]
-BudgetOption = Annotated[
-    int | None, typer.Option("--budget", min=0, help="Print one block for a prompt, in this many tokens.")
-]
-MessagesOption = Annotated[
-    bool,
-    typer.Option(
-        "--history", help="Search the commits that led to the snapshot: messages, paths and changed lines."
-    ),
-]
-
-
-@code.command("search", epilog=SEARCH_EXAMPLES)
-@takes(CodeRequest)
+@command(code_commands, "search", SEARCH_EXAMPLES)
 def search(
-    query: QueryArgument,
-    options: dict[str, Any],
-    budget: BudgetOption = None,
-    messages: MessagesOption = False,
-    json: JsonOption = False,
-    max_refresh: RefreshOption = MOST_REFRESHED,
-    no_refresh: NoRefreshOption = False,
-    index: IndexOption = None,
+    query: Annotated[list[str], "A question, identifiers, code, a stack trace; - reads stdin."],
+    *,
+    options: Annotated[dict[str, Any], options_of(CodeRequest)],
+    budget: Annotated[int | None, "Print one block for a prompt, in this many tokens.", Ge(0)] = None,
+    history: Annotated[
+        bool, "Search the commits that led to the snapshot: messages, paths and changed lines."
+    ] = False,
+    json: bool = False,
+    max_refresh: Annotated[int, Ge(0)] = MOST_REFRESHED,
+    no_refresh: bool = False,
+    index: Path | None = None,
 ) -> None:
     """Find the code that answers a question."""
-    import sys
-
     from sleuth.code import CodeRetriever, Navigator, render_context
     from sleuth.engine.codebase import embedder_for
 
     text = sys.stdin.read() if query == ["-"] else " ".join(query)
     request = request_of(CodeRequest, text, options)
-    with opened(request.repository, request.at, max_refresh, no_refresh, index) as place:
-        if messages:
-            check_messages(request, budget)
-            search_messages(place, text, request.k, request.paths, refresh=not no_refresh, json=json)
+    with opened(
+        repo=request.repository, at=request.at, max_refresh=max_refresh, no_refresh=no_refresh, index=index
+    ) as place:
+        if history:
+            names = [*request.changed().keys() - {"repository", "at", "paths", "explain"}]
+            if names := sorted(names) + ["budget"] * (budget is not None):
+                flags = (FLAGS.get(name, (f"--{name.replace('_', '-')}",))[0] for name in names)
+                raise ArgumentError(f"--history must stand without {', '.join(flags)}")
+            _search_messages(place, request, refresh=not no_refresh, json=json)
             return
         if budget is not None:
             request = replace(request, k=max(request.k, min(budget // _LEAST_TOKENS, _MOST_HITS)))
@@ -196,18 +81,14 @@ def search(
         is_name = len(name.split()) == 1 and len(name) <= MOST_NAME
         spellings = Navigator(snapshot).near(name) if is_name and not hits else []
     if json:
-        parts = [part.to_dict() for part in hits.parts]
-        plain = [hit.to_dict() for hit in hits]
-        print_json(
-            {"query": text, "snapshot": snapshot.info.id, "stale": place.stale, "hits": plain, "parts": parts}
-        )
+        facts = {"query": text, "snapshot": snapshot.info.id, "stale": place.stale}
+        print_json({**facts, "hits": list(hits), "parts": hits.parts})
     elif budget is not None and hits:
         say(render_context(hits, budget))
     else:
-        items = [hit.to_item(explain=request.explain) for hit in hits]
         print_hits(
             text,
-            items,
+            [hit.to_item(explain=request.explain) for hit in hits],
             parts=hits.parts,
             notes=[f"names near it: {', '.join(spellings)}"] if spellings else (),
             below=lambda number: _print_related(hits[number - 1]),
@@ -223,91 +104,141 @@ def _print_related(hit: RetrievedContext) -> None:
         say(f"   {styled(f'{kind}:', 'italic')} {', '.join(names) or 'none'}")
 
 
-@code.command("map", epilog="[bold]Example[/bold]  sleuth code map --budget 2000")
-@takes_snapshot
-def repo_map(
+def _search_messages(opening: OpenSnapshot, request: CodeRequest, *, refresh: bool, json: bool) -> None:
+    """Print the commits whose messages, paths or changed lines answer a query.
+
+    Args:
+        refresh: whether commits that are not recorded are recorded first.
+    """
+    from sleuth.code import search_history
+    from sleuth.code.snapshots.refreshing import refresh_history
+
+    paths = request.paths or [""]
+    if len(paths) > 1:
+        raise ArgumentError(f"--path must be given once with --history, got {paths!r}")
+    snapshot = opening.snapshot
+    if refresh and (warning := refresh_history(opening.storage, snapshot)):
+        say(f"sleuth: {warning}", err=True)
+    hits = search_history(snapshot, request.query, request.k, path=paths[0])
+    facts: dict[str, Any] = {"query": request.query, "snapshot": snapshot.info.id, "stale": opening.stale}
+    rows = [_row_of(hit.commit, *hit.paths) for hit in hits]
+    facts["commits"] = [hit.to_dict() for hit in hits]
+    print_answer(json, facts, rows, found=hits, missing="nothing found")
+
+
+_SHORT_ID = 12
+_SHOWN_PATHS = 5
+
+
+def _row_of(commit: Commit, *paths: str) -> tuple[str, ...]:
+    suffix = f" and {len(paths) - _SHOWN_PATHS} more" if len(paths) > _SHOWN_PATHS else ""
+    touched = ", ".join(paths[:_SHOWN_PATHS]) + suffix
+    return (
+        commit.id[:_SHORT_ID],
+        commit.date[:10],
+        commit.author,
+        commit.subject,
+        *filter(None, [touched]),
+    )
+
+
+@command(code_commands, "history", "sleuth code history TokenBucket.take")
+def history(
+    name: Annotated[str, "A file, FILE:10-20, or a name such as Class.method."],
+    *,
+    k: Annotated[int, "How many commits.", Ge(1)] = 20,
+    text: Annotated[str, "Only commits that added or removed this text."] = "",
+    json: bool = False,
     opening: Opening,
-    budget: Annotated[int, typer.Option("--budget", min=0, help="Tokens.")] = 1000,
-    focus: Annotated[
-        list[str] | None, typer.Option("--focus", help="Files or folders that matter most.")
-    ] = None,
-    query: Annotated[str, typer.Option("--query", help="Words that matter most.")] = "",
-    json: JsonOption = False,
+) -> None:
+    """List the commits that touched a file, some lines of it or a definition, newest first."""
+    from sleuth.code.repository.history import commits_of
+    from sleuth.code.search.history import base_of, places_named
+
+    with opening as current:
+        snapshot = current.snapshot
+        root = Path(snapshot.repository.path)
+        place = next(places_named(snapshot, path_inside(name, root)), None)
+        if place is None:
+            raise ArgumentError(f"name must be a file or a definition of the snapshot, got {name!r}")
+        path = place.file.path
+        commits = commits_of(root, path, revision=base_of(snapshot), lines=place.lines, text=text, most=k)
+    facts = {"path": path, "lines": place.lines, "stale": current.stale}
+    entries = [commit._asdict() for commit in commits]
+    print_answer(json, {**facts, "commits": entries}, map(_row_of, commits), found=commits)
+
+
+@command(code_commands, "map", "sleuth code map --budget 2000")
+def repo_map(
+    *,
+    budget: Annotated[int, "Tokens.", Ge(0)] = 1000,
+    focus: Annotated[list[str] | None, "Files or folders that matter most."] = None,
+    query: Annotated[str, "Words that matter most."] = "",
+    json: bool = False,
+    opening: Opening,
 ) -> None:
     """Draw the definitions that matter most, within a token budget."""
     from sleuth.code import repository_map
 
     with opening as place:
-        snapshot = place.snapshot
-        text = repository_map(snapshot, budget, focus=focus or (), query=query)
-    if json:
-        print_json({"snapshot": snapshot.info.id, "stale": place.stale, "map": text})
-    else:
-        say(text)
+        text = repository_map(place.snapshot, budget, focus=focus or (), query=query)
+    print_answer(json, {"snapshot": place.snapshot.info.id, "stale": place.stale, "map": text}, [text])
 
 
-@code.command("refs", epilog="[bold]Example[/bold]  sleuth code refs TokenBucket.take")
-@takes_snapshot
+@command(code_commands, "refs", "sleuth code refs TokenBucket.take")
 def refs(
-    name: Annotated[str, typer.Argument(help="A name, or a dotted name such as Class.method.")],
+    name: Name,
+    *,
+    callers: Annotated[bool, "Only definitions that call it."] = False,
+    json: bool = False,
     opening: Opening,
-    callers: Annotated[bool, typer.Option("--callers", help="Only definitions that call it.")] = False,
-    json: JsonOption = False,
 ) -> None:
     """Print where a name is defined, and every use of it."""
     from sleuth.code import Navigator
 
     with opening as place:
-        snapshot = place.snapshot
-        navigator = Navigator(snapshot)
+        navigator = Navigator(place.snapshot)
         definitions = navigator.find_definition(name)
         uses = navigator.callers(name) if callers else navigator.find_references(name)
         spellings = [] if definitions or uses else navigator.near(name)
     sure_uses = [use for use in uses if use.get("certain", True)]
     uncertain = [use for use in uses if not use.get("certain", True)]
-    if json:
-        facts = {"name": name, "stale": place.stale, "definitions": definitions, "near": spellings}
-        kinds = {"callers": uses} if callers else {"references": sure_uses, "uncertain": uncertain}
-        print_json(facts | kinds)
-    else:
-        for d in definitions:
-            say_row(f"{d['file_path']}:{d['line']}", d["type"], d["signature"])
-        for use in sure_uses:
-            sure = f"{use['confidence']:.2f}"
-            role, inside = use.get("role", "call"), use.get("inside") or use.get("name") or ""
-            say_row(
-                f"{use['file_path']}:{use.get('at', use['line'])}", role, inside, sure, use.get("text", "")
-            )
-        _say_uncertain(uncertain, name)
-    if not definitions and not uses:
-        console(stderr=True).print(
-            f"sleuth: nothing is called {name!r}; near it: {', '.join(spellings) or 'nothing'}", markup=False
-        )
-        raise typer.Exit(1)
+    facts = {"name": name, "stale": place.stale, "definitions": definitions, "near": spellings}
+    facts |= {"callers": uses} if callers else {"references": sure_uses, "uncertain": uncertain}
+    rows: list[tuple[str, ...]] = [
+        (f"{d['file_path']}:{d['line']}", d["type"], d["signature"]) for d in definitions
+    ]
+    for use in sure_uses:
+        where, sure = f"{use['file_path']}:{use.get('at', use['line'])}", f"{use['confidence']:.2f}"
+        role, inside = use.get("role", "call"), use.get("inside") or use.get("name") or ""
+        rows.append((where, role, inside, sure, use.get("text", "")))
+    missing = f"nothing is called {name!r}; near it: {', '.join(spellings) or 'nothing'}"
+    lines = chain(rows, _uncertain_rows(uncertain, name))
+    print_answer(json, facts, lines, found=definitions or uses, missing=missing)
 
 
 _SHOWN = 20
 """Uncertain uses that are listed."""
 
 
-def _say_uncertain(uses: list[dict[str, Any]], name: str) -> None:
-    """Print the first of the uses that may mean something else, and on standard error how many there are."""
+def _uncertain_rows(uses: list[dict[str, Any]], name: str) -> Iterator[tuple[str, ...]]:
+    """Yield the first of the uses that may mean something else, then say on standard error how many there are."""
     for use in uses[:_SHOWN]:
         where, sure = f"{use['file_path']}:{use['line']}", f"{use['confidence']:.2f}"
         inside = use.get("inside") or use.get("name") or "(module)"
-        say_row("?", where, inside, sure, use.get("text", ""))
+        yield "?", where, inside, sure, use.get("text", "")
     if uses:
         short_name = name.rpartition(".")[2]
         say(f"sleuth: {amount(len(uses), 'more use')} of {short_name} may refer to it", err=True)
 
 
-@code.command("impact", epilog="[bold]Example[/bold]  sleuth code impact TokenBucket.take --hops 3")
-@takes_snapshot
+@command(code_commands, "impact", "sleuth code impact TokenBucket.take --hops 3")
 def impact(
-    name: Annotated[str, typer.Argument(help="A name, or a dotted name such as Class.method.")],
+    name: Name,
+    *,
+    hops: Annotated[int, "How many uses away.", Ge(1)] = 2,
+    json: bool = False,
     opening: Opening,
-    hops: Annotated[int, typer.Option("--hops", min=1, help="How many uses away.")] = 2,
-    json: JsonOption = False,
 ) -> None:
     """Print what a change of this definition may affect, nearest first."""
     from sleuth.code import Navigator
@@ -316,62 +247,150 @@ def impact(
         navigator = Navigator(place.snapshot)
         touched = navigator.impact(name, hops)
         uncertain = navigator.uncertain_uses(name)
-    if json:
-        facts = {"name": name, "stale": place.stale, "hops": hops}
-        print_json(facts | {"touched": [t.to_dict() for t in touched], "uncertain": uncertain})
-    else:
-        for t in touched:
-            where, sure = f"{t.file_path}:{t.line}", f"{t.confidence:.2f}"
-            mark = t.hops if t.certain else f"{t.hops}?"
-            say_row(mark, where, t.name or "(module)", sure, f"through {t.through}")
-        _say_uncertain(uncertain, name)
-    if not touched and not uncertain:
-        raise typer.Exit(1)
+    rows = (
+        (
+            t.hops if t.certain else f"{t.hops}?",
+            f"{t.file_path}:{t.line}",
+            t.name or "(module)",
+            f"{t.confidence:.2f}",
+            f"through {t.through}",
+        )
+        for t in touched
+    )
+    facts = {"name": name, "stale": place.stale, "hops": hops, "touched": touched, "uncertain": uncertain}
+    lines = chain(rows, _uncertain_rows(uncertain, name))
+    print_answer(json, facts, lines, found=touched or uncertain)
 
 
-@code.command("snapshots", epilog="[bold]Example[/bold]  sleuth code snapshots --prune 5")
-def snapshots(
-    diff: Annotated[
-        tuple[str, str] | None,
-        typer.Option("--diff", help="Two snapshots: list what changed from one to the other."),
-    ] = None,
-    prune: Annotated[
-        int | None,
-        typer.Option("--prune", min=1, help="Forget all but this many of the newest completed ones."),
-    ] = None,
-    json: JsonOption = False,
-    repo: RepoOption = None,
-    index: IndexOption = None,
+@command(code_commands, "path", "sleuth code path serve TokenBucket.refill")
+def path(
+    start: Annotated[str, typer.Argument(metavar="A", help="A name, or a dotted name such as Class.method.")],
+    end: Annotated[str, typer.Argument(metavar="B", help="The definition that is reached.")],
+    *,
+    hops: Annotated[int, "Calls at most.", Ge(1)] = 10,
+    json: bool = False,
+    opening: Opening,
 ) -> None:
-    """List the snapshots of a repository, newest first."""
-    from sleuth.code.snapshots.diff import compare
-    from sleuth.engine import open_code
+    """Print how one definition reaches another: a shortest chain of calls."""
+    from sleuth.code.graph.reach import call_path
 
-    with open_code(index_folder(index)) as storage:
-        repository = repository_here(storage, repo)
-        if diff is not None:
-            base, target = (
-                storage.open_snapshot(repository, storage.snapshot(repository, name)) for name in diff
-            )
-            changes = compare(base, target).to_dict()
-            if json:
-                print_json(changes)
-            else:
-                for kind in ("added", "removed", "changed", "renamed"):
-                    for path in changes[kind]:
-                        say_row(kind, path if isinstance(path, str) else " -> ".join(path))
-            return
-        if prune is not None:
-            completed = [s.id for s in storage.snapshots(repository.id) if s.status == "completed"]
-            storage.prune(repository.id, completed[:prune])
-        entries = storage.snapshots(repository.id)
-    if json:
-        print_json({"repository": _plain(repository), "snapshots": [_plain(s) for s in entries]})
-        return
-    for s in entries:
-        when = datetime.fromtimestamp(s.finished or s.started, UTC).strftime("%Y-%m-%d %H:%M:%S")
-        say_row(s.id[:20], s.status, when, f"{s.files} files", " ".join(s.names) + s.error)
+    with opening as place:
+        calls = call_path(place.snapshot, start, end, hops)
+    rows = (
+        (
+            f"{hop.file_path}:{hop.line}",
+            hop.name,
+            f"called at line {hop.called_at}, {hop.confidence:.2f}" if hop.called_at else "",
+        )
+        for hop in calls
+    )
+    missing = f"no chain of {hops} calls or less leads from {start} to {end}"
+    print_answer(json, {"stale": place.stale, "path": calls}, rows, found=calls, missing=missing)
 
 
-def _plain(value: Any) -> dict[str, Any]:
-    return {name: getattr(value, name) for name in value.__slots__}
+@command(code_commands, "tests", "sleuth code tests --files main..")
+def tests(
+    change: Annotated[
+        str,
+        typer.Argument(
+            metavar="NAME|DIFF",
+            help="A definition; a revision or A..B; a file with a diff; - for standard input.",
+        ),
+    ] = "HEAD",
+    *,
+    hops: Annotated[int, "How many uses away.", Ge(1)] = 5,
+    files: Annotated[bool, "Print only the files of the tests."] = False,
+    json: bool = False,
+    repo: str | None = None,
+    max_refresh: Annotated[int, Ge(0)] = MOST_REFRESHED,
+    no_refresh: bool = False,
+    index: Path | None = None,
+) -> None:
+    """Print the tests that reach a definition or a change, nearest first; by default what changed since the commit."""
+    from sleuth.code.graph.navigate import affected_tests
+
+    with opened(repo=repo, max_refresh=max_refresh, no_refresh=no_refresh, index=index) as place:
+        definitions = _changed(place.snapshot, change)
+        reached = affected_tests(place.snapshot, definitions, hops)
+    rows: Iterable[Any] = (
+        (
+            test.hops,
+            f"{test.file_path}:{test.line}",
+            test.name,
+            f"{test.confidence:.2f}",
+            f"through {test.through}",
+        )
+        for test in reached
+    )
+    if files:
+        rows = dict.fromkeys(test.file_path for test in reached)
+    names = [definition.symbol.qualified for definition in definitions]
+    missing = f"no test reaches {len(definitions)} changed definitions by name"
+    facts = {"changed": names, "stale": place.stale, "tests": reached}
+    print_answer(json, facts, rows, found=reached, missing=missing)
+
+
+def _changed(snapshot: Snapshot, change: str) -> list[Definition]:
+    """Return the definitions that a name or a diff means."""
+    from sleuth.code.graph.navigate import definitions_at
+    from sleuth.code.repository.diffs import diff_since, lines_of_diff
+    from sleuth.errors import CodeError
+
+    if definitions := snapshot.definitions(change):
+        return definitions
+    if change == "-":
+        diff = sys.stdin.read()
+    elif Path(change).is_file():
+        diff = Path(change).read_text("utf-8", "replace")
+    else:
+        try:
+            diff = diff_since(Path(snapshot.repository.path), change)
+        except CodeError as error:
+            raise ArgumentError(
+                f"change must be a definition, a revision, a file with a diff or -, got {change!r}: {error}"
+            ) from None
+    return definitions_at(snapshot, lines_of_diff(diff))
+
+
+@command(code_commands, "similar", "sleuth code similar src/bucket.py:10-20")
+def similar(
+    place: Annotated[
+        str, typer.Argument(metavar="PLACE", help="FILE:10-40, a file, or the name of a definition.")
+    ],
+    *,
+    k: Annotated[int, "How many.", Ge(0)] = 10,
+    json: bool = False,
+    opening: Opening,
+) -> None:
+    """Print the pieces of code that are nearest in meaning to a place."""
+    from sleuth.code.search.neighbours import similar_pieces
+    from sleuth.engine.codebase import default_embedder
+
+    with opening as current:
+        pieces = similar_pieces(current.snapshot, place, default_embedder(), k)
+    rows = (
+        (f"{piece.score:.3f}", f"{piece.file_path}:{piece.start_line}-{piece.end_line}", piece.symbol)
+        for piece in pieces
+    )
+    print_answer(json, {"stale": current.stale, "pieces": pieces}, rows, found=pieces)
+
+
+@command(code_commands, "unused", "sleuth code unused --min-confidence 0.9")
+def unused(
+    *,
+    min_confidence: Annotated[float, "Leave out what is less sure.", Ge(0), Le(1)] = 0.5,
+    json: bool = False,
+    opening: Opening,
+) -> None:
+    """Print definitions whose name is nowhere else in the repository, and how sure it is that nothing uses them."""
+    from sleuth.code.graph.unused import unused_definitions
+
+    with opening as place:
+        entries = [
+            entry for entry in unused_definitions(place.snapshot) if entry.confidence >= min_confidence
+        ]
+    rows = (
+        (f"{entry.confidence:.1f}", f"{entry.file_path}:{entry.line}", entry.type, entry.name, entry.reason)
+        for entry in entries
+    )
+    print_answer(json, {"stale": place.stale, "unused": entries}, rows, found=entries)

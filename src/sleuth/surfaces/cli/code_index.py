@@ -1,20 +1,83 @@
-"""What `sleuth code index` does: parses and reads commits behind a progress bar, and reports."""
+"""sleuth code index, snapshots, push and pull: what the index knows of a repository, here and for its other clones."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from annotated_types import Ge
 
 from sleuth.errors import ArgumentError
-from sleuth.surfaces.cli.common import print_json
+from sleuth.surfaces.cli.app import code_commands
+from sleuth.surfaces.cli.common import human_bytes, print_answer, print_json
+from sleuth.surfaces.cli.options import command
+from sleuth.surfaces.cli.places import index_folder
+from sleuth.surfaces.cli.snapshots import repository_here
 from sleuth.surfaces.cli.terminal import amount, console, say
+from sleuth.surfaces.cli.watching import changes_below
+from sleuth.text import clean_text
 
 if TYPE_CHECKING:
     from sleuth.code import CodeStorage
     from sleuth.code.snapshots.report import CodeIndexReport
+
+
+@command(code_commands, "index", "sleuth code index . --rev v1.2")
+def index(
+    path: Annotated[
+        Path | None, "A git worktree, a bare repository or a plain folder; this folder without."
+    ] = None,
+    *,
+    rev: Annotated[str | None, "A commit, branch or tag."] = None,
+    watch: Annotated[bool, "Index again after every save, until Ctrl-C."] = False,
+    vectors: Annotated[bool, "Make the vectors now, or at the first hybrid search."] = True,
+    workers: Annotated[int | None, "Processes that parse.", Ge(1)] = None,
+    again: Annotated[
+        bool,
+        "Forget all snapshots of the repository first, so that every file is parsed again, as after installing "
+        "grammars.",
+    ] = False,
+    rebuild: Annotated[
+        bool,
+        "Make the index again in its place, from all repositories that it holds, as where another version made it.",
+    ] = False,
+    submodules: Annotated[
+        bool, "Index the submodules that are checked out too, as repositories of their own."
+    ] = True,
+    timeout: Annotated[float, Ge(0)] = 10.0,  # as by default in `index_path`
+    json: bool = False,
+    index: Path | None = None,
+) -> None:
+    """Take a snapshot of a repository; unchanged files cost nothing."""
+    from sleuth.engine import open_code
+
+    place = index_folder(index)
+    run_over = partial(IndexRun, workers=workers, timeout=timeout, submodules=submodules, vectors=vectors)
+    if rebuild:
+        if path or rev or watch or again:
+            raise ArgumentError("--rebuild must stand without PATH, --rev, --watch and --again")
+        rebuild_index(place, run_over, timeout, json=json)
+        return
+    path = path or Path()
+    with open_code(place, create=True) as storage:
+        if again:
+            forget_snapshots(storage, path, submodules=submodules)
+        run = run_over(storage, path)
+        report = run.index(rev, quiet=json)
+        print_report(report, json=json)
+        if watch:
+            snapshots = {part.path: part.snapshot for part in report.all()}
+            for _ in changes_below([Path(report.path)]):
+                newer = run.run()
+                news = {part.path: part.snapshot for part in newer.all()}
+                if any(snapshots.get(place) != snapshot for place, snapshot in news.items()):
+                    print_report(newer, json=json)
+                snapshots |= news
 
 
 def forget_snapshots(storage: CodeStorage, path: Path, *, submodules: bool) -> None:
@@ -115,8 +178,7 @@ def _print_lines(report: CodeIndexReport) -> None:
     from sleuth.code.parsing.limits import UNPARSED
     from sleuth.code.snapshots.submodules import LEFT_OUT
     from sleuth.ingest import Skipped
-    from sleuth.surfaces.cli.skips import grouped
-    from sleuth.text import clean_text
+    from sleuth.surfaces.cli.index import grouped
 
     names = f" ({', '.join(report.names)})" if report.names else ""
     say(
@@ -133,3 +195,104 @@ def _print_lines(report: CodeIndexReport) -> None:
     lines += [f"{path}: {reason}" for path, reason in report.skipped if reason.startswith(LEFT_OUT)]
     for line in lines:
         say(f"  {clean_text(line)}", err=True)
+
+
+@command(code_commands, "snapshots", "sleuth code snapshots --prune 5")
+def snapshots(
+    *,
+    diff: Annotated[tuple[str, str] | None, "Two snapshots: list what changed from one to the other."] = None,
+    prune: Annotated[int | None, "Forget all but this many of the newest completed ones.", Ge(1)] = None,
+    json: bool = False,
+    repo: str | None = None,
+    index: Path | None = None,
+) -> None:
+    """List the snapshots of a repository, newest first."""
+    from sleuth.code.snapshots.diff import compare
+    from sleuth.engine import open_code
+
+    with open_code(index_folder(index)) as storage:
+        repository = repository_here(storage, repo)
+        if diff is not None:
+            base, target = (
+                storage.open_snapshot(repository, storage.snapshot(repository, name)) for name in diff
+            )
+            changes = compare(base, target).to_dict()
+            rows = (
+                (kind, path if isinstance(path, str) else " -> ".join(path))
+                for kind in ("added", "removed", "changed", "renamed")
+                for path in changes[kind]
+            )
+            print_answer(json, changes, rows)
+            return
+        if prune is not None:
+            completed = [s.id for s in storage.snapshots(repository.id) if s.status == "completed"]
+            storage.prune(repository.id, completed[:prune])
+        entries = storage.snapshots(repository.id)
+    lines = []
+    for s in entries:
+        when = datetime.fromtimestamp(s.finished or s.started, UTC).strftime("%Y-%m-%d %H:%M:%S")
+        lines.append((s.id[:20], s.status, when, f"{s.files} files", " ".join(s.names) + s.error))
+    facts = {"repository": _plain(repository), "snapshots": list(map(_plain, entries))}
+    print_answer(json, facts, lines)
+
+
+def _plain(value: Any) -> dict[str, Any]:
+    return {name: getattr(value, name) for name in value.__slots__}
+
+
+AddressArgument = Annotated[
+    str,
+    typer.Argument(
+        metavar="ADDRESS", help="A folder, a file ending with .tar, s3://BUCKET/NAME, gs://… or az://…."
+    ),
+]
+
+
+@command(code_commands, "push", "sleuth code index --rev HEAD && sleuth code push s3://bucket/app")
+def push(
+    address: AddressArgument,
+    path: Annotated[Path, "The repository."] = Path(),
+    *,
+    keep: Annotated[int | None, "Delete all but this many of the newest commits.", Ge(1)] = None,
+    json: bool = False,
+    index: Path | None = None,
+) -> None:
+    """Upload the index of the commit that is checked out. Bytes that are already stored are not uploaded again."""
+    from sleuth.cluster.storage.code import push_code
+    from sleuth.code.snapshots.clones import indexed_commit
+    from sleuth.engine import open_code
+
+    folder = index_folder(index)
+    with open_code(folder) as storage:
+        commit = indexed_commit(storage, path)
+    manifest = push_code(folder, address, commit, keep=keep)
+    line = f"Pushed the index of commit {commit[:12]}: {manifest.documents:,} files, {human_bytes(manifest.size)}."
+    print_answer(json, {"commit": commit, "files": manifest.documents, "bytes": manifest.size}, [line])
+
+
+@command(code_commands, "pull", "sleuth code pull s3://bucket/app")
+def pull(
+    address: AddressArgument,
+    path: Annotated[Path, "The repository."] = Path(),
+    *,
+    json: bool = False,
+    index: Path | None = None,
+) -> None:
+    """Start this clone with the index of its commit, or of the newest ancestor that was pushed."""
+    from sleuth.cluster.storage.code import pull_code
+    from sleuth.code.repository.sources import source_at
+    from sleuth.code.snapshots.clones import ancestors, relocate
+    from sleuth.engine import open_code
+
+    commits = ancestors(path)
+
+    def prepare(folder: Path) -> None:
+        with open_code(folder) as storage:
+            relocate(storage, source_at(path).root)
+
+    commit = pull_code(address, index_folder(index), commits, prepare)
+    behind = commits.index(commit)
+    ago = f", {behind:,} commits ago." if behind else "."
+    print_answer(
+        json, {"commit": commit, "behind": behind}, [f"Pulled the index of commit {commit[:12]}{ago}"]
+    )

@@ -1,12 +1,12 @@
-"""Options and functions that all commands share: finding the index, printing, failing."""
+"""What all commands share: finding the index, printing, failing."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator
+import json as json_format
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -14,7 +14,7 @@ from sleuth import errors
 from sleuth.files import user_folder
 from sleuth.surfaces.cli.defaults import synonyms_file
 from sleuth.surfaces.cli.places import index_folder
-from sleuth.surfaces.cli.terminal import say
+from sleuth.surfaces.cli.terminal import say, say_row
 from sleuth.text import clean_text
 from sleuth.text.clean import escape_json
 
@@ -22,15 +22,6 @@ if TYPE_CHECKING:
     from sleuth.engine import Engine
     from sleuth.engine.answers import Answering
     from sleuth.engine.sources import Sources
-
-IndexOption = Annotated[
-    Path | None,
-    typer.Option("--index", help="Index folder. Default: $SLEUTH_INDEX, else the nearest .sleuth above."),
-]
-JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
-TimeoutOption = Annotated[
-    float, typer.Option("--timeout", min=0, help="Seconds to wait while another process writes to the index.")
-]
 
 _EXIT_CODES: tuple[tuple[type[Exception], int], ...] = (
     (errors.IndexLockedError, 4),
@@ -58,7 +49,39 @@ def fail(error: Exception) -> None:
 
 def print_json(value: Any) -> None:
     """Print one JSON document in UTF-8, with keys in their order and invisible characters escaped."""
-    say(escape_json(json.dumps(value, ensure_ascii=False, indent=2, default=str)))
+    text = json_format.dumps(value, ensure_ascii=False, indent=2, default=_plain)
+    say(escape_json(text))
+
+
+def _plain(value: Any) -> Any:
+    return value.to_dict() if hasattr(value, "to_dict") else str(value)
+
+
+def print_answer(
+    json: bool,
+    facts: Any,
+    lines: Iterable[str | tuple[object, ...]] = (),
+    *,
+    found: object = True,
+    missing: str = "",
+) -> None:
+    """Print an answer as JSON, or its lines, of which a tuple is a row of cells.
+
+    Args:
+        found: whether there is anything: if not, `missing` is said on standard error, and the command exits with 1.
+    """
+    if json:
+        print_json(facts)
+    else:
+        for line in lines:
+            if isinstance(line, tuple):
+                say_row(*line)
+            else:
+                say(line)
+    if not found:
+        if missing:
+            say(f"sleuth: {missing}", err=True)
+        raise typer.Exit(1)
 
 
 def open_index(option: Path | None, *, create: bool = False) -> Engine:

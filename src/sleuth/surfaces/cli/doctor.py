@@ -1,22 +1,29 @@
-"""sleuth doctor: checks the index and the environment, and repairs the index."""
+"""sleuth doctor, doctor config and doctor plugins: what is wrong here, what is set, and what is installed."""
 
 from __future__ import annotations
 
+import json as json_format
+import os
+from collections.abc import Iterable, Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from sleuth.extensions import KINDS, extensions
 from sleuth.surfaces.cli.app import doctor_commands
-from sleuth.surfaces.cli.common import IndexOption, JsonOption, print_json
+from sleuth.surfaces.cli.common import print_answer
+from sleuth.surfaces.cli.defaults import Setting, files, settings
+from sleuth.surfaces.cli.options import command
 from sleuth.surfaces.cli.places import index_folder
-from sleuth.surfaces.cli.terminal import say, styled
+from sleuth.surfaces.cli.terminal import styled
 from sleuth.text import clean_text
 
 if TYPE_CHECKING:
     from sleuth.engine.doctor import Diagnosis
+    from sleuth.hooks import PluginInfo
 
-EXAMPLES = """[bold]Examples[/bold]
-
+EXAMPLES = """
   sleuth doctor            environment, optional packages, and that every passage is covered
   sleuth doctor --verbose  also what is as it should be: versions, kernels, packages
   sleuth doctor --full     reads every byte and compares checksums
@@ -27,42 +34,98 @@ _STYLES = {"error": "match", "warning": "match", "info": "dim", "ok": "dim"}
 """Style by level, the worst level first."""
 
 
-@doctor_commands.command("check", epilog=EXAMPLES)
+@command(doctor_commands, "check", EXAMPLES)
 def doctor(
-    full: Annotated[bool, typer.Option("--full", help="Also verify every checksum.")] = False,
+    *,
+    full: Annotated[bool, "Also verify every checksum."] = False,
     repair: Annotated[
-        bool,
-        typer.Option(
-            "--repair",
-            help="Repair first: rebuild segments, remove torn rows, recover a damaged record with sqlite3.",
-        ),
+        bool, "Repair first: rebuild segments, remove torn rows, recover a damaged record with sqlite3."
     ] = False,
-    verbose: Annotated[bool, typer.Option("--verbose", help="Also print what is as it should be.")] = False,
-    json: JsonOption = False,
-    index: IndexOption = None,
+    verbose: Annotated[bool, "Also print what is as it should be."] = False,
+    json: bool = False,
+    index: Path | None = None,
 ) -> None:
     """Check the index and the environment; say what to do about each problem."""
     from sleuth.engine.doctor import examine, mend
 
     path = index_folder(index)
     findings = [*(mend(path) if repair else []), *examine(path, full=full)]
-    if json:
-        print_json([finding.to_dict() for finding in findings])
-    else:
-        for level in _STYLES if verbose else [level for level in _STYLES if level != "ok"]:
-            for finding in findings:
-                if finding.level == level:
-                    print_finding(finding)
-        count = sum(finding.level == "ok" for finding in findings)
-        if not verbose:
-            say(f"ok      {count} checks passed; --verbose lists them")
-    if any(finding.level == "error" for finding in findings):
-        raise typer.Exit(1)
+    has_errors = any(finding.level == "error" for finding in findings)
+    print_answer(json, findings, _lines_of_findings(findings, verbose=verbose), found=not has_errors)
 
 
-def print_finding(finding: Diagnosis) -> None:
-    """Print one line, and the remedy below it."""
-    level = styled(f"{finding.level:<8}", _STYLES[finding.level])
-    say(f"{level}{clean_text(finding.subject)}: {clean_text(finding.message)}")
-    if finding.remedy:
-        say(f"        → {clean_text(finding.remedy)}")
+def _lines_of_findings(findings: Iterable[Diagnosis], *, verbose: bool) -> Iterator[str]:
+    """Yield one line for each finding, the worst first, and the remedy below it."""
+    by_level = {level: [finding for finding in findings if finding.level == level] for level in _STYLES}
+    for level, members in by_level.items():
+        for finding in members if verbose or level != "ok" else ():
+            head = styled(f"{level:<8}", _STYLES[level])
+            yield f"{head}{clean_text(finding.subject)}: {clean_text(finding.message)}"
+            if finding.remedy:
+                yield f"        → {clean_text(finding.remedy)}"
+    if not verbose:
+        yield f"ok      {len(by_level['ok'])} checks passed; --verbose lists them"
+
+
+ENVIRONMENT = {"SLEUTH_INDEX": "index", "SLEUTH_MODEL": "model"}
+"""Variables that stand above the files."""
+
+
+@command(doctor_commands, "config", "sleuth doctor config")
+def config(*, json: bool = False) -> None:
+    """Show the defaults that sleuth.toml and the environment set here."""
+    paths = [str(file) for file, _ in files()]
+    values = settings() | {
+        name: Setting(os.environ[variable], f"${variable}")
+        for variable, name in ENVIRONMENT.items()
+        if os.environ.get(variable)
+    }
+    lines = [f"reads {file}" for file in paths]
+    for name, entry in values.items():
+        value = json_format.dumps(entry.value, ensure_ascii=False)  # as TOML writes it
+        lines.append(f"{styled(name, 'head')} = {value}  {styled(entry.origin, 'dim')}")
+    if not values:
+        lines.append("No defaults are set: each option has its own.")
+    entries = {name: entry._asdict() for name, entry in values.items()}
+    print_answer(json, {"files": paths, "settings": entries}, lines)
+
+
+PLUGINS_EXAMPLES = """
+  sleuth doctor plugins                       installed ones, and those in the folder $SLEUTH_PLUGINS
+
+  sleuth doctor plugins --folder ./plugins    also those of a folder
+"""
+
+
+@command(doctor_commands, "plugins", PLUGINS_EXAMPLES)
+def plugins(
+    *,
+    folder: Annotated[
+        Path | None,
+        typer.Option("--folder", envvar="SLEUTH_PLUGINS", help="Folder of plugins to list, too."),
+    ] = None,
+    json: bool = False,
+    index: Path | None = None,
+) -> None:
+    """List plugins with their hooks, or with their error if they do not load or start; then other extensions."""
+    from sleuth.engine.doctor import try_plugins
+
+    infos = try_plugins(index_folder(index), folder)
+    has_failed = any(info.status == "failed" for info in infos)
+    print_answer(json, infos, _lines_of_plugins(infos, folder), found=not has_failed)
+
+
+def _lines_of_plugins(infos: Iterable[PluginInfo], folder: Path | None) -> Iterator[str]:
+    """Yield the name and origin of each plugin, then its hooks or its error; then other extensions."""
+    if not infos:
+        where = f" in {os.fspath(folder)}" if folder else ""
+        yield f"No plugins are installed{where}. How to write one: docs/how-to/write-a-plugin.md"
+    for info in infos:
+        failed = info.status == "failed"
+        yield f"{styled(info.name, 'head')}  {styled(info.origin, 'dim')}{'  failed' if failed else ''}"
+        if failed:
+            yield f"   {info.error}"
+        yield from (f"   {name}, priority {priority}" for name, priority in info.hooks)
+    for kind in KINDS:
+        if kind != "plugins" and (rows := extensions(kind)):
+            yield f"{styled(kind, 'head')}  {', '.join(rows)}"

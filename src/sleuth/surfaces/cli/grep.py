@@ -7,22 +7,15 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
-import typer
+from annotated_types import Ge
 
 from sleuth.errors import ArgumentError, IndexNotFoundError
 from sleuth.surfaces.cli.app import app
-from sleuth.surfaces.cli.common import IndexOption, JsonOption, open_index, print_json
+from sleuth.surfaces.cli.common import open_index, print_answer
 from sleuth.surfaces.cli.files import path_from_here
+from sleuth.surfaces.cli.options import command
 from sleuth.surfaces.cli.places import index_folder
-from sleuth.surfaces.cli.snapshots import (
-    MOST_REFRESHED,
-    NoRefreshOption,
-    RefreshOption,
-    RepoOption,
-    SnapshotOption,
-    opened,
-    path_inside,
-)
+from sleuth.surfaces.cli.snapshots import MOST_REFRESHED, opened, path_inside
 from sleuth.surfaces.cli.terminal import say
 from sleuth.surfaces.lines import matching_lines
 
@@ -32,8 +25,7 @@ if TYPE_CHECKING:
     from sleuth.engine.matching_lines import DocumentLine
     from sleuth.filters import Filter
 
-EXAMPLES = r"""[bold]Examples[/bold]
-
+EXAMPLES = r"""
   sleuth grep "def refill\b"                 regular expressions of RE2
   sleuth grep -F "a[0]" src                  plain text, below src
   sleuth grep --in docs -i --filter type:pdf refund
@@ -41,34 +33,25 @@ EXAMPLES = r"""[bold]Examples[/bold]
 _SOURCES: Final = ("code", "docs")
 
 
-@app.command("grep", epilog=EXAMPLES)
+@command(app, "grep", EXAMPLES)
 def grep(
-    pattern: Annotated[str, typer.Argument(help="A regular expression of RE2; it takes linear time.")],
-    paths: Annotated[list[str] | None, typer.Argument(help="Only these files and folders.")] = None,
+    pattern: Annotated[str, "A regular expression of RE2; it takes linear time."],
+    paths: Annotated[list[str] | None, "Only these files and folders."] = None,
+    *,
     sources: Annotated[
-        list[str] | None,
-        typer.Option("--in", help="docs or code; give it again for both. Default: what the index holds."),
+        list[str] | None, "docs or code; give it again for both. Default: what the index holds."
     ] = None,
-    ignore_case: Annotated[
-        bool, typer.Option("--ignore-case", "-i", help="Upper and lower case are the same.")
-    ] = False,
-    fixed: Annotated[bool, typer.Option("--fixed-strings", "-F", help="The pattern is plain text.")] = False,
-    filter: Annotated[
-        str | None,
-        typer.Option(
-            "--filter", "-f", help='Only lines in matching text, as in "kind:class language:python".'
-        ),
-    ] = None,
-    k: Annotated[
-        int, typer.Option("-k", "--limit", min=0, help="Lines that are printed; all are counted.")
-    ] = 1000,
-    count: Annotated[bool, typer.Option("--count", "-c", help="Print only how many lines match.")] = False,
-    json: JsonOption = False,
-    repo: RepoOption = None,
-    at: SnapshotOption = None,
-    max_refresh: RefreshOption = MOST_REFRESHED,
-    no_refresh: NoRefreshOption = False,
-    index: IndexOption = None,
+    ignore_case: Annotated[bool, "Upper and lower case are the same."] = False,
+    fixed: Annotated[bool, "The pattern is plain text."] = False,
+    filter: Annotated[str | None, 'Only lines in matching text, as in "kind:class language:python".'] = None,
+    k: Annotated[int, "Lines that are printed; all are counted.", Ge(0)] = 1000,
+    count: Annotated[bool, "Print only how many lines match."] = False,
+    json: bool = False,
+    repo: str | None = None,
+    at: str | None = None,
+    max_refresh: Annotated[int, Ge(0)] = MOST_REFRESHED,
+    no_refresh: bool = False,
+    index: Path | None = None,
 ) -> None:
     """Print every line that matches, and count them all."""
     from sleuth.engine.codebase import has_code
@@ -81,7 +64,9 @@ def grep(
         stale, engine = None, None
         snapshots: list[Snapshot] = []
         if "code" in names:
-            opened_place = stack.enter_context(opened(repo, at, max_refresh, no_refresh, index))
+            opened_place = stack.enter_context(
+                opened(repo=repo, at=at, max_refresh=max_refresh, no_refresh=no_refresh, index=index)
+            )
             stale, snapshots = opened_place.stale, [opened_place.snapshot]
         if "docs" in names:
             try:
@@ -107,19 +92,16 @@ def grep(
         matches = [match.to_dict() for _, match in lines.code]
         if engine is not None:
             matches += [_entry(engine, match) for match in lines.documents]
-    if json:
-        print_json({"matches": matches, "lines": lines.lines, "files": lines.files, "stale": stale})
-    elif count:
-        say(str(lines.lines))
-    else:
-        for match in matches:
-            page, line = match.get("page"), match["line"]
-            place_in_file = f" p.{page}" if page else f":{line}" if line else ""
-            say(f"{match['file_path']}{place_in_file}:{match['text']}")
-        if lines.lines > len(matches):
-            say(f"sleuth: {lines.lines - len(matches)} more lines in {lines.files} files", err=True)
-    if not lines.lines:
-        raise typer.Exit(1)
+    facts = {"matches": matches, "lines": lines.lines, "files": lines.files, "stale": stale}
+    print_answer(json, facts, [str(lines.lines)] if count else map(_line_of, matches), found=lines.lines)
+    if not (json or count) and lines.lines > len(matches):
+        say(f"sleuth: {lines.lines - len(matches)} more lines in {lines.files} files", err=True)
+
+
+def _line_of(match: Mapping[str, Any]) -> str:
+    page, line = match.get("page"), match["line"]
+    place = f" p.{page}" if page else f":{line}" if line else ""
+    return f"{match['file_path']}{place}:{match['text']}"
 
 
 def _sources(names: list[str] | None, of_code: Mapping[str, object]) -> tuple[str, ...]:

@@ -2,44 +2,40 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 import sys
-from collections.abc import Callable, Collection, Mapping
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import fields as fields_of
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from annotated_types import Ge
 
 from sleuth.errors import ArgumentError
 from sleuth.ingest import ReadOptions
 from sleuth.surfaces.cli.app import index_commands
-from sleuth.surfaces.cli.common import (
-    IndexOption,
-    JsonOption,
-    TimeoutOption,
-    human_bytes,
-    print_json,
-)
+from sleuth.surfaces.cli.common import human_bytes, print_json
 from sleuth.surfaces.cli.files import from_here, shown
-from sleuth.surfaces.cli.options import options_of, with_options
+from sleuth.surfaces.cli.options import HELP, command, options_of
 from sleuth.surfaces.cli.places import NAME, index_folder
 from sleuth.surfaces.cli.progress import CtrlC, progress_bar
-from sleuth.surfaces.cli.skips import grouped
 from sleuth.surfaces.cli.terminal import amount, console, say
 from sleuth.surfaces.cli.watching import changes_below
 from sleuth.text import clean_text
 
 if TYPE_CHECKING:
     from sleuth.engine import Engine
-    from sleuth.ingest import FileNames, IndexReport
+    from sleuth.ingest import FileNames, IndexReport, Skipped
+    from sleuth.ingest.reports import SkipKind
 
 
-EXAMPLES = """[bold]Examples[/bold]
-
+EXAMPLES = """
   sleuth index docs/ README.md              again later: only what changed is read
   sleuth index                              read again the folders that the index remembers
   sleuth index --prune docs/                also forget files that are gone
@@ -51,110 +47,61 @@ EXAMPLES = """[bold]Examples[/bold]
 """
 
 
-PathsArgument = Annotated[
-    list[Path] | None,
-    typer.Argument(
-        help="Files and folders to read. Without any, the folders that the index remembers; with --re-embed, nothing."
-    ),
+Reading = Annotated[
+    dict[str, Any], options_of(ReadOptions, **dict.fromkeys(each.name for each in fields_of(ReadOptions)))
 ]
-PruneOption = Annotated[bool, typer.Option("--prune", help="Delete documents whose file is gone.")]
-AnalyzerOption = Annotated[
-    str | None, typer.Option("--analyzer", help="english, plain or code; for a new index.")
-]
-ChunkerOption = Annotated[
-    str | None, typer.Option("--chunker", help="An installed chunker, by name; for a new index.")
-]
-LegsOption = Annotated[
-    str | None, typer.Option("--legs", help="Installed legs, by name, separated by commas; for a new index.")
-]
-ChunkSizeOption = Annotated[
-    int | None, typer.Option("--chunk-size", help="Tokens per passage; for a new index.")
-]
-ShardsOption = Annotated[
-    int | None,
-    typer.Option("--shards", help="Number of indexes to divide the documents over; for a new index."),
-]
-EmbedderOption = Annotated[
-    str | None,
-    typer.Option("--embedder", help='"wordllama", "" for words alone, "onnx:MODEL" …; for a new index.'),
-]
-ReEmbedOption = Annotated[
-    bool,
-    typer.Option(
-        "--re-embed",
-        help="Compute all vectors again, with --embedder, else with the index's own or the default one.",
-    ),
-]
-RebuildOption = Annotated[
-    bool,
-    typer.Option(
-        "--rebuild",
-        help="Make the index again in its place, with the texts that it holds, as where another version made it.",
-    ),
-]
-AllOption = Annotated[
-    bool | None,
-    typer.Option(
-        "--all/--no-all",
-        help="Read what is no prose, too: drawings, generated and minified text, dumps, lists of words.",
-    ),
-]
-OcrOption = Annotated[
-    str | None,
-    typer.Option(
-        "--ocr",
-        help="Program that reads pages of PDF files without text: picture in, text out. Not remembered.",
-    ),
-]
-DefaultsOption = Annotated[
-    bool, typer.Option("--defaults", help="Forget the options that are remembered for these paths.")
-]
-WatchOption = Annotated[
-    bool,
-    typer.Option(
-        "--watch", help="Index again after every save, and delete documents of missing files, until Ctrl-C."
-    ),
-]
-VerboseOption = Annotated[bool, typer.Option("--verbose", "-v", help="Name each file that is skipped.")]
-QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")]
+"""Which files are read, and how; None where an option is not set."""
 
 
-takes_reading = with_options(
-    "fields", dict, options_of(ReadOptions, **dict.fromkeys(each.name for each in fields_of(ReadOptions)))
-)
-"""Gives a command the options that say which files are read, and how; it gets them as `fields`, None if not set."""
-
-
-@index_commands.command("add", epilog=EXAMPLES)
-@takes_reading
+@command(index_commands, "add", EXAMPLES)
 def index(
-    fields: dict[str, Any],
-    paths: PathsArgument = None,
-    prune: PruneOption = False,
-    analyzer: AnalyzerOption = None,
-    chunk_size: ChunkSizeOption = None,
-    chunker: ChunkerOption = None,
-    legs: LegsOption = None,
-    shards: ShardsOption = None,
-    timeout: TimeoutOption = 10.0,  # as by default in `Engine.index`
-    embedder: EmbedderOption = None,
-    re_embed: ReEmbedOption = False,
-    rebuild: RebuildOption = False,
-    everything: AllOption = None,
-    ocr: OcrOption = None,
-    defaults: DefaultsOption = False,
-    watch: WatchOption = False,
-    verbose: VerboseOption = False,
-    quiet: QuietOption = False,
-    json: JsonOption = False,
-    folder: IndexOption = None,
+    paths: Annotated[
+        list[Path] | None,
+        "Files and folders to read. Without any, the folders that the index remembers; with --re-embed, nothing.",
+    ] = None,
+    *,
+    fields: Reading,
+    prune: bool = False,
+    analyzer: str | None = None,
+    chunk_size: int | None = None,
+    chunker: Annotated[str | None, "An installed chunker, by name; for a new index."] = None,
+    legs: Annotated[
+        str | None,
+        typer.Option("--legs", help="Installed legs, by name, separated by commas; for a new index."),
+    ] = None,
+    shards: int | None = None,
+    timeout: Annotated[float, Ge(0)] = 10.0,  # as by default in `Engine.index`
+    embedder: str | None = None,
+    re_embed: Annotated[
+        bool, "Compute all vectors again, with --embedder, else with the index's own or the default one."
+    ] = False,
+    rebuild: Annotated[
+        bool,
+        "Make the index again in its place, with the texts that it holds, as where another version made it.",
+    ] = False,
+    all: Annotated[
+        bool | None,
+        "Read what is no prose, too: drawings, generated and minified text, dumps, lists of words.",
+    ] = None,
+    ocr: Annotated[
+        str | None,
+        "Program that reads pages of PDF files without text: picture in, text out. Not remembered.",
+    ] = None,
+    defaults: Annotated[bool, "Forget the options that are remembered for these paths."] = False,
+    watch: Annotated[
+        bool, "Index again after every save, and delete documents of missing files, until Ctrl-C."
+    ] = False,
+    verbose: Annotated[bool, "Name each file that is skipped."] = False,
+    quiet: bool = False,
+    json: bool = False,
+    folder: Annotated[Path | None, typer.Option("--index", help=HELP["index"])] = None,
 ) -> None:
     """Read files and folders into the index. Unchanged files cost nothing, changed ones are replaced.
 
     Which files are read, and how, is remembered for each path: the next run need not be told again.
     """
     paths = paths or []
-    fields |= {"all": everything, "ocr": None if ocr is None else words_of(ocr)}
+    fields |= {"all": all, "ocr": None if ocr is None else words_of(ocr)}
     options = read_options(fields, defaults=defaults)
     place = index_folder(folder)
     check_new_index(place, paths)
@@ -406,3 +353,38 @@ def print_skipped(report: IndexReport, names: FileNames, *, verbose: bool) -> No
         say(f"{head} {len(members):,}{hint}:", err=True)
         for line in lines:
             say(f"  {clean_text(' '.join(line.split()))}", err=True)
+
+
+_WORDS: dict[SkipKind, str] = {"row": "rows", "link": "links", "empty": "empty"}
+"""Names of groups by kind; groups of other kinds are named by the extensions of their files."""
+_varying = re.compile(r"\d[\d,.]*|'[^']*'|(?<= to ).*")
+
+
+def grouped(skips: Iterable[Skipped]) -> list[str]:
+    """Return a line for each kind and reason, the largest groups first: `54 .xlsx, 49 .pptx: binary`.
+
+    Reasons that differ only in numbers and names are one group. A group of a single file names it.
+    """
+    groups: dict[tuple[SkipKind, str], list[Skipped]] = defaultdict(list)
+    for skip in skips:
+        groups[skip.kind, _varying.sub("…", skip.reason)].append(skip)
+    largest_first = sorted(groups, key=lambda group: -len(groups[group]))
+    return [_line(kind, groups[kind, reason]) for kind, reason in largest_first]
+
+
+def _line(kind: SkipKind, members: Sequence[Skipped]) -> str:
+    first = members[0]
+    if kind == "empty":
+        return f"{len(members):,} {_WORDS[kind]}"
+    if len(members) == 1:
+        return f"{first.source}: {first.reason}"
+    is_one_reason = all(member.reason == first.reason for member in members)
+    reason = first.reason if is_one_reason else f"{first.reason}, for example"
+    return f"{_named(kind, members)}: {reason}"
+
+
+def _named(kind: SkipKind, members: Sequence[Skipped]) -> str:
+    if kind in _WORDS:
+        return f"{len(members):,} {_WORDS[kind]}"
+    counts = Counter(PurePath(member.source).suffix.lower() or "without extension" for member in members)
+    return ", ".join(f"{count:,} {extension}" for extension, count in counts.most_common())

@@ -3,26 +3,28 @@
 from __future__ import annotations
 
 import json as json_format
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from annotated_types import Ge
 
 from sleuth.errors import ArgumentError, LoadError
-from sleuth.surfaces.cli.app import app
-from sleuth.surfaces.cli.common import IndexOption, JsonOption, open_index, print_json
+from sleuth.surfaces.cli.app import command_group
+from sleuth.surfaces.cli.common import open_index, print_answer, print_json
 from sleuth.surfaces.cli.hits import print_hits
-from sleuth.surfaces.cli.terminal import console
+from sleuth.surfaces.cli.options import command
+from sleuth.surfaces.cli.terminal import say
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from sleuth.types import Document
 
-EXAMPLES = """[bold]Examples[/bold]
-
+EXAMPLES = """
   sleuth kb ingest --source-id letters --folder letters/
 
   sleuth kb search "pictures of Judy" --filter "topic:genealogy"
@@ -36,18 +38,12 @@ EXAMPLES = """[bold]Examples[/bold]
   sleuth kb ingest --aws --kb KB12345678 --source-id DS12345678
 """
 
-kb = typer.Typer(name="kb", help="Search and fill knowledge bases.", no_args_is_help=True, epilog=EXAMPLES)
-app.add_typer(kb)
+kb_commands = command_group("kb", "Search and fill knowledge bases.", EXAMPLES)
 
-AwsOption = Annotated[
-    bool, typer.Option("--aws", help="Use AWS (AWS_REGION) instead of the index on this machine.")
-]
-BaseOption = Annotated[str, typer.Option("--kb", help="Id of the knowledge base.")]
-SourceOption = Annotated[str | None, typer.Option("--source-id", help="Id of the data source.")]
-FolderOption = Annotated[
-    Path | None, typer.Option("--folder", help="Folder that the data source reads, on this machine.")
-]
-Uris = Annotated[list[str] | None, typer.Argument(help="Documents, as s3:// addresses or custom ids.")]
+Aws = Annotated[bool, "Use AWS (AWS_REGION) instead of the index on this machine."]
+Base = Annotated[str, "Id of the knowledge base."]
+SourceId = Annotated[str | None, "Id of the data source."]
+Uris = Annotated[list[str] | None, "Documents, as s3:// addresses or custom ids."]
 
 
 @contextmanager
@@ -83,30 +79,23 @@ def documents_of(path: Path) -> Iterable[Document]:
             yield record
 
 
-@kb.command("search", epilog=EXAMPLES)
+@command(kb_commands, "search", EXAMPLES)
 def search(
-    query: Annotated[list[str], typer.Argument(help="The question; quotes are optional.")],
-    k: Annotated[int, typer.Option("-k", "--limit", min=1, help="How many passages.")] = 5,
-    filter: Annotated[
-        str | None, typer.Option("--filter", "-f", help='Passages that rank higher, as in "year>=2020".')
-    ] = None,
+    query: Annotated[list[str], "The question; quotes are optional."],
+    *,
+    k: Annotated[int, "How many passages.", Ge(1)] = 5,
+    filter: Annotated[str | None, 'Passages that rank higher, as in "year>=2020".'] = None,
     # As by default in `MultiSliceRetriever`.
-    timeout: Annotated[float, typer.Option("--timeout", help="Seconds for each slice.")] = 5.0,
-    kb: BaseOption = "local",
-    source_id: SourceOption = None,
-    managed: Annotated[
-        bool, typer.Option("--managed", help="The knowledge base is a managed one of Amazon Bedrock.")
-    ] = False,
+    timeout: Annotated[float, "Seconds for each slice."] = 5.0,
+    kb: Base = "local",
+    source_id: SourceId = None,
+    managed: Annotated[bool, "The knowledge base is a managed one of Amazon Bedrock."] = False,
     options: Annotated[
-        str | None,
-        typer.Option(
-            "--options",
-            help="""Options of each request as JSON, as in '{"overrideSearchType": "SEMANTIC"}'.""",
-        ),
+        str | None, """Options of each request as JSON, as in '{"overrideSearchType": "SEMANTIC"}'."""
     ] = None,
-    aws: AwsOption = False,
-    json: JsonOption = False,
-    index: IndexOption = None,
+    aws: Aws = False,
+    json: bool = False,
+    index: Path | None = None,
 ) -> None:
     """Search with and without the filter at once; matches of the filter rank higher."""
     from sleuth.filters import as_filter, to_mongo
@@ -121,7 +110,7 @@ def search(
         metadata_filter = None if tree is None else to_mongo(tree)
         results, report = retriever.retrieve_with_report(question, kb, source_id, metadata_filter, k)
     if json:
-        print_json({"results": results, "report": [part.to_dict() for part in report]})
+        print_json({"results": results, "report": report})
     else:
         print_hits(question, map(item_of, results), parts=report)
     if not results:
@@ -143,17 +132,18 @@ def request_options(text: str | None) -> dict[str, Any] | None:
     return options
 
 
-@kb.command("ingest", epilog=EXAMPLES)
+@command(kb_commands, "ingest", EXAMPLES)
 def ingest(
     uris: Uris = None,
-    source_id: SourceOption = None,
-    kb: BaseOption = "local",
-    folder: FolderOption = None,
+    *,
+    source_id: SourceId = None,
+    kb: Base = "local",
+    folder: Annotated[Path | None, "Folder that the data source reads, on this machine."] = None,
     # As by default in `wait_for_ingestion`: an hour, since a data source may hold many files.
-    timeout: Annotated[float, typer.Option("--timeout", help="Seconds to wait until it is done.")] = 3600.0,
-    aws: AwsOption = False,
-    json: JsonOption = False,
-    index: IndexOption = None,
+    timeout: Annotated[float, "Seconds to wait until it is done."] = 3600.0,
+    aws: Aws = False,
+    json: bool = False,
+    index: Path | None = None,
 ) -> None:
     """Read a data source or the named documents into a knowledge base, and wait until it is done."""
     from sleuth import knowledge_base
@@ -172,35 +162,30 @@ def ingest(
             kb, source, job, s3_uris=uris or (), timeout=timeout, poll=5.0 if aws else 0.05, client=client,
             progress=None if json else show_progress,  # AWS limits the rate of requests; local polls are cheap
         )  # fmt: skip
-    if json:
-        print_json(result)
-    elif job is not None:
-        for name, count in (result.get("statistics") or {}).items():
-            console().print(f"{name.removeprefix('numberOf')}: {count}", markup=False)
+    if job is None:
+        lines = [f"{status}  {uri}" for uri, status in result.items()]
     else:
-        for uri, status in result.items():
-            console().print(f"{status}  {uri}", markup=False, soft_wrap=True)
-    if job is None and "FAILED" in result.values():
-        raise typer.Exit(1)
+        counts = (result.get("statistics") or {}).items()
+        lines = [f"{name.removeprefix('numberOf')}: {count}" for name, count in counts]
+    print_answer(json, result, lines, found=job is not None or "FAILED" not in result.values())
 
 
 def show_progress(job: dict[str, Any]) -> None:
     """Print one line on standard error if it is a terminal."""
-    out = console(stderr=True)
-    if out.is_terminal:
-        statistics = job.get("statistics") or {}
-        count = statistics.get("numberOfDocumentsScanned", "")
-        out.print(f"{job.get('status', len(job))} {count}".rstrip(), markup=False)
+    if sys.stderr.isatty():
+        count = (job.get("statistics") or {}).get("numberOfDocumentsScanned", "")
+        say(f"{job.get('status', len(job))} {count}".rstrip(), err=True)
 
 
-@kb.command("status", epilog=EXAMPLES)
+@command(kb_commands, "status", EXAMPLES)
 def status(
     uris: Uris = None,
-    source_id: SourceOption = None,
-    kb: BaseOption = "local",
-    aws: AwsOption = False,
-    json: JsonOption = False,
-    index: IndexOption = None,
+    *,
+    source_id: SourceId = None,
+    kb: Base = "local",
+    aws: Aws = False,
+    json: bool = False,
+    index: Path | None = None,
 ) -> None:
     """Print the status of the named documents, or of all data sources."""
     from sleuth import knowledge_base
@@ -215,13 +200,9 @@ def status(
             agent = client or default_client("bedrock-agent", TIMEOUT)
             sources = agent.list_data_sources(knowledgeBaseId=kb, maxResults=100)["dataSourceSummaries"]
             statuses = {str(one["dataSourceId"]): str(one["status"]) for one in sources}
-    if json:
-        print_json(statuses)
-        return
-    for name, state in statuses.items():
-        console().print(f"{state}  {name}", markup=False, soft_wrap=True)
-    if not statuses:
-        console(stderr=True).print("No data sources.")
+    print_answer(json, statuses, [f"{state}  {name}" for name, state in statuses.items()])
+    if not (json or statuses):
+        say("No data sources.", err=True)
 
 
 def needed(source_id: str | None) -> str:

@@ -21,11 +21,11 @@ from sleuth.surfaces.cli.app import app
 COMMANDS = {
     "index": "index",
     "search": "search",
-    "ask": "ask",
-    "show": "show",
-    "list": "list",
+    "ask": "search",
+    "show": "documents",
+    "list": "documents",
     "grep": "grep",
-    "status": "status",
+    "status": "documents",
     "doctor": "doctor",
     "code": "code",
     "web": "web",
@@ -33,14 +33,9 @@ COMMANDS = {
     "cluster": "publish",
     "serve": "serve",
     "mcp": "mcp",
-    "index delete": "delete",
-    "index facets": "facets",
-    "index move": "move",
-    "index summarize": "ask",
-    "index synonyms": "synonyms",
-    "doctor config": "config",
-    "doctor plugins": "plugins",
-    "mcp install": "install",
+    **dict.fromkeys((f"index {name}" for name in ("delete", "facets", "move", "synonyms")), "documents"),
+    "index summarize": "search",
+    **dict.fromkeys((f"code {name}" for name in ("index", "snapshots", "push", "pull")), "code_index"),
 }
 
 NO_MEMORY = ("can't start new thread", "failed to map segment from shared object")
@@ -54,7 +49,11 @@ def register(arguments: list[str]) -> None:
     """
     first, second = ([word for word in arguments if not word.startswith("-")] + ["", ""])[:2]
     extensions = own_extensions("commands")
-    names = [name for name in (*COMMANDS, *extensions) if name in (first, f"{first} {second}")]
+    names = [
+        name
+        for name in (*COMMANDS, *extensions)
+        if name in (first, f"{first} {second}") or (not second and name.startswith(f"{first} "))
+    ]
     groups = {name.partition(" ")[0] for name in (*COMMANDS, *extensions) if " " in name}
     is_help = not {"--help", "-h"}.isdisjoint(arguments)
     if (

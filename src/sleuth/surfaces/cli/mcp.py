@@ -1,52 +1,47 @@
-"""sleuth mcp: serves documents and code to agents over the Model Context Protocol."""
+"""sleuth mcp and mcp install: serves documents and code to agents, and adds Sleuth to them."""
 
 from __future__ import annotations
 
+import json
 import os
+import shlex
+import shutil
+import subprocess
+import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Final
 
 import typer
 
+from sleuth.errors import ArgumentError
 from sleuth.surfaces.cli.app import mcp_commands
-from sleuth.surfaces.cli.common import IndexOption
 from sleuth.surfaces.cli.defaults import synonyms_file
+from sleuth.surfaces.cli.options import command
 from sleuth.surfaces.cli.places import NAME, index_folder
+from sleuth.surfaces.cli.terminal import say
 
-EXAMPLES = """[bold]Examples[/bold]
-
+EXAMPLES = """
   sleuth mcp                                 serve the index of this folder on standard input and output
 
   claude mcp add sleuth -- sleuth mcp        add it to an agent; `sleuth mcp install` does it for some
 """
 
-RootOption = Annotated[
-    Path | None,
-    typer.Option(
-        "--root", help="The worktree or folder that answers are about. Default: the current folder."
-    ),
-]
 
-
-@mcp_commands.command("serve", epilog=EXAMPLES)
+@command(mcp_commands, "serve", EXAMPLES)
 def serve(
-    root: RootOption = None,
-    refresh: Annotated[
-        bool, typer.Option("--refresh/--no-refresh", help="Index files that changed, in the background.")
-    ] = True,
-    no_index: Annotated[
-        bool,
-        typer.Option(
-            "--no-index", help="Do not index the folder at the first call where nothing is indexed."
-        ),
-    ] = False,
-    index: IndexOption = None,
+    *,
+    root: Annotated[
+        Path | None, "The worktree or folder that answers are about. Default: the current folder."
+    ] = None,
+    refresh: Annotated[bool, "Index files that changed, in the background."] = True,
+    no_index: Annotated[bool, "Do not index the folder at the first call where nothing is indexed."] = False,
+    index: Path | None = None,
 ) -> None:
     """Serve documents and code to an agent on standard input and output, until it closes them."""
     from sleuth.errors import MissingPackageError
 
     try:
-        from sleuth.surfaces.mcp.stdio import serve as serve_stdio
+        from sleuth.surfaces.mcp.server import serve_stdio
     except ImportError as error:
         if error.name not in ("mcp", "mcp_types", "anyio"):
             raise
@@ -69,3 +64,70 @@ def serve(
             synonyms=synonyms_file(),
         )
     )
+
+
+SERVER: Final = "sleuth"
+"""The name of the server among those of an agent, and the program."""
+
+ADDING: Final = {
+    "claude-code": ("claude", "mcp", "add", SERVER, "--"),
+    "codex": ("codex", "mcp", "add", SERVER, "--"),
+    "gemini-cli": ("gemini", "mcp", "add", SERVER),
+}
+"""By agent, its command that adds a server; the command of the server follows."""
+
+INSTALL_EXAMPLES: Final = """
+  sleuth mcp install                  the entry for the settings of any agent
+
+  sleuth mcp install claude-code      run `claude mcp add`, after asking
+
+  sleuth mcp install --guide >> AGENTS.md
+"""
+
+
+@command(mcp_commands, "install", INSTALL_EXAMPLES)
+def install(
+    client: Annotated[str | None, f"{', '.join(ADDING)} or vscode. Default: print the entry."] = None,
+    *,
+    guide: Annotated[bool, "Print when to use which tool, for AGENTS.md."] = False,
+    skill: Annotated[bool, "Print the same as a skill file."] = False,
+    dry_run: Annotated[bool, "Show the command; do not run it."] = False,
+    yes: Annotated[bool, "Do not ask before running it."] = False,
+    index: Path | None = None,
+) -> None:
+    """Add Sleuth to the servers of an agent, or print the entry for its settings."""
+    if guide or skill:
+        from sleuth.surfaces.mcp.schemas import SECTION, SKILL
+
+        say(SECTION if guide else SKILL, end="")
+        return
+    program = shutil.which(SERVER)
+    server = [program] if program else [sys.executable, "-m", SERVER]
+    server += ["mcp", *(() if index is None else ("--index", str(index.absolute())))]
+    entry = {"command": server[0], "args": server[1:]}
+    if client is None:
+        say(json.dumps({"mcpServers": {SERVER: entry}}, indent=2))
+        say(
+            f"`sleuth mcp install NAME` adds it to {', '.join(ADDING)} or vscode; others take it in their settings.",
+            err=True,
+        )
+        return
+    if client == "vscode":
+        call = ["code", "--add-mcp", json.dumps({"name": SERVER, **entry})]
+    elif client in ADDING:
+        call = [*ADDING[client], *server]
+    else:
+        names = ", ".join((*ADDING, "vscode"))
+        raise ArgumentError(
+            f"client must be one of {names}, got {client!r}: `sleuth mcp install` prints the entry for others"
+        )
+    say(f"$ {shlex.join(call)}")
+    if dry_run:
+        return
+    if shutil.which(call[0]) is None:
+        raise ArgumentError(
+            f"client must be installed, got {client!r}: the program {call[0]} is not in the PATH"
+        )
+    if not yes and not typer.confirm("Run it?", err=True):
+        raise typer.Exit(1)
+    raise typer.Exit(subprocess.run(call, check=False, cwd=Path.cwd()).returncode)  # noqa: S603 - shown above

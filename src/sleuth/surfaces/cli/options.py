@@ -1,19 +1,23 @@
-"""Makes the options of a command from the fields of a dataclass, such as a request."""
+"""Makes commands from functions, and their options from parameters and from fields of a dataclass."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping
-from dataclasses import fields
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, fields
 from inspect import Parameter, Signature, signature
 from pathlib import Path
 from types import NoneType, UnionType
 from typing import Annotated, Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
 import typer
+from annotated_types import Ge, Le
 from pydantic.fields import Field, FieldInfo
+from typer import Typer
 from typer.core import TyperCommand, TyperOption
+from typer.models import ParameterInfo
 
+from sleuth.surfaces.cli.app import as_epilog
 from sleuth.surfaces.cli.terminal import say
 from sleuth.types.request import BaseRequest, Wire
 
@@ -31,23 +35,56 @@ FLAGS = {
     "metadata_fields": ("--metadata-field",),
     "gitignore": ("--ignore",),
     "repository": ("--repo", "-r"),
+    "repo": ("--repo", "-r"),
+    "count": ("--count", "-c"),
+    "fixed": ("--fixed-strings", "-F"),
+    "ignore_case": ("--ignore-case", "-i"),
+    "quiet": ("--quiet", "-q"),
+    "verbose": ("--verbose", "-v"),
+    "yes": ("--yes", "-y"),
 }
 """Flags that are not the name of their option."""
 
+HELP = {
+    "json": "Print JSON instead of text.",
+    "index": "Index folder. Default: $SLEUTH_INDEX, else the nearest .sleuth above.",
+    "timeout": "Seconds to wait while another process writes to the index.",
+    "quiet": "Print errors only.",
+    "prune": "Delete documents whose file is gone.",
+    "analyzer": "english, plain or code; for a new index.",
+    "chunk_size": "Tokens per passage; for a new index.",
+    "embedder": '"wordllama", "" for words alone, "onnx:MODEL" …; for a new index.',
+    "shards": "Number of indexes to divide the documents over; for a new index.",
+    "repo": "Repository: id, path or URL. Default: the one here.",
+    "at": "Snapshot: commit, branch, tag or content id. Default: the worktree as it is.",
+    "max_refresh": "Index at most this many changed files first; with more, say how stale it is.",
+    "no_refresh": "Answer from the newest snapshot without looking at the files.",
+}
+"""Sentences of options that several commands have."""
 
-def takes(
-    kind: type[BaseRequest], **own_defaults: Any
-) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Give a command an option for each option of a kind of request, and for `k`; it gets them as `options`, a dict.
 
-    Args:
-        own_defaults: where people type, some defaults differ from those of programs.
+@dataclass(frozen=True, slots=True)
+class Options:
+    """In the annotation of a parameter of a command: the options that its value is made from.
+
+    Attributes:
+        make: returns the value; takes the options by name.
+        parameters: of the command, by name.
     """
-    return with_options("options", dict, options_of(kind, **own_defaults))
+
+    make: Callable[..., Any]
+    parameters: Mapping[str, Parameter]
 
 
-def options_of(kind: type, **own_defaults: Any) -> dict[str, Parameter]:
-    """Return a parameter for each field of a dataclass that has a description, save the query of a request.
+def options_from(make: Callable[..., Any]) -> Options:
+    """Return the options that a function takes, which makes a value from them."""
+    return Options(make, {parameter.name: parameter for parameter in _parameters_of(make)})
+
+
+def options_of(kind: type, **own_defaults: Any) -> Options:
+    """Return an option for each field of a dataclass that has a description, save the query of a request.
+
+    A command gets their values as a dict.
 
     Args:
         own_defaults: where people type, some defaults differ from those of programs.
@@ -59,39 +96,53 @@ def options_of(kind: type, **own_defaults: Any) -> dict[str, Parameter]:
         if described and field.name != "query":
             default = own_defaults.get(field.name, field.default)
             parameters[field.name] = _parameter(field.name, hints[field.name], default)
-    return parameters
+    return Options(dict, parameters)
 
 
-def with_options(
-    argument: str, make: Callable[..., Any], group: Mapping[str, Parameter] | None = None
+def command(
+    group: Typer, name: str, examples: str, *, first: tuple[str, ...] = (), **settings: Any
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Give a command a group of options that others have too; it gets what `make` returns for them as one argument.
+    """Make a function a command: what stands before `*` are its arguments, what follows are its options.
+
+    The sentence of each stands beside its type, `Annotated[int, "How many.", Ge(1)]`, or in `HELP`.
 
     Args:
-        argument: its name.
-        group: the options, by name, which stand before the command's own; the parameters of `make` where None, after.
+        examples: lines that call it.
+        first: the options that its help begins with; `--help all` shows the others.
+        settings: of typer.
     """
-    flags = signature(make, eval_str=True).parameters if group is None else group
 
-    def decorate(command: Callable[..., None]) -> Callable[..., None]:
-        parameter_by_name = signature(command, eval_str=True).parameters
-        own_parameters = [parameter for name, parameter in parameter_by_name.items() if name != argument]
-        first = [parameter for parameter in own_parameters if parameter.default is parameter.empty]
-        options = [parameter for parameter in own_parameters if parameter.default is not parameter.empty]
-        ordered = (
-            (*first, *options, *flags.values()) if group is None else (*first, *flags.values(), *options)
-        )
-        parameters = [parameter.replace(kind=parameter.KEYWORD_ONLY) for parameter in ordered]
-
-        def run(**values: Any) -> None:
-            command(**{argument: make(**{name: values.pop(name) for name in flags})}, **values)
-
-        run.__doc__, run.__name__, run.__module__ = command.__doc__, command.__name__, command.__module__
-        run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
-        vars(run)["__signature__"] = Signature(parameters)
+    def register(function: Callable[..., None]) -> Callable[..., None]:
+        kind = type("Command", (ShortHelp,), {"first": frozenset(first)}) if first else None
+        run = callable_by_options(function)
+        group.command(name, cls=kind, epilog=as_epilog(examples), **settings)(run)
         return run
 
-    return decorate
+    return register
+
+
+def callable_by_options(function: Callable[..., None]) -> Callable[..., None]:
+    """Return a function as typer calls it: by the name of each argument and option."""
+    makers: dict[str, Options] = {}
+    parameters: list[Parameter] = []
+    for parameter in _parameters_of(function):
+        notes = get_args(parameter.annotation)[1:]
+        options = next((note for note in notes if isinstance(note, Options)), None)
+        if options is None:
+            parameters.append(parameter)
+        else:
+            makers[parameter.name] = options
+            parameters += options.parameters.values()
+
+    def run(**values: Any) -> None:
+        for name, options in makers.items():
+            values[name] = options.make(**{option: values.pop(option) for option in options.parameters})
+        function(**values)
+
+    run.__doc__, run.__name__, run.__module__ = function.__doc__, function.__name__, function.__module__
+    run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    vars(run)["__signature__"] = Signature(parameters)
+    return run
 
 
 def request_of(kind: type[R], query: str, options: Mapping[str, Any]) -> R:
@@ -128,23 +179,40 @@ class ShortHelp(TyperCommand):
             say(f" {len(later)} more options: {ctx.command_path} --help all\n")
 
 
-def shows_first(*names: str) -> type[ShortHelp]:
-    """Return the class of a command whose help begins with these options."""
-    return type("Command", (ShortHelp,), {"first": frozenset(names)})
+def _parameters_of(function: Callable[..., Any]) -> Iterator[Parameter]:
+    """Yield the parameters of a command for those of a function."""
+    for parameter in signature(function, eval_str=True).parameters.values():
+        is_argument = parameter.kind is not parameter.KEYWORD_ONLY
+        yield _parameter(parameter.name, parameter.annotation, parameter.default, is_argument=is_argument)
 
 
-def _parameter(name: str, hint: Any, default: Any) -> Parameter:
-    """Return the parameter of a command for a field of a request."""
-    form, *notes = get_args(hint)
-    form = next((note.form for note in notes if isinstance(note, Wire)), form)
-    help = next((note.description for note in notes if isinstance(note, FieldInfo)), None)
-    flags = FLAGS.get(name, (f"--{name.replace('_', '-')}",))
+def _parameter(name: str, hint: Any, default: Any, *, is_argument: bool = False) -> Parameter:
+    """Return the parameter of a command for a field of a request, or for a parameter of a function."""
+    form, *notes = get_args(hint) if get_origin(hint) is Annotated else (hint,)
+    help, rules = HELP.get(name), dict[str, Any]()
+    for note in notes:
+        if isinstance(note, FieldInfo):
+            help = note.description
+        elif isinstance(note, str):
+            help = note
+        elif isinstance(note, Wire):
+            form = note.form
+        elif isinstance(note, Ge | Le):
+            rules["min" if isinstance(note, Ge) else "max"] = getattr(note, type(note).__name__.lower())
+        elif isinstance(note, ParameterInfo | Options):  # says all
+            help = None
+    if help is None:
+        return Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=hint)
     forms = get_args(form) if get_origin(form) in (Union, UnionType) else (form,)
     first, *alternatives = (member for member in forms if member is not NoneType)
-    is_plain = first in (bool, int, float, str, Path) or get_origin(first) is list
+    is_plain = first in (bool, int, float, str, Path) or get_origin(first) in (list, tuple)
     flag: Any = first if is_plain and not alternatives else str  # most values are written as text
     flag = flag | None if NoneType in forms or default is None else flag
+    flags = FLAGS.get(name, (f"--{name.replace('_', '-')}",))
     if first is bool and default is not False:
         flags = (f"{flags[0]}/--no-{flags[0].removeprefix('--')}",)
-    option = typer.Option(*flags, help=help, metavar="SOURCE" if name == "sources" else None)
-    return Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[flag, option])
+    metavar = "SOURCE" if name == "sources" else None
+    about = typer.Option(*flags, help=help, metavar=metavar, **rules)
+    if is_argument:
+        about = typer.Argument(help=help)
+    return Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[flag, about])

@@ -6,9 +6,11 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from annotated_types import Ge
 
 from sleuth.surfaces.cli.app import cluster_commands
-from sleuth.surfaces.cli.common import IndexOption, JsonOption, human_bytes, print_json
+from sleuth.surfaces.cli.common import human_bytes, print_answer
+from sleuth.surfaces.cli.options import command
 from sleuth.surfaces.cli.places import index_folder
 from sleuth.surfaces.cli.terminal import amount, console, say
 
@@ -16,8 +18,7 @@ AddressArgument = Annotated[
     str, typer.Argument(metavar="ADDRESS", help="s3://BUCKET/NAME, gs://…, az://… or file:///FOLDER.")
 ]
 
-EXAMPLES = """[bold]Examples[/bold]
-
+EXAMPLES = """
   sleuth cluster publish s3://bucket/docs                       a new version of the nearest index
   sleuth cluster publish --keep 5 s3://bucket/docs              and delete all but the newest five versions
   sleuth search --index s3://bucket/docs "how do I log in"
@@ -25,15 +26,14 @@ EXAMPLES = """[bold]Examples[/bold]
 """
 
 
-@cluster_commands.command("publish", epilog=EXAMPLES)
+@command(cluster_commands, "publish", EXAMPLES)
 def publish(
     address: AddressArgument,
-    keep: Annotated[
-        int | None, typer.Option("--keep", min=1, help="Delete all but this many of the newest versions.")
-    ] = None,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")] = False,
-    json: JsonOption = False,
-    index: IndexOption = None,
+    *,
+    keep: Annotated[int | None, "Delete all but this many of the newest versions.", Ge(1)] = None,
+    quiet: bool = False,
+    json: bool = False,
+    index: Path | None = None,
 ) -> None:
     """Upload the index as a new version, if it has changed. Bytes that are already stored are not uploaded again."""
     from sleuth.cluster import prune
@@ -51,16 +51,13 @@ def publish(
     with console(stderr=True).status("reading") as status:
         manifest = upload(index_folder(index), address, progress=show)
         pruned = prune(address, keep=keep) if keep else None
-    if json:
-        deleted = list(pruned.versions) if pruned else []
-        address = f"{address}@{manifest.number}"
-        print_json({"address": address, **plain(manifest), "uploaded": uploaded, "pruned": deleted})
-    elif not quiet:
-        say(
-            f"Version {manifest.number} is published: {amount(manifest.documents, 'document')}, "
-            f"{amount(manifest.passages, 'passage')}, "
-            f"{human_bytes(manifest.size)}, of which {human_bytes(uploaded)} were uploaded."
-        )
+    facts = {"address": f"{address}@{manifest.number}", **plain(manifest), "uploaded": uploaded}
+    line = (
+        f"Version {manifest.number} is published: {amount(manifest.documents, 'document')}, "
+        f"{amount(manifest.passages, 'passage')}, "
+        f"{human_bytes(manifest.size)}, of which {human_bytes(uploaded)} were uploaded."
+    )
+    print_answer(json, facts | {"pruned": list(pruned.versions) if pruned else []}, [] if quiet else [line])
 
 
 def plain(manifest: Any) -> dict[str, Any]:
@@ -73,32 +70,27 @@ def plain(manifest: Any) -> dict[str, Any]:
     }
 
 
-@cluster_commands.command("versions", epilog="[bold]Example[/bold]  sleuth cluster versions s3://bucket/docs")
-def versions(address: AddressArgument, json: JsonOption = False) -> None:
+@command(cluster_commands, "versions", "sleuth cluster versions s3://bucket/docs")
+def versions(address: AddressArgument, *, json: bool = False) -> None:
     """List the versions of a published index, the newest first."""
     from sleuth.cluster import versions as listed
 
     manifests = listed(address)
-    if json:
-        print_json(list(map(plain, manifests)))
-        return
-    for manifest in manifests:
-        say(
-            f"{manifest.number:>5}  {manifest.published}  {manifest.documents:>12,} documents  "
-            f"{human_bytes(manifest.size):>9}"
-        )
-    if not manifests:
-        say("Nothing is published there.", err=True)
-        raise typer.Exit(1)
+    lines = [
+        f"{manifest.number:>5}  {manifest.published}  {manifest.documents:>12,} documents  "
+        f"{human_bytes(manifest.size):>9}"
+        for manifest in manifests
+    ]
+    found = json or manifests
+    print_answer(json, list(map(plain, manifests)), lines, found=found, missing="nothing is published there")
 
 
-@cluster_commands.command(
-    "fetch", epilog="[bold]Example[/bold]  sleuth cluster fetch s3://bucket/docs .sleuth"
-)
+@command(cluster_commands, "fetch", "sleuth cluster fetch s3://bucket/docs .sleuth")
 def fetch(
     address: AddressArgument,
-    folder: Annotated[Path, typer.Argument(help="A new folder for the index.")],
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")] = False,
+    folder: Annotated[Path, "A new folder for the index."],
+    *,
+    quiet: bool = False,
 ) -> None:
     """Copy a published version into a new folder, where it can be changed, for example to restore a backup."""
     from sleuth.cluster import fetch as download

@@ -1,31 +1,34 @@
-"""sleuth search: prints the passages that answer a question."""
+"""sleuth search, sleuth ask and sleuth index summarize: passages, answers with numbered sources, and summaries."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from annotated_types import Ge
 
 from sleuth.engine import SearchRequest
-from sleuth.surfaces.cli.app import app
-from sleuth.surfaces.cli.common import (
-    IndexOption,
-    JsonOption,
-    open_sources,
-    print_json,
-    warn_of_plugins,
-)
-from sleuth.surfaces.cli.files import file_of, place
+from sleuth.errors import ArgumentError, RetrievalError, SleuthError
+from sleuth.surfaces.cli.app import app, index_commands
+from sleuth.surfaces.cli.common import open_index, open_sources, print_json, warn_of_plugins
+from sleuth.surfaces.cli.files import file_names_of, file_of, from_here, passages_of, place
 from sleuth.surfaces.cli.hits import print_hits
-from sleuth.surfaces.cli.options import request_of, shows_first, takes
+from sleuth.surfaces.cli.options import command, options_of, request_of
+from sleuth.surfaces.cli.terminal import say, styled
+from sleuth.surfaces.hits import text_of
+from sleuth.text import clean_text
 
 if TYPE_CHECKING:
+    from sleuth.engine import Engine
     from sleuth.engine.answers import Answering
+    from sleuth.llm import LLMGenerator
+    from sleuth.results import SearchResult
     from sleuth.types import Ranking, RetrievedItem
 
-EXAMPLES = """[bold]Examples[/bold]
-
+EXAMPLES = """
   sleuth search "how do I rotate a key"
   sleuth search -k 3 --filter "type:markdown" install
   sleuth search '"token bucket" -leaky title:limits'     a phrase, no "leaky", "limits" in the title
@@ -35,17 +38,16 @@ EXAMPLES = """[bold]Examples[/bold]
   sleuth search --json "token bucket" | jq -r '.items[].file'
 """
 
-
 FIRST = ("sources", "filter", "k", "sort", "recency", "expand", "rerank", "explain", "json", "index")
 
 
-@app.command("search", epilog=EXAMPLES, cls=shows_first(*FIRST))
-@takes(SearchRequest, syntax=True, fold_copies=True)
+@command(app, "search", EXAMPLES, first=FIRST)
 def search(
-    query: Annotated[list[str], typer.Argument(help="The question; quotes are optional.")],
-    options: dict[str, Any],
-    json: JsonOption = False,
-    index: IndexOption = None,
+    query: Annotated[list[str], "The question; quotes are optional."],
+    *,
+    options: Annotated[dict[str, Any], options_of(SearchRequest, syntax=True, fold_copies=True)],
+    json: bool = False,
+    index: Path | None = None,
 ) -> None:
     """Find the passages that answer a question."""
     question = " ".join(query)
@@ -90,3 +92,227 @@ def item_json(engine: Answering, query: str, item: RetrievedItem) -> dict[str, A
         **file_entry,
         "snippet": {"text": snippet.text, "spans": [list(span) for span in snippet.spans]},
     }
+
+
+ASK_EXAMPLES = """
+  sleuth ask "how often are tokens refilled?"        quotes that fit, no model needed
+
+  sleuth ask --model llama3.1 "how does a login work?"      Ollama writes the answer
+
+  sleuth ask --in docs --in code "where is a login checked?"      documents and code, cited side by side
+
+  sleuth ask --model openai:gpt-4o-mini --json "what changed in 2.0?" | jq -r .response
+"""
+
+ASK_FIRST = ("model", "sources", "filter", "k", "sort", "recency", "show_context", "rate", "json", "index")
+
+ModelOption = Annotated[
+    str | None,
+    typer.Option(
+        "--model",
+        "-m",
+        envvar="SLEUTH_MODEL",
+        help="Model that writes: one of Ollama (llama3.1), or openai:NAME. Without one, sentences are quoted.",
+    ),
+]
+
+
+@command(app, "ask", ASK_EXAMPLES, first=ASK_FIRST)
+def ask(
+    question: Annotated[list[str], "The question; quotes are optional."],
+    *,
+    options: Annotated[dict[str, Any], options_of(SearchRequest, syntax=True)],
+    model: ModelOption = None,
+    show_context: Annotated[bool, "Print the passages that the answer was written from."] = False,
+    rate: Annotated[bool, "Let the model rate the answer from 1 to 10, with a reason."] = False,
+    json: bool = False,
+    index: Path | None = None,
+) -> None:
+    """Answer a question from the index, with numbered sources."""
+    from sleuth.answer import evaluate_relevance
+
+    text = " ".join(question)
+    judge = judge_of(model) if rate else None
+    with open_sources(options["sources"], index) as engine:
+        warn_of_plugins(engine)
+        request = request_of(SearchRequest, text, options)
+        with engine.stream_search(text, request.k, "with_items", model=model, **request.changed()) as stream:
+            try:
+                for piece in stream:
+                    if not json:
+                        show(piece)
+                result = stream.result
+            except RetrievalError as error:
+                raise reason(error) from error
+        if json:
+            if judge is not None:
+                result.extra["rating"] = evaluate_relevance(judge, text, result.response).to_dict()
+            print_json(answer_json(result, show_context))
+        else:
+            print_sources(engine, result, show_context)
+            if judge is not None:
+                say()
+                rating = evaluate_relevance(judge, text, result.response, on_text=show)
+                say(f"\nsleuth: {rating.problem}" if rating.problem else "", err=bool(rating.problem))
+    check(result)
+
+
+def judge_of(model: str | None) -> LLMGenerator:
+    """Return who rates answers.
+
+    Raises:
+        ArgumentError: no model is named.
+    """
+    from sleuth.engine.answers import as_generator
+    from sleuth.llm import LLMGenerator
+
+    generator = as_generator(model)
+    if generator is None:
+        raise ArgumentError("--rate needs a model that judges: add --model NAME, or set SLEUTH_MODEL")
+    return LLMGenerator(llm=generator)
+
+
+SUMMARIZE_EXAMPLES = """
+  sleuth index summarize docs/limits.md                    a document of the index, by path or id
+
+  sleuth index summarize --about "rate limits" --model llama3.1       the passages that match a question
+"""
+
+PLACE = frozenset({"start_line", "end_line", "page", "heading"})
+"""Metadata of a passage that its whole document does not have."""
+
+
+@command(index_commands, "summarize", SUMMARIZE_EXAMPLES)
+def summarize(
+    documents: Annotated[list[str] | None, "Documents of the index, by path or id."] = None,
+    *,
+    about: Annotated[str | None, "Summarize the passages that match a question instead."] = None,
+    k: Annotated[int, "Passages to answer from.", Ge(1)] = 10,
+    model: ModelOption = None,
+    filter: Annotated[str | None, 'Use only passages that match, as in "year>=2020 lang:en".'] = None,
+    json: bool = False,
+    index: Path | None = None,
+) -> None:
+    """Summarize documents in bullet points."""
+    from sleuth.answer import SummarySynthesizer, budget_of
+    from sleuth.engine.answers import as_generator
+    from sleuth.llm import LLMGenerator
+
+    if bool(documents) == bool(about):
+        raise ArgumentError("give documents to summarize, or --about with a question")
+    generator = as_generator(model)
+    writer = None if generator is None else LLMGenerator(llm=generator)
+    synthesizer = SummarySynthesizer(writer, budget=budget_of(generator))
+    on_text = None if json else show
+    with open_index(index) as engine:
+        if about:
+            try:
+                result = engine.search(
+                    about, k, "with_items", filter=filter, synthesizer=synthesizer, on_text=on_text
+                )
+            except RetrievalError as error:
+                raise reason(error) from error
+            check(result)
+        else:
+            items = [whole(engine, document) for document in documents or ()]
+            result = synthesizer.synthesize("", items, on_text=on_text)
+    sources = [clean_text(source["source"]) for source in result.extra["sources"]]
+    if json:
+        facts = {key: result.extra[key] for key in ("citations", "synthesizer", "grade")}
+        print_json({"summary": result.response, "sources": sources, **facts})
+        return
+    citations = result.extra["citations"]
+    say("\n")
+    for number, source in enumerate(sources, 1):
+        lines = sum(citation["number"] == number for citation in citations)
+        say(f"{styled(f'[{number}]', 'dim')} {styled(source, 'head')}  {lines} of {len(citations)} lines")
+    for statement in result.extra["unsupported"]:
+        say(f"sleuth: no document supports: {clean_text(statement)}", err=True)
+
+
+def show(piece: str) -> None:
+    """Print a piece of a text as it comes."""
+    say(clean_text(piece), end="", flush=True)
+
+
+def whole(engine: Engine, name: str) -> RetrievedItem:
+    """Return a document of the index, joined from its passages.
+
+    Raises:
+        ArgumentError: no document has this name.
+    """
+    items = passages_of(engine, name)
+    if not items:
+        raise ArgumentError(f"documents must be paths or ids of the index, got {name!r}; see: sleuth status")
+    about = {key: value for key, value in items[0].metadata.items() if key not in PLACE}
+    return items[0].model_copy(update={"id": name, "text": text_of(items), "metadata": about})
+
+
+def reason(error: RetrievalError) -> SleuthError:
+    """Return the first SleuthError among the causes of a failed search, since its exit code says more."""
+    cause = error.__cause__
+    while isinstance(cause, RetrievalError) and cause.__cause__ is not None:
+        cause = cause.__cause__
+    return cause if isinstance(cause, SleuthError) else error
+
+
+def check(result: SearchResult) -> None:
+    """Exit with the code of a search that found nothing close or got an invalid question."""
+    from sleuth.results import Grade
+
+    if result.is_error():
+        if result.detail is not None and result.detail.code in ("empty", "invalid"):
+            raise ArgumentError(result.detail.message)
+        say(clean_text(result.detail.message if result.detail else "No answer."), err=True)
+        raise typer.Exit(1)
+    if result.grade is Grade.NOTHING_CLOSE:
+        raise typer.Exit(1)
+
+
+def answer_json(result: SearchResult, show_context: bool) -> dict[str, Any]:
+    """Return a result for JSON, with its passages only if they were requested."""
+    fields = result.to_dict()
+    if not show_context:
+        fields["items"] = None
+    return fields
+
+
+def source_from_here(engine: Answering, source: str, items: Sequence[RetrievedItem]) -> str:
+    """Return a cited source, its file named as seen from here."""
+    if items and (file := file_of(engine, items[0].metadata)):
+        name = str(items[0].metadata.get("path") or items[0].metadata.get("source"))
+        source = from_here(file, file_names_of(engine).base) + source.removeprefix(name)
+    return clean_text(source)
+
+
+def print_sources(engine: Answering, result: SearchResult, show_context: bool) -> None:
+    """Print the sources that the answer cites, numbered, below it."""
+    sources = result.extra.get("sources", [])
+    numbers = {citation["number"] for citation in result.extra.get("citations", [])}
+    items = {item.id: item for item in result.items or ()}
+    selection = [source for source in sources if source["number"] in numbers or not numbers or show_context]
+    if selection:
+        say("\n" if result.response else "")
+    for source in selection:
+        title = styled(f"  {clean_text(source['title'])}", "italic") if source["title"] else ""
+        number = styled(f"[{source['number']}]", "dim")
+        kind = styled(f"  {source['source_type']}", "dim") if "source_type" in source else ""
+        cited = [items[id] for id in source["ids"] if id in items]
+        path = source["heading"].removeprefix(source["title"]).removeprefix(" > ")
+        heading = styled(f"  § {clean_text(path)}", "dim") if path else ""
+        say(
+            f"{number} {styled(source_from_here(engine, source['source'], cited), 'head')}{title}{heading}{kind}"
+        )
+        if show_context:
+            say(clean_text("\n".join(item.text for item in cited)) + "\n")
+    if not selection and result.response:
+        say()
+    for note in result.extra.get("notes", ()):
+        say(f"sleuth: {clean_text(note)}", err=True)
+    if result.detail is not None and result.is_ok():
+        say(f"sleuth: {result.detail.message}", err=True)
+    for statement in result.extra.get("unsupported", ()):
+        say(f"sleuth: nothing that the answer cites supports: {clean_text(statement)}", err=True)
+    if unknown := result.extra.get("unknown_citations"):
+        numbers_text = ", ".join(map(str, unknown))
+        say(f"sleuth: the model cites passages that do not exist: {numbers_text}", err=True)

@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from annotated_types import Ge
 
-from sleuth.surfaces.cli.app import app
-from sleuth.surfaces.cli.common import IndexOption, open_index
-from sleuth.surfaces.cli.options import options_of, with_options
+from sleuth.surfaces.cli.app import app, as_epilog, command_group
+from sleuth.surfaces.cli.common import open_index
+from sleuth.surfaces.cli.options import callable_by_options, command, options_of
 from sleuth.surfaces.cli.terminal import say, say_row
 from sleuth.surfaces.http.settings import QUEUE_PER_THREAD, ServerSettings, threads_per_worker
 
@@ -22,8 +23,7 @@ if TYPE_CHECKING:
     from sleuth.engine import Engine
     from sleuth.surfaces.http import Extension
 
-EXAMPLES = """[bold]Examples[/bold]
-
+EXAMPLES = """
   sleuth serve                                        http://127.0.0.1:8321, for this machine
   curl -s localhost:8321/v1/search -H 'content-type: application/json' -d '{"query": "how do I log in"}'
   sleuth serve --in docs --in code --read-only        search documents and code, change nothing
@@ -35,34 +35,21 @@ EXAMPLES = """[bold]Examples[/bold]
 serve = typer.Typer(
     name="serve",
     help="Serve over HTTP.",
-    epilog=EXAMPLES,
+    epilog=as_epilog(EXAMPLES),
     invoke_without_command=True,
     rich_markup_mode="rich",
 )
 app.add_typer(serve)
-keys = typer.Typer(
-    name="keys",
-    help="Make, list, rotate and remove keys of clients.",
-    epilog="[bold]Example[/bold]  sleuth serve keys add alice --keys keys.json",
-    no_args_is_help=True,
+keys_commands = command_group(
+    "keys",
+    "Make, list, rotate and remove keys of clients.",
+    "sleuth serve keys add alice --keys keys.json",
+    above=serve,
 )
-serve.add_typer(keys)
 
-KeysOption = Annotated[Path, typer.Option("--keys", help="File of the keys; it holds their hashes.")]
-WorkersOption = Annotated[int, typer.Option("--workers", min=1, help="Processes that answer.")]
-QuietOption = Annotated[bool, typer.Option("--quiet", help="Log warnings only.")]
-CreateOption = Annotated[bool, typer.Option("--create", help="Create the index if it does not exist.")]
-
-
-SocketNumberOption = Annotated[int | None, typer.Option("--socket", hidden=True)]
-
-
-takes_settings = with_options(
-    "settings",
-    dict,
-    options_of(ServerSettings, threads=None, queue=None),
-)
-"""Gives a command the settings of a server; it gets them as `settings`, a dict."""
+Keys = Annotated[Path, "File of the keys; it holds their hashes."]
+Settings = Annotated[dict[str, Any], options_of(ServerSettings, threads=None, queue=None)]
+"""The settings of a server, by name."""
 
 
 def settings_of(options: Mapping[str, Any], workers: int) -> ServerSettings:
@@ -77,15 +64,16 @@ def settings_of(options: Mapping[str, Any], workers: int) -> ServerSettings:
 
 
 @serve.callback()
-@takes_settings
+@callable_by_options
 def run(
     context: typer.Context,
-    settings: dict[str, Any],
-    create: CreateOption = False,
-    workers: WorkersOption = 1,
-    quiet: QuietOption = False,
-    socket_number: SocketNumberOption = None,
-    index: IndexOption = None,
+    *,
+    settings: Settings,
+    create: Annotated[bool, "Create the index if it does not exist."] = False,
+    workers: Annotated[int, "Processes that answer.", Ge(1)] = 1,
+    quiet: Annotated[bool, "Log warnings only."] = False,
+    socket_number: Annotated[int | None, typer.Option("--socket", hidden=True)] = None,
+    index: Path | None = None,
 ) -> None:
     """Serve over HTTP until Ctrl-C."""
     if context.invoked_subcommand is not None:
@@ -171,31 +159,20 @@ def extensions() -> list[Extension]:
     return [page_extension(), mcp_extension()]
 
 
-@keys.command("add", epilog="[bold]Example[/bold]  sleuth serve keys add alice --keys keys.json")
+@command(keys_commands, "add", "sleuth serve keys add alice --keys keys.json")
 def add(
-    name: Annotated[str, typer.Argument(help="Names the client in the log.")],
-    keys: KeysOption,
+    name: Annotated[str, "Names the client in the log."],
+    *,
+    keys: Keys,
     scope: Annotated[
-        list[str] | None,
-        typer.Option("--scope", help="read or write, both by default; or metrics, for /metrics alone."),
+        list[str] | None, "read or write, both by default; or metrics, for /metrics alone."
     ] = None,
-    filter: Annotated[
-        str | None,
-        typer.Option("--filter", "-f", help="Limit the key to documents that match, as in tenant:acme."),
-    ] = None,
+    filter: Annotated[str | None, "Limit the key to documents that match, as in tenant:acme."] = None,
     code: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--code", help="Limit the key to a repository, or a folder in one, as in /srv/shop/src."
-        ),
+        list[str] | None, "Limit the key to a repository, or a folder in one, as in /srv/shop/src."
     ] = None,
-    expires: Annotated[
-        str | None,
-        typer.Option("--expires", help="Day, or day and time, of its end, as in 2027-01-31; in UTC."),
-    ] = None,
-    rate: Annotated[
-        int | None, typer.Option("--rate", min=1, help="Requests a minute that each worker lets in.")
-    ] = None,
+    expires: Annotated[str | None, "Day, or day and time, of its end, as in 2027-01-31; in UTC."] = None,
+    rate: Annotated[int | None, "Requests a minute that each worker lets in.", Ge(1)] = None,
 ) -> None:
     """Make a key and print it; only its hash is stored."""
     from sleuth.surfaces.http.keys import DEFAULT_SCOPES, add_key
@@ -204,16 +181,16 @@ def add(
     say(add_key(keys, name, scopes, filter, code=tuple(code or ()), expires=expires, rate=rate))
 
 
-@keys.command("rotate", epilog="[bold]Example[/bold]  sleuth serve keys rotate alice --keys keys.json")
-def rotate(name: Annotated[str, typer.Argument(help="Name of the key.")], keys: KeysOption) -> None:
+@command(keys_commands, "rotate", "sleuth serve keys rotate alice --keys keys.json")
+def rotate(name: Annotated[str, "Name of the key."], *, keys: Keys) -> None:
     """Replace a key by a new one with the same rights, and print it; a running server follows within a second."""
     from sleuth.surfaces.http.keys import rotate_key
 
     say(rotate_key(keys, name))
 
 
-@keys.command("list", epilog="[bold]Example[/bold]  sleuth serve keys list --keys keys.json")
-def list_keys(keys: KeysOption) -> None:
+@command(keys_commands, "list", "sleuth serve keys list --keys keys.json")
+def list_keys(*, keys: Keys) -> None:
     """Print the names, scopes, filters, code, ends and rates of all keys."""
     from sleuth.surfaces.http.keys import read_entries
 
@@ -223,8 +200,8 @@ def list_keys(keys: KeysOption) -> None:
         say_row(entry.name, ",".join(entry.scopes), *limits)
 
 
-@keys.command("remove", epilog="[bold]Example[/bold]  sleuth serve keys remove alice --keys keys.json")
-def remove(name: Annotated[str, typer.Argument(help="Name of the key.")], keys: KeysOption) -> None:
+@command(keys_commands, "remove", "sleuth serve keys remove alice --keys keys.json")
+def remove(name: Annotated[str, "Name of the key."], *, keys: Keys) -> None:
     """Remove a key; a running server refuses it within a second."""
     from sleuth.surfaces.http.keys import remove_key
 

@@ -7,13 +7,12 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, TypeAlias
+from typing import TYPE_CHECKING, Annotated
 
-import typer
+from annotated_types import Ge
 
 from sleuth.errors import ArgumentError
-from sleuth.surfaces.cli.common import IndexOption
-from sleuth.surfaces.cli.options import with_options
+from sleuth.surfaces.cli.options import options_from
 from sleuth.surfaces.cli.places import index_folder
 from sleuth.surfaces.cli.terminal import say
 
@@ -21,24 +20,6 @@ if TYPE_CHECKING:
     from sleuth.code import CodeStorage, Snapshot
     from sleuth.code.snapshots.record import Repository
 
-RepoOption = Annotated[
-    str | None, typer.Option("--repo", "-r", help="Repository: id, path or URL. Default: the one here.")
-]
-SnapshotOption = Annotated[
-    str | None,
-    typer.Option("--at", help="Snapshot: commit, branch, tag or content id. Default: the worktree as it is."),
-]
-RefreshOption = Annotated[
-    int,
-    typer.Option(
-        "--max-refresh",
-        min=0,
-        help="Index at most this many changed files first; with more, say how stale it is.",
-    ),
-]
-NoRefreshOption = Annotated[
-    bool, typer.Option("--no-refresh", help="Answer from the newest snapshot without looking at the files.")
-]
 MOST_REFRESHED = 500
 
 
@@ -57,11 +38,12 @@ class OpenSnapshot:
 
 @contextmanager
 def opened(
-    repo: RepoOption = None,
-    at: SnapshotOption = None,
-    max_refresh: RefreshOption = MOST_REFRESHED,
-    no_refresh: NoRefreshOption = False,
-    index: IndexOption = None,
+    *,
+    repo: str | None = None,
+    at: str | None = None,
+    max_refresh: Annotated[int, Ge(0)] = MOST_REFRESHED,
+    no_refresh: bool = False,
+    index: Path | None = None,
 ) -> Iterator[OpenSnapshot]:
     """Open the snapshot of a command; index it again first if few files changed."""
     from sleuth.code.snapshots.refreshing import Current, current_snapshot, snapshot_at
@@ -81,10 +63,8 @@ def opened(
         yield OpenSnapshot(storage, storage.open_snapshot(repository, current.snapshot), stale)
 
 
-takes_snapshot = with_options("opening", opened)
-"""Gives a command the options that choose a snapshot; it opens that by `with opening`."""
-
-Opening: TypeAlias = AbstractContextManager[OpenSnapshot]
+Opening = Annotated[AbstractContextManager[OpenSnapshot], options_from(opened)]
+"""What a command gets for the options that choose a snapshot: it opens that by `with opening`."""
 
 
 def repository_here(storage: CodeStorage, repo: str | None) -> Repository:

@@ -6,23 +6,20 @@ from textwrap import indent
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from annotated_types import Ge
 
 from sleuth.errors import ArgumentError
 from sleuth.extensions import own_extensions
 from sleuth.surfaces.cli.app import command_group
-from sleuth.surfaces.cli.common import (
-    JsonOption,
-    print_json,
-    web_cache,
-)
+from sleuth.surfaces.cli.common import print_json, web_cache
 from sleuth.surfaces.cli.hits import print_hits
-from sleuth.surfaces.cli.terminal import console, say
+from sleuth.surfaces.cli.options import command
+from sleuth.surfaces.cli.terminal import say
 
 if TYPE_CHECKING:
     from sleuth.web.service import Hit
 
-EXAMPLES = """[bold]Examples[/bold]
-
+EXAMPLES = """
   sleuth web "climate change policy"
 
   sleuth web search --service brave+searxng "tide tables"
@@ -36,27 +33,25 @@ The key of a service, such as TAVILY_API_KEY, is read from the environment or fr
 
 
 web_commands = command_group(
-    "web", "Find pages of the web; plugins add commands.", default="search", epilog=EXAMPLES
+    "web", "Find pages of the web; plugins add commands.", EXAMPLES, default="search"
 )
 
 
-@web_commands.command("search", epilog=EXAMPLES)
+@command(web_commands, "search", EXAMPLES)
 def search(
-    query: Annotated[list[str] | None, typer.Argument(help="The question; quotes are optional.")] = None,
-    k: Annotated[int, typer.Option("-k", "--limit", min=1, help="Number of pages; 20 at most.")] = 3,
-    domain: Annotated[list[str] | None, typer.Option("--domain", help="Only pages of this domain.")] = None,
+    query: Annotated[list[str] | None, "The question; quotes are optional."] = None,
+    *,
+    k: Annotated[int, "Number of pages; 20 at most.", Ge(1)] = 3,
+    domain: Annotated[list[str] | None, "Only pages of this domain."] = None,
     service: Annotated[
         str | None,
-        typer.Option(
-            "--service",
-            help=f"{', '.join(own_extensions('web'))}; NAME,NAME asks the next if one is down, NAME+NAME merges both.",
-        ),
+        f"{', '.join(own_extensions('web'))}; NAME,NAME asks the next if one is down, NAME+NAME merges both.",
     ] = None,
     # As by default in `WebRetriever`.
-    timeout: Annotated[float, typer.Option("--timeout", help="Seconds for the whole search.")] = 30.0,
-    no_cache: Annotated[bool, typer.Option("--no-cache", help="Do not use the cache.")] = False,
-    read: Annotated[bool, typer.Option("--read", help="Fetch each page and show its text.")] = False,
-    json: JsonOption = False,
+    timeout: Annotated[float, "Seconds for the whole search."] = 30.0,
+    no_cache: Annotated[bool, "Do not use the cache."] = False,
+    read: Annotated[bool, "Fetch each page and show its text."] = False,
+    json: bool = False,
 ) -> None:
     """Find pages of the web that answer a question; the word `search` may be left out."""
     from sleuth.web.retriever import item_of
@@ -74,7 +69,7 @@ def search(
     check_search(question, k)
     answer = WebSearch(**options).search(question, k)
     if answer.error is not None:
-        console(stderr=True).print(f"sleuth: results may be incomplete: {answer.error}", markup=False)
+        say(f"sleuth: results may be incomplete: {answer.error}", err=True)
     if json:
         print_json(web_docs(answer))
     else:

@@ -3,19 +3,29 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from starlette.responses import JSONResponse
 from starlette.routing import Route
 
-from sleuth.surfaces.http import Extension, Service
+from sleuth.errors import ArgumentError, SleuthError
+from sleuth.surfaces.http import Extension, Refusal, Service, passage_url
+from sleuth.surfaces.http.service import call_of
 from sleuth.surfaces.http.tokens import METADATA
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
     from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+
+    from sleuth.surfaces.http.keys import Key
+    from sleuth.surfaces.mcp.server import Context
+    from sleuth.surfaces.mcp.tools import Tools
+    from sleuth.surfaces.mcp.workspace import Workspace
+
+T = TypeVar("T")
 
 PATH = "/mcp"
 METADATA_PATHS = (METADATA, f"{METADATA}{PATH}")
@@ -72,7 +82,7 @@ class _Endpoint:
         """Run the manager of sessions from the first request on, in a task that begins and ends it."""
         await self._is_asked.wait()
         try:
-            manager = await self._service.warming.run(_load, self._service)
+            manager = await self._service.warming.run(session_manager, self._service)
         except Exception as error:  # noqa: BLE001 - raised again in each request
             self._manager.set_exception(error)
             return
@@ -81,7 +91,53 @@ class _Endpoint:
             await asyncio.Event().wait()  # until the server ends
 
 
-def _load(service: Service) -> StreamableHTTPSessionManager:
-    from sleuth.surfaces.mcp.sessions import session_manager
+def session_manager(service: Service) -> StreamableHTTPSessionManager:
+    """Return the manager of MCP sessions for a service, whose tools see only what the key of a caller may see.
 
-    return session_manager(service)
+    An error becomes an ArgumentError with the text that this caller may read.
+    """
+    from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+
+    from sleuth.surfaces.mcp.server import build_server
+    from sleuth.surfaces.mcp.tools import Tools
+    from sleuth.surfaces.mcp.workspace import Workspace
+
+    has_documents = "docs" in service.settings.sources
+    workspaces: dict[tuple[str, ...], Workspace] = {}
+
+    def workspace_of(key: Key) -> Workspace:
+        workspace = workspaces.get(key.code)
+        if workspace is None:
+            workspace = workspaces[key.code] = Workspace(
+                service.engine.path,
+                refresh=False,
+                engine=service.engine if has_documents else None,
+                documents=has_documents,
+                offers=service.offers_repository,
+                within=key.code or None,
+            )
+            service.resources.callback(workspace.close)
+        return workspace
+
+    def tools_of(context: Context) -> Tools:
+        request: Any = context.request
+        call = call_of(request)
+        return Tools(
+            workspace_of(call.key),
+            allowed=call.key.filter,
+            code=call.key.sees_code,
+            url_of=partial(passage_url, str(request.base_url)),
+        )
+
+    async def run(context: Context, function: Callable[..., T], /, *args: Any) -> T:
+        request: Any = context.request
+        call = call_of(request)
+        try:
+            return await call.read(function, *args)
+        except (SleuthError, Refusal) as error:
+            raise ArgumentError(str(call.refusal_of(error).detail)) from error
+
+    server = build_server(tools_of, run=run)
+    return StreamableHTTPSessionManager(
+        server, json_response=True, stateless=True, max_request_body_size=service.settings.max_body
+    )

@@ -1,13 +1,16 @@
-"""Serves the tools over the official SDK."""
+"""Serves the tools over the official SDK; one client over standard input and output."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+import os
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
+import anyio
 import mcp_types as types
 from mcp.server.lowlevel import Server
 
+import sleuth
 from sleuth.errors import SleuthError
 from sleuth.remote import in_thread
 from sleuth.surfaces.mcp.schemas import INSTRUCTIONS, TOOLS
@@ -16,6 +19,7 @@ if TYPE_CHECKING:
     from mcp.server import ServerRequestContext
 
     from sleuth.surfaces.mcp.tools import Tools
+    from sleuth.surfaces.mcp.workspace import Workspace
 
     Context = ServerRequestContext[Any, Any]
 
@@ -34,9 +38,7 @@ async def run_in_thread(_: Context, function: Callable[..., T], /, *args: Any) -
     return await in_thread(function, *args)
 
 
-def build_server(
-    tools_of: Callable[[Context], Tools], *, version: str, run: Runner = run_in_thread
-) -> Server[Any]:
+def build_server(tools_of: Callable[[Context], Tools], *, run: Runner = run_in_thread) -> Server[Any]:
     """Return a server of the SDK.
 
     Args:
@@ -47,7 +49,21 @@ def build_server(
     async def list_tools(context: Context, _: types.PaginatedRequestParams | None) -> types.ListToolsResult:
         tools = tools_of(context)
         tools.prepare()
-        return types.ListToolsResult(tools=_tools(tools.names))
+        hints = types.ToolAnnotations(
+            read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False
+        )
+        return types.ListToolsResult(
+            tools=[
+                types.Tool(
+                    name=tool.name,
+                    description=tool.description,
+                    input_schema=tool.input_schema,
+                    annotations=hints,
+                )
+                for tool in TOOLS
+                if tool.name in tools.names
+            ]
+        )
 
     async def call_tool(context: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
         tools = tools_of(context)
@@ -59,7 +75,7 @@ def build_server(
 
     return Server(
         "sleuth",
-        version=version,
+        version=sleuth.__version__,
         title="Sleuth",
         instructions=INSTRUCTIONS,
         on_list_tools=list_tools,
@@ -71,17 +87,30 @@ def _text(text: str) -> types.TextContent:
     return types.TextContent(type="text", text=text)
 
 
-def _tools(names: Collection[str]) -> list[types.Tool]:
-    hints = types.ToolAnnotations(
-        read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False
-    )
-    return [
-        types.Tool(
-            name=tool.name,
-            description=tool.description,
-            input_schema=tool.input_schema,
-            annotations=hints,
-        )
-        for tool in TOOLS
-        if tool.name in names
-    ]
+LIMIT = "MAX_MCP_OUTPUT_TOKENS"
+"""Environment variable with which agents limit the answers of all servers."""
+
+
+def serve_stdio(workspace: Workspace) -> None:
+    """Answer one client over standard input and output, until the input ends."""
+    try:
+        anyio.run(_serve, workspace)
+    finally:
+        workspace.close()
+
+
+async def _serve(workspace: Workspace) -> None:
+    from mcp.server.stdio import stdio_server
+
+    from sleuth.surfaces.mcp.tools import Tools
+
+    tools = Tools(workspace, most_tokens=most_tokens())
+    server = build_server(lambda _: tools)
+    async with stdio_server() as (incoming, outgoing):
+        await server.run(incoming, outgoing, server.create_initialization_options())
+
+
+def most_tokens() -> int | None:
+    """Return the limit that the agent sets for answers; None without one, and for a value that is not a number."""
+    value = os.environ.get(LIMIT, "")
+    return int(value) if value.isdecimal() and int(value) else None
