@@ -1,6 +1,6 @@
 import math
 from dataclasses import dataclass
-from typing import NamedTuple, get_args
+from typing import get_args
 
 import numpy as np
 import pytest
@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from sleuth.compose.fuse import FORMULAS, best_places, fuse_hits, normalise, overlap
+from sleuth.compose.fuse import FORMULAS, best_places, fuse_hits, normalise
 from sleuth.compose.methods import RANK_CONSTANT, Method
 from sleuth.errors import ArgumentError
 from tests.examples import examples
@@ -153,30 +153,6 @@ def test_union(lists: list[list[int]]) -> None:
     }
     assert dict(zip(fusion.keys.tolist(), fusion.scores.tolist(), strict=True)) == expected
     assert len(fusion) == len(expected)
-
-
-@settings(max_examples=examples(100))
-@given(KEYS.filter(bool), KEYS.filter(bool), st.integers(1, 6), st.integers(1, 12), st.integers(1, 9))
-def test_rankings_overlap(some: list[int], others: list[int], first: int, among: int, step: int) -> None:
-    """The overlap of rankings is that of the sets of their first hits and of those that tie with the last of them."""
-    a, b = (Ranked(keys, [float(-(i // step)) for i in range(len(keys))]) for keys in (some, others))
-    both = len(a.head(first) & b.head(among)) + len(b.head(first) & a.head(among))
-    expected = both / (len(a.head(first)) + len(b.head(first)))
-    keys = np.array(a.keys, np.int64), np.array(b.keys, np.int64)
-    scores = np.array(a.scores, np.float32), np.array(b.scores, np.float32)
-    assert overlap(Found(keys[0], scores[0]), Found(keys[1], scores[1]), first, among) == expected
-
-
-class Ranked(NamedTuple):
-    """Keys and scores, best first."""
-
-    keys: list[int]
-    scores: list[float]
-
-    def head(self, n: int) -> set[int]:
-        """Return the first n keys, and those that tie with the last of them."""
-        least = self.scores[:n][-1]
-        return {key for key, score in zip(self.keys, self.scores, strict=True) if score >= least}
 
 
 def test_equal_scores_are_found() -> None:

@@ -1,9 +1,11 @@
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from sleuth.engine import Engine
 from sleuth.engine.legs import WEIGHTS
-from sleuth.engine.trust import agreement, trust_in
+from sleuth.engine.ranking import agreement, trust_in
 from sleuth.store import Hits
 from sleuth.types import Document, Explanation
 from tests.dense.strategies import HashEmbedder
@@ -20,6 +22,19 @@ def test_agreement() -> None:
     assert agreement(hits([*range(200)]), hits([*range(200, 400)])) == 0
     assert agreement(hits([*range(20), 50, 51]), hits([50, 51, *range(100, 118), *range(5)])) == 7 / 40
     assert agreement(hits([1, 2]), hits([*range(100, 198), 2, 3, 1])) == 1 / 22
+
+
+@given(st.permutations(range(150)), st.integers(1, 130), st.integers(1, 130), st.integers(1, 9))
+def test_agreement_of_any_hits(keys: list[int], first: int, other: int, step: int) -> None:
+    """The sets of first hits hold those that tie with the last of them, too."""
+    pools = [keys[:first], keys[-other:]]
+    scores = [[float(-(i // step)) for i in range(len(pool))] for pool in pools]
+    (head, wide), (other_head, other_wide) = (
+        [{key for key, score in zip(pool, values, strict=True) if score >= values[:n][-1]} for n in (20, 100)]
+        for pool, values in zip(pools, scores, strict=True)
+    )
+    expected = (len(head & other_wide) + len(other_head & wide)) / (len(head) + len(other_head))
+    assert agreement(*map(hits, pools, scores)) == expected
 
 
 def test_ties_change_nothing() -> None:

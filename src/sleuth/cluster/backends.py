@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from sleuth.cluster.places import address_of, is_sharded
-from sleuth.engine.backends import BackendKind
+from sleuth.engine.index import BackendKind
 
 if TYPE_CHECKING:
     from pathlib import Path

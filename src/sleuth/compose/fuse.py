@@ -239,29 +239,3 @@ def best_places(
     by_score = sorted(zip((-scores[tied]).tolist(), names, tied.tolist(), strict=True))
     _, _, order_of_places[places] = zip(*by_score, strict=True)
     return order_of_places[:k]
-
-
-def overlap(one: RankedKeys, other: RankedKeys, first: int, among: int) -> float:
-    """Return which share of the first hits of each of two rankings is among more of the first hits of the other.
-
-    Args:
-        one, other: at least one hit each.
-        first: hits of each, 1 or more, and those that tie with the last of them, whose order is not settled.
-        among: hits of the other, likewise.
-    """
-    (head, wide), (other_head, other_wide) = _heads(one, first, among), _heads(other, first, among)
-    shared_count = len(head & other_wide) + len(other_head & wide)
-    return shared_count / (len(head) + len(other_head))
-
-
-def _heads(ranking: RankedKeys, *counts: int) -> list[set[int]]:
-    """Return for each count so many of the first keys, and those that tie with the last of them."""
-    heads: list[set[int]] = []
-    for n in counts:
-        ties = (
-            int(np.count_nonzero(ranking.scores[n:] == ranking.scores[n - 1]))
-            if n < len(ranking.scores)
-            else 0
-        )
-        heads.append(set(ranking.keys[: n + ties].tolist()))
-    return heads

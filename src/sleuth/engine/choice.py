@@ -43,7 +43,7 @@ class _RankedPassages:
     """The rows of one ranking: the best of them, as many as were needed so far."""
 
     def __init__(self, plan: SearchPlan, rows: RankedRows) -> None:
-        self._plan, self._request, self._snapshot = plan, plan.request, plan.snapshot
+        self._plan, self._request, self._snapshot = plan, plan.request, plan.version.snapshot
         self._all, self._rows = rows, in_common(plan, rows)
         self._depth = MOST_K + WINDOW if plan.is_bounded else plan.rows
         self._keys: dict[str, int] = {}
@@ -104,7 +104,7 @@ class _RankedPassages:
 
 def _notes_on_values(plan: SearchPlan, tree: Filter) -> list[str]:
     """Say that a filter which matches no passage would in another case, or else which of its values none has."""
-    loose, select = in_any_case(tree), partial(plan.searchers.select, plan.snapshot)
+    loose, select = in_any_case(tree), partial(plan.version.searchers.select, plan.version.snapshot)
     try:
         if select(tree).count().passages:
             return []

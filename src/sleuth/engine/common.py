@@ -24,11 +24,12 @@ def in_common(plan: SearchPlan, rows: RankedRows) -> RankedRows:
     """
     if plan.query.is_lookup:
         return rows
-    legs, query, min_score = plan.searchers.legs, plan.query.text, plan.request.min_score
+    searchers, snapshot = plan.version.searchers, plan.version.snapshot
+    legs, query, min_score = searchers.legs, plan.query.text, plan.request.min_score
     certain_hits = [hits for name, hits in rows.hits.items() if legs[name].is_certain]
     if min_score is None:
         try:
-            if any(map(len, certain_hits)) or plan.searchers.has_word(query, plan.snapshot):
+            if any(map(len, certain_hits)) or searchers.has_word(query, snapshot):
                 return rows
         except RetrievalError:  # a shard is missing: its documents are unknown
             return rows
@@ -43,13 +44,13 @@ def in_common(plan: SearchPlan, rows: RankedRows) -> RankedRows:
             if legs[name].is_certain:
                 certain_keys.update(hits.keys.tolist())
                 continue
-            for key, similarity in similar_rows(legs[name], query, hits, plan.view.idf).items():
+            for key, similarity in similar_rows(legs[name], query, hits, plan.idf).items():
                 if key not in own_keys:
                     similarities[key] = max(similarity, similarities.get(key, 0.0))
     if min_score or not certain_hits:
         shares = shares_of(
             plan,
-            read_items(plan.snapshot, rows.keys, rows.scores),
+            read_items(snapshot, rows.keys, rows.scores),
             [similarities.get(key, 0.0) for key in rows.keys],
         )
         places = [place for place, share in enumerate(shares) if share >= min_score and share > 0]
@@ -66,11 +67,11 @@ def in_common(plan: SearchPlan, rows: RankedRows) -> RankedRows:
 
 def shares_explained(plan: SearchPlan, items: Sequence[RetrievedItem]) -> list[float]:
     """Return the shares of items on the scale of `min_score`, from the scores of the legs in their explanations."""
-    legs, query = plan.searchers.legs, plan.query.text
+    legs, query = plan.version.searchers.legs, plan.query.text
     scores = [dict(item.explanation.scores_of(legs)) if item.explanation else {} for item in items]
     similarities = [0.0] * len(items)
     for name in {name for row in scores for name in row if not legs[name].is_certain}:
-        of_leg = similarities_of(legs[name], query, [row.get(name, 0.0) for row in scores], plan.view.idf)
+        of_leg = similarities_of(legs[name], query, [row.get(name, 0.0) for row in scores], plan.idf)
         similarities = list(map(max, similarities, of_leg))
     return shares_of(plan, items, similarities)
 
@@ -109,8 +110,8 @@ def shares_of(plan: SearchPlan, items: Sequence[RetrievedItem], similarities: Se
     Args:
         similarities: one for each item, 0 where it is not known.
     """
-    analyzer = plan.analyzer
-    idf = plan.view.idf(dict.fromkeys(*analyzer.words_of_each([plan.query.text])))
+    analyzer = plan.version.analyzer
+    idf = plan.idf(dict.fromkeys(*analyzer.words_of_each([plan.query.text])))
     total = sum(idf.values()) or 1.0
     shares = []
     for item, similarity in zip(items, similarities, strict=True):

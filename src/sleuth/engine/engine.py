@@ -8,15 +8,15 @@ with Engine.open("index", create=True) as engine:
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
+from functools import wraps
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 from sleuth import filters
 from sleuth.arguments import PER_DOCUMENT, hinted
 from sleuth.engine.answers import Answering
-from sleuth.engine.calls import forwarded
 from sleuth.engine.documents import Documents
 from sleuth.engine.searching import IndexSearch
 from sleuth.engine.synonyms import Synonyms
@@ -38,7 +38,30 @@ if TYPE_CHECKING:
     from sleuth.types import Ranking
 
 
+P = ParamSpec("P")
+T = TypeVar("T")
+
 _INTERNAL = frozenset({"backend", "idf", "searcher", "store"})
+
+
+def forwarded(
+    part: str, method: Callable[Concatenate[Any, P], T]
+) -> tuple[Callable[Concatenate[Any, P], T], Callable[Concatenate[Any, P], Coroutine[Any, Any, T]]]:
+    """Return a method that calls one of a part, with the same arguments, result and documentation, and its async twin.
+
+    Args:
+        part: the attribute that holds the part.
+    """
+    name = method.__name__
+
+    @hinted
+    @wraps(method)
+    def call(self: Any, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        result: T = getattr(getattr(self, part), name)(*args, **kwargs)
+        return result
+
+    forward: Any = call
+    return forward, async_twin(forward)
 
 
 class Engine(Answering):
@@ -84,7 +107,7 @@ class Engine(Answering):
             self._search.answer,
             backend.settings,
             lambda: backend.embedder,
-            rarity=view.idf,
+            rarity=self.idf,
             correct=self._search.correct,
             parent=parent,
         )
@@ -131,8 +154,7 @@ class Engine(Answering):
                 index is made then, and one that is there stays as it is.
         """
         # What opens an index loads numpy and every leg, which a program that only names this class does without.
-        from sleuth.engine.backends import opener_of
-        from sleuth.engine.index import IndexBackend
+        from sleuth.engine.index import IndexBackend, opener_of
         from sleuth.engine.opening import OpenOptions
 
         limit = filters.as_filter(scope)
@@ -213,43 +235,29 @@ class Engine(Answering):
 
     aretrieve = async_twin(retrieve)
 
-    nearest = forwarded("_search", IndexSearch.nearest)
-    anearest = async_twin(nearest)
-    count = forwarded("_search", IndexSearch.count)
-    acount = async_twin(count)
-    facets = forwarded("_search", IndexSearch.facets)
-    afacets = async_twin(facets)
-    grep = forwarded("_search", IndexSearch.grep)
-    agrep = async_twin(grep)
-    metadata_keys = forwarded("_search", IndexSearch.metadata_keys)
-    ametadata_keys = async_twin(metadata_keys)
-    suggest = forwarded("_search", IndexSearch.suggest)
-    asuggest = async_twin(suggest)
+    nearest, anearest = forwarded("_search", IndexSearch.nearest)
+    count, acount = forwarded("_search", IndexSearch.count)
+    facets, afacets = forwarded("_search", IndexSearch.facets)
+    grep, agrep = forwarded("_search", IndexSearch.grep)
+    metadata_keys, ametadata_keys = forwarded("_search", IndexSearch.metadata_keys)
+    suggest, asuggest = forwarded("_search", IndexSearch.suggest)
 
-    add = forwarded("_documents", Documents.add)
-    aadd = async_twin(add)
-    index = forwarded("_documents", Documents.index)
-    aindex = async_twin(index)
-    roots = forwarded("_documents", Documents.roots)
-    aroots = async_twin(roots)
-    skips = forwarded("_documents", Documents.skips)
-    askips = async_twin(skips)
-    move = forwarded("_documents", Documents.move)
-    amove = async_twin(move)
-    embed = forwarded("_documents", Documents.embed)
-    aembed = async_twin(embed)
-    update = forwarded("_documents", Documents.update)
-    aupdate = async_twin(update)
-    delete = forwarded("_documents", Documents.delete)
-    adelete = async_twin(delete)
-    get = forwarded("_documents", Documents.get)
-    aget = async_twin(get)
-    documents = forwarded("_documents", Documents.documents)
-    adocuments = async_twin(documents)
-    list_documents = forwarded("_documents", Documents.list_documents)
-    alist_documents = async_twin(list_documents)
+    add, aadd = forwarded("_documents", Documents.add)
+    index, aindex = forwarded("_documents", Documents.index)
+    roots, aroots = forwarded("_documents", Documents.roots)
+    skips, askips = forwarded("_documents", Documents.skips)
+    move, amove = forwarded("_documents", Documents.move)
+    embed, aembed = forwarded("_documents", Documents.embed)
+    update, aupdate = forwarded("_documents", Documents.update)
+    delete, adelete = forwarded("_documents", Documents.delete)
+    get, aget = forwarded("_documents", Documents.get)
+    documents, adocuments = forwarded("_documents", Documents.documents)
+    list_documents, alist_documents = forwarded("_documents", Documents.list_documents)
 
-    idf = forwarded("_view", IndexView.idf)
+    def idf(self, terms: Iterable[str]) -> dict[str, float]:
+        """Return how rare each term is among the passages: BM25's idf, the largest for a term that none holds."""
+        with self._view.store.reader() as snapshot:
+            return self.backend.searchers_of(snapshot).idf(terms, snapshot)
 
     def searcher(self, leg: str) -> Any:
         """Return one leg of the newest version, for measurements: keys and scores, without text.
@@ -290,7 +298,7 @@ class Engine(Answering):
     def refresh(self) -> int:
         """Load the newest committed version now, as the next `retrieve` would; returns its number."""
         with self._view.store.reader() as snapshot:
-            return self._view.backend.searchers_of(snapshot).version
+            return self.backend.searchers_of(snapshot).version
 
     arefresh = async_twin(refresh)
 

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from threading import RLock
-from typing import TYPE_CHECKING, Any, Self, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, Self, cast
 
 from sleuth.engine.embedders import RecordCache, is_slow, stand_in, words_only
 from sleuth.engine.legs import fill, inspect, legs_that_rank, open_legs
 from sleuth.engine.narrowing import ByScope, Scope
 from sleuth.engine.opening import OpenOptions, check_settings, open_index
 from sleuth.engine.search import Searchers, check_legs
-from sleuth.extensions import extensions
+from sleuth.extensions import extensions, loaded
 from sleuth.settings import IndexSettings
 from sleuth.store.store import Store
 
@@ -233,3 +233,28 @@ class IndexBackend(Backend):
             raise
         substitute = stand_in(self.settings.embedder, store) if hasattr(self.embedder, "missing") else None
         return self._over(store, substitute or self.embedder, self.chunker)
+
+
+class BackendKind(NamedTuple):
+    """A kind of index.
+
+    Attributes:
+        fits: whether an index of this kind is at a path.
+        open: opens it.
+    """
+
+    fits: Callable[[str | Path], bool]
+    open: Callable[[str | Path, OpenOptions], Backend]
+
+
+@cache
+def _kinds() -> tuple[BackendKind, ...]:
+    """Return the kinds of the cluster and of plugins."""
+    return tuple(loaded("backends", BackendKind))
+
+
+def opener_of(path: str | Path) -> Callable[[str | Path, OpenOptions], Backend] | None:
+    """Return what opens the index at this path; None where it is one folder of this machine."""
+    if Store.is_at(path):
+        return None
+    return next((kind.open for kind in _kinds() if kind.fits(path)), None)

@@ -1,29 +1,24 @@
-"""Decides how a request is searched, before any leg is asked."""
+"""Reads what a request asks, and decides how it is searched, before any leg is asked."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from sleuth.compose.variety import FEW, WINDOW
 from sleuth.engine.fusion import as_fusion
-from sleuth.engine.pinned import Pinned
+from sleuth.engine.queries import SearchQuery, parse_query
+from sleuth.engine.selection import KNOWN_KEYS, unknown_keys
 from sleuth.errors import RetrievalError
-from sleuth.text.analyzers import get_analyzer
 
 if TYPE_CHECKING:
     from sleuth.engine.fusion import Fusion
-    from sleuth.engine.queries import SearchQuery
-    from sleuth.engine.reading import ReadRequest
+    from sleuth.engine.pinned import Pinned
     from sleuth.engine.request import SearchRequest
     from sleuth.engine.reranking import Reranking
-    from sleuth.engine.search import Searchers
     from sleuth.engine.view import IndexView
     from sleuth.filters import Filter
-    from sleuth.remote import Deadline
-    from sleuth.store import IndexSnapshot
-    from sleuth.text.analyzers import Analyzer
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,12 +27,11 @@ class SearchPlan:
 
     Attributes:
         request, view: what is searched for, in which view.
-        searchers, snapshot: of the version.
+        version: whose leg for words searches further words of the query, too.
         query, tree: the words and conditions of the request, and its filter; None for no filter.
         legs: names of the legs that are asked.
         fusion, reranking: how their rankings become one, and what orders its best passages again.
         is_reranked: whether a model orders the best passages again.
-        version: whose leg for words searches further words of the query, too.
         rows: how many rows are ranked at first, which depends on k only where more rows can follow.
         is_bounded: whether the passages are arranged or judged, so that no more can follow those.
         depth: how many passages are chosen among.
@@ -46,56 +40,78 @@ class SearchPlan:
 
     request: SearchRequest
     view: IndexView
-    searchers: Searchers
-    snapshot: IndexSnapshot
+    version: Pinned
     query: SearchQuery
     tree: Filter | None
     legs: Sequence[str]
     fusion: Fusion
     reranking: Reranking
     is_reranked: bool
-    version: Pinned
     rows: int
     is_bounded: bool
     depth: int
     notes: list[str]
 
-    @property
-    def analyzer(self) -> Analyzer:
-        """Splits texts into words as the index does."""
-        return get_analyzer(self.view.backend.settings.analyzer)
+    def idf(self, terms: Iterable[str]) -> dict[str, float]:
+        """Return how rare each term is among the passages of the version."""
+        return self.version.searchers.idf(terms, self.version.snapshot)
+
+
+def read(request: SearchRequest, tree: Filter | None, version: Pinned) -> tuple[SearchQuery, list[str]]:
+    """Return the words and conditions of a request, whose filter is `tree`, and notes for its author."""
+    searchers, snapshot = version.searchers, version.snapshot
+    notes = [] if tree is None else unknown_keys(tree, searchers.key_names(snapshot))
+    if not request.syntax:
+        return SearchQuery(request.query), notes
+    query = parse_query(request.query, KNOWN_KEYS.union(searchers.key_names(snapshot)))
+    notes += query.notes()
+    if not query.text.strip():
+        notes.append("a query must hold a word to look for, not only words to leave out")
+        return query, notes
+    from sleuth.engine.spelling import suggestions
+
+    try:
+        hints = suggestions(query.words, version)
+        hints += [
+            f"no passage has {condition.text!r} under {condition.field!r}"
+            for condition in query.conditions
+            if condition.field and not condition.excluded and not searchers.fulfils(condition, snapshot)
+        ]
+    except RetrievalError:  # a shard is missing, as the ranking says: its documents are unknown
+        hints = []
+    return query, notes + hints
 
 
 def plan(
     view: IndexView,
     request: SearchRequest,
-    reading: ReadRequest,
+    query: SearchQuery,
+    version: Pinned,
+    *,
+    tree: Filter | None,
     legs: Sequence[str],
     reranking: Reranking,
-    *,
-    searchers: Searchers,
-    snapshot: IndexSnapshot,
-    deadline: Deadline | None,
+    notes: list[str],
 ) -> SearchPlan:
     """Return the plan of a request that was read.
 
     Args:
+        tree: the filter of the request.
         legs: names of the legs to ask.
         reranking: how the request asks to order the best passages again.
+        notes: for the author of the request, so far.
     """
-    k, fusion, query = request.k, as_fusion(request.fusion), reading.query
+    k, fusion, searchers = request.k, as_fusion(request.fusion), version.searchers
     is_bounded = request.arrangement is not None or request.min_score is not None
-    depth, rows = k, max(min(2 * k, k + FEW), _rows_for_copies(k, searchers, legs))
+    # So many rows cost less at once than to rank once more when copies give way; fused ones cost next to nothing.
+    spare = FEW if len(legs) > 1 else k + min(k // 2, WINDOW) if searchers.legs[legs[0]].is_exact else 0
+    depth, rows = k, max(min(2 * k, k + FEW), spare)
     reranked_depth = reranking.depth
     if reranked_depth:  # what is arranged or judged does not depend on k
         depth = max(k + WINDOW, reranked_depth)
         rows = max(depth, fusion.pool)
     if is_bounded:
         rows = fusion.pool
-    notes, snapshot_in_time = list(reading.notes), snapshot
-    if deadline is not None:
-        snapshot_in_time = searchers.until(snapshot, deadline)
-    version = Pinned(searchers, snapshot_in_time, deadline)
     if searchers.word_leg in legs and not query.is_lookup:
         from sleuth.engine.widening import widened
 
@@ -108,13 +124,5 @@ def plan(
             version = replace(version, wider=wider) if wider.leg else version
     is_reranked = reranked_depth > 0 and not (query.is_lookup and reranking.is_default)
     return SearchPlan(
-        request, view, searchers, snapshot, query, reading.tree, legs, fusion, reranking, is_reranked, version, rows,
-        is_bounded, depth, notes,
+        request, view, version, query, tree, legs, fusion, reranking, is_reranked, rows, is_bounded, depth, notes,
     )  # fmt: skip
-
-
-def _rows_for_copies(k: int, searchers: Searchers, legs: Sequence[str]) -> int:
-    """Return how many rows to rank at once, where that costs less than to rank once more when copies give way."""
-    if len(legs) > 1:
-        return FEW  # fused rows cost next to nothing
-    return k + min(k // 2, WINDOW) if searchers.legs[legs[0]].is_exact else 0

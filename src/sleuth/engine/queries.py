@@ -1,28 +1,16 @@
-"""The search syntax: phrases in quotes, `-word`, `field:word`; and the rows that they let through."""
+"""The search syntax: phrases in quotes, `-word`, `field:word`."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
-from functools import reduce
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
-from sleuth.remote import check_cancelled
-from sleuth.store import unpack
-from sleuth.store.columns.layout import naming_damage, read_column
-from sleuth.store.columns.values import scalar_rows, values_of
 from sleuth.text.detection import language_of_query
 
 if TYPE_CHECKING:
-    from sleuth.filters import Filter
     from sleuth.filters.tree import Scalar
-    from sleuth.store import IndexSnapshot
-    from sleuth.store.columns.search import ColumnsSearcher
-    from sleuth.store.legs.searching import TermSearcher
     from sleuth.text.analyzers import Analyzer, Span
     from sleuth.types import RetrievedItem
 
@@ -64,10 +52,10 @@ class QueryCondition:
         if self.field:
             value = item.metadata.get(self.field)
             values = value if isinstance(value, list | tuple) else [] if value is None else [value]
-            holds = any(_is_value(element, self.text.casefold(), tokens, analyzer) for element in values)
+            holds = any(is_value(element, self.text.casefold(), tokens, analyzer) for element in values)
         else:
             texts = (item.text, *(str(item.metadata.get(key) or "") for key in ("title", "heading")))
-            holds = any(_has_sequence(analyzer.tokens(text), tokens) for text in texts) if tokens else True
+            holds = any(has_sequence(analyzer.tokens(text), tokens) for text in texts) if tokens else True
         return holds is not self.excluded
 
 
@@ -193,106 +181,13 @@ def _is_flag(word: str) -> bool:
     return word.startswith("-") or word[0].isdigit() or (len(word) == 1 and word.isascii())
 
 
-class WordRows(Protocol):
-    """Rows by the words and the metadata that they hold; `Searchers` is one, which imports this module."""
-
-    columns: ColumnsSearcher
-    words: TermSearcher[Any]
-
-    def holding(self, token: str) -> NDArray[np.int64]:
-        """Return the keys of the rows that hold a token, ascending."""
-
-    def matching(self, query: str, tree: Filter | None) -> NDArray[np.int64]:
-        """Return the keys of the rows that hold a word of a query and match a filter."""
-
-
-def rows_that_fulfil(
-    conditions: Sequence[QueryCondition], source: WordRows, snapshot: IndexSnapshot
-) -> NDArray[np.int64]:
-    """Return the keys of the rows that fulfil all conditions, ascending."""
-    analyzer = source.words.analyzer
-    keys = _live_rows(source)
-    for condition in conditions:
-        check_cancelled()
-        rows = _holding(condition, source, snapshot, analyzer)
-        keys = np.setdiff1d(keys, rows) if condition.excluded else np.intersect1d(keys, rows)
-    return keys
-
-
-def _live_rows(source: WordRows) -> NDArray[np.int64]:
-    """Keys of all rows, ascending."""
-    keys = [
-        view.keys if view.live is None else view.keys[unpack(view.live, len(view))]
-        for view in source.columns.segments
-    ]
-    return np.concatenate([*keys, np.zeros(0, np.int64)])
-
-
-def rows_in_order(
-    keys: NDArray[np.int64], columns: ColumnsSearcher, snapshot: IndexSnapshot, tree: Filter | None
-) -> list[int]:
-    """Return the keys whose rows match `tree` (None: all), sorted by document id, then by place in the document."""
-    if tree is not None:
-        bitmaps = zip(columns.segments, columns.bitmap(tree), strict=True)
-        matching = [view.keys[unpack(bitmap, len(view))] for view, bitmap in bitmaps]
-        keys = np.intersect1d(keys, np.concatenate([*matching, np.zeros(0, np.int64)]))
-    order = snapshot.order(keys.tolist())
-    return [keys[place].item() for place in sorted(range(len(keys)), key=order.__getitem__)]
-
-
-def _holding(
-    condition: QueryCondition, source: WordRows, snapshot: IndexSnapshot, analyzer: Analyzer
-) -> NDArray[np.int64]:
-    """Keys of the rows that hold a word or a phrase; all rows hold a phrase that has no word."""
-    if condition.is_word:
-        return source.matching(condition.text, None)
-    tokens = analyzer.tokens(condition.text)
-    if condition.field:
-        return _with_value(condition, tokens, source, analyzer)
-    if not tokens:
-        return _live_rows(source)
-    by_token = [source.holding(token) for token in set(tokens)]
-    keys = reduce(np.intersect1d, by_token)
-    if len(tokens) == 1:
-        return keys
-    phrases = []
-    for row in snapshot.rows(keys.tolist()):
-        check_cancelled()
-        texts = (row.text, str(row.metadata.get("title", "")), *row.fields.values())
-        if any(_has_sequence(analyzer.tokens(text), tokens) for text in texts):
-            phrases.append(row.key)
-    return np.array(phrases, np.int64)
-
-
-def _with_value(
-    condition: QueryCondition, tokens: Sequence[str], source: WordRows, analyzer: Analyzer
-) -> NDArray[np.int64]:
-    """Keys of the rows whose metadata holds the words in this order, or is what is written."""
-    text_of_value = condition.text.casefold()
-
-    keys = [np.zeros(0, np.int64)]
-    for view in source.columns.segments:
-        column = read_column(view, condition.field)
-        if column is None:
-            continue
-        with naming_damage(view, condition.field):
-            rows, codes = scalar_rows(column, np.arange(len(view)))
-            distinct = np.unique(codes)
-            fits = [
-                _is_value(value, text_of_value, tokens, analyzer) for value in values_of(column, distinct)
-            ]
-            fitting = distinct[np.array(fits, np.bool_)]
-        keys.append(view.keys[np.unique(rows[np.isin(codes, fitting)])])
-    return np.concatenate(keys)
-
-
-def _is_value(value: Scalar, text_of_value: str, tokens: Sequence[str], analyzer: Analyzer) -> bool:
+def is_value(value: Scalar, text_of_value: str, tokens: Sequence[str], analyzer: Analyzer) -> bool:
     """Return whether a value of metadata is what is written, or holds its words in this order."""
     text = str(value).lower() if isinstance(value, bool) else str(value)
-    return text.casefold() == text_of_value or (bool(tokens) and _has_sequence(analyzer.tokens(text), tokens))
+    return text.casefold() == text_of_value or (bool(tokens) and has_sequence(analyzer.tokens(text), tokens))
 
 
-def _has_sequence(tokens: Sequence[str], phrase: Sequence[str]) -> bool:
+def has_sequence(tokens: Sequence[str], phrase: Sequence[str]) -> bool:
     """Return whether the tokens of a phrase stand one after the other."""
     size = len(phrase)
     return any(

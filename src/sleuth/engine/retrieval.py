@@ -1,22 +1,23 @@
-"""Retrieves the best passages of one version of an index: read, plan, rank, choose and show, each in its own module."""
+"""Retrieves the best passages of one version of an index: read, plan, rank, choose and show."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 from sleuth.arguments import is_blank
 from sleuth.compose.variety import choose_among
 from sleuth.engine.choice import choose_items
 from sleuth.engine.embedders import DEFAULT, HOW_TO_ADD_LANGUAGES
-from sleuth.engine.plan import SearchPlan, plan
-from sleuth.engine.reading import read
+from sleuth.engine.plan import SearchPlan, plan, read
+from sleuth.engine.queries import all_words
+from sleuth.engine.ranking import rank
 from sleuth.engine.reranking import Reranking, are_english
-from sleuth.engine.rows import rows_of
 from sleuth.engine.search import check_legs
 from sleuth.filters import as_filter
 from sleuth.remote import Deadline
-from sleuth.types import Ranking
+from sleuth.types import Explanation, Ranking
 
 if TYPE_CHECKING:
     from sleuth.engine.ranking import RankedRows
@@ -24,25 +25,65 @@ if TYPE_CHECKING:
     from sleuth.engine.view import IndexView
     from sleuth.types import RetrievedItem
 
+MOST_SORTED = 10_000
+"""Passages that a sorted search orders: those with the best scores where more hold each word."""
+
 
 def retrieve(view: IndexView, request: SearchRequest) -> Ranking:
     """Return the best passages for a request; see `Engine.retrieve`."""
     deadline = None if request.deadline is None else Deadline(request.deadline)
     tree, reranking = as_filter(request.filter), Reranking.of(request, deadline, view.backend)
     with view.store.reader() as snapshot:
-        searchers = view.backend.searchers_of(snapshot)
-        legs = check_legs(request.legs, searchers.legs)
+        version = view.pin(snapshot)
+        legs = check_legs(request.legs, version.searchers.legs)
         if not request.k or is_blank(request.query):
             return Ranking(())
-        reading = read(view, request, tree, searchers, snapshot)
-        if not reading.query.text.strip():
-            return Ranking((), notes=reading.notes)
-        search = plan(
-            view, request, reading, legs, reranking, searchers=searchers, snapshot=snapshot, deadline=deadline
-        )
+        query, notes = read(request, tree, version)
+        if not query.text.strip():
+            return Ranking((), notes=notes)
+        if deadline is not None:
+            asked = version.searchers.until(snapshot, deadline)
+            version = replace(version, asked=asked, deadline=deadline)
+        search = plan(view, request, query, version, tree=tree, legs=legs, reranking=reranking, notes=notes)
         rows = rows_of(search)
         items = choose_items(search, rows)
     return show(search, rows, items)
+
+
+def rows_of(plan: SearchPlan) -> RankedRows:
+    """Return the first rows of the ranking that a plan asks for, or a list.
+
+    A sorted search orders all passages that hold each word of its query, else the best ones; a note says which. A query
+    for values of metadata alone lists what has them where it is sorted, or where no passage holds one of its words.
+    """
+    request, query, version, notes = plan.request, plan.query, plan.version, plan.notes
+    options: dict[str, Any] = {"fusion": plan.fusion, "explain": request.explain, "exact": request.exact}
+    is_sorted = request.sort is not None and not query.is_lookup
+    word_leg = version.searchers.word_leg
+    if is_sorted and word_leg in plan.legs:
+        alternatives = {} if version.wider is None else version.wider.alternatives
+        if words := all_words(query.text, version.analyzer, alternatives):
+            conditions = (*query.conditions, *words)
+            rows = rank(
+                version, query.text, MOST_SORTED, plan.tree, legs=[word_leg], conditions=conditions, **options
+            )
+            if count := len(rows.keys):
+                which = "all" if count < MOST_SORTED else "the best"
+                noun = "passage that holds" if count == 1 else "passages that hold"
+                notes.append(f"sorted: {which} {count:,} {noun} each word of the query")
+                return rows
+    options |= {"legs": plan.legs, "conditions": query.conditions}
+    rows = rank(version, query.text, plan.rows, plan.tree, **options)
+    if is_sorted and rows.keys:
+        notes.append(f"sorted: the best {len(rows.keys):,} passages; none holds each word of the query")
+    if not query.is_lookup or (request.sort is None and rows.keys):
+        return rows
+    keys = version.searchers.lookup(query.conditions, plan.tree, version.snapshot)
+    explanation = Explanation("metadata", 0.0, "the metadata holds what the query asks for")
+    listing = replace(
+        rows, keys=keys, scores=[0.0] * len(keys), explain=lambda _: explanation, is_listing=True
+    )
+    return replace(listing, deeper=lambda _: listing)
 
 
 def show(search: SearchPlan, rows: RankedRows, items: Sequence[RetrievedItem]) -> Ranking:

@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from operator import and_
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sleuth.engine.asking import PoolRequest
 from sleuth.engine.fusion import MOST
 from sleuth.engine.legs import legs_that_rank
 from sleuth.engine.narrowing import ByScope, NarrowedSnapshot, Narrowing, Scope
+from sleuth.engine.queries import has_sequence, is_value
 from sleuth.errors import ArgumentError
 from sleuth.remote import check_cancelled
-from sleuth.store import LegRequest
+from sleuth.store import LegRequest, unpack
 from sleuth.store.catalogue.alignment import align
+from sleuth.store.columns.layout import naming_damage, read_column
 from sleuth.store.columns.leg import ColumnsLeg
+from sleuth.store.columns.values import scalar_rows, values_of
 from sleuth.store.legs.leg import pack
 from sleuth.store.legs.searching import TermSearcher
 from sleuth.types import Explanation, PartReport
@@ -40,6 +45,27 @@ READ_TOGETHER = 5_000
 
 ALIGNED = 32
 """Filters kept as bitmaps over the segments of a leg; a million rows take 125 kB."""
+
+
+@dataclass(frozen=True, slots=True)
+class PoolRequest:
+    """What each leg is asked for.
+
+    Attributes:
+        depth: rows wanted of each leg, 1 or more.
+        tree: which rows may answer; None for all.
+        pooled: whether the rows are fused with those of other legs: the far end of a pool need not be certain.
+        ordered: whether equal scores must be in order of id; ids always decide ties at the end of the pool.
+        exact: whether every row is scored, instead of dropping some by an estimate.
+        conditions: what rows must fulfil beside the filter.
+    """
+
+    depth: int
+    tree: Filter | None
+    pooled: bool
+    ordered: bool
+    exact: bool
+    conditions: tuple[QueryCondition, ...] = ()
 
 
 class Searchers:
@@ -241,16 +267,19 @@ class Searchers:
         self, conditions: tuple[QueryCondition, ...], snapshot: IndexSnapshot
     ) -> NDArray[np.int64]:
         """Keys of the rows that fulfil conditions, ascending."""
-        from sleuth.engine.queries import rows_that_fulfil
-
         # A corpus has the numbers of the words of queries alone.
         own_searchers = self.alone
         fulfilled = own_searchers._fulfilled
         keys = fulfilled.get(conditions)
         if keys is None:
+            keys = _live_rows(own_searchers)
+            for condition in conditions:
+                check_cancelled()
+                rows = _rows_with(condition, own_searchers, snapshot)
+                keys = np.setdiff1d(keys, rows) if condition.excluded else np.intersect1d(keys, rows)
             if len(fulfilled) >= ALIGNED:
                 fulfilled.clear()
-            keys = fulfilled[conditions] = rows_that_fulfil(conditions, own_searchers, snapshot)
+            fulfilled[conditions] = keys
         return keys
 
     def fulfils(self, condition: QueryCondition, snapshot: IndexSnapshot) -> bool:
@@ -278,23 +307,13 @@ class Searchers:
         self, conditions: tuple[QueryCondition, ...], tree: Filter | None, snapshot: IndexSnapshot
     ) -> list[int]:
         """Keys of all rows that fulfil conditions and match a filter, by document id and place."""
-        from sleuth.engine.queries import rows_in_order
-
-        return rows_in_order(self.fulfilling(conditions, snapshot), self.columns, snapshot, tree)
-
-    def _fulfilling(
-        self,
-        conditions: tuple[QueryCondition, ...],
-        allowed: list[Bitmap] | None,
-        leg: str,
-        snapshot: IndexSnapshot,
-    ) -> list[Bitmap]:
-        """Return the allowed rows that fulfil conditions, over the segments of a leg."""
         keys = self.fulfilling(conditions, snapshot)
-        bitmaps = [pack(np.isin(view.keys, keys, assume_unique=True)) for view in self._views[leg]]
-        if allowed is None:
-            return bitmaps
-        return [bitmap & allowed_bitmap for bitmap, allowed_bitmap in zip(bitmaps, allowed, strict=True)]
+        if tree is not None:
+            bitmaps = zip(self.columns.segments, self.columns.bitmap(tree), strict=True)
+            matching = [view.keys[unpack(bitmap, len(view))] for view, bitmap in bitmaps]
+            keys = np.intersect1d(keys, np.concatenate([*matching, np.zeros(0, np.int64)]))
+        order = snapshot.order(keys.tolist())
+        return [keys[place].item() for place in sorted(range(len(keys)), key=order.__getitem__)]
 
     def gather(
         self, queries: Mapping[str, Any], request: PoolRequest, snapshot: IndexSnapshot
@@ -315,10 +334,63 @@ class Searchers:
         for leg, query in queries.items():
             allowed = None if request.tree is None else self.allowed(request.tree, leg)
             if request.conditions:
-                allowed = self._fulfilling(request.conditions, allowed, leg, snapshot)
+                keys = self.fulfilling(request.conditions, snapshot)
+                fitting = [pack(np.isin(view.keys, keys, assume_unique=True)) for view in self._views[leg]]
+                allowed = fitting if allowed is None else list(map(and_, fitting, allowed))
             leg_request = LegRequest(depth, allowed, ordered, pooled, exact, snapshot.order)
             hits[leg] = self.by_leg[leg].pool(query, leg_request)
         return hits
+
+
+def _live_rows(searchers: Searchers) -> NDArray[np.int64]:
+    """Keys of all rows, ascending."""
+    keys = [
+        view.keys if view.live is None else view.keys[unpack(view.live, len(view))]
+        for view in searchers.columns.segments
+    ]
+    return np.concatenate([*keys, np.zeros(0, np.int64)])
+
+
+def _rows_with(condition: QueryCondition, searchers: Searchers, snapshot: IndexSnapshot) -> NDArray[np.int64]:
+    """Keys of the rows that hold a word or a phrase; all rows hold a phrase that has no word."""
+    if condition.is_word:
+        return searchers.matching(condition.text, None)
+    analyzer = searchers.words.analyzer
+    tokens = analyzer.tokens(condition.text)
+    if condition.field:
+        return _rows_with_value(condition, tokens, searchers)
+    if not tokens:
+        return _live_rows(searchers)
+    by_token = [searchers.holding(token) for token in set(tokens)]
+    keys = reduce(np.intersect1d, by_token)
+    if len(tokens) == 1:
+        return keys
+    phrases = []
+    for row in snapshot.rows(keys.tolist()):
+        check_cancelled()
+        texts = (row.text, str(row.metadata.get("title", "")), *row.fields.values())
+        if any(has_sequence(analyzer.tokens(text), tokens) for text in texts):
+            phrases.append(row.key)
+    return np.array(phrases, np.int64)
+
+
+def _rows_with_value(
+    condition: QueryCondition, tokens: Sequence[str], searchers: Searchers
+) -> NDArray[np.int64]:
+    """Keys of the rows whose metadata holds the words in this order, or is what is written."""
+    text_of_value, analyzer = condition.text.casefold(), searchers.words.analyzer
+    keys = [np.zeros(0, np.int64)]
+    for view in searchers.columns.segments:
+        column = read_column(view, condition.field)
+        if column is None:
+            continue
+        with naming_damage(view, condition.field):
+            rows, codes = scalar_rows(column, np.arange(len(view)))
+            distinct = np.unique(codes)
+            fits = [is_value(value, text_of_value, tokens, analyzer) for value in values_of(column, distinct)]
+            fitting = distinct[np.array(fits, np.bool_)]
+        keys.append(view.keys[np.unique(rows[np.isin(codes, fitting)])])
+    return np.concatenate(keys)
 
 
 def matchers_of(searchers: Mapping[str, LegSearcher[Any]]) -> dict[str, RowMatcher]:

@@ -48,15 +48,10 @@ class IndexSearch:
         It stays as it is if shards are missing.
         """
         from sleuth.engine.spelling import Correction, corrected
-        from sleuth.text.analyzers import get_analyzer
 
-        backend = self._view.backend
         with self._view.store.reader() as snapshot:
-            analyzer = get_analyzer(backend.settings.analyzer)
             try:
-                return corrected(
-                    question, backend.searchers_of(snapshot), snapshot, analyzer, backend.embedder
-                )
+                return corrected(question, self._view.pin(snapshot), self._view.backend.embedder)
             except RetrievalError:
                 return Correction(question)
 

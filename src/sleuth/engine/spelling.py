@@ -14,10 +14,8 @@ from sleuth.text.spelling import spellings_near
 from sleuth.vectors import ask_if_able
 
 if TYPE_CHECKING:
-    from sleuth.engine.search import Searchers
+    from sleuth.engine.pinned import Pinned
     from sleuth.protocols import Embedder
-    from sleuth.store import IndexSnapshot
-    from sleuth.text.analyzers import Analyzer
 
 TWO_EDITS = 6
 """Letters from which on a word may differ in two places."""
@@ -69,10 +67,10 @@ class Misspelling(NamedTuple):
     nearest: str
 
 
-def suggestions(text: str, searchers: Searchers, snapshot: IndexSnapshot, analyzer: Analyzer) -> list[str]:
+def suggestions(text: str, version: Pinned) -> list[str]:
     """Say of the first words of a query that no passage holds them, with the nearest word of the passages."""
-    words = unknown_words(text, searchers, snapshot, analyzer)
-    return [_suggestion(*misspelling) for misspelling in misspellings(words, searchers, snapshot, analyzer)]
+    words = unknown_words(text, version)
+    return [_suggestion(*misspelling) for misspelling in misspellings(words, version)]
 
 
 def _suggestion(word: str, nearest: str) -> str:
@@ -92,9 +90,7 @@ class Correction(NamedTuple):
     notes: Sequence[str] = ()
 
 
-def corrected(
-    text: str, searchers: Searchers, snapshot: IndexSnapshot, analyzer: Analyzer, embedder: Embedder | None
-) -> Correction:
+def corrected(text: str, version: Pinned, embedder: Embedder | None) -> Correction:
     """Return a query with the nearest word of the passages in place of each word that cannot be right.
 
     Such a word is held by no passage, the embedder takes it for a typing mistake, and one edit makes it a frequent word
@@ -102,15 +98,15 @@ def corrected(
     If no passage holds more than a third of the words, the query is in another language or about something else, and
     stays as it is. The first letter stays, or changes places with the second: few typing mistakes are there.
     """
-    unknown = unknown_words(text, searchers, snapshot, analyzer)
+    unknown = unknown_words(text, version)
     if 3 * len(unknown) > len(text.split()):
         return Correction(text)
-    words = misspellings(unknown, searchers, snapshot, analyzer)
+    words = misspellings(unknown, version)
 
     def is_slip(word: str, nearest: str) -> bool:
         if not (word.islower() and nearest[:1] in word[:2] and nearest in spellings_near(word, nearest)):
             return False
-        rarities = searchers.held(analyzer.tokens(nearest), snapshot).values()
+        rarities = version.searchers.held(version.analyzer.tokens(nearest), version.snapshot).values()
         return min(rarities, default=inf) <= _FREQUENT and bool(ask_if_able(embedder, "is_mistyped", word))
 
     slips = {word: nearest for word, nearest in words if nearest and is_slip(word, nearest)}
@@ -118,9 +114,7 @@ def corrected(
     return Correction(_word.sub(lambda match: slips.get(match[0], match[0]), text), notes)
 
 
-def misspellings(
-    words: Iterable[str], searchers: Searchers, snapshot: IndexSnapshot, analyzer: Analyzer
-) -> list[Misspelling]:
+def misspellings(words: Iterable[str], version: Pinned) -> list[Misspelling]:
     """Return words that no passage holds with the nearest one of the passages: the first words of a long query."""
     pairs, work = list[Misspelling](), 0
     for word in words:
@@ -128,12 +122,13 @@ def misspellings(
         work += _WORK_OF_WORD + min(len(word), _LONGEST) ** 2
         if work > _MOST_WORK:
             break
-        pairs.append(Misspelling(word, _nearest(word.casefold(), searchers, snapshot, analyzer)))
+        pairs.append(Misspelling(word, _nearest(word.casefold(), version)))
     return pairs
 
 
-def unknown_words(text: str, searchers: Searchers, snapshot: IndexSnapshot, analyzer: Analyzer) -> list[str]:
+def unknown_words(text: str, version: Pinned) -> list[str]:
     """Return the words of a query that no passage holds, each once, in order."""
+    searchers, snapshot, analyzer = version.searchers, version.snapshot, version.analyzer
     tokens = analyzer.tokens(text)
     known_tokens = searchers.held(tokens, snapshot)
     if known_tokens.keys() >= set(tokens):  # as of most queries, whose language need not be found then
@@ -146,28 +141,18 @@ def unknown_words(text: str, searchers: Searchers, snapshot: IndexSnapshot, anal
     _, *other_groups = searchers.words.groups()
     if not other_groups:
         return list(words)
-    foreign_words = _words_of_other_languages(words, other_groups, searchers, snapshot)
-    return [word for word in words if word not in foreign_words]
-
-
-def _words_of_other_languages(
-    words: Iterable[str], groups: Sequence[str], searchers: Searchers, snapshot: IndexSnapshot
-) -> set[str]:
-    """Return the words that passages hold whose words are read by the rules of the languages of groups."""
-    analyzers = list(map(searchers.words.analyzer_of, groups))
-    tokens_by_word = {word: {token for tool in analyzers for token in tool.tokens(word)} for word in words}
+    # Passages may hold some of them whose words are read by the rules of another language.
+    others = list(map(searchers.words.analyzer_of, other_groups))
+    tokens_by_word = {word: {token for tool in others for token in tool.tokens(word)} for word in words}
     rarity = searchers.idf({UNKNOWN}.union(*tokens_by_word.values()), snapshot)
-    return {
-        word
-        for word, tokens in tokens_by_word.items()
-        if any(rarity[token] < rarity[UNKNOWN] for token in tokens)
-    }
+    return [word for word in words if all(rarity[token] >= rarity[UNKNOWN] for token in tokens_by_word[word])]
 
 
-def _nearest(word: str, searchers: Searchers, snapshot: IndexSnapshot, analyzer: Analyzer) -> str:
+def _nearest(word: str, version: Pinned) -> str:
     """Return the most frequent word of the passages that differs in one letter, else in two; "" without one."""
     if not 3 <= len(word) <= _LONGEST:
         return ""
+    searchers, snapshot, analyzer = version.searchers, version.snapshot, version.analyzer
     alphabet = next((letters for letters in _ALPHABETS if set(word) <= set(letters)), "")
     # Several words may have one stem: the last one in order stands for it, in every process.
     runs = sorted(set(spellings_near(word, alphabet)))
@@ -175,33 +160,31 @@ def _nearest(word: str, searchers: Searchers, snapshot: IndexSnapshot, analyzer:
     likely = {token: spelling for spelling, tokens in tokens_of_each for token in tokens}
     rarities = searchers.held(likely, snapshot)
     for token in sorted(rarities, key=lambda token: (rarities[token], token)):
-        if spelt := _as_written(token, searchers, snapshot, analyzer, like=likely[token]):
+        if spelt := _as_written(token, version, like=likely[token]):
             return spelt
     group = next(iter(searchers.words.groups()))
     for stem in analyzer.tokens(word) if len(word) >= TWO_EDITS else ():
         for token in searchers.near(stem, 2, _EXAMINED, snapshot).get(group, {}):
-            if spelt := _as_written(token, searchers, snapshot, analyzer, like=word):
+            if spelt := _as_written(token, version, like=word):
                 return spelt
     return ""
 
 
-def _as_written(
-    token: str, searchers: Searchers, snapshot: IndexSnapshot, analyzer: Analyzer, *, like: str
-) -> str:
+def _as_written(token: str, version: Pinned, *, like: str) -> str:
     """Return a term as the best passages spell it, where that resembles a word: terms of the index may be stems."""
     from difflib import get_close_matches
 
-    return next(iter(get_close_matches(like, spellings(token, searchers, snapshot, analyzer), 1, _LIKE)), "")
+    return next(iter(get_close_matches(like, spellings(token, version), 1, _LIKE)), "")
 
 
-def spellings(
-    token: str, searchers: Searchers, snapshot: IndexSnapshot, analyzer: Analyzer, group: str = ""
-) -> set[str]:
+def spellings(token: str, version: Pinned, group: str = "") -> set[str]:
     """Return the words of the best passages with a term that are written differently and have this term.
 
     Args:
         group: of the term, such as those of a language; "" for the words of no language.
     """
+    searchers, snapshot = version.searchers, version.snapshot
+    analyzer = searchers.words.analyzer_of(group) if group else version.analyzer
     return {
         text[start:end].casefold()
         for row in snapshot.rows(searchers.best_with(token, _PASSAGES, snapshot, group))

@@ -8,13 +8,10 @@ from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 from sleuth.engine.completions import Completions, plain_words
 from sleuth.engine.spelling import spellings
-from sleuth.text.analyzers import get_analyzer
 
 if TYPE_CHECKING:
-    from sleuth.engine.search import Searchers
+    from sleuth.engine.pinned import Pinned
     from sleuth.engine.view import IndexView
-    from sleuth.store import IndexSnapshot
-    from sleuth.text.analyzers import Analyzer
 
 MOST_TITLES: Final = 20_000
 """Titles, and as many headings, among which completions are looked for: those of the most documents."""
@@ -43,12 +40,12 @@ def suggest(view: IndexView, prefix: str, k: int) -> list[Suggestion]:
     if not words or not k or len(prefix) > LONGEST:
         return []
     with view.store.reader() as snapshot:
-        searchers = view.backend.searchers_of(snapshot)
-        if searchers.completions is None:
-            searchers.completions = Completions(_titles(searchers, snapshot))
-        first, further = searchers.completions.titles_with(words, k)
-        analyzer = get_analyzer(view.backend.settings.analyzer)
-        completions = list(_words(prefix, k, searchers, snapshot, analyzer))
+        version = view.pin(snapshot)
+        known = version.searchers.completions
+        if known is None:
+            known = version.searchers.completions = Completions(_titles(version))
+        first, further = known.titles_with(words, k)
+        completions = list(_words(prefix, k, version, known.spellings))
     half = (k + 1) // 2
     begins, inner, later_titles = (
         [Suggestion(title, "title") for title in titles] for titles in (first[:half], further, first[half:])
@@ -61,9 +58,9 @@ def suggest(view: IndexView, prefix: str, k: int) -> list[Suggestion]:
     return list(first_of_text.values())[:k]
 
 
-def _titles(searchers: Searchers, snapshot: IndexSnapshot) -> Iterator[str]:
+def _titles(version: Pinned) -> Iterator[str]:
     """Yield titles, then headings without those above them, each once."""
-    selection = searchers.select(snapshot, None)
+    selection = version.searchers.select(version.snapshot, None)
     texts = dict.fromkeys(
         " ".join(facet.value.rpartition(" > ")[2].split())
         for key in ("title", "heading")
@@ -74,13 +71,17 @@ def _titles(searchers: Searchers, snapshot: IndexSnapshot) -> Iterator[str]:
 
 
 def _words(
-    prefix: str, k: int, searchers: Searchers, snapshot: IndexSnapshot, analyzer: Analyzer
+    prefix: str, k: int, version: Pinned, by_term: dict[tuple[str, str], set[str]]
 ) -> Iterator[Suggestion]:
-    """Yield what was typed with its last word completed, by the number of passages that hold the word."""
+    """Yield what was typed with its last word completed, by the number of passages that hold the word.
+
+    Args:
+        by_term: spellings by group and term, as far as they are known; gets further ones.
+    """
     last_word = next(reversed(_word.findall(prefix)), "")
     if not last_word or not prefix.endswith(last_word):
         return
-    typed = last_word.casefold()
+    searchers, snapshot, typed = version.searchers, version.snapshot, last_word.casefold()
     terms: dict[tuple[str, str], int] = {}
     for group, counts in searchers.beginning_with(typed, k, snapshot).items():
         terms |= {(group, token): count for token, count in counts.items()}
@@ -89,11 +90,9 @@ def _words(
     main = next(iter(searchers.words.groups()), "")
     terms |= {(main, token): 0 for token in stems}
     words_so_far: set[str] = set()
-    by_term = {} if searchers.completions is None else searchers.completions.spellings
     for group, token in sorted(terms, key=lambda term: (-terms[term], term))[: 2 * k]:
         if (group, token) not in by_term:
-            language = searchers.words.analyzer_of(group) if group != main else analyzer
-            by_term[group, token] = spellings(token, searchers, snapshot, language, group)
+            by_term[group, token] = spellings(token, version, group)
         longer = (
             word
             for word in by_term[group, token]

@@ -6,23 +6,19 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from sleuth.engine.pinned import WiderQuery
 from sleuth.engine.queries import MOST_SIGNS, WordPattern, content_spans
 from sleuth.engine.spelling import TWO_EDITS, UNKNOWN, unknown_words
 from sleuth.engine.synonyms import words_of
-from sleuth.engine.wider import WiderQuery
 from sleuth.remote import check_cancelled
-from sleuth.text.analyzers import get_analyzer
 from sleuth.vectors import ask_if_able
 
 if TYPE_CHECKING:
     from sleuth.engine.pinned import Pinned
     from sleuth.engine.queries import SearchQuery
     from sleuth.engine.request import SearchRequest
-    from sleuth.engine.search import Searchers
     from sleuth.engine.view import IndexView
-    from sleuth.store import IndexSnapshot
     from sleuth.store.legs.searching import Tally
-    from sleuth.text.analyzers import Analyzer
 
 MOST_WORDS: Final = 50
 """Words of each group that one word of a query is widened by: those of the most passages."""
@@ -60,17 +56,14 @@ def widened(
     it. So a passage with an added word in place of the word never has the better score.
     The first `MOST_SIGNS` words of the query may differ by as many edits as the request says.
     """
-    searchers, snapshot, edits = version.searchers, version.snapshot, request.fuzzy
-    analyzer, synonyms = (
-        get_analyzer(view.backend.settings.analyzer),
-        view.synonyms if request.synonyms else None,
-    )
+    searchers, snapshot, analyzer = version.searchers, version.snapshot, version.analyzer
+    edits, synonyms = request.fuzzy, view.synonyms if request.synonyms else None
     groups: dict[str, list[AddedWord]] = {}
     notes: list[str] = []
     if edits:
         words = [query.text[start:end] for start, end, _ in content_spans(query.text, analyzer)]
     else:
-        words = unknown_words(query.text, searchers, snapshot, analyzer)
+        words = unknown_words(query.text, version)
         words = [
             word for word in words if word.isalpha() and not ask_if_able(view.backend.embedder, "knows", word)
         ]
@@ -83,22 +76,20 @@ def widened(
     for word, pattern in islice(patterns.items(), MOST_SIGNS):
         check_cancelled()
         tokens = {word, *analyzer.tokens(word)}
-        additions = [
-            term for term in _matching(pattern, analyzer, searchers, snapshot) if term.token not in tokens
-        ]
+        additions = [term for term in _matching(pattern, version) if term.token not in tokens]
         groups[word] = additions
         if not additions and pattern in query.patterns and not searchers.held(tokens, snapshot):
             what = "begins with" if pattern.kind == "prefix" else "is like"
             notes.append(f"no word of the passages {what} {pattern.word!r}")
     if synonyms is not None:
         for match in synonyms.matches(words_of(query.text)):
-            terms = list(_held_synonyms(match.others, analyzer, searchers, snapshot))
+            terms = list(_held_synonyms(match.others, version))
             groups.setdefault(match.phrase, []).extend(terms)
     groups = {word: additions for word, additions in groups.items() if additions}
     if not groups:
         return WiderQuery("", None, {}, {}, notes) if notes else None
     notes += [f"{word!r} also stands for: {_listed(additions)}" for word, additions in groups.items()]
-    weights = _weights(groups, searchers, snapshot, analyzer)
+    weights = _weights(groups, version)
     return WiderQuery(
         searchers.word_leg,
         searchers.words.widened(query.text, weights),
@@ -108,13 +99,9 @@ def widened(
     )
 
 
-def _weights(
-    groups: Mapping[str, Sequence[AddedWord]],
-    searchers: Searchers,
-    snapshot: IndexSnapshot,
-    analyzer: Analyzer,
-) -> dict[str, dict[str, float]]:
+def _weights(groups: Mapping[str, Sequence[AddedWord]], version: Pinned) -> dict[str, dict[str, float]]:
     """Return the weight of each added term, by group: its share of the least rarity of what stands for its word."""
+    searchers, snapshot, analyzer = version.searchers, version.snapshot, version.analyzer
     weights: dict[str, dict[str, float]] = {}
     for word, additions in groups.items():
         rarity = searchers.idf({*analyzer.tokens(word), *(term.token for term in additions)}, snapshot)
@@ -134,15 +121,13 @@ def _listed(additions: Sequence[AddedWord]) -> str:
     return ", ".join(labels[:_SHOWN]) + remainder
 
 
-def _matching(
-    pattern: WordPattern, analyzer: Analyzer, searchers: Searchers, snapshot: IndexSnapshot
-) -> Iterator[AddedWord]:
+def _matching(pattern: WordPattern, version: Pinned) -> Iterator[AddedWord]:
     """Yield the terms of the index that a pattern matches."""
-    word = pattern.word.casefold()
+    searchers, snapshot, word = version.searchers, version.snapshot, pattern.word.casefold()
     if pattern.kind == "prefix":
         yield from _of(searchers.beginning_with(word, MOST_WORDS, snapshot), "prefix")
         return
-    token = next(iter(analyzer.tokens(word)), word)
+    token = next(iter(version.analyzer.tokens(word)), word)
     if len(token) < _LEAST_FUZZY:
         return
     one_edit = searchers.near(token, 1, MOST_WORDS, snapshot)
@@ -161,16 +146,15 @@ def _of(terms: Tally, why: str) -> Iterator[AddedWord]:
         yield from (AddedWord(group, token, why, SHARES[why], token) for token in numbers if " " not in token)
 
 
-def _held_synonyms(
-    phrases: Iterable[str], analyzer: Analyzer, searchers: Searchers, snapshot: IndexSnapshot
-) -> Iterator[AddedWord]:
+def _held_synonyms(phrases: Iterable[str], version: Pinned) -> Iterator[AddedWord]:
     """Yield the terms of phrases, each in the groups of every language; those that no passage holds are left out."""
+    searchers = version.searchers
     groups = list(searchers.words.groups())
     for phrase in phrases:
         for group in groups:
-            language = analyzer if group == groups[0] else searchers.words.analyzer_of(group)
+            language = version.analyzer if group == groups[0] else searchers.words.analyzer_of(group)
             tokens = language.tokens(phrase)
-            rarity = searchers.idf({*tokens, UNKNOWN}, snapshot)
+            rarity = searchers.idf({*tokens, UNKNOWN}, version.snapshot)
             for token in dict.fromkeys(tokens):
                 if rarity[token] < rarity[UNKNOWN]:
                     yield AddedWord(group, token, "synonym", SHARES["synonym"] / len(tokens), phrase)

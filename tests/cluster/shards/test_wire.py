@@ -8,8 +8,8 @@ import pytest
 
 from sleuth.cluster.shards import decode, encode
 from sleuth.cluster.shards.shard import Ask
-from sleuth.engine.asking import PoolRequest
 from sleuth.engine.queries import QueryCondition
+from sleuth.engine.search import PoolRequest
 from sleuth.filters import as_filter
 from sleuth.store import Corpus, Counts
 from sleuth.store.record.values import Row

@@ -14,9 +14,8 @@ from sleuth.cluster.shards.layout import KEY_BITS, LOCAL
 from sleuth.cluster.shards.selection import GatheredSelection
 from sleuth.cluster.shards.shard import Ask
 from sleuth.cluster.shards.shards import ShardsMissingError
-from sleuth.engine.asking import PoolRequest
 from sleuth.engine.legs import legs_that_rank
-from sleuth.engine.search import matchers_of, vector_leg, words_among
+from sleuth.engine.search import PoolRequest, matchers_of, vector_leg, words_among
 from sleuth.store import Corpus, Hits, best_hits
 from sleuth.store.legs.searching import Tally, greatest
 from sleuth.types import PartReport

@@ -7,10 +7,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from sleuth.engine.asking import PoolRequest
 from sleuth.engine.index import IndexBackend
 from sleuth.engine.narrowing import ByScope
-from sleuth.engine.search import Searchers
+from sleuth.engine.search import PoolRequest, Searchers
 from sleuth.store import Corpus
 
 if TYPE_CHECKING:

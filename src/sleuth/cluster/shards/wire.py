@@ -16,8 +16,8 @@ import numpy as np
 from sleuth import filters
 from sleuth.cluster.shards.shard import Ask
 from sleuth.cluster.storage.manifest import PublishedFile, PublishedPart, PublishedPatch
-from sleuth.engine.asking import PoolRequest
 from sleuth.engine.queries import QueryCondition
+from sleuth.engine.search import PoolRequest
 from sleuth.engine.selection import Count, Facet, MetadataKey
 from sleuth.ingest import FileEntry
 from sleuth.store import Corpus, Counts, Finding, Hits, KnownFile
