@@ -224,8 +224,11 @@ def agreement(one: Hits, other: Hits) -> float:
 
 def _heads(hits: Hits) -> list[set[int]]:
     """Return the keys of the first 20 hits and of the first 100, and of those that tie with the last of them."""
-    ties = [np.count_nonzero(hits.scores[n:] == hits.scores[n - 1 : n]) for n in (_FIRST, _AMONG)]
-    return [set(hits.keys[: n + tied].tolist()) for n, tied in zip((_FIRST, _AMONG), ties, strict=True)]
+    heads: list[set[int]] = []
+    for n in (_FIRST, _AMONG):
+        tied = int(np.count_nonzero(hits.scores[n:] == hits.scores[n - 1 : n]))
+        heads.append(set(hits.keys[: n + tied].tolist()))
+    return heads
 
 
 def _rows_of_one_leg(
