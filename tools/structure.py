@@ -217,7 +217,7 @@ def journeys(package: Path) -> Iterator[tuple[str, str]]:
         )
         for i in range(600)
     ]
-    query = "which segments hold the tokens of queries"
+    query = "which segments have the tokens of queries"
     with tempfile.TemporaryDirectory() as folder:
         with Engine.open(f"{folder}/one", create=True) as engine:
             engine.add(documents)
