@@ -15,7 +15,8 @@ import pytest
 
 from sleuth import Engine
 from sleuth.surfaces.http import add_key
-from sleuth.surfaces.http.job_record import SILENT_SECONDS, JobRecord, RecordedJob
+from sleuth.surfaces.http.job_runs import SILENT_SECONDS, JobRunner, RecordedJob
+from sleuth.surfaces.http.lanes import Lane
 from tests.waiting import wait_until
 
 from .conftest import Local, make_index, running, serving
@@ -224,7 +225,7 @@ def test_jobs_beside_other_requests(writable: Local) -> None:
 
 def test_old_jobs_are_forgotten(tmp_path: Path) -> None:
     """The last hundred jobs are remembered; an id is no path, and a file that is no job is ignored."""
-    record = JobRecord(tmp_path)
+    record = JobRunner(Lane("writes", 1, 1), tmp_path)
     for n in range(105):
         record.add(
             RecordedJob(id=f"job_{n:024x}", kind="add", status="completed", created_at=n, total=1, key="a")

@@ -10,8 +10,8 @@ import pytest
 from fastapi import FastAPI
 
 from sleuth.surfaces.http import Call, Extension, Refusal, Service
+from sleuth.surfaces.http.app import Warmer
 from sleuth.surfaces.http.lanes import Lane
-from sleuth.surfaces.http.warming import Warmer
 from sleuth.surfaces.page.extension import page_extension
 
 from .conftest import Local, make_index, serving

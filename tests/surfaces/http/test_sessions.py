@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 
 from sleuth.surfaces.http import add_key
-from sleuth.surfaces.http.keys import KeyFile, remove_key
-from sleuth.surfaces.http.sessions import SECONDS, Sessions, write_secret
+from sleuth.surfaces.http.keys import SECONDS, KeyFile, Sessions, remove_key, write_secret
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from markupsafe import Markup
 
 from sleuth.surfaces.page.answering import rendered
-from sleuth.surfaces.page.markdown import TAGS, blocks_of, fill_lines, parse, to_html, to_nodes
+from sleuth.surfaces.page.markup import TAGS, blocks_of, fill_lines, parse, to_html, to_nodes
 
 TEXT = """# Top
 

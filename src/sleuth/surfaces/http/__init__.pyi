@@ -13,6 +13,7 @@ from sleuth.surfaces.http.ask import TurnBody as TurnBody
 from sleuth.surfaces.http.ask import Writing as Writing
 from sleuth.surfaces.http.ask import sent_event as sent_event
 from sleuth.surfaces.http.documents import Upload as Upload
+from sleuth.surfaces.http.documents import UploadedFile as UploadedFile
 from sleuth.surfaces.http.documents import add_files as add_files
 from sleuth.surfaces.http.keys import add_key as add_key
 from sleuth.surfaces.http.problems import Refusal as Refusal
@@ -25,6 +26,5 @@ from sleuth.surfaces.http.service import Call as Call
 from sleuth.surfaces.http.service import CurrentCall as CurrentCall
 from sleuth.surfaces.http.service import Service as Service
 from sleuth.surfaces.http.settings import ServerSettings as ServerSettings
-from sleuth.surfaces.http.uploads import UploadedFile as UploadedFile
 
 __all__: list[str]

@@ -8,31 +8,35 @@ app = create_app(Engine.open(".sleuth"), ServerSettings())  # any ASGI server ru
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import AsyncIterator, Callable, Collection, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from fastapi import FastAPI, Request
+from fastapi.openapi.utils import get_openapi
 from starlette.middleware.cors import CORSMiddleware
 from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from sleuth.extensions import loaded
 from sleuth.surfaces.http import ask, code, documents, jobs, search, status
+from sleuth.surfaces.http.connections import MOST_HEAD, MOST_HEADERS
 from sleuth.surfaces.http.gate import Gate
-from sleuth.surfaces.http.openapi import describe
-from sleuth.surfaces.http.problems import EXPECTED
+from sleuth.surfaces.http.problems import EXPECTED, ProblemDocument
 from sleuth.surfaces.http.routes import JsonRouter
-from sleuth.surfaces.http.service import Service, call_of
-from sleuth.surfaces.http.warming import Warmer, warm
+from sleuth.surfaces.http.service import Call, Service, call_of, logger
 
 if TYPE_CHECKING:
     from sleuth.engine import Engine
     from sleuth.surfaces.http.settings import ServerSettings
 
 ROUTERS = tuple(noun.router for noun in (search, ask, documents, jobs, code, status))
+
+Warmer: TypeAlias = Callable[[Call, str], object]
+"""Does once what a request does, with a call of nobody and a query that finds something."""
 
 Lifespan: TypeAlias = Callable[[], AbstractAsyncContextManager[object]]
 
@@ -136,3 +140,65 @@ def create_app(engine: Engine, settings: ServerSettings, *, extensions: Sequence
             expose_headers=["x-request-id", "retry-after", "location"],
         )
     return app
+
+
+_WARMING_SECONDS = 60.0
+"""For each warmer: twice what a request has by default, since it loads models first."""
+_QUERY_CHARACTERS = 100
+LOCAL = frozenset({"docs", "code"})
+"""Kinds of sources that are on this machine: a server asks no service before somebody asks it."""
+
+
+async def warm(service: Service, warmers: Sequence[Warmer]) -> None:
+    """Load in the background what requests need; the service is ready after the last warmer, also where one failed."""
+
+    def sample_query() -> str:
+        """Return the first words of a document of the index, or a common word."""
+        for document in service.engine.list_documents(limit=1).documents:
+            for item in service.engine.get(document.id)[:1]:
+                return item.text[:_QUERY_CHARACTERS]
+        return "main"
+
+    def find(call: Call, query: str) -> None:
+        search.search_page(search.SearchBody(query=query, k=1, snippets=True), call)
+
+    try:
+        query = await service.warming.run(sample_query)
+        for warmer in (find, *warmers):
+            try:
+                call = Call(service, time.monotonic() + _WARMING_SECONDS)
+                await service.warming.run(warmer, call, query)
+            except Exception:  # noqa: BLE001 - a request that needs it will say what is wrong
+                logger.warning("warming failed", exc_info=True)
+    finally:
+        service.is_warm = True
+
+
+def describe(app: FastAPI) -> dict[str, Any]:
+    """Return the OpenAPI document, made once: what FastAPI derives from the routes, and what the gate adds to each."""
+    if app.openapi_schema is None:
+        document = get_openapi(title=app.title, version=app.version, summary=app.summary, routes=app.routes)
+        components = document.setdefault("components", {})
+        components.setdefault("schemas", {})[ProblemDocument.__name__] = ProblemDocument.model_json_schema()
+        service: Service = app.state.service
+        settings, has_keys = service.settings, service.keys is not None
+        scheme = {
+            "type": "http",
+            "scheme": "bearer",
+            "description": "A key of the server: `Bearer sleuth_...`.",
+        }
+        components["securitySchemes"] = {"key": scheme}
+        document["security"] = [{"key": []}] if has_keys else [{}, {"key": []}]
+        for path in status.PUBLIC & document["paths"].keys():
+            for operation in document["paths"][path].values():
+                operation["security"] = []
+        who = "A request needs a key" if has_keys else "This server has no keys: a request needs none"
+        document["info"]["description"] = (
+            f"{who}. A body has at most {settings.max_body:,} bytes, {settings.max_upload:,} with files; the address "
+            f"and the headers {MOST_HEAD:,} bytes in {MOST_HEADERS} headers. A request has {settings.deadline:g} s, "
+            f"one that a model may answer {settings.answer_deadline:g} s. {settings.threads} requests run at a time "
+            f"in each worker and {settings.queue} wait; one more is a 503 with `retry-after`, and so is the ninth job "
+            "that waits. A key may have a rate: one request more in a minute is a 429 with `retry-after`."
+        )
+        app.openapi_schema = document
+    return app.openapi_schema

@@ -46,7 +46,7 @@ def _snapshot(call: Call, repository: str | None, at: str | None) -> Snapshot:
 
     service, storage = call.service, call.code
     if repository is None:
-        repositories = outermost(filter(service.offers_repository, storage.repositories()))
+        repositories = outermost(call.repositories())
         if len(repositories) != 1:
             paths = ", ".join(entry.path for entry in repositories) or "none"
             raise ArgumentError(f"repository must name one of {paths}")
@@ -66,7 +66,7 @@ async def _at_snapshot(
 
     def work() -> dict[str, Any]:
         snapshot = _snapshot(call, repository, at)
-        stale = call.service.freshness(call.key).check().to_dict() if at is None else None
+        stale = call.freshness.check().to_dict() if at is None else None
         return {
             "repository": snapshot.repository.path,
             "snapshot": snapshot.info.id,
@@ -182,7 +182,7 @@ async def repositories(call: CurrentCall) -> Response:
     def work() -> list[dict[str, Any]]:
         storage = call.code
         entries = []
-        for repository in filter(call.service.offers_repository, storage.repositories()):
+        for repository in call.repositories():
             completed = [s for s in storage.snapshots(repository.id) if s.status == "completed"]
             entries.append(
                 {

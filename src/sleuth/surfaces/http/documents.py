@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import secrets
 import shutil
 import tempfile
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Mapping, Sequence
 from functools import partial
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, NamedTuple
 
 from fastapi import File, Form, Query, Request, UploadFile
@@ -19,18 +21,16 @@ from sleuth.arguments import MOST_QUERY
 from sleuth.errors import ArgumentError, LoadError
 from sleuth.remote import in_thread
 from sleuth.surfaces.http.answers import MISSING, Strict, json_response
-from sleuth.surfaces.http.job_record import SkippedFile
+from sleuth.surfaces.http.job_runs import RecordedJob, SkippedFile
 from sleuth.surfaces.http.jobs import ACCEPTED, WAIT_PARAMETER, is_asynchronous, start_job
 from sleuth.surfaces.http.problems import Refusal, for_clients
 from sleuth.surfaces.http.routes import JsonRouter
 from sleuth.surfaces.http.search import FilterField
 from sleuth.surfaces.http.service import Call, CurrentCall
-from sleuth.surfaces.http.uploads import UploadedFile
 from sleuth.types import RESERVED, UPLOAD
 
 if TYPE_CHECKING:
     from sleuth.ingest import AddReport
-    from sleuth.surfaces.http.job_runs import Tell
     from sleuth.types import Document
 
 STEP_DOCUMENTS = 500
@@ -68,6 +68,54 @@ class AddResponse(BaseModel):
     )
 
 
+class UploadedFile(BaseModel):
+    """A file that a client uploaded."""
+
+    id: str = Field(examples=["file-18b2c3d4e5f60718a1b2c3d4"])
+    name: str = Field(description="The last part of its path.")
+    path: str = Field(default="", description="As the client sent it: the source of its documents.")
+    bytes: int = Field(description="Its size.", examples=[2048])
+    created_at: int
+    purpose: str = Field(
+        default="assistants", description="What it was uploaded for.", examples=["assistants"]
+    )
+
+    @classmethod
+    def new(cls, name: str | None, size: int | None, purpose: str = "assistants") -> UploadedFile:
+        """Return a new file; two of one name differ.
+
+        Raises:
+            ArgumentError: a name that could not name a file.
+        """
+        parts: list[str] = []
+        for part in PurePosixPath((name or "").replace("\\", "/")).parts:
+            if part == ".." or part.endswith((":", "/")):
+                parts.clear()  # what is before it is no folder of the upload
+            else:
+                parts.append(part)
+        path = "/".join(parts)
+        is_short = len(path.encode()) <= 4096 and all(len(part.encode()) <= 255 for part in parts)
+        if not parts or not parts[-1].strip(" .") or not path.isprintable() or not is_short:
+            raise ArgumentError(f"files must have names of 1 to 255 bytes, got {name!r}")
+        return cls(
+            id=f"file-{secrets.token_hex(12)}",
+            name=path.rpartition("/")[2],
+            path=path,
+            bytes=size or 0,
+            created_at=int(time.time()),
+            purpose=purpose,
+        )
+
+    def metadata(self, attributes: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the metadata `upload` of its documents: the file, and the names of the client's own metadata."""
+        names = {"names": list(attributes)} if attributes else {}
+        return {UPLOAD: self.model_dump(exclude={"path"}) | names}
+
+    def skipped(self, name: str, reason: str) -> SkippedFile:
+        """Return why the file, or a part of it with another name, is skipped."""
+        return SkippedFile(id=self.id if name == self.path else None, name=name, reason=for_clients(reason))
+
+
 class UploadResponse(AddResponse):
     """What adding files did."""
 
@@ -84,20 +132,17 @@ async def add(body: AddRequest, call: CurrentCall, request: Request) -> Response
 
     documents = [Document(d.text, call.filled(d.metadata), id=d.id) for d in body.documents]
     if is_asynchronous(request):
-        steps = [
-            partial(_add_some, documents, first, call) for first in range(0, len(documents), STEP_DOCUMENTS)
-        ]
+
+        def add_some(first: int, job: RecordedJob) -> dict[str, Any]:
+            batch, late = documents[first : first + STEP_DOCUMENTS], call.of_job()
+            values = _report(late.engine.add(batch, timeout=late.remaining), batch, late)
+            job.done = first + len(batch)
+            return values
+
+        steps = [partial(add_some, first) for first in range(0, len(documents), STEP_DOCUMENTS)]
         return await start_job("add", steps, len(documents), call)
     report = await call.write(call.engine.add, documents, timeout=call.remaining)
     return json_response(_report(report, documents, call))
-
-
-def _add_some(documents: Sequence[Document], first: int, call: Call, tell: Tell) -> dict[str, Any]:
-    """Add some documents of a job."""
-    batch, late = documents[first : first + STEP_DOCUMENTS], call.of_job()
-    values = _report(late.engine.add(batch, timeout=late.remaining), batch, late)
-    tell(first + len(batch))
-    return values
 
 
 @router.post(
@@ -138,7 +183,6 @@ async def _upload_job(uploads: Sequence[Upload], values: dict[str, Any], call: C
     Args:
         values: metadata of every document.
     """
-    call.require("write")
     folder = tempfile.TemporaryDirectory(prefix="sleuth-job-")
 
     def keep() -> None:
@@ -146,15 +190,15 @@ async def _upload_job(uploads: Sequence[Upload], values: dict[str, Any], call: C
             with Path(folder.name, str(number)).open("xb") as out:
                 shutil.copyfileobj(upload.data, out)
 
-    def add_one(number: int, file: UploadedFile, tell: Tell) -> dict[str, Any]:
+    def add_one(number: int, file: UploadedFile, job: RecordedJob) -> dict[str, Any]:
         with Path(folder.name, str(number)).open("rb") as data:
             try:
                 report = add_files([Upload(file, data)], values, call.of_job())
             except LoadError as error:
                 if len(uploads) == 1:
                     raise
-                report = {"skipped": [_skip(file, file.path, error.reason)]}
-        tell(number + 1)
+                report = {"skipped": [file.skipped(file.path, error.reason)]}
+        job.done = number + 1
         return report
 
     steps = [partial(add_one, number, upload.file) for number, upload in enumerate(uploads)]
@@ -182,8 +226,8 @@ class Upload(NamedTuple):
         return cls(UploadedFile.new(file.filename, file.size, purpose), file.file)
 
 
-def add_files(uploads: list[Upload], values: dict[str, Any], call: Call) -> dict[str, Any]:
-    """Add files, and return what that did and which of them were skipped.
+def add_files(uploads: Sequence[Upload], values: dict[str, Any], call: Call) -> dict[str, Any]:
+    """Add files, with the paths that the client sent; return what that did and which of them were skipped.
 
     Args:
         values: metadata of every document.
@@ -191,46 +235,37 @@ def add_files(uploads: list[Upload], values: dict[str, Any], call: Call) -> dict
     Raises:
         LoadError: no file could be read.
     """
-    skips: list[dict[str, str | None]] = []
-    with tempfile.TemporaryDirectory(prefix="sleuth-upload-") as folder:
-        documents = [
-            document
-            for number, upload in enumerate(uploads)
-            for document in _read_file(upload, Path(folder, str(number)), values, skips, call)
-        ]
-        if not documents and skips:
-            first = skips[0]
-            raise LoadError(str(first["name"]), str(first["reason"]))
-        report = call.engine.add(documents, timeout=call.remaining)
-    files = [upload.file.model_dump() for upload in uploads]
-    return {**_report(report, documents, call), "files": files, "skipped": skips}
-
-
-def _read_file(
-    upload: Upload, folder: Path, values: dict[str, Any], skips: list[dict[str, str | None]], call: Call
-) -> Iterator[Any]:
-    """Yield the documents of one file, with the path that the client sent."""
     from sleuth.ingest import ReadOptions, Skipped, read
     from sleuth.types import Document
 
-    folder.mkdir()
-    file, path = upload.file, folder / upload.file.name
-    file_metadata = {**call.filled(values), **file.metadata(values)}
-    with path.open("xb") as out:
-        shutil.copyfileobj(upload.data, out)
-    for record in read([path], options=ReadOptions(hidden=True)):
-        if isinstance(record, Skipped):
-            skips.append(_skip(file, record.path.replace(str(path), file.path), record.reason))
-        elif isinstance(record, Document):
-            source = str(record.metadata.get("source", path))
-            place = {"source": source.replace(str(path), file.path), "path": file.path}
-            id = source.replace(str(path), file.id)
-            yield Document(record.page_content, {**record.metadata, **file_metadata, **place}, id=id)
-
-
-def _skip(file: UploadedFile, name: str, reason: str) -> dict[str, str | None]:
-    """Return why a file, or a part of it, is skipped."""
-    return {"id": file.id if name == file.path else None, "name": name, "reason": for_clients(reason)}
+    documents: list[Document] = []
+    skips: list[SkippedFile] = []
+    with tempfile.TemporaryDirectory(prefix="sleuth-upload-") as folder:
+        for number, (file, data) in enumerate(uploads):
+            path = Path(folder, str(number), file.name)
+            path.parent.mkdir()
+            with path.open("xb") as out:
+                shutil.copyfileobj(data, out)
+            file_metadata = {**call.filled(values), **file.metadata(values), "path": file.path}
+            for record in read([path], options=ReadOptions(hidden=True)):
+                if isinstance(record, Skipped):
+                    name = record.path.replace(str(path), file.path)
+                    skips.append(file.skipped(name, record.reason))
+                elif isinstance(record, Document):
+                    source = str(record.metadata.get("source", path))
+                    metadata = {
+                        **record.metadata,
+                        **file_metadata,
+                        "source": source.replace(str(path), file.path),
+                    }
+                    documents.append(
+                        Document(record.page_content, metadata, id=source.replace(str(path), file.id))
+                    )
+        if not documents and skips:
+            raise LoadError(skips[0].name, skips[0].reason)
+        report = call.engine.add(documents, timeout=call.remaining)
+    files = [upload.file.model_dump() for upload in uploads]
+    return {**_report(report, documents, call), "files": files, "skipped": skips}
 
 
 def _report(report: AddReport, documents: Sequence[Document], call: Call) -> dict[str, Any]:

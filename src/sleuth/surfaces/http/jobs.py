@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
@@ -11,8 +10,7 @@ from starlette.responses import Response
 
 from sleuth.errors import ArgumentError
 from sleuth.surfaces.http.answers import MISSING, json_response
-from sleuth.surfaces.http.job_record import Job, RecordedJob, new_id
-from sleuth.surfaces.http.job_runs import Step
+from sleuth.surfaces.http.job_runs import Job, RecordedJob, Step
 from sleuth.surfaces.http.problems import Refusal
 from sleuth.surfaces.http.routes import JsonRouter
 from sleuth.surfaces.http.service import Call, CurrentCall
@@ -68,7 +66,7 @@ async def start_job(
         Refusal: a key that may not write, or as of `JobRunner.start`.
     """
     call.require("write")
-    job = RecordedJob(id=new_id(), kind=kind, created_at=time.time(), total=total, key=call.key.name)
+    job = RecordedJob.new(kind, total, call.key.name)
     await call.service.jobs.start(job, steps, call.refusal_of, finish)
     response = json_response(job.shown(), 202)
     response.headers["location"] = f"/v1/jobs/{job.id}"
@@ -78,7 +76,7 @@ async def start_job(
 @router.get("/v1/jobs/{id}", response_model=Job, responses=MISSING)
 async def get_job(id: str, call: CurrentCall) -> Response:
     """Return a job: its progress, and what it did once it has ended."""
-    _require_any(call)
+    call.require("write" if "write" in call.key.scopes and not call.service.settings.read_only else "read")
     return json_response((await job_of(id, call)).shown())
 
 
@@ -90,18 +88,13 @@ async def cancel_job(id: str, call: CurrentCall) -> Response:
     return json_response((await job_of(id, call)).shown())
 
 
-def _require_any(call: Call) -> None:
-    """Refuse a key that may neither read nor write."""
-    call.require("write" if "write" in call.key.scopes and not call.service.settings.read_only else "read")
-
-
 async def job_of(id: str, call: Call) -> RecordedJob:
     """Return a job of the caller's key.
 
     Raises:
         Refusal: 404, for one that is unknown or of another key.
     """
-    job = await call.service.reads.run(call.service.jobs.record.read, id)
+    job = await call.service.reads.run(call.service.jobs.read, id)
     if job is None or job.key != call.key.name:
         raise Refusal(404, "UnknownJobError", f"id must be of a job of this key, got {id!r}")
     return job

@@ -54,6 +54,10 @@ class Lane:
                 "QueueFullError",
                 f"{self.queue} requests wait already; try again in {RETRY_SECONDS} s",
             )
+        return await self.take(function, *args, **kwargs)
+
+    async def take(self, function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
+        """Return what `function` returns, as `run` does, but wait for a thread however many wait already."""
         cancellation = Cancellation()
         work = partial(context_of(cancellation).run, partial(function, *args, **kwargs))
         self._accepted += 1

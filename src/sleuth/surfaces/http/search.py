@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Any, Literal
 
 from fastapi import Query
 from pydantic import BaseModel, Field
@@ -89,13 +89,20 @@ class SearchResponse(Remarks):
 async def search(body: SearchBody, call: CurrentCall) -> Response:
     """Find the passages that answer a query."""
     call.require("read")
-    cache_entry = KeptAnswer(body, call) if call.service.cache.capacity and _is_plain(body, call) else None
-    if cache_entry is not None and (answer := cache_entry.read()):
-        return Response(answer, media_type="application/json")
-    page = await call.read(search_page, body, call)
-    if cache_entry is not None and page.is_whole:
-        cache_entry.write(page.json)
-    return Response(page.json, media_type="application/json")
+    service, question, stamp = call.service, None, None
+    if service.cache.capacity and _is_plain(body, call):
+        page = {"k": body.k, "cursor": body.cursor, "snippets": body.snippets}
+        question = (call.key.filter, cursors.written(body.stated() | page))  # only its own key filter sees it
+        stamp = call.engine.store.stamp  # of the version that is newest now: the answer may be of a newer one
+        answer = service.cache.get(question, stamp)
+        (service.metrics.cache_misses if answer is None else service.metrics.cache_hits).inc()
+        if answer is not None:
+            call.facts |= {"kept": True} | ({"query": body.query} if service.settings.log_queries else {})
+            return Response(answer, media_type="application/json")
+    answer = await call.read(search_page, body, call)
+    if question is not None and "degraded" not in call.facts:  # else another try may find more
+        service.cache.put(question, stamp, answer)
+    return Response(answer, media_type="application/json")
 
 
 class Completion(BaseModel):
@@ -138,52 +145,14 @@ def _is_plain(body: SearchBody, call: Call) -> bool:
     return tuple(sources) == ("docs",) and is_one and is_timeless and not engine.has_retrieval_hooks
 
 
-class KeptAnswer:
-    """The place of one request's answer among those that the server keeps: only its own key filter sees it."""
-
-    def __init__(self, body: SearchBody, call: Call) -> None:
-        self._service, self._call = call.service, call
-        page = {"k": body.k, "cursor": body.cursor, "snippets": body.snippets}
-        self._question = (call.key.filter, cursors.written(body.stated() | page))
-        self._stamp = call.engine.store.stamp
-        self._query = body.query
-
-    def read(self) -> bytes | None:
-        """Return the answer, if it is kept, and count whether it is."""
-        service = self._service
-        answer = service.cache.get(self._question, self._stamp)
-        (service.metrics.cache_misses if answer is None else service.metrics.cache_hits).inc()
-        if answer is not None:
-            self._call.facts["kept"] = True
-            if service.settings.log_queries:
-                self._call.facts["query"] = self._query
-        return answer
-
-    def write(self, answer: bytes) -> None:
-        """Keep an answer of the version that was newest when the request came, or of a newer one."""
-        self._service.cache.put(self._question, self._stamp, answer)
-
-
-class JsonPage(NamedTuple):
-    """A page of a ranking.
-
-    Attributes:
-        json: as it is answered.
-        is_whole: whether every leg answered: another try may find more where not.
-    """
-
-    json: bytes
-    is_whole: bool
-
-
-def search_page(body: SearchBody, call: Call) -> JsonPage:
-    """Return one page of a ranking. A longer ranking begins with a shorter one, so a page is a part of it."""
+def search_page(body: SearchBody, call: Call) -> bytes:
+    """Return one page of a ranking as JSON. A longer ranking begins with a shorter one, so a page is a part of it."""
     stated = body.stated()
     first = cursors.offset_of(body.cursor or None, stated)
     ranking = retrieve(body, call, first + body.k + 1)
     page = ranking[first : first + body.k]
     has_more = body.k and len(ranking) > first + body.k
-    answer = to_json(
+    return to_json(
         {
             "query": body.query,
             "items": [plain_item(item, body, call) for item in page],
@@ -193,7 +162,6 @@ def search_page(body: SearchBody, call: Call) -> JsonPage:
         inf_nan_mode="null",
         fallback=str,
     )
-    return JsonPage(answer, not ranking.failures)
 
 
 def retrieve(body: SearchRequest, call: Call, k: int, *, filter: Filter | None = None) -> Ranking:

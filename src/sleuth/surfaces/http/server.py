@@ -24,10 +24,8 @@ import uvicorn
 from sleuth import platform
 from sleuth.errors import ArgumentError
 from sleuth.surfaces.http.connections import HEAD_SECONDS, LimitedProtocol
-from sleuth.surfaces.http.keys import KeyFile
-from sleuth.surfaces.http.metrics import WORKERS_VARIABLE
-from sleuth.surfaces.http.sessions import write_secret
-from sleuth.surfaces.http.settings import ServerSettings, is_loopback
+from sleuth.surfaces.http.keys import KeyFile, write_secret
+from sleuth.surfaces.http.settings import WORKERS_VARIABLE, ServerSettings, is_loopback
 
 if TYPE_CHECKING:
     from sleuth.engine import Engine

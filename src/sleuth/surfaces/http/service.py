@@ -7,7 +7,6 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 from random import getrandbits
 from threading import Lock
@@ -21,13 +20,11 @@ from sleuth.filters import And, Compare, Filter, all_of, as_filter
 from sleuth.filters.match import lies_within
 from sleuth.surfaces.freshness import Refresher
 from sleuth.surfaces.http.cache import AnswerCache
-from sleuth.surfaces.http.job_record import JobRecord
 from sleuth.surfaces.http.job_runs import JobRunner
-from sleuth.surfaces.http.keys import EVERYONE, NO_DOCUMENT, Key, KeyFile, Rates, Scope
+from sleuth.surfaces.http.keys import EVERYONE, NO_DOCUMENT, Key, KeyFile, Rates, Scope, Sessions
 from sleuth.surfaces.http.lanes import Lane
 from sleuth.surfaces.http.metrics import Metrics
 from sleuth.surfaces.http.problems import FAILED, Refusal, refusal_of
-from sleuth.surfaces.http.sessions import Sessions
 from sleuth.types import RESERVED
 
 if TYPE_CHECKING:
@@ -51,14 +48,6 @@ PATIENCE = 600.0
 
 ANSWERS = 8
 """Answers that are written at a time, for each thread of searches: they mostly wait for a model."""
-
-
-def _access_tokens(settings: ServerSettings) -> AccessTokens | None:
-    if settings.token_issuer is None or settings.public_url is None:
-        return None
-    from sleuth.surfaces.http.tokens import AccessTokens
-
-    return AccessTokens(settings.token_issuer, settings.public_url)
 
 
 class Service:
@@ -86,55 +75,42 @@ class Service:
         self.is_warm = False
         self.keys = KeyFile(settings.keys) if settings.keys else None
         self.sessions = Sessions(self.keys) if self.keys else None
-        self.tokens = _access_tokens(settings)
+        self.tokens: AccessTokens | None = None
+        if settings.token_issuer is not None and settings.public_url is not None:
+            from sleuth.surfaces.http.tokens import AccessTokens
+
+            self.tokens = AccessTokens(settings.token_issuer, settings.public_url)
         self.metrics = Metrics()
         self.rates = Rates()
-        self.jobs = JobRunner(self.writes, JobRecord(Path(engine.path)))
+        self.jobs = JobRunner(self.writes, Path(engine.path))
         self.cache = AnswerCache(settings.cache)
         self.resources = ExitStack()
         """What is closed with the service."""
-        self._opening = Lock()
-        self._opened: dict[tuple[tuple[str, ...], Filter | None, tuple[str, ...]], Sources] = {}
-        self._views: dict[Key, Engine] = {}
+        self.opening = Lock()
+        """Of what the caches below hold."""
+        self.opened: dict[tuple[tuple[str, ...], Filter | None, tuple[str, ...]], Sources] = {}
+        self.views: dict[Key, Engine] = {}
+        self.freshness: dict[tuple[str, ...], Refresher] = {}
         self._code: CodeStorage | None = None
-        self._freshness: dict[tuple[str, ...], Refresher] = {}
 
     @property
     def name(self) -> str:
         """Names the index in spans, and as a vector store or knowledge base: its folder, without a leading dot."""
         return self.engine.path.name.lstrip(".") or "sleuth"
 
-    def view(self, key: Key) -> Engine:
-        """Return the engine as the owner of a key sees it."""
-        if key.filter is None:
-            return self.engine
-        view = self._views.get(key)
-        if view is None:
-            view = self._views[key] = self.engine.scoped(key.filter)
-        return view
-
-    def code(self, key: Key) -> CodeStorage | CodeView:
-        """Return the code of the index as the owner of a key sees it, opened at the first call.
+    def code(self) -> CodeStorage:
+        """Return the code of the index, opened at the first call.
 
         Raises:
             UnknownRepositoryError: the server does not offer code, or the index has no code.
-            Refusal: 403, for a key that is limited to documents.
         """
-        from sleuth.code.snapshots.scope import CodeView
-
-        if not key.sees_code:
-            raise Refusal(403, "ScopeError", f"the key {key.name!r} is limited to documents")
-        storage = self._whole_code()
-        return storage if key.filter is None else CodeView(storage, key.code)
-
-    def _whole_code(self) -> CodeStorage:
         if not any(source.partition(":")[0] == "code" for source in self.settings.sources):
             raise UnknownRepositoryError(
                 "this server does not offer code; `sleuth serve --in docs --in code` does"
             )
         from sleuth.engine import open_code
 
-        with self._opening:
+        with self.opening:
             if self._code is None:
                 try:
                     self._code = self.resources.enter_context(open_code(self.engine.path))
@@ -146,102 +122,7 @@ class Service:
 
     def offers_repository(self, repository: Repository) -> bool:
         """Return whether the sources of the server include a repository."""
-        return _is_named(repository, self.settings.sources)
-
-    def snapshots(self, key: Key, sources: Sequence[str] | None = None) -> list[Snapshot]:
-        """Return the newest completed snapshot of each repository that the server offers the owner of a key.
-
-        Args:
-            sources: those of the server that name the repositories; None for all.
-
-        Raises:
-            UnknownRepositoryError: as `code`.
-        """
-        storage, result = self.code(key), []
-        for repository in filter(self.offers_repository, storage.repositories()):
-            if sources is not None and not _is_named(repository, sources):
-                continue
-            with suppress(UnknownSnapshotError):  # no snapshot is complete yet
-                result.append(storage.open_snapshot(repository, storage.snapshot(repository)))
-        return result
-
-    def freshness(self, key: Key) -> Refresher:
-        """Return what compares the worktrees that a key sees with their newest snapshots; it does not index."""
-        with self._opening:
-            refresher = self._freshness.get(key.code)
-            if refresher is None:
-                refresher = Refresher(lambda: None, partial(self.snapshots, key), write=False)
-                self._freshness[key.code] = refresher
-                self.resources.callback(refresher.finish)
-            return refresher
-
-    def sources(self, key: Key) -> tuple[str, ...]:
-        """Return what the owner of a key may search.
-
-        Raises:
-            Refusal: 403, for nothing at all.
-        """
-        hidden = set() if key.sees_code else {"code"}
-        if key.filter == NO_DOCUMENT:
-            hidden.add("docs")
-        names = tuple(name for name in self.settings.sources if name.partition(":")[0] not in hidden)
-        if not names:
-            limit = "code" if "docs" in hidden else "documents"
-            raise Refusal(403, "ScopeError", f"the key {key.name!r} is limited to {limit}")
-        return names
-
-    def retriever(self, key: Key, sources: Sequence[str] | None = None) -> Engine | Sources:
-        """Return what searches some of the sources of the server: the engine itself for the documents alone.
-
-        The filter of the key is applied to the documents; for other sources it belongs into each search.
-
-        Raises:
-            ArgumentError: a source that the server does not offer.
-            Refusal: 403, for a key to which the server offers nothing.
-        """
-        offered = self.sources(key)
-        names = offered if sources is None else tuple(dict.fromkeys(sources))
-        for name in names or ("",):
-            if name not in offered:
-                raise ArgumentError(f"sources must be among {', '.join(offered)}, got {name!r}")
-        if names == ("docs",):
-            return self.view(key)
-        from sleuth.engine.sources import open_sources
-
-        engine, place = self.view(key), (names, key.filter, key.code)
-        code = self._code_retrievers(key, names) if key.code and place not in self._opened else {}
-        with self._opening:
-            retriever_of_key = self._opened.get(place)
-            if retriever_of_key is None:
-                source_names = [name for name in names if not key.code or name.partition(":")[0] != "code"]
-                retriever_of_key = self._opened[place] = self.resources.enter_context(
-                    open_sources(
-                        engine.path, source_names, extra=code, deadline=self.settings.deadline, engine=engine
-                    )
-                )
-                retriever_of_key.use_model(self.engine.model)
-        return retriever_of_key
-
-    def _code_retrievers(self, key: Key, names: Sequence[str]) -> dict[str, Retriever]:
-        """Return what searches the code of some sources that the owner of a key sees, by name of the source.
-
-        Raises:
-            UnknownRepositoryError: no repository that is indexed.
-        """
-        from sleuth.code.search.source import SnapshotRetriever
-        from sleuth.engine.codebase import embedder_for
-
-        code = self.code(key)
-        repositories = [repository for repository in code.repositories() if _is_named(repository, names)]
-        if not repositories and "code" in {name.partition(":")[0] for name in names}:
-            raise UnknownRepositoryError(
-                f"nothing is indexed of the code that the key {key.name!r} may search"
-            )
-        embedder = embedder_for()
-        return {
-            f"code:{repository.path}": SnapshotRetriever(code, repository.id, embedder=embedder)
-            for repository in repositories
-        }
+        return is_named(repository, self.settings.sources)
 
     def close(self) -> None:
         """Finish the work that was accepted, then close what handlers opened; the engine stays open."""
@@ -250,7 +131,7 @@ class Service:
         self.resources.close()
 
 
-def _is_named(repository: Repository, sources: Iterable[str]) -> bool:
+def is_named(repository: Repository, sources: Iterable[str]) -> bool:
     """Return whether sources include a repository."""
     names = {source.partition(":")[2] for source in sources if source.partition(":")[0] == "code"}
     return bool(names & {"", repository.id, repository.path, repository.url})
@@ -323,17 +204,117 @@ class Call:
     @property
     def engine(self) -> Engine:
         """The documents that the key of this call may see."""
-        return self.service.view(self.key)
+        if self.key.filter is None:
+            return self.service.engine
+        view = self.service.views.get(self.key)
+        if view is None:
+            view = self.service.views[self.key] = self.service.engine.scoped(self.key.filter)
+        return view
 
     @property
     def code(self) -> CodeStorage | CodeView:
-        """The code that the key of this call may see; raises as of `Service.code`."""
-        return self.service.code(self.key)
+        """The code that the key of this call may see.
+
+        Raises:
+            UnknownRepositoryError: the server does not offer code, or the index has no code.
+            Refusal: 403, for a key that is limited to documents.
+        """
+        from sleuth.code.snapshots.scope import CodeView
+
+        if not self.key.sees_code:
+            raise Refusal(403, "ScopeError", f"the key {self.key.name!r} is limited to documents")
+        storage = self.service.code()
+        return storage if self.key.filter is None else CodeView(storage, self.key.code)
+
+    def repositories(self, sources: Sequence[str] | None = None) -> list[Repository]:
+        """Return the repositories of `code` that the server offers.
+
+        Args:
+            sources: those of the server that name the repositories; None for all.
+        """
+        names = self.service.settings.sources if sources is None else sources
+        return [repository for repository in self.code.repositories() if is_named(repository, names)]
+
+    def snapshots(self, sources: Sequence[str] | None = None) -> list[Snapshot]:
+        """Return the newest completed snapshot of each of `repositories`."""
+        storage, result = self.code, []
+        for repository in self.repositories(sources):
+            with suppress(UnknownSnapshotError):  # no snapshot is complete yet
+                result.append(storage.open_snapshot(repository, storage.snapshot(repository)))
+        return result
+
+    @property
+    def freshness(self) -> Refresher:
+        """What compares the worktrees that the key sees with their newest snapshots; it does not index."""
+        service = self.service
+        with service.opening:
+            refresher = service.freshness.get(self.key.code)
+            if refresher is None:
+                refresher = Refresher(lambda: None, self.snapshots, write=False)
+                service.freshness[self.key.code] = refresher
+                service.resources.callback(refresher.finish)
+            return refresher
 
     @property
     def sources(self) -> tuple[str, ...]:
-        """What the key of this call may search."""
-        return self.service.sources(self.key)
+        """What the key of this call may search.
+
+        Raises:
+            Refusal: 403, for nothing at all.
+        """
+        hidden = set() if self.key.sees_code else {"code"}
+        if self.key.filter == NO_DOCUMENT:
+            hidden.add("docs")
+        offered = self.service.settings.sources
+        names = tuple(name for name in offered if name.partition(":")[0] not in hidden)
+        if not names:
+            limit = "code" if "docs" in hidden else "documents"
+            raise Refusal(403, "ScopeError", f"the key {self.key.name!r} is limited to {limit}")
+        return names
+
+    def retriever(self, sources: Sequence[str] | None = None) -> Engine | Sources:
+        """Return what searches some of the sources of the server: the engine itself for the documents alone.
+
+        The filter of the key is applied to the documents; for other sources it belongs into each search.
+
+        Raises:
+            ArgumentError: a source that the server does not offer.
+            UnknownRepositoryError: nothing is indexed of the code that the key may search.
+            Refusal: 403, for a key to which the server offers nothing.
+        """
+        service, key, offered = self.service, self.key, self.sources
+        names = offered if sources is None else tuple(dict.fromkeys(sources))
+        for name in names or ("",):
+            if name not in offered:
+                raise ArgumentError(f"sources must be among {', '.join(offered)}, got {name!r}")
+        if names == ("docs",):
+            return self.engine
+        from sleuth.engine.sources import open_sources
+
+        engine, place = self.engine, (names, key.filter, key.code)
+        code: dict[str, Retriever] = {}
+        if key.code and place not in service.opened:
+            from sleuth.code.search.source import SnapshotRetriever
+            from sleuth.engine.codebase import embedder_for
+
+            storage, embedder, repositories = self.code, embedder_for(), self.repositories(names)
+            if not repositories and any(name.partition(":")[0] == "code" for name in names):
+                raise UnknownRepositoryError(
+                    f"nothing is indexed of the code that the key {key.name!r} may search"
+                )
+            for repository in repositories:
+                source = SnapshotRetriever(storage, repository.id, embedder=embedder)
+                code[f"code:{repository.path}"] = source
+        with service.opening:
+            retriever = service.opened.get(place)
+            if retriever is None:
+                others = [name for name in names if not key.code or name.partition(":")[0] != "code"]
+                opening = open_sources(
+                    engine.path, others, extra=code, deadline=service.settings.deadline, engine=engine
+                )
+                retriever = service.opened[place] = service.resources.enter_context(opening)
+                retriever.use_model(service.engine.model)
+        return retriever
 
     def refusal_of(self, error: Exception) -> Refusal:
         """Convert an exception to a refusal; a key with a filter is not told of the server's files and processes."""
@@ -360,10 +341,6 @@ class Call:
         self.require("read")
         if self.key.filter is not None:
             raise Refusal(403, "ScopeError", f"the key {self.key.name!r} is limited to a part of the index")
-
-    def retriever(self, sources: Sequence[str] | None = None) -> Engine | Sources:
-        """Return the retriever over the requested sources for this call."""
-        return self.service.retriever(self.key, sources)
 
     async def read(self, function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
         """Run a function in the queue of searches."""

@@ -18,6 +18,9 @@ from sleuth.types.request import Wire
 
 CORES = platform.cores()
 
+WORKERS_VARIABLE = "PROMETHEUS_MULTIPROC_DIR"
+"""Names the folder that the workers of a server share; prometheus-client reads it when it is imported."""
+
 QUEUE_PER_THREAD = 64
 """Requests that may wait for each that is worked on."""
 
@@ -84,15 +87,20 @@ class ServerSettings:
     log_queries: Annotated[bool, Field(description="Write the text of queries into the log.")] = False
 
     def __post_init__(self) -> None:
-        self._check_tokens()
-        for name, minimum in (
-            ("threads", 1),
-            ("queue", 0),
-            ("cache", 0),
-            ("max_body", 1),
-            ("max_upload", 1),
-            ("port", 0),
-        ):
+        for name in ("token_issuer", "public_url"):
+            if (value := getattr(self, name)) is None:
+                continue
+            rule = "an https address such as https://login.example.org"
+            base = checked_base(value, name, rule)
+            if base.startswith("http:") and not is_loopback(urlsplit(base).hostname or ""):
+                raise ArgumentError(f"{name} must be {rule}, got {value!r}")
+            object.__setattr__(self, name, base if name == "public_url" else value)
+        if self.token_issuer is not None and self.keys is None:
+            raise ArgumentError("keys must be given with token_issuer: without them, everyone is let in")
+        if self.token_issuer is not None and self.public_url is None:
+            raise ArgumentError("public_url must be given with token_issuer: tokens are for that address")
+        minimums = {"threads": 1, "queue": 0, "cache": 0, "max_body": 1, "max_upload": 1, "port": 0}
+        for name, minimum in minimums.items():
             if getattr(self, name) < minimum:
                 raise ArgumentError(f"{name} must be {minimum} or more, got {getattr(self, name)!r}")
         if self.port > 65535:
@@ -107,21 +115,6 @@ class ServerSettings:
         for name in ("deadline", "answer_deadline"):
             if not 0 < getattr(self, name) < float("inf"):
                 raise ArgumentError(f"{name} must be seconds above 0, got {getattr(self, name)!r}")
-
-    def _check_tokens(self) -> None:
-        """Refuse addresses that are not by https, and tokens beside an open door."""
-        for name in ("token_issuer", "public_url"):
-            if (value := getattr(self, name)) is None:
-                continue
-            rule = "an https address such as https://login.example.org"
-            base = checked_base(value, name, rule)
-            if base.startswith("http:") and not is_loopback(urlsplit(base).hostname or ""):
-                raise ArgumentError(f"{name} must be {rule}, got {value!r}")
-            object.__setattr__(self, name, base if name == "public_url" else value)
-        if self.token_issuer is not None and self.keys is None:
-            raise ArgumentError("keys must be given with token_issuer: without them, everyone is let in")
-        if self.token_issuer is not None and self.public_url is None:
-            raise ArgumentError("public_url must be given with token_issuer: tokens are for that address")
 
 
 def is_loopback(host: str) -> bool:

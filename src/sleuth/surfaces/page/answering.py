@@ -12,7 +12,7 @@ from markupsafe import Markup, escape
 from sleuth.answer import citation_marks
 from sleuth.errors import SleuthError
 from sleuth.surfaces.http import Refusal
-from sleuth.surfaces.page.markdown import fill, parse, to_html, to_nodes
+from sleuth.surfaces.page.markup import fill, parse, to_html, to_nodes
 from sleuth.surfaces.page.places import roots_of, short
 from sleuth.surfaces.plain import plain
 

@@ -12,12 +12,13 @@ from sleuth.errors import StoreError
 from sleuth.filters import Compare
 from sleuth.surfaces.hits import Location
 from sleuth.surfaces.http.problems import for_clients
-from sleuth.surfaces.page.pieces import lines_of
+from sleuth.surfaces.page.markup import lines_of
 from sleuth.surfaces.page.places import browse_url, folders_below, roots_of, short, snapshots_of, stale_files
 from sleuth.surfaces.page.results import CODE_LINES, LONGEST_LINE
 
 if TYPE_CHECKING:
     from markupsafe import Markup
+    from starlette.datastructures import QueryParams
 
     from sleuth.code import Snapshot
     from sleuth.surfaces.http import Call
@@ -28,12 +29,9 @@ MOST_LISTED: Final = 5_000
 MOST_USES: Final = 200
 
 
-def browse(call: Call, state: PageState, under: str) -> dict[str, Any]:
-    """Return the folders and documents below a folder of documents and of code.
-
-    Args:
-        under: the folder with its slash; "" for all.
-    """
+def browse(call: Call, state: PageState, parameters: QueryParams) -> dict[str, Any]:
+    """Return the folders and documents below `under`: a folder of documents and of code with its slash, "" for all."""
+    under = parameters.get("under", "")
     entries: dict[str, tuple[str, str]] = {}  # id and title by path
     is_cut, roots = False, roots_of(call)
     if "docs" in state.sources:
@@ -72,7 +70,7 @@ def browse(call: Call, state: PageState, under: str) -> dict[str, Any]:
     }
 
 
-def state_of_index(call: Call, _: PageState) -> dict[str, Any]:
+def state_of_index(call: Call, *_: object) -> dict[str, Any]:
     """Return counts, sizes, the last change, what is wrong, what was skipped, and the repositories of the index.
 
     With a key limited by a filter, counts are of its part, and version, last change, legs, repairs, folders and skipped
@@ -110,12 +108,14 @@ def state_of_index(call: Call, _: PageState) -> dict[str, Any]:
     }
 
 
-def symbol(call: Call, _: PageState, name: str) -> dict[str, Any]:
-    """Return the definitions and the uses of a name in the code that the server offers.
+def symbol(call: Call, _: PageState, parameters: QueryParams) -> dict[str, Any]:
+    """Return the definitions and the uses of `name` in the code that the server offers.
 
     Of several definitions the first line is shown, of one its code.
     """
     from sleuth.code import Navigator
+
+    name = parameters.get("name", "")
 
     navigators = [(snapshot, Navigator(snapshot)) for snapshot in snapshots_of(call)]
     definitions = [(at, entry) for at, navigator in navigators for entry in navigator.find_definition(name)]

@@ -26,7 +26,7 @@ def snapshots_of(call: Call, sources: Sequence[str] | None = None) -> list[Snaps
     if not call.key.sees_code:
         return []
     try:
-        return call.service.snapshots(call.key, sources)
+        return call.snapshots(sources)
     except UnknownRepositoryError:
         return []
 
@@ -36,7 +36,7 @@ def stale_files(call: Call) -> int:
 
     The files are compared beside the search, and nothing waits for that: a change may show a page later.
     """
-    return (call.service.freshness(call.key).stale.files or 0) if call.key.sees_code else 0
+    return (call.freshness.stale.files or 0) if call.key.sees_code else 0
 
 
 def roots_of(call: Call) -> list[str]:

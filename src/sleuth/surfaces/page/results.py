@@ -17,13 +17,14 @@ from sleuth.surfaces.hits import excerpt, score_text, title_of
 from sleuth.surfaces.http import retrieve
 from sleuth.surfaces.page.answering import written_answer
 from sleuth.surfaces.page.facets import facets_of
-from sleuth.surfaces.page.pieces import lines_of
+from sleuth.surfaces.page.markup import lines_of
 from sleuth.surfaces.page.places import roots_of, shown_place, snapshots_of, stale_files
 from sleuth.surfaces.page.reasons import sentence_of
 from sleuth.surfaces.plain import is_markdown
 
 if TYPE_CHECKING:
     from markupsafe import Markup
+    from starlette.datastructures import QueryParams
 
     from sleuth.code.search.facets import CodeMatches
     from sleuth.engine import SearchRequest
@@ -40,7 +41,7 @@ LONGEST_LINE = 200
 _word = re.compile(r"\w+")
 
 
-def results(call: Call, state: PageState) -> dict[str, Any]:
+def results(call: Call, state: PageState, _: QueryParams) -> dict[str, Any]:
     """Return the hits of a question and their facets, or counts without a question."""
     if not state.query:
         count = call.engine.count()
@@ -70,7 +71,7 @@ def results(call: Call, state: PageState) -> dict[str, Any]:
     }
     if searches_code(state):
         values["stale"] = stale_files(call)
-        call.service.freshness(call.key).check(wait=0.0)  # last, since it would slow down the search
+        call.freshness.check(wait=0.0)  # last, since it would slow down the search
     return values
 
 

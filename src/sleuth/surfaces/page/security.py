@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from starlette.responses import RedirectResponse, Response
 
-from sleuth.surfaces.http.sessions import SECONDS
+from sleuth.surfaces.http.keys import SECONDS
 
 if TYPE_CHECKING:
     from starlette.requests import Request

@@ -15,14 +15,15 @@ from sleuth.ingest.diff import is_as_read
 from sleuth.ingest.reports import has_exceeded
 from sleuth.surfaces.hits import matches_in, numbered_lines
 from sleuth.surfaces.http import Refusal
-from sleuth.surfaces.page.markdown import MOST_CHARACTERS, blocks_of, fill_lines, parse
-from sleuth.surfaces.page.pieces import lines_of, marked
+from sleuth.surfaces.page.markup import MOST_CHARACTERS, blocks_of, fill_lines, lines_of, marked, parse
 from sleuth.surfaces.page.places import browse_url, roots_of, shown_place, snapshots_of
 from sleuth.surfaces.page.results import language_of
 from sleuth.surfaces.plain import is_markdown, is_prose, without_heading_signs
 from sleuth.types import RetrievedItem, document_of
 
 if TYPE_CHECKING:
+    from starlette.datastructures import QueryParams
+
     from sleuth.engine.answers import Answering
     from sleuth.ingest.loaders.apart import FileProcesses
     from sleuth.surfaces.http import Call
@@ -38,15 +39,13 @@ _SHOWN_ELSEWHERE: Final = frozenset(
 )
 
 
-def source(call: Call, state: PageState, id: str, as_written: bool) -> dict[str, Any]:
-    """Return a document or file at the lines of an id.
-
-    Args:
-        as_written: shows Markdown as it is written.
+def source(call: Call, state: PageState, parameters: QueryParams) -> dict[str, Any]:
+    """Return a document or file at the lines of `id`; with `text`, Markdown as it is written.
 
     Raises:
         Refusal: 404 for what is not indexed, or may not be seen.
     """
+    id, as_written = parameters.get("id", ""), parameters.get("text") == "1"
     cited = call.engine.get(id)
     if not cited:
         item, lines, numbers = _file(call, id)
