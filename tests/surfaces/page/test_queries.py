@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from sleuth.surfaces.cli.serve import extensions
-from sleuth.surfaces.page.reasons import sentence_of
+from sleuth.surfaces.page.results import sentence_of
 from sleuth.types import Explanation
 from tests.surfaces.http.conftest import serving
 

@@ -30,13 +30,13 @@ from sleuth.ingest.loaders.apart import FileProcesses
 from sleuth.surfaces.http import Call, Extension, Refusal, Service, Upload, add_files
 from sleuth.surfaces.http.app import LOCAL, Warmer
 from sleuth.surfaces.http.ask import NO_BUFFER
+from sleuth.surfaces.http.keys import SECONDS
 from sleuth.surfaces.http.routes import check_fields
 from sleuth.surfaces.http.search import completions
 from sleuth.surfaces.http.service import call_of
 from sleuth.surfaces.page import contents, results, sources
 from sleuth.surfaces.page.answering import events_of
 from sleuth.surfaces.page.markup import parse, to_html
-from sleuth.surfaces.page.security import HEADERS, admit, signed_in, signed_out
 from sleuth.surfaces.page.state import OPTIONS, PageState
 from sleuth.text.clean import escape_text
 
@@ -46,6 +46,25 @@ LONGEST = 200
 MOST_SUGGESTIONS = 8
 MOST_FILES = 100
 """Files that a form adds at a time."""
+
+COOKIE = "sleuth_session"
+
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; "
+    "form-action 'self'; base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; "
+    "trusted-types 'none'"
+)
+"""Only our own files run and are loaded, no text becomes markup or script, and no other site frames a page."""
+
+HEADERS = {
+    "content-security-policy": POLICY,
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "same-origin",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "cache-control": "no-store",
+}
+
 
 _TITLES = {404: "Not found.", 429: "Too many requests.", 503: "The server is busy."}
 """Titles of error pages by status."""
@@ -114,6 +133,24 @@ async def _static(name: str, _: Request) -> Response:
     """Answer with a file, which browsers may keep for ever."""
     headers = {**HEADERS, "cache-control": "public, max-age=31536000, immutable"}
     return Response(_FILES[name], media_type=_TYPES[name.rpartition(".")[2]], headers=headers)
+
+
+def admit(request: Request, call: Call) -> bool:
+    """Give a call the key of its reader's session; return False if the server requires a session and none exists.
+
+    The paths of the page need no `Authorization`, since a browser does not send it.
+    """
+    keys, sessions = call.service.keys, call.service.sessions
+    if keys is None or sessions is None:
+        return True
+    kind, _, token = request.headers.get("authorization", "").partition(" ")
+    is_bearer = kind.lower() == "bearer"
+    key = keys.find(token.strip()) if is_bearer else sessions.find(request.cookies.get(COOKIE, ""))
+    if key is None or "read" not in key.scopes:
+        return False
+    call.key = key
+    call.service.rates.take(key)
+    return True
 
 
 class PageHandlers:
@@ -262,13 +299,19 @@ class PageHandlers:
         session = sessions.begin(token) if sessions is not None else None
         if session is None:
             return self._sign_in_form(target, 403, "This key is not known here, or has ended.")
-        return signed_in(
-            request, session, target if target.startswith("/") and target[1:2] not in "/\\" else "/"
+        is_ours = target.startswith("/") and target[1:2] not in "/\\"
+        response = RedirectResponse(target if is_ours else "/", 303, headers=HEADERS)
+        is_secure = request.url.scheme == "https"
+        response.set_cookie(
+            COOKIE, session, max_age=SECONDS, httponly=True, samesite="strict", secure=is_secure, path="/"
         )
+        return response
 
     async def sign_out(self, _: Request) -> Response:
         """End a session."""
-        return signed_out()
+        response = RedirectResponse("/", 303, headers=HEADERS)
+        response.delete_cookie(COOKIE, path="/")
+        return response
 
     def failure(self, message: str, status: int = 404, state: PageState | None = None) -> Response:
         """Answer with a page that says what is wrong."""

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from sleuth.filters import Compare, to_text
 from sleuth.surfaces.page.places import folders_below, shared_folder
@@ -36,63 +37,72 @@ _LANGUAGES: Final = {ENGLISH: "English"} | {
 }
 """Names of the languages of texts, by the codes that documents have beside languages of code."""
 
-Counts: TypeAlias = dict[Any, int | None]
-"""How many documents or files have each value of a key; None where that is unknown."""
+
+class Choice(NamedTuple):
+    """A value that narrows the results.
+
+    Attributes:
+        text: the filter that does.
+        total: documents and files that have it; None where that is unknown.
+    """
+
+    label: str
+    text: str
+    total: int | None
 
 
-def facets_of(call: Call, state: PageState, code: Mapping[str, CodeMatches]) -> list[dict[str, Any]]:
-    """Return the values of metadata among the matching documents and code, and which ones are selected.
+class Group(NamedTuple):
+    """The choices of a key.
+
+    Attributes:
+        range: the kind of the fields of a range, "number" or "date", or "" for texts.
+    """
+
+    name: str
+    choices: Sequence[Choice]
+    range: str = ""
+
+
+def facets_of(call: Call, state: PageState, code: Mapping[str, CodeMatches]) -> list[Group]:
+    """Return the values of metadata among the matching documents and code.
 
     Args:
         code: what matches in each repository, by its path.
-
-    Returns:
-        For each key its `name`, its `choices` with `label`, `url`, `count` and `is_chosen`, and its `range`: the kind
-        of the fields of a range, "number" or "date", or "" for texts.
     """
-    counts = {name: dict(values) for name, values in _counts_of_documents(call, state).items()}
-    places = counts.pop("source", {})
+    counts: dict[str, dict[Any, int | None]] = {}
+    if "docs" in state.sources:
+        tree = state.request.filter
+        names = [
+            key.name
+            for key in call.engine.metadata_keys(tree)
+            if key.name.partition(".")[0] not in _NOT_FACETS and "object" not in key.types
+        ]
+        keys = [*sorted(names, key=_place)[:KEYS], "source"]
+        facets = call.engine.facets(keys, query=state.query, filter=tree, limit=MOST_PLACES + 1)
+        counts = {name: dict(values) for name, values in facets.items()}
+    places = {path: count or 0 for path, count in counts.pop("source", {}).items()}
     for root, matches in code.items():
-        _add(
-            counts.setdefault("language", {}), ((file.language, 1) for file in matches.files if file.language)
-        )
-        _add(counts.setdefault("kind", {}), matches.kinds.items())
+        languages = Counter(file.language for file in matches.files if file.language)
+        for name, totals in (("language", languages), ("kind", matches.kinds)):
+            values = counts.setdefault(name, {})
+            for value, count in totals.items():
+                total = values.get(value, 0)
+                values[value] = None if total is None or count is None else total + count
         places |= {f"{root}/{file.path}": 1 for file in matches.files}
     groups = [_group(name, counts[name], state) for name in sorted(counts, key=_place)[:KEYS]]
     if len(places) <= MOST_PLACES:
-        groups.append(_folders({path: count or 0 for path, count in places.items()}, state))
-    groups = [group for group in groups if group["choices"] or group["range"]]
-    texts = {choice["text"] for group in groups for choice in group["choices"]}
-    choices = [_choice(text, text, None, state) for text in state.filters if text not in texts]
-    return [*([{"name": "chosen", "choices": choices, "range": ""}] if choices else []), *groups]
-
-
-def _counts_of_documents(call: Call, state: PageState) -> Mapping[str, Sequence[tuple[Any, int]]]:
-    """Return the values of the metadata of matching documents, and their sources."""
-    if "docs" not in state.sources:
-        return {}
-    tree = state.request.filter
-    names = [
-        key.name
-        for key in call.engine.metadata_keys(tree)
-        if key.name.partition(".")[0] not in _NOT_FACETS and "object" not in key.types
-    ]
-    keys = [*sorted(names, key=_place)[:KEYS], "source"]
-    return call.engine.facets(keys, query=state.query, filter=tree, limit=MOST_PLACES + 1)
+        groups.append(_folders(places, state))
+    groups = [group for group in groups if group.choices or group.range]
+    texts = {choice.text for group in groups for choice in group.choices}
+    chosen = [Choice(text, text, None) for text in state.filters if text not in texts]
+    return [*([Group("chosen", chosen)] if chosen else []), *groups]
 
 
 def _place(name: str) -> tuple[int, str]:
     return (_FIRST.index(name) if name in _FIRST else len(_FIRST), name)
 
 
-def _add(totals: Counts, counts: Iterable[tuple[Any, int | None]]) -> None:
-    """Add counts to totals; a total is unknown where one of its counts is."""
-    for value, count in counts:
-        total = totals.get(value, 0)
-        totals[value] = None if total is None or count is None else total + count
-
-
-def _group(name: str, counts: Counts, state: PageState) -> dict[str, Any]:
+def _group(name: str, counts: Mapping[Any, int | None], state: PageState) -> Group:
     """Return a key with its values: numbers and dates by value, the newest first, texts by how many have them.
 
     Many numbers and dates have their range alone.
@@ -108,26 +118,20 @@ def _group(name: str, counts: Counts, state: PageState) -> dict[str, Any]:
         values.sort(key=lambda value: -(counts[value] or 0))
     labels = _LANGUAGES if name == "language" else {}
     choices = [
-        _choice(labels.get(value, str(value)), to_text(Compare(name, "eq", value)), counts[value], state)
+        Choice(labels.get(value, str(value)), to_text(Compare(name, "eq", value)), counts[value])
         for value in values[:VALUES]
     ]
-    if len(counts) < 2 and not any(choice["is_chosen"] for choice in choices):
-        return {"name": name, "choices": [], "range": ""}
-    return {"name": name, "choices": choices, "range": "number" if is_number else "date" if is_date else ""}
+    if len(counts) < 2 and not any(choice.text in state.filters for choice in choices):
+        return Group(name, [])
+    return Group(name, choices, "number" if is_number else "date" if is_date else "")
 
 
-def _folders(places: Mapping[str, int], state: PageState) -> dict[str, Any]:
+def _folders(places: Mapping[str, int], state: PageState) -> Group:
     """Return the folders of matching documents and files below the one that all are in."""
     under = shared_folder(path for path in places if "://" not in path)
-    folders = sorted(folders_below(places, under), key=itemgetter(1), reverse=True)
     choices = []
-    for folder, count in folders[:VALUES]:
+    for folder, count in sorted(folders_below(places, under), key=itemgetter(1), reverse=True)[:VALUES]:
         label = f"{folder.split('/')[-2]}/" if folder.startswith("/") and not under else folder[len(under) :]
-        choices.append(_choice(label, to_text(Compare("source", "prefix", folder)), count, state))
-    is_choice = len(choices) > 1 or any(choice["is_chosen"] for choice in choices)
-    return {"name": "folder", "choices": choices if is_choice else [], "range": ""}
-
-
-def _choice(label: str, text: str, count: int | None, state: PageState) -> dict[str, Any]:
-    url, is_chosen = state.toggled(text).address(), text in state.filters
-    return {"label": label, "text": text, "count": count, "url": url, "is_chosen": is_chosen}
+        choices.append(Choice(label, to_text(Compare("source", "prefix", folder)), count))
+    is_choice = len(choices) > 1 or any(choice.text in state.filters for choice in choices)
+    return Group("folder", choices if is_choice else [])

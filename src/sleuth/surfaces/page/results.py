@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import takewhile
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlencode
 
 from sleuth.engine.spelling import misspelling_of
@@ -19,30 +20,39 @@ from sleuth.surfaces.page.answering import written_answer
 from sleuth.surfaces.page.facets import facets_of
 from sleuth.surfaces.page.markup import lines_of
 from sleuth.surfaces.page.places import roots_of, shown_place, snapshots_of, stale_files
-from sleuth.surfaces.page.reasons import sentence_of
 from sleuth.surfaces.plain import is_markdown
 
 if TYPE_CHECKING:
-    from markupsafe import Markup
     from starlette.datastructures import QueryParams
 
-    from sleuth.code.search.facets import CodeMatches
     from sleuth.engine import SearchRequest
     from sleuth.engine.answers import Answering
     from sleuth.surfaces.http import Call
     from sleuth.surfaces.page.state import PageState
-    from sleuth.types import RetrievedItem
+    from sleuth.types import Explanation, RetrievedItem
 
 SNIPPET = 360
 """Characters of a passage that a hit shows."""
 CODE_LINES = 14
 LONGEST_LINE = 200
 
+_SIGNALS: Final = {
+    "chunks": "its words",
+    "path": "its path",
+    "title": "its title",
+    "prose": "its comments",
+}
+"""What a reader calls the signals of a file of code."""
+_MOST_SIGNALS: Final = 3
+_LEAST_STEM: Final = 3
+"""Letters that a word of the question and a term have in common at their beginning."""
 _word = re.compile(r"\w+")
 
 
 def results(call: Call, state: PageState, _: QueryParams) -> dict[str, Any]:
     """Return the hits of a question and their facets, or counts without a question."""
+    from sleuth.code.search.facets import CodeMatches, code_matches
+
     if not state.query:
         count = call.engine.count()
         files = sum(len(snapshot.files) for snapshot in snapshots_of(call))
@@ -54,13 +64,23 @@ def results(call: Call, state: PageState, _: QueryParams) -> dict[str, Any]:
     end = state.page * request.k
     ranking = retrieve(request, call, end + 1)
     items = ranking[end - request.k : end]
-    roots, code = roots_of(call), matching_code(call, state)
+    roots, code = roots_of(call), dict[str, CodeMatches]()
+    searches_code = any(name.partition(":")[0] == "code" for name in state.sources)
+    if searches_code:
+        tree = call.filter(state.request.filter)
+        for snapshot in snapshots_of(call, state.sources):
+            code[snapshot.repository.path] = code_matches(snapshot, state.query, tree)
     is_streamed = call.service.engine.model is not None and not state.with_answer
     has_answer = bool(items) and state.page == 1
+    documents = 0
+    if "docs" in state.sources:
+        documents = call.engine.count(state.request.filter, query=state.query).documents
+    files = sum(len(matches.files) for matches in code.values())
+    counts = ((documents, "document", "documents"), (files, "file of code", "files of code"))
     values = {
         "hits": hits_of(items, request, retriever, roots, first=end - request.k + 1, why=state.why),
         "passages": len(items),
-        "matching": _matching(call, state, code),
+        "matching": [(n, one if n == 1 else several) for n, one, several in counts if n],
         "facets": facets_of(call, state, code),
         "more": request.k > 0 and len(ranking) > end,
         "answer": written_answer(call, state, roots) if has_answer and not is_streamed else None,
@@ -69,7 +89,7 @@ def results(call: Call, state: PageState, _: QueryParams) -> dict[str, Any]:
         "notes": [_note(note, state) for note in ranking.notes],
         "stale": 0,
     }
-    if searches_code(state):
+    if searches_code:
         values["stale"] = stale_files(call)
         call.freshness.check(wait=0.0)  # last, since it would slow down the search
     return values
@@ -84,34 +104,6 @@ def standalone(call: Call, state: PageState) -> str:
         return call.retriever(list(state.sources)).standalone(state.query, turns)
     except SleuthError:
         return standalone_question(state.query, turns, None)
-
-
-def searches_code(state: PageState) -> bool:
-    """Return whether a repository is among the sources of a state."""
-    return any(name.partition(":")[0] == "code" for name in state.sources)
-
-
-def matching_code(call: Call, state: PageState) -> dict[str, CodeMatches]:
-    """Return what holds a word of the question in each repository that is searched, by its path."""
-    from sleuth.code.search.facets import code_matches
-
-    if not searches_code(state):
-        return {}
-    tree = call.filter(state.request.filter)
-    return {
-        snapshot.repository.path: code_matches(snapshot, state.query, tree)
-        for snapshot in snapshots_of(call, state.sources)
-    }
-
-
-def _matching(call: Call, state: PageState, code: Mapping[str, CodeMatches]) -> list[tuple[int, str]]:
-    """Return how many documents and files of code hold a word of the question, without those of which none does."""
-    files = sum(len(matches.files) for matches in code.values())
-    documents = 0
-    if "docs" in state.sources:
-        documents = call.engine.count(state.request.filter, query=state.query).documents
-    counts = ((documents, "document", "documents"), (files, "file of code", "files of code"))
-    return [(n, one if n == 1 else several) for n, one, several in counts if n]
 
 
 def _note(note: str, state: PageState) -> dict[str, str]:
@@ -142,58 +134,89 @@ def hits_of(
         why: number of the passage whose score is explained.
     """
     views: dict[str | int, list[dict[str, Any]]] = {}
+    query = request.query
     for number, item in enumerate(items, first):
-        metadata = item.metadata
-        is_code = metadata.get("source_type") == "code"
+        metadata, is_code = item.metadata, item.metadata.get("source_type") == "code"
         document = number if request.sort else item.id if is_code else item.document_id
-        symbol, source = str(metadata.get("symbol") or ""), str(metadata.get("source") or "")
-        place, explanation = (
-            shown_place(item.id, metadata, roots),
-            item.explanation if number == why else None,
-        )
-        lines, omitted_lines = _excerpt_lines(item, request.query, answering)
+        place = shown_place(item.id, metadata, roots)
+        explanation = item.explanation if number == why else None
+        part = excerpt(item, query, answering.snippet, width=SNIPPET, lines=CODE_LINES, longest=LONGEST_LINE)
+        if is_code:
+            lines = lines_of(part.text, part.spans, language=language_of(metadata))
+        else:
+            prefix, suffix = "… " if part.start else "", " …" if part.is_cut else ""
+            spans = [(begin + len(prefix), end + len(prefix)) for begin, end in part.spans]
+            text = part.text if is_markdown(metadata) else part.text.replace("\n", " ")
+            lines = lines_of(prefix + text + suffix, spans)
         key = request.collapse or ""
-        alike = leaves(metadata).get(key) if item.folded else None
-        alike_filter = (
-            to_text(Compare(key, "eq", alike)) if alike is not None and not isinstance(alike, list) else ""
-        )
+        value = leaves(metadata).get(key) if item.folded else None
+        alike = "" if value is None or isinstance(value, list) else to_text(Compare(key, "eq", value))
         view = {
             "number": number,
-            "id": item.id,
+            "item": item,
             "title": title_of(metadata) or place.name,
             "place": place,
-            "url": f"/source?{urlencode({'id': item.id, 'q': request.query})}#cited",
+            "url": f"/source?{urlencode({'id': item.id, 'q': query})}#cited",
             "kind": str(metadata.get("kind") or metadata.get("source_type") or metadata.get("type") or ""),
             "score": score_text(item),
             "lines": lines,
             "is_code": is_code,
-            "first": int(metadata.get("start_line") or 1),
-            "more": omitted_lines,
-            "symbol_url": f"/symbol?{urlencode({'name': symbol, 'q': request.query})}" if symbol else "",
+            "more": part.more if is_code else 0,
             "why": explanation,
-            "because": sentence_of(explanation, request.query) if explanation else "",
-            "copies": len(item.copies),
-            "folded": item.folded,
-            "alike": alike_filter,
-            "outside": source if source.startswith(("http://", "https://")) else "",
+            "because": sentence_of(explanation, query) if explanation else "",
+            "alike": alike,
         }
         views.setdefault(document, []).append(view)
     return [{**best, "others": passages} for best, *passages in views.values()]
-
-
-def _excerpt_lines(item: RetrievedItem, query: str, answering: Answering) -> tuple[list[Markup], int]:
-    """Return the excerpt of a hit as lines with marked matches, and how many lines it leaves out: 0 for prose."""
-    part = excerpt(item, query, answering.snippet, width=SNIPPET, lines=CODE_LINES, longest=LONGEST_LINE)
-    if item.metadata.get("source_type") == "code":
-        return lines_of(part.text, part.spans, language=language_of(item.metadata)), part.more
-    prefix = "… " if part.start else ""
-    suffix = " …" if part.is_cut else ""
-    spans = [(begin + len(prefix), end + len(prefix)) for begin, end in part.spans]
-    body = part.text if is_markdown(item.metadata) else part.text.replace("\n", " ")
-    return lines_of(prefix + body + suffix, spans), 0
 
 
 def language_of(metadata: Mapping[str, Any]) -> str:
     """Return Pygments' name of the syntax of an item's text."""
     name = str(metadata.get("language") or metadata.get("type") or "")
     return name or PurePath(str(metadata.get("source") or "")).suffix.removeprefix(".")
+
+
+def sentence_of(explanation: Explanation, query: str) -> str:
+    """Return in one sentence which words matched, in which fields, and how close the meaning is; "" if unknown."""
+    clauses, factors = [], []
+    for part in _all(explanation):
+        if "matched" in part.facts:
+            clauses.append(_words(part, _word.findall(query)))
+        elif part.name == "file":
+            signals = [signal for signal in part.parts if signal.value > 0 and signal.name in _SIGNALS]
+            names = [_SIGNALS[signal.name] for signal in sorted(signals, key=lambda signal: -signal.value)]
+            clauses.append(f"matches in {', '.join(names[:_MOST_SIGNALS])}" if names else "")
+        elif part.formula.startswith("cosine of"):
+            clauses.append(f"meaning {part.value:.2f}")
+        elif part.name == "boost" and "filter" in part.facts:
+            factors.append(f"counted {part.facts['factor']:g} times for {part.facts['filter']}")
+        elif part.name == "recency":
+            factors.append(f"counted {part.facts['factor']:.2g} times for its {part.facts['key']}")
+        elif part.name in ("exact", "metadata"):
+            clauses.append("the exact text" if part.name == "exact" else "its metadata")
+    sentence = "; ".join(dict.fromkeys(filter(None, [*clauses, *factors])))
+    return f"{sentence[:1].upper()}{sentence[1:]}." if sentence else ""
+
+
+def _all(explanation: Explanation) -> Iterator[Explanation]:
+    yield explanation
+    for part in explanation.parts:
+        yield from _all(part)
+
+
+def _words(part: Explanation, question_words: Sequence[str]) -> str:
+    """Say which words of the question matched, as they were asked, and in which fields.
+
+    They are not counted: an index cuts a word into several terms, and leaves out others.
+    """
+    fields: dict[str, list[str]] = {}
+    for term in part.parts:
+        field, _, stem = term.name.partition(":")
+
+        def alike(word: str, stem: str = stem) -> int:
+            equal = (letter == char for letter, char in zip(word.casefold(), stem, strict=False))
+            return len(stem if stem in word.casefold() else [*takewhile(bool, equal)])
+
+        word = max(question_words, key=alike, default=stem)
+        fields.setdefault(field.partition("@")[0], []).append(word if alike(word) >= _LEAST_STEM else stem)
+    return ", ".join(f"{', '.join(dict.fromkeys(words))} in the {field}" for field, words in fields.items())

@@ -34,10 +34,6 @@ MOST_LINES: Final = 2_000
 DOTS_PER_INCH: Final = 110
 """Of the picture of a page: about 900 dots wide."""
 
-_SHOWN_ELSEWHERE: Final = frozenset(
-    {"source", "path", "title", "start_line", "end_line", "page", "heading", "repository", "repository_path"}
-)
-
 
 def source(call: Call, state: PageState, parameters: QueryParams) -> dict[str, Any]:
     """Return a document or file at the lines of `id`; with `text`, Markdown as it is written.
@@ -133,18 +129,14 @@ def _view(
         spans = [(start + offset, stop + offset) for start, stop in spans]
         html_lines = lines_of(text, spans, language=language_of(item.metadata))
         lines = [(number, html, number in cited) for number, html in zip(numbers, html_lines, strict=True)]
-    source = str(item.metadata.get("source") or "")
-    facts = {key: value for key, value in item.metadata.items() if key not in _SHOWN_ELSEWHERE}
     return {
+        "item": item,
         "lines": lines,
         "blocks": blocks,
         "has_blocks": has_blocks,
         "is_prose": is_prose(item.metadata),
         "is_whole": cited.start <= begin and end < cited.stop,
-        "heading": str(item.metadata.get("heading") or ""),
-        "facts": [(key, str(value)[:300]) for key, value in sorted(facts.items())],
-        "folder": browse_url(source),
-        "outside": source if source.startswith(("http://", "https://")) else "",
+        "folder": browse_url(str(item.metadata.get("source") or "")),
         **dict.fromkeys(("other_form", "download", "picture", "delete"), ""),  # a document may have them
     }
 
