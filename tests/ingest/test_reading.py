@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from sleuth.ingest import FileEntry, ReadOptions, Record, Skipped, Unchanged, read, walk, workers
+from sleuth.ingest import FileEntry, ReadOptions, Record, Skipped, Unchanged, read, read_file, walk
+from sleuth.ingest.loaders.apart import FileProcesses
 from sleuth.ingest.reports import FileRead, Progress
 from sleuth.store import KnownFile
 from sleuth.types import Document
@@ -127,17 +128,14 @@ def _children() -> set[str]:
 def test_a_worker_that_dies_costs_no_file(tmp_path: Path, ends: signal.Signals) -> None:
     """A process that was killed, or had used up its memory on other files, is replaced, and the file read."""
     heavy_folder(tmp_path)
-    readers = workers.Readers(ReadOptions(workers=1))
     entries = [
         entry for entry in walk([tmp_path], ReadOptions(include=["*.pdf"])) if isinstance(entry, FileEntry)
     ]
-    try:
-        list(readers.finish(entries[1], None))
-        (process,) = readers.processes.processes.running
+    with FileProcesses(20, 256 << 20) as readers:
+        list(read_file(entries[1], processes=readers))
+        (process,) = readers.processes.running
         os.kill(process, ends)
         for entry in entries[2:4]:
-            assert isinstance(list(readers.finish(entry, None))[-1], FileRead)
-        assert process not in readers.processes.processes.running
-    finally:
-        readers.close()
-    assert not readers.processes.processes.running
+            assert isinstance(list(read_file(entry, processes=readers))[-1], FileRead)
+        assert process not in readers.processes.running
+    assert not readers.processes.running

@@ -10,6 +10,7 @@ from sleuth.ingest.names import FileNames as FileNames
 from sleuth.ingest.names import is_below as is_below
 from sleuth.ingest.options import ReadOptions as ReadOptions
 from sleuth.ingest.reading import read as read
+from sleuth.ingest.reading import read_file as read_file
 from sleuth.ingest.reports import REFUSED as REFUSED
 from sleuth.ingest.reports import AddReport as AddReport
 from sleuth.ingest.reports import FileEntry as FileEntry
@@ -22,6 +23,5 @@ from sleuth.ingest.run import Run as Run
 from sleuth.ingest.run import file_of as file_of
 from sleuth.ingest.run import is_file as is_file
 from sleuth.ingest.walking import walk as walk
-from sleuth.ingest.workers import read_file as read_file
 
 __all__: list[str]

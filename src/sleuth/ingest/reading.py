@@ -1,19 +1,26 @@
-"""Reads the documents of files and folders, in order, while workers read ahead."""
+"""Reads the documents of files and folders, in order, while threads read ahead what processes extract."""
 
 from __future__ import annotations
 
 import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
 from typing import TypeAlias
 
+from sleuth import platform
+from sleuth.errors import LoadError, MissingPackageError
+from sleuth.files.formats import BUILT_IN
+from sleuth.ingest.loaders.apart import FileProcesses
+from sleuth.ingest.loaders.registry import is_built_in, kind_of, load
 from sleuth.ingest.options import DEFAULT, ReadOptions
-from sleuth.ingest.reports import FileEntry, LeftOut, Progress, Record, Skipped, Unchanged
-from sleuth.ingest.walking import WalkScope, walk
-from sleuth.ingest.workers import Readers
+from sleuth.ingest.reports import FileEntry, FileRead, LeftOut, Progress, Record, Skipped, Unchanged
+from sleuth.ingest.walking import WalkScope, failure, walk
+from sleuth.types import Document
 
+FileRecord: TypeAlias = Document | Skipped | FileRead
 Listed: TypeAlias = FileEntry | Skipped
 
 
@@ -61,27 +68,64 @@ def read(
 def _in_order(
     listing: Iterator[Listed | Unchanged], options: ReadOptions
 ) -> Iterator[tuple[Listed | Unchanged, Iterable[Record]]]:
-    """Yield each walked entry with its records, in order, while workers read ahead."""
-    readers = Readers(options)
+    """Yield each walked entry with its records, in order; their number of threads does not change them."""
+    count = options.workers or min(platform.cores(), 8)
+    processes = FileProcesses(options.max_seconds, options.max_memory_bytes)
+    threads: ThreadPoolExecutor | None = None
     begun: deque[tuple[Listed | Unchanged, Callable[[], Iterable[Record]]]] = deque()
     try:
         for entry in listing:
             if not isinstance(entry, FileEntry):
-                if not begun:
-                    yield entry, (entry,)
-                    continue
-                begun.append((entry, partial(_only, entry)))
+                begun.append((entry, partial(iter, (entry,))))
+            elif count > 1 and _is_extracted(entry, options):
+                threads = threads or ThreadPoolExecutor(count, thread_name_prefix="sleuth-reader")
+                reading = threads.submit(lambda entry: list(read_file(entry, options, processes)), entry)
+                begun.append((entry, reading.result))
             else:
-                begun.append((entry, partial(readers.finish, entry, readers.begin(entry))))
-            while len(begun) > readers.ahead:
+                begun.append((entry, partial(read_file, entry, options, processes)))
+            while len(begun) > (4 * count if threads else 0):
                 first, records = begun.popleft()
                 yield first, records()
         while begun:
             first, records = begun.popleft()
             yield first, records()
     finally:
-        readers.close()
+        if threads is not None:
+            threads.shutdown(wait=False, cancel_futures=True)
+        processes.close()  # makes the threads that wait for its processes return
+        if threads is not None:
+            threads.shutdown(wait=True)
 
 
-def _only(record: Record) -> tuple[Record]:
-    return (record,)
+def _is_extracted(entry: FileEntry, options: ReadOptions) -> bool:
+    kind = kind_of(entry.source, loaders=options.loaders)
+    return is_built_in(kind, options.loaders) and bool(BUILT_IN[kind].extract)
+
+
+def read_file(
+    entry: FileEntry, options: ReadOptions = DEFAULT, processes: FileProcesses | None = None
+) -> Iterator[FileRecord]:
+    """Yield the documents of one file, then a `FileRead`, or a `Skipped` if reading fails."""
+    count = parts = 0
+    try:
+        for item in load(entry, options, processes):
+            count += isinstance(item, Document)
+            parts += 1
+            yield item
+    except LoadError as error:
+        yield Skipped(entry.source, error.reason, error.kind, entry.size, entry.version)
+    except MissingPackageError as error:
+        yield Skipped(entry.source, str(error), "missing package")
+    except OSError as error:
+        yield failure(entry.source, error)
+    except RecursionError:
+        yield Skipped(entry.source, "nested too deeply", "invalid")
+    except MemoryError:
+        yield Skipped(entry.source, "too large for the memory there is", "limits")
+    except Exception as error:  # noqa: BLE001  # of a plugin's loader, or an unforeseen error of Sleuth
+        yield Skipped(entry.source, f"{type(error).__name__}: {error}")
+    else:
+        if not parts:
+            yield Skipped(entry.source, "empty", "empty")
+            return
+        yield FileRead(entry.source, entry.size, entry.version, count)

@@ -21,6 +21,11 @@ DOTS_PER_INCH: Final = 300
 """Of the picture of a page: enough for programs that recognise text."""
 MANY_VALUES: Final = 20_000
 """Files of rows with more line breaks and commas are read by a process too."""
+_OF_LOADERS: Final = (
+    "max_bytes", "max_row_bytes", "max_unpacked_bytes", "hidden", "all", "text_fields", "metadata_fields", "id_field",
+    "title_field",
+)  # fmt: skip
+"""Options that loaders look at; each is fit for JSON."""
 _BYTES_PER_SECOND: Final = 1_000_000
 """Each second's worth of bytes gives a file another second of CPU time."""
 
@@ -50,9 +55,17 @@ class FileProcesses(Closing):
             TimeoutError: the process slept, or was ended from outside.
         """
         fields = {name: getattr(entry, name) for name in FileEntry.__slots__}
-        request = {"entry": fields, "kind": kind, "options": _plain(options)}
+        values = {name: getattr(options, name) for name in _OF_LOADERS}
+        request = {"entry": fields, "kind": kind, "options": values}
         for answer in self._answers(entry.source, request, b"", entry.size):
-            yield from _read(answer.head["items"], answer.body)
+            at = 0
+            for first, second, third in answer.head["items"]:  # as `sleuth.ingest.worker` writes them
+                if isinstance(first, str):
+                    yield Skipped(first, reason=second, kind=third)
+                else:
+                    text = answer.body[at : at + first].decode("utf-8", "surrogatepass")
+                    yield Document(text, metadata=second, id=third)
+                    at += first
 
     def picture(
         self, path: str, data: bytes, page: int, *, dots_per_inch: int = DOTS_PER_INCH, colour: bool = False
@@ -92,37 +105,3 @@ class FileProcesses(Closing):
             raise LoadError(
                 path, took_time if error.limit == "time" else took_memory, kind="limits"
             ) from error
-
-
-def _plain(options: ReadOptions) -> dict[str, Any]:
-    """Return what loaders look at, as JSON."""
-    names = (
-        "max_bytes",
-        "max_row_bytes",
-        "max_unpacked_bytes",
-        "hidden",
-        "all",
-        "text_fields",
-        "metadata_fields",
-        "id_field",
-        "title_field",
-    )
-    values = {name: getattr(options, name) for name in names}
-    return {
-        name: value if isinstance(value, int | str | None) else list(value) for name, value in values.items()
-    }
-
-
-def _read(items: list[list[Any]], body: bytes) -> Iterator[Document | Skipped]:
-    """Yield what a process put into an answer: documents as [bytes of text, metadata, id], rows and members as
-    [path, reason, kind].
-    """
-    at = 0
-    for first, *fields in items:
-        if isinstance(first, str):
-            reason, kind = fields
-            yield Skipped(first, reason, kind)
-        else:
-            metadata, id = fields
-            yield Document(body[at : at + first].decode("utf-8", "surrogatepass"), metadata, id=id)
-            at += first

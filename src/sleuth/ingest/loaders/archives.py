@@ -9,15 +9,14 @@ import tarfile
 import time
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from io import SEEK_END
 from pathlib import PurePosixPath
-from typing import Final
+from typing import Any, Final
 
 from sleuth.errors import LoadError
-from sleuth.ingest.loaders.file import FileBytes
-from sleuth.ingest.loaders.members import Member, load_member, room_of, skipped_member
+from sleuth.ingest.loaders.file import FileBytes, Member, load_member, skipped_member
 from sleuth.ingest.options import ReadOptions
 from sleuth.ingest.reports import Skipped
 from sleuth.types import Document
@@ -31,6 +30,7 @@ _RATIO: Final = 300
 _SMALL: Final = 1 << 20
 """Bytes of a member whose ratio does not matter."""
 _ENCRYPTED: Final = 1
+_OPENERS: Final[dict[str, Callable[..., Any]]] = {"bz2": bz2.open, "xz": lzma.open}
 _LEFT_OUT: Final = frozenset({"__MACOSX", ".git", ".hg", ".svn"})
 
 
@@ -45,7 +45,14 @@ def load_zip(file: FileBytes, options: ReadOptions) -> Iterator[Document | Skipp
             for info in archive.infolist():
                 if info.is_dir() or _is_left_out(info.filename, options):
                     continue
-                reason = _why_not(info, room_of(file, options).bytes)
+                ratio = info.file_size // max(info.compress_size, 1)
+                reason = ""
+                if info.flag_bits & _ENCRYPTED:
+                    reason = "protected by a password"
+                elif info.file_size > _SMALL and info.file_size > _RATIO * max(info.compress_size, 1):
+                    reason = f"unpacks to {ratio:,} times its size"
+                elif info.file_size > file.room.bytes:
+                    reason = f"{info.file_size:,} bytes, more than the archive may unpack to"
                 if reason:
                     yield skipped_member(file, info.filename, reason)
                     continue
@@ -62,17 +69,6 @@ def load_zip(file: FileBytes, options: ReadOptions) -> Iterator[Document | Skipp
         raise LoadError(file.entry.source, f"not readable as zip: {error}") from error
 
 
-def _why_not(info: zipfile.ZipInfo, room: int) -> str:
-    """Return why a member is not unpacked; "" if it is."""
-    if info.flag_bits & _ENCRYPTED:
-        return "protected by a password"
-    if info.file_size > _SMALL and info.file_size > _RATIO * max(info.compress_size, 1):
-        return f"unpacks to {info.file_size // max(info.compress_size, 1):,} times its size"
-    if info.file_size > room:
-        return f"{info.file_size:,} bytes, more than the archive may unpack to"
-    return ""
-
-
 def load_tar(file: FileBytes, options: ReadOptions) -> Iterator[Document | Skipped]:
     """Yield the documents of all regular files of a tar archive, compressed or not, in the order of the archive.
 
@@ -84,7 +80,7 @@ def load_tar(file: FileBytes, options: ReadOptions) -> Iterator[Document | Skipp
             for info in archive:
                 if not info.isreg() or _is_left_out(info.name, options):
                     continue
-                if info.size > (room := room_of(file, options).bytes):
+                if info.size > (room := file.room.bytes):
                     reason = f"unpacks to {info.size:,} bytes, and {room:,} are left of its limit"
                     raise LoadError(file.entry.source, reason, kind="limits")
                 content = archive.extractfile(info)
@@ -106,9 +102,8 @@ def load_compressed(file: FileBytes, options: ReadOptions) -> Iterator[Document 
     if name.stem.endswith(".tar"):
         yield from load_tar(file, options)
         return
-    room = room_of(file, options).bytes
     try:
-        data = _unpacked(file, room + 1)
+        data = _unpacked(file, file.room.bytes + 1)
     except LoadError:
         raise
     except _ERRORS as error:
@@ -126,7 +121,7 @@ def _unpacked(file: FileBytes, most: int) -> bytes:
     file.stream.seek(0)
     pieces: list[bytes] = []
     size = 0
-    with _decompressed(file) as stream:
+    with _OPENERS.get(file.entry.source.rpartition(".")[2], gzip.open)(file.stream) as stream:
         while size < most and (piece := stream.read(min(_SMALL, most - size))):
             pieces.append(piece)
             size += len(piece)
@@ -134,14 +129,6 @@ def _unpacked(file: FileBytes, most: int) -> bytes:
                 reason = f"unpacks to more than {_RATIO} times its size"
                 raise LoadError(file.entry.source, reason, kind="limits")
     return b"".join(pieces)
-
-
-def _decompressed(file: FileBytes) -> bz2.BZ2File | lzma.LZMAFile | gzip.GzipFile:
-    if file.entry.source.endswith(".bz2"):
-        return bz2.BZ2File(file.stream)
-    if file.entry.source.endswith(".xz"):
-        return lzma.LZMAFile(file.stream)
-    return gzip.GzipFile(fileobj=file.stream)
 
 
 def _is_left_out(name: str, options: ReadOptions) -> bool:

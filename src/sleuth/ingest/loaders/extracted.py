@@ -1,14 +1,14 @@
-"""Loaders of HTML, office and book files: one document each, of the extracted text."""
+"""Loaders of HTML, office and book files: one document each, of the text that the reader of its kind extracts."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from sleuth.errors import LoadError
+from sleuth.extensions import named_object
 from sleuth.files.formats import BUILT_IN
-from sleuth.ingest.extraction.extract import extract
 from sleuth.ingest.extraction.result import Extracted, ExtractionError
 from sleuth.ingest.loaders.file import FileBytes
 from sleuth.ingest.options import ReadOptions
@@ -21,7 +21,7 @@ def load_html(file: FileBytes, options: ReadOptions) -> Iterator[Document]:
     """Yield the page, titled by its <title>, else by its first heading."""
     declared = _charset.search(file.head)
     text, metadata = file.text(declared.group(1).decode("ascii") if declared else None)
-    yield extracted_document(extracted(file, text.encode(), options), metadata)
+    yield extracted(file, text.encode(), options, metadata)
 
 
 def load_extracted(file: FileBytes, options: ReadOptions) -> Iterator[Document]:
@@ -32,22 +32,26 @@ def load_extracted(file: FileBytes, options: ReadOptions) -> Iterator[Document]:
         LoadError: there is no text; the message says why.
     """
     BUILT_IN[file.kind].check_installed()
-    yield extracted_document(extracted(file, file.read(), options))
+    yield extracted(file, file.read(), options)
 
 
-def extracted(file: FileBytes, data: bytes, options: ReadOptions) -> Extracted:
-    """Return the text of a file; raises LoadError, which says why there is none."""
-    try:
-        return extract(file.kind, data, options.max_unpacked_bytes)
-    except ExtractionError as error:
-        raise LoadError(file.entry.source, str(error), kind=error.kind) from error
-
-
-def extracted_document(result: Extracted, metadata: Mapping[str, Any] | None = None) -> Document:
-    """Return the document of an extracted text.
+def extracted(
+    file: FileBytes, data: bytes, options: ReadOptions, metadata: Mapping[str, Any] | None = None
+) -> Document:
+    """Return the document of a file; raises LoadError, which says why there is no text.
 
     Args:
+        data: all of the file; that of a page is UTF-8.
         metadata: of the file; replaces what the text says.
     """
+    read: Callable[[bytes, int], Extracted] = named_object(
+        BUILT_IN[file.kind].extract, "sleuth.ingest.extraction"
+    )
+    try:
+        result = read(data, options.max_unpacked_bytes)
+    except ExtractionError as error:
+        raise LoadError(file.entry.source, str(error), kind=error.kind) from error
+    except RecursionError:
+        raise LoadError(file.entry.source, "nested too deeply", kind="limits") from None
     title = {"title": result.title} if result.title else {}
     return Document(result.text, {**title, **result.metadata, **(metadata or {})})

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import subprocess
+from collections.abc import Iterator, Sequence
+from typing import Final
 
+from sleuth import platform
 from sleuth.errors import LoadError
 from sleuth.files.formats import BUILT_IN
 from sleuth.ingest.extraction.pdf import SILENT
-from sleuth.ingest.loaders.extracted import extracted, extracted_document
+from sleuth.ingest.loaders.extracted import extracted
 from sleuth.ingest.loaders.file import FileBytes
-from sleuth.ingest.loaders.recognition import RecognitionError, recognise
 from sleuth.ingest.options import ReadOptions
 from sleuth.ingest.reports import Skipped
 from sleuth.types import Document
 
-_REMEDY = "--ocr COMMAND reads them"
+_SECONDS: Final = 120
+"""Time of the program for one page."""
+_MOST_BYTES: Final = 1 << 20
+"""Text of one page; what is longer is cut."""
+_REMEDY: Final = "--ocr COMMAND reads them"
 
 
 def load_pdf(file: FileBytes, options: ReadOptions) -> Iterator[Document | Skipped]:
@@ -31,7 +37,7 @@ def load_pdf(file: FileBytes, options: ReadOptions) -> Iterator[Document | Skipp
         (document,) = file.processes.load(file.entry, file.kind, options)
         assert isinstance(document, Document)  # noqa: S101 - as below
     else:
-        document = extracted_document(extracted(file, file.read(), options))
+        document = extracted(file, file.read(), options)
         if not file.depth:
             yield document
             return
@@ -42,12 +48,10 @@ def load_pdf(file: FileBytes, options: ReadOptions) -> Iterator[Document | Skipp
             pages, data = document.page_content.split("\f"), file.read()
             for number in silent:
                 picture = file.processes.picture(file.entry.source, data, number)
-                pages[number - 1] = recognise(options.ocr, picture)
+                pages[number - 1] = _recognised(file.entry.source, options.ocr, picture)
             document.page_content, silent = "\f".join(pages), []
         except LoadError as error:
             why = error.reason
-        except RecognitionError as error:
-            why = str(error)
     if not document.page_content.strip():
         scanned = f": scanned, perhaps; {why}" if silent else ""
         raise LoadError(file.entry.source, f"no text in its pages{scanned}", kind="invalid")
@@ -56,3 +60,37 @@ def load_pdf(file: FileBytes, options: ReadOptions) -> Iterator[Document | Skipp
         of = document.metadata["pages"]
         count = "1 page holds" if len(silent) == 1 else f"{len(silent):,} pages hold"
         yield Skipped(file.entry.source, f"{count} no text, of {of:,}: scanned, perhaps; {why}", "page")
+
+
+def _recognised(path: str, command: Sequence[str], picture: bytes) -> str:
+    """Return the text that a program reads in a picture.
+
+    The program is started without a shell, gets the picture on its standard input and writes UTF-8 to its standard
+    output.
+
+    Args:
+        path: of the file, for errors.
+        command: the program and its arguments.
+        picture: as PNG.
+
+    Raises:
+        LoadError: it cannot be started, failed, or took too long.
+    """
+    name = command[0]
+    try:
+        process = platform.start_apart(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+        )
+    except (OSError, ValueError) as error:
+        raise LoadError(path, f"{name} cannot be started: {error}") from error
+    try:
+        output, _ = process.communicate(picture, timeout=_SECONDS)
+    except subprocess.TimeoutExpired:
+        raise LoadError(path, f"{name} took more than {_SECONDS} s for a page") from None
+    finally:
+        if process.poll() is None:
+            platform.end_apart(process)
+            process.communicate()
+    if process.returncode != 0:
+        raise LoadError(path, f"{name} failed with status {process.returncode}")
+    return output[:_MOST_BYTES].decode("utf-8", "replace").replace("\f", "\n").replace("\0", "").strip()

@@ -15,7 +15,7 @@ from sleuth.files import FileFormat as FileFormat  # noqa: PLC0414  # `sleuth.in
 from sleuth.files.format import Loader
 from sleuth.files.formats import BUILT_IN, ROWS, kind_of_content, kind_of_name
 from sleuth.ingest.loaders.apart import LARGE, MANY_VALUES, SMALL_PAGE, FileProcesses
-from sleuth.ingest.loaders.file import HEAD_BYTES, FileBytes
+from sleuth.ingest.loaders.file import HEAD_BYTES, FileBytes, Room
 from sleuth.ingest.options import DEFAULT, ReadOptions
 from sleuth.ingest.prose import why_left_out, why_no_prose, without_base64, without_dumps, words_of_tables
 from sleuth.ingest.reports import FileEntry, Skipped
@@ -100,7 +100,8 @@ def load(
         head = stream.read(HEAD_BYTES)
         stream.seek(0)
         kind = kind_of(entry.source, head, options.loaders)
-        file = FileBytes(entry, stream, head, kind, processes, load_inside)
+        room = Room(options.max_unpacked_bytes)
+        file = FileBytes(entry, stream, head, kind, processes, load_inside, room)
         common = common_metadata(entry, kind)
         built_in = is_built_in(kind, options.loaders)
         judged = built_in and not options.all
@@ -165,7 +166,8 @@ def load_here(entry: FileEntry, kind: str, options: ReadOptions) -> Iterator[Doc
     with open_file(entry) as stream:
         head = stream.read(HEAD_BYTES)
         stream.seek(0)
-        yield from loader_of(kind)(FileBytes(entry, stream, head, kind, None, load_inside), options)
+        file = FileBytes(entry, stream, head, kind, None, load_inside, Room(options.max_unpacked_bytes))
+        yield from loader_of(kind)(file, options)
 
 
 def load_inside(file: FileBytes, name: str, options: ReadOptions) -> Iterator[Document | Skipped]:
