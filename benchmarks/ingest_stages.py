@@ -33,7 +33,7 @@ from benchmarks.versions import figures_of, versions_of
 
 STAGES = {
     "walk": ("sleuth.ingest.reading", "walk"),
-    "read, decode, parse": ("sleuth.ingest.workers", "read_file"),
+    "read, decode, parse": ("sleuth.ingest.reading", "read_file"),
     "language": ("sleuth.ingest.documents", "with_language"),
     "hash and metadata": ("sleuth.ingest.documents", "prepare"),
     "passages": ("sleuth.text.chunkers", "Chunker.split"),

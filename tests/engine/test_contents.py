@@ -15,7 +15,7 @@ import pytest
 from sleuth import ArgumentError, Document, Engine, FilterError
 from sleuth.engine.selection import Count, Facet, MetadataKey
 from sleuth.filters import field, matches
-from sleuth.ingest.hashing import content_hash
+from sleuth.ingest.validate import content_hash
 
 DOCUMENTS = [
     Document("Tokens are refilled.", {"source": "limits.md", "lang": "en", "year": 2020, "tags": ["a", "b"]}),

@@ -14,7 +14,7 @@ from sleuth.code.parsing.analyse import Analyser
 from sleuth.errors import LoadError
 from sleuth.files.serving import serve
 from sleuth.ingest import FileEntry, ReadOptions, Skipped
-from sleuth.ingest.language import with_language
+from sleuth.ingest.documents import with_language
 from sleuth.ingest.loaders.registry import kind_of, load_here
 from sleuth.ingest.validate import prepare
 from sleuth.text.chunkers import Chunker

@@ -173,7 +173,7 @@ def test_files_that_cannot_be_read_keep_their_text(
     def broken(entry: object, options: object) -> object:
         raise errors[Path(entry.file).name]  # type: ignore[attr-defined]
 
-    monkeypatch.setattr("sleuth.ingest.workers.load", broken)
+    monkeypatch.setattr("sleuth.ingest.reading.load", broken)
     report = engine.index([docs], prune=True)
     assert len(report.skipped) == 3
     assert texts(engine) == ["a.txt", "b.txt", "c.txt"]

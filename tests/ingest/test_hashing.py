@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sleuth.ingest.hashing import content_hash
+from sleuth.ingest.validate import content_hash
 from sleuth.types import Document
 
 values = st.one_of(st.text(), st.integers(), st.booleans(), st.none(), st.lists(st.text()))

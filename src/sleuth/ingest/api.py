@@ -16,7 +16,7 @@ from sleuth.ingest.diff import Diff
 from sleuth.ingest.documents import Adder
 from sleuth.ingest.moving import gone_roots
 from sleuth.ingest.names import FileNames, is_below, outermost, printable
-from sleuth.ingest.options import AUTO, ReadOptions
+from sleuth.ingest.options import AUTO
 from sleuth.ingest.reading import read
 from sleuth.ingest.reports import (
     AddReport,
@@ -24,11 +24,10 @@ from sleuth.ingest.reports import (
     IndexProgress,
     IndexReport,
     LeftOut,
-    Progress,
     Record,
 )
 from sleuth.ingest.roots import Options, RootReading, plan, remember, roots_in
-from sleuth.ingest.run import IndexedIds, Run
+from sleuth.ingest.run import Run, ids_in
 from sleuth.ingest.walking import WalkScope
 from sleuth.logs import logger_of
 from sleuth.types import Document
@@ -109,7 +108,7 @@ def index_paths(
     try:
         with store.writer(timeout=timeout) as writer:
             adder = Adder(writer, chunker, report)
-            run = Run(adder, diff, IndexedIds(store))
+            run = Run(adder, diff, ids_in(store))
             remember(writer, roots, remembered, options, names)
             entries = _read(readings, run, progress, started, index=index, left_out=left_out, only=only)
             for entry in _until_interrupted(entries, report):
@@ -227,18 +226,19 @@ def _read(
     diff = run.diff
     names = [diff.names.name_of(reading.root) for reading in readings]
     names_so_far: set[str] | None = None if len(outermost(names)) == len(names) else set()
-    files = size = 0
-    for options, alike in _by_options(readings):
-        now = Progress(0, 0)
+    done = IndexProgress(0, 0, None, 0.0)
 
-        def show(
-            report: Callable[[IndexProgress], None], current: Progress, files: int = files, size: int = size
-        ) -> None:
-            nonlocal now
-            now = current
-            total = None if now.total_files is None else files + now.total_files
-            report(IndexProgress(files + now.files, size + now.bytes, total, time.monotonic() - started))
+    def show(before: IndexProgress, files: int, size: int, total: int) -> None:
+        nonlocal done
+        counts = before.files + files, before.bytes + size, before.files + total
+        done = IndexProgress(*counts, time.monotonic() - started)
+        if progress is not None:
+            progress(done)
 
+    while readings:
+        options = readings[0].options
+        alike = [reading for reading in readings if reading.options == options]
+        readings = [reading for reading in readings if reading.options != options]
         diff.read_with(options)
         run.adder.language, run.adder.loaders = options.language, options.loaders
         scope = WalkScope(
@@ -249,26 +249,11 @@ def _read(
             names_so_far,
             only,
         )
-        roots = [reading.root for reading in alike]
         yield from read(
-            roots,
+            [reading.root for reading in alike],
             options=options,
             compare=diff.compare,
-            progress=partial(show, progress) if progress else None,
+            progress=partial(show, done) if progress else None,
             scope=scope,
             left_out=left_out,
         )
-        files, size = files + now.files, size + now.bytes
-
-
-def _by_options(readings: Sequence[RootReading]) -> list[tuple[ReadOptions, list[RootReading]]]:
-    """Return the readings by their options, in order of the first."""
-    groups: list[tuple[ReadOptions, list[RootReading]]] = []
-    for reading in readings:
-        for options, alike in groups:
-            if options == reading.options:
-                alike.append(reading)
-                break
-        else:
-            groups.append((reading.options, [reading]))
-    return groups

@@ -8,13 +8,15 @@ from dataclasses import replace
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Generic, TypeVar
 
-from sleuth.ingest.language import with_language
+from sleuth.files.formats import CODE
 from sleuth.ingest.loaders.registry import has_lines
 from sleuth.ingest.options import AUTO
 from sleuth.ingest.reports import AddReport
-from sleuth.ingest.validate import PreparedDocument, prepare
+from sleuth.ingest.validate import PreparedDocument, identify, prepare
 from sleuth.store import DocumentBatch, Known
 from sleuth.store.writing.pending import BATCH_BYTES
+from sleuth.text.detection import detect_language
+from sleuth.text.languages import ENGLISH
 from sleuth.types import Chunk, Document
 
 if TYPE_CHECKING:
@@ -38,29 +40,23 @@ COMMIT_SECONDS = 10.0
 """Longest time between two commits if documents arrive slowly."""
 
 
-class _Passages:
-    """Collects documents whose whole text is one passage, to add them to a batch together."""
-
-    def __init__(self) -> None:
-        self.documents: list[PreparedDocument] = []
-
-    def move_to(self, batch: DocumentBatch) -> None:
-        """Add them to a batch, column by column."""
-        documents, self.documents = self.documents, []
-        ids = [document.id for document in documents]
-        hashes = [document.content_hash for document in documents]
-        texts = [document.document.page_content for document in documents]
-        if any(document.document.metadata for document in documents):
-            batch.add_passages(
-                ids,
-                hashes,
-                texts,
-                metadata=[document.metadata for document in documents],
-                sources=[document.source for document in documents],
-                titles=[document.title for document in documents],
-            )
-        else:
-            batch.add_passages(ids, hashes, texts)
+def _move_passages(documents: list[PreparedDocument], batch: DocumentBatch) -> None:
+    """Add documents whose whole text is one passage to a batch, column by column, and empty their list."""
+    ids = [document.id for document in documents]
+    hashes = [document.content_hash for document in documents]
+    texts = [document.document.page_content for document in documents]
+    if any(document.document.metadata for document in documents):
+        batch.add_passages(
+            ids,
+            hashes,
+            texts,
+            metadata=[document.metadata for document in documents],
+            sources=[document.source for document in documents],
+            titles=[document.title for document in documents],
+        )
+    else:
+        batch.add_passages(ids, hashes, texts)
+    documents.clear()
 
 
 class Adder(Generic[Report]):
@@ -105,20 +101,20 @@ class Adder(Generic[Report]):
         """Write those of the added documents that have changed."""
         documents, self.batch, self.characters = self.batch, {}, 0
         records = self.writer.known(documents)
-        batch, passages = DocumentBatch(), _Passages()
+        batch, passages = DocumentBatch(), list[PreparedDocument]()
         for prepared in documents.values():
             if not self._has_changed(prepared, records.get(prepared.id)):
                 continue
             document = prepared.document
             lines_are_true = self._has_lines(document)
             if lines_are_true and self._is_passage(document):
-                passages.documents.append(prepared)
+                passages.append(prepared)
                 continue
             chunks = self.chunker.split(document) or _title_alone(document)
             if lines_are_true and _is_whole(chunks, document):
-                passages.documents.append(prepared)
+                passages.append(prepared)
                 continue
-            passages.move_to(batch)
+            _move_passages(passages, batch)
             batch.add(
                 prepared.id,
                 prepared.content_hash,
@@ -130,7 +126,7 @@ class Adder(Generic[Report]):
             if batch.characters >= BATCH_BYTES:  # long documents: no more of them in memory than needed
                 self.writer.put_batch(batch)
                 batch = DocumentBatch()
-        passages.move_to(batch)
+        _move_passages(passages, batch)
         if len(batch):
             self.writer.put_batch(batch)
 
@@ -175,6 +171,24 @@ class Adder(Generic[Report]):
         self.report.version = self.writer.commit()
         self.kept = replace(self.report)
         self.committed = time.monotonic()
+
+
+def with_language(document: Document, language: str = AUTO) -> Document:
+    """Return a document with the metadata `language`, unless it states its own.
+
+    English is written for files alone: a document without a language is analysed as English, and what a caller adds
+    stays as it is.
+    """
+    metadata, text = (getattr(document, name, None) for name in ("metadata", "page_content"))
+    if not isinstance(metadata, dict) or "language" in metadata or not isinstance(text, str):
+        return document
+    is_file = "path" in metadata and "type" in metadata
+    if is_file and metadata["type"] in CODE:
+        return document
+    code = detect_language(text) if language == AUTO else language
+    if not code or (code == ENGLISH and not is_file and language == AUTO):
+        return document
+    return Document(text, {**metadata, "language": code}, id=identify(document))
 
 
 def _title_alone(document: Document) -> list[Chunk]:

@@ -106,12 +106,13 @@ class ReadOptions:
             if not isinstance(value, Collection) or not all(isinstance(item, str) for item in value):
                 raise ArgumentError(f"{name} must be a list of strings, got {value!r}")
             object.__setattr__(self, name, tuple(value))  # equal options are equal, however they were written
-        for name in ("id_field", "title_field"):
-            if not isinstance(value := getattr(self, name), str | None):
-                raise ArgumentError(f"{name} must be a string or None, got {value!r}")
-        for name in ("hidden", "all", "gitignore"):
-            if not isinstance(value := getattr(self, name), bool):
-                raise ArgumentError(f"{name} must be True or False, got {value!r}")
+        for names, kind, rule in (
+            (("id_field", "title_field"), str | None, "a string or None"),
+            (("hidden", "all", "gitignore"), bool, "True or False"),
+        ):
+            for name in names:
+                if not isinstance(value := getattr(self, name), kind):
+                    raise ArgumentError(f"{name} must be {rule}, got {value!r}")
         for name in (
             "max_bytes",
             "max_row_bytes",
@@ -130,7 +131,10 @@ class ReadOptions:
                     f"got {', '.join(sorted(reserved))}: give them another name"
                 )
         check_language(self.language)
-        object.__setattr__(self, "loaders", _checked_loaders(self.loaders))
+        loaders = self.loaders
+        if not isinstance(loaders, list | tuple) or not all(isinstance(one, FileFormat) for one in loaders):
+            raise ArgumentError(f"loaders must be a list of FileFormat, got {loaders!r}")
+        object.__setattr__(self, "loaders", tuple(loaders))
         if self.metadata:
             from sleuth.ingest.validate import check_metadata
 
@@ -167,16 +171,6 @@ class ReadOptions:
         """The limits of reading one file, as text; a file that exceeded them is tried again under others."""
         values = (self.max_seconds, self.max_memory_bytes, self.max_unpacked_bytes, self.max_bytes)
         return " ".join(map(str, values))
-
-
-def _checked_loaders(loaders: Any) -> tuple[FileFormat, ...]:
-    if loaders in ((), []):
-        return ()
-    from sleuth.files import FileFormat
-
-    if not isinstance(loaders, list | tuple) or not all(isinstance(one, FileFormat) for one in loaders):
-        raise ArgumentError(f"loaders must be a list of FileFormat, got {loaders!r}")
-    return tuple(loaders)
 
 
 def check_language(value: str) -> str:

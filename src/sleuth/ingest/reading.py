@@ -16,7 +16,7 @@ from sleuth.files.formats import BUILT_IN
 from sleuth.ingest.loaders.apart import FileProcesses
 from sleuth.ingest.loaders.registry import is_built_in, kind_of, load
 from sleuth.ingest.options import DEFAULT, ReadOptions
-from sleuth.ingest.reports import FileEntry, FileRead, LeftOut, Progress, Record, Skipped, Unchanged
+from sleuth.ingest.reports import FileEntry, FileRead, LeftOut, Record, Skipped, Unchanged
 from sleuth.ingest.walking import WalkScope, failure, walk
 from sleuth.types import Document
 
@@ -29,7 +29,7 @@ def read(
     *,
     options: ReadOptions | None = None,
     compare: Callable[[Iterable[Listed]], Iterator[Listed | Unchanged]] = iter,
-    progress: Callable[[Progress], None] | None = None,
+    progress: Callable[[int, int, int], None] | None = None,
     scope: WalkScope | None = None,
     left_out: LeftOut | None = None,
 ) -> Iterator[Record]:
@@ -40,29 +40,24 @@ def read(
 
     Args:
         compare: yields what is walked, with `Unchanged` for files that need not be read.
-        progress: called after every file. With it, all folders are walked before the first file is read, and then
-            once more, so that totals are known.
+        progress: called after every file with how many and how many bytes were read, unchanged or skipped, and how many
+            files there are. With it, all folders are walked before the first file is read, and then once more.
         scope: what is not walked, and how files are named; by absolute paths where None.
         left_out: counts hidden and ignored names while folders are walked.
     """
     options = options or DEFAULT
     scope = scope or WalkScope()
-    total_files = total_bytes = None
+    files = size = total_files = 0
     if progress is not None:
-        total_files = total_bytes = 0
-        for item in walk(
-            paths, options, scope=replace(scope, seen=None if scope.seen is None else set(scope.seen))
-        ):
-            total_files += 1
-            total_bytes += 0 if isinstance(item, Skipped) else item.size
-    files = size = 0
+        counting = replace(scope, seen=None if scope.seen is None else set(scope.seen))
+        total_files = sum(1 for _ in walk(paths, options, scope=counting))
     listing = walk(paths, options, scope=scope, left_out=left_out)
     for entry, records in _in_order(compare(listing), options):
         yield from records
         if progress is not None:
             files += 1
             size += 0 if isinstance(entry, Skipped) else entry.size
-            progress(Progress(files, size, total_files, total_bytes))
+            progress(files, size, total_files)
 
 
 def _in_order(

@@ -205,21 +205,6 @@ class MoveReport(NamedTuple):
     replaced: int
 
 
-@dataclass(frozen=True, slots=True)
-class Progress:
-    """Progress of reading.
-
-    Attributes:
-        files, bytes: done so far: read, unchanged or skipped.
-        total_files, total_bytes: None until all folders have been walked.
-    """
-
-    files: int
-    bytes: int
-    total_files: int | None = None
-    total_bytes: int | None = None
-
-
 @dataclass(slots=True)
 class AddReport:
     """The result of adding documents.

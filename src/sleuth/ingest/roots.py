@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -56,25 +56,22 @@ class RootReading:
 
 
 def roots_in(rows: Iterable[KnownFile], names: FileNames) -> list[Root]:
-    """Return the roots among the rows of an index, in their order."""
+    """Return the roots among the rows of an index, in their order.
+
+    Options that a later release wrote are the default ones. A row never names a program to run: the index may come from
+    somebody else.
+    """
     roots = []
     for row in rows:
         if row.options is not None:
             path = names.path_of(row.name)
             is_missing = is_gone(path) and not os.path.isdir(path)  # noqa: PTH112 - many, as strings
-            roots.append(Root(row.name, _options_in(row.options), is_gone=is_missing))
+            try:
+                options = replace(ReadOptions(**json.loads(row.options)), ocr=())
+            except (ValueError, TypeError, ArgumentError):
+                options = DEFAULT
+            roots.append(Root(row.name, options, is_gone=is_missing))
     return roots
-
-
-def _options_in(text: str) -> ReadOptions:
-    """Return the options that a row holds; the default ones if a later release wrote others.
-
-    A row never names a program to run: the index may come from somebody else.
-    """
-    try:
-        return replace(ReadOptions(**json.loads(text)), ocr=())
-    except (ValueError, TypeError, ArgumentError):
-        return DEFAULT
 
 
 def covering(name: str, roots: Iterable[Root]) -> Root | None:
@@ -95,30 +92,28 @@ def plan(
     Raises:
         ArgumentError: unknown or invalid options.
     """
-    return [reading for path in paths for reading in _readings(path, roots, options, names)]
-
-
-def _readings(path: str, roots: Sequence[Root], options: Options, names: FileNames) -> Iterator[RootReading]:
-    name = names.name_of(path)
-    root = covering(name, roots) or Root(name)
-    settings = changed(root.options, options)
-    anchor = names.path_of(root.name) if options is None else path
-    if options is not None:
-        yield RootReading(path, anchor, settings)
-        return
-    inside = [
-        inner
-        for inner in roots
-        if inner.name != name
-        and is_below(inner.name, name)
-        and inner.options != settings
-        and not inner.is_gone
-    ]
-    paths = {inner.name: names.path_of(inner.name) for inner in inside}
-    yield RootReading(path, anchor, settings, tuple(paths.values()))
-    for inner in inside:
-        deeper = tuple(place for at, place in paths.items() if at != inner.name and is_below(at, inner.name))
-        yield RootReading(paths[inner.name], paths[inner.name], inner.options, deeper)
+    readings = []
+    for path in paths:
+        name = names.name_of(path)
+        root = covering(name, roots) or Root(name)
+        settings = changed(root.options, options)
+        if options is not None:
+            readings.append(RootReading(path, path, settings))
+            continue
+        inside = {
+            inner.name: RootReading(place := names.path_of(inner.name), place, inner.options)
+            for inner in roots
+            if inner.name != name
+            and is_below(inner.name, name)
+            and inner.options != settings
+            and not inner.is_gone
+        }
+        apart = tuple(reading.root for reading in inside.values())
+        readings.append(RootReading(path, names.path_of(root.name), settings, apart))
+        for at, reading in inside.items():
+            deeper = (below.root for to, below in inside.items() if to != at and is_below(to, at))
+            readings.append(replace(reading, apart=tuple(deeper)))
+    return readings
 
 
 def changed(remembered: ReadOptions, options: Options) -> ReadOptions:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator
-from itertools import islice
+from collections.abc import Callable, Collection, Iterable
 from typing import TYPE_CHECKING, Final
 
 from sleuth.ingest.diff import WITH_OCR, Diff
@@ -181,41 +180,28 @@ def _unfinished(row: KnownFile, counts: FileFacts) -> FileFacts:
     )
 
 
-class IndexedIds:
-    """The ids of the documents that an index holds of a file, as of the last commit."""
+def ids_in(store: Store) -> Callable[[KnownFile], list[str]]:
+    """Return a function that gives the ids of the documents that an index holds of a file, as of the last commit."""
+    own_ids: dict[str, list[str]] = {}  # by file, those that do not begin with its name, as of an id field
 
-    def __init__(self, store: Store) -> None:
-        self._store = store
-        self._own_ids: dict[str, list[str]] | None = None
-
-    def __call__(self, row: KnownFile) -> list[str]:
-        """Return the ids."""
-        source = row.name
-        with self._store.reader() as snapshot:
-            documents, keys = [snapshot.document(source)], _keys_below(snapshot, f"{source}#")
-            while page := list(islice(keys, _TOGETHER)):
-                documents += snapshot.documents_at(page)
-            if row.own_ids and self._own_ids is None:
-                self._own_ids = _own_ids(snapshot)
+    def ids_of(row: KnownFile) -> list[str]:
+        source, begin = row.name, f"{row.name}#"
+        with store.reader() as snapshot:
+            documents, keys = [snapshot.document(source)], []
+            for key, id in snapshot.by_id(begin):
+                if not id.startswith(begin):
+                    break
+                keys.append(key)
+            for start in range(0, len(keys), _TOGETHER):
+                documents += snapshot.documents_at(keys[start : start + _TOGETHER])
+            if row.own_ids and not own_ids:
+                for document in snapshot.documents():
+                    if is_file(document) and not is_named_by(document.id, file := file_of(document)):
+                        own_ids.setdefault(file, []).append(document.id)
         ids = [one.id for one in documents if one and is_file(one) and file_of(one) == source]
-        return ids + (self._own_ids or {}).get(source, [])
+        return ids + own_ids.get(source, [])
 
-
-def _keys_below(snapshot: IndexSnapshot, begin: str) -> Iterator[int]:
-    """Yield the keys of documents whose ids begin so, and are longer."""
-    for key, id in snapshot.by_id(begin):
-        if not id.startswith(begin):
-            return
-        yield key
-
-
-def _own_ids(snapshot: IndexSnapshot) -> dict[str, list[str]]:
-    """Return, by file, the ids that do not begin with the name of the file, such as those of an id field."""
-    ids: dict[str, list[str]] = {}
-    for document in snapshot.documents():
-        if is_file(document) and not is_named_by(document.id, source := file_of(document)):
-            ids.setdefault(source, []).append(document.id)
-    return ids
+    return ids_of
 
 
 def is_named_by(id: str, source: str) -> bool:

@@ -269,7 +269,7 @@ def add_files(uploads: Sequence[Upload], values: dict[str, Any], call: Call) -> 
 
 
 def _report(report: AddReport, documents: Sequence[Document], call: Call) -> dict[str, Any]:
-    from sleuth.ingest.language import with_language
+    from sleuth.ingest.documents import with_language
     from sleuth.ingest.options import AUTO
     from sleuth.ingest.validate import identify
 
