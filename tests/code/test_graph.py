@@ -124,6 +124,14 @@ def test_the_walker_relates(project: Snapshot) -> None:
         walker.related(run, ["cousins"])
 
 
+def test_a_base_in_a_broken_file_has_no_heir_there(storage: CodeStorage, tmp_path: Path) -> None:
+    """A class that is cut off before it is one is no heir of the base that it names."""
+    files = {"base.rb": "class Shape\nend\n", "broken.rb": "module M\n  class A < Shape\n    def f\n"}
+    snapshot = open_project(storage, tmp_path / "broken", files)
+    (shape,) = snapshot.definitions("Shape")
+    assert GraphWalker(snapshot).implementations(shape) == []
+
+
 def test_expansion_on_request(project: Snapshot) -> None:
     """`expand` adds relations to every hit."""
     assert isinstance(project.storage, CodeStorage)

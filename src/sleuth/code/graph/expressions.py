@@ -6,6 +6,8 @@ import re
 from functools import lru_cache
 from typing import Final, NamedTuple
 
+from sleuth.code.parsing.imports import split_outside
+
 NO_CLASS: Final = frozenset(
     {"var", "auto", "val", "let", "any", "Any", "None", "object", "dynamic", "unknown"}
 )
@@ -354,17 +356,6 @@ def form_of(text: str) -> tuple[str, tuple[str, ...]]:
     if not values or (form == "(" and not 1 < len(values) <= _MOST_VALUES):
         return "", ()
     return form, tuple(values[:_MOST_VALUES])
-
-
-def split_outside(text: str, separator: str) -> list[str]:
-    """Return the parts between the separators that stand outside of brackets."""
-    parts, start, depth = [], 0, 0
-    for at, sign in enumerate(text):
-        depth += (sign in "[<({") - (sign in "]>)}")
-        if sign == separator and not depth:
-            parts.append(text[start:at])
-            start = at + 1
-    return [*parts, text[start:]]
 
 
 def _bare_type(text: str) -> str:

@@ -55,9 +55,11 @@ class Members:
                 file = self._snapshot.files[at]
                 symbols = self._snapshot.detail(file).symbols
                 for index, references in self._heritage(file).items():
+                    if index < 0:  # of a class that was not parsed
+                        continue
                     uses = [use._replace(role="type", symbol=symbols[index].parent) for use in references]
                     bases = [self._resolver.resolve(file, use) for use in uses]
-                    if index >= 0 and any(base and base.definition.key == owner.key for base in bases):
+                    if any(base and base.definition.key == owner.key for base in bases):
                         heirs.append(Definition(file, index, symbols[index]))
             self._heirs[owner.key] = heirs
         return heirs

@@ -2,7 +2,6 @@ from sleuth.code.graph.expressions import after_bracket as after_bracket
 from sleuth.code.graph.expressions import element_of as element_of
 from sleuth.code.graph.expressions import parameter_types as parameter_types
 from sleuth.code.graph.expressions import simple_name as simple_name
-from sleuth.code.graph.expressions import split_outside as split_outside
 from sleuth.code.graph.expressions import type_parameters as type_parameters
 from sleuth.code.graph.modules import dotted_files as dotted_files
 from sleuth.code.graph.modules import files_below as files_below
@@ -16,6 +15,7 @@ from sleuth.code.parsing.detail import Detail as Detail
 from sleuth.code.parsing.detail import Reference as Reference
 from sleuth.code.parsing.detail import Symbol as Symbol
 from sleuth.code.parsing.imports import aliases_in as aliases_in
+from sleuth.code.parsing.imports import split_outside as split_outside
 from sleuth.code.parsing.kinds import CONTAINERS as CONTAINERS
 from sleuth.code.parsing.language import Container as Container
 from sleuth.code.parsing.language import Import as Import

@@ -21,6 +21,7 @@ from sleuth.protocols import Closing
 
 _MINIFIED_LINE = 5_000
 _MINIFIED_MEAN = 400
+_WORDS_OF_CPP = (b"class ", b"namespace ", b"template<", b"template <", b"public:")
 
 
 @dataclass(slots=True)
@@ -99,15 +100,16 @@ class Analyser(Closing):
 
         def finish() -> list[Analysed]:
             facts = iter(begun.result() if begun is not None else ())
-
-            def facts_for(file: _Readable) -> Facts:
-                if not file.source.language:
-                    return facts_of_text(file.source, file.failure)
-                return next(facts) if len(file.source.text) > self._in_place else facts_of(file.source)
-
-            return [
-                file if isinstance(file, Analysed) else _analysed(file, facts_for(file)) for file in outcomes
-            ]
+            files = []
+            for file in outcomes:
+                if isinstance(file, Analysed):
+                    files.append(file)
+                elif not file.source.language:
+                    files.append(_analysed(file, facts_of_text(file.source, file.failure)))
+                else:
+                    is_long = len(file.source.text) > self._in_place
+                    files.append(_analysed(file, next(facts) if is_long else facts_of(file.source)))
+            return files
 
         return finish
 
@@ -163,7 +165,7 @@ def _look_at(path: str, content: bytes) -> Analysed | _Readable:
     unchanged = encoding == "utf-8" and notebook is None
     source = content if unchanged else text.encode("utf-8", "surrogatepass")
     grammar = name if name and LANGUAGES[name].package and source.strip() else ""
-    if grammar == "c" and path.endswith(".h") and _looks_like_cpp(source):
+    if grammar == "c" and path.endswith(".h") and any(word in source for word in _WORDS_OF_CPP):
         grammar = "cpp"
     if grammar == "html" and b"</" not in source:  # a template of something else
         grammar = ""
@@ -197,23 +199,10 @@ def _analysed(file: _Readable, facts: Facts) -> Analysed:
     )  # fmt: skip
 
 
-def _looks_like_cpp(source: bytes) -> bool:
-    return any(word in source for word in (b"class ", b"namespace ", b"template<", b"template <", b"public:"))
-
-
 def is_minified(text: str) -> bool:
     """Return whether lines are longer than people write."""
     if len(text) < 2_000:
         return False
     if len(text) / (text.count("\n") + 1) > _MINIFIED_MEAN:
         return True
-    return len(text) > 20_000 and _has_line_over(text, max(_MINIFIED_LINE, len(text) // 2))
-
-
-def _has_line_over(text: str, most: int) -> bool:
-    at = 0
-    while len(text) - at > most:
-        at = text.rfind("\n", at, at + most + 1) + 1
-        if not at:
-            return True
-    return False
+    return len(text) > 20_000 and max(map(len, text.split("\n"))) > max(_MINIFIED_LINE, len(text) // 2)

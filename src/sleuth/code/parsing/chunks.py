@@ -12,7 +12,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from sleuth.code.parsing.kinds import CONTAINERS
+from sleuth.code.parsing.kinds import CHUNK_KINDS, CONTAINERS
 from sleuth.code.parsing.lines import LineIndex
 from sleuth.code.parsing.tables import ChunkRow, Table, table_of
 
@@ -28,8 +28,6 @@ CONTAINER_LINES = 24
 PART_LINES = 50
 """Longer bodies are cut into pieces of about this many lines."""
 
-CHUNK_KINDS: Final = ("definition", "outline", "part", "module", "text")
-"""What a chunk can be, by number."""
 _DEFINITION, _OUTLINE, _PART, _MODULE, _TEXT = range(len(CHUNK_KINDS))
 _MOST_NESTED = 100
 _SAYS_SOMETHING: Final = re.compile(rb"[A-Za-z0-9\xc3-\xe1\xe4-\xef]")

@@ -107,14 +107,22 @@ def definitions_of(
             body, end = span.end, lines.size
         definition = ParsedDefinition(pattern.kind, node, span, Span.of(name), scope, body, span.start, end)
         by_node[definition.own].append(definition)
-    unique = [d for group in by_node.values() for d in (group if len(group) == 1 else _unique(group))]
-    around = _wrappers(wrappers)
-    for definition in unique:
-        _extend(definition, around, lines)
+    unique: list[ParsedDefinition] = []
+    for group in by_node.values():  # of a node its strongest kind, or each of its names
+        strong = [definition for definition in group if definition.kind not in YIELDING]
+        by_name = {definition.name: definition for definition in group}
+        unique += [min(strong, key=lambda d: (_RANK[d.kind], -d.body))] if strong else by_name.values()
+    _extend(unique, wrappers, lines)
     unique = _without_repeated_types(unique, lines.source)
     unique.sort(key=lambda d: (d.start, -d.end, d.own.start, d.name.start))
     _nest(unique)
-    _add_lines(unique, lines, comment.encode())
+    sibling_by_parent: dict[int, ParsedDefinition] = {}
+    for definition in unique:
+        sibling = sibling_by_parent.get(definition.parent)
+        last_line = sibling.last if sibling is not None and sibling.end <= definition.start else 0
+        definition.first = _first_line(lines, definition.start, comment.encode(), last_line)
+        definition.last = lines.line(max(definition.end - 1, definition.start))
+        sibling_by_parent[definition.parent] = definition
     _add_docs(unique, docs)
     return unique
 
@@ -131,48 +139,25 @@ def _declared(declarator: Node) -> Node:
     return declarator
 
 
-def _unique(group: list[ParsedDefinition]) -> list[ParsedDefinition]:
-    """Return what one node defines: its strongest kind, or each of its names."""
-    strong = [definition for definition in group if definition.kind not in YIELDING]
-    if strong:
-        return [min(strong, key=lambda d: (_RANK[d.kind], -d.body))]
-    return list({definition.name: definition for definition in group}.values())
-
-
-class _Wrapper(NamedTuple):
-    """The span around a definition.
-
-    Attributes:
-        sole: whether it wraps nothing else.
-    """
-
-    span: Span
-    sole: bool
-
-
-def _wrappers(matches: Iterable[Match]) -> dict[Span, _Wrapper]:
-    """Map the node that a wrapper wraps first to its wrappers."""
+def _extend(definitions: Sequence[ParsedDefinition], matches: Iterable[Match], lines: LineIndex) -> None:
+    """Add their wrappers; the first of several definitions has the beginning of their wrapper only, on its own line."""
     wrapped: dict[Span, set[Span]] = defaultdict(set)
     for match in matches:
         wrapped[Span.of(match["wrapper"][0])].add(Span.of(match["wrapped"][0]))
-    return {
-        min(inner): _Wrapper(outer, len(inner) == 1)
-        for outer, inner in wrapped.items()
-        if min(inner) != outer
+    # By the node that a wrapper wraps first, and whether it wraps nothing else.
+    wrappers = {
+        min(inner): (outer, len(inner) == 1) for outer, inner in wrapped.items() if min(inner) != outer
     }
-
-
-def _extend(definition: ParsedDefinition, wrappers: dict[Span, _Wrapper], lines: LineIndex) -> None:
-    """Add its wrappers; the first of several definitions has the beginning of their wrapper only, on its own line."""
-    inner, sole = definition.own, True
-    while (wrapper := wrappers.get(inner)) is not None:
-        sole = sole and wrapper.sole
-        if not sole and lines.line(wrapper.span.start) != lines.line(definition.own.start):
-            return
-        definition.start = wrapper.span.start
-        if sole:
-            definition.end = max(definition.end, wrapper.span.end)
-        inner = wrapper.span
+    for definition in definitions:
+        inner, is_alone = definition.own, True
+        while inner in wrappers:
+            inner, is_sole = wrappers[inner]
+            is_alone = is_alone and is_sole
+            if not is_alone and lines.line(inner.start) != lines.line(definition.own.start):
+                break
+            definition.start = inner.start
+            if is_alone:
+                definition.end = max(definition.end, inner.end)
 
 
 def _without_repeated_types(definitions: list[ParsedDefinition], source: bytes) -> list[ParsedDefinition]:
@@ -218,18 +203,8 @@ def _stands_beside(definition: ParsedDefinition, other: ParsedDefinition) -> boo
     return both_yield and (other.start, other.end) == (definition.start, definition.end)
 
 
-def _add_lines(definitions: list[ParsedDefinition], lines: LineIndex, comment: bytes) -> None:
-    sibling_by_parent: dict[int, ParsedDefinition] = {}
-    for definition in definitions:
-        sibling = sibling_by_parent.get(definition.parent)
-        last_line = sibling.last if sibling is not None and sibling.end <= definition.start else 0
-        definition.first = _first_line(lines, definition.start, comment, last_line)
-        definition.last = lines.line(max(definition.end - 1, definition.start))
-        sibling_by_parent[definition.parent] = definition
-
-
 def _first_line(lines: LineIndex, start: int, comment: bytes, last_line: int) -> int:
-    """Return the line where the comment before a definition begins.
+    """Return the line where the comments, attributes and decorators before a definition begin.
 
     Args:
         start: byte of the definition.
@@ -241,6 +216,7 @@ def _first_line(lines: LineIndex, start: int, comment: bytes, last_line: int) ->
         return line
     while first > last_line + 1 and line - first < _MOST_COMMENT_LINES:
         text = lines.text(first - 1)
+        is_comment = text.startswith((b"///", b"#[", b"@")) or (bool(comment) and text.startswith(comment))
         if not text:
             break
         if comment == b"//" and text.endswith(b"*/"):
@@ -249,18 +225,11 @@ def _first_line(lines: LineIndex, start: int, comment: bytes, last_line: int) ->
             if opens <= last_line or not lines.text(opens).startswith(b"/*"):
                 break
             first = opens
-        elif _is_comment(text, comment):
+        elif is_comment and not text.startswith((b"#!", b"#include")):
             first -= 1
         else:
             break
     return first
-
-
-def _is_comment(text: bytes, comment: bytes) -> bool:
-    """Return whether a line is a comment, an attribute or a decorator."""
-    if text.startswith((b"#!", b"#include")):
-        return False
-    return text.startswith((b"///", b"#[", b"@")) or (bool(comment) and text.startswith(comment))
 
 
 def _add_docs(definitions: list[ParsedDefinition], docs: Iterable[Match]) -> None:

@@ -14,8 +14,8 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from sleuth.code.parsing.chunks import CHUNK_KINDS, CodeChunk
-from sleuth.code.parsing.kinds import BINDINGS, CONTAINERS, KINDS, ROLES
+from sleuth.code.parsing.chunks import CodeChunk
+from sleuth.code.parsing.kinds import BINDINGS, CHUNK_KINDS, CONTAINERS, KINDS, ROLES
 from sleuth.code.parsing.labels import labels_of
 from sleuth.code.parsing.language import Import
 from sleuth.code.parsing.languages import LANGUAGES, SCRIPTS, ways_of
@@ -32,8 +32,8 @@ from sleuth.code.parsing.tables import (
     damaged_facts,
     pack_tables,
     unpack_tables,
+    validate_tables,
 )
-from sleuth.code.parsing.validity import validate_tables
 
 _BEFORE: Final = {
     "rust": re.compile(rb"^[ \t]*#\[[^\n]*\n?", re.M),
@@ -55,7 +55,6 @@ _USED_LINE = ReferenceRow._fields.index("line")
 _USED = ReferenceRow._fields.index("name")
 _USED_SIZE = ReferenceRow._fields.index("name_size")
 _USED_IN = ReferenceRow._fields.index("symbol")
-_CHUNK_SYMBOL = ChunkRow._fields.index("symbol")
 _FIRST_NAMES: Final = """
 python javascript typescript tsx go rust java c cpp csharp ruby php kotlin scala bash markdown rst text json yaml toml
 ini xml html css sql lua swift dart elixir perl r haskell hcl protobuf graphql make docker cmake gradle zig powershell
@@ -79,11 +78,24 @@ class Symbol:
         parent: position of its container in the list of symbols, or -1.
     """
 
-    __slots__ = ("_at", "_detail", "_labels", "end", "kind", "line", "name", "parent", "qualified", "start")
+    __slots__ = (
+        "_at",
+        "_detail",
+        "_labels",
+        "_row",
+        "end",
+        "kind",
+        "line",
+        "name",
+        "parent",
+        "qualified",
+        "start",
+    )
 
     def __init__(self, detail: Detail, at: int, row: DefinitionRow, name: Name) -> None:
         self._detail = detail
         self._at = at
+        self._row = row
         self._labels: tuple[str, ...] | None = None
         self.start, self.line, self.end, self.parent = row.first, row.line, row.last, row.parent
         self.kind, self.name, self.qualified = name
@@ -94,17 +106,30 @@ class Symbol:
     @property
     def signature(self) -> str:
         """The head of the definition on one line, at most 300 characters."""
-        return self._detail.signature(self._at)
+        row, source = self._row, self._detail.source
+        start = row.start + row.head
+        end = row.start + row.body if row.body >= 0 else row.end
+        text = source[start : min(end, start + 4 * _MAX_SIGNATURE)]
+        if row.body < 0:
+            text = text.split(b"{" if KINDS[row.kind] in CONTAINERS else b"\n", 1)[0]
+        line = " ".join(_BROKEN.sub("", text.decode("utf-8", "replace")).split())
+        return line.rstrip("{:= ")[:_MAX_SIGNATURE]
 
     @property
     def doc(self) -> str:
         """Its docstring or the comment before it, without comment marks."""
-        return self._detail.doc(self._at)
+        row, source = self._row, self._detail.source
+        if row.doc_size:
+            start = row.start + row.doc
+            return clean_doc(source[start : start + row.doc_size])
+        begins = source.rfind(b"\n", 0, row.start) + 1
+        lines = source[self._detail.begin_of(row) : begins].split(b"\n")[:-1]
+        return clean_comment([line.strip().decode("utf-8", "replace") for line in lines])
 
     @property
     def has_body(self) -> bool:
         """Whether it is more than a declaration."""
-        return self._detail.has_body(self._at)
+        return self._row.body >= 0
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -225,54 +250,24 @@ class Detail:
         matches = []
         for at in np.flatnonzero(sizes >= len(text)).tolist():
             start = int(starts[at])
-            if text in self.source[start : start + int(sizes[at])]:
-                symbol = self._symbol(at)
-                if symbol.name == name:
-                    matches.append((at, symbol))
+            if text not in self.source[start : start + int(sizes[at])]:
+                continue
+            chain = [at]
+            while (parent := int(table[chain[-1], _PARENT])) >= 0:
+                chain.append(parent)
+            called = OUTSIDE
+            for place in reversed(chain):
+                row = DefinitionRow(*table[place].tolist())
+                called = name_of(self.source, self.language, row, called)
+            if called.name == name:
+                matches.append((at, Symbol(self, at, row, called)))
         return matches
-
-    def _symbol(self, at: int) -> Symbol:
-        """Return one definition, without the names of the others."""
-        table = self._tables.definitions
-        chain = [at]
-        while (parent := int(table[chain[-1], _PARENT])) >= 0:
-            chain.append(parent)
-        name = OUTSIDE
-        for place in reversed(chain):
-            row = DefinitionRow(*table[place].tolist())
-            name = name_of(self.source, self.language, row, name)
-        return Symbol(self, at, row, name)
 
     def text(self, start: int, end: int) -> str:
         """Return the text of bytes `start` to `end`."""
         return self.source[start:end].decode("utf-8", "replace")
 
-    def has_body(self, at: int) -> bool:
-        """Return `Symbol.has_body`."""
-        return self._rows[at].body >= 0
-
-    def signature(self, at: int) -> str:
-        """Return `Symbol.signature`."""
-        row = self._rows[at]
-        start = row.start + row.head
-        end = row.start + row.body if row.body >= 0 else row.end
-        text = self.source[start : min(end, start + 4 * _MAX_SIGNATURE)]
-        if row.body < 0:
-            text = text.split(b"{" if KINDS[row.kind] in CONTAINERS else b"\n", 1)[0]
-        line = " ".join(_BROKEN.sub("", text.decode("utf-8", "replace")).split())
-        return line.rstrip("{:= ")[:_MAX_SIGNATURE]
-
-    def doc(self, at: int) -> str:
-        """Return `Symbol.doc`."""
-        row = self._rows[at]
-        if row.doc_size:
-            start = row.start + row.doc
-            return clean_doc(self.source[start : start + row.doc_size])
-        begins = self.source.rfind(b"\n", 0, row.start) + 1
-        lines = self.source[self._begins(row) : begins].split(b"\n")[:-1]
-        return clean_comment([line.strip().decode("utf-8", "replace") for line in lines])
-
-    def _begins(self, row: DefinitionRow) -> int:
+    def begin_of(self, row: DefinitionRow) -> int:
         """Return the byte where the comment before a definition begins, or else its line."""
         starts = self.source.rfind(b"\n", 0, row.start) + 1
         line = row.line - self.source.count(b"\n", row.start, row.start + row.name)
@@ -284,14 +279,8 @@ class Detail:
         """Return `Symbol.labels`, where those of its containers are known."""
         symbol = self.symbols[at]
         outer = self.symbols[symbol.parent] if symbol.parent >= 0 else None
-        row = self._rows[self._declared_with(at)]
-        head = self._attributes(row) + self.source[row.start : row.start + row.name]
-        return labels_of(symbol.kind, symbol.name, self.language, self.path, head, outer, symbol.signature)
-
-    def _declared_with(self, at: int) -> int:
-        """Return the first of the constants that one statement of JavaScript declares: it has the words before them."""
         rows = self._rows
-        while (
+        while (  # the first of the constants that one statement of JavaScript declares has the words before them
             self.language in SCRIPTS
             and at
             and KINDS[rows[at].kind] == "constant"
@@ -299,14 +288,10 @@ class Detail:
             and self.source[max(0, rows[at].start - 80) : rows[at].start].rstrip().endswith(b",")
         ):
             at -= 1
-        return at
-
-    def _attributes(self, row: DefinitionRow) -> bytes:
-        """Return the attributes or decorators before a definition, where they are no part of it, a line each."""
-        mark = _BEFORE.get(self.language)
-        if mark is None:
-            return b""
-        return b"".join(mark.findall(self.source, self._begins(row), row.start))
+        row, mark = rows[at], _BEFORE.get(self.language)
+        attributes = mark.findall(self.source, self.begin_of(row), row.start) if mark is not None else ()
+        head = b"".join(attributes) + self.source[row.start : row.start + row.name]
+        return labels_of(symbol.kind, symbol.name, self.language, self.path, head, outer, symbol.signature)
 
     # references
 
@@ -412,11 +397,6 @@ class Detail:
     def chunk_table(self) -> Table:
         """Rows of `ChunkRow`, shape (n, 4)."""
         return self._tables.chunks
-
-    def chunk_symbols(self) -> list[int]:
-        """Return for each chunk the position of its own or its enclosing definition, or -1."""
-        symbols: list[int] = self._tables.chunks[:, _CHUNK_SYMBOL].tolist()
-        return symbols
 
     @cached_property
     def chunks(self) -> list[CodeChunk]:

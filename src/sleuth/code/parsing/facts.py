@@ -57,16 +57,16 @@ def facts_of(source: SourceText) -> Facts:
         return facts_of_text(source)
     tables = tables_of(source.text, source.language)
     detail = Detail(source.text, source.language, source.path, tables)
-    names = detail.names
-    symbols = [names[at].qualified if at >= 0 else "" for at in detail.chunk_symbols()]
+    names, chunks = detail.names, detail.chunk_table
+    owners = chunks[:, ChunkRow._fields.index("symbol")].tolist()
     return Facts(
         zlib.compress(source.text, 1),
         detail.pack(),
         " ".join([name.name for name in names if name.kind != "attribute"]),
         " ".join([name.name for name in names]),
         detail.used_names(),
-        symbols,
-        detail.chunk_table,
+        [names[at].qualified if at >= 0 else "" for at in owners],
+        chunks,
     )
 
 

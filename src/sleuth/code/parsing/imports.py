@@ -8,6 +8,17 @@ from collections.abc import Iterator
 from sleuth.code.parsing.language import Import
 
 
+def split_outside(text: str, separator: str) -> list[str]:
+    """Return the parts between the separators that stand outside of brackets."""
+    parts, start, depth = [], 0, 0
+    for at, sign in enumerate(text):
+        depth += (sign in "[<({") - (sign in "]>)}")
+        if sign == separator and not depth:
+            parts.append(text[start:at])
+            start = at + 1
+    return [*parts, text[start:]]
+
+
 def aliases_in(text: str, word: str) -> Iterator[tuple[str, str]]:
     """Parse `a, b as c` into (a, a), (b, c); `word` is what stands before the other name."""
     for part in text.split(","):
@@ -83,7 +94,7 @@ def _rust_tree(prefix: str, text: str) -> Iterator[Import]:
     head, brace, braced_text = text.partition("{")
     if brace:
         path = "::".join(p for p in (prefix, head.strip().strip(":")) if p)
-        for part in _split_braces(braced_text[: braced_text.rfind("}")]):
+        for part in split_outside(braced_text[: braced_text.rfind("}")], ","):
             yield from _rust_tree(path, part.strip())
         return
     path, _, alias = text.partition(" as ")
@@ -94,16 +105,6 @@ def _rust_tree(prefix: str, text: str) -> Iterator[Import]:
     if parts:
         module = "::".join(p for p in (prefix, *parts[:-1]) if p)
         yield Import(module, parts[-1], alias.strip() or parts[-1])
-
-
-def _split_braces(text: str) -> Iterator[str]:
-    depth = start = 0
-    for i, char in enumerate(text):
-        depth += (char == "{") - (char == "}")
-        if char == "," and depth == 0:
-            yield text[start:i]
-            start = i + 1
-    yield text[start:]
 
 
 def include_imports(text: str) -> Iterator[Import]:

@@ -25,7 +25,7 @@ ROLES: Final = ("inheritance", "instantiation", "call", "reference")
 """What a reference can do, by number; the first of these wins where several patterns find the same name."""
 
 PARSED_ROLES: Final = (*ROLES, "quoted", "elsewhere", "mention")
-"""What a query can find, by number. Kinds after `ROLES` become references or are left out: see `mentions`."""
+"""What a query can find, by number. Kinds after `ROLES` become references or are left out: see `references`."""
 
 ROLE_NUMBERS: Final = {
     f"reference.{name}": PARSED_ROLES.index(role)
@@ -45,6 +45,9 @@ function that is an argument, whose value is the call up to the name; a type par
 the member of this name of a value, or with a pattern as its type the value at its place there; the same of an
 element of a value; a variable that a test says the class of; a value that is put into a list or a set, and one that is
 put under a key of a table, whose type is what the name is a member of; what `with` gives of a value."""
+
+CHUNK_KINDS: Final = ("definition", "outline", "part", "module", "text")
+"""What a chunk can be, by number."""
 
 BINDING_NUMBERS: Final = {f"binding.{name}": number for number, name in enumerate(BINDINGS)}
 """The number of the binding that each capture of a query stands for."""

@@ -15,10 +15,10 @@ CATEGORIES = ("code", "test", "docs", "config", "generated")
 
 _TEST_DIRS = frozenset({"test", "tests", "__tests__", "spec", "specs", "testdata", "fixtures", "e2e"})
 _DOC_DIRS = frozenset({"doc", "docs", "documentation", "examples", "example"})
-_VENDOR_DIRS = frozenset(
+_NOT_WRITTEN_DIRS = frozenset(
     {"vendor", "vendored", "_vendor", "third_party", "thirdparty", "node_modules", "extern"}
+    | {"dist", "generated", "__generated__"}
 )
-_GENERATED_DIRS = frozenset({"dist", "generated", "__generated__"})
 _TEST_FILE = re.compile(
     r"(?:^|/)(?:test_[^/]*|conftest|tests|[^/]*_tests?|[^/]*\.(?:test|spec|e2e|cy))\.\w+$"
     r"|(?:^|/)[^/]*_spec\.(?:rb|js|ts|lua|py)$"
@@ -71,7 +71,7 @@ def category_of(path: str, language: str | None, head: bytes = b"") -> str:
     parts = path.split("/")
     folders = {p.lower() for p in parts[:-1]}
     name = parts[-1]
-    if _GENERATED_FILE.search(name) or folders & _GENERATED_DIRS or is_vendored(path):
+    if _GENERATED_FILE.search(name) or folders & _NOT_WRITTEN_DIRS:
         return "generated"
     start = head[:600].lower()
     if (b"generated" in start or b"do not edit" in start) and _GENERATED_HEAD.search(start):
@@ -83,11 +83,6 @@ def category_of(path: str, language: str | None, head: bytes = b"") -> str:
     if language in _CONFIG_LANGUAGES:
         return "config"
     return "code"
-
-
-def is_vendored(path: str) -> bool:
-    """Return whether a part of the path marks third-party code."""
-    return not _VENDOR_DIRS.isdisjoint(path.lower().split("/")[:-1])
 
 
 def labels_of(  # noqa: PLR0917 - facts of one definition

@@ -54,22 +54,24 @@ def _code_at_file_lines(text: str, notebook: Notebook, language: Language) -> st
     """
     raw = text.split("\n")
     comment = language.comment or "#"
+    head = f"{comment} %% notebook in {language.name}"
+    cells = [(number, cell) for number, cell in enumerate(notebook.cells, 1) if source_of(cell)]
     lines = [""] * len(raw)
     search_start = 1
-    for number, cell in _cells(notebook):
+    for number, cell in cells:
         opening = _opening(raw, search_start, cell)
         if opening < 0:
-            return _one_after_another(notebook, language, len(raw))
+            break
         lines[opening] = f"{comment} %% cell {number}"
         code = list(_written(cell, language))
         search_start = opening + 1 + len(code)
         lines[opening + 1 : search_start] = code
-    return "\n".join([f"{comment} %% notebook in {language.name}", *lines[1:]])
-
-
-def _cells(notebook: Notebook) -> Iterator[tuple[int, Mapping[str, Any]]]:
-    """Yield the cells that hold something, with their number from 1 among all cells."""
-    return ((number, cell) for number, cell in enumerate(notebook.cells, 1) if source_of(cell))
+    else:
+        return "\n".join([head, *lines[1:]])
+    lines = [head]
+    for number, cell in cells:
+        lines += ["", f"{comment} %% cell {number}", *_written(cell, language)]
+    return "\n".join(lines + [""] * (len(raw) - len(lines)))
 
 
 def _opening(raw: list[str], after: int, cell: Mapping[str, Any]) -> int:
@@ -106,11 +108,3 @@ def _written(cell: Mapping[str, Any], language: Language) -> Iterator[str]:
     for line in source:
         is_comment = is_text or (language.name == "python" and _MAGIC.match(line))
         yield f"{comment} {line}".rstrip() if is_comment else line
-
-
-def _one_after_another(notebook: Notebook, language: Language, count: int) -> str:
-    comment = language.comment or "#"
-    lines = [f"{comment} %% notebook in {language.name}"]
-    for number, cell in _cells(notebook):
-        lines += ["", f"{comment} %% cell {number}", *_written(cell, language)]
-    return "\n".join(lines + [""] * (count - len(lines)))

@@ -1,14 +1,15 @@
-"""The tables that are kept of a parsed file, and their packed form."""
+"""The tables that are kept of a parsed file, their packed form, and what they can say of a text."""
 
 from __future__ import annotations
 
 import zlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sleuth.code.parsing.kinds import BINDINGS, CHUNK_KINDS, KINDS, ROLES
 from sleuth.errors import CodeError
 
 _MOST_BYTES: Final = 1 << 28
@@ -144,17 +145,12 @@ def pack_tables(tables: Tables, language: int) -> bytes:
     Args:
         language: a number that `unpack_tables` gives back.
     """
-    columns = tables[:5]
-    head = np.array([tables.sound, language, *map(len, columns)], np.int32)
-    numbers = np.concatenate([head, *map(_differences, columns)])
-    return zlib.compress(numbers.astype("<i4", copy=False).tobytes(), 1)
-
-
-def _differences(table: Table) -> Table:
-    """Return each column as differences from row to row, one column after the other."""
-    columns = table.T.copy()
-    columns[:, 1:] -= table.T[:, :-1]
-    return columns.ravel()
+    parts = [np.array([tables.sound, language, *map(len, tables[:5])], np.int32)]
+    for table in tables[:5]:
+        columns = table.T.copy()
+        columns[:, 1:] -= table.T[:, :-1]
+        parts.append(columns.ravel())
+    return zlib.compress(np.concatenate(parts).astype("<i4", copy=False).tobytes(), 1)
 
 
 def unpack_tables(packed: bytes) -> tuple[Tables, int]:
@@ -163,15 +159,24 @@ def unpack_tables(packed: bytes) -> tuple[Tables, int]:
     Raises:
         CodeError: the bytes are damaged.
     """
+    unpacking = zlib.decompressobj()
     try:
-        unpacking = zlib.decompressobj()
-        numbers = unpacking.decompress(packed, _MOST_BYTES)
-        tables = _read_tables(np.frombuffer(numbers, "<i4").astype(np.int32, copy=False))
+        content = unpacking.decompress(packed, _MOST_BYTES)
+        numbers = np.frombuffer(content, "<i4").astype(np.int32, copy=False)
+        sound, language, *lengths = numbers[: 2 + len(ROWS)].tolist()
+        sizes = [length * len(row._fields) for length, row in zip(lengths, ROWS, strict=True)]
     except (ValueError, zlib.error) as error:
         raise damaged_facts(str(error)) from error
     if not unpacking.eof:
         raise damaged_facts("they are cut off, or too many")
-    return tables
+    head, *parts, surplus = np.split(numbers, np.cumsum([2 + len(ROWS), *sizes]))
+    if min(lengths) < 0 or len(head) + sum(sizes) != len(numbers) or len(surplus):
+        raise damaged_facts("there are more or fewer numbers than rows")
+    a, b, c, d, e = (
+        np.cumsum(part.reshape(len(row._fields), -1 if len(part) else 0), axis=1, dtype=np.int32).T
+        for part, row in zip(parts, ROWS, strict=True)
+    )
+    return Tables(a, b, c, d, e, bool(sound)), language
 
 
 def damaged_facts(why: str) -> CodeError:
@@ -181,16 +186,46 @@ def damaged_facts(why: str) -> CodeError:
     )
 
 
-def _read_tables(numbers: Table) -> tuple[Tables, int]:
-    sound, language, *lengths = numbers[: 2 + len(ROWS)].tolist()
-    if min(lengths) < 0:
-        raise ValueError("a length is negative")
-    sizes = [length * len(row._fields) for length, row in zip(lengths, ROWS, strict=True)]
-    head, *parts, surplus = np.split(numbers, np.cumsum([2 + len(ROWS), *sizes]))
-    if len(head) + sum(sizes) != len(numbers) or len(surplus):
-        raise ValueError("there are more or fewer numbers than rows")
-    a, b, c, d, e = (
-        np.cumsum(part.reshape(len(row._fields), -1 if len(part) else 0), axis=1, dtype=np.int32).T
-        for part, row in zip(parts, ROWS, strict=True)
-    )
-    return Tables(a, b, c, d, e, bool(sound)), language
+def validate_tables(tables: Tables, source: bytes) -> None:
+    """Refuse tables that parsing a text cannot have given, before anything is looked up by them.
+
+    An index can come from anybody, with checksums that fit. What these tables say leads to rows of other tables, to
+    places in lists of names, and to loops over lines.
+
+    Args:
+        source: the text, UTF-8.
+
+    Raises:
+        ValueError: says what is wrong.
+    """
+    lines = source.count(b"\n") + 1
+    place, symbol, line = (0, len(source)), (-1, len(tables.definitions) - 1), (0, lines)
+    _check(tables.definitions, DefinitionRow, place, {
+        "kind": (0, len(KINDS) - 1), "first": line, "line": line, "last": line, "parent": symbol,
+        "body": (-1, len(source)),
+    })  # fmt: skip
+    _check(tables.references, ReferenceRow, place, {
+        "line": line, "role": (0, len(ROLES) - 1), "symbol": symbol,
+    })  # fmt: skip
+    around = (-len(source), len(source))
+    _check(tables.bindings, BindingRow, place, {
+        "type": around, "value": around, "kind": (0, len(BINDINGS) - 1), "symbol": symbol,
+    })  # fmt: skip
+    _check(tables.imports, ImportRow, place, {"line": line, "symbol": symbol})
+    _check(tables.chunks, ChunkRow, (1, lines), {"symbol": symbol, "kind": (0, len(CHUNK_KINDS) - 1)})
+    parents = tables.definitions[:, DefinitionRow._fields.index("parent")]
+    if np.any(parents >= np.arange(len(parents))):
+        raise ValueError("a definition must stand behind its container")
+
+
+def _check(
+    table: Table, kind: type[Any], usual: tuple[int, int], special: Mapping[str, tuple[int, int]]
+) -> None:
+    """Check that each column of a table is within its bounds, by default `usual`."""
+    if not len(table):
+        return
+    columns = zip(kind._fields, table.min(axis=0).tolist(), table.max(axis=0).tolist(), strict=True)
+    for name, minimum, maximum in columns:
+        low, high = special.get(name, usual)
+        if minimum < low or maximum > high:
+            raise ValueError(f"{name!r} of a {kind.__name__} must be from {low} to {high}")

@@ -55,7 +55,13 @@ class Workers(Closing):
                     f"{sources[0].path} could not be parsed: two processes slept or were ended by others "
                     f"({error.ending}); nothing of this run is kept, so run it again when the machine has room"
                 ) from error
-            failure = _why_ended(error, size)
+            limit = f"it takes more than {seconds_for(size):.0f} s of CPU time"
+            if error.limit != "time":
+                limit = f"the process that parsed it ended with status {error.status}"
+            # Where memory is refused, tree-sitter ends the process.
+            failure = (
+                OUT_OF_MEMORY if error.limit == "memory" else f"{UNPARSED}{limit}; searched as plain text"
+            )
         else:
             if "error" in head:
                 raise CodeError(head["error"])
@@ -65,12 +71,3 @@ class Workers(Closing):
         if len(sources) == 1:
             return [facts_of_text(sources[0], failure)]
         return [facts for source in sources for facts in self._parse([source])]
-
-
-def _why_ended(error: ProcessEndedError, size: int) -> str:
-    """Return why a process ended, which says what is wrong with the source it was parsing."""
-    if error.limit == "time":
-        return f"{UNPARSED}it takes more than {seconds_for(size):.0f} s of CPU time; searched as plain text"
-    if error.limit == "memory":  # what tree-sitter does where memory is refused
-        return OUT_OF_MEMORY
-    return f"{UNPARSED}the process that parsed it ended with status {error.status}; searched as plain text"
