@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from sleuth.code.repository.blobs import object_id
+from sleuth.code.repository.objects import object_id
 from sleuth.code.repository.listing import Listed, Listing, Past, Version
 from sleuth.code.repository.sources import content_id
 

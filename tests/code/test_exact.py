@@ -3,7 +3,6 @@
 # ruff: noqa: E501 - sources, a line each
 from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
 
 import pytest
 from hypothesis import given
@@ -152,10 +151,6 @@ PART = st.sampled_from(["a", "b", "a.b", "__init__", "index.ts", "b.py", "a.test
 PATHS = st.lists(st.lists(PART, min_size=1, max_size=9).map("/".join), unique=True, max_size=12)
 
 
-class File(NamedTuple):
-    path: str
-
-
 def ends(parts: list[str], separator: str, most: int) -> list[str]:
     return [separator.join(parts[-size:]) for size in range(1, min(len(parts), most) + 1)]
 
@@ -163,11 +158,10 @@ def ends(parts: list[str], separator: str, most: int) -> list[str]:
 @given(PATHS, PATHS)
 def test_suffixes_find_their_files(paths: list[str], suffixes: list[str]) -> None:
     """Every suffix of a path, its folder and its module name finds exactly the files that have it."""
-    files = [File(path) for path in paths]
     lookups = [
         (Endings(paths, 5), [ends(p.split("/"), "/", 5) for p in paths]),
-        (Folders(files), [ends(p.split("/")[:-1], "/", 6) for p in paths]),
-        (Modules(files), [ends(module_steps(p), ".", 8) for p in paths]),
+        (Folders(paths), [ends(p.split("/")[:-1], "/", 6) for p in paths]),
+        (Modules(paths), [ends(module_steps(p), ".", 8) for p in paths]),
     ]
     for lookup, expected in lookups:
         names = {name for some in expected for name in some} | {
@@ -175,4 +169,4 @@ def test_suffixes_find_their_files(paths: list[str], suffixes: list[str]) -> Non
             *(a.replace("/", ".") for a in suffixes),
         }
         for name in names:
-            assert list(lookup.get(name, [])) == [i for i, some in enumerate(expected) if name in some]  # type: ignore[attr-defined]
+            assert list(lookup.get(name)) == [i for i, some in enumerate(expected) if name in some]  # type: ignore[attr-defined]

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from sleuth.code import CodeStorage, Snapshot, index_path, search_history
-from sleuth.code.repository.history import commits_of
+from sleuth.code.repository.commits import commits_of
 from sleuth.errors import ArgumentError
 from tests.code.conftest import Git, write
 from tests.code.test_cli import run

@@ -17,8 +17,8 @@ from sleuth.code.parsing.analyse import is_minified
 from sleuth.code.parsing.detail import Detail
 from sleuth.code.parsing.grammars import PURPOSES, grammar, query_text
 from sleuth.code.parsing.kinds import BINDING_NUMBERS, ROLE_NUMBERS
-from sleuth.code.parsing.labels import category_of
-from sleuth.code.parsing.languages import LANGUAGES, language_of, languages_named, ways_of
+from sleuth.code.parsing.labels import category_of, labels_of_path
+from sleuth.code.parsing.languages import LANGUAGES, languages_named, ways_of
 from sleuth.code.parsing.lines import LineIndex
 from sleuth.code.parsing.tables import Tables, pack_tables, unpack_tables
 from sleuth.code.search.filters import _test as file_test
@@ -153,8 +153,7 @@ def test_imports(language: str, text: str) -> None:
 )  # fmt: skip
 def test_categories(path: str, category: str) -> None:
     """The category depends on whole parts of the path: "latest.py" is not a test."""
-    language = language_of(path)
-    assert category_of(path, language.name if language else None) == category
+    assert labels_of_path(path)[1] == category
 
 
 def test_generated_files_say_so() -> None:

@@ -110,7 +110,7 @@ def craft_code_row(path: Path, rng: random.Random) -> None:
             for column in rng.sample(["lines", "chunks", "first_chunk", "size"], rng.choice([0, 0, 1])):
                 value = rng.choice([0, 1, -1, 7, 1 << 31, 1 << 62])
                 row = row._replace(**{column: value})  # type: ignore[arg-type]
-            checksum = record.file_checksum(repository, row, detail)
+            checksum = record.checksum_of((repository, *row), detail)
             connection.execute(
                 "UPDATE files SET detail = ?, lines = ?, chunks = ?, first_chunk = ?, size = ?, checksum = ? "
                 "WHERE key = ?",
@@ -122,7 +122,7 @@ def craft_code_row(path: Path, rng: random.Random) -> None:
             members = change(members, rng)
             connection.execute(
                 "UPDATE snapshots SET members = ?, checksum = ? WHERE id = ?",
-                (members, record.members_checksum(repository, id, members), id),
+                (members, record.checksum_of((repository, id), members), id),
             )
 
 

@@ -14,12 +14,11 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sleuth.code import CodeStorage
-from sleuth.code.snapshots.words import ANALYZERS, SOURCES, WordLeg
+from sleuth.code.snapshots.words import ANALYZERS, SOURCES, Words
 from sleuth.errors import StoreError
 from sleuth.lexical import LexicalLeg
 from sleuth.lexical.leg import FieldSpec
@@ -37,25 +36,15 @@ if TYPE_CHECKING:
     from sleuth.protocols import Embedder
 
 
-@dataclass(frozen=True, slots=True)
-class LexicalWords:
-    """The word legs of code search, over the lexical family."""
-
-    files: WordLeg
-    chunks: WordLeg
-    commits: WordLeg
-
-
-def code_words() -> LexicalWords:
+def code_words() -> Words:
     """Fresh legs, with the fields that code search asks for."""
-    files, chunks, commits = (
+    return Words._make(
         LexicalLeg(
             {field: FieldSpec(ANALYZERS[name][field], SOURCES[name][field]) for field in ANALYZERS[name]},
             name=name,
         )
-        for name in ("files", "chunks", "commits")
+        for name in Words._fields
     )
-    return LexicalWords(files, chunks, commits)
 
 
 def open_code(path: str | Path, *, create: bool = False) -> CodeStorage:

@@ -12,7 +12,7 @@ import pytest
 
 from sleuth import CodeRetriever, Engine, index_path, open_code
 from sleuth.code import Navigator, repository_map
-from sleuth.code.repository.history import commits_of
+from sleuth.code.repository.commits import commits_of
 from sleuth.errors import SleuthError
 from sleuth.remote.cancellation import Cancellation, context_of
 from tests.waiting import wait_until

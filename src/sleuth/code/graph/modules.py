@@ -96,7 +96,7 @@ def nearest(snapshot: Snapshot, file: FileRow, candidates: Sequence[int]) -> lis
 
 def dotted_files(snapshot: Snapshot, file: FileRow, module: str) -> list[int]:
     steps = module.split(".")
-    files = snapshot.modules.get(".".join(steps[-8:]), [])
+    files = snapshot.modules.get(".".join(steps[-8:]))
     return nearest(snapshot, file, [i for i in files if snapshot.files[i].language == file.language])
 
 
@@ -121,7 +121,7 @@ def _absolute(snapshot: Snapshot, file: FileRow, module: str) -> list[int]:
     """Files of an absolute import: `json` is not `app/json.py` where `app` is a package."""
     steps = len(module.split("."))
     files = []
-    for i in snapshot.modules.get(".".join(module.split(".")[-8:]), []):
+    for i in snapshot.modules.get(".".join(module.split(".")[-8:])):
         row = snapshot.files[i]
         above = "/".join(module_steps(row.path)[:-steps])
         is_stub = row.path.endswith(".pyi") and row.path[:-1] in snapshot.by_path  # of a module that is here
@@ -146,7 +146,7 @@ def _script(snapshot: Snapshot, file: FileRow, module: str) -> list[int]:
     if "/" not in module_path:
         return []
     for ending in _SCRIPT:
-        files = snapshot.endings.get("/".join((module_path + ending).split("/")[-5:]), [])
+        files = snapshot.endings.get("/".join((module_path + ending).split("/")[-5:]))
         if files:
             return nearest(snapshot, file, files)
     return []
@@ -156,7 +156,7 @@ def files_below(snapshot: Snapshot, path: str) -> list[int]:
     """Files right in the folder whose path ends like this one; more steps in common are better."""
     steps = [s for s in path.split("/") if s]
     for size in range(len(steps), 0, -1):
-        files = snapshot.in_folder.get("/".join(steps[-size:]), [])
+        files = snapshot.in_folder.get("/".join(steps[-size:]))
         if files:
             return files[:_MOST]
         if size <= 1:
@@ -199,7 +199,7 @@ def _rust_ending(snapshot: Snapshot, file: FileRow, item: Import) -> tuple[list[
     """Return the files of a module of another crate, or below a folder that is not the crate's."""
     steps = [s for s in item.module.split("::") if s not in ("crate", "self", "super", "")]
     for path, name in ((".".join([*steps, item.name]), ""), (".".join(steps), item.name)):
-        if path and (files := snapshot.modules.get(path, [])):
+        if path and (files := snapshot.modules.get(path)):
             return nearest(snapshot, file, files), name
     return [], item.name
 
@@ -209,7 +209,7 @@ def files_ending(snapshot: Snapshot, file: FileRow, module: str, endings: Sequen
     while parts and parts[0] == "..":
         parts.pop(0)
     for ending in endings:
-        files = snapshot.endings.get("/".join(parts[-5:]) + ending, [])
+        files = snapshot.endings.get("/".join(parts[-5:]) + ending)
         if files:
             return nearest(snapshot, file, files)
     return []

@@ -148,7 +148,7 @@ def analyse(path: str, content: bytes) -> Analysed:
 def _look_at(path: str, content: bytes) -> Analysed | _Readable:
     language = language_of(path) or language_of_first_line(content)
     name = language.name if language else ""
-    category = category_of(path, name or None, content)
+    category = category_of(path, name, content)
     if len(content) > MAX_BYTES:
         return skipped(path, TOO_LARGE, language=name, category=category)
     if is_binary(content):

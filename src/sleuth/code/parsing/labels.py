@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from sleuth.code.parsing.kinds import KINDS
-from sleuth.code.parsing.languages import SCRIPTS, ways_of
+from sleuth.code.parsing.languages import SCRIPTS, language_of, ways_of
 
 if TYPE_CHECKING:
     from sleuth.code.parsing.language import Container
@@ -66,7 +66,7 @@ LABELS = frozenset({MODULE_LABEL, *_PURPOSES, *(f"{kind}_definition" for kind in
 """All labels that a piece of code can have."""
 
 
-def category_of(path: str, language: str | None, head: bytes = b"") -> str:
+def category_of(path: str, language: str, head: bytes = b"") -> str:
     """code, test, docs, config or generated, by the parts of the path and the file's first bytes."""
     parts = path.split("/")
     folders = {p.lower() for p in parts[:-1]}
@@ -83,6 +83,13 @@ def category_of(path: str, language: str | None, head: bytes = b"") -> str:
     if language in _CONFIG_LANGUAGES:
         return "config"
     return "code"
+
+
+def labels_of_path(path: str) -> tuple[str, str]:
+    """Return the language of a file, "" for an unknown one, and its category, as far as its path tells them."""
+    language = language_of(path)
+    name = language.name if language else ""
+    return name, category_of(path, name)
 
 
 def labels_of(  # noqa: PLR0917 - facts of one definition

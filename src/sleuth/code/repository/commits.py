@@ -1,4 +1,4 @@
-"""Reads commits: their messages, parents, paths, and the lines that they changed.
+"""Reads commits: their messages, parents, paths, and the lines that they changed; lists those of a file; reads diffs.
 
 Git runs as everywhere: without hooks, filters, text converters, external diffs, and programs that settings name. What
 settings say of the form of a diff is overridden.
@@ -13,9 +13,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from sleuth.arguments import check_count
 from sleuth.code.repository.git import common_folder, text_of
-from sleuth.code.repository.process import output, run
-from sleuth.errors import CodeError
+from sleuth.code.repository.process import filters_off, output, run
+from sleuth.errors import ArgumentError, CodeError, UnknownCommitError
 
 MOST_CHANGES: Final = 8_000
 """Bytes of changed lines that are kept of a commit."""
@@ -47,6 +48,9 @@ _FORM: Final = (
 """Options that make git's output independent of settings."""
 _PATHS: Final = ("--raw", "--no-abbrev")
 _LINES: Final = ("--patch", "--unified=0", "--inter-hunk-context=0", "--diff-algorithm=myers")
+_PLAIN: Final = ("--no-ext-diff", "--no-textconv", "--no-color")
+_LOG: Final = ("log", *_PLAIN, "--no-show-signature", "--encoding=UTF-8")
+_HUNK: Final = re.compile(r"@@ -\d+(?:,\d+)? \+(?P<first>\d+)(?:,(?P<count>\d+))? @@")
 _ESCAPE: Final = re.compile(rb'\\([0-7]{3}|[abtnvfr"\\])')
 _ESCAPED: Final = dict(zip(b'abtnvfr"\\', b'\a\b\t\n\v\f\r"\\', strict=True))
 
@@ -244,3 +248,77 @@ def _unquoted(path: bytes) -> bytes:
 def _unescaped(escape_match: re.Match[bytes]) -> bytes:
     code = escape_match[1]
     return bytes([_ESCAPED[code[0]] if len(code) == 1 else int(code, 8) & 0xFF])
+
+
+def commits_of(
+    root: Path,
+    path: str,
+    *,
+    revision: str = "HEAD",
+    lines: tuple[int, int] | None = None,
+    text: str = "",
+    most: int = 20,
+) -> list[Commit]:
+    """Return the newest commits that touched a file, newest first; renames are followed.
+
+    Args:
+        path: relative to `root`.
+        revision: a commit, branch or tag; only its ancestors are listed.
+        lines: the first and last line, 1-based, in `revision`; None for the whole file.
+        text: only commits that added or removed this text; any where empty.
+        most: how many.
+
+    Raises:
+        ArgumentError: `text` with `lines`, which git does not combine.
+        UnknownCommitError: the repository does not have the revision.
+        CodeError: lines that the file does not have, or git failed.
+    """
+    check_count(most, "most", least=1)
+    if text and lines is not None:
+        raise ArgumentError(f"text must be empty for some lines of a file, got {text!r}; leave out the lines")
+    options = ["--no-patch", f"--max-count={most}", _FORMAT]
+    if text:
+        options.append(f"-S{text}")
+    if lines is not None:
+        first, last_line = lines
+        options += [f"-L{first},{last_line}:{path}", "--end-of-options", revision]
+    else:
+        options += ["--follow", "--end-of-options", revision, "--", path]
+    try:
+        log = run(root, "--literal-pathspecs", *filters_off(root), *_LOG, *options)
+    except CodeError as error:
+        if run(root, *_LOG, "--max-count=1", "--format=%H", "--end-of-options", revision, check=False):
+            raise
+        raise UnknownCommitError(
+            f"revision must be a commit, branch or tag of {root}, got {revision!r}; a commit of a snapshot is gone "
+            f"after a force push and `git gc`: `sleuth code index {root}` takes the newest"
+        ) from error
+    return [entry.commit for entry in _parsed(log.splitlines(keepends=True))]
+
+
+Lines = dict[str, list[range]]
+"""Lines that a change touches in the new version of each file, by path."""
+
+
+def lines_of_diff(diff: str) -> Lines:
+    """Return the lines that a unified diff touches in the new files; where lines are removed, the line before."""
+    lines: Lines = {}
+    path = ""
+    for line in diff.splitlines():
+        if line.startswith("+++ "):
+            name = line[4:].partition("\t")[0].removeprefix('"').removesuffix('"').removeprefix("b/")
+            path = "" if name == "/dev/null" else name
+        elif path and (hunk := _HUNK.match(line)):
+            first, count = int(hunk["first"]), int(hunk["count"] or 1)
+            lines.setdefault(path, []).append(range(max(first, 1), first + max(count, 1)))
+    return lines
+
+
+def diff_since(root: Path, revision: str) -> str:
+    """Return the diff from a revision to the worktree, or between two as in `A..B`, without context.
+
+    Raises:
+        CodeError: git does not know the revision.
+    """
+    options = ("-c", "core.quotePath=false", *filters_off(root), "diff", *_PLAIN, "--unified=0")
+    return text_of(run(root, *options, "--end-of-options", revision, "--"))

@@ -1,12 +1,15 @@
-"""Reads git objects, many in one run of git."""
+"""Reads git objects, many in one run of git; computes their ids, and undoes what a checkout converted."""
 
 from __future__ import annotations
 
+import codecs
+import hashlib
 import os
 import re
 import subprocess
 import weakref
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from itertools import islice
 from pathlib import Path
 from typing import IO
@@ -22,6 +25,8 @@ _SEARCH = re.compile(r":/|\^\{/")
 """In the names of commits that are found by their messages, which takes long in a long history."""
 _PIECE = 1 << 20
 _FOLDER = b"40000"
+_SHA256_DIGITS = 64
+_IDENT = re.compile(rb"\$Id:[^$\n]*\$")
 
 
 class Objects:
@@ -108,7 +113,11 @@ class Objects:
             try:
                 asking.write(b"".join([os.fsencode(name) + b"\n" for name in group]))
                 asking.flush()
-                self._await_first(group[0])
+                if self._process is not None and not self._has_answered:
+                    # Before its first answer git reads settings and the list of a shallow clone.
+                    is_long = _SEARCH.search(group[0]) is not None
+                    await_output(self._process, self.root, "cat-file", is_long=is_long)
+                    self._has_answered = True
                 for name in group:
                     head_match = _ANSWER.fullmatch(answers.readline())
                     if head_match is None:
@@ -125,12 +134,6 @@ class Objects:
             finally:
                 if pending:  # an answer that was not read would be taken for the next one
                     self.close()
-
-    def _await_first(self, name: str) -> None:
-        """Wait for the first answer; before it git reads settings and the list of a shallow clone."""
-        if self._process is not None and not self._has_answered:
-            await_output(self._process, self.root, "cat-file", is_long=_SEARCH.search(name) is not None)
-            self._has_answered = True
 
     def _pipes(self) -> tuple[IO[bytes], IO[bytes]]:
         """Into git and out of it; starts it where it does not run."""
@@ -161,3 +164,43 @@ def _tree_entries(tree: bytes, id_size: int) -> Iterator[tuple[bytes, bytes, byt
 def _end(process: subprocess.Popen[bytes]) -> None:
     process.kill()
     process.communicate()
+
+
+def object_id(content: bytes, like: str = "") -> str:
+    """Return git's id of a blob with this content.
+
+    Args:
+        like: an id of the same repository: one of 64 digits asks for SHA-256.
+    """
+    digest = hashlib.sha256 if len(like) == _SHA256_DIGITS else hashlib.sha1
+    return digest(b"blob %d\0" % len(content) + content, usedforsecurity=False).hexdigest()
+
+
+def blob_content(content: bytes, id: str) -> bytes | None:
+    """Return the content of the blob `id`, given what a checkout made of it; None where it is another content.
+
+    Undoes what git converts itself: line ends, `$Id$` and Unicode encodings. The id proves the outcome, so that no
+    setting is read. What a filter program made cannot be undone without running the program.
+    """
+    for text in _as_utf8(content):
+        lines = text.replace(b"\r\n", b"\n")
+        forms = (text, lines, _IDENT.sub(b"$Id$", text), _IDENT.sub(b"$Id$", lines))
+        for original in dict.fromkeys(forms):
+            if object_id(original, id) == id:
+                return original
+    return None
+
+
+def _as_utf8(content: bytes) -> Iterator[bytes]:
+    """Yield the content, and its text in UTF-8 where it may be in another Unicode encoding."""
+    yield content
+    if b"\0" not in content:
+        return
+    encodings = ["utf-16-le", "utf-16-be"]
+    if content.startswith((codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)):
+        encodings = ["utf-32"]
+    elif content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        encodings = ["utf-16"]
+    for encoding in encodings:
+        with suppress(UnicodeError):
+            yield content.decode(encoding).encode()

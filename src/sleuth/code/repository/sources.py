@@ -10,7 +10,6 @@ import hashlib
 import os
 import stat
 import time
-from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -19,9 +18,8 @@ from typing import Protocol
 from sleuth import platform
 from sleuth.code.parsing.limits import MAX_BYTES, TOO_LARGE
 from sleuth.code.repository import git
-from sleuth.code.repository.blobs import blob_content, object_id
 from sleuth.code.repository.listing import SUBMODULE, FileTime, Listed, Listing, Past, Recall, Times, Version
-from sleuth.code.repository.objects import Objects
+from sleuth.code.repository.objects import Objects, blob_content, object_id
 from sleuth.errors import ArgumentError, CodeError
 from sleuth.files.ignore import SLEUTH_IGNORE
 from sleuth.files.tree import IgnoredPaths, files_below, files_of_worktree
@@ -109,23 +107,19 @@ class CommitSource:
         files.sort()
         recall.commit, recall.committed = self._commit, files
         version = Version(self._commit, self._commit, git.names_of(self.root, self._commit))
-        return Listing(version, self._not_ignored(files), {})
-
-    def _not_ignored(self, files: list[Listed]) -> list[Listed]:
-        """Return the files that no `.sleuthignore` of the commit leaves out."""
         rules = [file for file in files if file.path.rpartition("/")[2] == SLEUTH_IGNORE and not file.skip]
-        if not rules:
-            return files
-        contents = dict(zip([file.path for file in rules], self.read(rules), strict=True))
-        ignored = IgnoredPaths(self.root, [SLEUTH_IGNORE], contents)
-        return [file for file in files if file.path.encode() not in ignored]
+        if rules:
+            contents = dict(zip([file.path for file in rules], self.read(rules), strict=True))
+            ignored = IgnoredPaths(self.root, [SLEUTH_IGNORE], contents)
+            files = [file for file in files if file.path.encode() not in ignored]
+        return Listing(version, files, {})
 
     def read(self, files: Sequence[Listed]) -> Iterator[bytes]:
         """Contents, in order."""
         return self._objects.read([f.hash for f in files], MAX_BYTES)
 
 
-class DiskSource(ABC):
+class DiskSource:
     """Files on disk; contents are read once, for their hash, and kept for `read`."""
 
     url = ""
@@ -134,10 +128,6 @@ class DiskSource(ABC):
         self.root = root
         self._contents: dict[str, bytes] = {}
         self._any_id = ""
-
-    @abstractmethod
-    def listing(self, past: Past | None = None) -> Listing:
-        """Return the version and its files, without reading files that are known already."""
 
     def _hidden(self, past: Past) -> Path | None:
         """Return the index's path, where it lies below the root."""

@@ -59,7 +59,7 @@ def _spots_at(snapshot: Snapshot, text: str) -> list[Spot]:
     if path in snapshot.by_path:
         files = [snapshot.by_path[path]]
     elif "." in path:
-        files = snapshot.endings.get(path, [])
+        files = snapshot.endings.get(path)
     else:
         files = []
     spots = []

@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sleuth.arguments import check_count
-from sleuth.code.parsing.labels import category_of
-from sleuth.code.parsing.languages import language_of
+from sleuth.code.parsing.labels import labels_of_path
 from sleuth.code.parsing.limits import MAX_BYTES
 from sleuth.code.search.filters import CodeFilter, file_metadata, read_tree
 from sleuth.code.search.patterns import LinePattern, LinePlace
@@ -92,7 +91,10 @@ def grep(
     changes = _changed(snapshot) if worktree else {}
     selected: list[LineMatch] = []
     lines, paths = 0, list[str]()
-    for path, row in _files_by_path(snapshot, changes):
+    rows = {row.path: row for row in snapshot.files}
+    for path in changes.keys() - rows.keys():  # that only the disk has
+        rows[path] = FileRow(-1, path, "", *labels_of_path(path), "", 0, 0, "", 0, 0)
+    for path, row in sorted(rows.items()):
         check_cancelled()
         is_changed = path in changes
         if is_changed:
@@ -126,16 +128,6 @@ def _changed(snapshot: Snapshot) -> dict[str, None]:
         return dict.fromkeys(changed_files(snapshot))
     except (ArgumentError, CodeError, OSError):
         return {}
-
-
-def _files_by_path(snapshot: Snapshot, changes: dict[str, None]) -> Iterator[tuple[str, FileRow]]:
-    """Yield the path and the row of all files, by path; files that only the disk has get a row without content."""
-    rows = {row.path: row for row in snapshot.files}
-    for path in changes.keys() - rows.keys():
-        language = language_of(path)
-        name = language.name if language else ""
-        rows[path] = FileRow(-1, path, "", name, category_of(path, name or None), "", 0, 0, "", 0, 0)
-    yield from sorted(rows.items())
 
 
 def _on_disk(snapshot: Snapshot, row: FileRow) -> bytes | None:

@@ -195,7 +195,7 @@ def named(snapshot: Snapshot, query: Query) -> Scores:
         parts = parts_of(name) if len(name) <= MOST_NAME else []
         if len(parts) > 1:
             for end in range(len(parts), 1, -1):
-                modules = snapshot.modules.get(".".join(parts[:end]), ())
+                modules = snapshot.modules.get(".".join(parts[:end]))
                 if modules:
                     _credit(out, modules, 3)
                     break
@@ -219,7 +219,7 @@ def files_ending_with(snapshot: Snapshot, parts: list[str]) -> list[int]:
     """Files whose path shares the most last parts with a mention, at least one."""
     files: list[int] = []
     for size in range(1, len(parts) + 1):
-        longer = snapshot.endings.get("/".join(parts[-size:]), [])
+        longer = snapshot.endings.get("/".join(parts[-size:]))
         if not longer:
             break
         files = longer

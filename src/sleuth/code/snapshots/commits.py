@@ -81,15 +81,9 @@ def insert_commits(connection: Connection, repository: str, commits: Sequence[Re
         texts = [commit.date, commit.author, commit.subject, commit.body, *entry.paths]
         detail = zlib.compress("\0".join(texts).encode("utf-8", "surrogatepass"), 1)
         id, parents = bytes.fromhex(commit.id), bytes.fromhex("".join(entry.parents))
-        row = _Row(n, repository, id, parents, entry.time, 0, detail)
-        rows.append(row._replace(checksum=_checksum(row)))
+        checksum = record.checksum_of((n, repository, entry.time), id, parents, detail)
+        rows.append(_Row(n, repository, id, parents, entry.time, checksum, detail))
     connection.executemany(f"INSERT INTO commits({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
-
-
-def _checksum(row: _Row) -> int:
-    """CRC-32 of a row of `commits`."""
-    columns = f"{row.key}\0{row.repository}\0{row.time}".encode()
-    return zlib.crc32(row.detail, zlib.crc32(row.parents, zlib.crc32(row.id, zlib.crc32(columns))))
 
 
 def recorded_among(connection: Connection, repository: str, ids: Sequence[str]) -> set[str]:
@@ -176,9 +170,11 @@ def read_details(connection: Connection, keys: Sequence[int]) -> dict[int, tuple
 
 def _texts(row: _Row) -> list[str] | None:
     """Return what is kept of a commit; None where its row is not as it was written."""
+    if not record.is_sound(
+        row.checksum, (row.key, row.repository, row.time), row.id, row.parents, row.detail
+    ):
+        return None
     try:
-        if _checksum(row) != row.checksum:
-            return None
         texts = record.unpacked(row.detail, "a commit", _MOST_DETAIL)
         return texts.decode("utf-8", "surrogatepass").split("\0")
     except (TypeError, ValueError, IndexDamagedError):
@@ -210,7 +206,7 @@ def read_tips(connection: Connection, repository: str) -> Tips | None:
 
 
 def _tips(repository: str, borders: str, tips: str, checksum: int) -> Tips | None:
-    if not isinstance(tips, str) or _tips_checksum(repository, borders, tips) != checksum:
+    if not isinstance(tips, str) or not record.is_sound(checksum, (repository, borders, tips)):
         return None
     ids = tuple(tips.split())
     return Tips(borders, ids) if all(map(is_commit_id, ids)) else None
@@ -219,14 +215,10 @@ def _tips(repository: str, borders: str, tips: str, checksum: int) -> Tips | Non
 def write_tips(connection: Connection, repository: str, tips: Tips) -> None:
     """Keep the tips of a repository, the first ones of many."""
     ids = " ".join(tips.ids[:_MOST_TIPS])
-    checksum = _tips_checksum(repository, tips.cut, ids)
+    checksum = record.checksum_of((repository, tips.cut, ids))
     connection.execute(
         "INSERT OR REPLACE INTO histories VALUES (?, ?, ?, ?)", (repository, tips.cut, ids, checksum)
     )
-
-
-def _tips_checksum(repository: str, borders: str, tips: str) -> int:
-    return zlib.crc32(f"{repository}\0{borders}\0{tips}".encode())
 
 
 def bad_histories(connection: Connection) -> dict[int, str]:

@@ -60,14 +60,8 @@ def _bad_files(connection: Connection) -> dict[int, str]:
 
 
 def _bad_embeddings(connection: Connection) -> dict[int, str]:
-    rows = connection.execute("SELECT rowid, file, fingerprint, checksum, vectors FROM embeddings")
-    bad = {}
-    for row, file, fingerprint, checksum, vectors in rows:
-        with suppress(TypeError):  # a value of another type than was written
-            if record.vectors_checksum(file, fingerprint, vectors) == checksum:
-                continue
-        bad[row] = ""
-    return bad
+    rows = connection.execute("SELECT rowid, checksum, vectors, file, fingerprint FROM embeddings")
+    return {row: "" for row, checksum, vectors, *of in rows if not record.is_sound(checksum, of, vectors)}
 
 
 def _bad_snapshots(connection: Connection) -> dict[int, str]:
@@ -77,20 +71,14 @@ def _bad_snapshots(connection: Connection) -> dict[int, str]:
         "SELECT serial, repository, id, checksum, members FROM snapshots WHERE status = 'completed' "
         "ORDER BY serial"
     )
-    return {
-        serial: id
-        for serial, repository, id, checksum, members in rows
-        if not _is_whole(repository, id, checksum, members, keys)
-    }
-
-
-def _is_whole(repository: str, id: str, checksum: int, members: bytes, keys: set[int]) -> bool:
-    try:
-        if record.members_checksum(repository, id, members) != checksum:
-            return False
-        return keys.issuperset(record.read_members(members, id).tolist())
-    except (IndexDamagedError, TypeError, ValueError):
-        return False
+    bad = {}
+    for serial, repository, id, checksum, members in rows:
+        if record.is_sound(checksum, (repository, id), members):
+            with suppress(IndexDamagedError):
+                if keys.issuperset(record.read_members(members, id).tolist()):
+                    continue
+        bad[serial] = id
+    return bad
 
 
 CONTENTS = CheckedTable("blobs", "contents", _bad_contents, AGAIN)

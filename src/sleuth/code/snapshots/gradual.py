@@ -10,11 +10,11 @@ import math
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from itertools import accumulate
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from sleuth.code.parsing.labels import CATEGORIES, category_of
-from sleuth.code.parsing.languages import language_of
+from sleuth.code.parsing.labels import CATEGORIES, labels_of_path
 from sleuth.code.repository.listing import Listed, Listing, Past, Version
 from sleuth.code.repository.sources import DiskSource, Source, content_id, source_at
 from sleuth.code.snapshots.indexing import index_path, index_source, past_of
@@ -142,8 +142,9 @@ class FirstRun:
         while True:
             self.check()
             waiting = _ordered(source, waiting, self.words)
-            count = _first_of(source, waiting, size)
-            if count == len(waiting):
+            sizes = accumulate(_EACH + _length(source, file) for file in waiting)
+            count = max(1, sum(so_far <= size for so_far in sizes))
+            if count >= len(waiting):
                 return
             covered, waiting = covered + waiting[:count], waiting[count:]
             part = _PartialSource(source, sorted(covered))
@@ -168,15 +169,6 @@ class _PartialSource:
         return self._whole.read(files)
 
 
-def _first_of(source: Source, files: Sequence[Listed], size: int) -> int:
-    """Return how many of the first files have about so many bytes together; at least one of several."""
-    for count, file in enumerate(files):
-        size -= _EACH + _length(source, file)
-        if size < 0:
-            return max(count, 1)
-    return len(files)
-
-
 def _length(source: Source, file: Listed) -> int:
     return len(source.content_of(file.path)) if isinstance(source, DiskSource) else 0
 
@@ -189,8 +181,7 @@ def _ordered(source: Source, files: Sequence[Listed], words: Sequence[str]) -> l
     mean = sum(_length(source, file) for file in files) / max(len(files), 1) + 1
 
     def rank(file: Listed) -> tuple[float, int, str]:
-        language = language_of(file.path)
-        category = CATEGORIES.index(category_of(file.path, language.name if language else None))
+        category = CATEGORIES.index(labels_of_path(file.path)[1])
         long = 0.3 + 0.9 * _length(source, file) / mean  # BM25 with k1 1.2 and b .75
         score = sum(
             weights[word] * count / (count + long)

@@ -57,9 +57,8 @@ def repair(storage: CodeStorage) -> list[Repair]:
                     path=str(storage.path),
                 )
         repairs = _forget(storage)
-        for leg in (storage.words.files, storage.words.chunks):
+        for leg in storage.words:
             repairs += _mend(storage, leg)
-        repairs += _mend_commits(storage)
         storage.forget()
         storage.note()
     return repairs
@@ -98,22 +97,6 @@ def _forget(storage: CodeStorage, lost: Collection[int] = ()) -> list[Repair]:
     return repairs
 
 
-def _mend_commits(storage: CodeStorage) -> list[Repair]:
-    """Drop the segments of commits that cannot serve, and forget the commits that no other covers."""
-    leg = storage.words.commits
-    covered, _, bad = _covering(storage, leg)
-    with storage.transaction() as connection:
-        lost = np.setdiff1d(storage.live(connection, leg), covered).tolist()
-        commits.forget_commits(connection, lost)
-        manifest.drop(connection, [entry.name for entry in bad])
-    for entry in bad:
-        segment_files.remove(storage.database.segments, entry.name)
-    if not bad and not lost:
-        return []
-    why = f"{len(bad)} segments could not serve: {len(lost)} commits are lost: {_READ_AGAIN}"
-    return [Repair(f"code {leg.name}", why)]
-
-
 def _covering(storage: CodeStorage, leg: WordLeg) -> tuple[NDArray[np.int64], list[int], list[SegmentEntry]]:
     """Return the keys that a leg's sound segments cover, the first key of each of these, and the other segments."""
     legs = {leg.name: leg}
@@ -132,32 +115,33 @@ def _covering(storage: CodeStorage, leg: WordLeg) -> tuple[NDArray[np.int64], li
 
 
 def _mend(storage: CodeStorage, leg: WordLeg) -> list[Repair]:
-    """Drop the segments of a leg that cannot serve, and rebuild what no other covers."""
+    """Drop the segments of a leg that cannot serve, and rebuild what no other covers; such commits are forgotten."""
     covered, firsts, bad = _covering(storage, leg)
+    is_history, is_files = leg is storage.words.commits, leg is storage.words.files
+    rows: list[FileRow] = []
     with storage.reading() as connection:
-        missing = np.setdiff1d(storage.live(connection, leg), covered)
-        members, is_files = set(missing.tolist()), leg is storage.words.files
-        query = f"SELECT {record.FILE_COLUMNS} FROM files ORDER BY key"
-        rows = list(map(FileRow._make, connection.execute(query)))
-    if is_files:
-        rows = [row for row in rows if row.key in members]
-    else:
-        rows = [row for row in rows if row.chunks and row.first_chunk in members]
-    if not bad and not len(missing):
+        missing = np.setdiff1d(storage.live(connection, leg), covered).tolist()
+        if not is_history:
+            query = f"SELECT {record.FILE_COLUMNS} FROM files ORDER BY key"
+            rows = list(map(FileRow._make, connection.execute(query)))
+    if not bad and not missing:
         return []
-    segments, lost = _rebuilt(storage, leg, rows, firsts)
-    with storage.transaction() as connection:
+    keys = set(missing)
+    rows = [row for row in rows if (row.key in keys if is_files else row.chunks and row.first_chunk in keys)]
+    built, lost = _rebuilt(storage, leg, rows, firsts)
+    with storage.publishing() as (connection, segments):
+        segments.extend(built)
         manifest.drop(connection, [entry.name for entry in bad])
         storage.shelf.publish(connection, segments)
-    for segment in segments:
-        segment.release()
+        if is_history:
+            commits.forget_commits(connection, missing)
     for entry in bad:
         segment_files.remove(storage.database.segments, entry.name)
-    why = f"{len(bad)} segments could not serve: {len(rows) - len(lost)} files indexed again"
-    repairs = [Repair(f"code {leg.name}", why)]
-    if lost:
-        repairs += _forget(storage, lost)
-    return repairs
+    outcome = f"{len(rows) - len(lost)} files indexed again"
+    if is_history:
+        outcome = f"{len(missing)} commits are lost: {_READ_AGAIN}"
+    repairs = [Repair(f"code {leg.name}", f"{len(bad)} segments could not serve: {outcome}")]
+    return repairs + (_forget(storage, lost) if lost else [])
 
 
 def _rebuilt(

@@ -18,12 +18,10 @@ import numpy as np
 
 from sleuth import platform
 from sleuth.code.parsing.analyse import Analysed, Analyser, skipped
-from sleuth.code.parsing.labels import category_of
-from sleuth.code.parsing.languages import language_of
+from sleuth.code.parsing.labels import labels_of_path
 from sleuth.code.repository.commits import commits_between
 from sleuth.code.repository.listing import Listed, Past, Version
 from sleuth.code.repository.sources import CommitSource, DiskSource, Source, source_at
-from sleuth.code.snapshots import lifecycle
 from sleuth.code.snapshots.lookup import newest_completed
 from sleuth.code.snapshots.memory import keep_times, read_times
 from sleuth.code.snapshots.record import Repository, SnapshotInfo
@@ -124,7 +122,7 @@ def index_source(
                 keys += storage.add_files(repository.id, batch)
                 storage.complete(repository.id, version.id, version.names, np.array(keys, np.int64))
                 if newer is not None:
-                    lifecycle.make_newest(connection, repository.id, newer.id)
+                    storage.make_newest(repository.id, newer.id)
                 report.skipped += storage.skipped(repository.id, keys)
                 if isinstance(source, DiskSource):
                     keep_times(connection, repository.id, past.times, times)
@@ -200,7 +198,10 @@ def _analyse_new(
     report.added = len(new_files)
     pending = [(file, hash) for file, hash in new_files if not file.skip]
     batch = storage.shelf.batch()
-    batch.add([(hash, _unread(file)) for file, hash in new_files if file.skip])
+    for file, hash in new_files:
+        if file.skip:
+            language, category = labels_of_path(file.path)
+            batch.add([(hash, skipped(file.path, file.skip, language=language, category=category))])
     waiting: list[tuple[str, Analysed]] = []
     done = 0
     count = workers or platform.cores()
@@ -225,13 +226,6 @@ def _analyse_new(
                 progress(done, len(pending))
     report.chunks += batch.chunks
     return keys, batch
-
-
-def _unread(file: Listed) -> Analysed:
-    """Return a file that is listed and not read."""
-    language = language_of(file.path)
-    name = language.name if language else ""
-    return skipped(file.path, file.skip, language=name, category=category_of(file.path, name or None))
 
 
 def _analysed(

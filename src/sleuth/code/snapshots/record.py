@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -143,9 +143,20 @@ FILE_COLUMNS = ", ".join(FileRow._fields)
 SNAPSHOT_COLUMNS = "id, repository, base, names, status, started, finished, files, error"
 
 
-def file_checksum(repository: str, row: FileRow, detail: bytes) -> int:
-    """CRC-32 of a row of `files`."""
-    return zlib.crc32(detail, zlib.crc32("\0".join(map(str, (repository, *row))).encode()))
+def checksum_of(columns: Iterable[object], *contents: bytes) -> int:
+    """CRC-32 of a row: its columns as text, and then its contents."""
+    checksum = zlib.crc32("\0".join(map(str, columns)).encode())
+    for content in contents:
+        checksum = zlib.crc32(content, checksum)
+    return checksum
+
+
+def is_sound(checksum: int, columns: Iterable[object], *contents: bytes) -> bool:
+    """Return whether a row has the checksum that it was written with."""
+    try:
+        return checksum_of(columns, *contents) == checksum
+    except TypeError:  # a value of another type than was written
+        return False
 
 
 def check_files(connection: Connection, rows: Sequence[FileRow]) -> None:
@@ -190,11 +201,6 @@ def check_ranges(
         raise damaged("the list of files")
     if np.any(firsts[:-1] + counts[:-1] > firsts[1:]):
         raise damaged("the list of files (chunks of two overlap)")
-
-
-def members_checksum(repository: str, id: str, members: bytes) -> int:
-    """CRC-32 of the row of a snapshot that is completed: which one it is, and its file versions."""
-    return zlib.crc32(members, zlib.crc32(f"{repository}\0{id}".encode()))
 
 
 def pack_members(keys: NDArray[np.int64]) -> bytes:
@@ -254,7 +260,7 @@ def insert_vectors(
     rows = []
     for key, matrix in vectors.items():
         packed = np.int32(matrix.shape[1]).tobytes() + matrix.astype("<f2").tobytes()
-        rows.append((key, fingerprint, vectors_checksum(key, fingerprint, packed), packed))
+        rows.append((key, fingerprint, checksum_of((key, fingerprint), packed), packed))
     into = "INSERT OR REPLACE INTO embeddings(file, fingerprint, checksum, vectors) VALUES (?, ?, ?, ?)"
     connection.executemany(into, rows)
 
@@ -268,16 +274,11 @@ def vectors_of_files(
     for key, checksum, packed in select_in(
         connection, "file, checksum, vectors", "embeddings", "file", keys, also=also
     ):
-        if vectors_checksum(key, fingerprint, packed) == checksum:
+        if is_sound(checksum, (key, fingerprint), packed):
             width = int(np.frombuffer(packed[:4], "<i4")[0])
             rows = np.frombuffer(packed[4:], "<f2").reshape(-1, max(1, width))
             vectors[key] = rows.astype(np.float16, copy=False)
     return vectors
-
-
-def vectors_checksum(file: int, fingerprint: str, packed: bytes) -> int:
-    """CRC-32 of a row of `embeddings`."""
-    return zlib.crc32(packed, zlib.crc32(f"{file}\0{fingerprint}".encode()))
 
 
 def checked_detail(row: FileRow, repository: str, checksum: int, detail: bytes) -> bytes:
@@ -286,11 +287,7 @@ def checked_detail(row: FileRow, repository: str, checksum: int, detail: bytes) 
     Raises:
         IndexDamagedError: the row is not as it was written.
     """
-    try:
-        is_sound = file_checksum(repository, row, detail) == checksum
-    except TypeError:  # a value of another type than was written
-        is_sound = False
-    if not is_sound:
+    if not is_sound(checksum, (repository, *row), detail):
         raise damaged(f"what is kept of {row.path}")
     return bytes(detail)
 
@@ -336,7 +333,7 @@ def insert_files(
     for hash, file in files:
         row = FileRow(key, file.path, hash, file.language, file.category, file.encoding,
                       file.lines, file.size, file.skip, chunk, file.chunks)  # fmt: skip
-        rows.append((*row, repository, file_checksum(repository, row, file.detail), file.detail))
+        rows.append((*row, repository, checksum_of((repository, *row), file.detail), file.detail))
         key += 1
         chunk += file.chunks
     marks = ", ".join("?" * (len(FileRow._fields) + 3))

@@ -35,7 +35,6 @@ from sleuth.code.snapshots.commits import (
     write_tips,
 )
 from sleuth.errors import CodeError
-from sleuth.store.catalogue.building import Built
 
 if TYPE_CHECKING:
     from sleuth.code.snapshots.record import Repository
@@ -199,17 +198,8 @@ def _add(storage: CodeStorage, repository: Repository, commits: Sequence[ReadCom
         "changes": [entry.changes for entry in commits],
     }
     words.add(texts, len(commits))
-    segments: list[Built] = []
-    try:
-        with storage.transaction(durable=False) as connection:
-            key = next_commit(connection)
-            segment = storage.shelf.build(leg, np.arange(key, key + len(commits)), words)
-            segments = storage.shelf.publish(connection, [segment])
-            try:
-                insert_commits(connection, repository.id, commits, key)
-            except BaseException:
-                segment.discard()
-                raise
-    finally:
-        for segment in segments:
-            segment.release()
+    with storage.publishing(durable=False) as (connection, segments):
+        key = next_commit(connection)
+        segments.append(storage.shelf.build(leg, np.arange(key, key + len(commits)), words))
+        storage.shelf.publish(connection, segments)
+        insert_commits(connection, repository.id, commits, key)

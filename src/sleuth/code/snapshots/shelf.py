@@ -90,8 +90,8 @@ class Shelf:
         """Return a batch that gathers files until they are written."""
         return Batch(self._words)
 
-    def write(self, connection: Connection, batch: Batch, key: int, chunk: int) -> list[Built]:
-        """Segments for these files, whose keys begin at `key` and those of their chunks at `chunk`, in the manifest."""
+    def build_batch(self, batch: Batch, key: int, chunk: int) -> list[Built]:
+        """Build segments of these files, whose keys begin at `key` and those of their chunks at `chunk`."""
         files = partial(
             self.build, self._words.files, np.arange(key, key + len(batch.files)), batch.file_words
         )
@@ -99,12 +99,12 @@ class Shelf:
             self.build, self._words.chunks, np.arange(chunk, chunk + batch.chunks), batch.chunk_words
         )
         if not batch.chunks:
-            return self.publish(connection, [files()])
+            return [files()]
         if batch.chunks < _MANY_ROWS:
-            return self.publish(connection, [files(), chunks()])
+            return [files(), chunks()]
         with ThreadPoolExecutor(1, "sleuth-write") as executor:
             chunk_future = executor.submit(chunks)
-            return self.publish(connection, [files(), chunk_future.result()])
+            return [files(), chunk_future.result()]
 
     def build(self, leg: WordLeg, keys: NDArray[np.int64], words: WordBuilder) -> Built:
         """Build a segment of the rows `keys`, ascending, that no manifest names yet."""
@@ -112,13 +112,12 @@ class Shelf:
         encoded = segments.encode(leg.name, leg.fingerprint, first, last_key, keys, None, words.finish())
         return Built(self._folder, encoded, SMALL)
 
-    def publish(self, connection: Connection, segments_built: list[Built]) -> list[Built]:
+    def publish(self, connection: Connection, segments_built: Sequence[Built]) -> None:
         """Name segments in the manifest, in the open transaction; their files have their names before it commits."""
         for segment in segments_built:
             segment.publish(connection)
         if any(segment.held for segment in segments_built):
             sync_folder(self._folder)
-        return segments_built
 
     def exchange(self, connection: Connection, merge: merging.Merged) -> None:
         """Name the result of a merge instead of its inputs; as `publish`."""

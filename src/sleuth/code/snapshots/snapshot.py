@@ -155,17 +155,17 @@ class Snapshot:
     @cached_property
     def endings(self) -> Endings:
         """Positions of files by the last one to five parts of their path."""
-        return Endings([row.path for row in self.files], 5)
+        return Endings(list(self.by_path), 5)
 
     @cached_property
     def modules(self) -> Modules:
         """Positions of files by the last parts of their path joined with dots, without extension."""
-        return Modules(self.files)
+        return Modules(list(self.by_path))
 
     @cached_property
     def in_folder(self) -> Folders:
         """Positions of files by the last one to six parts of their folder's path."""
-        return Folders(self.files)
+        return Folders(list(self.by_path))
 
     def shared(self, make: Callable[[Snapshot], T]) -> T:
         """Return what `make` makes of this snapshot: made once, and shared by all who ask for it."""

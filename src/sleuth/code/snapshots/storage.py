@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from sleuth.code.snapshots import commits, lifecycle, record
+from sleuth.code.snapshots import commits, record
 from sleuth.code.snapshots.lookup import repository_named, snapshot_named
 from sleuth.code.snapshots.memory import Memory
 from sleuth.code.snapshots.record import CODE_SCHEMA, FileRow, Repository, SnapshotInfo
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from sleuth.code.parsing.analyse import Analysed, KeptAnalyser
 
 _LOST = "snapshots that were indexed last are lost: `sleuth code index` indexes them again"
+_NEWEST = "serial = (SELECT max(serial) + 1 FROM snapshots)"  # clocks go back, and a serial does not
 _OPEN = 4
 """Snapshots that stay open."""
 
@@ -148,6 +149,22 @@ class CodeStorage(Closing):
                 connection.execute("PRAGMA synchronous = FULL")
 
     @contextmanager
+    def publishing(self, *, durable: bool = True) -> Iterator[tuple[Connection, list[Built]]]:
+        """`transaction` with segments: the block adds what it builds to the list, and after an error no file stays."""
+        segments: list[Built] = []
+        try:
+            with self.transaction(durable=durable) as connection:
+                try:
+                    yield connection, segments
+                except BaseException:
+                    for segment in segments:
+                        segment.discard()
+                    raise
+        finally:
+            for segment in segments:
+                segment.release()
+
+    @contextmanager
     def writing(self, timeout: float = 10.0) -> Iterator[None]:
         """Hold the right to index, over all processes.
 
@@ -158,7 +175,12 @@ class CodeStorage(Closing):
         with self.database.locked(timeout, sweep=True) as connection:
             self._run = threading.get_ident(), connection
             try:
-                self._fail_abandoned()
+                # Only the holder of the lock indexes: a snapshot that is still `indexing` was killed.
+                with self.reading() as reader:
+                    begun = "SELECT repository, id FROM snapshots WHERE status = 'indexing'"
+                    killed = reader.execute(begun).fetchall()
+                for repository, id in killed:
+                    self.fail(repository, id, "the run was killed")
                 yield
             finally:
                 self._run = None
@@ -236,12 +258,41 @@ class CodeStorage(Closing):
     def begin(self, repository: str, id: str, base: str, names: Sequence[str]) -> None:
         """Record that a snapshot is being indexed. A completed one stays complete until `complete`."""
         with self.transaction(durable=False) as connection:
-            lifecycle.begin(connection, repository, id, base, names)
+            connection.execute(
+                "INSERT INTO snapshots(id, repository, base, names, status, started, finished, files, members, error, "
+                "checksum) VALUES (?, ?, ?, ?, 'indexing', ?, NULL, 0, x'', '', 0) ON CONFLICT(repository, id) DO "
+                "UPDATE SET status = 'indexing', started = excluded.started, error = '' WHERE status != 'completed'",
+                (id, repository, base, " ".join(names), time.time()),
+            )
 
     def complete(self, repository: str, id: str, names: Sequence[str], members: NDArray[np.int64]) -> None:
-        """Mark a snapshot as complete, so that it answers from now on. Completing again makes it the newest."""
+        """Mark a snapshot as complete and the newest; its branches and tags name no other one from now on."""
+        packed = record.pack_members(members)
+        checksum = record.checksum_of((repository, id), packed)
         with self.transaction() as connection:
-            lifecycle.complete(connection, repository, id, names, members)
+            connection.execute(
+                "UPDATE snapshots SET status = 'completed', finished = ?, files = ?, members = ?, checksum = ?, "
+                f"names = ?, error = '', {_NEWEST} WHERE repository = ? AND id = ?",
+                (time.time(), len(members), packed, checksum, " ".join(names), repository, id),
+            )
+            names_by_snapshot = connection.execute(
+                "SELECT id, names FROM snapshots WHERE repository = ? AND id != ? AND names != ''",
+                (repository, id),
+            ).fetchall()
+            for other_id, other_names in names_by_snapshot:
+                remaining = " ".join(name for name in other_names.split() if name not in names)
+                if remaining != other_names:
+                    connection.execute(
+                        "UPDATE snapshots SET names = ? WHERE repository = ? AND id = ?",
+                        (remaining, repository, other_id),
+                    )
+
+    def make_newest(self, repository: str, id: str) -> None:
+        """Mark a completed snapshot as the newest."""
+        with self.transaction() as connection:
+            connection.execute(
+                f"UPDATE snapshots SET {_NEWEST} WHERE repository = ? AND id = ?", (repository, id)
+            )
 
     def note(self) -> None:
         """Note beside the database what it holds, once that was committed."""
@@ -268,16 +319,11 @@ class CodeStorage(Closing):
     def fail(self, repository: str, id: str, error: str) -> None:
         """Record that a run failed. Where that is impossible, as on a full disk, the next run records it."""
         with suppress(StoreError), self.transaction() as connection:
-            lifecycle.fail(connection, repository, id, error)
-
-    def _fail_abandoned(self) -> None:
-        """Only the holder of the lock indexes: a snapshot that is still `indexing` was killed."""
-        with self.reading() as connection:
-            begun = connection.execute("SELECT 1 FROM snapshots WHERE status = 'indexing'").fetchone()
-        if begun:
-            with self.transaction(durable=False) as connection:
-                killed = "UPDATE snapshots SET status = 'failed', error = 'the run was killed' "
-                connection.execute(f"{killed}WHERE status = 'indexing'")
+            connection.execute(
+                "UPDATE snapshots SET status = 'failed', error = ? "
+                "WHERE repository = ? AND id = ? AND status = 'indexing'",
+                (error, repository, id),
+            )
 
     def open_snapshot(
         self, repository: Repository, info: SnapshotInfo, *, folders: tuple[str, ...] = ("",)
@@ -381,22 +427,13 @@ class CodeStorage(Closing):
         """Keep file versions with a segment per leg; their keys, in order."""
         if not batch.files:
             return []
-        segments: list[Built] = []
-        try:
-            with self.transaction() as connection:
-                key, chunk = record.next_keys(connection)
-                segments = self.shelf.write(connection, batch, key, chunk)
-                try:
-                    record.insert_files(connection, repository, batch.files, key, chunk)
-                    record.insert_contents(connection, batch.files)
-                except BaseException:
-                    for segment in segments:
-                        segment.discard()
-                    raise
-                self.memory.learn(connection, repository, [(f.path, hash) for hash, f in batch.files], key)
-        finally:
-            for segment in segments:
-                segment.release()
+        with self.publishing() as (connection, segments):
+            key, chunk = record.next_keys(connection)
+            segments.extend(self.shelf.build_batch(batch, key, chunk))
+            self.shelf.publish(connection, segments)
+            record.insert_files(connection, repository, batch.files, key, chunk)
+            record.insert_contents(connection, batch.files)
+            self.memory.learn(connection, repository, [(f.path, hash) for hash, f in batch.files], key)
         return list(range(key, key + len(batch.files)))
 
     # vectors
@@ -446,7 +483,7 @@ class CodeStorage(Closing):
 
     def merge(self, *, whole: bool = False) -> None:
         """Merge the segments of a leg that has many, or all of them; for the run that writes."""
-        for leg in (self.words.files, self.words.chunks, self.words.commits):
+        for leg in self.words:
             while True:
                 with self.reading() as connection:
                     merge = self.shelf.due(connection, leg, self.live, whole=whole)

@@ -41,10 +41,12 @@ def index_submodules(
         for position, (name, reason) in enumerate(above.skipped):
             if reason != SUBMODULE:
                 continue
+            if count >= MOST or depth >= DEEPEST:
+                bounds = f"one run indexes at most {MOST} submodules, {DEEPEST} within one another"
+                above.skipped[position] = (name, f"{LEFT_OUT}{bounds}")
+                continue
             try:
-                source = _source(above, name, home, of_commit=revision is not None)
-                _check_bounds(count, depth)
-                below = index(source)
+                below = index(_source(above, name, home, of_commit=revision is not None))
             except (ArgumentError, CodeError, OSError) as error:
                 above.skipped[position] = (name, f"{LEFT_OUT}{error}")
             else:
@@ -67,11 +69,6 @@ def _source(above: CodeIndexReport, name: str, home: Path, *, of_commit: bool) -
         return source_at(folder, commit)
     except UnknownSnapshotError:
         raise CodeError(f"it does not have commit {commit}; `git submodule update` brings it") from None
-
-
-def _check_bounds(count: int, depth: int) -> None:
-    if count >= MOST or depth >= DEEPEST:
-        raise CodeError(f"one run indexes at most {MOST} submodules, {DEEPEST} within one another")
 
 
 def submodule_at(root: Path, name: str, home: Path) -> Path:

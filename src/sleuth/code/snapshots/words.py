@@ -1,13 +1,13 @@
 """Protocols through which code search uses the lexical family without importing it.
 
 `Words` is the seam: two legs over the files of a snapshot, one row per file and one row per chunk, and a leg over the
-commits that led to it. The engine gives an implementation; statistics are taken over the rows that a snapshot holds.
+commits that led to it. The engine gives the legs; statistics are taken over the rows that a snapshot holds.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from sleuth.store import Hits, SegmentData, SegmentView
 from sleuth.store.legs.leg import Bitmap, Leg
@@ -69,17 +69,9 @@ class WordLeg(Leg, Protocol):
         """Create a searcher of these rows, safe to share between threads."""
 
 
-class Words(Protocol):
-    """The three legs."""
+class Words(NamedTuple):
+    """The three legs: their rows are file versions, chunks, and commits."""
 
-    @property
-    def files(self) -> WordLeg:
-        """Rows are file versions."""
-
-    @property
-    def chunks(self) -> WordLeg:
-        """Rows are chunks."""
-
-    @property
-    def commits(self) -> WordLeg:
-        """Rows are commits."""
+    files: WordLeg
+    chunks: WordLeg
+    commits: WordLeg

@@ -152,7 +152,7 @@ def history(
     opening: Opening,
 ) -> None:
     """List the commits that touched a file, some lines of it or a definition, newest first."""
-    from sleuth.code.repository.history import commits_of
+    from sleuth.code.repository.commits import commits_of
     from sleuth.code.search.history import base_of, places_named
 
     with opening as current:
@@ -333,7 +333,7 @@ def tests(
 def _changed(snapshot: Snapshot, change: str) -> list[Definition]:
     """Return the definitions that a name or a diff means."""
     from sleuth.code.graph.navigate import definitions_at
-    from sleuth.code.repository.diffs import diff_since, lines_of_diff
+    from sleuth.code.repository.commits import diff_since, lines_of_diff
     from sleuth.errors import CodeError
 
     if definitions := snapshot.definitions(change):

@@ -253,7 +253,7 @@ class Tools:
         self, name: str, at: str | None = None, max_tokens: int = PAGE_TOKENS, cursor: str | None = None
     ) -> dict[str, Any]:
         """Return the commits that touched a file, some lines of it, or a definition, newest first."""
-        from sleuth.code.repository.history import commits_of
+        from sleuth.code.repository.commits import commits_of
 
         request = {"history": name, "at": at}
         head = self._head()
