@@ -181,7 +181,8 @@ def _ordered(source: Source, files: Sequence[Listed], words: Sequence[str]) -> l
     mean = sum(_length(source, file) for file in files) / max(len(files), 1) + 1
 
     def rank(file: Listed) -> tuple[float, int, str]:
-        category = CATEGORIES.index(labels_of_path(file.path)[1])
+        _, name = labels_of_path(file.path)
+        category = CATEGORIES.index(name)
         long = 0.3 + 0.9 * _length(source, file) / mean  # BM25 with k1 1.2 and b .75
         score = sum(
             weights[word] * count / (count + long)

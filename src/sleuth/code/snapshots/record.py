@@ -177,10 +177,25 @@ def check_files(connection: Connection, rows: Sequence[FileRow]) -> None:
         raise damaged(f"the list of files ({error})") from error
     if not set(CATEGORIES).issuperset(columns.category) or sizes.min() < 0:
         raise damaged("the list of files")
-    check_ranges(connection, keys, firsts, counts)
+    _check_ranges(connection, keys, firsts, counts)
 
 
-def check_ranges(
+def read_ranges(connection: Connection) -> NDArray[np.int64]:
+    """Return the key of each file version, ascending, its first chunk, and how many it has; shape (3, n).
+
+    Raises:
+        IndexDamagedError: there are values that no run writes.
+    """
+    rows = connection.execute("SELECT key, first_chunk, chunks FROM files ORDER BY key").fetchall()
+    try:
+        ranges: NDArray[np.int64] = np.array(rows, np.int64).reshape(-1, 3).T
+    except (ValueError, TypeError, OverflowError) as error:
+        raise damaged(f"the list of files ({error})") from error
+    _check_ranges(connection, *ranges)
+    return ranges
+
+
+def _check_ranges(
     connection: Connection, keys: NDArray[np.int64], firsts: NDArray[np.int64], counts: NDArray[np.int64]
 ) -> None:
     """Refuse chunks of file versions that overlap, or are more than a database of this size can hold.

@@ -237,14 +237,11 @@ class CodeStorage(Closing):
 
     def snapshots(self, repository: str) -> list[SnapshotInfo]:
         """Return all snapshots of a repository, newest first."""
+        query = f"SELECT {record.SNAPSHOT_COLUMNS} FROM snapshots WHERE repository = ? ORDER BY serial DESC"
         with self.reading() as connection:
-            rows = connection.execute(
-                f"SELECT {record.SNAPSHOT_COLUMNS} FROM snapshots WHERE repository = ? ORDER BY serial DESC",
-                (repository,),
-            ).fetchall()
+            rows = connection.execute(query, (repository,)).fetchall()
         return [
-            SnapshotInfo(id, repository, base, tuple(names.split()), *fields)
-            for id, repository, base, names, *fields in rows
+            SnapshotInfo(id, of, base, tuple(names.split()), *facts) for id, of, base, names, *facts in rows
         ]
 
     def snapshot(self, repository: Repository, name: str | None = None) -> SnapshotInfo:
@@ -497,10 +494,5 @@ class CodeStorage(Closing):
         """Keys of the rows of a leg that a file version has, or of commits, ascending."""
         if leg is self.words.commits:
             return commits.keys_of_commits(connection)
-        rows = connection.execute("SELECT key, first_chunk, chunks FROM files ORDER BY key").fetchall()
-        try:
-            keys, firsts, counts = np.array(rows, np.int64).reshape(-1, 3).T
-        except (ValueError, TypeError, OverflowError) as error:
-            raise record.damaged(f"the list of files ({error})") from error
-        record.check_ranges(connection, keys, firsts, counts)
+        keys, firsts, counts = record.read_ranges(connection)
         return keys if leg is self.words.files else ranges(firsts, counts)
