@@ -37,7 +37,9 @@ def test_a_merge_during_a_check_is_no_damage(store: Store, monkeypatch: pytest.M
     def after_a_merge(*where: Any, **how: Any) -> segments.Opened:
         monkeypatch.setattr(manifest, "open_segment", really)
         for kind in ("passages", "sums"):
-            assert store._merge_leg(kind, whole=True)
+            merge_result = store._merge_leg(kind, whole=True)
+            assert merge_result
+            store._merges.offer(merge_result)
         with store.writer():
             pass
         assert len(list((store.path / "segments").iterdir())) == 2

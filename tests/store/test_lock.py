@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from sleuth.errors import IndexLockedError, IndexUnsafeError, StoreError
+from sleuth.store.catalogue.database import ConnectionPool
 from sleuth.store.catalogue.lock import WriterLock, read_holder
-from sleuth.store.catalogue.pool import ConnectionPool
 from sleuth.store.disk.files import opened_folder
 from sleuth.store.record.layout import Connection, connect
 from sleuth.store.store import Store

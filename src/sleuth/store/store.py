@@ -33,7 +33,7 @@ from sleuth.store.catalogue.merging import Merges
 from sleuth.store.catalogue.views import Loaded, Views
 from sleuth.store.disk.files import DOCUMENTS
 from sleuth.store.health import mending, opening
-from sleuth.store.legs.leg import Leg, RowKeys
+from sleuth.store.legs.leg import Leg
 from sleuth.store.reading.snapshot import IndexSnapshot
 from sleuth.store.record import layout as record
 from sleuth.store.record import mark
@@ -42,8 +42,6 @@ from sleuth.store.record.scan import ranks_of
 from sleuth.store.record.values import Finding, Repair, Status
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from sleuth.store.writing.writer import Writer
 
 logger = logger_of("store")
@@ -240,7 +238,8 @@ class Store:
         self.wait()
         with self._writing() as writer:
             for name in self._views.kinds:
-                self._merge_leg(name, whole=True)
+                if merge_result := self._merge_leg(name, whole=True):
+                    self._merges.offer(merge_result)
             writer.commit()
         with self._connection(write=True) as connection:
             opening.shrink(connection)
@@ -268,31 +267,20 @@ class Store:
     def _merge_leg(self, name: str, *, whole: bool = False) -> merging.Merged | None:
         """Merge what the plan says, or all of it; None where there is nothing to merge."""
         kind = self._views.kinds[name]
-        connection = self._database.reader()
-        with self._database.given_back(connection) as give_back, record.translated(self.path):
-
-            def rank(keys: RowKeys) -> NDArray[np.uint32] | None:
-                ties = ranks_of(connection, keys) if name in self._views.legs else None
-                give_back()
-                return ties
-
+        with self._connection() as connection:
             views_of_version, _ = self._begin(connection)
             views = {view.name: view for view in views_of_version.views.get(name, ())}
-            for run in merging.runs(connection, manifest.entries(connection, name), views):
-                inputs_of_merge = merging.choose(run, views, whole=whole)
-                if inputs_of_merge:
-                    # A merge would give damaged bytes a checksum that fits them.
-                    damaged = [e.name for e in inputs_of_merge if not self._views.prove(e.name)]
-                    if damaged:
-                        remedy = "`sleuth doctor --repair` makes it anew"
-                        logger.warning("%s; %s", self._views.damage[damaged[0]], remedy)
-                        return None
-                    inputs = [views[entry.name] for entry in inputs_of_merge]
-                    merge_result = merging.merge(kind, inputs_of_merge, inputs, self._views.folder, rank)
-                    if whole:
-                        self._merges.offer(merge_result)
-                    return merge_result
-        return None
+            runs = merging.runs(connection, manifest.entries(connection, name), views)
+            inputs = next(filter(None, (merging.choose(run, views, whole=whole) for run in runs)), ())
+            chosen_views = [views[entry.name] for entry in inputs]
+            is_ranked = bool(inputs) and name in self._views.legs
+            ties = ranks_of(connection, merging.live_keys(chosen_views)) if is_ranked else None
+        # A merge would give damaged bytes a checksum that fits them.
+        if damaged := [entry.name for entry in inputs if not self._views.prove(entry.name)]:
+            remedy = "`sleuth doctor --repair` makes it anew"
+            logger.warning("%s; %s", self._views.damage[damaged[0]], remedy)
+            return None
+        return merging.merge(kind, inputs, chosen_views, self._views.folder, ties) if inputs else None
 
     def _publish_now(self) -> None:
         """Publish finished merges, unless somebody else writes: then they will, or it is tried again."""
@@ -452,7 +440,6 @@ class _Reading:
         if isinstance(error, sqlite3.Error):
             store._database.readers.discard(connection)
             raise record.translate(error, store.path) from error
-        connection.let_go()
         store._database.readers.release(connection)
 
 

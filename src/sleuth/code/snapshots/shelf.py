@@ -218,9 +218,8 @@ class Shelf:
                 raise IndexDamagedError(
                     f"{wrong}: run `sleuth doctor --repair`", path=str(self._folder.parent)
                 )
-        return merging.merge(
-            leg, inputs, [views[entry.name] for entry in inputs], self._folder, lambda _: None
-        )
+        chosen_views = [views[entry.name] for entry in inputs]
+        return merging.merge(leg, inputs, chosen_views, self._folder)
 
     def settle(self, merge: merging.Merged) -> None:
         """Remove the inputs of a merge that is committed."""

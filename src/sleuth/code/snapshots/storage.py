@@ -128,7 +128,7 @@ class CodeStorage(Closing):
             with translated(self.path), self._committed(writer, durable):
                 yield writer
             with translated(self.path):
-                self.database.relieve(writer)
+                self.database.checkpoint(writer=writer)
 
     @contextmanager
     def _committed(self, connection: Connection, durable: bool) -> Iterator[None]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -12,7 +14,6 @@ from sleuth import platform
 from sleuth.errors import StoreError
 from sleuth.store.catalogue import manifest, segment_files
 from sleuth.store.catalogue.lock import WriterLock
-from sleuth.store.catalogue.pool import ConnectionPool
 from sleuth.store.catalogue.schema import log_bytes
 from sleuth.store.disk.files import Names, make_folder, opened_file
 from sleuth.store.record import layout as record
@@ -21,6 +22,114 @@ from sleuth.store.record.layout import Connection
 _LOG_BYTES = 4 << 20
 """A log larger than this is copied into the database, in the background."""
 _BUSY_MS = 20
+_FORK_PATIENCE = 5.0
+"""Seconds for which a fork waits for readers in other threads."""
+_INHERITED: list[object] = []
+
+
+class ConnectionPool:
+    """Connections of one database that its users share.
+
+    Connections are kept when a reader is done and given to the next one, of whatever thread. SQLite forbids carrying a
+    connection over a fork, and a child that opens the same file while it has inherited ones would share their stale
+    idea of which locks are held: so connections are closed before a fork, and the fork waits a moment for those in use.
+
+    Args:
+        connect: makes a connection.
+        path: the index folder, for messages.
+    """
+
+    def __init__(self, connect: Callable[[], Connection], path: str) -> None:
+        self._connect = connect
+        self._path = path
+        self._idle: list[Connection] = []
+        self._busy: dict[object, int] = {}  # threads by the connections that they use or make
+        self._open = threading.Event()
+        self._open.set()
+        self._closed = False
+        platform.at_fork("before", self._before_fork)
+        platform.at_fork("after_in_parent", self._resume)
+        platform.at_fork("after_in_child", self._after_fork)
+
+    def acquire(self) -> Connection:
+        """Return a connection that nobody else uses.
+
+        Raises:
+            StoreError: the store is closed.
+        """
+        while True:
+            if self._closed:
+                raise StoreError(f"the index {self._path} is closed: open it again", path=self._path)
+            try:
+                connection = self._idle.pop()
+            except IndexError:
+                connection = self._make()
+            self._busy[connection] = threading.get_ident()
+            if self._open.is_set():
+                return connection
+            self.release(connection)  # a fork is under way
+            self._open.wait()
+
+    def _make(self) -> Connection:
+        """Open a connection. A fork waits for it: SQLite's own locks would stay locked in the child."""
+        making = object()
+        while True:
+            self._busy[making] = threading.get_ident()
+            try:
+                if self._open.is_set():
+                    return self._connect()
+            finally:
+                del self._busy[making]
+            self._open.wait()
+
+    def release(self, connection: Connection) -> None:
+        """Give a connection back, and end its transaction."""
+        if connection not in self._busy:
+            return  # discarded, or inherited through a fork: it must be neither used nor closed
+        connection.let_go()
+        if self._closed:
+            connection.close()  # while it counts as used, so that a fork waits
+            del self._busy[connection]
+        else:
+            del self._busy[connection]
+            self._idle.append(connection)
+
+    def discard(self, connection: Connection) -> None:
+        """Close a connection that failed."""
+        if connection in self._busy:
+            connection.close()
+            del self._busy[connection]
+
+    def close(self) -> None:
+        """Close all that is idle; what is in use is closed when it is given back."""
+        self._closed = True
+        self._drain()
+
+    def _before_fork(self) -> None:
+        """Hold readers back and close every connection; those that stay in use are left to the child unused."""
+        self._open.clear()
+        me = threading.get_ident()
+        deadline = time.monotonic() + _FORK_PATIENCE
+        while any(owner != me for owner in list(self._busy.values())) and time.monotonic() < deadline:
+            time.sleep(0.001)  # a query ends in a few of these
+        self._drain()
+
+    def _after_fork(self) -> None:
+        """Run in a forked child: let readers go on, with connections of their own."""
+        _INHERITED.extend(self._busy)  # never closed: closing would meddle with the parent's locks
+        self._busy = {}
+        self._open = threading.Event()
+        self._resume()
+
+    def _resume(self) -> None:
+        self._open.set()
+
+    def _drain(self) -> None:
+        while self._idle:
+            try:
+                self._idle.pop().close()
+            except IndexError:
+                return
 
 
 class Database:
@@ -66,8 +175,13 @@ class Database:
         pool = self.writers if write else self.readers
         with record.translated(self.path):
             connection = self.writers.acquire() if write else self.reader()
-            with self.given_back(connection, pool):
+            try:
                 yield connection
+            except sqlite3.Error:
+                pool.discard(connection)
+                raise
+            finally:
+                pool.release(connection)
 
     def reader(self) -> Connection:
         """Return a connection of `readers`, for the caller to give back.
@@ -101,30 +215,6 @@ class Database:
                 path=str(self.path),
             )
         self._identity = identity
-
-    @contextmanager
-    def given_back(
-        self, connection: Connection, pool: ConnectionPool | None = None
-    ) -> Iterator[Callable[[], None]]:
-        """Give a connection back at the end of the block, or as soon as the function that it yields is called."""
-        pool = pool or self.readers
-        returned = False
-
-        def give_back() -> None:
-            nonlocal returned
-            if not returned:
-                returned = True
-                connection.let_go()
-                pool.release(connection)
-
-        try:
-            yield give_back
-        except sqlite3.Error:
-            returned = True
-            pool.discard(connection)
-            raise
-        finally:
-            give_back()
 
     @contextmanager
     def locked(self, timeout: float, *, sweep: bool) -> Iterator[Connection]:
@@ -189,17 +279,31 @@ class Database:
         """Return the size of the log: what is committed and not yet copied into the database."""
         return log_bytes(self._file)
 
-    def checkpoint(self, *, force: bool = False) -> bool:
-        """Copy the log into the database and empty it where it is long, or on request; whether that was done."""
+    def checkpoint(self, *, force: bool = False, writer: Connection | None = None) -> bool:
+        """Copy the log into the database and empty it where it is long, or on request; whether that was done.
+
+        So no deleted text stays in it. Waits for readers a moment only: what can be copied is copied. Nothing is lost
+        where it cannot be copied, for readers or for want of space: it is tried again after the next commit.
+
+        Args:
+            writer: the connection of the writer, between two transactions; None for another one.
+        """
         if not (self.writable and (force or self.log_bytes() > _LOG_BYTES)):
             return False
-        with self.connection(write=True) as connection:
-            return _checkpoint(connection)
-
-    def relieve(self, connection: Connection) -> None:
-        """Copy the log into the database where it is long, by the writer's connection between two transactions."""
-        if self.log_bytes() > _LOG_BYTES:
-            _checkpoint(connection)
+        if writer is None:
+            with self.connection(write=True) as connection:
+                return self.checkpoint(force=True, writer=connection)
+        writer.execute(f"PRAGMA busy_timeout = {_BUSY_MS}")
+        try:
+            busy, pages, copied = writer.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & 0xFF not in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_FULL):
+                raise
+            return False
+        else:
+            return not busy and pages == copied
+        finally:
+            writer.execute(f"PRAGMA busy_timeout = {int(record.BUSY_SECONDS * 1000)}")
 
     def close(self) -> None:
         """Close all connections. Closing twice is fine."""
@@ -211,24 +315,3 @@ class Database:
         for lock in self._locks:
             lock.forget()
         self._locks = []
-
-
-def _checkpoint(connection: Connection) -> bool:
-    """Copy the log into the record and empty it, so that no deleted text stays in it; whether all of it was.
-
-    Waits for readers a moment only: what can be copied is copied.
-
-    Nothing is lost where it cannot be copied, for readers or for want of space: it is tried again after the next
-    commit.
-    """
-    connection.execute(f"PRAGMA busy_timeout = {_BUSY_MS}")
-    try:
-        busy, pages, copied = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
-    except sqlite3.OperationalError as error:
-        if error.sqlite_errorcode & 0xFF not in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_FULL):
-            raise
-        return False
-    else:
-        return not busy and pages == copied
-    finally:
-        connection.execute(f"PRAGMA busy_timeout = {int(record.BUSY_SECONDS * 1000)}")

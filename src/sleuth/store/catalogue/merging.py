@@ -115,15 +115,14 @@ def merge(
     entries: Sequence[SegmentEntry],
     views: Sequence[SegmentView],
     folder: Path,
-    rank: Callable[[RowKeys], NDArray[np.uint32] | None],
+    ties: NDArray[np.uint32] | None = None,
 ) -> Merged:
     """Merge adjacent segments as their views see them.
 
     Args:
-        rank: gives the tie ranks of the keys that are left.
+        ties: tie ranks of the live rows, whose keys are `live_keys`.
     """
-    keys, scratch = _live_keys(views), Scratch(folder)
-    ties = rank(keys)
+    keys, scratch = live_keys(views), Scratch(folder)
     first_key, last_key = entries[0].first, entries[-1].last
     if not len(keys):
         return Merged(tuple(entries), first_key, last_key, None)
@@ -133,7 +132,7 @@ def merge(
     return Merged(tuple(entries), first_key, last_key, built)
 
 
-def _live_keys(views: Sequence[SegmentView]) -> RowKeys:
+def live_keys(views: Sequence[SegmentView]) -> RowKeys:
     """Return the keys of the live rows."""
     views = [view for view in views if len(view)]
     rows = sum(map(len, views))
@@ -145,13 +144,6 @@ def _live_keys(views: Sequence[SegmentView]) -> RowKeys:
         [np.zeros(0, np.int64)]
         + [view.keys if view.live is None else view.keys[unpack(view.live, len(view))] for view in views]
     )
-
-
-def publish(connection: Connection, merge_result: Merged) -> None:
-    """Name the result in the manifest instead of the inputs, in the open transaction."""
-    manifest.drop(connection, [entry.name for entry in merge_result.inputs])
-    if merge_result.built:
-        merge_result.built.publish(connection)
 
 
 def settle(merge_result: Merged, folder: Path) -> None:
@@ -201,7 +193,9 @@ class Merges:
                 continue
             applied.append(merge_result)
             try:
-                publish(connection, merge_result)
+                manifest.drop(connection, names)
+                if merge_result.built:
+                    merge_result.built.publish(connection)
                 manifest.purge_tombstones(
                     connection, path / "segments", merge_result.first, merge_result.last
                 )

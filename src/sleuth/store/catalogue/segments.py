@@ -133,7 +133,10 @@ def encode(  # noqa: PLR0917 - the header, in order
         for array_name, array in _stored(keys, tie_ranks, data).items()
     }
     described = [_describe(array_name, array) for array_name, array in arrays.items()]
-    described += [_describe_unsealed(array_name, content) for array_name, content in data.unsealed.items()]
+    described += [
+        {"name": array_name, "dtype": content[0].dtype.str, "shape": [sum(map(len, content))], "crc": None}
+        for array_name, content in data.unsealed.items()
+    ]
     contents = [*[[array] for array in arrays.values()], *data.unsealed.values()]
     sizes = [sum([array.nbytes for array in content]) for content in contents]
     head: dict[str, Any] = {
@@ -263,19 +266,10 @@ def _unpack_keys(start: int, rows: int, array: NDArray[Any] | None, most_rows: i
     return keys
 
 
-def _describe_unsealed(name: str, content: Sequence[NDArray[Any]]) -> dict[str, Any]:
-    return {"name": name, "dtype": content[0].dtype.str, "shape": [sum(map(len, content))], "crc": None}
-
-
 def _describe(name: str, array: NDArray[Any]) -> dict[str, Any]:
-    if array.dtype.hasobject:
-        raise TypeError(f"array {name!r} must have a dtype without objects, got {array.dtype}")
-    return {
-        "name": name,
-        "dtype": np.lib.format.dtype_to_descr(array.dtype),
-        "shape": list(array.shape),
-        "crc": _checksum(array),
-    }
+    if array.dtype.hasobject or array.dtype.fields:
+        raise TypeError(f"array {name!r} must have a dtype without objects and fields, got {array.dtype}")
+    return {"name": name, "dtype": array.dtype.str, "shape": list(array.shape), "crc": _checksum(array)}
 
 
 def _lay_out(
@@ -333,7 +327,11 @@ def _entries(described: Sequence[Mapping[str, Any]], base: int) -> list[_Entry]:
     entries: list[_Entry] = []
     position = base
     for entry in described:
-        name, dtype, shape = str(entry["name"]), _dtype(entry["dtype"]), tuple(map(int, entry["shape"]))
+        name, dtype, shape = (
+            str(entry["name"]),
+            np.dtype(str(entry["dtype"])),
+            tuple(map(int, entry["shape"])),
+        )
         offset, size = base + int(entry["offset"]), math.prod(shape)
         if dtype.hasobject or offset != _align(position) or min(shape, default=0) < 0:
             raise ValueError(f"array {name!r} is not where it should be")
@@ -350,23 +348,6 @@ def _view(buffer: bytes | mmap.mmap, entry: _Entry) -> NDArray[Any]:
         raise ValueError(f"array {entry.name!r} reaches beyond its end")
     view: NDArray[Any] = np.frombuffer(buffer, entry.dtype, entry.size, entry.offset)
     return view.reshape(entry.shape)
-
-
-def _dtype(described: Any) -> np.dtype[Any]:
-    """Return the dtype of its JSON form, in which tuples have become lists."""
-    if isinstance(described, str):
-        return np.dtype(described)
-
-    def fields(value: Any) -> Any:
-        if isinstance(value, list) and value and isinstance(value[0], list):
-            return [
-                tuple(fields(part) if i == 1 else tuple(part) if isinstance(part, list) else part
-                      for i, part in enumerate(field))
-                for field in value
-            ]  # fmt: skip
-        return value
-
-    return np.lib.format.descr_to_dtype(fields(described))
 
 
 def _align(position: int) -> int:

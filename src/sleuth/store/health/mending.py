@@ -103,7 +103,7 @@ def renew(writer: Writer, views: Views, entry: SegmentEntry) -> None:
             segment = manifest.open_segment(connection, views.folder, entry, PASSAGES)
             live = np.isin(segment.keys, manifest.record_keys(connection, entry.first, entry.last))
             view = SegmentView(segment.name, segment.key_list, None, pack(live), segment.arrays, segment.meta)
-            merged = merging.merge(PASSAGES, [entry], [view], views.folder, lambda keys: None)
+            merged = merging.merge(PASSAGES, [entry], [view], views.folder)
             built += [merged.built] if merged.built else []
         manifest.drop(connection, [entry.name])
         for output in built:

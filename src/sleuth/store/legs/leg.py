@@ -111,7 +111,7 @@ class SegmentData:
     """What a leg wants kept in a segment file.
 
     Attributes:
-        arrays: by name; any numpy dtype without objects; kept as they are and memory-mapped when read.
+        arrays: by name; any numpy dtype without objects and fields; kept as they are and memory-mapped when read.
         meta: small facts, JSON.
         unsealed: arrays of shape (n,) without a checksum, whose rows have their own; each as pieces, one or more.
     """
