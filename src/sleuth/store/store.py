@@ -339,7 +339,7 @@ class Store:
             except SegmentMissingError as error:
                 connection.let_go()
                 if missing == (generation, error.name):  # not merged away: lost
-                    self._views.note_missing(error)
+                    self._views.note(error.name, str(error))
                 missing = generation, error.name
             else:
                 return views_of_version, version
@@ -352,7 +352,7 @@ class Store:
 
         with self._connection() as connection:
             connection.execute("BEGIN")
-            return checking.status(connection, self.path, self._views, self.settings, self._lost)
+            return checking.status(connection, self._database, self._views, self.settings, self._lost)
 
     def check(self, *, full: bool = False) -> list[Finding]:
         """Prove that every chunk is covered exactly once by every leg and that files are as they were written.
@@ -366,7 +366,7 @@ class Store:
         from sleuth.store.health.checking import DocumentChecks
         from sleuth.store.health.checks import check
 
-        return check(DocumentChecks(self.path, self._connection, self._views), full=full)
+        return check(DocumentChecks(self._database, self._views), full=full)
 
     def repair(self) -> list[Repair]:
         """Check fully, and mend what can be mended: segments from the record, then the record itself.
@@ -380,7 +380,7 @@ class Store:
 
         with self._writing() as writer:
             repairs = [Repair("record", f"{self._lost}; taken as it is")] if self._lost else []
-            repairs += checking.repair(self.path, self._connection, writer, self._views)
+            repairs += checking.repair(self._database, writer, self._views)
             repairs += self._mend(writer)
         self._lost = ""
         return repairs

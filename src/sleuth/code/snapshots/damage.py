@@ -101,12 +101,9 @@ class CodeChecks(Checks):
 
     def __init__(self, storage: CodeStorage) -> None:
         """Look at an open storage."""
-        database, words = storage.database, storage.words
-        self.connections = database.connection
-        self.file = database.path / CODE_SCHEMA.names.record
-        self.folder = database.segments
+        words = storage.words
+        self.database = storage.database
         self.legs = {leg.name: leg for leg in (words.files, words.chunks, words.commits)}
-        self.noted = storage.shelf.damage
         self._storage = storage
 
     def losses(self, connection: Connection) -> Iterator[Finding]:

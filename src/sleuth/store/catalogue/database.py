@@ -138,6 +138,7 @@ class Database:
     Attributes:
         path: the index folder.
         names: what its parts are called there.
+        file: of the database.
         segments: the folder of segment files.
         writable: whether this process may write.
     """
@@ -152,14 +153,13 @@ class Database:
         self.names = names
         self.segments = path / names.segments
         self.writable = writable
-        file = path / names.record
+        self.file = file = path / names.record
         self.readers = ConnectionPool(
             lambda: record.connect(file, write=False, immutable=immutable, shared=writable), str(path)
         )
         self.writers = ConnectionPool(lambda: record.connect(file, write=True), str(path))
         self._locks: list[WriterLock] = []
         self._swept = False
-        self._file = file
         self._identity: tuple[int, int] | None = None  # its device and inode, since it was first looked at
         platform.at_fork("after_in_child", self.after_fork)
 
@@ -203,7 +203,7 @@ class Database:
 
         This costs one `stat` a query.
         """
-        file = self._file
+        file = self.file
         try:
             facts = os.stat(file)  # noqa: PTH116 - for every query
         except OSError:  # SQLite says what is wrong
@@ -268,7 +268,7 @@ class Database:
                 # Make every commit durable, also one whose process was killed before its sync.
                 with (
                     suppress(FileNotFoundError),
-                    opened_file(self._file.with_name(f"{self._file.name}-wal")) as log,
+                    opened_file(self.file.with_name(f"{self.file.name}-wal")) as log,
                 ):
                     os.fsync(log)
                 segment_files.sweep(self.segments, names)
@@ -277,7 +277,7 @@ class Database:
 
     def log_bytes(self) -> int:
         """Return the size of the log: what is committed and not yet copied into the database."""
-        return log_bytes(self._file)
+        return log_bytes(self.file)
 
     def checkpoint(self, *, force: bool = False, writer: Connection | None = None) -> bool:
         """Copy the log into the database and empty it where it is long, or on request; whether that was done.

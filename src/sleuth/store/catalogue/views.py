@@ -125,26 +125,17 @@ class Views:
                 self._cache.pop(name, None)
                 self.damage.pop(name, None)
 
-    def opened(self, name: str) -> Opened | None:
-        """Return a segment that is open; None for others."""
-        item = self._cache.get(name)
-        return item.opened if item else None
-
     def prove(self, name: str) -> bool:
         """Read every byte of an open segment; return whether it is undamaged.
 
         A damaged one is noted, and served from memory from the next query on.
         """
-        segment = self.opened(name)
-        if segment is None:
-            return name not in self.damage
-        wrong = verify(segment)
-        if not wrong:
-            return True
-        self._note(name, wrong)
-        return False
+        item = self._cache.get(name)
+        if item is not None and (wrong := verify(item.opened)):
+            self.note(name, wrong)
+        return name not in self.damage
 
-    def _note(self, name: str, wrong: str) -> None:
+    def note(self, name: str, wrong: str) -> None:
         """Serve the rows of a segment from memory from now on."""
         with self._lock:
             self.damage[name] = wrong
@@ -179,7 +170,7 @@ class Views:
             views_of_version = self._load(connection, generation)
             if newest is None or newest.generation < generation:
                 self._newest = views_of_version
-                names = {view.name for views in views_of_version.views.values() for view in views}
+                names = views_of_version.names()
                 self._cache = {name: item for name, item in self._cache.items() if name in names}
             return views_of_version
 
@@ -194,8 +185,7 @@ class Views:
         views: dict[str, tuple[SegmentView, ...]] = {}
         holes = {}
         dead = self._newly_dead(connection, generation)
-        views[PASSAGES.name] = self._views_of(connection, by_leg[PASSAGES.name], generation, dead)
-        passages = self._passages_in(views[PASSAGES.name], connection.salt)
+        views[PASSAGES.name], passages = self._passages(connection, by_leg[PASSAGES.name], generation, dead)
         for name, leg in self.legs.items():
             ranges = [
                 (e.first, e.last, v)
@@ -234,12 +224,15 @@ class Views:
                 generation = connection.execute("SELECT generation FROM state").fetchone()[0]
                 dead = self._newly_dead(connection, generation)
                 try:
-                    views = self._views_of(connection, entries(connection, PASSAGES.name), generation, dead)
-                    return self._passages_in(views, connection.salt)
+                    _, passages = self._passages(
+                        connection, entries(connection, PASSAGES.name), generation, dead
+                    )
                 except SegmentMissingError as error:
                     if missing == error.name:
-                        self.note_missing(error)
+                        self.note(error.name, str(error))
                     missing = error.name
+                else:
+                    return passages
             connection.let_go()
             connection.execute("BEGIN")
 
@@ -248,29 +241,20 @@ class Views:
         oldest = min((item.generation for item in self._cache.values()), default=generation)
         return tombstones(connection, "generation > ?", (oldest,))
 
-    def _views_of(
+    def _passages(
         self,
         connection: Connection,
         entries: Sequence[SegmentEntry],
         generation: int,
         dead: NDArray[np.int64],
-    ) -> tuple[SegmentView, ...]:
+    ) -> tuple[tuple[SegmentView, ...], Passages]:
         views = [self._view(connection, entry, generation, dead) for entry in entries]
-        return tuple(view for view in views if view is not None)
-
-    def _passages_in(self, views: Sequence[SegmentView], salt: int) -> Passages:
-        return Passages(
-            [
-                (
-                    v.key_list,
-                    v.arrays[OFFSETS],
-                    v.arrays[RECORDS],
-                    self._cache[v.name].opened.file is not None,
-                )
-                for v in views
-            ],
-            salt,
-        )
+        sound_views = tuple(view for view in views if view is not None)
+        segments = []
+        for view in sound_views:
+            is_mapped = self._cache[view.name].opened.file is not None
+            segments.append((view.key_list, view.arrays[OFFSETS], view.arrays[RECORDS], is_mapped))
+        return sound_views, Passages(segments, connection.salt)
 
     def _view(
         self, connection: Connection, entry: SegmentEntry, generation: int, dead: NDArray[np.int64]
@@ -291,7 +275,7 @@ class Views:
             elif item.generation > generation:  # a transaction older than what others have seen
                 item = _read_dead(connection, item.opened, entry, generation)
         except IndexDamagedError as error:
-            self._note(entry.name, str(error))
+            self.note(entry.name, str(error))
             return None
         segment = item.opened
         return SegmentView(
@@ -314,10 +298,6 @@ class Views:
                 except SegmentMissingError as error:
                     reasons[entry.name] = str(error)
         return reasons
-
-    def note_missing(self, error: SegmentMissingError) -> None:
-        """Take a segment for lost: its rows are served from memory from now on."""
-        self._note(error.name, str(error))
 
     def _in_memory(
         self, connection: Connection, passages: Passages, leg: Leg, first: int, last: int

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +12,8 @@ from numpy.typing import NDArray
 
 from sleuth.errors import IndexDamagedError
 from sleuth.store.catalogue import manifest
+from sleuth.store.catalogue.database import Database
 from sleuth.store.catalogue.lock import read_holder
-from sleuth.store.catalogue.manifest import SegmentEntry
-from sleuth.store.catalogue.schema import log_bytes
 from sleuth.store.catalogue.views import Views
 from sleuth.store.disk import files
 from sleuth.store.health import mending, opening
@@ -22,13 +22,11 @@ from sleuth.store.health.checks import (
     REBUILD,
     CheckedTable,
     Checks,
-    Connections,
     Live,
     check_segment,
-    open_segment,
+    open_segments,
     structure_faults,
 )
-from sleuth.store.passages.blocks import Passages
 from sleuth.store.passages.kind import PASSAGES
 from sleuth.store.record import layout as record
 from sleuth.store.record import mark
@@ -39,7 +37,7 @@ from sleuth.store.writing.writer import Writer
 
 
 def status(
-    connection: Connection, path: Path, views: Views, settings: Mapping[str, Any], lost: str
+    connection: Connection, database: Database, views: Views, settings: Mapping[str, Any], lost: str
 ) -> Status:
     """Return the store at a glance, as the connection's transaction sees it.
 
@@ -50,49 +48,47 @@ def status(
         "SELECT version, documents, chunks, next_key FROM state"
     ).fetchone()
     entries = manifest.entries(connection)
-    names = sorted({entry.leg for entry in entries} | set(views.kinds))
-    legs = tuple(
-        _leg_status(connection, name, [e for e in entries if e.leg == name], chunks, next_key)
-        for name in names
-    )
+    legs = []
+    for name in sorted({entry.leg for entry in entries} | set(views.kinds)):
+        entries_of_leg = [entry for entry in entries if entry.leg == name]
+        gaps = manifest.gaps([(entry.first, entry.last) for entry in entries_of_leg], next_key)
+        uncovered = sum(manifest.occupied(connection, *gap) for gap in gaps)
+        rows = sum(entry.rows for entry in entries_of_leg)
+        legs.append(
+            LegStatus(
+                name=name,
+                fingerprint=entries_of_leg[-1].fingerprint if entries_of_leg else "",
+                segments=len(entries_of_leg),
+                rows=rows,
+                dead=max(0, rows - (chunks - uncovered)),
+                uncovered=uncovered,
+                bytes=sum(entry.bytes for entry in entries_of_leg),
+            )
+        )
     tombstones = connection.execute("SELECT count(*) FROM tombstones").fetchone()[0]
-    size = (path / opening.RECORD).stat().st_size + log_bytes(path / opening.RECORD)
-    damage = (*filter(None, [lost]), *views.damage.values())
     return Status(
-        path=str(path),
+        path=str(database.path),
         format=connection.execute("PRAGMA user_version").fetchone()[0],
         version=version,
         counts=Counts(documents, chunks),
-        record_bytes=size,
-        legs=legs,
+        record_bytes=database.file.stat().st_size + database.log_bytes(),
+        legs=tuple(legs),
         tombstones=tombstones,
         settings=settings,
-        holder=read_holder(path / opening.LOCK),
-        damage=damage,
-        changed_at=mark.written_at(path),
+        holder=read_holder(database.path / database.names.lock),
+        damage=(*filter(None, [lost]), *views.damage.values()),
+        changed_at=mark.written_at(database.path),
     )
 
 
-def _leg_status(
-    connection: Connection, name: str, entries: list[SegmentEntry], chunks: int, next_key: int
-) -> LegStatus:
-    gaps = manifest.gaps([(entry.first, entry.last) for entry in entries], next_key)
-    uncovered = sum(manifest.occupied(connection, *gap) for gap in gaps)
-    rows = sum(entry.rows for entry in entries)
-    return LegStatus(
-        name=name,
-        fingerprint=entries[-1].fingerprint if entries else "",
-        segments=len(entries),
-        rows=rows,
-        dead=max(0, rows - (chunks - uncovered)),
-        uncovered=uncovered,
-        bytes=sum(entry.bytes for entry in entries),
-    )
+def bad_documents(folder: Path, connection: Connection) -> dict[int, str]:
+    """Documents that have lost a part or whose bytes are not those that were written: id by key.
 
-
-def bad_documents(passages: Passages, connection: Connection) -> dict[int, str]:
-    """Documents that have lost a part or whose bytes are not those that were written: id by key."""
+    Args:
+        folder: of the segments.
+    """
     bad: dict[int, str] = {}
+    passages = Views(folder).passages_at(connection)  # not those that are open: their files may be gone
     documents = connection.execute(f"SELECT {record.DOCUMENT_COLUMNS} FROM documents ORDER BY key")
     for document in map(DocumentRow._make, documents):
         is_sound = has_checksum(record.document_checksum, document, connection.salt)
@@ -122,31 +118,19 @@ EMBEDDINGS = CheckedTable("embeddings", "cached vectors", bad_embeddings)
 FILES = CheckedTable("files", "entries of files", bad_files)
 
 
-def tables_of(views: Views) -> tuple[CheckedTable, CheckedTable, CheckedTable]:
-    """Return documents, with their passages, cached vectors and files as the checks see them."""
-
-    def bad(connection: Connection) -> dict[int, str]:
-        views_now = Views(views.folder)  # not those that are open: their files may be gone
-        return bad_documents(views_now.passages_at(connection), connection)
-
-    return CheckedTable("documents", "documents", bad, READD), EMBEDDINGS, FILES
-
-
 class DocumentChecks(Checks):
     """An index of documents as the checks see it; made for each check, before the record is read."""
 
     subject = "record"
     again = READD
 
-    def __init__(self, path: Path, connections: Connections, views: Views) -> None:
-        self.connections = connections
-        self.file = path / opening.RECORD
-        self.folder = path / opening.SEGMENTS
+    def __init__(self, database: Database, views: Views) -> None:
+        self.database = database
         self.legs = views.kinds
-        self.tables = tables_of(views)
+        bad = partial(bad_documents, database.segments)
+        self.tables = CheckedTable("documents", "documents", bad, READD), EMBEDDINGS, FILES
         self.deferred = views.deferred
-        self.noted = views.damage
-        self._version = mark.read(path).version
+        self._version = mark.read(database.path).version
         self._live: Live | None = None
 
     def losses(self, connection: Connection) -> Iterator[Finding]:
@@ -185,22 +169,23 @@ class DocumentChecks(Checks):
         return self._live
 
 
-def repair(path: Path, connections: Connections, writer: Writer, views: Views) -> list[Repair]:
+def repair(database: Database, writer: Writer, views: Views) -> list[Repair]:
     """Remove documents that have lost a part, and forget the damage; missing parts of legs are built afterwards.
 
     Raises:
         IndexDamagedError: the structure of the record is damaged, or no document has its checksum.
     """
     messages = []
-    with connections() as connection:
-        connection.execute("BEGIN")
+    checks = DocumentChecks(database, views)
+    with database.connection() as connection:
+        segments_open = open_segments(connection, views.folder, views.kinds, full=True)
         if faults := structure_faults(connection):
-            raise IndexDamagedError(f"{faults[0]}; close the index and run `{REBUILD}`", path=str(path))
+            message = f"{faults[0]}; close the index and run `{REBUILD}`"
+            raise IndexDamagedError(message, path=str(database.path))
         is_restored = recorded_salt(connection) is None
-        bad, embeddings, files_damaged = (table.bad(connection) for table in tables_of(views))
+        bad, embeddings, files_damaged = (table.bad(connection) for table in checks.tables)
         damaged_passages = []
-        for entry in manifest.entries(connection):
-            segment = open_segment(connection, views.folder, entry, views.kinds, full=True)
+        for entry, segment in segments_open:
             _, wrong = check_segment(entry, segment, views.kinds, full=True)
             if wrong and entry.leg in views.legs:
                 views.damage[entry.name] = wrong

@@ -9,7 +9,6 @@ import os
 import shlex
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import ClassVar, NamedTuple
 
@@ -18,8 +17,8 @@ from numpy.typing import NDArray
 
 from sleuth.errors import IndexDamagedError, StoreError
 from sleuth.store.catalogue import manifest, segment_files, segments
+from sleuth.store.catalogue.database import Database
 from sleuth.store.catalogue.manifest import SegmentEntry, SegmentMissingError
-from sleuth.store.catalogue.schema import log_bytes
 from sleuth.store.catalogue.segments import Opened
 from sleuth.store.legs.leg import SegmentKind
 from sleuth.store.record.layout import Connection
@@ -31,7 +30,6 @@ END = 1 << 62
 _ORDER = ("error", "warning", "ok")
 _NAMES = 5
 """Damaged rows that a message names."""
-Connections = Callable[[], AbstractContextManager[Connection]]
 Segments = list[tuple[SegmentEntry, Opened | SegmentMissingError | IndexDamagedError]]
 """By manifest entry, in its order: the segment, or why it does not open."""
 
@@ -76,12 +74,9 @@ class Checks(ABC):
     """An index as the checks see it.
 
     Attributes:
-        connections: provides connections to the database.
-        file: of the database.
-        folder: of the segments.
+        database: with the folder of its segments.
         legs: by name.
         deferred: names of legs that may lack the newest rows.
-        noted: what was found wrong with open segments, by name.
         subject: what the database is called.
         again: the remedy for what the database has lost.
         tables: all whose rows have checksums, in an order in which damaged rows may be removed.
@@ -91,13 +86,10 @@ class Checks(ABC):
     subject: ClassVar[str]
     again: ClassVar[str]
     prefix: ClassVar[str] = ""
-    connections: Connections
-    file: Path
-    folder: Path
+    database: Database
     tables: tuple[CheckedTable, ...]
     legs: Mapping[str, SegmentKind]
     deferred: frozenset[str] = frozenset()
-    noted: Mapping[str, str]
 
     @abstractmethod
     def losses(self, connection: Connection) -> Iterator[Finding]:
@@ -123,10 +115,10 @@ def check(checks: Checks, *, full: bool) -> list[Finding]:
     """
     findings: list[Finding] = []
     try:
-        with checks.connections() as connection:
+        with checks.database.connection() as connection:
             findings += _check(connection, checks, full=full)
             connection.let_go()
-            findings += _check_orphans(connection, checks.folder)
+            findings += _check_orphans(connection, checks.database.segments)
             connection.execute("PRAGMA shrink_memory")  # it has filled its cache
     except StoreError as error:
         findings.append(Finding("error", checks.subject, str(error), checks.again))
@@ -134,35 +126,30 @@ def check(checks: Checks, *, full: bool) -> list[Finding]:
 
 
 def _check(connection: Connection, checks: Checks, *, full: bool) -> Iterator[Finding]:
-    segments_open = open_segments(connection, checks.folder, checks.legs, full=full)
+    segments_open = open_segments(connection, checks.database.segments, checks.legs, full=full)
     yield from checks.losses(connection)
     broken = structure_faults(connection) if full else []
     yield from (Finding("error", checks.subject, fault, checks.again) for fault in broken)
     # SQLite does not mind a wrong length of the file.
     pages, page = (connection.execute(f"PRAGMA {name}").fetchone()[0] for name in ("page_count", "page_size"))
-    size = checks.file.stat().st_size
-    if size % page or (size > pages * page and not log_bytes(checks.file)):
+    size = checks.database.file.stat().st_size
+    if size % page or (size > pages * page and not checks.database.log_bytes()):
         yield Finding(
             "warning",
             checks.subject,
             f"its file has {size} bytes, its pages take {pages * page}; no row is in the rest",
             REBUILD,
         )
-    if not broken:
-        yield from checks.counts(connection)
-        if full:
-            faults = [
-                Finding("error", checks.subject, table.describe(bad), table.remedy)
-                for table in checks.tables
-                if (bad := table.bad(connection))
-            ]
-            yield from faults or [Finding("ok", checks.subject, "every row is as it was written")]
-        yield from _check_segments(connection, checks, segments_open, full=full)
-
-
-def _check_segments(
-    connection: Connection, checks: Checks, segments_open: Segments, *, full: bool
-) -> Iterator[Finding]:
+    if broken:
+        return
+    yield from checks.counts(connection)
+    if full:
+        damaged_tables = [
+            Finding("error", checks.subject, table.describe(bad), table.remedy)
+            for table in checks.tables
+            if (bad := table.bad(connection))
+        ]
+        yield from damaged_tables or [Finding("ok", checks.subject, "every row is as it was written")]
     for leg in sorted({entry.leg for entry, _ in segments_open} | set(checks.legs)):
         subject = f"{checks.prefix}{leg}"
         checks_of_segments = [
@@ -193,10 +180,13 @@ def open_segments(
     missing: set[str] = set()
     while True:
         connection.execute("BEGIN")
-        entries = manifest.entries(connection)
-        segments_open = [
-            (entry, open_segment(connection, folder, entry, legs, full=full)) for entry in entries
-        ]
+        segments_open: Segments = []
+        for entry in manifest.entries(connection):
+            try:
+                segment = manifest.open_segment(connection, folder, entry, legs.get(entry.leg), full=full)
+                segments_open.append((entry, segment))
+            except (SegmentMissingError, IndexDamagedError) as error:
+                segments_open.append((entry, error))
         missing_now = {
             entry.name for entry, segment in segments_open if isinstance(segment, SegmentMissingError)
         }
@@ -204,16 +194,6 @@ def open_segments(
             return segments_open
         missing = missing_now
         connection.let_go()
-
-
-def open_segment(
-    connection: Connection, folder: Path, entry: SegmentEntry, legs: Mapping[str, SegmentKind], *, full: bool
-) -> Opened | SegmentMissingError | IndexDamagedError:
-    """Return the segment of an entry, or why it does not open."""
-    try:
-        return manifest.open_segment(connection, folder, entry, legs.get(entry.leg), full=full)
-    except (SegmentMissingError, IndexDamagedError) as error:
-        return error
 
 
 def structure_faults(connection: Connection) -> list[str]:
