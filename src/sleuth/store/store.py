@@ -51,6 +51,8 @@ __all__ = ["FORMAT", "Store"]
 FORMAT = record.FORMAT
 """The version of the format of the index folder."""
 
+_FREE_SHARE = 0.25
+"""Of the pages: with more free ones, writing the database anew gives room back that is worth the copy."""
 _MEND_TIMEOUT = 0.2
 """Seconds for which opening waits to mend: whoever writes meanwhile mends, too."""
 
@@ -81,7 +83,7 @@ class Store:
     @staticmethod
     def is_at(path: str | Path) -> bool:
         """Return whether there is an index at `path`; raises as `open` does for one that does not open."""
-        return not opening.is_missing(schema.folder_at(path))
+        return opening.probe(schema.folder_at(path)).whole
 
     @staticmethod
     def note_version(folder: Path, version: int) -> None:
@@ -111,10 +113,11 @@ class Store:
             IndexDamagedError: the record does not open; the message says what remains.
         """
         folder = schema.folder_at(path)
-        if create and opening.is_missing(folder):
+        if create and not opening.probe(folder).whole:
             opening.create(folder, settings or {})
         note = mark.read(folder)
         access = opening.probe(folder)
+        opening.check_created(folder, access)
         if immutable:
             access = access._replace(writable=False, immutable=True)
         store = cls(folder, writable=access.writable, immutable=access.immutable)
@@ -242,7 +245,9 @@ class Store:
                     self._merges.offer(merge_result)
             writer.commit()
         with self._connection(write=True) as connection:
-            opening.shrink(connection)
+            (free,) = connection.execute("PRAGMA freelist_count").fetchone()
+            if free > _FREE_SHARE * connection.execute("PRAGMA page_count").fetchone()[0]:
+                connection.execute("VACUUM")
         self._checkpoint(force=True)
 
     def wait(self) -> None:

@@ -359,7 +359,7 @@ def insert_files(
 
 def access_to(folder: Path, *, create: bool) -> Access:
     """Return what this process may do with the code index of a folder; `create` makes a missing one."""
-    access = schema.probe(folder, CODE_SCHEMA, lambda: schema.is_whole(folder, CODE_SCHEMA))
+    access = schema.probe(folder, CODE_SCHEMA)
     if access.whole:
         return access
     if not create:
@@ -367,4 +367,4 @@ def access_to(folder: Path, *, create: bool) -> Access:
             f"no code index in {folder}; `sleuth code index PATH` makes one", path=str(folder)
         )
     schema.create(folder, CODE_SCHEMA)
-    return schema.probe(folder, CODE_SCHEMA, lambda: schema.is_whole(folder, CODE_SCHEMA))
+    return schema.probe(folder, CODE_SCHEMA)

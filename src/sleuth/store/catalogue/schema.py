@@ -77,14 +77,14 @@ def create(folder: Path, schema: Schema, fill: Callable[[Connection], object] | 
     lock.acquire(_CREATION_SECONDS)
     try:
         with record.translated(folder):
-            make(folder / schema.names.record, schema, fill)
+            _make(folder / schema.names.record, schema, fill)
         for path in (folder, folder.absolute().parent.resolve()):  # the index may lie below a link
             sync_folder(path)
     finally:
         lock.release()
 
 
-def make(path: Path, schema: Schema, fill: Callable[[Connection], object] | None) -> None:
+def _make(path: Path, schema: Schema, fill: Callable[[Connection], object] | None) -> None:
     """Make the tables in one transaction; what a crash left of an earlier attempt is no obstacle."""
     make_database(path)
     connection = sqlite3.connect(path, timeout=record.BUSY_SECONDS, isolation_level=None, factory=Connection)
@@ -95,27 +95,16 @@ def make(path: Path, schema: Schema, fill: Callable[[Connection], object] | None
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute("BEGIN IMMEDIATE")
         if not connection.execute("PRAGMA user_version").fetchone()[0]:
-            _make_tables(connection, schema)
+            for statement in schema.statements.split(";\n"):
+                if statement.strip():
+                    connection.execute(statement)
+            connection.execute(f"PRAGMA application_id = {record.APPLICATION}")
+            connection.execute(f"PRAGMA user_version = {schema.format}")
             if fill:
                 fill(connection)
         connection.execute("COMMIT")
     finally:
         connection.close()
-
-
-def model(schema: Schema) -> sqlite3.Connection:
-    """Return an empty database of this kind in memory, for questions about its tables."""
-    connection = sqlite3.connect(":memory:", isolation_level=None)
-    _make_tables(connection, schema)
-    return connection
-
-
-def _make_tables(connection: sqlite3.Connection, schema: Schema) -> None:
-    for statement in schema.statements.split(";\n"):
-        if statement.strip():
-            connection.execute(statement)
-    connection.execute(f"PRAGMA application_id = {record.APPLICATION}")
-    connection.execute(f"PRAGMA user_version = {schema.format}")
 
 
 def is_whole(folder: Path, schema: Schema) -> bool:
@@ -211,13 +200,13 @@ class Access(NamedTuple):
     immutable: bool
 
 
-def probe(folder: Path, schema: Schema, whole: Callable[[], bool]) -> Access:
+def probe(folder: Path, schema: Schema, whole: Callable[[], bool] | None = None) -> Access:
     """Return what this process may do with the database of a folder; nothing is written.
 
     A folder on a read-only disk is refused while there is a log, whose commits would be missed.
 
     Args:
-        whole: `is_whole`, or what calls it.
+        whole: looks further than `is_whole`, and calls it.
 
     Raises:
         IndexDamagedError, IndexUnsafeError, FormatVersionError: as `is_whole`.
@@ -225,7 +214,7 @@ def probe(folder: Path, schema: Schema, whole: Callable[[], bool]) -> Access:
     file = folder / schema.names.record
     writable = os.access(folder, os.W_OK) and os.access(file, os.W_OK)
     try:
-        return Access(whole(), writable, immutable=False)
+        return Access(whole() if whole else is_whole(folder, schema), writable, immutable=False)
     except (IndexDamagedError, IndexUnsafeError, FormatVersionError):
         raise
     except record.UNREADABLE:

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import sqlite3
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from sleuth.errors import (
-    FormatVersionError,
     IndexDamagedError,
     IndexNotFoundError,
-    IndexUnsafeError,
 )
 from sleuth.store.catalogue import schema
 from sleuth.store.catalogue.schema import Access, Schema
@@ -20,13 +17,9 @@ from sleuth.store.catalogue.segment_files import SUFFIX
 from sleuth.store.disk.files import DOCUMENTS
 from sleuth.store.record import layout as record
 from sleuth.store.record import mark
-from sleuth.store.record.layout import Connection
 from sleuth.store.record.mark import new_salt, write_salt
 
-RECORD, SEGMENTS, LOCK = DOCUMENTS.record, DOCUMENTS.segments, DOCUMENTS.lock
-_FREE_SHARE = 0.25
-"""Of the pages: with more free ones, writing the database anew gives room back that is worth the copy."""
-
+RECORD, SEGMENTS = DOCUMENTS.record, DOCUMENTS.segments
 
 DOCUMENTS_SCHEMA = Schema(
     DOCUMENTS,
@@ -55,56 +48,33 @@ def is_whole(folder: Path) -> bool:
     return has_record
 
 
-def is_missing(folder: Path) -> bool:
-    """Return whether an index must be created here before it can be opened; impossible on a read-only disk.
-
-    Raises:
-        IndexDamagedError, IndexUnsafeError, FormatVersionError: as `is_whole`.
-    """
-    try:
-        return not is_whole(folder)
-    except (IndexDamagedError, IndexUnsafeError, FormatVersionError):
-        raise
-    except record.UNREADABLE:
-        if os.access(folder, os.W_OK):
-            raise
-        return False
-
-
 def create(folder: Path, settings: Mapping[str, Any]) -> None:
     """Make an empty index, durably; two processes that do it at once make one."""
-    schema.create(folder, DOCUMENTS_SCHEMA, filled_with(settings))
-
-
-def filled_with(settings: Mapping[str, Any]) -> Callable[[sqlite3.Connection], object]:
-    """Return what inserts the first rows of a record that is made with these settings."""
     text = record.to_json(settings, "settings") or "{}"
 
     def fill(connection: sqlite3.Connection) -> None:
         connection.execute("INSERT INTO meta VALUES ('settings', ?)", (text,))
         write_salt(connection, new_salt())
 
-    return fill
+    schema.create(folder, DOCUMENTS_SCHEMA, fill)
 
 
 def probe(folder: Path) -> Access:
-    """Return what this process may do with the index of a folder.
+    """Return what this process may do with the index of a folder, and whether it must be created first.
 
     Raises:
-        IndexNotFoundError: no index here.
         IndexDamagedError, IndexUnsafeError, FormatVersionError: as `is_whole`.
     """
     with schema.readable(folder):
-        is_index = folder.is_dir() and ((folder / RECORD).exists() or _remains(folder))
-    if not is_index:
-        raise IndexNotFoundError(f"no index at {folder}: make one with create=True", path=str(folder))
-    access = schema.probe(folder, DOCUMENTS_SCHEMA, lambda: is_whole(folder))
+        (folder / SEGMENTS).is_dir()  # a folder that nobody may look into is not on a read-only disk
+    return schema.probe(folder, DOCUMENTS_SCHEMA, lambda: is_whole(folder))
+
+
+def check_created(folder: Path, access: Access) -> None:
+    """Raise IndexNotFoundError for a folder without an index."""
     if not access.whole:
-        raise IndexNotFoundError(
-            f"no index at {folder}, only what a broken-off creation left: make it with create=True",
-            path=str(folder),
-        )
-    return access
+        rest = ", only what a broken-off creation left" if (folder / RECORD).exists() else ""
+        raise IndexNotFoundError(f"no index at {folder}{rest}: make one with create=True", path=str(folder))
 
 
 def lost(version_of_note: int | None, version: int) -> str:
@@ -119,13 +89,6 @@ def lost(version_of_note: int | None, version: int) -> str:
         f"commits up to version {version_of_note} were acknowledged, the record ends at version {version}: "
         "its log was damaged or removed; add the newest documents again"
     )
-
-
-def shrink(connection: Connection) -> None:
-    """Give pages that deletions freed back to the disk, where they are many."""
-    pages = connection.execute("PRAGMA page_count").fetchone()[0]
-    if connection.execute("PRAGMA freelist_count").fetchone()[0] > _FREE_SHARE * pages:
-        connection.execute("VACUUM")
 
 
 def _remains(folder: Path) -> str:
