@@ -22,7 +22,7 @@ from sleuth.errors import (
     StoreError,
 )
 from sleuth.store import KnownFile, text_hash
-from sleuth.store.catalogue import building
+from sleuth.store.catalogue import building, erasing
 from sleuth.store.store import Store
 from sleuth.types import Chunk
 from tests.examples import examples
@@ -668,7 +668,7 @@ def test_a_text_that_a_crash_left_is_overwritten_later(store: Store, monkeypatch
         put_passages(writer, ["a", "b", "c", "d", "e", "f"], ["unmistakable", *"bcdef"], ["00"] * 6)
     store.wait()
     with monkeypatch.context() as patch:
-        patch.setattr(Store, "_erase", lambda store: None)
+        patch.setattr(erasing, "erase", lambda *_: False)
         with store.writer() as writer:
             writer.delete(["a"])
         store.close()

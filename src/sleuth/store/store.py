@@ -42,6 +42,7 @@ from sleuth.store.record.scan import ranks_of
 from sleuth.store.record.values import Finding, Repair, Status
 
 if TYPE_CHECKING:
+    from sleuth.store.catalogue.building import Built
     from sleuth.store.writing.writer import Writer
 
 logger = logger_of("store")
@@ -143,26 +144,23 @@ class Store:
         Returns:
             What was mended; empty for a healthy index.
         """
-        repairs = self._attached(legs, deferred)
+        self._views.attach(legs, frozenset(deferred))
+        repairs = [Repair("record", self._lost)] if self._lost else []
+        problems, reason = self._problems(), "" if self.writable else "this process may not write here"
+        if problems and not reason:
+            try:
+                with self._writing(_MEND_TIMEOUT, sweep=False) as writer, self._connection() as connection:
+                    repairs += mending.mend(connection, writer, self._views)
+            except IndexDamagedError as error:  # passages are damaged, which a repair takes out
+                repairs.append(Repair("passages", str(error)))
+            except IndexLockedError as error:
+                reason = f"process {error.holder.get('pid', '?')} is writing"
+        if reason:
+            why = f"served from the memory of this process, since {reason}"
+            repairs += [Repair(problem.leg.name, f"{problem.why}: {why}") for problem in problems]
         for repair in repairs:
             logger.warning("%s: %s", repair.what, repair.why)
         return repairs
-
-    def _attached(self, legs: Sequence[Leg], deferred: Collection[str]) -> list[Repair]:
-        self._views.attach(legs, frozenset(deferred))
-        problems = self._problems()
-        repairs = [Repair("record", self._lost)] if self._lost else []
-        if not problems:
-            return repairs
-        if not self.writable:
-            return repairs + mending.in_memory(problems, "this process may not write here")
-        try:
-            with self._writing(_MEND_TIMEOUT, sweep=False) as writer:
-                return repairs + self._mend(writer)
-        except IndexDamagedError as error:  # passages are damaged, which a repair takes out
-            return [*repairs, Repair("passages", str(error))]
-        except IndexLockedError as error:
-            return repairs + mending.in_memory(problems, f"process {error.holder.get('pid', '?')} is writing")
 
     def _problems(self) -> list[mending.Problem]:
         """Return the problems of the newest version: a merge commits before it removes its inputs."""
@@ -174,10 +172,6 @@ class Store:
                 if not problems or generation == connection.hold()[0]:
                     return problems
                 connection.let_go()
-
-    def _mend(self, writer: Writer) -> list[Repair]:
-        with self._connection() as connection:
-            return mending.mend(connection, writer, self._views)
 
     # --- writing
 
@@ -232,8 +226,15 @@ class Store:
         Args:
             vectors_of: the fingerprint whose cached vectors stay; those of others are forgotten.
         """
+        text = record.to_json(settings, "settings") or "{}"
+
+        def change(connection: Connection) -> list[Built]:
+            connection.execute("UPDATE meta SET value = ? WHERE name = 'settings'", (text,))
+            connection.execute("DELETE FROM models WHERE fingerprint != ?", (vectors_of,))
+            return []
+
         with self._writing() as writer, self._connection() as connection:
-            mending.remake(connection, writer, self._views, leg, settings, vectors_of)
+            mending.exchange(writer, self._views, manifest.entries(connection, leg), change)
         self.settings = MappingProxyType(dict(settings))
 
     def compact(self) -> None:
@@ -259,13 +260,22 @@ class Store:
     # --- in the background
 
     def _merge_once(self) -> bool:
-        """Run one merge, or the last steps after merges; returns whether there may be more to do."""
+        """Run one merge, or after the last one overwrite texts of deleted rows; whether there may be more to do."""
         for name in self._views.kinds:
             merge_result = self._merge_leg(name)
             if merge_result:
                 self._merges.publish(merge_result, self._publish_now)
                 return True
-        self._erase()
+        with self._connection() as connection:
+            self._begin(connection)
+            erasable = self._views.erasable()
+        # All readers see the newest version where the log can be emptied: nobody reads texts of deleted rows.
+        if erasable and self._database.checkpoint(force=True):
+            with record.failing_disk(self.path):
+                for item, dead in erasable:
+                    fresh = dead if item.erased is None else dead & ~item.erased
+                    if erasing.erase(self._views.folder, item.opened, np.flatnonzero(fresh)):
+                        item.erased = dead
         self._checkpoint()
         return False
 
@@ -292,21 +302,6 @@ class Store:
         if not self._database.is_being_written:  # else the commit of this process publishes them
             with suppress(IndexLockedError), self._writing(0.05, sweep=False) as writer:
                 writer.commit()
-
-    def _erase(self) -> None:
-        """Overwrite the texts of deleted rows in files, once nobody reads a version that has them.
-
-        All readers see the newest version where the log can be emptied.
-        """
-        with self._connection() as connection:
-            self._begin(connection)
-            erasable = self._views.erasable()
-        if erasable and self._database.checkpoint(force=True):
-            with record.failing_disk(self.path):
-                for item, dead in erasable:
-                    fresh = dead if item.erased is None else dead & ~item.erased
-                    if erasing.erase(self._views.folder, item.opened, np.flatnonzero(fresh)):
-                        item.erased = dead
 
     def _checkpoint(self, *, force: bool = False) -> None:
         """Copy the log into the record: where it is long, or holds text that was deleted."""
@@ -386,7 +381,8 @@ class Store:
         with self._writing() as writer:
             repairs = [Repair("record", f"{self._lost}; taken as it is")] if self._lost else []
             repairs += checking.repair(self._database, writer, self._views)
-            repairs += self._mend(writer)
+            with self._connection() as connection:
+                repairs += mending.mend(connection, writer, self._views)
         self._lost = ""
         return repairs
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -18,7 +18,6 @@ from sleuth.store.catalogue.manifest import SegmentEntry, SegmentMissingError
 from sleuth.store.catalogue.views import Views
 from sleuth.store.legs.leg import Leg, Rows, SegmentView, pack
 from sleuth.store.passages.kind import PASSAGES
-from sleuth.store.record import layout as record
 from sleuth.store.record.layout import Connection
 from sleuth.store.record.scan import rows_between
 from sleuth.store.record.values import Repair
@@ -63,14 +62,6 @@ def problems(connection: Connection, views: Views) -> list[Problem]:
     return problems
 
 
-def in_memory(problems: Sequence[Problem], reason: str) -> list[Repair]:
-    """Return the message for an index that cannot be written."""
-    return [
-        Repair(problem.leg.name, f"{problem.why}: served from the memory of this process, since {reason}")
-        for problem in problems
-    ]
-
-
 def mend(connection: Connection, writer: Writer, views: Views) -> list[Repair]:
     """Drop what cannot serve and index what is uncovered, leg by leg; each batch is committed.
 
@@ -83,7 +74,7 @@ def mend(connection: Connection, writer: Writer, views: Views) -> list[Repair]:
     for problem in problems(connection, views):
         started = time.perf_counter()
         if problem.bad:
-            _drop(writer, views, problem.bad)
+            exchange(writer, views, problem.bad)
         rows = 0
         for gap in problem.gaps:
             for batch in rows_between(connection, passages, *gap):
@@ -94,68 +85,48 @@ def mend(connection: Connection, writer: Writer, views: Views) -> list[Repair]:
     return messages
 
 
-def renew(writer: Writer, views: Views, entry: SegmentEntry) -> None:
-    """Write a segment of passages again, with the rows that the record still has; drop one that does not open."""
-
-    def change(connection: Connection) -> list[Built]:
-        built: list[Built] = []
-        with suppress(SegmentMissingError, IndexDamagedError):
-            segment = manifest.open_segment(connection, views.folder, entry, PASSAGES)
-            live = np.isin(segment.keys, manifest.record_keys(connection, entry.first, entry.last))
-            view = SegmentView(segment.name, segment.key_list, None, pack(live), segment.arrays, segment.meta)
-            merged = merging.merge(PASSAGES, [entry], [view], views.folder)
-            built += [merged.built] if merged.built else []
-        manifest.drop(connection, [entry.name])
-        for output in built:
-            output.publish(connection)
-        manifest.purge_tombstones(connection, views.folder, entry.first, entry.last)
-        return built
-
-    writer.change_manifest(change)
-    segment_files.remove(views.folder, entry.name)
-    views.forget([entry.name])
-
-
-def remake(  # noqa: PLR0917 - the place and the outcome
-    connection: Connection,
+def exchange(
     writer: Writer,
     views: Views,
-    leg: str,
-    settings: Mapping[str, Any],
-    vectors_of: str,
+    entries: Sequence[SegmentEntry],
+    make: Callable[[Connection], list[Built]] = lambda _: [],
 ) -> None:
-    """Forget the segments of a leg, and cached vectors but those of one fingerprint; keep other settings."""
+    """Take segments out of the manifest and then from the disk.
 
-    def settle(connection: Connection) -> None:
-        text = record.to_json(settings, "settings") or "{}"
-        connection.execute("UPDATE meta SET value = ? WHERE name = 'settings'", (text,))
-        connection.execute("DELETE FROM models WHERE fingerprint != ?", (vectors_of,))
-
-    _drop(writer, views, manifest.entries(connection, leg), settle)
-
-
-def _drop(
-    writer: Writer,
-    views: Views,
-    bad: Sequence[SegmentEntry],
-    also: Callable[[Connection], None] | None = None,
-) -> None:
-    """Remove segments from the manifest, with other changes in one commit, and then from the disk."""
-    names = [entry.name for entry in bad]
+    Args:
+        make: makes other changes of the same commit, and segments that are named instead.
+    """
+    names = [entry.name for entry in entries]
 
     def change(connection: Connection) -> list[Built]:
-        if also:
-            also(connection)
+        built = make(connection)
         manifest.drop(connection, names)
-        if bad:
-            first_key, last_key = min(entry.first for entry in bad), max(entry.last for entry in bad)
+        for segment in built:
+            segment.publish(connection)
+        if entries:
+            first_key, last_key = min(entry.first for entry in entries), max(entry.last for entry in entries)
             manifest.purge_tombstones(connection, views.folder, first_key, last_key)
-        return []
+        return built
 
     writer.change_manifest(change)
     for name in names:
         segment_files.remove(views.folder, name)
     views.forget(names)
+
+
+def renew(writer: Writer, views: Views, entry: SegmentEntry) -> None:
+    """Write a segment of passages again, with the rows that the record still has; drop one that does not open."""
+
+    def written_again(connection: Connection) -> list[Built]:
+        with suppress(SegmentMissingError, IndexDamagedError):
+            segment = manifest.open_segment(connection, views.folder, entry, PASSAGES)
+            live = np.isin(segment.keys, manifest.record_keys(connection, entry.first, entry.last))
+            view = SegmentView(segment.name, segment.key_list, None, pack(live), segment.arrays, segment.meta)
+            merged = merging.merge(PASSAGES, [entry], [view], views.folder)
+            return [merged.built] if merged.built else []
+        return []
+
+    exchange(writer, views, [entry], written_again)
 
 
 def build(
@@ -171,8 +142,17 @@ def build(
         Rows indexed.
     """
     rows_built, tried = 0, 0
-    while batch := _next_batch(connection, views, leg):
-        rows, remaining = batch
+    while True:
+        connection.execute("BEGIN")
+        try:
+            gaps = manifest.uncovered(connection, leg)
+            if not gaps:
+                return rows_built
+            remaining = sum(manifest.occupied(connection, *gap) for gap in gaps)
+            passages = views.passages_at(connection)
+            rows = next(rows_between(connection, passages, *gaps[0], _DEFERRED_BATCH))
+        finally:
+            connection.execute("ROLLBACK")
         segment = _segment_of(leg, rows, views.folder)
         with writing() as writer:
             _publish(writer, segment, rows)
@@ -180,22 +160,6 @@ def build(
         tried = max(tried, rows_built + remaining - len(rows))
         if progress:
             progress(rows_built, tried)
-    return rows_built
-
-
-def _next_batch(connection: Connection, views: Views, leg: Leg) -> tuple[Rows, int] | None:
-    """Return the first rows that the leg does not cover, and how many there are in all."""
-    connection.execute("BEGIN")
-    try:
-        gaps = manifest.uncovered(connection, leg)
-        if not gaps:
-            return None
-        remaining = sum(manifest.occupied(connection, *gap) for gap in gaps)
-        return next(
-            rows_between(connection, views.passages_at(connection), *gaps[0], _DEFERRED_BATCH)
-        ), remaining
-    finally:
-        connection.execute("ROLLBACK")
 
 
 def _segment_of(leg: Leg, rows: Rows, folder: Path) -> Built:
