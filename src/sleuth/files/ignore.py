@@ -82,7 +82,10 @@ class Rules:
 
 def parse(line: str) -> IgnorePattern | None:
     """Return the pattern on a line; None for a blank line, a comment, or a pattern that cannot match."""
-    line = _strip_end(line.removesuffix("\r"))
+    line = line.removesuffix("\r")
+    stripped = line.rstrip(" ")  # of trailing blanks, except one that a backslash protects
+    backslashes = len(stripped) - len(stripped.rstrip("\\"))
+    line = stripped + " " if backslashes % 2 and len(stripped) < len(line) else stripped
     if not line or line.startswith("#"):
         return None
     negated = line.startswith("!")
@@ -105,13 +108,6 @@ def _matcher(glob: str, *, by_path: bool) -> Callable[[str], object] | None:
         return lambda name: name.endswith(suffix)
     source = _path_regex(_parts(glob)) if by_path else _name_regex(glob)
     return None if source is None else re.compile(source + r"\Z", re.DOTALL).match
-
-
-def _strip_end(line: str) -> str:
-    """Strip trailing blanks, except one that a backslash protects."""
-    stripped = line.rstrip(" ")
-    backslashes = len(stripped) - len(stripped.rstrip("\\"))
-    return stripped + " " if backslashes % 2 and len(stripped) < len(line) else stripped
 
 
 def _parts(glob: str) -> list[str]:

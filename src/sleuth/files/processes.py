@@ -76,13 +76,15 @@ class _Process:
         self.is_used = False
         self._received = bytearray()
         self._cpu = 0.0  # that it had used when the program last looked
+        # The other process finds this very package, and threads of OpenBLAS would reserve memory that counts.
+        paths = filter(None, (str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH")))
         self.popen = platform.start_apart(
             command,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             bufsize=0,
-            env=_environment(),
+            env=os.environ | {"PYTHONPATH": os.pathsep.join(paths), "OPENBLAS_NUM_THREADS": "1"},
         )
         assert self.popen.stdin is not None  # noqa: S101 - a pipe
         assert self.popen.stdout is not None  # noqa: S101 - a pipe
@@ -273,12 +275,3 @@ class Processes:
         with self._lock:
             self.running.discard(process.popen.pid)
         return status
-
-
-def _environment() -> dict[str, str]:
-    """Return this process's environment, in which another one finds this very package."""
-    paths = [str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH", "")]
-    return os.environ | {
-        "PYTHONPATH": os.pathsep.join(filter(None, paths)),
-        "OPENBLAS_NUM_THREADS": "1",  # its threads reserve memory that counts
-    }

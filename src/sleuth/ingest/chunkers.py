@@ -84,10 +84,7 @@ def open_chunker(settings: IndexSettings, chunker: DocumentChunker | None = None
             f"this index was made with the chunker {settings.chunker.removeprefix(_CUSTOM)!r}: to add to it, open it "
             "with Engine.open(path, chunker=...)"
         )
-    return CheckedChunker(_installed(settings.chunker))
-
-
-def _installed(name: str) -> DocumentChunker:
+    name = settings.chunker
     plugin = extension("chunkers", name)
     if plugin is None:
         names = ", ".join(sorted(extensions("chunkers"))) or "none"
@@ -95,9 +92,9 @@ def _installed(name: str) -> DocumentChunker:
             f"chunker must be among those installed ({names}), got {name!r}: install the package that has it"
         )
     value = plugin.load()
-    chunker: DocumentChunker = value if hasattr(value, "split") and not isinstance(value, type) else value()
-    spelling_of_chunker(chunker)
-    return chunker
+    installed: DocumentChunker = value if hasattr(value, "split") and not isinstance(value, type) else value()
+    spelling_of_chunker(installed)
+    return CheckedChunker(installed)
 
 
 def chunks_at(text: str, spans: Sequence[tuple[int, int]]) -> list[Chunk]:

@@ -20,9 +20,8 @@ from sleuth.types import RESERVED
 
 if TYPE_CHECKING:
     from sleuth.ingest.roots import Root
-    from sleuth.store import IndexSnapshot, KnownFile, Writer
+    from sleuth.store import IndexSnapshot, KnownFile
     from sleuth.store.store import Store
-    from sleuth.types import StoredDocument
 
 _SAMPLE: Final = 100
 """Files that are compared by content to recognise a folder."""
@@ -88,7 +87,13 @@ def move_documents(store: Store, old: str, new: str, *, timeout: float = 10.0) -
             heir = snapshot.document(id) if id != document.id else None
             if heir is not None:
                 replaced += 1
-                _inherit(snapshot, writer, heir, document)
+                if _texts(snapshot, heir.id) == _texts(snapshot, document.id):
+                    kept_metadata = {
+                        key: value for key, value in document.metadata.items() if key not in RESERVED
+                    }
+                    metadata = {**heir.metadata, **kept_metadata}
+                    if metadata != heir.metadata:
+                        rewrite(snapshot, writer, heir, metadata)
             else:
                 count += 1
                 path = _renamed(file_of(document), old, new)
@@ -109,16 +114,6 @@ def move_documents(store: Store, old: str, new: str, *, timeout: float = 10.0) -
             moved = heir_row._replace(reading=row.reading, options=row.options, skips=to_json(skips))
             writer.note_file(name, **moved.facts)
     return MoveReport(count, replaced)
-
-
-def _inherit(snapshot: IndexSnapshot, writer: Writer, heir: StoredDocument, old: StoredDocument) -> None:
-    """Give a document the metadata of another one with the same text, except what its file determines."""
-    if _texts(snapshot, heir.id) != _texts(snapshot, old.id):
-        return
-    kept_metadata = {key: value for key, value in old.metadata.items() if key not in RESERVED}
-    metadata = {**heir.metadata, **kept_metadata}
-    if metadata != heir.metadata:
-        rewrite(snapshot, writer, heir, metadata)
 
 
 def _renamed(name: str, old: str, new: str) -> str:

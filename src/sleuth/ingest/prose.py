@@ -91,9 +91,16 @@ def why_no_prose(text: str, kind: str) -> str:
         return ""
     if "\0" in sample:
         return "binary"
-    return _why_not_worth_reading(sample, kind) or (
-        "a dump of numbers or signs" if _is_dump(text, kind) else ""
-    )
+    lines = sample.count("\n") + 1
+    blanks = sample.count(" ") + sample.count("\t")
+    # Only what is mostly ASCII is judged by its blanks: other scripts may write without them.
+    if len(sample) > _LONG_LINES * lines and blanks < _FEW_BLANKS * len(sample) and _is_mostly_ascii(sample):
+        return "minified, or data without words"
+    if kind == "text" and _is_list(sample.split("\n")) and _is_mostly_ascii(sample):
+        why = "a list of words"
+    else:
+        why = "a dump of numbers or signs" if _is_dump(text, kind) else ""
+    return why
 
 
 def without_dumps(text: str) -> str:
@@ -145,19 +152,6 @@ def _has_few_letters(text: str) -> bool:
     return letters < _FEW_LETTERS * (len(ascii_signs) + len(foreign_text))
 
 
-def _why_not_worth_reading(sample: str, kind: str) -> str:
-    """Return why a sample is minified or a list of words; "" if it is neither.
-
-    Only texts that are mostly ASCII are judged: other scripts may write without blanks.
-    """
-    lines = sample.count("\n") + 1
-    blanks = sample.count(" ") + sample.count("\t")
-    if len(sample) > _LONG_LINES * lines and blanks < _FEW_BLANKS * len(sample) and _is_mostly_ascii(sample):
-        return "minified, or data without words"
-    is_list = kind == "text" and _is_list(sample.split("\n")) and _is_mostly_ascii(sample)
-    return "a list of words" if is_list else ""
-
-
 def _is_mostly_ascii(sample: str) -> bool:
     return sample.isascii() or len(sample.encode("ascii", "ignore")) > _MOSTLY * len(sample)
 
@@ -189,16 +183,11 @@ def why_no_rows(sample: bytes, kind: str) -> str:
         return "many rows of a few characters"
     if rows > _MANY_ROWS and len(set(sample.split(end))) < rows / _REPEATED:
         return "many rows that repeat each other"
-    return NUMBERS if kind in ("csv", "tsv") and _is_numbers(sample) else ""
-
-
-def _is_numbers(sample: bytes) -> bool:
-    """Return whether the rows below the first hold no words, and are many or have no names."""
     names, _, body = sample.partition(b"\n")
-    if b"\0" in sample or not any(sign in body for sign in b"0123456789"):
-        return False
-    rows = body.strip().count(b"\n") + 1
-    return (rows > _FEW_ROWS or not has_words(names)) and not has_words(body)
+    if kind not in ("csv", "tsv") or b"\0" in sample or not any(sign in body for sign in b"0123456789"):
+        return ""
+    is_long = body.strip().count(b"\n") + 1 > _FEW_ROWS
+    return NUMBERS if (is_long or not has_words(names)) and not has_words(body) else ""
 
 
 def has_words(cells: bytes) -> bool:

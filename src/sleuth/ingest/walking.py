@@ -174,31 +174,25 @@ class _Walk:
         while names:
             name = names.pop()
             path, real_path = prefix + name, real_prefix + name
-            if self._is_passed_over(name, real_path):
+            if name in VERSION_CONTROL or real_path == self.index or real_path in self.apart:
+                continue
+            if not self._is_due(real_path):
+                continue
+            if name[0] == "." and not self.options.hidden:
+                self.left_out.hidden += name not in IGNORE_FILES
                 continue
             try:
                 status = os.lstat(path)
             except OSError as error:
                 yield failure(f"{base}{printable(name)}", error)
                 continue
-            if not self._is_ignored(path, real_path, rules, is_folder=stat.S_ISDIR(status.st_mode)):
+            is_folder = stat.S_ISDIR(status.st_mode)
+            if rules.rules and rules.ignores(real_path, is_folder=is_folder):
+                self.left_out.ignored += 1
+            elif self.exclude is None or not self.exclude.verdict(
+                path[self.from_anchor :], is_folder=is_folder
+            ):
                 yield _Child(path, f"{base}{printable(name)}", status, rules)
-
-    def _is_passed_over(self, name: str, path: str) -> bool:
-        if name in VERSION_CONTROL or path == self.index or path in self.apart or not self._is_due(path):
-            return True
-        if name[0] == "." and not self.options.hidden:
-            self.left_out.hidden += name not in IGNORE_FILES
-            return True
-        return False
-
-    def _is_ignored(self, path: str, real: str, rules: Ignores, *, is_folder: bool) -> bool:
-        if rules.rules and rules.ignores(real, is_folder=is_folder):
-            self.left_out.ignored += 1
-            return True
-        if self.exclude is None:
-            return False
-        return bool(self.exclude.verdict(path[self.from_anchor :], is_folder=is_folder))
 
     def _is_due(self, path: str) -> bool:
         """Return whether a path must be examined, or leads to such a path."""

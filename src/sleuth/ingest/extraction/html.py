@@ -97,7 +97,12 @@ def html_to_markdown(html: str) -> tuple[str, str]:
     title = _title(tree)
     for node in tree.css(_DROPPED):
         node.decompose()
-    root = _main(tree)
+    root = tree.body
+    for selector in _MAIN:
+        nodes = tree.css(selector)
+        if len(nodes) == 1 and len(nodes[0].text(deep=True).strip()) > 200:
+            root = nodes[0]
+            break
     return title, "" if root is None else _Writer().write(root)
 
 
@@ -107,14 +112,6 @@ def _title(tree: LexborHTMLParser) -> str:
         if node is not None and (text := " ".join(node.text(deep=True).split()).strip("¶ ")):
             return text[:500]
     return ""
-
-
-def _main(tree: LexborHTMLParser) -> LexborNode | None:
-    for selector in _MAIN:
-        nodes = tree.css(selector)
-        if len(nodes) == 1 and len(nodes[0].text(deep=True).strip()) > 200:
-            return nodes[0]
-    return tree.body
 
 
 class _Writer:
@@ -155,7 +152,11 @@ class _Writer:
     def _enter(self, node: LexborNode, tag: str | None) -> LexborNode | None:
         if tag == "-text":
             text = node.text_content or ""
-            self._text(_title_part(node, text) if self.is_heading else text)
+            if self.is_heading:
+                if not any(map(str.isalnum, text)) and (parent := node.parent) is not None and parent.tag == "a":
+                    text = ""  # of a link of the heading to itself, such as "¶" or "#"
+                text = text.replace("\xa0", " ").replace("¶", "")
+            self._text(text)
             return None
         if tag is None or tag[0] in "-!":
             return None
@@ -182,7 +183,10 @@ class _Writer:
         elif tag in ("ul", "ol"):
             self.lists.append(-1 if tag == "ul" else 0)
         elif tag == "li":
-            self.prefix = self._bullet()
+            self.prefix = "  " * (len(self.lists) - 1) + "- "
+            if self.lists and self.lists[-1] >= 0:
+                self.lists[-1] += 1
+                self.prefix = f"{self.prefix[:-2]}{self.lists[-1]}. "
         elif tag == "tr":
             self.cells = 0
 
@@ -198,15 +202,6 @@ class _Writer:
         self._break(2)
         self.fence = "~~~" if "```" in text else "```"
         self._raw(f"{self.fence}\n")
-
-    def _bullet(self) -> str:
-        if not self.lists:
-            return "- "
-        indent = "  " * (len(self.lists) - 1)
-        if self.lists[-1] < 0:
-            return indent + "- "
-        self.lists[-1] += 1
-        return f"{indent}{self.lists[-1]}. "
 
     def _leave(self, tag: str) -> None:
         if tag in ("td", "th"):
@@ -263,10 +258,3 @@ class _Writer:
         elif not self.prefix and self.breaks < lines:
             self.parts.append("\n" * (lines - self.breaks))
             self.breaks = lines
-
-
-def _title_part(node: LexborNode, text: str) -> str:
-    """Return a text of a heading with plain blanks; "" for a link to the heading itself, such as "¶" or "#"."""
-    if not any(map(str.isalnum, text)) and (parent := node.parent) is not None and parent.tag == "a":
-        return ""
-    return text.replace("\xa0", " ").replace("¶", "")

@@ -79,8 +79,11 @@ def _pieces(words: pypdfium2.PdfTextPage, text: str, start: int, end: int) -> It
         return
     first = 0
     for number in range(1, len(boxes) + 1):
-        if number < len(boxes) and not _is_apart(boxes[number - 1], boxes[number]):
-            continue
+        if number < len(boxes):
+            before, after = boxes[number - 1], boxes[number]
+            height = max(before.top - before.bottom, after.top - after.bottom)
+            if after.left - before.right <= _WIDE_GAP * height:
+                continue
         stop = end if number == len(boxes) else _first_from(words, start, end, boxes[number].left)
         around = boxes[first:number]
         if part := text[start:stop].strip(" \t"):
@@ -105,11 +108,6 @@ def _baseline(words: pypdfium2.PdfTextPage, start: int, end: int) -> float:
             pdfium.FPDFText_GetCharOrigin(words, number, x, y)
             break
     return y.value
-
-
-def _is_apart(before: _Box, after: _Box) -> bool:
-    height = max(before.top - before.bottom, after.top - after.bottom)
-    return after.left - before.right > _WIDE_GAP * height
 
 
 def _first_from(words: pypdfium2.PdfTextPage, start: int, end: int, edge: float) -> int:
@@ -193,7 +191,12 @@ def _joined(lines: Sequence[Line]) -> list[Line]:
     merged_lines: list[Line] = []
     for line in lines:
         line_before = merged_lines[-1] if merged_lines else None
-        if line_before is not None and line.left >= line_before.right - 1 and _are_level(line_before, line):
+        height = max(line_before.top - line_before.bottom, line.top - line.bottom) if line_before else 0.0
+        if (
+            line_before is not None
+            and line.left >= line_before.right - 1
+            and abs(line_before.baseline - line.baseline) < height / 3
+        ):
             merged_lines[-1] = Line(
                 f"{line_before.text} {line.text}",
                 line_before.left,
@@ -205,10 +208,6 @@ def _joined(lines: Sequence[Line]) -> list[Line]:
         else:
             merged_lines.append(line)
     return merged_lines
-
-
-def _are_level(a: Line, b: Line) -> bool:
-    return abs(a.baseline - b.baseline) < max(a.top - a.bottom, b.top - b.bottom) / 3
 
 
 def paragraphs(lines: Sequence[Line]) -> str:

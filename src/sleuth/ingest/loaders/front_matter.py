@@ -10,6 +10,7 @@ import math
 import re
 import tomllib
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any, Final
 
 from sleuth.types import RESERVED
@@ -39,21 +40,17 @@ def front_matter(text: str) -> tuple[dict[str, Any], int]:
     if match is None:
         return {}, 0
     body = match["body"] or ""
-    fields = _toml(body) if match["mark"] == "+++" else _yaml(body)
+    fields: dict[str, Any] | None = None
+    if match["mark"] == "---":
+        fields = _yaml(body)
+    # Each part of a dotted key costs tomllib memory for all parts before it.
+    elif all(line.count(".") <= _DOTS for line in _TOML_HIDDEN.sub("", body).split("\n")):
+        with suppress(ValueError, RecursionError):
+            pairs = tomllib.loads(body).items()
+            fields = {key: plain for key, value in pairs if (plain := _plain(value)) is not None}
     if fields is None:
         return {}, 0
     return {key: value for key, value in fields.items() if key not in RESERVED}, match.end()
-
-
-def _toml(body: str) -> dict[str, Any] | None:
-    # Each part of a dotted key costs tomllib memory for all parts before it.
-    if any(line.count(".") > _DOTS for line in _TOML_HIDDEN.sub("", body).split("\n")):
-        return None
-    try:
-        fields = tomllib.loads(body)
-    except (ValueError, RecursionError):
-        return None
-    return {key: plain for key, value in fields.items() if (plain := _plain(value)) is not None}
 
 
 def _yaml(body: str) -> dict[str, Any] | None:

@@ -8,7 +8,7 @@ import io
 import json
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from itertools import islice
 from typing import Any, BinaryIO, Final
@@ -93,7 +93,8 @@ def load_csv(file: FileBytes, options: ReadOptions) -> Iterator[Document | Skipp
         if isinstance(values, _RowError):
             yield _skipped(file, number, str(values))
         else:
-            fields = dict(zip(_more(names, len(values)), values, strict=False))
+            further_names = [f"field {i}" for i in range(len(names) + 1, len(values) + 1)]
+            fields = dict(zip([*names, *further_names], values, strict=False))
             yield row_document(file, number, fields, options, span)
 
 
@@ -313,12 +314,6 @@ def _names(values: list[str]) -> list[str]:
         names.append(f"{name} {position}" if name in used_names else name)
         used_names.add(names[-1])
     return names
-
-
-def _more(names: list[str], count: int) -> Iterable[str]:
-    return (
-        names if count <= len(names) else [*names, *(f"field {i}" for i in range(len(names) + 1, count + 1))]
-    )
 
 
 def _skipped(file: FileBytes, number: int, reason: str) -> Skipped:
