@@ -37,12 +37,17 @@ class ToolSchema(NamedTuple):
     properties: dict[str, dict[str, Any]]
 
     @property
+    def required(self) -> list[str]:
+        """The arguments that each call gives."""
+        return list(self.properties)[:1]
+
+    @property
     def input_schema(self) -> dict[str, Any]:
         """The JSON Schema of the arguments."""
         return {
             "type": "object",
             "properties": self.properties,
-            "required": list(self.properties)[:1],
+            "required": self.required,
             "additionalProperties": False,
         }
 

@@ -5,20 +5,20 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sleuth.arguments import check_count, check_name, check_names
+from sleuth.arguments import check_count, check_names
 from sleuth.engine import SearchRequest
 from sleuth.errors import ArgumentError
 from sleuth.surfaces.cursors import cursor_of, offset_of
 from sleuth.surfaces.lines import matching_lines
 from sleuth.surfaces.mcp import items
 from sleuth.surfaces.mcp.budget import Graded, fit, fit_text, tokens_of, write
-from sleuth.surfaces.mcp.schemas import ANSWER_TOKENS, LEAST_TOKENS, MOST_RESULTS, PAGE_TOKENS
-from sleuth.surfaces.mcp.texts import FetchedText, code_text, document_text
+from sleuth.surfaces.mcp.items import FetchedText, code_text, document_text
+from sleuth.surfaces.mcp.schemas import ANSWER_TOKENS, LEAST_TOKENS, MOST_RESULTS, PAGE_TOKENS, TOOLS
 from sleuth.types.request import DEFAULT_K
 
 if TYPE_CHECKING:
@@ -33,6 +33,47 @@ _NAMES_OF_K = ("limit", "top_k")
 """What other tools call `k`: models write it unasked."""
 
 _PLACE = re.compile(r"(?P<path>.+?)(?::(?P<first>\d+)(?:-(?P<last>\d+))?)?(?:@(?P<hash>[0-9a-f]{12}))?")
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A call of a tool: what every answer says, and how much of it fits.
+
+    Attributes:
+        head: facts about the index.
+        max_tokens: of the answer.
+        request: the arguments that a cursor belongs to.
+        offset: where the answer begins.
+    """
+
+    head: dict[str, Any]
+    max_tokens: int
+    request: Mapping[str, Any]
+    offset: int
+
+    def room(self, frame: Mapping[str, Any]) -> int:
+        """Return how many tokens fit into an answer beside a frame."""
+        return self.max_tokens - tokens_of(frame) - 4  # digits that the number of results may take more
+
+    def page(
+        self, graded: Sequence[Graded], facts: dict[str, Any], *, more: bool = False
+    ) -> dict[str, Any]:
+        """Return an answer with as many results as fit; the cursor continues after the last one.
+
+        `omitted` counts the results that did not fit.
+
+        Args:
+            graded: results from the offset on; `more` says that others follow them.
+        """
+        head = self.head | facts
+        frame = {"results": [], **head, "omitted": len(graded), "cursor": self.cursor(1)}
+        results, omitted = fit(graded, self.room(frame))
+        cursor = self.cursor(len(results)) if omitted or more else None
+        return {"results": results, **head, "omitted": omitted, "cursor": cursor}
+
+    def cursor(self, number: int) -> str:
+        """Return the cursor of what follows so many results or characters of this page."""
+        return cursor_of(self.offset + number, self.request)
 
 
 class Tools:
@@ -84,25 +125,28 @@ class Tools:
         Raises:
             SleuthError: what is wrong, and the command that mends it.
         """
-        from inspect import signature
-
         tools = self._tools()
         if name not in tools:
             raise ArgumentError(f"tool must be one of {', '.join(tools)}, got {name!r}")
-        parameters = signature(tools[name]).parameters
-        if "k" in parameters and "k" not in arguments:
+        schema = next(schema for schema in TOOLS if schema.name == name)
+        if "k" in schema.properties and "k" not in arguments:
             arguments = {"k" if key in _NAMES_OF_K else key: value for key, value in arguments.items()}
-        check_names(arguments, parameters, f"arguments of {name}")
-        required = [key for key, parameter in parameters.items() if parameter.default is parameter.empty]
-        if missing := [key for key in required if key not in arguments]:
+        check_names(arguments, schema.properties, f"arguments of {name}")
+        if missing := [key for key in schema.required if key not in arguments]:
             raise ArgumentError(f"{missing[0]} must be given to {name}")
-        requested = arguments.get("max_tokens", ANSWER_TOKENS if name == "search" else PAGE_TOKENS)
-        if self._most_tokens is not None and "max_tokens" in parameters and isinstance(requested, int):
-            arguments = {**arguments, "max_tokens": min(requested, max(self._most_tokens, LEAST_TOKENS))}
+        request = {key: value for key, value in arguments.items() if key not in ("max_tokens", "cursor")}
+        usual = ANSWER_TOKENS if name == "search" else PAGE_TOKENS
+        max_tokens = check_count(arguments.get("max_tokens", usual), "max_tokens")
+        if max_tokens < LEAST_TOKENS:
+            raise ArgumentError(f"max_tokens must be an int of {LEAST_TOKENS} or more, got {max_tokens!r}")
+        if self._most_tokens is not None:
+            max_tokens = min(max_tokens, max(self._most_tokens, LEAST_TOKENS))
         if self._allowed is None and not self._workspace.ready(_texts(arguments)):
             return write({"results": [], **self._head()})
         try:
-            return write(tools[name](**arguments))
+            marked = {"tool": name, **request}
+            offset = offset_of(arguments.get("cursor"), marked)
+            return write(tools[name](Call(self._head(), max_tokens, marked, offset), **request))
         except ArgumentError as error:
             if note := self._workspace.indexing:
                 raise ArgumentError(f"{error} (indexing: {note})") from error
@@ -110,21 +154,20 @@ class Tools:
 
     def search(
         self,
+        call: Call,
         query: str,
         sources: Sequence[str] | None = None,
         path: str | None = None,
         kind: str | None = None,
         k: int = DEFAULT_K,
-        max_tokens: int = ANSWER_TOKENS,
     ) -> dict[str, Any]:
         """Passages of documents and code for a question, best first: with their text as far as it fits."""
         from sleuth.filters import all_of, as_filter, field
 
         request = SearchRequest.read({"query": query, "k": k, "sources": sources, "fold_copies": True})
-        head = self._head()
         of_kind = field("kind") == _text(kind, "kind") if kind is not None else None
         tree = all_of(as_filter(request.filter), of_kind, self._below(path))
-        with self._sources(None) as retriever:
+        with self._sources() as retriever:
             depth = max(request.k, DEFAULT_K)  # a grade does not depend on k
             ranking = retriever.run(replace(request, k=depth, filter=tree))
             if self._allowed is not None:
@@ -135,25 +178,14 @@ class Tools:
             "notes": list(ranking.notes),
         }
         graded = [items.passage(item, self._url_of, self._relative) for item in ranking[: request.k]]
-        head |= {"grade": grade, **{key: lines for key, lines in remarks.items() if lines}}
-        results, omitted = fit(
-            graded, self._room({"results": [], **head, "omitted": len(graded)}, max_tokens)
-        )
+        head = call.head | {"grade": grade, **{key: lines for key, lines in remarks.items() if lines}}
+        results, omitted = fit(graded, call.room({"results": [], **head, "omitted": len(graded)}))
         return {"results": results, **head, **({"omitted": omitted} if omitted else {})}
 
-    def fetch(
-        self,
-        id: str,
-        at: str | None = None,
-        max_tokens: int = PAGE_TOKENS,
-        cursor: str | None = None,
-    ) -> dict[str, Any]:
+    def fetch(self, call: Call, id: str, at: str | None = None) -> dict[str, Any]:
         """Return the text of a passage, a document, a file or some lines of it."""
-        request = {"id": id, "at": at}
-        offset = offset_of(cursor, request)
-        head = self._head()
         source = self._text(id, at)
-        unread_text = source.text[offset:]
+        unread_text = source.text[call.offset :]
         metadata = {key: value for key, value in source.metadata.items() if value not in (None, "", [])}
         answer = {
             "id": source.id,
@@ -161,45 +193,39 @@ class Tools:
             "text": "",
             **items.address(source.id, metadata, self._url_of),
             "metadata": metadata,
-            **head,
+            **call.head,
         }
         if source.changed:
             answer["changed"] = True
         if source.first_line is not None:
-            answer["start_line"] = source.first_line + source.text.count("\n", 0, offset)
-        tail = {"omitted": len(unread_text), "cursor": cursor_of(len(source.text), request)}
-        end = fit_text(unread_text, self._room(answer | tail, max_tokens))
+            answer["start_line"] = source.first_line + source.text.count("\n", 0, call.offset)
+        tail = {"omitted": len(unread_text), "cursor": call.cursor(len(unread_text))}
+        end = fit_text(unread_text, call.room(answer | tail))
         if unread_text and not end:
-            raise ArgumentError(f"max_tokens must be larger to hold any text of {id!r}, got {max_tokens}")
+            raise ArgumentError(
+                f"max_tokens must be larger to hold any text of {id!r}, got {call.max_tokens}"
+            )
         answer["text"] = unread_text[:end]
         answer["omitted"] = len(unread_text[end:].splitlines())
-        answer["cursor"] = cursor_of(offset + end, request) if end < len(unread_text) else None
+        answer["cursor"] = call.cursor(end) if end < len(unread_text) else None
         return answer
 
-    def definitions(
-        self, name: str, at: str | None = None, max_tokens: int = PAGE_TOKENS, cursor: str | None = None
-    ) -> dict[str, Any]:
+    def definitions(self, call: Call, name: str, at: str | None = None) -> dict[str, Any]:
         """Return where a name is defined, with the code."""
         from sleuth.code import Navigator
 
-        request = {"definitions": check_name(name), "at": at}
-        head = self._head()
         graded = []
         for snapshot in self._workspace.snapshots_at(at):
             for entry in Navigator(snapshot).find_definition(name):
                 row = snapshot.file(entry["file_path"])
                 text = snapshot.lines(row, entry["line"], entry["end_line"])
                 graded.append(items.definition(entry, self._place(snapshot, entry), text))
-        return self._rest(head | self._suggestions(name, at, graded), graded, max_tokens, request, cursor)
+        return call.page(graded[call.offset :], self._suggestions(name, at, graded))
 
-    def references(
-        self, name: str, at: str | None = None, max_tokens: int = PAGE_TOKENS, cursor: str | None = None
-    ) -> dict[str, Any]:
+    def references(self, call: Call, name: str, at: str | None = None) -> dict[str, Any]:
         """Return every use of a name, with its role and the definition that it refers to."""
         from sleuth.code import Navigator
 
-        request = {"references": check_name(name), "at": at}
-        head = self._head()
         graded = []
         counts = {"certain": 0, "uncertain": 0}
         for snapshot in self._workspace.snapshots_at(at):
@@ -207,28 +233,23 @@ class Tools:
                 counts["certain" if use["certain"] else "uncertain"] += 1
                 line = snapshot.lines(snapshot.file(use["file_path"]), use["line"], use["line"])
                 graded.append(items.reference(use, self._place(snapshot, use), line))
-        return self._rest(
-            head | counts | self._suggestions(name, at, graded), graded, max_tokens, request, cursor
-        )
+        return call.page(graded[call.offset :], counts | self._suggestions(name, at, graded))
 
     def grep(
         self,
+        call: Call,
         pattern: str,
         fixed: bool = False,
         ignore_case: bool = False,
         path: str | None = None,
         at: str | None = None,
-        max_tokens: int = PAGE_TOKENS,
-        cursor: str | None = None,
     ) -> dict[str, Any]:
         """Return every line of documents and code that matches a regular expression, and how many there are."""
-        request = {"grep": _text(pattern, "pattern"), "how": [fixed, ignore_case], "path": path, "at": at}
-        offset, head = offset_of(cursor, request), self._head()
         engine = self._documents_shown() if at is None else None
         is_code = self._sees_code and (engine is None or self._workspace.repositories())
         tree = self._below(path)
         matches = matching_lines(
-            pattern,
+            _text(pattern, "pattern"),
             self._workspace.snapshots_at(at) if is_code else [],
             engine,
             self._name_of,
@@ -237,42 +258,35 @@ class Tools:
             of_code=tree,
             of_documents=tree,
             k=MOST_RESULTS,
-            offset=offset,
+            offset=call.offset,
             worktree=at is None,
         )
         graded = [
             items.code_line(line, self._relative(f"{root}/{line.file_path}")) for root, line in matches.code
         ]
         graded += map(items.document_line, matches.documents)
-        lines, files = matches.lines, matches.files
-        head |= {"lines": lines, "files": files}
-        has_more = lines > offset + MOST_RESULTS
-        return self._page(head, graded, max_tokens, request, offset, more=has_more)
+        facts = {"lines": matches.lines, "files": matches.files}
+        return call.page(graded, facts, more=matches.lines > call.offset + MOST_RESULTS)
 
-    def history(
-        self, name: str, at: str | None = None, max_tokens: int = PAGE_TOKENS, cursor: str | None = None
-    ) -> dict[str, Any]:
+    def history(self, call: Call, name: str, at: str | None = None) -> dict[str, Any]:
         """Return the commits that touched a file, some lines of it, or a definition, newest first."""
         from sleuth.code.repository.commits import commits_of
 
-        request = {"history": name, "at": at}
-        head = self._head()
-        offset = offset_of(cursor, request)
         snapshot, (row, lines) = self._touched(_text(name, "name"), at)
         revision = snapshot.info.base or "HEAD"
         root = Path(snapshot.repository.path)
-        commits = commits_of(root, row.path, revision=revision, lines=lines, most=offset + MOST_RESULTS + 1)
-        graded = [items.commit(entry) for entry in commits[offset : offset + MOST_RESULTS]]
-        head |= {"path": row.path, **({"lines": list(lines)} if lines else {})}
-        has_more = len(commits) > offset + MOST_RESULTS
-        return self._page(head, graded, max_tokens, request, offset, more=has_more)
+        end = call.offset + MOST_RESULTS
+        commits = commits_of(root, row.path, revision=revision, lines=lines, most=end + 1)
+        graded = list(map(items.commit, commits[call.offset : end]))
+        facts = {"path": row.path, **({"lines": list(lines)} if lines else {})}
+        return call.page(graded, facts, more=len(commits) > end)
 
-    def status(self) -> dict[str, Any]:
+    def status(self, call: Call) -> dict[str, Any]:
         """Return what is indexed, and whether files changed since."""
         import sleuth
 
         engine = self._documents_shown()
-        answer: dict[str, Any] = {"sleuth": sleuth.__version__, **self._head()}
+        answer: dict[str, Any] = {"sleuth": sleuth.__version__, **call.head}
         if engine is not None:
             facts = engine.status()
             names = (
@@ -300,7 +314,7 @@ class Tools:
         engine = self._workspace.documents()
         return engine if engine is None or self._allowed is None else engine.scoped(self._allowed)
 
-    def _sources(self, at: str | None) -> Sources:
+    def _sources(self) -> Sources:
         """Return one retriever over all that this client may see.
 
         Raises:
@@ -309,12 +323,12 @@ class Tools:
         from sleuth.engine.sources import Sources
 
         if self._allowed is None:
-            return self._workspace.sources(at)
+            return self._workspace.sources()
         engine = self._documents_shown()
         if self._sees_code:
-            return self._workspace.sources(at, engine)
-        if engine is None or at is not None:
-            raise ArgumentError(f"at must be left out by a client that is limited to documents, got {at!r}")
+            return self._workspace.sources(engine)
+        if engine is None:
+            raise ArgumentError("no documents are indexed that this client may see")
         return Sources({"docs": engine.unhooked}, engine=engine)
 
     def _head(self) -> dict[str, Any]:
@@ -409,41 +423,6 @@ class Tools:
             return {}
         spellings = (Navigator(snapshot).near(name) for snapshot in self._workspace.snapshots_at(at))
         return {"near": list(dict.fromkeys(chain.from_iterable(spellings)))}
-
-    def _rest(
-        self,
-        head: dict[str, Any],
-        graded: Sequence[Graded],
-        max_tokens: int,
-        request: Mapping[str, Any],
-        cursor: str | None,
-    ) -> dict[str, Any]:
-        offset = offset_of(cursor, request)
-        return self._page(head, graded[offset:], max_tokens, request, offset, more=False)
-
-    def _page(
-        self,
-        head: dict[str, Any],
-        graded: Sequence[Graded],
-        max_tokens: int,
-        request: Mapping[str, Any],
-        offset: int,
-        *,
-        more: bool,
-    ) -> dict[str, Any]:
-        """Return an answer with as many results as fit; the cursor continues after the last one.
-
-        `omitted` counts the results that did not fit.
-        """
-        frame = {"results": [], **head, "omitted": len(graded), "cursor": cursor_of(offset + 1, request)}
-        results, omitted = fit(graded, self._room(frame, max_tokens))
-        cursor = cursor_of(offset + len(results), request) if omitted or more else None
-        return {"results": results, **head, "omitted": omitted, "cursor": cursor}
-
-    def _room(self, frame: Mapping[str, Any], max_tokens: int) -> int:
-        if check_count(max_tokens, "max_tokens") < LEAST_TOKENS:
-            raise ArgumentError(f"max_tokens must be an int of {LEAST_TOKENS} or more, got {max_tokens!r}")
-        return max_tokens - tokens_of(frame) - 4  # digits that the number of results may take more
 
 
 def _text(value: Any, argument: str) -> str:

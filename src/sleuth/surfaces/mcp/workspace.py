@@ -194,35 +194,31 @@ class Workspace:
             )
         return [storage.open_snapshot(r, storage.snapshot(r, at)) for r in served]
 
-    def sources(self, at: str | None = None, documents: Engine | None = None) -> Sources:
-        """Return one retriever over the documents and the code; with `at`, the code at that commit.
+    def sources(self, documents: Engine | None = None) -> Sources:
+        """Return one retriever over the documents and the code.
 
         Args:
             documents: searched instead of those of the workspace.
 
         Raises:
             IndexNotFoundError: there is nothing yet; says how to index.
-            UnknownSnapshotError: `at` is not indexed; lists what is.
         """
         from sleuth.code.search.source import SnapshotRetriever
         from sleuth.engine.codebase import embedder_for
         from sleuth.engine.sources import Sources
 
         engine = documents or self.documents()  # its hooks apply to code, too
-        retrievers: dict[str, Retriever] = {}
-        if engine is not None and at is None:
-            retrievers["docs"] = engine.unhooked
-        if at is not None or self.repositories():
-            snapshots, storage = self.snapshots_at(at), self.code()
-            if storage is not None:
-                is_first = self._first is not None and not self._first.is_over
-                embedder = None if is_first else embedder_for()  # the first run makes the vectors
-                retrievers |= {
-                    f"code:{s.repository.path}": SnapshotRetriever(
-                        storage, s.repository.id, s.info.id, embedder=embedder
-                    )
-                    for s in snapshots
-                }
+        retrievers: dict[str, Retriever] = {} if engine is None else {"docs": engine.unhooked}
+        storage = self.code()
+        if storage is not None and self.repositories():
+            is_first = self._first is not None and not self._first.is_over
+            embedder = None if is_first else embedder_for()  # the first run makes the vectors
+            retrievers |= {
+                f"code:{s.repository.path}": SnapshotRetriever(
+                    storage, s.repository.id, s.info.id, embedder=embedder
+                )
+                for s in self.snapshots_at()
+            }
         if not retrievers:
             where = self.root or self.index.parent
             raise IndexNotFoundError(
