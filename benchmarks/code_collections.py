@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from sleuth.code.repository.objects import object_id
 from sleuth.code.repository.listing import Listed, Listing, Past, Version
+from sleuth.code.repository.objects import object_id
 from sleuth.code.repository.sources import content_id
 
 DATA = Path(__file__).parents[1] / ".data"

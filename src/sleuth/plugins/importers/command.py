@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from contextlib import ExitStack
+from importlib import import_module
 from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -74,11 +75,11 @@ def import_store(
 
     The key of a server of Qdrant comes from $QDRANT_API_KEY. A pickle of FAISS is read as data: nothing in it is run.
     """
-    from sleuth.plugins import importers
+    from sleuth.plugins.importers import import_vectors
 
     if kind not in KINDS:
         raise ArgumentError(f"what to import must be among {', '.join(KINDS)}, got {kind!r}")
-    read = getattr(importers, f"read_{kind}")
+    read = getattr(import_module("sleuth.plugins.importers"), f"read_{kind}")
     options = {option: value for option, value in choices.items() if value is not None}
     own_options = [option for option in choices if option in signature(read).parameters]
     for option in options.keys() - own_options:
@@ -97,7 +98,7 @@ def import_store(
             def progress(now: ImportReport) -> None:
                 status.update(f"{now.read:,}{total_text} documents")
 
-        report = importers.import_vectors(engine, source, re_embed=re_embed, progress=progress)
+        report = import_vectors(engine, source, re_embed=re_embed, progress=progress)
     blank = f", {report.blank:,} left out without text" if report.blank else ""
     line = (
         f"{report.read:,}{total_text} documents read: {report.added:,} added, {report.updated:,} updated, "

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -54,33 +53,41 @@ def index(
     index: Path | None = None,
 ) -> None:
     """Take a snapshot of a repository; unchanged files cost nothing."""
+    from sleuth.code import index_path
     from sleuth.engine import open_code
+    from sleuth.engine.codebase import rebuilt_code
 
-    place = index_folder(index)
-    run_over = partial(IndexRun, workers=workers, timeout=timeout, submodules=submodules, vectors=vectors)
+    folder, path_or_here = index_folder(index), path or Path()
+    # Vectors have a progress bar of their own, or a search makes them.
+    run = partial(index_path, workers=workers, timeout=timeout, submodules=submodules, vectors=False)
     if rebuild:
         if path or rev or watch or again:
             raise ArgumentError("--rebuild must stand without PATH, --rev, --watch and --again")
-        rebuild_index(place, run_over, timeout, json=json)
+        with rebuilt_code(folder, timeout=timeout) as (storage, paths):
+            if gone := [str(place) for place in paths if not place.exists()]:
+                raise ArgumentError(
+                    f"--rebuild must find every repository of the index, and would lose {', '.join(gone)}: bring it "
+                    "back, or index the others into another folder, with --index FOLDER"
+                )
+            for place in paths:
+                print_report(_index_visibly(run, storage, place, vectors=vectors, quiet=json), json=json)
         return
-    path = path or Path()
-    with open_code(place, create=True) as storage:
+    with open_code(folder, create=True) as storage:
         if again:
-            forget_snapshots(storage, path, submodules=submodules)
-        run = run_over(storage, path)
-        report = run.index(rev, quiet=json)
+            _forget_snapshots(storage, path_or_here, submodules=submodules)
+        report = _index_visibly(run, storage, path_or_here, revision=rev, vectors=vectors, quiet=json)
         print_report(report, json=json)
         if watch:
             snapshots = {part.path: part.snapshot for part in report.all()}
             for _ in changes_below([Path(report.path)]):
-                newer = run.run()
+                newer = run(storage, path_or_here)
                 news = {part.path: part.snapshot for part in newer.all()}
                 if any(snapshots.get(place) != snapshot for place, snapshot in news.items()):
                     print_report(newer, json=json)
                 snapshots |= news
 
 
-def forget_snapshots(storage: CodeStorage, path: Path, *, submodules: bool) -> None:
+def _forget_snapshots(storage: CodeStorage, path: Path, *, submodules: bool) -> None:
     """Forget all snapshots of the repository at a path, and of its submodules, so that every file is parsed again."""
     from sleuth.code.repository.sources import source_at
     from sleuth.code.snapshots.submodules import indexed_submodules
@@ -92,109 +99,60 @@ def forget_snapshots(storage: CodeStorage, path: Path, *, submodules: bool) -> N
             storage.prune(repositories[place].id, ())
 
 
-@dataclass(frozen=True, slots=True)
-class IndexRun:
-    """What `sleuth code index` indexes, once or with each change."""
+def _index_visibly(
+    run: Callable[..., CodeIndexReport],
+    storage: CodeStorage,
+    path: Path,
+    *,
+    revision: str | None = None,
+    vectors: bool,
+    quiet: bool,
+) -> CodeIndexReport:
+    """Index a repository, its history and its vectors behind a progress bar."""
+    from rich.progress import Progress
 
-    storage: CodeStorage
-    path: Path
-    workers: int | None
-    timeout: float
-    submodules: bool
-    vectors: bool
+    from sleuth.code.snapshots.recording import History
+    from sleuth.engine.codebase import embed_code
 
-    def index(self, rev: str | None, *, quiet: bool) -> CodeIndexReport:
-        """Index behind a progress bar."""
-        from rich.progress import Progress
+    err = console(stderr=True)
+    with Progress(console=err, transient=True, disable=quiet or not err.is_terminal) as bar:
+        task = bar.add_task("parsing", total=None)
 
-        from sleuth.code.snapshots.recording import History
-        from sleuth.engine.codebase import embed_code
+        def show(description: str, done: int, total: int) -> None:
+            bar.update(task, description=description, completed=done, total=total)
 
-        err = console(stderr=True)
-        with Progress(console=err, transient=True, disable=quiet or not err.is_terminal) as bar:
-            task = bar.add_task("parsing", total=None)
-
-            def show(description: str, done: int, total: int) -> None:
-                bar.update(task, description=description, completed=done, total=total)
-
-            report = self.run(
-                revision=rev,
-                progress=partial(show, "parsing"),
-                history=History(progress=partial(show, "commits")),
-            )
-            for part in report.all() if self.vectors else ():
-                embed_code(self.storage, part, partial(show, "vectors"))
-            return report
-
-    def run(self, **options: Any) -> CodeIndexReport:
-        """Index without vectors, which are made with a progress bar of their own or by a search.
-
-        Args:
-            **options: of `index_path`.
-        """
-        from sleuth.code import index_path
-
-        return index_path(
-            self.storage,
-            self.path,
-            workers=self.workers,
-            timeout=self.timeout,
-            submodules=self.submodules,
-            vectors=False,
-            **options,
-        )
+        history = History(progress=partial(show, "commits"))
+        report = run(storage, path, revision=revision, progress=partial(show, "parsing"), history=history)
+        for part in report.all() if vectors else ():
+            embed_code(storage, part, partial(show, "vectors"))
+        return report
 
 
-def rebuild_index(place: Path, run_over: Callable[..., IndexRun], timeout: float, *, json: bool) -> None:
-    """Make a code index again from its repositories, each as it is now.
-
-    Args:
-        run_over: gives the run over a repository in a storage.
-
-    Raises:
-        ArgumentError: a repository is gone; the index stays as it is.
-    """
-    from sleuth.engine.codebase import rebuilt_code
-
-    with rebuilt_code(place, timeout=timeout) as (storage, paths):
-        if gone := [str(path) for path in paths if not path.exists()]:
-            raise ArgumentError(
-                f"--rebuild must find every repository of the index, and would lose {', '.join(gone)}: bring it back, "
-                "or index the others into another folder, with --index FOLDER"
-            )
-        for path in paths:
-            print_report(run_over(storage, path).index(None, quiet=json), json=json)
-
-
-def print_report(report: CodeIndexReport, *, json: bool) -> None:
-    if json:
-        print_json(report.to_dict())
-    else:
-        for part in report.all():
-            _print_lines(part)
-
-
-def _print_lines(report: CodeIndexReport) -> None:
+def print_report(full_report: CodeIndexReport, *, json: bool) -> None:
+    """Print what was indexed of a repository and of its submodules."""
     from sleuth.code.parsing.limits import UNPARSED
     from sleuth.code.snapshots.submodules import LEFT_OUT
     from sleuth.ingest import Skipped
     from sleuth.surfaces.cli.index import grouped
 
-    names = f" ({', '.join(report.names)})" if report.names else ""
-    say(
-        f"{clean_text(Path(report.path).name)} at {report.snapshot[:20]}{names}: {amount(report.files, 'file')}, "
-        f"{report.added} new, {amount(report.chunks, 'chunk')}, {len(report.skipped)} skipped, "
-        f"{amount(report.commits, 'commit')}, {report.seconds:.2f} s"
-    )
-    if report.commits_left:
-        say(f"  {report.commits_left} older commits are left: `sleuth code index` reads on", err=True)
-    if report.history_error:
-        say(f"  its history was not read: {clean_text(report.history_error)}", err=True)
-    notable = [Skipped(path, reason) for path, reason in report.skipped if reason.startswith(UNPARSED)]
-    lines = grouped(notable)
-    lines += [f"{path}: {reason}" for path, reason in report.skipped if reason.startswith(LEFT_OUT)]
-    for line in lines:
-        say(f"  {clean_text(line)}", err=True)
+    if json:
+        print_json(full_report)
+    for report in () if json else full_report.all():
+        names = f" ({', '.join(report.names)})" if report.names else ""
+        say(
+            f"{clean_text(Path(report.path).name)} at {report.snapshot[:20]}{names}: {amount(report.files, 'file')}, "
+            f"{report.added} new, {amount(report.chunks, 'chunk')}, {len(report.skipped)} skipped, "
+            f"{amount(report.commits, 'commit')}, {report.seconds:.2f} s"
+        )
+        if report.commits_left:
+            say(f"  {report.commits_left} older commits are left: `sleuth code index` reads on", err=True)
+        if report.history_error:
+            say(f"  its history was not read: {clean_text(report.history_error)}", err=True)
+        notable = [Skipped(path, reason) for path, reason in report.skipped if reason.startswith(UNPARSED)]
+        lines = grouped(notable)
+        lines += [f"{path}: {reason}" for path, reason in report.skipped if reason.startswith(LEFT_OUT)]
+        for line in lines:
+            say(f"  {clean_text(line)}", err=True)
 
 
 @command(code_commands, "snapshots", "sleuth code snapshots --prune 5")

@@ -6,7 +6,7 @@ import re
 import shlex
 import sys
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import fields as fields_of
 from dataclasses import replace
@@ -25,7 +25,7 @@ from sleuth.surfaces.cli.files import from_here, shown
 from sleuth.surfaces.cli.options import HELP, command, options_of
 from sleuth.surfaces.cli.places import NAME, index_folder
 from sleuth.surfaces.cli.progress import CtrlC, progress_bar
-from sleuth.surfaces.cli.terminal import amount, console, say
+from sleuth.surfaces.cli.terminal import amount, say
 from sleuth.surfaces.cli.watching import changes_below
 from sleuth.text import clean_text
 
@@ -122,7 +122,8 @@ def index(
     with open_index() as engine:
         if not paths and not re_embed:
             paths = [Path(engine.files.path_of(root.name)) for root in engine.roots() if not root.is_gone]
-        report = read_paths(engine, paths, options, prune, timeout, visible=not (quiet or json))
+        visible = not (quiet or json)
+        report = read_paths(engine, paths, visible=visible, options=options, prune=prune, timeout=timeout)
         if rebuild and report.interrupted:
             say("Interrupted. The index is as it was before.", err=True)
             raise typer.Exit(130)
@@ -135,29 +136,24 @@ def index(
         if not quiet or read_nothing(report):
             print_skipped(report, engine.files, verbose=verbose)
         if watch and not report.interrupted:
-            follow(engine, paths, {"ocr": fields["ocr"]} if ocr else None, timeout, json=json, quiet=quiet)
+            follow(engine, paths, fields["ocr"], timeout, json=json, quiet=quiet)
     leave(report)
 
 
 def follow(
-    engine: Engine,
-    paths: list[Path],
-    options: dict[str, Any] | None,
-    timeout: float,
-    *,
-    json: bool,
-    quiet: bool,
+    engine: Engine, paths: list[Path], ocr: list[str] | None, timeout: float, *, json: bool, quiet: bool
 ) -> None:
     """Index paths again after every save, and delete documents of files that are gone; return after Ctrl-C."""
+    options: dict[str, Any] = {"options": {"ocr": ocr} if ocr else None, "prune": True, "timeout": timeout}
     try:
-        for paths_changed in changes_below(paths, engine.path.resolve(), quiet=quiet):
-            report = read_paths(engine, paths, options, True, timeout, changed=paths_changed, visible=False)
+        for changed in changes_below(paths, engine.path.resolve(), quiet=quiet):
+            report = read_paths(engine, paths, visible=False, changed=changed, **options)
             if report.interrupted:
                 return
             if not (report.added or report.updated or report.deleted or report.pruned):
                 continue
             if json:
-                print_json(report.to_dict())
+                print_json(report)
             elif not quiet:
                 print_report(report, from_here(str(engine.path)), read=True)
     except KeyboardInterrupt:
@@ -190,9 +186,30 @@ def opener_for(shards: int | None) -> Callable[..., Engine]:
 def print_run(engine: Engine, report: IndexReport, paths: list[Path]) -> None:
     """Print what the run did, and what its user may want to know or do next."""
     print_report(report, from_here(str(engine.path)), read=bool(paths))
-    print_left_out(report)
-    print_gone(report, engine.files)
-    offer_code(paths)
+    counts = {
+        "hidden (--hidden reads them)": report.hidden,
+        "ignored (--no-ignore reads them)": report.ignored,
+    }
+    if parts := [f"{count:,} {words}" for words, count in counts.items() if count]:
+        say(f"Left out {', '.join(parts)}.", err=True)
+    if report.gone:
+        say(gone_files(report.gone), err=True)
+    for root in report.gone_roots:
+        path = shown(engine.files, root.name)
+        prune = f"`sleuth index --prune {shlex.quote(path)}` deletes its {amount(root.documents, 'document')}"
+        if root.moved_to is None:
+            say(f"{path} is gone: {prune}.", err=True)
+            continue
+        target = shown(engine.files, root.moved_to)
+        say(
+            f"{path} is gone, and {target} has the same content ({root.equal:.0%}): "
+            f"`sleuth index move {shlex.quote(path)} {shlex.quote(target)}` keeps its metadata and options, {prune}.",
+            err=True,
+        )
+    for place in paths:
+        if (place / ".git").exists():
+            hint = f"{place} is a git repository; for its code, definitions and history: sleuth code index {place}"
+            say(hint, err=True)
 
 
 def read_options(fields: Mapping[str, Any], *, defaults: bool) -> ReadOptions | dict[str, Any] | None:
@@ -218,29 +235,18 @@ def check_new_index(place: Path, paths: list[Path]) -> None:
     present(roots_of(paths, FileNames.beside(place)), lambda root: False, prune=False)
 
 
-def read_paths(
-    engine: Engine,
-    paths: list[Path],
-    options: ReadOptions | dict[str, Any] | None,
-    prune: bool,
-    timeout: float,
-    *,
-    changed: Collection[str] | None = None,
-    visible: bool,
-) -> IndexReport:
-    """Read files with a progress bar; Ctrl-C ends it after the current file, and the report says so."""
+def read_paths(engine: Engine, paths: list[Path], *, visible: bool, **options: Any) -> IndexReport:
+    """Read files with a progress bar; Ctrl-C ends it after the current file, and the report says so.
+
+    Args:
+        options: of `Engine.index`.
+    """
     from sleuth.ingest.reports import IndexInterrupted
 
     with CtrlC() as ctrl_c, progress_bar(visible=visible) as (progress, embedding):
         try:
             report = engine.index(
-                paths,
-                options=options,
-                prune=prune,
-                changed=changed,
-                progress=ctrl_c.heeded(progress),
-                embedding=ctrl_c.heeded(embedding),
-                timeout=timeout,
+                paths, **options, progress=ctrl_c.heeded(progress), embedding=ctrl_c.heeded(embedding)
             )
             report.interrupted = ctrl_c.pressed
         except IndexInterrupted as interruption:
@@ -267,73 +273,19 @@ def read_nothing(report: IndexReport) -> bool:
     return failed and not (report.read or report.unchanged)
 
 
-def offer_code(paths: list[Path]) -> None:
-    """Name the command that indexes code for each path that is a git repository."""
-    for path in paths:
-        if (path / ".git").exists():
-            hint = (
-                f"{path} is a git repository; for its code, definitions and history: sleuth code index {path}"
-            )
-            console(stderr=True).print(hint, markup=False, soft_wrap=True)
-
-
 def print_report(report: IndexReport, path: str, *, read: bool) -> None:
     """Print what the run did, if it read files, and what the index holds now."""
-    parts = [
-        f"{count:,} {word}"
-        for count, word in (
-            (report.added, "added"),
-            (report.updated, "updated"),
-            (report.unchanged, "unchanged"),
-            (report.deleted, "deleted"),
-            (report.pruned, "pruned"),
-        )
-        if count or word == "added"
-    ]
-    out = console()
+    counts = {word: getattr(report, word) for word in ("added", "updated", "unchanged", "deleted", "pruned")}
+    parts = [f"{count:,} {word}" for word, count in counts.items() if count or word == "added"]
     if read:
-        out.print(
-            f"{', '.join(parts)} in {report.seconds:.1f} s ({human_bytes(report.bytes)} read).", markup=False
-        )
-    out.print(
-        f"{amount(report.documents, 'document')}, {amount(report.passages, 'passage')} in {path}",
-        markup=False,
-        soft_wrap=True,
-    )
-
-
-def print_left_out(report: IndexReport) -> None:
-    """Print how many names were ignored or hidden, and the option that reads them."""
-    counts = (
-        (report.hidden, "hidden (--hidden reads them)"),
-        (report.ignored, "ignored (--no-ignore reads them)"),
-    )
-    if parts := [f"{count:,} {words}" for count, words in counts if count]:
-        say(f"Left out {', '.join(parts)}.", err=True)
+        say(f"{', '.join(parts)} in {report.seconds:.1f} s ({human_bytes(report.bytes)} read).")
+    say(f"{amount(report.documents, 'document')}, {amount(report.passages, 'passage')} in {path}")
 
 
 def gone_files(count: int) -> str:
     """Say how many missing files are still in the index."""
     files = "1 file is" if count == 1 else f"{count:,} files are"
     return f"{files} gone, and still in the index: --prune deletes their documents."
-
-
-def print_gone(report: IndexReport, names: FileNames) -> None:
-    """Print missing files that are still in the index, and the commands that mend it."""
-    if report.gone:
-        say(gone_files(report.gone), err=True)
-    for root in report.gone_roots:
-        path = shown(names, root.name)
-        prune = f"`sleuth index --prune {shlex.quote(path)}` deletes its {amount(root.documents, 'document')}"
-        if root.moved_to is None:
-            say(f"{path} is gone: {prune}.", err=True)
-            continue
-        target = shown(names, root.moved_to)
-        say(
-            f"{path} is gone, and {target} has the same content ({root.equal:.0%}): "
-            f"`sleuth index move {shlex.quote(path)} {shlex.quote(target)}` keeps its metadata and options, {prune}.",
-            err=True,
-        )
 
 
 def print_skipped(report: IndexReport, names: FileNames, *, verbose: bool) -> None:
@@ -368,23 +320,18 @@ def grouped(skips: Iterable[Skipped]) -> list[str]:
     groups: dict[tuple[SkipKind, str], list[Skipped]] = defaultdict(list)
     for skip in skips:
         groups[skip.kind, _varying.sub("…", skip.reason)].append(skip)
-    largest_first = sorted(groups, key=lambda group: -len(groups[group]))
-    return [_line(kind, groups[kind, reason]) for kind, reason in largest_first]
-
-
-def _line(kind: SkipKind, members: Sequence[Skipped]) -> str:
-    first = members[0]
-    if kind == "empty":
-        return f"{len(members):,} {_WORDS[kind]}"
-    if len(members) == 1:
-        return f"{first.source}: {first.reason}"
-    is_one_reason = all(member.reason == first.reason for member in members)
-    reason = first.reason if is_one_reason else f"{first.reason}, for example"
-    return f"{_named(kind, members)}: {reason}"
-
-
-def _named(kind: SkipKind, members: Sequence[Skipped]) -> str:
-    if kind in _WORDS:
-        return f"{len(members):,} {_WORDS[kind]}"
-    counts = Counter(PurePath(member.source).suffix.lower() or "without extension" for member in members)
-    return ", ".join(f"{count:,} {extension}" for extension, count in counts.most_common())
+    lines = []
+    for kind, reason in sorted(groups, key=lambda group: -len(groups[group])):
+        members = groups[kind, reason]
+        first, names = members[0], f"{len(members):,} {_WORDS.get(kind)}"
+        if kind not in _WORDS:
+            suffixes = (PurePath(member.source).suffix.lower() or "without extension" for member in members)
+            names = ", ".join(f"{count:,} {suffix}" for suffix, count in Counter(suffixes).most_common())
+        example = "" if all(member.reason == first.reason for member in members) else ", for example"
+        if kind == "empty":
+            lines.append(names)
+        elif len(members) == 1:
+            lines.append(f"{first.source}: {first.reason}")
+        else:
+            lines.append(f"{names}: {first.reason}{example}")
+    return lines

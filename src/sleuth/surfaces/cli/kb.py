@@ -103,9 +103,15 @@ def search(
     from sleuth.knowledge_base.ranking import item_of
 
     question, tree = " ".join(query), as_filter(filter)
+    try:
+        request_options = None if options is None else json_format.loads(options)
+    except ValueError:
+        request_options = ()
+    if not isinstance(request_options, dict | None):
+        raise ArgumentError(f"--options must be a JSON object, got {options!r}")
     with client_of(aws, index) as client:
         retriever = MultiSliceRetriever(
-            client, timeout_seconds=timeout, is_managed=managed, options=request_options(options)
+            client, timeout_seconds=timeout, is_managed=managed, options=request_options
         )
         metadata_filter = None if tree is None else to_mongo(tree)
         results, report = retriever.retrieve_with_report(question, kb, source_id, metadata_filter, k)
@@ -115,21 +121,6 @@ def search(
         print_hits(question, map(item_of, results), parts=report)
     if not results:
         raise typer.Exit(1)
-
-
-def request_options(text: str | None) -> dict[str, Any] | None:
-    """Return the options of requests that JSON holds.
-
-    Raises:
-        ArgumentError: anything but an object.
-    """
-    try:
-        options = None if text is None else json_format.loads(text)
-    except ValueError:
-        options = ()
-    if options is not None and not isinstance(options, dict):
-        raise ArgumentError(f"--options must be a JSON object, got {text!r}")
-    return options
 
 
 @command(kb_commands, "ingest", EXAMPLES)

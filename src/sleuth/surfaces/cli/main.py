@@ -132,9 +132,11 @@ def main() -> None:
 
 def leave_with(error: Exception) -> NoReturn:
     """Print an expected failure and exit with its code; raise any other one again."""
-    from sleuth.errors import SleuthError
+    from sleuth.errors import RetrievalError, SleuthError
     from sleuth.surfaces.cli.common import exit_code, fail
 
+    while isinstance(error, RetrievalError) and isinstance(error.__cause__, SleuthError):
+        error = error.__cause__  # its exit code says more
     if not isinstance(error, SleuthError):
         raise error
     fail(error)

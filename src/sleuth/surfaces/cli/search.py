@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -11,7 +10,7 @@ import typer
 from annotated_types import Ge
 
 from sleuth.engine import SearchRequest
-from sleuth.errors import ArgumentError, RetrievalError, SleuthError
+from sleuth.errors import ArgumentError
 from sleuth.surfaces.cli.app import app, index_commands
 from sleuth.surfaces.cli.common import open_index, open_sources, print_json, warn_of_plugins
 from sleuth.surfaces.cli.files import file_names_of, file_of, from_here, passages_of, place
@@ -22,11 +21,9 @@ from sleuth.surfaces.hits import text_of
 from sleuth.text import clean_text
 
 if TYPE_CHECKING:
-    from sleuth.engine import Engine
     from sleuth.engine.answers import Answering
-    from sleuth.llm import LLMGenerator
     from sleuth.results import SearchResult
-    from sleuth.types import Ranking, RetrievedItem
+    from sleuth.types import RetrievedItem
 
 EXAMPLES = """
   sleuth search "how do I rotate a key"
@@ -56,7 +53,9 @@ def search(
         request = request_of(SearchRequest, question, options)
         ranking = engine.run(request if json else replace(request, explain=True))
         if json:
-            print_json(ranking_json(engine, question, ranking))
+            items = [item_json(engine, question, item) for item in ranking]
+            facts = {"query": question, "items": items, "parts": ranking.parts, "notes": ranking.notes}
+            print_json(facts)
         else:
             for item in ranking if not request.explain else ():  # it gave the share
                 item.extra.pop("explanation", None)
@@ -70,16 +69,6 @@ def search(
             )
     if not ranking:
         raise typer.Exit(1)
-
-
-def ranking_json(engine: Answering, query: str, ranking: Ranking) -> dict[str, Any]:
-    """Return a ranking with snippets, fit for JSON."""
-    return {
-        "query": query,
-        "items": [item_json(engine, query, item) for item in ranking],
-        "parts": [part.to_dict() for part in ranking.parts],
-        "notes": list(ranking.notes),
-    }
 
 
 def item_json(engine: Answering, query: str, item: RetrievedItem) -> dict[str, Any]:
@@ -130,24 +119,26 @@ def ask(
 ) -> None:
     """Answer a question from the index, with numbered sources."""
     from sleuth.answer import evaluate_relevance
+    from sleuth.engine.answers import as_generator
+    from sleuth.llm import LLMGenerator
 
     text = " ".join(question)
-    judge = judge_of(model) if rate else None
+    generator = as_generator(model) if rate else None
+    if rate and generator is None:
+        raise ArgumentError("--rate needs a model that judges: add --model NAME, or set SLEUTH_MODEL")
+    judge = None if generator is None else LLMGenerator(llm=generator)
     with open_sources(options["sources"], index) as engine:
         warn_of_plugins(engine)
         request = request_of(SearchRequest, text, options)
         with engine.stream_search(text, request.k, "with_items", model=model, **request.changed()) as stream:
-            try:
-                for piece in stream:
-                    if not json:
-                        show(piece)
-                result = stream.result
-            except RetrievalError as error:
-                raise reason(error) from error
+            for piece in stream:
+                if not json:
+                    show(piece)
+            result = stream.result
         if json:
             if judge is not None:
                 result.extra["rating"] = evaluate_relevance(judge, text, result.response).to_dict()
-            print_json(answer_json(result, show_context))
+            print_json(result.to_dict() | ({} if show_context else {"items": None}))
         else:
             print_sources(engine, result, show_context)
             if judge is not None:
@@ -155,21 +146,6 @@ def ask(
                 rating = evaluate_relevance(judge, text, result.response, on_text=show)
                 say(f"\nsleuth: {rating.problem}" if rating.problem else "", err=bool(rating.problem))
     check(result)
-
-
-def judge_of(model: str | None) -> LLMGenerator:
-    """Return who rates answers.
-
-    Raises:
-        ArgumentError: no model is named.
-    """
-    from sleuth.engine.answers import as_generator
-    from sleuth.llm import LLMGenerator
-
-    generator = as_generator(model)
-    if generator is None:
-        raise ArgumentError("--rate needs a model that judges: add --model NAME, or set SLEUTH_MODEL")
-    return LLMGenerator(llm=generator)
 
 
 SUMMARIZE_EXAMPLES = """
@@ -206,15 +182,21 @@ def summarize(
     on_text = None if json else show
     with open_index(index) as engine:
         if about:
-            try:
-                result = engine.search(
-                    about, k, "with_items", filter=filter, synthesizer=synthesizer, on_text=on_text
-                )
-            except RetrievalError as error:
-                raise reason(error) from error
+            result = engine.search(
+                about, k, "with_items", filter=filter, synthesizer=synthesizer, on_text=on_text
+            )
             check(result)
         else:
-            items = [whole(engine, document) for document in documents or ()]
+            items = []
+            for name in documents or ():
+                passages = passages_of(engine, name)
+                if not passages:
+                    raise ArgumentError(
+                        f"documents must be paths or ids of the index, got {name!r}; see: sleuth status"
+                    )
+                about_all = {key: value for key, value in passages[0].metadata.items() if key not in PLACE}
+                values = {"id": name, "text": text_of(passages), "metadata": about_all}
+                items.append(passages[0].model_copy(update=values))
             result = synthesizer.synthesize("", items, on_text=on_text)
     sources = [clean_text(source["source"]) for source in result.extra["sources"]]
     if json:
@@ -235,27 +217,6 @@ def show(piece: str) -> None:
     say(clean_text(piece), end="", flush=True)
 
 
-def whole(engine: Engine, name: str) -> RetrievedItem:
-    """Return a document of the index, joined from its passages.
-
-    Raises:
-        ArgumentError: no document has this name.
-    """
-    items = passages_of(engine, name)
-    if not items:
-        raise ArgumentError(f"documents must be paths or ids of the index, got {name!r}; see: sleuth status")
-    about = {key: value for key, value in items[0].metadata.items() if key not in PLACE}
-    return items[0].model_copy(update={"id": name, "text": text_of(items), "metadata": about})
-
-
-def reason(error: RetrievalError) -> SleuthError:
-    """Return the first SleuthError among the causes of a failed search, since its exit code says more."""
-    cause = error.__cause__
-    while isinstance(cause, RetrievalError) and cause.__cause__ is not None:
-        cause = cause.__cause__
-    return cause if isinstance(cause, SleuthError) else error
-
-
 def check(result: SearchResult) -> None:
     """Exit with the code of a search that found nothing close or got an invalid question."""
     from sleuth.results import Grade
@@ -267,22 +228,6 @@ def check(result: SearchResult) -> None:
         raise typer.Exit(1)
     if result.grade is Grade.NOTHING_CLOSE:
         raise typer.Exit(1)
-
-
-def answer_json(result: SearchResult, show_context: bool) -> dict[str, Any]:
-    """Return a result for JSON, with its passages only if they were requested."""
-    fields = result.to_dict()
-    if not show_context:
-        fields["items"] = None
-    return fields
-
-
-def source_from_here(engine: Answering, source: str, items: Sequence[RetrievedItem]) -> str:
-    """Return a cited source, its file named as seen from here."""
-    if items and (file := file_of(engine, items[0].metadata)):
-        name = str(items[0].metadata.get("path") or items[0].metadata.get("source"))
-        source = from_here(file, file_names_of(engine).base) + source.removeprefix(name)
-    return clean_text(source)
 
 
 def print_sources(engine: Answering, result: SearchResult, show_context: bool) -> None:
@@ -300,9 +245,11 @@ def print_sources(engine: Answering, result: SearchResult, show_context: bool) -
         cited = [items[id] for id in source["ids"] if id in items]
         path = source["heading"].removeprefix(source["title"]).removeprefix(" > ")
         heading = styled(f"  § {clean_text(path)}", "dim") if path else ""
-        say(
-            f"{number} {styled(source_from_here(engine, source['source'], cited), 'head')}{title}{heading}{kind}"
-        )
+        place = source["source"]
+        if cited and (file := file_of(engine, cited[0].metadata)):
+            name = str(cited[0].metadata.get("path") or cited[0].metadata.get("source"))
+            place = from_here(file, file_names_of(engine).base) + place.removeprefix(name)
+        say(f"{number} {styled(clean_text(place), 'head')}{title}{heading}{kind}")
         if show_context:
             say(clean_text("\n".join(item.text for item in cited)) + "\n")
     if not selection and result.response:

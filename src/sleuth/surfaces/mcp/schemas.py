@@ -30,11 +30,13 @@ class ToolSchema(NamedTuple):
 
     Attributes:
         properties: of its arguments, JSON Schema; the first one, if any, is required.
+        is_of_code: whether it is for those alone who may see code.
     """
 
     name: str
     description: str
     properties: dict[str, dict[str, Any]]
+    is_of_code: bool = False
 
     @property
     def required(self) -> list[str]:
@@ -85,11 +87,13 @@ TOOLS = (
         "definitions",
         "Find where a class, function, method or constant is defined, with its code: TokenBucket.refill.",
         {"name": _NAME, **_PAGE},
+        is_of_code=True,
     ),
     ToolSchema(
         "references",
         "List every use of a name in code, with its role and the definition that is meant.",
         {"name": _NAME, **_PAGE},
+        is_of_code=True,
     ),
     ToolSchema(
         "grep",
@@ -106,6 +110,7 @@ TOOLS = (
         "history",
         "List the commits that touched a file, lines of it (src/app.py:10-40) or a definition, newest first.",
         {"name": _TEXT, **_PAGE},
+        is_of_code=True,
     ),
     ToolSchema("status", "Tell what is indexed, and which files changed since.", {}),
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
@@ -36,7 +36,7 @@ _PLACE = re.compile(r"(?P<path>.+?)(?::(?P<first>\d+)(?:-(?P<last>\d+))?)?(?:@(?
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class ToolCall:
     """A call of a tool: what every answer says, and how much of it fits.
 
     Attributes:
@@ -55,9 +55,7 @@ class Call:
         """Return how many tokens fit into an answer beside a frame."""
         return self.max_tokens - tokens_of(frame) - 4  # digits that the number of results may take more
 
-    def page(
-        self, graded: Sequence[Graded], facts: dict[str, Any], *, more: bool = False
-    ) -> dict[str, Any]:
+    def page(self, graded: Sequence[Graded], facts: dict[str, Any], *, more: bool = False) -> dict[str, Any]:
         """Return an answer with as many results as fit; the cursor continues after the last one.
 
         `omitted` counts the results that did not fit.
@@ -110,14 +108,7 @@ class Tools:
     @property
     def names(self) -> tuple[str, ...]:
         """The tools of this client: those about code are for clients that may see some."""
-        return tuple(self._tools())
-
-    def _tools(self) -> dict[str, Callable[..., dict[str, Any]]]:
-        """Return the tools by name."""
-        tools: list[Callable[..., dict[str, Any]]] = [self.search, self.fetch, self.grep, self.status]
-        if self._sees_code:
-            tools[2:4] = [self.definitions, self.references, self.grep, self.history, self.status]
-        return {tool.__name__: tool for tool in tools}
+        return tuple(schema.name for schema in TOOLS if self._sees_code or not schema.is_of_code)
 
     def call(self, name: str, arguments: Mapping[str, Any]) -> str:
         """Run a tool and return its answer, one JSON object.
@@ -125,9 +116,8 @@ class Tools:
         Raises:
             SleuthError: what is wrong, and the command that mends it.
         """
-        tools = self._tools()
-        if name not in tools:
-            raise ArgumentError(f"tool must be one of {', '.join(tools)}, got {name!r}")
+        if name not in self.names:
+            raise ArgumentError(f"tool must be one of {', '.join(self.names)}, got {name!r}")
         schema = next(schema for schema in TOOLS if schema.name == name)
         if "k" in schema.properties and "k" not in arguments:
             arguments = {"k" if key in _NAMES_OF_K else key: value for key, value in arguments.items()}
@@ -146,7 +136,7 @@ class Tools:
         try:
             marked = {"tool": name, **request}
             offset = offset_of(arguments.get("cursor"), marked)
-            return write(tools[name](Call(self._head(), max_tokens, marked, offset), **request))
+            return write(getattr(self, name)(ToolCall(self._head(), max_tokens, marked, offset), **request))
         except ArgumentError as error:
             if note := self._workspace.indexing:
                 raise ArgumentError(f"{error} (indexing: {note})") from error
@@ -154,7 +144,7 @@ class Tools:
 
     def search(
         self,
-        call: Call,
+        call: ToolCall,
         query: str,
         sources: Sequence[str] | None = None,
         path: str | None = None,
@@ -182,7 +172,7 @@ class Tools:
         results, omitted = fit(graded, call.room({"results": [], **head, "omitted": len(graded)}))
         return {"results": results, **head, **({"omitted": omitted} if omitted else {})}
 
-    def fetch(self, call: Call, id: str, at: str | None = None) -> dict[str, Any]:
+    def fetch(self, call: ToolCall, id: str, at: str | None = None) -> dict[str, Any]:
         """Return the text of a passage, a document, a file or some lines of it."""
         source = self._text(id, at)
         unread_text = source.text[call.offset :]
@@ -210,7 +200,7 @@ class Tools:
         answer["cursor"] = call.cursor(end) if end < len(unread_text) else None
         return answer
 
-    def definitions(self, call: Call, name: str, at: str | None = None) -> dict[str, Any]:
+    def definitions(self, call: ToolCall, name: str, at: str | None = None) -> dict[str, Any]:
         """Return where a name is defined, with the code."""
         from sleuth.code import Navigator
 
@@ -222,7 +212,7 @@ class Tools:
                 graded.append(items.definition(entry, self._place(snapshot, entry), text))
         return call.page(graded[call.offset :], self._suggestions(name, at, graded))
 
-    def references(self, call: Call, name: str, at: str | None = None) -> dict[str, Any]:
+    def references(self, call: ToolCall, name: str, at: str | None = None) -> dict[str, Any]:
         """Return every use of a name, with its role and the definition that it refers to."""
         from sleuth.code import Navigator
 
@@ -237,7 +227,7 @@ class Tools:
 
     def grep(
         self,
-        call: Call,
+        call: ToolCall,
         pattern: str,
         fixed: bool = False,
         ignore_case: bool = False,
@@ -268,7 +258,7 @@ class Tools:
         facts = {"lines": matches.lines, "files": matches.files}
         return call.page(graded, facts, more=matches.lines > call.offset + MOST_RESULTS)
 
-    def history(self, call: Call, name: str, at: str | None = None) -> dict[str, Any]:
+    def history(self, call: ToolCall, name: str, at: str | None = None) -> dict[str, Any]:
         """Return the commits that touched a file, some lines of it, or a definition, newest first."""
         from sleuth.code.repository.commits import commits_of
 
@@ -281,7 +271,7 @@ class Tools:
         facts = {"path": row.path, **({"lines": list(lines)} if lines else {})}
         return call.page(graded, facts, more=len(commits) > end)
 
-    def status(self, call: Call) -> dict[str, Any]:
+    def status(self, call: ToolCall) -> dict[str, Any]:
         """Return what is indexed, and whether files changed since."""
         import sleuth
 
