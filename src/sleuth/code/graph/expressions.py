@@ -193,17 +193,19 @@ def read_chain(text: str) -> list[Step]:
     while name_match := _NAME.match(text, at):
         at = name_match.end()
         is_called = is_indexed = False
-        while (
-            at < len(text)
-            and (at := _before_body(text, at)) < len(text)
-            and (text[at] in "([{?!)" or _generic(text, at))
-        ):
-            if text[at] in "?!" and _SEPARATOR.match(text, at):
+        while at < len(text):
+            body = len(text) - len(text[at:].lstrip())
+            if text[body : body + 1] in ("(", "{"):  # as in `a (b)`, `A { b: 1 }` and `apply { b() }`
+                at = body
+            end = after_bracket(text, at) if text[at] in _CLOSING else at + 1
+            has_type_arguments = text[at] == "<" and text[end : end + 1] in ("(", "{")
+            is_separator = text[at] in "?!" and _SEPARATOR.match(text, at)
+            if is_separator or not (text[at] in "([{?!)" or has_type_arguments):
                 break
             is_called = is_called or text[at] in "({"
             # `Box[int]()` is an object of a class with type arguments, and no element of it.
             is_indexed = text[at] == "[" or (is_indexed and not (is_called and name_match[0][0].isupper()))
-            at = after_bracket(text, at) if text[at] in _CLOSING else at + 1
+            at = end
         steps.append(Step(name_match[0], is_called, is_indexed))
         at = len(text) - len(text[at:].lstrip())
         separator_match = _SEPARATOR.match(text, at)
@@ -213,20 +215,6 @@ def read_chain(text: str) -> list[Step]:
         if text[at : at + 1] == "<":  # `collect::<Vec<_>>()`
             at = after_bracket(text, at)
     return []
-
-
-def _before_body(text: str, at: int) -> int:
-    """Return where arguments or a body begin, as in `a (b)`, `A { b: 1 }` and `apply { b() }`, or the place itself."""
-    body = len(text) - len(text[at:].lstrip())
-    return body if text[body : body + 1] in ("(", "{") else at
-
-
-def _generic(text: str, at: int) -> bool:
-    """Return whether type arguments of a call stand at a place."""
-    if text[at] != "<":
-        return False
-    end = after_bracket(text, at)
-    return end < len(text) and text[end] in "({"
 
 
 def after_bracket(text: str, at: int) -> int:

@@ -9,7 +9,7 @@ from typing import Final
 from sleuth.code.graph import expressions
 from sleuth.code.graph.bindings import PARTS, binding_at
 from sleuth.code.graph.expressions import Step, element_of, read_chain, type_name
-from sleuth.code.graph.imported import MODULES
+from sleuth.code.graph.names import MODULES
 from sleuth.code.graph.rules import NameResolver
 from sleuth.code.graph.types import Site, Type
 from sleuth.code.parsing.detail import Binding, Reference
@@ -221,7 +221,12 @@ class Inference:
             ):
                 part = inferred._replace(text=returned)
             if part is None and not step.is_called and self.class_of(inferred) is None:
-                part = self._of_foreign(inferred, step)
+                name, *inner = type_name(inferred.text).split(".")  # perhaps a class of another project
+                is_python = inferred.site.file.language == "python" and not hasattr(builtins, name)
+                path = self._names.foreign_path(inferred.site, name) if is_python else ""
+                if path:
+                    member_path = ".".join((path, *inner, step.name))
+                    part = Type(member_path, inferred.site, is_foreign=True)
             passes = step.name in ways_of(site.file.language).passing
             inferred = inferred if part is None and passes else part
         return inferred
@@ -241,14 +246,6 @@ class Inference:
                 return None
             inferred = expanded
         return None
-
-    def _of_foreign(self, inferred: Type, step: Step) -> Type | None:
-        """Return a member of an object whose class another project has."""
-        name = type_name(inferred.text)
-        is_python = inferred.site.file.language == "python" and not hasattr(builtins, name)
-        path = self._names.foreign_path(inferred.site, name) if is_python else ""
-        member_path = ".".join((path, *name.split(".")[1:], step.name))
-        return Type(member_path, inferred.site, is_foreign=True) if path else None
 
     def _called(self, inferred: Type | None, depth: int) -> Type | None:
         """Return what a call of a value returns: of a delegate its type, else as the value itself."""

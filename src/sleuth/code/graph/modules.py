@@ -159,8 +159,6 @@ def files_below(snapshot: Snapshot, path: str) -> list[int]:
         files = snapshot.in_folder.get("/".join(steps[-size:]))
         if files:
             return files[:_MOST]
-        if size <= 1:
-            break
     return []
 
 
@@ -182,7 +180,12 @@ def _rust(snapshot: Snapshot, file: FileRow, item: Import) -> tuple[list[int], s
         for steps, name in (([*base, *path], ""), ([*base, *path[:-1]], path[-1] if path else "")):
             if files := _rust_file(snapshot, steps, _MODULE_FILES):
                 return files, name
-    return _rust_ending(snapshot, file, item)
+    # A module of another crate, or below a folder that is not the crate's.
+    outer = [step for step in item.module.split("::") if step not in ("crate", "self", "super", "")]
+    for module, name in ((".".join([*outer, item.name]), ""), (".".join(outer), item.name)):
+        if module and (files := snapshot.modules.get(module)):
+            return nearest(snapshot, file, files), name
+    return [], item.name
 
 
 _ROOTS = ("/lib.rs", "/main.rs")
@@ -193,15 +196,6 @@ def _rust_file(snapshot: Snapshot, steps: list[str], endings: Sequence[str]) -> 
     """Return the position of the file of a module."""
     names = ("/".join(steps) + ending for ending in endings)
     return [snapshot.by_path[name.lstrip("/")] for name in names if name.lstrip("/") in snapshot.by_path][:1]
-
-
-def _rust_ending(snapshot: Snapshot, file: FileRow, item: Import) -> tuple[list[int], str]:
-    """Return the files of a module of another crate, or below a folder that is not the crate's."""
-    steps = [s for s in item.module.split("::") if s not in ("crate", "self", "super", "")]
-    for path, name in ((".".join([*steps, item.name]), ""), (".".join(steps), item.name)):
-        if path and (files := snapshot.modules.get(path)):
-            return nearest(snapshot, file, files), name
-    return [], item.name
 
 
 def files_ending(snapshot: Snapshot, file: FileRow, module: str, endings: Sequence[str]) -> list[int]:

@@ -86,36 +86,28 @@ class Navigator:
         resolver = resolver_of(self._snapshot)
         overridden = {method.key for d in definitions for method in resolver.overridden(d)}
         references = []
-        for i in self._snapshot.files_with("uses", last_step):
-            check_cancelled()
-            file = self._snapshot.files[i]
-            detail = self._snapshot.detail(file)
-            names = {last_step, *(item.alias for item in detail.imports if item.name == last_step)}
-            for reference in detail.references:
-                if reference.name not in names:
+        for file, reference in self._walker.references(last_step):
+            target_or_none = resolver.resolve(file, reference)
+            target = target_or_none.definition if target_or_none is not None else None
+            confidence = target_or_none.confidence if target_or_none is not None else 0.0
+            if targets is not None:
+                confidence = self._walker.confidence(file, reference, targets, overridden)
+                if (target is not None and not confidence) or (target is None and reference.role == "import"):
                     continue
-                target_or_none = resolver.resolve(file, reference)
-                target = target_or_none.definition if target_or_none is not None else None
-                confidence = target_or_none.confidence if target_or_none is not None else 0.0
-                if targets is not None:
-                    confidence = self._walker.confidence(file, reference, targets, overridden)
-                    if (target is not None and not confidence) or (
-                        target is None and reference.role == "import"
-                    ):
-                        continue
-                inside = detail.symbols[reference.symbol].qualified if reference.symbol >= 0 else ""
-                references.append(
-                    {
-                        "file_path": file.path,
-                        "line": reference.line,
-                        "role": reference.role,
-                        "inside": inside,
-                        "text": self._snapshot.lines(file, reference.line, reference.line).strip(),
-                        "definition": describe(target.file, target.symbol) if target is not None else None,
-                        "confidence": confidence,
-                        "certain": confidence >= CERTAIN,
-                    }
-                )
+            symbols = self._snapshot.detail(file).symbols
+            inside = symbols[reference.symbol].qualified if reference.symbol >= 0 else ""
+            references.append(
+                {
+                    "file_path": file.path,
+                    "line": reference.line,
+                    "role": reference.role,
+                    "inside": inside,
+                    "text": self._snapshot.lines(file, reference.line, reference.line).strip(),
+                    "definition": describe(target.file, target.symbol) if target is not None else None,
+                    "confidence": confidence,
+                    "certain": confidence >= CERTAIN,
+                }
+            )
         return sorted(references, key=lambda r: (not r["certain"], r["file_path"], r["line"]))
 
     def uncertain_uses(self, name: str) -> list[dict[str, Any]]:

@@ -59,7 +59,11 @@ def call_path(snapshot: Snapshot, start: str, end: str, hops: int = 10) -> list[
     while queue and len(arrivals) < _MOST:
         definition, distance = queue.popleft()
         if definition.key in goals:
-            return _chain(arrivals, definition)
+            chain: list[Hop] = []
+            while (step := arrivals[definition.key]) is not None:
+                definition, hop = step
+                chain.append(hop)
+            return [_hop(definition), *reversed(chain)]
         if distance == hops:
             continue
         check_cancelled()
@@ -74,15 +78,6 @@ def call_path(snapshot: Snapshot, start: str, end: str, hops: int = 10) -> list[
 def _hop(definition: Definition, called_at: int = 0, confidence: float = 1.0) -> Hop:
     symbol = definition.symbol
     return Hop(symbol.qualified, symbol.kind, definition.file.path, symbol.line, called_at, confidence)
-
-
-def _chain(before: dict[tuple[int, int], tuple[Definition, Hop] | None], last: Definition) -> list[Hop]:
-    hops: list[Hop] = []
-    definition = last
-    while (step := before[definition.key]) is not None:
-        definition, hop = step
-        hops.append(hop)
-    return [_hop(definition), *reversed(hops)]
 
 
 def _calls(snapshot: Snapshot, definition: Definition) -> list[tuple[Resolved, int]]:

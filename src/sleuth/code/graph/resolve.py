@@ -8,14 +8,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cache, lru_cache
 
-from sleuth.code.graph.alternatives import Alternatives
 from sleuth.code.graph.bindings import binding_at, is_variable, may_mean
 from sleuth.code.graph.expressions import alternatives_of, type_name
-from sleuth.code.graph.imported import MODULES, REEXPORTS, Imported
 from sleuth.code.graph.inference import BARE_MEMBERS, OWN_OBJECT, Inference
 from sleuth.code.graph.members import Members
 from sleuth.code.graph.modules import files_of, package_folder
-from sleuth.code.graph.names import NamedDefinitions, speak_alike
+from sleuth.code.graph.names import MODULES, REEXPORTS, Imported, NamedDefinitions, meant, speak_alike
 from sleuth.code.graph.rules import rules_class
 from sleuth.code.graph.types import BY_IMPORT, CERTAIN, GUESS, IN_SCOPE, VISIBLE, Resolved, Site, State, Type
 from sleuth.code.parsing.detail import Binding, Reference, Symbol
@@ -65,7 +63,6 @@ class Resolver:
         self.named = self._names.named
         self.inference = Inference(snapshot, self)
         self.rules = cache(lambda language: rules_class(language)(snapshot, self))
-        self._alternatives = Alternatives(snapshot)
 
     def resolve(self, file: FileRow, reference: Reference) -> Resolved | None:
         """Return the definition that a reference means; None where it is unknown."""
@@ -90,7 +87,7 @@ class Resolver:
             definition = target.definition
             if role == "call":
                 definition = self.rules(definition.file.language).overload(definition, reference, file)
-            definition = self._alternatives.meant(definition, role)
+            definition = meant(self._snapshot, definition, role)
             target = target if definition is target.definition else replace(target, definition=definition)
         if not under_way:
             # An intermediate result may be incomplete because of a cycle.
@@ -107,7 +104,7 @@ class Resolver:
             return []
         use = Reference(symbol.name, "", "call", 0, -1)
         members = (self._members.find(base, use, 0) for base in self.inference.levels(owner)[1:])
-        return [self._alternatives.meant(member.definition, "call") for member in members if member]
+        return [meant(self._snapshot, member.definition, "call") for member in members if member]
 
     def _find(self, file: FileRow, reference: Reference) -> Resolved | None:
         name, qualifier = reference.name, reference.qualifier
@@ -181,8 +178,8 @@ class Resolver:
                 )  # of JavaScript: any class
                 qualifier, _, name = (value, ".", member) if member else value.rpartition(".")
                 role = "instantiation" if is_class else use.role
-                meant = Reference(name, qualifier, role, place.line, place.symbol)
-                target = self.resolve(place.file, meant) if is_path else None
+                named = Reference(name, qualifier, role, place.line, place.symbol)
+                target = self.resolve(place.file, named) if is_path else None
                 if target is not None and (not is_class or target.definition.symbol.kind in CONTAINERS):
                     confidence = min(BY_IMPORT, target.confidence)
                     targets[target.definition.key] = replace(target, confidence=confidence)
@@ -301,12 +298,15 @@ class Resolver:
         local = next((member for member in members if member), None) or self._in_scope(file, reference)
         if items and local is not None and local.definition.symbol.kind in YIELDING:
             local = self._brought_in(file, reference.name) or local  # `x = None` where an import fails
-        return (
-            local
-            or self._brought_in(file, reference.name)
-            or self._nearby(file, reference)
-            or self._globally(file, reference.name)
-        )
+        target = local or self._brought_in(file, reference.name) or self._nearby(file, reference)
+        is_rust = file.language == "rust"
+        if target is not None or (not is_rust and (reference.name in _BUILTIN or self._is_module(file))):
+            # A module has no names without a definition or an import: everything else is a local or a builtin.
+            return target
+        candidates = [d for d in self._names.named(reference.name) if d.symbol.kind != "attribute"]
+        if is_rust:
+            candidates = [d for d in candidates if d.symbol.kind == "macro"]
+        return self._only(file, candidates, 0.5)
 
     def _in_scope(self, file: FileRow, reference: Reference) -> Resolved | None:
         """Return a definition in the scopes around the use, innermost first."""
@@ -400,15 +400,6 @@ class Resolver:
         if member is not None or receiver is None:
             return member
         return self.extension(use, file, receiver)
-
-    def _globally(self, file: FileRow, name: str) -> Resolved | None:
-        candidates = [d for d in self._names.named(name) if d.symbol.kind != "attribute"]
-        if file.language == "rust":
-            candidates = [d for d in candidates if d.symbol.kind == "macro"]
-        elif name in _BUILTIN or self._is_module(file):
-            # A module has no names without a definition or an import: everything else is a local or a builtin.
-            return None
-        return self._only(file, candidates, 0.5)
 
     def _is_module(self, file: FileRow) -> bool:
         """Return whether all names of a file are its own, imported, or of the language."""

@@ -75,20 +75,16 @@ def unused_definitions(snapshot: Snapshot) -> list[Unused]:
         file, symbol = places[0]
         text = snapshot.lines(file, symbol.start, symbol.end).encode("utf-8", "surrogatepass")
         if counts[word] in (1, _WORD.findall(text).count(word)):
-            is_composed = any(word.startswith(fragment) for fragment in fragments)
-            out.append(_unused(snapshot, file, symbol, is_composed=is_composed))
+            is_public = "public_api" in symbol.labels
+            outside = "a name that is put together may mean it"
+            if not any(word.startswith(fragment) for fragment in fragments):
+                outside = _caller_outside(snapshot, file, symbol)
+            confidence = CALLED_FROM_OUTSIDE if outside else PUBLIC if is_public else HIDDEN
+            reason = outside or ("code outside of the repository may use it" if is_public else "")
+            size = symbol.end - symbol.start + 1
+            place = symbol.qualified, symbol.kind, file.path, symbol.line
+            out.append(Unused(*place, size, confidence, reason))
     return sorted(out, key=lambda each: (-each.confidence, each.file_path, each.line))
-
-
-def _unused(snapshot: Snapshot, file: FileRow, symbol: Symbol, *, is_composed: bool) -> Unused:
-    is_public = "public_api" in symbol.labels
-    outside = (
-        "a name that is put together may mean it" if is_composed else _caller_outside(snapshot, file, symbol)
-    )
-    confidence = CALLED_FROM_OUTSIDE if outside else PUBLIC if is_public else HIDDEN
-    reason = outside or ("code outside of the repository may use it" if is_public else "")
-    size = symbol.end - symbol.start + 1
-    return Unused(symbol.qualified, symbol.kind, file.path, symbol.line, size, confidence, reason)
 
 
 def _caller_outside(snapshot: Snapshot, file: FileRow, symbol: Symbol) -> str:

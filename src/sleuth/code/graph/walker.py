@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Sequence, Set
+from collections.abc import Iterator, Sequence, Set
 from typing import Any, NamedTuple
 
 from sleuth.code.graph.bindings import is_variable
 from sleuth.code.graph.inference import OWN_OBJECT
 from sleuth.code.graph.resolve import resolver_of
 from sleuth.code.graph.types import CERTAIN
-from sleuth.code.parsing.detail import Detail, Reference, Symbol
+from sleuth.code.parsing.detail import Reference, Symbol
 from sleuth.code.parsing.kinds import CONTAINERS
 from sleuth.code.snapshots.record import FileRow
 from sleuth.code.snapshots.snapshot import Definition, Snapshot
 from sleuth.errors import ArgumentError
+from sleuth.remote import check_cancelled
 
 EXPANSIONS = ("callers", "callees", "siblings", "implementations", "tests")
 _ROOT = re.compile(r"(?:[^\w$@]|(?:await|new)\b)*([$@]*[^\W\d]\w*)")
@@ -60,7 +61,13 @@ class GraphWalker:
         Left out are what these lines define themselves, parameters, variables, and names whose use says nothing.
         """
         detail = self._snapshot.detail(file)
-        inner = _defined_inside(detail, first, last)
+        symbols = detail.symbols
+        inner = set()  # what functions in these lines define inside of them
+        for symbol in symbols[bisect_left(symbols, first, key=lambda symbol: symbol.start) :]:
+            if symbol.start > last:
+                break
+            if symbol.parent >= 0 and symbols[symbol.parent].kind not in CONTAINERS:
+                inner.add(symbol.name)
         use_by_name: dict[tuple[str, str], dict[str, Any]] = {}
         visited: set[tuple[str, str, int]] = set()
         for reference in detail.references_between(first, last):
@@ -78,7 +85,12 @@ class GraphWalker:
                 and (root in inner or is_variable(detail, reference, root, first, last))
             )
             if "file_path" not in described:
-                is_elsewhere = not is_own and _says_something(reference)
+                says_something = reference.role != "reference" and (  # unlike `"".join` and `len`
+                    _PLAIN.match(reference.qualifier) is not None
+                    if reference.qualifier
+                    else reference.name not in _LANGUAGE_NAMES
+                )
+                is_elsewhere = not is_own and says_something
             else:
                 is_inside = described["file_path"] == file.path and first <= described["line"] <= last
                 is_elsewhere = not is_inside and (not is_own or bool(reference.qualifier))
@@ -123,17 +135,22 @@ class GraphWalker:
         resolver = resolver_of(self._snapshot)
         overridden = {method.key for method in resolver.overridden(definition)}
         uses = []
-        for i in self._snapshot.files_with("uses", symbol.name):
+        for file, reference in self.references(symbol.name):
+            confidence = self.confidence(file, reference, {definition.key}, overridden)
+            if confidence:
+                uses.append(Use(file, reference, confidence))
+        return sorted(uses, key=lambda use: (use.file.path, use.reference.line))
+
+    def references(self, name: str) -> Iterator[tuple[FileRow, Reference]]:
+        """Yield all references of a name, also by an alias, each with its file."""
+        for i in self._snapshot.files_with("uses", name):
+            check_cancelled()
             file = self._snapshot.files[i]
             detail = self._snapshot.detail(file)
-            names = {symbol.name, *(item.alias for item in detail.imports if item.name == symbol.name)}
+            names = {name, *(item.alias for item in detail.imports if item.name == name)}
             for reference in detail.references:
-                if reference.name not in names:
-                    continue
-                confidence = self.confidence(file, reference, {definition.key}, overridden)
-                if confidence:
-                    uses.append(Use(file, reference, confidence))
-        return sorted(uses, key=lambda use: (use.file.path, use.reference.line))
+                if reference.name in names:
+                    yield file, reference
 
     def confidence(
         self, file: FileRow, use: Reference, keys: Set[tuple[int, int]], overridden: Set[tuple[int, int]]
@@ -218,28 +235,6 @@ def describe(file: FileRow, symbol: Symbol | None) -> dict[str, Any]:
     if symbol is None:
         return {"name": "", "type": "module", "file_path": file.path, "line": 1}
     return {"name": symbol.qualified, "type": symbol.kind, "file_path": file.path, "line": symbol.line}
-
-
-def _defined_inside(detail: Detail, first: int, last: int) -> set[str]:
-    """Return the names that functions in lines `first` to `last` define inside of them."""
-    symbols = detail.symbols
-    at = bisect_left(symbols, first, key=lambda symbol: symbol.start)
-    names = set()
-    while at < len(symbols) and symbols[at].start <= last:
-        parent = symbols[at].parent
-        if parent >= 0 and symbols[parent].kind not in CONTAINERS:
-            names.add(symbols[at].name)
-        at += 1
-    return names
-
-
-def _says_something(reference: Reference) -> bool:
-    """Return whether a name is worth listing though its definition is not known; `"".join` and `len` are not."""
-    if reference.role == "reference":
-        return False
-    if reference.qualifier:
-        return _PLAIN.match(reference.qualifier) is not None
-    return reference.name not in _LANGUAGE_NAMES
 
 
 def full_name(reference: Reference) -> str:

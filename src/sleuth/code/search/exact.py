@@ -7,6 +7,7 @@ A question is ranked by many signals. A name is not a question: a person who typ
 from __future__ import annotations
 
 import re
+from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from sleuth.code.parsing.kinds import CONTAINERS
@@ -45,8 +46,11 @@ def spots_of(snapshot: Snapshot, query: str) -> list[Spot]:
     if spots := _spots_at(snapshot, text):
         return spots[:MOST]
     # A chunk may hold several definitions, so more of them are looked at than chunks are returned.
-    definitions = definitions_meant(snapshot, text)[: 4 * MOST]
-    return list(dict.fromkeys(spot for d in definitions if (spot := _spot_of(snapshot, d))))[:MOST]
+    for definition in definitions_meant(snapshot, text)[: 4 * MOST]:
+        file, line = definition.file, definition.symbol.line  # where its name stands
+        places = (i for i, c in enumerate(snapshot.detail(file).chunks) if c.start <= line <= c.end)
+        spots += [Spot(snapshot.by_path[file.path], place) for place in islice(places, 1)]
+    return list(dict.fromkeys(spots))[:MOST]
 
 
 def _spots_at(snapshot: Snapshot, text: str) -> list[Spot]:
@@ -89,25 +93,18 @@ def definitions_named(snapshot: Snapshot, steps: list[str]) -> list[Definition]:
     The last steps are the name and its containers; those before may name the module, package or folder.
     """
     for outside in range(len(steps)):
-        definitions = [
-            definition
-            for definition in snapshot.definitions(".".join(steps[outside:]))
-            if _stands_in(definition.file.path, steps[:outside])
-        ]
+        name, around, definitions = ".".join(steps[outside:]), steps[:outside], []
+        for definition in snapshot.definitions(name):
+            module = module_steps(
+                definition.file.path
+            )  # it, its package or its folder ends with the steps outside
+            if not around or around in (module[-outside:], module[:-1][-outside:]):
+                definitions.append(definition)
         if definitions:
-            name = ".".join(steps[outside:])
             factors = snapshot.shared(Twins).factors(".".join(steps), len(snapshot.files))
             is_older = {d.file.path: bool(factors[snapshot.by_path[d.file.path]] < 1) for d in definitions}
             return sorted(definitions, key=lambda d: _rank(d, name, is_older=is_older[d.file.path]))
     return []
-
-
-def _stands_in(path: str, steps: list[str]) -> bool:
-    """Return whether the module, its package or its folder ends with these steps."""
-    if not steps:
-        return True
-    module = module_steps(path)
-    return any(module[: len(module) - up][-len(steps) :] == steps for up in (0, 1))
 
 
 def _rank(
@@ -127,11 +124,3 @@ def _rank(
     is_elsewhere = _NO_LETTER.sub("", stem).lower() != _NO_LETTER.sub("", symbol.name).lower()
     place = file.path.count("/"), file.path, symbol.line
     return symbol.qualified != name, file.category != "code", is_older, kind, depth, is_elsewhere, *place
-
-
-def _spot_of(snapshot: Snapshot, definition: Definition) -> Spot | None:
-    """Return the chunk that holds the line where the name of a definition stands."""
-    for place, chunk in enumerate(snapshot.detail(definition.file).chunks):
-        if chunk.start <= definition.symbol.line <= chunk.end:
-            return Spot(snapshot.by_path[definition.file.path], place)
-    return None

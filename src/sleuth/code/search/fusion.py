@@ -1,14 +1,15 @@
-"""Fuses the rankings of the legs of a code search, by reciprocal rank."""
+"""Fuses the rankings of the legs of a code search by reciprocal rank, and gives scores that compare between queries."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sleuth.code.search.query import weigh
 from sleuth.compose.fuse import Pool, fuse_hits
 from sleuth.compose.methods import RANK_CONSTANT
 from sleuth.types import Explanation
@@ -16,6 +17,9 @@ from sleuth.types import Explanation
 if TYPE_CHECKING:
     from sleuth.code.snapshots.snapshot import Snapshot
 
+_STEP: Final = 0.999  # of the score before, so that scores tell the order
+_LEAST: Final = 0.01  # above 0: a leg ranked it
+_FORMULA = "the greater of words * keyword score / best and similarity, at most .999 times the score of the hit before"
 _CHUNK: Final = (1 << 32) - 1
 """The bits of a key that number a chunk in its file; the file is above them."""
 
@@ -76,3 +80,48 @@ def fuse(
 def ordered(snapshot: Snapshot, pieces: Sequence[Piece]) -> list[Piece]:
     """Best first; equal scores by path and line."""
     return sorted(pieces, key=lambda hit: (-hit.score, snapshot.files[hit.file].path, hit.chunk))
+
+
+def with_fixed_scores(
+    snapshot: Snapshot,
+    query: str,
+    pieces: Sequence[Piece],
+    share_of: Callable[[int, range], float] | None,
+    by_words: Mapping[int, float],
+) -> Iterator[Piece]:
+    """Yield pieces of a ranking in their order, with scores from 0 to 1 that do not depend on other files.
+
+    A score is the greater of two shares: that of the query's words which the piece, its path and its name hold, each
+    weighing its idf, times what the keyword leg gives it of its best score; and its similarity, counted from that of
+    unrelated texts. No score is above that of a better hit. What the whole query names keeps its score.
+
+    Args:
+        share_of: gives the similarity of chunks of a file, from 0 to 1; None where the vector leg did not answer.
+        by_words: score of the keyword leg by file.
+    """
+    idf = snapshot.chunk_words[0].idf(weigh(query))
+    total = sum(idf.values()) or 1.0
+    keys = [snapshot.firsts[piece.file] + np.array(piece.chunks, np.int64) for piece in pieces]
+    all_keys = np.unique(np.concatenate([np.zeros(0, np.int64), *keys]))
+    keys_by_word: dict[str, set[int]] = {}  # which of these chunks hold each word in their text, path or name
+    if len(all_keys):
+        searcher, views = snapshot.chunk_words
+        masks = snapshot.bitmaps(views, all_keys)
+        for word in idf:
+            hits = searcher.search({"context": {word: 1.0}}, len(all_keys), allowed=masks)
+            keys_by_word[word] = set(hits.keys.tolist())
+    ceiling = 1.0
+    top_score = max(by_words.values(), default=0.0) or 1.0
+    for piece, own_keys in zip(pieces, keys, strict=True):
+        if piece.explanation.name == "exact":
+            yield piece
+            ceiling = piece.score * _STEP
+            continue
+        held = [word for word, rows in keys_by_word.items() if not rows.isdisjoint(own_keys.tolist())]
+        words = sum(idf[word] for word in held) / total * by_words.get(piece.file, 0.0) / top_score
+        similarity = 0.0 if share_of is None else share_of(piece.file, piece.chunks)
+        score = min(ceiling, max(words, similarity, _LEAST))
+        facts = {"words": words, "similarity": similarity}
+        explanation = Explanation("scale", score, _FORMULA, facts, (piece.explanation,))
+        yield replace(piece, score=score, explanation=explanation)
+        ceiling = score * _STEP

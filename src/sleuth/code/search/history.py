@@ -73,7 +73,9 @@ def search_history(snapshot: Snapshot, query: str, limit: int = 10, *, path: str
     """
     check_count(limit, "limit")
     terms = read_query(check_query(query)).terms
-    ancestors, searcher = _commits(snapshot)
+    # Shared once they are all recorded.
+    is_whole = is_recorded(snapshot.storage, snapshot.repository, base_of(snapshot))
+    ancestors, searcher = snapshot.shared(_read_commits) if is_whole else _read_commits(snapshot)
     if not limit or not terms:
         return []
     weighted = {field: {term: n * weight for term, n in terms.items()} for field, weight in WEIGHTS.items()}
@@ -106,18 +108,8 @@ def _first(
     return dict(islice(best.items(), limit))
 
 
-def _commits(snapshot: Snapshot) -> tuple[Ancestors, WordSearcher]:
-    """Return the commits that led to a snapshot, and a searcher over them; shared once they are all recorded.
-
-    Raises:
-        ArgumentError, CodeError: as `search_history`.
-    """
-    if is_recorded(snapshot.storage, snapshot.repository, base_of(snapshot)):
-        return snapshot.shared(_read_commits)
-    return _read_commits(snapshot)
-
-
 def _read_commits(snapshot: Snapshot) -> tuple[Ancestors, WordSearcher]:
+    """Return the commits that led to a snapshot, and a searcher over them; raises as `search_history`."""
     storage, repository = snapshot.storage, snapshot.repository
     leg = storage.words.commits
     with storage.reading() as connection:

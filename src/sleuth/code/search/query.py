@@ -9,11 +9,11 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import pairwise
 
-from sleuth.code.search.phrases import Pair, pairs_of
 from sleuth.text.analyzers import get_analyzer
 
 _FENCE = re.compile(r"```.*?(?:```|\Z)|~~~.*?(?:~~~|\Z)", re.S)
@@ -34,8 +34,11 @@ _FRAMES = (
     ),
 )
 _MAX_TITLE = 200
+_MOST_PAIRS = 24
 _FEW_WORDS = 12
 """Words of a question, as most people type it: of 977 questions of a public benchmark, 6 have more."""
+
+Pair = tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,3 +160,13 @@ def _pairs(text: str) -> tuple[Pair, ...]:
     analyzer = get_analyzer("code-english")
     words = (part.lower() for word in _WORD.findall(text) for part in _PART.findall(word))
     return pairs_of([next(iter(analyzer.tokens(word)), None) for word in words])
+
+
+def pairs_of(words: Sequence[str | None]) -> tuple[Pair, ...]:
+    """Neighbouring words, each pair once.
+
+    Args:
+        words: stems in the order of the text, None for a word that says too little.
+    """
+    pairs = dict.fromkeys((a, b) for a, b in pairwise(words) if a and b and len(a) + len(b) > 4)
+    return tuple(pairs)[:_MOST_PAIRS]

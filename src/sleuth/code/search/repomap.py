@@ -27,7 +27,7 @@ from sleuth.errors import ArgumentError
 from sleuth.remote import check_cancelled
 
 if TYPE_CHECKING:
-    from sleuth.code.parsing.detail import Reference, Symbol
+    from sleuth.code.parsing.detail import Symbol
     from sleuth.code.snapshots.record import FileRow
     from sleuth.code.snapshots.snapshot import Snapshot
 
@@ -126,7 +126,13 @@ def rank_definitions(snapshot: Snapshot, *, focus: Sequence[str] = (), query: st
             raise ArgumentError(f"focus must name files or folders of the snapshot, got {path!r}")
         focused |= at
     scores, answers = _answers(snapshot, query) if query else (np.zeros(len(snapshot.files)), [])
-    personal = _personal(focused, scores)
+    n, is_steered = len(focused), bool(focused.any() or scores.any())
+    personal = np.full(n, 0.1 if is_steered else 1.0)  # what all use still shows beside what is asked for
+    if focused.any():
+        personal[focused] += n / int(focused.sum())
+    if (nearness := scores**3).sum() > 0:
+        personal += n * nearness / nearness.sum()
+    personal /= personal.sum()
     graph = snapshot.shared(_use_graph)
     ranks = page_rank(graph.sources, graph.targets, graph.weights, personal)
     flow = _flow(snapshot, graph, ranks)
@@ -221,9 +227,8 @@ def _weighed(
 def _answers(snapshot: Snapshot, query: str) -> tuple[NDArray[np.float64], list[tuple[int, int]]]:
     """Return how well each file answers a query, shape (n,), and the definitions that do, best first."""
     from sleuth.code.search.filters import CodeFilter
-    from sleuth.code.search.keyword import keyword_search
     from sleuth.code.search.query import read_query
-    from sleuth.code.search.ranking import rank_files
+    from sleuth.code.search.ranking import keyword_search, rank_files
     from sleuth.code.search.units import whole_definitions
 
     question, everywhere = read_query(query), CodeFilter()
@@ -331,7 +336,13 @@ def _uses(snapshot: Snapshot, row: FileRow, homes: _Homes) -> dict[tuple[int, st
         if positions is None:
             bare = not reference.qualifier and row.language not in BARE_MEMBERS
             targets: Sequence[int] = (homes.at_top if bare else homes.of).get(name, ())
-            times = _guess(reference, len(targets))
+            # Nothing says what is meant; a name that is only mentioned is mostly a variable.
+            is_type = name[:1].isupper()
+            share = _OF_UNKNOWN_OBJECT if reference.qualifier else _BARE_TYPE if is_type else _BARE_NAME
+            is_mention = reference.role == "reference" and not is_type
+            if not 0 < len(targets) <= _MOST_FILES or name in _BUILTINS or is_mention:
+                continue
+            times = share / len(targets)
         elif reference.qualifier or imported_name in ("", "*"):
             targets = _behind(snapshot, positions, homes.of.get(name, ()))
         else:
@@ -352,32 +363,6 @@ def _behind(snapshot: Snapshot, positions: Sequence[int], homes: Sequence[int]) 
     folders = {f"{snapshot.files[at].path.rpartition('/')[0]}/" for at in positions[:_MOST_TARGETS]}
     below = [home for home in homes if any(snapshot.files[home].path.startswith(f) for f in folders)]
     return below if 0 < len(below) <= _MOST_TARGETS else ()
-
-
-def _guess(reference: Reference, homes: int) -> float:
-    """Return what a use counts that no import explains; a name that is only mentioned is mostly a variable."""
-    name = reference.name
-    if not 0 < homes <= _MOST_FILES or name in _BUILTINS:
-        return 0.0
-    is_type = name[:1].isupper()
-    if reference.role == "reference" and not is_type:
-        return 0.0
-    if reference.qualifier:
-        return _OF_UNKNOWN_OBJECT / homes
-    return (_BARE_TYPE if is_type else _BARE_NAME) / homes
-
-
-def _personal(focused: NDArray[np.bool_], scores: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the distribution that PageRank restarts from: near what the caller cares about."""
-    n = len(focused)
-    steered = bool(focused.any() or scores.any())
-    personal = np.full(n, 0.1 if steered else 1.0)  # what all use still shows beside what is asked for
-    if focused.any():
-        personal[focused] += n / int(focused.sum())
-    if (answers := scores**3).sum() > 0:
-        personal += n * answers / answers.sum()
-    scaled: NDArray[np.float64] = personal / personal.sum()
-    return scaled
 
 
 def _draw(snapshot: Snapshot, selection: Sequence[Weighed]) -> str:

@@ -4,28 +4,29 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
 from uuid import UUID
 
 from sleuth.arguments import MOST_K, check_count, check_query, is_blank
+from sleuth.code.graph.walker import GraphWalker
 from sleuth.code.parsing.chunks import unit_at
-from sleuth.code.search.context import RetrievedContexts
+from sleuth.code.parsing.labels import MODULE_LABEL
+from sleuth.code.search.context import RetrievedContext, RetrievedContexts, piece_id
 from sleuth.code.search.exact import MOST, spots_of
 from sleuth.code.search.filters import CodeFilter, read_filter
-from sleuth.code.search.fusion import Piece, fuse
-from sleuth.code.search.hits import contexts_of
-from sleuth.code.search.keyword import keyword_search
+from sleuth.code.search.fusion import Piece, fuse, with_fixed_scores
 from sleuth.code.search.query import read_query
-from sleuth.code.search.scores import with_fixed_scores
+from sleuth.code.search.ranking import keyword_search
 from sleuth.code.search.similarity import Similar, nearest_pieces, similar_chunks, similar_files
 from sleuth.code.search.units import whole_definitions
 from sleuth.code.search.weights import LITTLE, weights_of
+from sleuth.code.snapshots.snapshot import Definition
 from sleuth.errors import ArgumentError, RetrievalError, StoreError
 from sleuth.logs import logger_of
-from sleuth.remote import async_twin
+from sleuth.remote import async_twin, check_cancelled
 from sleuth.types import Explanation, PartReport
 
 if TYPE_CHECKING:
@@ -83,7 +84,8 @@ class RankedCode(NamedTuple):
         first = self.pieces[:k]
         if strategy != "hybrid":
             return first
-        return list(with_fixed_scores(snapshot, query, first, self.similar, self.by_words))
+        share_of = None if self.similar is None else self.similar.share_of
+        return list(with_fixed_scores(snapshot, query, first, share_of, self.by_words))
 
 
 class CodeRetriever:
@@ -178,7 +180,7 @@ class CodeRetriever:
             per_file=per_file,
         )
         best = answer.best(snapshot, query, limit, strategy=strategy)
-        return RetrievedContexts(contexts_of(snapshot, best, expand, explain=explain), answer.parts)
+        return RetrievedContexts(_contexts_of(snapshot, best, expand, explain=explain), answer.parts)
 
     aretrieve = async_twin(retrieve)
 
@@ -329,3 +331,40 @@ def _exact_first(snapshot: Snapshot, query: str, allowed: CodeFilter, pieces: li
             why = Explanation("others", score, formula, {}, (piece.explanation,))
             exact.append(replace(piece, score=score, explanation=why))
     return exact
+
+
+def _contexts_of(
+    snapshot: Snapshot, pieces: Sequence[Piece], expand: Sequence[str], *, explain: bool
+) -> Iterator[RetrievedContext]:
+    """Yield pieces as hits, with the relations in `expand`."""
+    walker = GraphWalker(snapshot)
+    for piece in pieces:
+        check_cancelled()
+        file = snapshot.files[piece.file]
+        detail = snapshot.detail(file)
+        chunk = detail.chunks[piece.chunk]
+        at, start, end = chunk.symbol, chunk.start, detail.chunks[piece.chunks[-1]].end
+        symbol = detail.symbols[at] if at >= 0 else None
+        content = snapshot.lines(file, start, end)
+        context = RetrievedContext(
+            file.path,
+            content,
+            start,
+            end,
+            min(1.0, piece.score),
+            list(symbol.labels) if symbol is not None else [MODULE_LABEL],
+            walker.parent(file, at, inside=symbol is not None and not start <= symbol.line <= end),
+            walker.outgoing(file, start, end),
+            id=piece_id(file.path, start, end, content),
+            repo=snapshot.repository.id,
+            snapshot=snapshot.info.id,
+            language=file.language,
+            symbol=symbol.qualified if symbol is not None else "",
+            signature=symbol.signature if symbol is not None else "",
+            explanation=piece.explanation if explain else None,
+        )
+        if symbol is not None:
+            context.related = walker.related(Definition(file, at, symbol), expand)
+        else:
+            context.related = {kind: [] for kind in expand}
+        yield context

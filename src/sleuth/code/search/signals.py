@@ -8,7 +8,8 @@ told            identifiers of the prose that are defined here, the rarer the be
 named           paths, modules, qualified names and stack frames of the query that mean this file
 stem            all words of its name are in the title, or begin or end as words there do; the root of 1 by the files
                 of that name, and not scaled
-phrases         neighbouring words of the title stand together in it; of the best files by all else. Its best file has
+phrases         neighbouring words of the title stand together in it, also in a name such as `broken_pipe`; of the best
+                files by all else, which are read, as an index of pairs would be as large as the rest. Its best file has
                 the root of the share of the pairs that it holds: where few stand anywhere, they say little
 """
 
@@ -16,7 +17,9 @@ from __future__ import annotations
 
 import math
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -24,8 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sleuth.arguments import MOST_NAME
-from sleuth.code.search.phrases import READ, phrase_scores
-from sleuth.code.search.query import Query, parts_of
+from sleuth.code.search.query import Pair, Query, parts_of
 from sleuth.code.search.stems import Stems
 from sleuth.remote import check_cancelled
 
@@ -39,6 +41,9 @@ Scores = NDArray[np.float32]
 
 FILE_POOL = 1_000
 CHUNK_POOL = 2_000
+READ = 20
+"""Files that are read: those that are best by all else."""
+_MOST_BYTES = 300_000
 _SHARES = (1.0, 1 / 2, 1 / 3)
 _MAX_NAMES = 200
 
@@ -224,3 +229,25 @@ def files_ending_with(snapshot: Snapshot, parts: list[str]) -> list[int]:
             break
         files = longer
     return files
+
+
+def phrase_scores(pairs: Sequence[Pair], texts: Sequence[bytes]) -> list[float]:
+    """Return the share of the pairs in each text, in [0, 1]; a pair counts more the rarer it is among these texts.
+
+    Args:
+        texts: UTF-8; the first 300,000 bytes of each count.
+    """
+    lowered = [text[:_MOST_BYTES].lower() for text in texts]
+    matches = [[pair for pair in pairs if _pattern(*pair).search(text)] for text in lowered]
+    counts = Counter(pair for text_pairs in matches for pair in text_pairs)
+    weights = {pair: math.log1p(len(texts) / max(1, counts[pair])) for pair in pairs}
+    total = sum(weights.values()) or 1.0
+    return [sum(weights[pair] for pair in text_pairs) / total for text_pairs in matches]
+
+
+@lru_cache(maxsize=1024)
+def _pattern(first: str, second: str) -> re.Pattern[bytes]:
+    """Both stems, the first with any ending, with at most three signs between them and nothing else."""
+    # without the last vowel, which stemming may have changed: "retri" stands for "retry"
+    a, b = (re.escape((s.rstrip("iy") if len(s) > 3 else s).encode()) for s in (first, second))
+    return re.compile(a + rb"[a-z]{0,5}[^a-z0-9]{0,3}" + b)

@@ -60,9 +60,11 @@ class Stems:
             title: words as the analyzer gives them.
         """
         words = set(title)
-        words |= {
-            name for word in words for name in self.by_start.get(word[:_LEAST], ()) if _stands_for(name, word)
-        }
+        for word in tuple(words):
+            for name in self.by_start.get(word[:_LEAST], ()):
+                root = max(_ROOT, len(name) - _END, len(word) - _END)  # of two words with short ends
+                if word.startswith(name) or name[:root] == word[:root]:
+                    words.add(name)
         scores = np.zeros(files, np.float32)
         for first in words:
             for remaining_words, positions in self.by_first.get(first, ()):
@@ -78,9 +80,3 @@ def _words(name: str) -> tuple[str, ...]:
 @lru_cache(maxsize=20_000)
 def _analyzed(part: str) -> tuple[str, ...]:
     return tuple(get_analyzer("code-english").tokens(part))[:1]
-
-
-def _stands_for(name: str, word: str) -> bool:
-    """Return whether a word of a name begins a word of the query, or both have one root and short ends."""
-    root = max(_ROOT, len(name) - _END, len(word) - _END)
-    return word.startswith(name) or name[:root] == word[:root]
