@@ -13,6 +13,7 @@ from sleuth.dense.encoding import encode
 from sleuth.dense.search import DenseSearcher
 from sleuth.errors import ArgumentError, EmbedderMismatchError, EmbeddingError, IndexDamagedError
 from sleuth.store import Scratch, SegmentView, unpack
+from sleuth.store.legs.hits import rows_allowed
 from sleuth.store.legs.leg import pack
 from tests.dense.strategies import HashEmbedder, rows_of, view_of
 from tests.examples import examples
@@ -100,7 +101,7 @@ def test_estimates_leave_exact_scores(seed: int, dimension: int, keep: float | N
     parts = [
         (
             v.arrays["codes"], v.arrays["factors"], v.arrays["vectors"].view(np.uint16), v.arrays["centre"],
-            v.tie_ranks, v.keys, searcher._mask(i, allowed[i]),
+            v.tie_ranks, v.keys, rows_allowed(v, allowed[i]),
         )
         for i, v in enumerate(segments)
         if len(v)

@@ -84,11 +84,11 @@ def test_hits_equal_exhaustive_scoring(  # noqa: PLR0917 - drawn by hypothesis, 
     """For any segments, deletions, filters and k, the hits equal those of a slow scorer of the live rows."""
     live = [i not in dead for i in range(len(rows))]
     views = segments_of(TWO, rows, cuts, live)
-    searcher = LexicalSearcher(TWO, views, ids=names_of)
+    searcher = LexicalSearcher(TWO, views)
     allowed = [pack(np.array([int(key) not in barred for key in view.keys], bool)) for view in views]
     live_rows = [i for i in range(len(rows)) if live[i]]
     expected = oracle.scores(TWO, [rows[i] for i in live_rows], query)
-    hits = searcher.search(query, k, allowed=allowed)
+    hits = searcher.search(query, k, allowed=allowed, ids=names_of)
     visible = [(score, key) for score, key in zip(expected, live_rows, strict=True) if key not in barred]
     best = ranked([score for score, _ in visible], [key for _, key in visible], k)
     assert len(hits) == len(best)
@@ -98,7 +98,7 @@ def test_hits_equal_exhaustive_scoring(  # noqa: PLR0917 - drawn by hypothesis, 
         abs(by_key[int(key)] - score) < 1e-5 * score
         for key, score in zip(hits.keys, hits.scores, strict=True)
     )
-    every = searcher.search(query, len(rows), allowed=allowed)
+    every = searcher.search(query, len(rows), allowed=allowed, ids=names_of)
     assert hits.keys.tolist() == every.keys[:k].tolist()  # also of rows that tie with the last of them
     results = list(zip((-every.scores).tolist(), names_of(every.keys), strict=True))
     assert results == sorted(results)

@@ -22,7 +22,7 @@ from sleuth.dense.embedding import dimension_of
 from sleuth.dense.lists import lists_in
 from sleuth.errors import ArgumentError, EmbeddingError, IndexDamagedError
 from sleuth.store import Hits, LegRequest, LegSearcher, SegmentData, SegmentView, best_hits
-from sleuth.store.legs.hits import no_hits
+from sleuth.store.legs.hits import locate, no_hits, rows_allowed
 from sleuth.store.legs.leg import Bitmap
 from sleuth.store.legs.searching import Ids
 from sleuth.text import embedded_text
@@ -69,13 +69,12 @@ class DenseSearcher(LegSearcher[Vector]):
             EmbeddingError.
     """
 
-    def __init__(self, leg: DenseLeg, segments: Sequence[SegmentView], *, ids: Ids | None = None) -> None:
+    def __init__(self, leg: DenseLeg, segments: Sequence[SegmentView]) -> None:
         """Create a searcher of these segments.
 
         Args:
             leg: the leg that built them.
             segments: in order of key.
-            ids: names of rows, which order equal scores of two segments; in order of key if None.
 
         Raises:
             EmbedderMismatchError: a segment was made with another embedder than the leg's.
@@ -84,7 +83,6 @@ class DenseSearcher(LegSearcher[Vector]):
             leg.check(view)
         self.leg = leg
         self._segments = tuple(segments)
-        self._ids: Ids = ids or _by_key
         self._halves = [view.arrays["vectors"].view(np.uint16) for view in segments]
         widths = {halves.shape[1] for halves in self._halves if len(halves)}
         self.dimension = max(widths, default=0)
@@ -143,7 +141,7 @@ class DenseSearcher(LegSearcher[Vector]):
             return no_hits()
         parts = self._whole
         if allowed is not None:
-            parts = [(*self._arrays[i], self._mask(i, allowed[i])) for i in self._by_size]
+            parts = [(*self._arrays[i], rows_allowed(self._segments[i], allowed[i])) for i in self._by_size]
         table, step, offset, error = codes.steps(vector, STEPS)
         narrow = min(self._rows // SPARSE, MOST_EXACT)
         few = self._rows if request.exact else max(EXACT_BELOW, 2 * max(k, depth or 0), narrow)
@@ -158,8 +156,8 @@ class DenseSearcher(LegSearcher[Vector]):
             )  # fmt: skip
         except ValueError as error:
             raise self.damage(error) from error
-        ids = request.ids or self._ids
-        return best_hits(self._numbers[owners], keys, scores, tied, k, ids, ordered=request.ordered)
+        segments = self._numbers[owners]
+        return best_hits(segments, keys, scores, tied, k, request.ids, ordered=request.ordered)
 
     @property
     def matcher(self) -> TokenMatcher:
@@ -189,7 +187,7 @@ class DenseSearcher(LegSearcher[Vector]):
                 be among the best k: cheaper for pools of hundreds, whose far end need not be certain.
             ordered: whether equal scores are in order of id; ids always decide which of them are among the best `k`.
             exact: score every row that may answer, instead of dropping some by an estimate.
-            ids: names of rows, instead of those that the searcher was made with.
+            ids: names of rows, which order equal scores of two segments; None for order of key.
         """
         if depth is not None and depth < 1:
             raise ArgumentError(f"depth must be at least 1, got {depth!r}")
@@ -200,8 +198,10 @@ class DenseSearcher(LegSearcher[Vector]):
         """Scores of these rows as `search` gives them, shape (len(keys),); 0 for a key in none."""
         vector = self.ask(query) if isinstance(query, str) else self._prepare(query)
         scores = np.zeros(len(keys), np.float32)
-        for i, places, rows in self._locate(keys):
-            scores[places] = codes.dots(self._halves[i], vector, rows)
+        for view, halves in zip(self._segments, self._halves, strict=True):
+            places, rows = locate(view, keys)
+            if len(places):
+                scores[places] = codes.dots(halves, vector, rows)
         return self._finite(scores)
 
     def vectors(self, keys: NDArray[np.int64]) -> NDArray[np.float32]:
@@ -209,8 +209,10 @@ class DenseSearcher(LegSearcher[Vector]):
         if self._is_mixed:
             dimension_of(self._segments)
         vectors = np.zeros((len(keys), self.dimension), np.float32)
-        for i, places, rows in self._locate(keys):
-            vectors[places] = self._segments[i].arrays["vectors"][rows]
+        for view in self._segments:
+            places, rows = locate(view, keys)
+            if len(places):
+                vectors[places] = view.arrays["vectors"][rows]
         return self._finite(vectors)
 
     def explain(self, query: str | Vector, key: int) -> Explanation:
@@ -250,30 +252,6 @@ class DenseSearcher(LegSearcher[Vector]):
             f"segment {' or '.join(names or [view.name for view in self._segments])}: {problem}; "
             "`sleuth doctor --repair` makes it anew"
         )
-
-    def _mask(self, i: int, allowed: Bitmap | None) -> Bitmap | None:
-        """Live rows of segment i that are allowed; None for all."""
-        view = self._segments[i]
-        if allowed is None:
-            return view.live
-        if len(allowed) != (len(view) + 63) // 64:
-            raise ArgumentError(
-                f"allowed must hold {(len(view) + 63) // 64} words for {len(view)} rows, got {len(allowed)}"
-            )
-        return allowed if view.live is None else allowed & view.live
-
-    def _locate(self, keys: NDArray[np.int64]) -> list[tuple[int, NDArray[np.int64], NDArray[np.uint32]]]:
-        """Per segment that holds some of `keys`: its number, their places in `keys`, and their rows in it."""
-        ordered = np.asarray(keys, np.int64)
-        located: list[tuple[int, NDArray[np.int64], NDArray[np.uint32]]] = []
-        for i, view in enumerate(self._segments):
-            if not len(view):
-                continue
-            rows = np.minimum(np.searchsorted(view.keys, ordered), len(view) - 1)
-            places = np.flatnonzero(view.keys[rows] == ordered)
-            if len(places):
-                located.append((i, places, rows[places].astype(np.uint32)))
-        return located
 
 
 class TokenMatcher(NamedTuple):
@@ -339,7 +317,3 @@ def margin_of(spread: float, error: float, dimension: int) -> float:
         error: standard deviation of the rounding error of the query's product with signs (`codes.steps`).
     """
     return CERTAINTY * math.sqrt(spread**2 + error**2 * (spread**2 + 1 / dimension))
-
-
-def _by_key(keys: NDArray[np.int64]) -> list[str]:
-    return [f"{key:020d}" for key in keys]

@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 from sleuth.errors import ArgumentError
 from sleuth.lexical import blockmax
 from sleuth.store import Hits, LegRequest, SegmentView, best_hits
-from sleuth.store.legs.leg import Bitmap
-from sleuth.store.legs.searching import Ids
+from sleuth.store.legs.hits import locate, rows_allowed
 
 if TYPE_CHECKING:
     from sleuth.lexical.postings import FieldPostings
@@ -46,26 +45,30 @@ class SegmentRows:
         by_size = sorted(range(len(segments)), key=lambda i: -len(segments[i]))
         self._parts: list[blockmax.Segment] = [(i, segments[i].keys, segments[i].tie_ranks) for i in by_size]
 
-    def search(self, terms: list[Weighed], request: LegRequest, *, ids: Ids | None = None) -> Hits:
+    def search(self, terms: list[Weighed], request: LegRequest) -> Hits:
         """Return the `request.k` best rows among those that are live and allowed.
 
         Args:
             terms: heaviest first.
-            ids: returns for keys what orders equal scores of different segments; used if the request has none. Without
-                either, they are in order of key.
 
         Raises:
             ArgumentError: the bitmaps of the request do not fit the segments.
         """
-        masks = self._lives if request.allowed is None else self._masks(request.allowed)
+        masks = self._lives
+        if request.allowed is not None:
+            if len(request.allowed) != len(masks):
+                raise ArgumentError(
+                    f"allowed must hold one bitmap per segment, {len(masks)}, got {len(request.allowed)}"
+                )
+            masks = list(map(rows_allowed, self._segments, request.allowed))
         hits = blockmax.search(terms, self._parts, request.k, masks)
-        return best_hits(*hits, request.k, request.ids or ids or _by_key, ordered=request.ordered)
+        return best_hits(*hits, request.k, request.ids, ordered=request.ordered)
 
     def scores(self, terms: list[Weighed], keys: NDArray[np.int64]) -> NDArray[np.float32]:
         """Return the scores of the given rows, shape (len(keys),); 0 where no term matches."""
         out = np.zeros(len(keys), np.float32)
         for i, view in enumerate(self._segments):
-            places, ordinals = _locate(view, keys)
+            places, ordinals = locate(view, keys)
             if len(places):
                 out[places] = blockmax.score(terms, i, ordinals)
         return out
@@ -80,7 +83,7 @@ class SegmentRows:
             postings: of each segment, by field.
         """
         for i, view in enumerate(self._segments):
-            _, ordinals = _locate(view, np.array([key], np.int64))
+            _, ordinals = locate(view, np.array([key], np.int64))
             for row in ordinals.tolist():
                 for term in terms:
                     _, field, *_, occurrences = term
@@ -88,37 +91,3 @@ class SegmentRows:
                     tf = postings[i][field].count(number, row) if number >= 0 else 0
                     if tf:
                         yield term, TermCount(i, row, tf)
-
-    def _masks(self, allowed: Sequence[Bitmap | None]) -> list[Bitmap | None]:
-        if len(allowed) != len(self._segments):
-            raise ArgumentError(
-                f"allowed must hold one bitmap per segment, {len(self._segments)}, got {len(allowed)}"
-            )
-        return [_mask(view, bitmap) for view, bitmap in zip(self._segments, allowed, strict=True)]
-
-
-def _mask(view: SegmentView, allowed: Bitmap | None) -> Bitmap | None:
-    """Return the live rows that are allowed; None for all."""
-    if allowed is None:
-        return view.live
-    words = (len(view) + 63) // 64
-    if len(allowed) != words:
-        raise ArgumentError(f"allowed must hold {words} words for {len(view)} rows, got {len(allowed)}")
-    return allowed if view.live is None else allowed & view.live
-
-
-def _by_key(keys: NDArray[np.int64]) -> list[str]:
-    return [f"{key:020d}" for key in keys.tolist()]
-
-
-def _locate(view: SegmentView, keys: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.uint32]]:
-    """(places, ordinals): which of `keys` are live rows of the segment, and which rows those are."""
-    if not len(view):
-        return np.zeros(0, np.int64), np.zeros(0, np.uint32)
-    at = np.minimum(np.searchsorted(view.keys, keys), len(view) - 1)
-    is_held = view.keys[at] == keys
-    if view.live is not None:
-        words = view.live[at >> 6] >> (at & 63).astype(np.uint64)
-        is_held &= (words & np.uint64(1)).astype(bool)
-    places = np.flatnonzero(is_held)
-    return places, at[places].astype(np.uint32)

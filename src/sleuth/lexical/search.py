@@ -73,7 +73,6 @@ class LexicalSearcher(TermSearcher[str | Terms]):
         leg: LexicalLeg,
         segments: Sequence[SegmentView],
         *,
-        ids: Ids | None = None,
         previous: LexicalSearcher | None = None,
         corpus: Corpus | None = None,
     ) -> None:
@@ -82,12 +81,10 @@ class LexicalSearcher(TermSearcher[str | Terms]):
         Args:
             leg: the leg that built them.
             segments: in order of key.
-            ids: names of rows, which order equal scores of two segments; in order of key if None.
             previous: the searcher of the version before; what did not change is taken from it.
             corpus: what these segments are a part of; None where they are all of it.
         """
         self.leg = leg
-        self._ids = ids
         self._corpus = corpus
         names: tuple[str, ...] = tuple(leg.field_names(segments, corpus.totals if corpus else ()))
         segments_before = {segment.view.name: segment for segment in previous._segments} if previous else {}
@@ -133,7 +130,7 @@ class LexicalSearcher(TermSearcher[str | Terms]):
 
     def pool(self, query: str | Terms, request: LegRequest) -> Hits:
         """Return the best rows; see `search`."""
-        return self._rows.search(weigh(self._look_up_terms(query)), request, ids=self._ids)
+        return self._rows.search(weigh(self._look_up_terms(query)), request)
 
     def analyse(self, query: str) -> dict[str, dict[str, float]]:
         """Return what each token of a query counts, by field, whether the index holds it or not."""
@@ -241,7 +238,7 @@ class LexicalSearcher(TermSearcher[str | Terms]):
             allowed: per segment, the rows that may answer; None for all of it.
             ordered: whether equal scores are in order of id, for which names may have to be read; which of them are
                 among the best `k` is decided by id in any case.
-            ids: names of rows, instead of those that the searcher was made with.
+            ids: names of rows, which order equal scores of two segments; None for order of key.
 
         Raises:
             ArgumentError: k or allowed breaks its rule.
