@@ -19,9 +19,9 @@ from sleuth.errors import ArgumentError
 from sleuth.remote import check_cancelled
 from sleuth.store import LegRequest, unpack
 from sleuth.store.catalogue.alignment import align
+from sleuth.store.columns.column import scalar_rows, values_of
 from sleuth.store.columns.layout import naming_damage, read_column
 from sleuth.store.columns.leg import ColumnsLeg
-from sleuth.store.columns.values import scalar_rows, values_of
 from sleuth.store.legs.leg import pack
 from sleuth.store.legs.searching import TermSearcher
 from sleuth.types import Explanation, PartReport
@@ -384,7 +384,7 @@ def _rows_with_value(
         column = read_column(view, condition.field)
         if column is None:
             continue
-        with naming_damage(view, condition.field):
+        with naming_damage(view.name, condition.field):
             rows, codes = scalar_rows(column, np.arange(len(view)))
             distinct = np.unique(codes)
             fits = [is_value(value, text_of_value, tokens, analyzer) for value in values_of(column, distinct)]

@@ -16,8 +16,8 @@ from sleuth.filters import And, Compare, Or, matches
 from sleuth.filters.tree import keys_in
 from sleuth.remote import check_cancelled
 from sleuth.store import unpack
+from sleuth.store.columns.column import kinds_of, scalar_rows, values_of
 from sleuth.store.columns.layout import keys_of, naming_damage, read_column
-from sleuth.store.columns.values import kinds_of, scalar_rows, values_of
 from sleuth.types import RESERVED, UPLOAD
 
 if TYPE_CHECKING:
@@ -155,7 +155,7 @@ class Selection:
             column = read_column(part.view, key)
             if column is None or not len(part.rows):
                 continue
-            with naming_damage(part.view, key):
+            with naming_damage(part.view.name, key):
                 rows, codes = scalar_rows(column, part.rows)
                 owners = part.owners[np.searchsorted(part.rows, rows)]
                 distinct, documents = _documents_of(codes, owners, len(self.documents))

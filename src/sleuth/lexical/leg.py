@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sleuth.errors import ArgumentError
-from sleuth.lexical.arrays import Arrays, dictionary
 from sleuth.lexical.by_language import (
     analyzer_of,
     base_field,
@@ -20,7 +19,7 @@ from sleuth.lexical.by_language import (
     languages_of,
     separate,
 )
-from sleuth.lexical.merging import merge_field, number_rows
+from sleuth.lexical.merging import Arrays, dictionary, merge_field, number_rows
 from sleuth.lexical.postings import FieldPostings, PostingsWriter, tally
 from sleuth.lexical.query_terms import Terms
 from sleuth.lexical.scoring import K1, B, bm25_norm

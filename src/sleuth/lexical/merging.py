@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sleuth.errors import ArgumentError
-from sleuth.lexical.arrays import Arrays, check_size
 from sleuth.lexical.postings import (
     GONE,
     FieldPostings,
@@ -21,6 +21,7 @@ from sleuth.lexical.postings import (
     empty_slots,
     fill_slots,
     is_dense,
+    make_slots,
     sizes_of,
     tally_segment,
 )
@@ -38,6 +39,8 @@ TERMS_OF_A_TABLE = 1 << 18
 MOST_TABLES = 16
 """All terms are read for each table; so very many terms have larger tables, of about as many bytes as their numbers."""
 
+Arrays = dict[str, NDArray[Any]]
+"""Of a field as segments keep them."""
 Norm = Callable[[NDArray[np.uint32]], tuple[float, float]]
 
 
@@ -280,3 +283,16 @@ def _let_go(parts: Sequence[FieldPostings]) -> None:
     """Drop a reference to a segment's pages, which all lie in one file."""
     for part in parts:
         let_go(part.arrays["lengths"])
+
+
+def dictionary(data: NDArray[np.uint8], starts: NDArray[np.int64]) -> Arrays:
+    """Return the arrays of these terms, end to end, and where each begins and ends."""
+    check_size(int(starts[-1]))
+    short = starts.astype(np.uint32)
+    return {"term_bytes": data, "term_starts": short, "slots": make_slots(data, short)}
+
+
+def check_size(size: int) -> None:
+    """Raises ArgumentError where the terms of a segment take too many bytes."""
+    if size >= GONE:
+        raise ArgumentError(f"a segment must hold less than {GONE} bytes of distinct terms, got {size}")

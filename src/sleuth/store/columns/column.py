@@ -18,10 +18,15 @@ import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+
+from sleuth.store.legs.leg import pack
+
+if TYPE_CHECKING:
+    from sleuth.filters.tree import Scalar
 
 Array: TypeAlias = NDArray[Any]
 Interval: TypeAlias = tuple[int, int]
@@ -31,6 +36,8 @@ MISSING: Final = 0
 BARE: Final = 1
 FALSE: Final = 2
 FIRST_INTEGER: Final = 4
+KINDS: Final = ("boolean", "integer", "number", "string", "array", "bare")
+"""Kinds of values, in the order of their codes; "bare" is an empty list or an object."""
 END: Final = b"\xff"
 """Ends each string of a block: no byte of UTF-8 is so, and it is above them all."""
 
@@ -195,9 +202,7 @@ class Column:
         return self._bitmap(mask)
 
     def _bitmap(self, mask: NDArray[np.bool_]) -> NDArray[np.uint64]:
-        words = np.zeros((self.n + 63) // 64, np.uint64)
-        words.view(np.uint8)[: (self.n + 7) // 8] = np.packbits(self._of_rows(mask), bitorder="little")
-        return words
+        return pack(self._of_rows(mask))
 
     def _of_rows(self, values: Array) -> Array:
         return values if self.runs is None else np.repeat(values, self.runs.astype(np.int64))
@@ -234,3 +239,56 @@ def utf8(text: str) -> bytes:
 def text_of(string: bytes) -> str:
     """Return the text whose UTF-8 this is; raises ValueError where it is of none."""
     return string.decode("utf-8", "surrogatepass")
+
+
+class RowCodes(NamedTuple):
+    """Rows that have a key and the codes of their scalars; a row with a list comes once for each element.
+
+    Attributes:
+        rows: shape (m,), int64, ordinals.
+        codes: shape (m,), int64.
+    """
+
+    rows: NDArray[np.int64]
+    codes: NDArray[np.int64]
+
+
+def scalar_rows(column: Column, rows: NDArray[np.int64]) -> RowCodes:
+    """Return the scalars that these rows have, as codes of the column.
+
+    Args:
+        rows: ordinals, shape (n,).
+    """
+    codes = column.row_codes()[rows].astype(np.int64)
+    is_list = codes >= column.first_list
+    is_scalar = (codes >= FALSE) & ~is_list
+    owners, elements = column.lists.elements_of(codes[is_list] - column.first_list)
+    return RowCodes(
+        np.concatenate((rows[is_scalar], rows[is_list][owners])),
+        np.concatenate((codes[is_scalar], elements)),
+    )
+
+
+def values_of(column: Column, codes: NDArray[np.int64]) -> list[Scalar]:
+    """Return the scalars that these codes mean.
+
+    Args:
+        codes: of scalars, ascending, shape (n,).
+    """
+    booleans, integers, floats, strings = np.split(
+        codes, np.searchsorted(codes, [FIRST_INTEGER, column.first_float, column.first_string])
+    )
+    values: list[Scalar] = [bool(code - FALSE) for code in booleans]
+    values += column.integers[integers - FIRST_INTEGER].tolist()
+    values += column.floats[floats - column.first_float].tolist()
+    return values + [text_of(column.strings.item(code)) for code in strings - column.first_string]
+
+
+def kinds_of(column: Column, rows: NDArray[np.int64]) -> dict[str, NDArray[np.int64]]:
+    """Return the rows that have a value of each kind, as ordinals; kinds without a row are left out."""
+    codes = column.row_codes()[rows]
+    starts = (FALSE, FIRST_INTEGER, column.first_float, column.first_string, column.first_list)
+    places = np.searchsorted(starts, codes, side="right") - 1
+    rows_by_kind = {kind: rows[places == place] for place, kind in enumerate(KINDS[:-1])}
+    rows_by_kind[KINDS[-1]] = rows[codes == BARE]
+    return {kind: members for kind, members in rows_by_kind.items() if len(members)}

@@ -1,4 +1,7 @@
-"""The layout of columns in a segment file: one array of bytes, cut into pieces that the leg's facts name."""
+"""The layout of columns in a segment file: one array of bytes, cut into pieces that the leg's facts name.
+
+A column is checked before its codes are looked up: its file can come from anybody.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ from contextlib import contextmanager
 from typing import Any, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sleuth.errors import IndexDamagedError
 from sleuth.store.columns.column import (
@@ -17,10 +21,10 @@ from sleuth.store.columns.column import (
     Column,
     Lists,
     Strings,
+    narrowest,
 )
-from sleuth.store.columns.validity import piece_of, validate_column
-from sleuth.store.disk.scratch import IN_MEMORY, Scratch, bytes_of
-from sleuth.store.legs.arrays import require
+from sleuth.store.disk.scratch import IN_MEMORY, Scratch, bytes_of, windows
+from sleuth.store.legs.arrays import check_offsets, integer_of, require
 from sleuth.store.legs.leg import SegmentData, SegmentView
 
 ARRAY: Final = "columns"
@@ -74,17 +78,17 @@ def read_column(view: SegmentView, key: str) -> Column | None:
     Raises:
         IndexDamagedError: the leg cannot have made it.
     """
-    with naming_damage(view, key):
+    with naming_damage(view.name, key):
         return column_of(SegmentData(view.arrays, view.meta), key)
 
 
 @contextmanager
-def naming_damage(view: SegmentView, key: str) -> Iterator[None]:
-    """Provide what a column says of its arrays, with the segment that it is of."""
+def naming_damage(segment: str, key: str) -> Iterator[None]:
+    """Raise what a column says of its arrays with the name of the segment that it is of."""
     try:
         yield
     except ValueError as error:
-        rule = f"the metadata {key!r} of segment {view.name} must read as it was written, got {error}"
+        rule = f"the metadata {key!r} of segment {segment} must read as it was written, got {error}"
         raise IndexDamagedError(f"{rule}; `sleuth doctor --repair` makes it anew") from error
 
 
@@ -114,3 +118,50 @@ def column_of(segment: SegmentData, key: str) -> Column | None:
 def keys_of(view: SegmentView) -> list[str]:
     """Return the keys that some row of the segment has."""
     return list(view.meta["keys"])
+
+
+def validate_column(column: Column) -> None:
+    """Refuse a column that `build_columns` cannot have made, in a few passes over its codes.
+
+    Raises:
+        ValueError: says what is wrong.
+    """
+    for name, values in (("integers", column.integers), ("floats", column.floats)):
+        rise = all(np.all(piece[1:] > piece[:-1]) for piece in windows(values, 1))
+        require(rise and not np.isnan(values[:1]).any(), f"{name} must rise")
+    check_offsets("ends", column.strings.offsets, len(column.strings.block), strictly=True)
+    check_offsets("offsets", column.lists.offsets, len(column.lists.elements), strictly=True)
+    _check_below("elements", column.lists.elements, column.first_list)
+    _check_below("codes", column.codes, column.n_codes)
+    rows = len(column.codes)
+    if column.runs is not None:
+        require(len(column.runs) == rows, "runs must be one for each code")
+        rows = int(column.runs.sum(dtype=np.uint64))
+    require(
+        column.codes.dtype == narrowest(column.n_codes) and rows == column.n, "codes must be one for each row"
+    )
+
+
+def _check_below(name: str, codes: NDArray[Any], limit: int) -> None:
+    are_below = all(int(piece.max(initial=0)) < limit for piece in windows(codes))
+    require(are_below, f"{name} must be below {limit}")
+
+
+def piece_of(data: NDArray[np.uint8], facts: Any, kinds: str) -> NDArray[Any]:
+    """Return the array that facts place in the data: offset in bytes, number of values, dtype.
+
+    Args:
+        kinds: the dtypes that it can have.
+    """
+    require(isinstance(facts, list) and len(facts) == 3, f"facts of an array must be three, got {facts!r}")
+    offset, count, name = facts
+    require(name in kinds.split(), f"an array must be {kinds}, got {name!r}")
+    dtype = np.dtype(name)
+    places = {"offset": offset, "count": count}
+    end = (
+        integer_of(places, "offset", 0, len(data))
+        + integer_of(places, "count", 0, len(data)) * dtype.itemsize
+    )
+    require(end <= len(data), "an array must lie within the data")
+    piece: NDArray[Any] = data[offset:end].view(dtype)
+    return piece if piece.flags.aligned else piece.copy()

@@ -8,9 +8,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from sleuth.errors import IndexDamagedError
 from sleuth.store.columns.column import Column, text_of
-from sleuth.store.columns.layout import ARRAY, column_of, keys_of, read_column, to_segment
+from sleuth.store.columns.layout import ARRAY, column_of, keys_of, naming_damage, read_column, to_segment
 from sleuth.store.columns.search import ColumnsSearcher
 from sleuth.store.disk.scratch import IN_MEMORY, Scratch
 from sleuth.store.legs.arrays import array_of, integer_of, require
@@ -72,14 +71,8 @@ def _merged(
 
     for key in sorted({key for view in segments for key in keys_of(view)}):
         parts = [(read_column(view, key), mask) for view, mask in zip(segments, keep, strict=True)]
-        try:
+        with naming_damage(" or ".join(view.name for view in segments), key):
             column = merge_column(parts)
-        except ValueError as error:
-            names = " or ".join(view.name for view in segments)
-            raise IndexDamagedError(
-                f"the metadata {key!r} of segment {names} must read as it was written, got {error}; "
-                "`sleuth doctor --repair` makes it anew"
-            ) from error
         if column is not None:
             yield key, column
 

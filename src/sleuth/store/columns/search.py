@@ -111,7 +111,7 @@ class ColumnsSearcher:
             is_all = filter.operator == "exists" and filter.value is False
             empty = np.zeros((len(view) + 63) // 64, np.uint64)
             return _complement(empty, len(view)) if is_all else empty
-        with naming_damage(view, filter.key):
+        with naming_damage(view.name, filter.key):
             return rows_where(column, filter)
 
     def _column(self, view: SegmentView, key: str) -> Column | None:
