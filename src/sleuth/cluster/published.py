@@ -10,10 +10,10 @@ from sleuth.cluster.places import address_of
 from sleuth.cluster.sharded import ShardedBackend
 from sleuth.cluster.shards.store import ShardedStore
 from sleuth.cluster.storage import versions
-from sleuth.cluster.storage.address import Address
 from sleuth.cluster.storage.cache import Cache
 from sleuth.cluster.storage.manifest import Manifest
 from sleuth.cluster.storage.objects import ObjectFolder
+from sleuth.cluster.storage.versions import Address
 from sleuth.engine import open_embedder
 from sleuth.engine.index import Backend, IndexBackend
 from sleuth.engine.opening import OpenOptions

@@ -17,7 +17,7 @@ import pytest
 from sleuth import ArgumentError, Document, Engine, StoreError
 from sleuth.cluster import ShardedEngine, shard_of
 from sleuth.cluster.shards import GatheredSnapshot, ShardAnswers
-from sleuth.cluster.shards.shards import LocalShards
+from sleuth.cluster.shards.shard import LocalShards
 from sleuth.errors import (
     FormatVersionError,
     IndexDamagedError,

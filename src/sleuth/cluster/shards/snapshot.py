@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sleuth.cluster.shards.layout import KEY_BITS, LOCAL, shard_of
-from sleuth.cluster.shards.shards import ShardAnswers, ShardsMissingError
+from sleuth.cluster.shards.shard import ShardAnswers, ShardsMissingError
 from sleuth.store import Counts, KnownFile
 from sleuth.store.record.values import Row
 from sleuth.types import RetrievedItem, StoredDocument
@@ -19,7 +19,7 @@ from sleuth.types import RetrievedItem, StoredDocument
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from sleuth.cluster.shards.shards import Shards
+    from sleuth.cluster.shards.shard import Shards
     from sleuth.filters import Filter
     from sleuth.remote import Deadline
     from sleuth.types import Chunk

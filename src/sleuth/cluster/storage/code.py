@@ -13,11 +13,11 @@ from typing import Final
 
 from sleuth.cluster.places import address_of
 from sleuth.cluster.storage import versions
-from sleuth.cluster.storage.address import Address
-from sleuth.cluster.storage.fetching import fetch_part
+from sleuth.cluster.storage.cache import fetch_part
 from sleuth.cluster.storage.manifest import Manifest
 from sleuth.cluster.storage.objects import ObjectFolder
 from sleuth.cluster.storage.publishing import BLOCK, commit_version, upload_parts
+from sleuth.cluster.storage.versions import Address
 from sleuth.errors import ArgumentError, IndexNotFoundError
 from sleuth.files import whole_file
 from sleuth.store.catalogue.schema import folder_at

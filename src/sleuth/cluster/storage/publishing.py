@@ -18,7 +18,6 @@ from typing import Any, BinaryIO, NamedTuple
 from sleuth.cluster.places import is_sharded
 from sleuth.cluster.shards import layout
 from sleuth.cluster.storage import versions
-from sleuth.cluster.storage.address import Address
 from sleuth.cluster.storage.manifest import (
     Manifest,
     PublishedFile,
@@ -29,6 +28,7 @@ from sleuth.cluster.storage.manifest import (
 )
 from sleuth.cluster.storage.objects import ObjectFolder
 from sleuth.cluster.storage.patches import PAGE, changed_pages, encode_patch, page_hashes, pages_of
+from sleuth.cluster.storage.versions import Address
 from sleuth.engine import Engine
 from sleuth.errors import ArgumentError, StoreError
 from sleuth.store.catalogue.schema import folder_at
