@@ -16,7 +16,7 @@ from sleuth.errors import FilterError as FilterError
 from sleuth.errors import RetrievalError as RetrievalError
 from sleuth.errors import SleuthError as SleuthError
 from sleuth.errors import StoreError as StoreError
-from sleuth.knowledge_base.ranking import KnowledgeBaseRetriever as KnowledgeBaseRetriever
+from sleuth.knowledge_base.retriever import KnowledgeBaseRetriever as KnowledgeBaseRetriever
 from sleuth.types import Chunk as Chunk
 from sleuth.types import Document as Document
 from sleuth.types import Explanation as Explanation

@@ -3,15 +3,15 @@ from sleuth.knowledge_base.ingestion import abatch_check_document_statuses as ab
 from sleuth.knowledge_base.ingestion import acheck_document_status as acheck_document_status
 from sleuth.knowledge_base.ingestion import aingest_documents_with_retry as aingest_documents_with_retry
 from sleuth.knowledge_base.ingestion import astart_ingestion_with_retry as astart_ingestion_with_retry
+from sleuth.knowledge_base.ingestion import await_for_ingestion as await_for_ingestion
 from sleuth.knowledge_base.ingestion import batch_check_document_statuses as batch_check_document_statuses
 from sleuth.knowledge_base.ingestion import check_document_status as check_document_status
 from sleuth.knowledge_base.ingestion import ingest_documents_with_retry as ingest_documents_with_retry
 from sleuth.knowledge_base.ingestion import start_ingestion_with_retry as start_ingestion_with_retry
+from sleuth.knowledge_base.ingestion import wait_for_ingestion as wait_for_ingestion
 from sleuth.knowledge_base.local import LocalKnowledgeBase as LocalKnowledgeBase
-from sleuth.knowledge_base.ranking import KnowledgeBaseRetriever as KnowledgeBaseRetriever
 from sleuth.knowledge_base.results import deduplicate_results as deduplicate_results
+from sleuth.knowledge_base.retriever import KnowledgeBaseRetriever as KnowledgeBaseRetriever
 from sleuth.knowledge_base.retriever import MultiSliceRetriever as MultiSliceRetriever
-from sleuth.knowledge_base.waiting import await_for_ingestion as await_for_ingestion
-from sleuth.knowledge_base.waiting import wait_for_ingestion as wait_for_ingestion
 
 __all__: list[str]

@@ -108,19 +108,16 @@ def wrapped(error: BaseException, message: str) -> BaseException:
     """
     if type(error) is KnowledgeBaseError:
         return KnowledgeBaseError(message, service=SERVICE)
-    if isinstance(error, KnowledgeBaseError) or not _is_foreign(error):
+    is_foreign = any(kind.__module__.partition(".")[0] == "botocore" for kind in type(error).__mro__)
+    if isinstance(error, KnowledgeBaseError) or not is_foreign:
         return error
-    kind = _subclass_of(type(error))
-    ours = kind.__new__(kind, message)
+    kind = _kind_of_both(KnowledgeBaseError, type(error))
+    ours: KnowledgeBaseError = kind.__new__(kind, message)
     ours.__dict__.update(vars(error))
     ours.service = SERVICE
     ours.url = ""
     ours.status = _status(error)
     return ours
-
-
-def _is_foreign(error: BaseException) -> bool:
-    return any(kind.__module__.partition(".")[0] == "botocore" for kind in type(error).__mro__)
 
 
 def _status(error: BaseException) -> int | None:
@@ -131,15 +128,11 @@ def _status(error: BaseException) -> int | None:
     return status if isinstance(status, int) else None
 
 
-_kinds: dict[type[BaseException], type[KnowledgeBaseError]] = {}
-
-
-def _subclass_of(kind: type[BaseException]) -> type[KnowledgeBaseError]:
-    subclass = _kinds.get(kind)
-    if subclass is None:
-        names = {"__module__": __name__, "__doc__": kind.__doc__}
-        subclass = _kinds[kind] = type(kind.__name__, (KnowledgeBaseError, kind), names)
-    return subclass
+@cache
+def _kind_of_both(own: Any, kind: Any) -> Any:
+    """Return a class of our errors that is also of another kind, whose name and documentation it has."""
+    names = {"__module__": __name__, "__doc__": kind.__doc__}
+    return type(kind.__name__, (own, kind), names)
 
 
 class KnowledgeBaseTimeoutError(KnowledgeBaseError, TimeoutError):
@@ -171,12 +164,7 @@ def local_error(code: str, message: str, operation: str, status: int = 400) -> L
     except ImportError:
         return plain
     # ClientError's `__init__` takes other arguments: the object is made without it, and gets the attributes of `plain`.
-    kind = _local(ClientError)
-    error = kind.__new__(kind, str(plain))
+    kind = _kind_of_both(LocalServiceError, ClientError)
+    error: LocalServiceError = kind.__new__(kind, str(plain))
     error.__dict__.update(vars(plain))
     return error
-
-
-@cache
-def _local(kind: type[Exception]) -> type[LocalServiceError]:
-    return type("LocalServiceError", (LocalServiceError, kind), {"__module__": __name__})

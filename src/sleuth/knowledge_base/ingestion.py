@@ -1,4 +1,4 @@
-"""Ingests documents into a hosted knowledge base and checks their status."""
+"""Ingests documents into a hosted knowledge base, checks their status, and waits until they are ingested."""
 
 from __future__ import annotations
 
@@ -23,6 +23,11 @@ SETTLE_SECONDS = 2.0
 """Seconds that `check_document_status` sleeps first: the service needs a moment to register a document."""
 TIMEOUT = 30.0
 """Seconds for one request, of clients made here."""
+_RUNNING_JOBS = ("STARTING", "IN_PROGRESS", "STOPPING")
+_RUNNING_DOCUMENTS = ("STARTING", "PENDING", "IN_PROGRESS", "DELETING", "DELETE_IN_PROGRESS", UNKNOWN)
+
+Progress = Callable[[dict[str, Any]], None]
+"""Called with the job, or with the documents' statuses by URI, after each request."""
 _STATUS_RETRIES = 3
 _STATUS_DELAY = 0.5
 _BATCH = 10
@@ -175,6 +180,93 @@ def _statuses(agent: Any, kb_id: str, ds_id: str, uris: Sequence[str]) -> dict[s
     return statuses
 
 
+def wait_for_ingestion(
+    kb_id: str,
+    ds_id: str,
+    ingestion_job_id: str | None = None,
+    *,
+    s3_uris: Sequence[str] = (),
+    timeout: float = 3600.0,  # a large source takes long; a stuck job is given up
+    poll: float = 5.0,  # learns the end late by no more, with few requests
+    progress: Progress | None = None,
+    client: Any = None,
+) -> dict[str, Any]:
+    """Wait until a job, or a set of documents, is done.
+
+    Args:
+        ingestion_job_id: the job; None waits for the newest of the data source, or for `s3_uris`.
+        s3_uris: documents to wait for, instead of a job.
+        timeout: seconds to wait at most.
+        poll: seconds between two requests.
+        progress: called with every answer.
+        client: of boto3's "bedrock-agent", or a `LocalKnowledgeBase`; None makes one for `AWS_REGION`.
+
+    Returns:
+        The complete job, or the status of every document, failed ones included, once all are final.
+
+    Raises:
+        KnowledgeBaseError: the job failed or was stopped, does not exist, or the timeout passed.
+    """
+    if not poll > 0:
+        raise ArgumentError(f"poll must be above 0 seconds, got {poll!r}")
+    if s3_uris and ingestion_job_id is not None:
+        raise ArgumentError("either ingestion_job_id or s3_uris must be given, got both")
+    agent = _agent(client)
+    if s3_uris:
+        uris = list(s3_uris)
+        return _poll(
+            lambda: dict(batch_check_document_statuses(kb_id, ds_id, uris, client=agent)),
+            lambda statuses: not any(status in _RUNNING_DOCUMENTS for status in statuses.values()),
+            timeout, poll, progress,
+        )  # fmt: skip
+    name = ingestion_job_id
+    if name is None:
+        answer = agent.list_ingestion_jobs(
+            knowledgeBaseId=kb_id,
+            dataSourceId=ds_id,
+            sortBy={"attribute": "STARTED_AT", "order": "DESCENDING"},
+            maxResults=1,
+        )
+        if not answer.get("ingestionJobSummaries"):
+            raise KnowledgeBaseError(
+                f"data source {ds_id!r} of knowledge base {kb_id!r} has no ingestion job: start one",
+                service="bedrock",
+            )
+        name = str(answer["ingestionJobSummaries"][0]["ingestionJobId"])
+    job = _poll(
+        lambda: dict(
+            agent.get_ingestion_job(knowledgeBaseId=kb_id, dataSourceId=ds_id, ingestionJobId=name)[
+                "ingestionJob"
+            ]
+        ),
+        lambda job: job.get("status") not in _RUNNING_JOBS,
+        timeout, poll, progress,
+    )  # fmt: skip
+    if job.get("status") != "COMPLETE":
+        reasons = "; ".join(map(str, job.get("failureReasons") or ())) or "no reason given"
+        raise KnowledgeBaseError(f"ingestion job {name} is {job.get('status')}: {reasons}", service="bedrock")
+    return job
+
+
+def _poll(
+    ask: Callable[[], dict[str, Any]],
+    is_final: Callable[[dict[str, Any]], bool],
+    timeout: float,
+    poll: float,
+    progress: Progress | None,
+) -> dict[str, Any]:
+    deadline = Deadline(timeout)
+    while True:
+        answer = ask()
+        if progress is not None:
+            progress(answer)
+        if is_final(answer):
+            return answer
+        if deadline.passed():
+            raise KnowledgeBaseError(f"ingestion was not done within {timeout:g} s", service="bedrock")
+        deadline.sleep(poll)
+
+
 def document_entry(document: Mapping[str, Any], ds_id: str) -> dict[str, Any]:
     """Convert a document to the service's form.
 
@@ -247,3 +339,4 @@ astart_ingestion_with_retry = async_twin(start_ingestion_with_retry)
 aingest_documents_with_retry = async_twin(ingest_documents_with_retry)
 acheck_document_status = async_twin(check_document_status)
 abatch_check_document_statuses = async_twin(batch_check_document_statuses)
+await_for_ingestion = async_twin(wait_for_ingestion)

@@ -17,7 +17,7 @@ from sleuth.arguments import check_names
 from sleuth.errors import ArgumentError, FilterError, LoadError
 from sleuth.filters import And, Compare, Filter, Not, Or, from_bedrock
 from sleuth.knowledge_base.errors import local_error
-from sleuth.knowledge_base.ingestion import uri_of_identifier
+from sleuth.knowledge_base.ingestion import identifier, uri_of_identifier
 from sleuth.knowledge_base.local_jobs import Jobs
 from sleuth.knowledge_base.local_places import Places, read_text
 from sleuth.knowledge_base.results import SOURCE_KEY
@@ -210,13 +210,11 @@ class LocalKnowledgeBase(Closing):
             if document.metadata.get(SOURCE_KEY) == source
         ]
 
-    def _found(self, source: str, uri: str) -> list[Any]:
-        return [document for document in self._owned(source, uri) if uri in (document.source, document.id)]
-
     def _detail(self, base: str, source: str, uri: str) -> dict[str, Any]:
         if (source, uri) in self._failed:
             return _detail(base, source, uri, "FAILED", self._failed[source, uri])
-        return _detail(base, source, uri, "INDEXED" if self._found(source, uri) else "NOT_FOUND")
+        is_there = any(uri in (document.source, document.id) for document in self._owned(source, uri))
+        return _detail(base, source, uri, "INDEXED" if is_there else "NOT_FOUND")
 
     def _ingest(self, base: str, source: str, entry: Mapping[str, Any], operation: str) -> dict[str, Any]:
         try:
@@ -295,37 +293,25 @@ def _sources_in(tree: Filter | None) -> set[str]:
 
 def _result(item: RetrievedItem, base: str, source: str | None) -> dict[str, Any]:
     uri = str(item.metadata.get("source") or item.id)
+    uri = Path(uri).as_uri() if uri.startswith("/") else uri
+    location: dict[str, Any] = {"type": "CUSTOM", "customDocumentLocation": {"id": uri}}
+    if uri.startswith(("http://", "https://")):
+        location = {"type": "WEB", "webLocation": {"url": uri}}
+    elif uri.startswith(("s3://", "file://")):  # a file has an S3 location, for code that reads only those
+        location = {"type": "S3", "s3Location": {"uri": uri}}
     owner, positive = item.metadata.get(SOURCE_KEY) or source, max(item.score or 0.0, 0.0)
-    metadata = {**item.metadata, URI_KEY: _address(uri)} | ({SOURCE_KEY: owner} if owner else {})
+    metadata = {**item.metadata, URI_KEY: uri} | ({SOURCE_KEY: owner} if owner else {})
     return {
         "content": {"text": item.text, "type": "TEXT"},
-        "location": _location(_address(uri)),
+        "location": location,
         "metadata": metadata,
         "score": positive / (1.0 + positive),  # on the service's scale from 0 to 1, in the same order
     }
 
 
-def _address(source: str) -> str:
-    """Return a source as a URI: local paths become `file://` addresses."""
-    return Path(source).as_uri() if source.startswith("/") else source
-
-
-def _location(uri: str) -> dict[str, Any]:
-    """Return the location of a document. A file has an S3 location, for code that reads only those."""
-    if uri.startswith(("http://", "https://")):
-        return {"type": "WEB", "webLocation": {"url": uri}}
-    if uri.startswith(("s3://", "file://")):
-        return {"type": "S3", "s3Location": {"uri": uri}}
-    return {"type": "CUSTOM", "customDocumentLocation": {"id": uri}}
-
-
 def _detail(base: str, source: str, uri: str, status: str, reason: str = "") -> dict[str, Any]:
-    s3 = uri.startswith(("s3://", "file://"))
-    name = (
-        {"dataSourceType": "S3", "s3": {"uri": uri}}
-        if s3
-        else {"dataSourceType": "CUSTOM", "custom": {"id": uri}}
-    )
+    is_s3 = uri.startswith(("s3://", "file://"))
+    name = identifier(uri) if not is_s3 else {"dataSourceType": "S3", "s3": {"uri": uri}}
     detail = {"knowledgeBaseId": base, "dataSourceId": source, "status": status, "identifier": name}
     return {**detail, "statusReason": reason} if reason else detail
 

@@ -1,9 +1,10 @@
-"""Searches a hosted knowledge base in several slices at once and merges their results."""
+"""Searches a hosted knowledge base in several slices at once and merges their results; ranks its documents."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
+from hashlib import sha256
 from math import isfinite
 from typing import Any, NoReturn
 
@@ -17,7 +18,7 @@ from sleuth.knowledge_base.errors import KnowledgeBaseTimeoutError, again_when_d
 from sleuth.knowledge_base.results import SOURCE_KEY, deduplicate_results, documented, uri_of
 from sleuth.remote import Deadline, async_twin, retry
 from sleuth.remote.endpoints import TurnError, endpoint_at
-from sleuth.types import PartReport
+from sleuth.types import PartReport, Ranking, RetrievedItem
 
 MAX_RESULTS = 100
 """Maximum results of one request (`numberOfResults` in the service's model)."""
@@ -150,7 +151,12 @@ class MultiSliceRetriever:
         sources = source_ids if source_ids and data_source_id is None else [data_source_id, *source_ids]
         slices: dict[str, Callable[[], Results]] = {}
         for name, filtered, text, source in _plan([query, *rewrites], sources, condition is not None):
-            search = _search_configuration(num_results, source, condition if filtered else None)
+            search: dict[str, Any] = {"numberOfResults": min(num_results, MAX_RESULTS)}
+            required = [] if source is None else [{"equals": {"key": SOURCE_KEY, "value": source}}]
+            if filtered and condition is not None:
+                required += condition.get("andAll", [condition])
+            if required:
+                search["filter"] = required[0] if len(required) == 1 else {"andAll": required}
             request = {
                 "knowledgeBaseId": knowledge_base_id,
                 "retrievalQuery": {"text": text},
@@ -244,21 +250,6 @@ def service_filter(metadata_filter: Mapping[str, Any] | Filter | None) -> dict[s
     return to_bedrock(tree)
 
 
-def _search_configuration(
-    num_results: int, source: str | None, condition: dict[str, Any] | None
-) -> dict[str, Any]:
-    """Return the part of a request that sets the number of results and the filter.
-
-    The filter requires the data source and `condition`, if both are given.
-    """
-    search: dict[str, Any] = {"numberOfResults": min(num_results, MAX_RESULTS)}
-    parts = [] if source is None else [{"equals": {"key": SOURCE_KEY, "value": source}}]
-    parts += condition.get("andAll", [condition]) if condition is not None else []
-    if parts:
-        search["filter"] = parts[0] if len(parts) == 1 else {"andAll": parts}
-    return search
-
-
 def raise_failure(reports: Sequence[PartReport], knowledge_base: str) -> NoReturn:
     """Raise the first exception of a slice, with a note that lists all failures.
 
@@ -276,3 +267,73 @@ def raise_failure(reports: Sequence[PartReport], knowledge_base: str) -> NoRetur
     if failure is cause:
         raise cause
     raise failure from cause
+
+
+class KnowledgeBaseRetriever:
+    """A `Retriever` over one knowledge base, to be fused with others.
+
+    An item is a document, by its URI, with its best passage. Every call requests at least 100 passages, takes
+    the best of each document and then cuts, so that the ranking for k is the head of that for k + 1.
+
+    Args:
+        knowledge_base_id: the base.
+        data_source_id: only documents of this data source; None takes all.
+        client: of boto3's "bedrock-agent-runtime", or a `LocalKnowledgeBase`; None makes one for
+            `AWS_REGION`.
+        timeout_seconds: for a whole call.
+        is_managed, options: of the requests, as `MultiSliceRetriever` takes them.
+    """
+
+    def __init__(
+        self,
+        knowledge_base_id: str,
+        data_source_id: str | None = None,
+        *,
+        client: Any = None,
+        timeout_seconds: float = 5.0,  # as of `MultiSliceRetriever`
+        is_managed: bool = False,
+        options: Mapping[str, Any] | None = None,
+    ) -> None:
+        self._base = knowledge_base_id
+        self._source = data_source_id
+        self._asking = MultiSliceRetriever(
+            client,
+            timeout_seconds,
+            enabled=False,
+            filtered_score_boost=1.0,
+            is_managed=is_managed,
+            options=options,
+        )
+
+    def __repr__(self) -> str:
+        return f"KnowledgeBaseRetriever({self._base!r}, {self._source!r})"
+
+    def retrieve(
+        self, query: str, k: int = 10, *, filter: Filter | Mapping[str, Any] | str | None = None
+    ) -> Ranking:
+        """Return the best `k` documents among those that match `filter`.
+
+        Raises:
+            FilterError: the service cannot express this filter.
+            KnowledgeBaseError: it did not answer.
+        """
+        k = check_count(k)
+        condition = as_filter(filter)
+        if k == 0 or not check_query(query).strip():
+            return Ranking(())
+        results, _ = self._asking.retrieve_with_report(
+            query, self._base, self._source, condition, max(k, MAX_RESULTS)
+        )
+        # Results are best first: reversed, so that the best passage of a document overwrites its others.
+        items = {item.id: item for item in reversed([item_of(result) for result in results])}
+        return Ranking(sorted(items.values(), key=lambda item: (-(item.score or 0.0), item.id))[:k])
+
+    aretrieve = async_twin(retrieve)
+
+
+def item_of(result: Mapping[str, Any]) -> RetrievedItem:
+    """Return a result of a knowledge base as an item of a ranking."""
+    uri = uri_of(result)
+    name = uri or sha256(result["content"].encode("utf-8", "replace")).hexdigest()[:16]
+    metadata = {"source": uri, **result["metadata"]} if uri else result["metadata"]
+    return RetrievedItem(id=name, text=result["content"], metadata=metadata, score=result["score"])

@@ -100,7 +100,7 @@ def search(
     """Search with and without the filter at once; matches of the filter rank higher."""
     from sleuth.filters import as_filter, to_mongo
     from sleuth.knowledge_base import MultiSliceRetriever
-    from sleuth.knowledge_base.ranking import item_of
+    from sleuth.knowledge_base.retriever import item_of
 
     question, tree = " ".join(query), as_filter(filter)
     try:
