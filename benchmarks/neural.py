@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from benchmarks.quality import DATA, SETS, paired_p
 from sleuth import Document, Engine
-from sleuth.engine.encoder import EncoderReranker
+from sleuth.engine.reranking import EncoderReranker
 from sleuth.plugins.evaluation import Collection, Scores, make_run, open_collection, score
 from sleuth.plugins.neural import OnnxEmbedder
 from sleuth.store import text_hash

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from typing import Any
+from typing import Any, cast
 
 from sleuth.errors import KnowledgeBaseError
 from sleuth.remote import retry
@@ -129,10 +129,10 @@ def _status(error: BaseException) -> int | None:
 
 
 @cache
-def _kind_of_both(own: Any, kind: Any) -> Any:
-    """Return a class of our errors that is also of another kind, whose name and documentation it has."""
-    names = {"__module__": __name__, "__doc__": kind.__doc__}
-    return type(kind.__name__, (own, kind), names)
+def _kind_of_both(kinds: tuple[Any, Any]) -> Any:
+    """Return a class of one of our errors that is also of another kind, whose name and documentation it has."""
+    _, other = kinds
+    return type(other.__name__, kinds, {"__module__": __name__, "__doc__": other.__doc__})
 
 
 class KnowledgeBaseTimeoutError(KnowledgeBaseError, TimeoutError):
@@ -164,7 +164,7 @@ def local_error(code: str, message: str, operation: str, status: int = 400) -> L
     except ImportError:
         return plain
     # ClientError's `__init__` takes other arguments: the object is made without it, and gets the attributes of `plain`.
-    kind = _kind_of_both(LocalServiceError, ClientError)
+    kind = _kind_of_both((LocalServiceError, ClientError))
     error: LocalServiceError = kind.__new__(kind, str(plain))
     error.__dict__.update(vars(plain))
     return error

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from sleuth import Document, Engine, open_sources
 from sleuth.engine.embedders import HOW_TO_ADD_LANGUAGES
-from sleuth.engine.encoder import EncoderReranker, QueryCache
+from sleuth.engine.reranking import EncoderReranker, QueryCache
 from sleuth.errors import EmbeddingError
 from sleuth.plugins.neural.known import KNOWN
 from sleuth.protocols import Reranker
