@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from typing import Any, cast
+from typing import Any
 
 from sleuth.errors import KnowledgeBaseError
 from sleuth.remote import retry
@@ -111,7 +111,7 @@ def wrapped(error: BaseException, message: str) -> BaseException:
     is_foreign = any(kind.__module__.partition(".")[0] == "botocore" for kind in type(error).__mro__)
     if isinstance(error, KnowledgeBaseError) or not is_foreign:
         return error
-    kind = _kind_of_both(KnowledgeBaseError, type(error))
+    kind = _kind_of_both(type(error).__name__, (KnowledgeBaseError, type(error)))
     ours: KnowledgeBaseError = kind.__new__(kind, message)
     ours.__dict__.update(vars(error))
     ours.service = SERVICE
@@ -129,10 +129,9 @@ def _status(error: BaseException) -> int | None:
 
 
 @cache
-def _kind_of_both(kinds: tuple[Any, Any]) -> Any:
-    """Return a class of one of our errors that is also of another kind, whose name and documentation it has."""
-    _, other = kinds
-    return type(other.__name__, kinds, {"__module__": __name__, "__doc__": other.__doc__})
+def _kind_of_both(name: str, kinds: tuple[type[BaseException], ...]) -> Any:
+    """Return a class of one of our errors that is also one of another package, whose documentation it has."""
+    return type(name, kinds, {"__module__": __name__, "__doc__": kinds[-1].__doc__})
 
 
 class KnowledgeBaseTimeoutError(KnowledgeBaseError, TimeoutError):
@@ -164,7 +163,7 @@ def local_error(code: str, message: str, operation: str, status: int = 400) -> L
     except ImportError:
         return plain
     # ClientError's `__init__` takes other arguments: the object is made without it, and gets the attributes of `plain`.
-    kind = _kind_of_both((LocalServiceError, ClientError))
+    kind = _kind_of_both("LocalServiceError", (LocalServiceError, ClientError))
     error: LocalServiceError = kind.__new__(kind, str(plain))
     error.__dict__.update(vars(plain))
     return error
