@@ -19,9 +19,8 @@ from sleuth.compose import (
     FusedRetriever,
     RerankedRetriever,
 )
-from sleuth.compose.boost import boost_items
-from sleuth.compose.dedupe import deduplicate
 from sleuth.compose.diversify import mmr
+from sleuth.compose.items import boost_items, deduplicate
 from sleuth.errors import ArgumentError, FilterError, RetrievalError
 from sleuth.protocols import Reranker, Retriever
 from sleuth.testing.contracts import RerankerContract, RetrieverContract

@@ -10,8 +10,7 @@ from functools import reduce
 from typing import Any, Final, NamedTuple
 
 from sleuth.arguments import spelling_hint
-from sleuth.compose.boost import boosted
-from sleuth.compose.items import best_first
+from sleuth.compose.items import best_first, boosted
 from sleuth.errors import ArgumentError
 from sleuth.filters import Filter, as_filter, matches, to_text
 from sleuth.filters.match import leaves

@@ -1,19 +1,25 @@
-"""Sorts and rescores items, for all combinations of retrievers."""
+"""Sorts, rescores, boosts and deduplicates items, for all combinations of retrievers."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Any
 
 from sleuth.arguments import check_count
+from sleuth.errors import ArgumentError
 from sleuth.remote import async_twin
+from sleuth.text.repeats import Repeats
 from sleuth.types import Explanation, Ranking, RetrievedItem
 
 if TYPE_CHECKING:
     from sleuth.filters import Filter
     from sleuth.protocols import Retriever
+
+
+Test = Callable[[RetrievedItem], bool]
+Identity = Callable[[RetrievedItem], Hashable]
 
 
 @dataclass(frozen=True)
@@ -60,3 +66,97 @@ def rescored(
     parts = (item.explanation,) if item.explanation else ()
     explanation = Explanation(name, score, formula, facts, parts)
     return item.model_copy(update={"score": score, "extra": {**item.extra, "explanation": explanation}})
+
+
+def boost_items(
+    items: Iterable[RetrievedItem], factor: float, where: Test | None = None
+) -> list[RetrievedItem]:
+    """Multiply the scores of items that pass the test; best first, ties by id.
+
+    A score below 0 is divided instead, so that a factor above 1 always raises it. Items without a score stay so.
+    """
+    if not 0 < factor < float("inf"):
+        raise ArgumentError(f"factor must be a number above 0, got {factor!r}")
+    result = []
+    for item in items:
+        if item.score is None or not (where is None or where(item)):
+            result.append(item)
+            continue
+        formula = "score * factor" if item.score >= 0 else "score / factor"
+        result.append(rescored(item, boosted(item.score, factor), "boost", formula, factor=factor))
+    return best_first(result)
+
+
+def boosted(score: float, factor: float) -> float:
+    """Return a score times a factor; one below 0 is divided, so that a factor above 1 always raises it."""
+    return score * factor if score >= 0 else score / factor
+
+
+@dataclass(frozen=True)
+class BoostedRetriever(PooledRetriever):
+    """A retriever that raises the scores of hits that pass a test.
+
+    Attributes:
+        factor: above 0.
+        where: the test; None boosts all hits, for example to favour one slice among several.
+    """
+
+    factor: float
+    where: Test | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        boost_items((), self.factor)
+
+    def ordered(self, query: str, ranking: Ranking, k: int) -> list[RetrievedItem]:
+        """Return the hits after boosting, ties by id."""
+        return boost_items(ranking, self.factor, self.where)
+
+
+def deduplicate(
+    items: Iterable[RetrievedItem], identity: Identity | None = None, *, most: int = 1
+) -> list[RetrievedItem]:
+    """Drop items that equal `most` earlier ones; keep the order.
+
+    Args:
+        items: best first.
+        identity: items with equal values are equal; an item without a value (None) equals no other. By default,
+            items whose text is nearly the same are equal (`sleuth.text.repeats.Repeats`).
+        most: how many equal items to keep, at least 1.
+    """
+    check_count(most, "most", least=1)
+    repeats = Repeats()
+    counts: dict[Hashable, int] = {}
+    distinct: list[RetrievedItem] = []
+    for item in items:
+        if identity is not None:
+            name = identity(item)
+        else:
+            place = repeats.add(item.text)
+            name = len(repeats) - 1 if place is None else place
+        if name is not None:
+            counts[name] = counts.get(name, 0) + 1
+            if counts[name] > most:
+                continue
+        distinct.append(item)
+    return distinct
+
+
+@dataclass(frozen=True)
+class DedupedRetriever(PooledRetriever):
+    """A retriever that drops hits equal to better ones.
+
+    Attributes:
+        identity, most: see `deduplicate`.
+    """
+
+    identity: Identity | None = None
+    most: int = 1
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        deduplicate((), most=self.most)
+
+    def ordered(self, query: str, ranking: Ranking, k: int) -> list[RetrievedItem]:
+        """Return the hits that differ."""
+        return deduplicate(ranking, self.identity, most=self.most)

@@ -271,20 +271,14 @@ IndianaJones = RetrievalManager
 def _own(value: Any) -> Any:
     """Copy dicts, lists, tuples and sets at every level, so that hooks may change them; other values stay."""
     if isinstance(value, dict):
-        parts = {key: _own(part) for key, part in value.items()}
-        return parts if type(value) is dict else _changed(value, parts)
+        own = copy(value)  # of a subclass, such as `defaultdict`, too
+        own.update({key: _own(part) for key, part in value.items()})
+        return own
     if isinstance(value, list):
         return [_own(part) for part in value]
     if type(value) is tuple:
         return tuple(_own(part) for part in value)
     return copy(value) if isinstance(value, set) else value
-
-
-def _changed(value: dict[Any, Any], parts: Mapping[Any, Any]) -> dict[Any, Any]:
-    """Copy a dict of a subclass, such as `defaultdict`, with these values."""
-    copy_of_value = copy(value)
-    copy_of_value.update(parts)
-    return copy_of_value
 
 
 def install_builtins(
@@ -395,9 +389,14 @@ def synthesize_hook(synthesizer: Synthesizer) -> Callable[..., SearchResult | No
 def _check(query: Any, k: Any, return_mode: Any) -> StatusDetail | None:
     if query is None or (isinstance(query, str) and not query.strip()):
         return StatusDetail(code=StatusCode.EMPTY, message="Query is empty")
+
+    def check_mode() -> None:
+        if return_mode not in list(ReturnMode):
+            raise ArgumentError(f"return_mode must be 'minimal' or 'with_items', got {return_mode!r}")
+
     checks: dict[str, Callable[[], object]] = {
         "query": partial(check_query, query),
-        "return_mode": partial(_check_mode, return_mode),
+        "return_mode": check_mode,
         "k": partial(check_count, k, least=1),
     }
     for name, check in checks.items():
@@ -406,11 +405,6 @@ def _check(query: Any, k: Any, return_mode: Any) -> StatusDetail | None:
         except ArgumentError as error:
             return StatusDetail(code=StatusCode.INVALID, message=str(error), context={"argument": name})
     return None
-
-
-def _check_mode(mode: Any) -> None:
-    if mode not in list(ReturnMode):
-        raise ArgumentError(f"return_mode must be 'minimal' or 'with_items', got {mode!r}")
 
 
 def _as_text(query: Any) -> str:

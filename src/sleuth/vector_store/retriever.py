@@ -9,19 +9,22 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, TypeVar
 
-from sleuth.arguments import check_count, check_query
+from sleuth.arguments import MOST_K, check_count, check_query
 from sleuth.errors import EmbeddingError, RetrievalError, SleuthError
 from sleuth.filters import Filter, any_of, as_filter, field, to_chroma
 from sleuth.logs import logger_of
 from sleuth.protocols import Embedder
 from sleuth.remote import async_twin
-from sleuth.types import Document
+from sleuth.types import Document, Ranking, RetrievedItem
 
 logger = logger_of("vector_store")
 
 T = TypeVar("T")
 
 Where = Filter | Mapping[str, Any] | str | None
+
+_TIES = 32
+"""Documents requested beyond k: Chroma breaks ties arbitrarily, so ties at the cut are fetched and broken by id."""
 
 _LENGTHS = (
     re.compile(r"expecting embedding with dimension of (?P<index>\d+), got (?P<query>\d+)"),
@@ -112,7 +115,12 @@ class Retriever:
         for name in _source_forms(source, self._base()):
             documents = self._nearest(query, vector, k, {"source": name})
             if not documents or any("path" in document.metadata for document in documents):
-                documents = self._nearest(query, vector, k, self._where(_parts_of(name), lists=False))
+                # All that was read from a file too, or from a member of it, as `FILE#MEMBER`.
+                path, member = field("path"), field("member")
+                places = [i for i, letter in enumerate(name) if letter == "#"][:_MOST_MARKS]
+                members = [(path == name[:i]) & (member == name[i + 1 :]) for i in places]
+                parts = any_of(field("source") == name, path == name, *members)
+                documents = self._nearest(query, vector, k, self._where(parts, lists=False))
             if documents:
                 return documents
         return []
@@ -145,24 +153,18 @@ class Retriever:
         except Exception as cause:
             lengths = next((match for form in _LENGTHS if (match := form.search(str(cause)))), None)
             if lengths is not None:
-                raise self._length_error(lengths["index"], lengths["query"]) from cause
+                maker = recorded_embedder(self.vs.store) or "an embedder that it does not name"
+                fingerprint = getattr(self.embedder, "fingerprint", "the embedder")
+                raise EmbeddingError(
+                    f"embedder must give vectors of length {lengths['index']}, as the store's, made with {maker}, "
+                    f"got length {lengths['query']} from {getattr(self.embedder, 'model', None) or fingerprint}"
+                ) from cause
             if isinstance(cause, SleuthError):
                 raise
             context = {"query": query, "k": k, "store": type(self.vs.store).__name__}
             raise RetrievalError(
                 f"the vector store failed: {type(cause).__name__}: {cause}", context=context
             ) from cause
-
-    def _length_error(self, index_length: str, query_length: str) -> EmbeddingError:
-        """Return the error for a query vector whose length is not the store's; it names both embedders."""
-        maker = recorded_embedder(self.vs.store) or "an embedder that it does not name"
-        maker_asked = getattr(self.embedder, "model", None) or getattr(
-            self.embedder, "fingerprint", "the embedder"
-        )
-        return EmbeddingError(
-            f"embedder must give vectors of length {index_length}, as the store's, made with {maker}, "
-            f"got length {query_length} from {maker_asked}"
-        )
 
 
 def query_vector(embedder: Embedder, query: str) -> list[float]:
@@ -210,17 +212,53 @@ def _source_forms(source: str | Path, base: Path | None) -> list[str]:
     return list(dict.fromkeys([text, *map(str, absolute), *map(str, relative)]))
 
 
-def _parts_of(name: str) -> Filter:
-    """Return the filter for a source and for all that was read from it: a file, or a member as `FILE#MEMBER`."""
-    path, member = field("path"), field("member")
-    places = [i for i, letter in enumerate(name) if letter == "#"][:_MOST_MARKS]
-    members = [(path == name[:i]) & (member == name[i + 1 :]) for i in places]
-    return any_of(field("source") == name, path == name, *members)
-
-
 def _is_plain(filter: Where) -> bool:
     """Tell whether a filter is a single equality, which Chroma takes unchanged."""
     if not isinstance(filter, Mapping) or len(filter) != 1:
         return False
     (key, value), *_ = filter.items()
     return isinstance(key, str) and not key.startswith("$") and isinstance(value, (str, int, float))
+
+
+class VectorStoreRetriever:
+    """A vector store as a `protocols.Retriever`: ranked items whose scores are higher where they are closer.
+
+    Args:
+        vector_store, embedder: as of `Retriever`.
+    """
+
+    def __init__(self, vector_store: Any, embedder: Embedder) -> None:
+        self._retriever = Retriever(vector_store, embedder)
+
+    def retrieve(
+        self, query: str, k: int = 10, *, filter: Filter | Mapping[str, Any] | str | None = None
+    ) -> Ranking:
+        """Return the best `k` documents; a score is 1 / (1 + distance), in (0, 1].
+
+        Raises:
+            ArgumentError, FilterError, EmbeddingError, RetrievalError: as `Retriever.retrieve`.
+        """
+        k = check_count(k)
+        if not k or not check_query(query).strip():
+            return Ranking(())
+        store = self._retriever.vs.store
+        where = self._retriever._where(filter)
+        vector = query_vector(self._retriever.embedder, query)
+        search = getattr(store, "similarity_search_by_vector_with_relevance_scores", None)
+        ask = search or store.similarity_search_with_score
+        hits = self._retriever._ask(
+            query, k, lambda: ask(vector if search else query, k=max(k, min(k + _TIES, MOST_K)), filter=where)
+        )
+        pairs = [(own_document(document), 1.0 / (1.0 + float(distance))) for document, distance in hits]
+        items = [
+            RetrievedItem(
+                id=document.id or str(document.metadata.get("source", "")),
+                text=document.page_content,
+                metadata=document.metadata,
+                score=score,
+            )
+            for document, score in pairs
+        ]
+        return Ranking(sorted(items, key=lambda item: (-(item.score or 0.0), item.id))[:k])
+
+    aretrieve = async_twin(retrieve)

@@ -64,20 +64,16 @@ def documents_of(
     items = read_rows(documents) if isinstance(documents, str | Path) else _items_of(documents)
     for number, item in enumerate(items, 1):
         if isinstance(item, Mapping):
-            text_field = _text_field(item) if text_field is None else text_field
+            if text_field is None:
+                text_field = next((name for name in TEXT_FIELDS if name in item), None)
+            if text_field is None:
+                raise ArgumentError(
+                    f"text_field must name the column of texts, one of {sorted(item)}, "
+                    f"where none is called {', '.join(TEXT_FIELDS)}; got None"
+                )
             yield row_document(item, f"row {number}", text_field, id_field)
         else:
             yield item
-
-
-def _text_field(row: Mapping[str, Any]) -> str:
-    for name in TEXT_FIELDS:
-        if name in row:
-            return name
-    raise ArgumentError(
-        f"text_field must name the column of texts, one of {sorted(row)}, "
-        f"where none is called {', '.join(TEXT_FIELDS)}; got None"
-    )
 
 
 def _items_of(documents: Iterable[Any] | ArrowTable) -> Iterator[Any]:
