@@ -27,8 +27,8 @@ from sleuth.remote import (
     connections,
     in_thread,
 )
+from sleuth.remote.answer import LateError, UnreachableError
 from sleuth.remote.exchange import request
-from sleuth.remote.failures import LateError, UnreachableError
 from sleuth.testing.serving import LocalServer, Reply, Request
 from sleuth.types import RetrievedItem
 from sleuth.web import fetch_page, search_web

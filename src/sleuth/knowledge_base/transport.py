@@ -9,10 +9,9 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from typing import Any
-from urllib.parse import urlsplit
 
-from sleuth.remote import BrokenError, CertificateError, Deadline, LargeError, port_of, proxy_for, resolve
-from sleuth.remote.failures import LateError, UnreachableError
+from sleuth.remote import BrokenError, CertificateError, Deadline, LargeError
+from sleuth.remote.answer import LateError, UnreachableError
 
 MAX_BYTES = 64_000_000
 
@@ -40,11 +39,22 @@ def sender(timeout: float) -> Callable[..., Any]:
     from botocore.awsrequest import AWSResponse
     from botocore.exceptions import ConnectionClosedError, EndpointConnectionError, ReadTimeoutError, SSLError
 
-    import sleuth.remote.exchange  # noqa: F401 - loads httpx here, not within the deadline of the first request
+    # Loads httpx here, not within the deadline of the first request.
+    from sleuth.remote.exchange import exchange_with_host, tls_context
 
     def send(request: Any, **_: Any) -> Any:
         try:
-            response = _exchange(request, Deadline(timeout))
+            bundle = os.environ.get("AWS_CA_BUNDLE") or os.environ.get("REQUESTS_CA_BUNDLE")
+            headers = {
+                name: value.decode("latin-1") if isinstance(value, bytes) else str(value)
+                for name, value in request.headers.items()
+            }
+            with exchange_with_host(
+                request.method, request.url, deadline=Deadline(timeout), headers=headers,
+                body=request.body.encode() if isinstance(request.body, str) else request.body,
+                context=tls_context(bundle),
+            ) as exchange:  # fmt: skip
+                response = exchange.read(MAX_BYTES)
         except (LateError, LargeError) as error:
             failure: Exception = ReadTimeoutError(endpoint_url=request.url, error=error)
         except UnreachableError as error:
@@ -58,24 +68,3 @@ def sender(timeout: float) -> Callable[..., Any]:
         raise failure
 
     return send
-
-
-def _exchange(request: Any, deadline: Deadline) -> Any:
-    from sleuth.remote.exchange import request as exchange
-    from sleuth.remote.exchange import tls_context
-
-    parts = urlsplit(request.url)
-    host, port = parts.hostname or "", port_of(parts)
-    proxy = proxy_for(parts.scheme, host)
-    addresses = resolve(host, port, deadline) if proxy is None else resolve(proxy.host, proxy.port, deadline)
-    bundle = os.environ.get("AWS_CA_BUNDLE") or os.environ.get("REQUESTS_CA_BUNDLE")
-    body = request.body.encode() if isinstance(request.body, str) else request.body
-    return exchange(
-        request.method, request.url, addresses,
-        deadline=deadline, headers={name: _text(value) for name, value in request.headers.items()}, body=body,
-        max_bytes=MAX_BYTES, proxy=proxy, context=tls_context(bundle),
-    )  # fmt: skip
-
-
-def _text(value: Any) -> str:
-    return value.decode("latin-1") if isinstance(value, bytes) else str(value)

@@ -17,8 +17,8 @@ from typing import Any, ClassVar
 from sleuth.errors import ArgumentError, RemoteError
 from sleuth.logs import logger_of
 from sleuth.remote import Answer, BrokenError, CertificateError, Deadline, retry
+from sleuth.remote.answer import LateError, UnreachableError
 from sleuth.remote.endpoints import TurnError, endpoint_at
-from sleuth.remote.failures import LateError, UnreachableError
 from sleuth.remote.secrets import Mask
 
 logger = logger_of("llm")
@@ -100,7 +100,7 @@ class Failures(ABC):
             return f"{place} {self.of_answer(cause)}"
         if isinstance(cause, TurnError):
             return f"{place} answered too many requests: {cause}"
-        if is_timeout(cause):
+        if isinstance(cause, LateError):
             return f"{place} did not answer within {self.timeout:g} s; give a longer timeout"
         if is_broken(cause):
             return f"{place} broke the connection: {cause}"
@@ -147,15 +147,14 @@ class JsonClient:
 
     def post(self, path: str, payload: Mapping[str, Any]) -> Any:
         """Post `payload` and return the JSON of the answer."""
-        return self._ask(
-            path, payload, lambda response, deadline: parse(read_all(response, deadline), self.mask)
-        )
+        return self._ask(path, payload, self._read)
 
     def get(self, path: str) -> Any:
         """Return the JSON at `path`."""
-        return self._ask(
-            path, None, lambda response, deadline: parse(read_all(response, deadline), self.mask)
-        )
+        return self._ask(path, None, self._read)
+
+    def _read(self, response: Answer, deadline: Deadline) -> Any:
+        return parse(read_all(response, deadline), self.mask)
 
     def lines(self, path: str, payload: Mapping[str, Any]) -> Iterator[bytes]:
         """Yield the lines of a streamed answer as they arrive, without line ends. No retry once it answered."""
@@ -187,8 +186,7 @@ class JsonClient:
             with ExitStack() as stack:
                 response = stack.enter_context(self.send(url, body, self.secret_headers, deadline))
                 if response.status != 200:
-                    retry_after = retry_after_of(response)
-                    raise status_failure(response.status, response, retry_after, deadline, self.mask)
+                    raise status_failure(response, deadline, self.mask)
                 answer = reader(response, deadline)
                 if keep_open:
                     stack.pop_all()
@@ -218,17 +216,9 @@ class JsonClient:
         return repr(self.mask.hide(str(value))[:80])
 
 
-def retry_after_of(response: Answer) -> str | None:
-    """Return the `Retry-After` of an answer, or None."""
-    header = response.headers.get("Retry-After")
-    return header if isinstance(header, str) else None
-
-
-def status_failure(
-    status: int, response: Answer, after: str | None, deadline: Deadline, mask: Mask
-) -> StatusError:
-    """Return the error for an answer with this status, with as much of its body as arrives in time."""
-    body = b""
+def status_failure(response: Answer, deadline: Deadline, mask: Mask) -> StatusError:
+    """Return the error for an answer with another status than 200, with as much of its body as arrives in time."""
+    body, status, after = b"", response.status, response.headers.get("Retry-After")
     with suppress(BrokenError):
         for piece in response.pieces():
             body += piece
@@ -240,9 +230,8 @@ def status_failure(
     except (ValueError, RecursionError):
         message = None
     reason = message if message is not None else text or responses.get(status, "no message")
-    return StatusError(
-        status, mask.hide(reason)[:_MESSAGE], after=retry.retry_after(after), structured=message is not None
-    )
+    seconds = retry.retry_after(after if isinstance(after, str) else None)
+    return StatusError(status, mask.hide(reason)[:_MESSAGE], after=seconds, structured=message is not None)
 
 
 def error_message(answer: Any) -> str | None:
@@ -337,11 +326,6 @@ def again_when_pure(error: Exception) -> retry.Again | None:
 
 def never_again(_: Exception) -> None:
     """Retry nothing."""
-
-
-def is_timeout(error: BaseException) -> bool:
-    """Return whether a request timed out."""
-    return isinstance(error, LateError)
 
 
 def is_broken(error: BaseException) -> bool:

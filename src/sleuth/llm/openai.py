@@ -10,7 +10,6 @@ import json
 import os
 from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar
-from urllib.parse import urlsplit
 
 from sleuth.arguments import check_count, check_strings
 from sleuth.errors import ArgumentError, EmbeddingError, GenerationError, RemoteError
@@ -27,7 +26,7 @@ from sleuth.llm.http import (
 )
 from sleuth.llm.vectors import vectors
 from sleuth.llm.window import window_of
-from sleuth.remote import Answer, Deadline, async_twin, checked_base, port_of
+from sleuth.remote import Answer, Deadline, async_twin, checked_base
 from sleuth.remote.secrets import Mask
 from sleuth.remote.twins import async_pieces
 
@@ -89,17 +88,13 @@ def connect(
 
 def _send(url: str, body: bytes | None, secret_headers: Mapping[str, str], deadline: Deadline) -> Answer:
     """Send a request through httpx, to a resolved address or through the environment's proxy."""
-    from sleuth.remote import Exchange, proxy_for, resolve
+    from sleuth.remote.exchange import exchange_with_host
 
-    parts = urlsplit(url)
-    host, port = parts.hostname or "", port_of(parts)
-    proxy = proxy_for(parts.scheme, host)
-    addresses = resolve(host, port, deadline) if proxy is None else resolve(proxy.host, proxy.port, deadline)
-    headers = {"Content-Type": "application/json", **secret_headers}
-    return Exchange(
-        "GET" if body is None else "POST", url, addresses,
-        deadline=deadline, headers=headers, body=body, proxy=proxy,
-    )  # fmt: skip
+    method, headers = (
+        "GET" if body is None else "POST",
+        {"Content-Type": "application/json", **secret_headers},
+    )
+    return exchange_with_host(method, url, deadline=deadline, headers=headers, body=body)
 
 
 class OpenAIGenerator:

@@ -14,8 +14,8 @@ from io import BufferedIOBase, BytesIO
 from typing import Any
 
 from sleuth.remote import Answer, BrokenError, Deadline
+from sleuth.remote.answer import LateError, UnreachableError
 from sleuth.remote.cancellation import current_cancellation
-from sleuth.remote.failures import LateError, UnreachableError
 
 _PIECE = 64 * 1024
 

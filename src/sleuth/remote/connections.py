@@ -22,8 +22,7 @@ import httpcore
 
 from sleuth import platform
 from sleuth.remote.deadline import Deadline
-from sleuth.remote.hosts import Address
-from sleuth.remote.proxies import Proxy
+from sleuth.remote.hosts import Address, Proxy
 from sleuth.remote.secrets import Mask
 from sleuth.remote.threads import THREADS
 

@@ -10,16 +10,23 @@ from dataclasses import dataclass
 from functools import cache, partial
 from itertools import islice
 from typing import Any, TypeVar
+from urllib.parse import urlsplit
 
 import httpcore
 import httpx
 
-from sleuth.remote.answer import Answer
+from sleuth.remote.address import port_of
+from sleuth.remote.answer import (
+    Answer,
+    BrokenError,
+    CertificateError,
+    LargeError,
+    LateError,
+    UnreachableError,
+)
 from sleuth.remote.connections import Channel, NotConnectedError, Peer, channel_to
 from sleuth.remote.deadline import Deadline
-from sleuth.remote.failures import BrokenError, CertificateError, LargeError, LateError, UnreachableError
-from sleuth.remote.hosts import Address
-from sleuth.remote.proxies import Proxy
+from sleuth.remote.hosts import Address, Proxy, proxy_for, resolve
 from sleuth.remote.secrets import Mask
 
 T = TypeVar("T")
@@ -170,6 +177,18 @@ def request(
     """Send one request and return its whole answer; `Exchange` documents the options and errors."""
     with Exchange(method, url, addresses, **options) as exchange:
         return exchange.read(max_bytes)
+
+
+def exchange_with_host(method: str, url: str, *, deadline: Deadline, **options: Any) -> Exchange:
+    """Send one request to the host of a URL, or to the proxy that the environment names for it.
+
+    `Exchange` documents the options and errors.
+    """
+    parts = urlsplit(url)
+    host, port = parts.hostname or "", port_of(parts)
+    proxy = proxy_for(parts.scheme, host)
+    addresses = resolve(host, port, deadline) if proxy is None else resolve(proxy.host, proxy.port, deadline)
+    return Exchange(method, url, addresses, deadline=deadline, proxy=proxy, **options)
 
 
 @cache

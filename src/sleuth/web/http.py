@@ -8,8 +8,8 @@ from urllib.parse import SplitResult, quote
 from sleuth.errors import WebError
 from sleuth.remote import BrokenError, CertificateError, Deadline, LargeError, Response, hosts, shown_url
 from sleuth.remote.address import split_url
+from sleuth.remote.answer import LateError
 from sleuth.remote.exchange import request as exchange
-from sleuth.remote.failures import LateError
 from sleuth.remote.hosts import Address
 from sleuth.remote.secrets import Mask
 
