@@ -144,7 +144,14 @@ class Ollama:
 
         It runs with `num_ctx` of the options, else with that of its own parameters, else with Ollama's default.
         """
-        facts = self._show()
+        client = JsonClient(
+            self.base_url, min(self.timeout, SHOWN), send, self._client.describe, never_again, retries=0
+        )
+        try:
+            answer = client.post("/api/show", {"model": self.model})
+        except GenerationError:  # then it is asked no more
+            answer = {}
+        facts = answer if isinstance(answer, dict) else {}
         details = facts.get("model_info")
         lengths = [
             value
@@ -154,17 +161,6 @@ class Ollama:
         match = _NUM_CTX.search(str(facts.get("parameters") or ""))
         window = self.options.get("num_ctx") or (int(match[1]) if match else WINDOW)
         return min([int(window), *lengths])
-
-    def _show(self) -> dict[str, Any]:
-        """Return what the server says of the model; nothing if it does not answer."""
-        client = JsonClient(
-            self.base_url, min(self.timeout, SHOWN), send, self._client.describe, never_again, retries=0
-        )
-        try:
-            facts = client.post("/api/show", {"model": self.model})
-        except GenerationError:
-            return {}
-        return facts if isinstance(facts, dict) else {}
 
     def complete(self, prompt: str) -> str:
         """Return the whole answer.
@@ -306,7 +302,12 @@ class OllamaEmbedder:
         try:
             (batched,) = self._batch([text])
         except EmbeddingError as error:
-            if _is_missing_endpoint(error):
+            # A server is too old for `/api/embed` whose router gives 404, or whose answer has the old form.
+            cause = error.__cause__
+            is_missing = isinstance(cause, AnswerError) and "without vectors" in str(cause)
+            if isinstance(cause, StatusError):
+                is_missing = cause.status in (404, 405) and not cause.structured
+            if is_missing:
                 self._batches = False
             elif not single_vectors:
                 raise
@@ -363,14 +364,6 @@ def ollama_status(base_url: str = DEFAULT_URL, *, timeout: float = 2.0) -> Ollam
     return OllamaStatus(
         url, str(version.get("version", "")) if isinstance(version, dict) else "", tuple(names)
     )
-
-
-def _is_missing_endpoint(error: EmbeddingError) -> bool:
-    """Tell whether a server is too old for `/api/embed`: its router gives 404, or the answer has the old form."""
-    cause = error.__cause__
-    if isinstance(cause, StatusError):
-        return cause.status in (404, 405) and not cause.structured
-    return isinstance(cause, AnswerError) and "without vectors" in str(cause)
 
 
 def _checked_model(model: str) -> str:

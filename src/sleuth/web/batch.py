@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from pathlib import Path
@@ -15,8 +15,6 @@ from sleuth.files import whole_file
 from sleuth.remote import async_twin
 from sleuth.remote.cancellation import Cancellation, current_cancellation
 from sleuth.web.search import SearchOptions, WebSearch, check_search, search_entry
-
-Ask = Callable[[str, str], dict[str, Any] | None]
 
 
 def search_web_batch(
@@ -48,44 +46,45 @@ def search_web_batch(
         ArgumentError: two queries of one id, or a bad setting.
         LoadError: `path` holds something other than a web file.
     """
-    return _run(_asker(WebSearch.of(options), k), _identified(queries), Path(path), workers)
-
-
-asearch_web_batch = async_twin(search_web_batch)
-
-
-def _asker(searcher: WebSearch, k: int) -> Ask:
-    """Return a function that gives the entry of one query, or None once cancelled."""
-    k = check_count(k, least=1)
+    searcher, k, workers = (
+        WebSearch.of(options),
+        check_count(k, least=1),
+        check_count(workers, "workers", least=1),
+    )
     cancellation = current_cancellation() or Cancellation()
 
     def ask(name: str, query: str) -> dict[str, Any] | None:
+        """Return the entry of one query; None once cancelled."""
         check_search(query, k)
         entry = None if cancellation.requested else search_entry(searcher, query, k, name)
         return None if cancellation.requested else entry
 
-    return ask
-
-
-def _run(ask: Ask, queries: dict[str, str], path: Path, workers: int) -> list[dict[str, Any]]:
-    workers = check_count(workers, "workers", least=1)
+    query_by_id, path = _identified(queries), Path(path)
     stored_entries = _read(path)
-    other_entries = [entry for entry in stored_entries if entry["id"] not in queries]
+    other_entries = [entry for entry in stored_entries if entry["id"] not in query_by_id]
     answered = {entry["id"]: entry for entry in stored_entries if entry["web_docs"]["results"]}
     entry_by_id = {
         name: answered[name]
-        for name in queries
-        if name in answered and answered[name]["query"] == queries[name]
+        for name, query in query_by_id.items()
+        if name in answered and answered[name]["query"] == query
     }
-    missing = [name for name in queries if name not in entry_by_id]
+    missing = [name for name in query_by_id if name not in entry_by_id]
     with ThreadPoolExecutor(workers) as pool:
         for start in range(0, len(missing), workers):
             names = missing[start : start + workers]
             contexts = [copy_context() for _ in names]
-            entries = pool.map(lambda name, context: context.run(ask, name, queries[name]), names, contexts)
+            entries = pool.map(
+                lambda name, context: context.run(ask, name, query_by_id[name]), names, contexts
+            )
             entry_by_id.update((entry["id"], entry) for entry in entries if entry is not None)
-            _write(path, [entry_by_id[name] for name in queries if name in entry_by_id] + other_entries)
-    return [entry_by_id[name] for name in queries if name in entry_by_id]
+            rows = [entry_by_id[name] for name in query_by_id if name in entry_by_id]
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with whole_file(path) as file:
+                file.write(json.dumps(rows + other_entries, ensure_ascii=False, indent=2).encode())
+    return [entry_by_id[name] for name in query_by_id if name in entry_by_id]
+
+
+asearch_web_batch = async_twin(search_web_batch)
 
 
 def _identified(queries: Mapping[str, str] | Iterable[Mapping[str, str]]) -> dict[str, str]:
@@ -110,20 +109,13 @@ def _read(path: Path) -> list[dict[str, Any]]:
         return []
     try:
         entries: list[dict[str, Any]] = json.loads(path.read_bytes())
-        sound = isinstance(entries, list) and all(map(_is_entry, entries))
+        is_sound = isinstance(entries, list) and all(
+            isinstance(entry["web_docs"]["results"], list)
+            and all(entry[key] and isinstance(entry[key], str) for key in ("id", "query"))
+            for entry in entries
+        )
     except (ValueError, TypeError, KeyError, RecursionError) as error:
         raise LoadError(str(path), "not a web file, so it is not written over") from error
-    if not sound:
+    if not is_sound:
         raise LoadError(str(path), "not a web file, so it is not written over")
     return entries
-
-
-def _is_entry(entry: Any) -> bool:
-    has_names = all(entry[key] and isinstance(entry[key], str) for key in ("id", "query"))
-    return has_names and isinstance(entry["web_docs"]["results"], list)
-
-
-def _write(path: Path, entries: list[dict[str, Any]]) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with whole_file(path) as file:
-        file.write(json.dumps(entries, ensure_ascii=False, indent=2).encode())

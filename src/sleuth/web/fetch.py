@@ -18,7 +18,7 @@ from urllib.parse import urldefrag, urljoin
 from sleuth.errors import ArgumentError, MissingPackageError, WebError
 from sleuth.remote import Deadline, Response, async_twin, port_of, shown_url
 from sleuth.remote.exchange import USER_AGENT
-from sleuth.remote.hosts import Address, Network, refused_address
+from sleuth.remote.hosts import Network, refused_address
 from sleuth.remote.secrets import Mask
 from sleuth.web import robots
 from sleuth.web.http import address_parts, request, resolve
@@ -89,17 +89,14 @@ def fetch_page(
             type than HTML or plain text, or no answer in time.
         MissingPackageError: the extra `html` is not installed.
     """
-    address, answer = _follow(url, _rules(timeout, max_bytes, allow_networks, obey_robots))
+    if not 0 < timeout < float("inf"):
+        raise ArgumentError(f"timeout must be above 0 seconds and finite, got {timeout!r}")
+    rules = FetchRules(Deadline(timeout), max_bytes, networks_of(allow_networks), obey_robots)
+    address, answer = _follow(url, rules)
     return _read(address, answer)
 
 
 afetch_page = async_twin(fetch_page)
-
-
-def _rules(timeout: float, max_bytes: int, allow_networks: Sequence[str], obey_robots: bool) -> FetchRules:
-    if not 0 < timeout < float("inf"):
-        raise ArgumentError(f"timeout must be above 0 seconds and finite, got {timeout!r}")
-    return FetchRules(Deadline(timeout), max_bytes, networks_of(allow_networks), obey_robots)
 
 
 def networks_of(names: Sequence[str]) -> tuple[Network, ...]:
@@ -141,8 +138,19 @@ def fetch_once(url: str, rules: FetchRules, headers: Mapping[str, str] | None = 
     Raises:
         WebError: an address that is refused, a page that robots may not fetch, or no answer.
     """
-    addresses = _checked(url, rules)
-    if rules.obey_robots and not robots.allowed(url, AGENT, lambda site: _robots(site, rules)):
+    parts = address_parts(url)
+    host = parts.hostname or ""
+    addresses = resolve(host, port_of(parts), rules.deadline)
+    if (refused := refused_address(addresses, rules.networks)) is not None:
+        raise WebError(f"host {host!r} is refused: {refused} is not a public address", service="fetch")
+
+    def fetch_robots(site: str) -> tuple[int, bytes]:
+        """Fetch a site's `robots.txt`, following a few redirects."""
+        plain = FetchRules(rules.deadline, robots.MAX_BYTES, rules.networks, obey_robots=False)
+        _, answer = _follow(site, plain)
+        return answer.status, answer.body
+
+    if rules.obey_robots and not robots.allowed(url, AGENT, fetch_robots):
         raise _failure(url, "may not be fetched by the robots.txt of its site")
     return request(
         "GET",
@@ -167,23 +175,6 @@ def redirect_target(url: str, location: str) -> str | None:
         return None
 
 
-def _checked(url: str, rules: FetchRules) -> list[Address]:
-    """Resolve a URL's host; raise WebError if one of its addresses is refused."""
-    parts = address_parts(url)
-    host = parts.hostname or ""
-    addresses = resolve(host, port_of(parts), rules.deadline)
-    if (refused := refused_address(addresses, rules.networks)) is not None:
-        raise WebError(f"host {host!r} is refused: {refused} is not a public address", service="fetch")
-    return addresses
-
-
-def _robots(url: str, rules: FetchRules) -> tuple[int, bytes]:
-    """Fetch a site's `robots.txt`, following a few redirects."""
-    plain = FetchRules(rules.deadline, robots.MAX_BYTES, rules.networks, obey_robots=False)
-    _, answer = _follow(url, plain)
-    return answer.status, answer.body
-
-
 def _read(url: str, answer: Response) -> Page:
     headers = content_headers(answer)
     kind = headers.get_content_type()
@@ -195,7 +186,16 @@ def _read(url: str, answer: Response) -> Page:
         return Page(url, "", decoded(headers, answer.body).strip(), None, kind)
     if kind not in _HTML:
         raise _failure(url, f"is of type {kind!r}, not HTML or plain text")
-    return _readable(url, answer.body, kind)
+    try:
+        import trafilatura
+    except ImportError as error:
+        raise MissingPackageError("trafilatura", "html", "reading web pages") from error
+    extract: Any = trafilatura.bare_extraction(
+        answer.body, url=url, include_comments=False, with_metadata=True
+    )
+    if extract is None or not extract.text:
+        raise _failure(url, "holds no readable text")
+    return Page(url, extract.title or "", extract.text, extract.date, kind)
 
 
 def content_headers(answer: Response) -> Message:
@@ -212,14 +212,3 @@ def decoded(headers: Message, body: bytes) -> str:
         return body.decode(headers.get_content_charset("utf-8"), errors="replace")
     except (LookupError, UnicodeError):  # unknown, or not an encoding of text
         return body.decode("utf-8", errors="replace")
-
-
-def _readable(url: str, body: bytes, kind: str) -> Page:
-    try:
-        import trafilatura
-    except ImportError as error:
-        raise MissingPackageError("trafilatura", "html", "reading web pages") from error
-    extract: Any = trafilatura.bare_extraction(body, url=url, include_comments=False, with_metadata=True)
-    if extract is None or not extract.text:
-        raise _failure(url, "holds no readable text")
-    return Page(url, extract.title or "", extract.text, extract.date, kind)

@@ -35,20 +35,15 @@ def address_parts(url: str) -> SplitResult:
             f"url must be an http or https address without credentials, got {shown_url(url)!r}",
             service="fetch",
         )
-    host = _ascii_host(parts)
-    if host is None:
-        raise WebError(f"url must have a valid host, got {shown_url(url)!r}", service="fetch")
-    return parts._replace(netloc=host, path=quote(parts.path, _UNQUOTED), query=quote(parts.query, _UNQUOTED))
-
-
-def _ascii_host(parts: SplitResult) -> str | None:
-    """Return the host and port as they are sent, or None if the host is not a valid name."""
     try:
         host = (parts.hostname or "").encode("idna").decode()
     except UnicodeError:
-        return None
-    bracketed = f"[{host}]" if ":" in host else host
-    return f"{bracketed}:{parts.port}" if parts.port else bracketed
+        host = ""
+    if not host:
+        raise WebError(f"url must have a valid host, got {shown_url(url)!r}", service="fetch")
+    host = f"[{host}]" if ":" in host else host
+    host = f"{host}:{parts.port}" if parts.port else host
+    return parts._replace(netloc=host, path=quote(parts.path, _UNQUOTED), query=quote(parts.query, _UNQUOTED))
 
 
 def resolve(host: str, port: int, deadline: Deadline) -> list[Address]:

@@ -37,19 +37,6 @@ def read_env_file(path: Path) -> dict[str, str]:
     return values
 
 
-def _nearest_env_file() -> Path | None:
-    """Return the nearest `.env` in or above the working folder that belongs to this user or to root."""
-    working_folder = Path.cwd()
-    for path in (folder / ".env" for folder in (working_folder, *working_folder.parents)):
-        try:
-            status = path.stat()
-        except OSError:
-            continue
-        if stat.S_ISREG(status.st_mode) and status.st_uid in (platform.user(), 0):
-            return path
-    return None
-
-
 def find_base(argument: str | None, name: str, public_base: str, *, needs_https: bool = True) -> str:
     """Return the address of a service: the argument, else that of the environment, else the public one.
 
@@ -75,6 +62,8 @@ def find_base(argument: str | None, name: str, public_base: str, *, needs_https:
 def find_key(argument: str | None, name: str) -> str | None:
     """Return an API key: the argument, else that of the environment, else that of `.env`, else None.
 
+    This is the nearest `.env` in or above the working folder that belongs to this user or to root.
+
     Args:
         name: the environment variable.
 
@@ -82,8 +71,15 @@ def find_key(argument: str | None, name: str) -> str | None:
         ArgumentError: an HTTP header cannot carry the key; the message does not show it.
     """
     key = argument or os.environ.get(name)
-    if not key and (path := _nearest_env_file()):
-        key = read_env_file(path).get(name)
+    working_folder = Path.cwd()
+    for path in () if key else (folder / ".env" for folder in (working_folder, *working_folder.parents)):
+        try:
+            status = path.stat()
+        except OSError:
+            continue
+        if stat.S_ISREG(status.st_mode) and status.st_uid in (platform.user(), 0):
+            key = read_env_file(path).get(name)
+            break
     key = (key or "").strip()
     if not key:
         return None

@@ -39,12 +39,7 @@ class WebRetriever:
         Raises:
             WebError: the service did not answer, or there is no API key.
         """
-        return self._rank(query, k, as_filter(filter))
-
-    aretrieve = async_twin(retrieve)
-
-    def _rank(self, query: str, k: int, condition: Filter | None) -> Ranking:
-        k = check_count(k)
+        k, condition = check_count(k), as_filter(filter)
         if k == 0 or not check_query(query).strip():
             return Ranking(())
         domains = _domains(condition)
@@ -60,6 +55,8 @@ class WebRetriever:
             key=lambda item: (-(item.score or 0.0), item.id),
         )
         return Ranking(ranked[:k])
+
+    aretrieve = async_twin(retrieve)
 
 
 def item_of(hit: Hit, *, stale: bool = False) -> RetrievedItem:

@@ -7,7 +7,7 @@ import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, Protocol, TypeGuard
+from typing import Any, NamedTuple, Protocol
 from urllib.parse import urlsplit
 
 from sleuth.errors import WebError
@@ -238,7 +238,16 @@ class RemoteService:
         except TurnError as error:
             late = str(error)
         else:
-            return [hit for hit in hits if _is_wanted(hit, query)]
+            included, excluded = (
+                [domain.lower().removeprefix("www.") for domain in domains]
+                for domains in (query.include_domains, query.exclude_domains)
+            )
+            # Not every service filters by domains.
+            return [
+                hit
+                for hit in hits
+                if (not included or _lies_in(hit.domain, included)) and not _lies_in(hit.domain, excluded)
+            ]
         raise BusyError(f"{self.api.name}: {late}", service=self.api.name, url=self.base_url, status=429)
 
     def _attempt(self, call: WebCall, deadline: Deadline) -> list[Hit]:
@@ -255,7 +264,13 @@ class RemoteService:
         return self.read_hits(answer.body)
 
     def _refusal(self, answer: Response) -> WebError:
-        detail = Mask([self.key]).hide(_error_text(answer.body))[:300]
+        value = _parse(answer.body)
+        for _ in range(3):  # the text under one of these names, up to three objects deep
+            if isinstance(value, dict):
+                value = next(
+                    (value[name] for name in ("error", "detail", "message") if value.get(name)), None
+                )
+        detail = Mask([self.key]).hide(clean(value) if isinstance(value, str) else "")[:300]
         message = f"{self.api.name} answered {answer.status}"
         message = f"{message}: {detail}" if detail else message
         if answer.status == 429 or answer.status >= 500:
@@ -287,16 +302,8 @@ class RemoteService:
         return list(hits.values())
 
 
-def _is_wanted(hit: Hit, query: WebQuery) -> bool:
-    """Tell whether a hit lies in the domains of a query: not every service filters by them."""
-
-    def lies_in(domains: Sequence[str]) -> bool:
-        names = [domain.lower().removeprefix("www.") for domain in domains]
-        return any(hit.domain == name or hit.domain.endswith(f".{name}") for name in names)
-
-    return not lies_in(query.exclude_domains) and (
-        not query.include_domains or lies_in(query.include_domains)
-    )
+def _lies_in(host: str, domains: Sequence[str]) -> bool:
+    return any(host == domain or host.endswith(f".{domain}") for domain in domains)
 
 
 def _again(error: Exception) -> retry.Again | None:
@@ -312,35 +319,19 @@ def _parse(body: bytes) -> Any:
         return None
 
 
-def _error_text(body: bytes) -> str:
-    """Return the message in an error body.
-
-    It is the text under `error`, `detail` or `message`, up to three objects deep; "" if there is none.
-    """
-    value = _parse(body)
-    for _ in range(3):
-        if not isinstance(value, dict):
-            break
-        value = next((value[name] for name in ("error", "detail", "message") if value.get(name)), None)
-    return clean(value) if isinstance(value, str) else ""
-
-
 def _hit(entry: WebEntry, rank: int) -> Hit | None:
     if not isinstance(entry.url, str) or not isinstance(entry.content, str) or not domain_of(entry.url):
         return None
     text = clean(entry.content)
     if not text:
         return None
+    is_number = isinstance(entry.score, (int, float)) and not isinstance(entry.score, bool)
+    is_score = is_number and abs(entry.score) < 1e9  # neither NaN nor infinity
     return Hit(
         url=entry.url.strip(),
         title=clean(entry.title) if isinstance(entry.title, str) else "",
         content=text,
         domain=domain_of(entry.url.strip()),
-        score=float(entry.score) if _is_number(entry.score) else 1 / rank,
+        score=float(entry.score) if is_score else 1 / rank,
         published=entry.published if isinstance(entry.published, str) and entry.published else None,
     )
-
-
-def _is_number(value: object) -> TypeGuard[int | float]:
-    """Tell whether a value can be a score: a number below 1e9, not a bool, NaN or infinity."""
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) < 1e9
