@@ -215,7 +215,11 @@ class _Draft:
             rivals := rivals_of(self._question, best, self._candidates, self._items, self._analyze)
         ):
             yield from [INTRODUCTIONS[grade], "", DISAGREEMENT]
-            yield from self._sides([best, *rivals])
+            self.is_disagreement = True
+            sides = [(date_of(self._items[side.item]), side) for side in (best, *rivals)]
+            for date, side in sorted(sides, key=itemgetter(0), reverse=True):
+                text = side.unit.text
+                yield f"- {f'{date}: ' if date else ''}{text} {self._cite(side.item, text)}"
         else:
             yield from [INTRODUCTIONS[grade], ""]
             item = best.item if best else 0
@@ -253,14 +257,6 @@ class _Draft:
                 page = f"{self._name(candidate.item, candidate.unit.heading)}: " if with_page else ""
                 code = f" {candidate.unit.code[0]}" if text.endswith(":") and candidate.unit.code else ""
                 yield f"- {shortened(page + text + code, WIDTH)} {self._cite(candidate.item, text)}"
-
-    def _sides(self, sides: Sequence[Candidate]) -> Iterator[str]:
-        """Yield the units that give different values, each with the date of its document, the newest first."""
-        self.is_disagreement = True
-        dated = [(date_of(self._items[side.item]), side) for side in sides]
-        for date, side in sorted(dated, key=itemgetter(0), reverse=True):
-            text = side.unit.text
-            yield f"- {f'{date}: ' if date else ''}{text} {self._cite(side.item, text)}"
 
     def _cite(self, item: int, text: str) -> str:
         number = self._numbers.setdefault(item, len(self._numbers) + 1)

@@ -83,7 +83,9 @@ class LLMSynthesizer:
         report = check_citations(response, passages)
         # A refusal has nothing to cite.
         report = replace(report, uncited=tuple(text for text in report.uncited if not _refuses(text)))
-        extra = extra_of("llm", _grade(response, report), passages, report)
+        grade = Grade.LIKELY if report.citations and not report.unsupported else Grade.MAY_HELP
+        grade = Grade.NOTHING_CLOSE if not response or _refuses(response) else grade
+        extra = extra_of("llm", grade, passages, report)
         return SearchResult.success(response=response, used_source_ids=report.used_ids, extra=extra)
 
     asynthesize = async_twin(synthesize)
@@ -113,13 +115,6 @@ def contradictions(question: str, passages: Sequence[Passage]) -> list[str]:
 
 def _refuses(text: str) -> bool:
     return REFUSAL.casefold() in text.casefold()
-
-
-def _grade(response: str, report: CitationReport) -> Grade:
-    """Return the grade of an answer that a model wrote."""
-    if not response or _refuses(response):
-        return Grade.NOTHING_CLOSE
-    return Grade.LIKELY if report.citations and not report.unsupported else Grade.MAY_HELP
 
 
 def told(piece: str, on_text: OnText | None) -> str:

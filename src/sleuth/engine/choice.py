@@ -6,6 +6,7 @@ The passages of a ranking are read when they are looked at.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -78,7 +79,10 @@ class _RankedPassages:
 
     def _read(self, places: range) -> list[RetrievedItem]:
         if places.stop > self._depth and len(self._all.keys) >= self._depth:
-            self._deepen(places.stop + WINDOW)
+            self._depth = places.stop + WINDOW
+            with suppress(RetrievalError):  # after the deadline, the candidates so far are ranked
+                self._all = self._all.deeper(self._depth)
+                self._rows = in_common(self._plan, self._all)
         rows = self._rows
         keys = rows.keys[places.start : places.stop]
         items = read_items(self._snapshot, keys, rows.scores[places.start : places.stop])
@@ -88,14 +92,6 @@ class _RankedPassages:
         if self._request.expand is not None:
             self._keys.update((item.id, key) for key, item in zip(keys, items, strict=True))
         return items
-
-    def _deepen(self, depth: int) -> None:
-        try:
-            self._all = self._all.deeper(depth)
-            self._rows = in_common(self._plan, self._all)
-        except RetrievalError:  # after the deadline, the candidates so far are ranked
-            pass
-        self._depth = depth
 
     def _grown(self, items: list[RetrievedItem]) -> list[RetrievedItem]:
         if self._request.explain and not self._plan.query.is_lookup:

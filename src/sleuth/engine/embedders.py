@@ -135,14 +135,18 @@ def open_embedder(
 def stand_in(spelling: str, store: Store) -> Embedder | None:
     """Return the placeholder of a missing embedder, over this store; None if `open_embedder` can open it."""
     service, _, model = spelling.partition(":")
-    if service == "custom":
-        missing = _missing_custom(model)
-    elif service == "openai":
-        missing = _missing_server(model)
-    elif (plugin := extension(KIND, service)) and getattr(plugin.load(), "opens_late", False):
-        missing = _missing_model(service, model)
-    else:
-        return None
+    missing = _missing_custom(model) if service == "custom" else ""
+    try:
+        if service == "openai":
+            from sleuth.llm import OpenAIEmbedder
+
+            OpenAIEmbedder(model)
+        elif (plugin := extension(KIND, service)) and getattr(plugin.load(), "opens_late", False):
+            plugin.load()(model)
+    except ArgumentError as error:  # nobody says which server has it
+        missing = f"this index was made with the embedder 'openai:{model}': {error}"
+    except (EmbeddingError, MissingPackageError) as error:
+        missing = str(error)
     if not missing:
         return None
     from sleuth.dense.leg import embedder_of
@@ -152,26 +156,6 @@ def stand_in(spelling: str, store: Store) -> Embedder | None:
     has_tokens = any(fingerprint.endswith("|tokens") for fingerprint in legs.values())
     fingerprint = model if service == "custom" else embedder_of(legs.get("dense", "")) or spelling
     return (MissingTokenEmbedder if has_tokens else MissingEmbedder)(fingerprint, missing)
-
-
-def _missing_model(service: str, model: str) -> str:
-    """Return why a model of a plugin cannot be opened, with the command that mends it; "" where it can."""
-    try:
-        _of_plugin(service, model)
-    except (EmbeddingError, MissingPackageError) as error:
-        return str(error)
-    return ""
-
-
-def _missing_server(model: str) -> str:
-    """Return why nobody says which server has a model, with the variables to set; "" where somebody does."""
-    from sleuth.llm import OpenAIEmbedder
-
-    try:
-        OpenAIEmbedder(model)
-    except ArgumentError as error:
-        return f"this index was made with the embedder 'openai:{model}': {error}"
-    return ""
 
 
 def _missing_custom(model: str) -> str:
@@ -192,7 +176,12 @@ def _load(service: str, model: str, *, required: bool) -> Embedder:
 
         return open_remote(f"{service}:{model}")
     if model:
-        return _of_plugin(service, model)
+        plugin = extension(KIND, service)
+        if plugin is None:
+            rule = "one of an installed plugin"
+            raise ArgumentError(f"embedder must be {rule}, got {service!r}: install its package")
+        embedder: Embedder = plugin.load()(model)
+        return embedder
     from sleuth.dense.missing import MissingTokenEmbedder
     from sleuth.dense.wordllama import WordLlamaEmbedder, has_wordllama, missing_wordllama
 
@@ -201,17 +190,6 @@ def _load(service: str, model: str, *, required: bool) -> Embedder:
     if required:
         raise missing_wordllama()
     return MissingTokenEmbedder(WordLlamaEmbedder.fingerprint, str(missing_wordllama()))
-
-
-def _of_plugin(service: str, model: str) -> Embedder:
-    """Return a model of a plugin."""
-    plugin = extension(KIND, service)
-    if plugin is None:
-        raise ArgumentError(
-            f"embedder must be one of an installed plugin, got {service!r}: install its package"
-        )
-    embedder: Embedder = plugin.load()(model)
-    return embedder
 
 
 class RecordCache:

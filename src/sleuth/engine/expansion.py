@@ -68,21 +68,14 @@ def _around(snapshot: IndexSnapshot, row: Row, expand: Expansion) -> list[Row]:
     heading = row.fields.get("heading")
     while first > 0 and chunks[first - 1].fields.get("heading") == heading:
         first -= 1
-    if first > 0 and heading and not _begins_section(chunks[first], chunks[first - 1], heading):
-        first -= 1
+    if first > 0 and heading:
+        # Passages overlap only within a section, and its title stands where it begins: else it began in the one before.
+        parts = heading.rpartition(" > ")[2], chunks[first].text[:_BEGINNING]
+        title, text = (" ".join(re.findall(r"\w+", part)) for part in parts)
+        first -= chunks[first].start < chunks[first - 1].end or title not in text
     while tail + 1 < len(chunks) and chunks[tail + 1].fields.get("heading") == heading:
         tail += 1
     return chunks[first : tail + 1]
-
-
-def _begins_section(row: Row, before: Row, heading: str) -> bool:
-    """Return whether a section begins with its first passage; else it begins within the one before.
-
-    Passages overlap only within a section, and its title stands where it begins.
-    """
-    parts = heading.rpartition(" > ")[2], row.text[:_BEGINNING]
-    title, text = (" ".join(re.findall(r"\w+", part)) for part in parts)
-    return row.start >= before.end and title in text
 
 
 def join(rows: Iterable[Row]) -> str:

@@ -75,7 +75,11 @@ class Fusion:
             settings["tokens"] = self.tokens
         if self.method == "rrf" or self.rank_constant != RANK_CONSTANT:
             settings["rank_constant"] = self.rank_constant
-        return f"{self.method}({','.join(f'{name}={_shortest(value)}' for name, value in settings.items())})"
+        texts = (  # each the shortest that reads as the number
+            f"{name}={int(value) if value == int(value) else repr(float(value))}"
+            for name, value in settings.items()
+        )
+        return f"{self.method}({','.join(texts)})"
 
     @classmethod
     def parse(cls, text: str) -> Fusion:
@@ -130,11 +134,6 @@ def _check_number(name: str, value: Any) -> None:
     is_number = isinstance(value, Real) and not isinstance(value, bool)
     if not (is_number and 0 <= value <= sys.float_info.max):
         raise ArgumentError(f"{name} must be a number of 0 and more, got {value!r}")
-
-
-def _shortest(value: float) -> str:
-    """Return the shortest text that reads as this number."""
-    return str(int(value)) if value == int(value) else repr(float(value))
 
 
 @cache

@@ -13,7 +13,6 @@ from sleuth.types import Ranking
 
 if TYPE_CHECKING:
     from sleuth.manager import RetrievalManager
-    from sleuth.results import RetrieveResult
 
 _RANKINGS: ContextVar[list[Ranking] | None] = ContextVar("rankings", default=None)
 """Collects what retrievers without hooks answer during one call, for its reports and notes."""
@@ -59,17 +58,11 @@ def retrieve_by_hooks(manager: RetrievalManager, request: SearchRequest) -> Rank
         raise
     finally:
         _RANKINGS.reset(token)
-    _check(result, request.k)
+    if result.is_error() and result.detail is not None and result.detail.code not in ("no_results", "empty"):
+        if result.detail.code == "invalid":
+            raise ArgumentError(result.detail.message)
+        context = {"query": result.query, "k": request.k, "code": str(result.detail.code)}
+        raise RetrievalError(result.detail.message, context={**result.detail.context, **context})
     parts = [part for ranking in rankings for part in ranking.parts]
     notes = [note for ranking in rankings for note in ranking.notes]
     return Ranking(result.items, parts, notes)
-
-
-def _check(result: RetrieveResult, k: int) -> None:
-    """Raise if a hook returned an error; an empty result is fine."""
-    if result.is_ok() or result.detail is None or result.detail.code in ("no_results", "empty"):
-        return
-    if result.detail.code == "invalid":
-        raise ArgumentError(result.detail.message)
-    context = {**result.detail.context, "query": result.query, "k": k, "code": str(result.detail.code)}
-    raise RetrievalError(result.detail.message, context=context)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import accumulate, groupby
+from itertools import accumulate, groupby, islice
 from typing import TYPE_CHECKING, Any, Final
 
 from sleuth.engine.expansion import parts_of
@@ -103,24 +103,16 @@ def _documents(view: IndexView, snapshot: IndexSnapshot, filter: Filter | None) 
     if filter is not None:
         selection = view.backend.searchers_of(snapshot).select(snapshot, filter)
         keys_that_fit = set(selection.document_keys().tolist())
-    keys: list[int] = []
-    for key, _ in snapshot.by_id():
-        if keys_that_fit is None or key in keys_that_fit:
-            keys.append(key)
-        if len(keys) == _TOGETHER:
-            yield from _passages(snapshot, keys)
-            keys = []
-    yield from _passages(snapshot, keys)
-
-
-def _passages(snapshot: IndexSnapshot, keys: Sequence[int]) -> Iterator[Sequence[Row]]:
-    """Yield the passages of each of these documents; a document's keys follow its own, which is that of its first."""
+    keys = (key for key, _ in snapshot.by_id() if keys_that_fit is None or key in keys_that_fit)
     pending: list[int] = []
-    for key, document in zip(keys, snapshot.documents_at(keys), strict=True):
-        pending.extend(range(key, key + document.chunks))
-        if len(pending) >= _TOGETHER:
-            yield from _by_document(snapshot, pending)
-            pending = []
+    while page := list(islice(keys, _TOGETHER)):
+        for key, document in zip(page, snapshot.documents_at(page), strict=True):
+            pending.extend(
+                range(key, key + document.chunks)
+            )  # the key of a document is that of its first passage
+            if len(pending) >= _TOGETHER:
+                yield from _by_document(snapshot, pending)
+                pending = []
     yield from _by_document(snapshot, pending)
 
 

@@ -138,34 +138,22 @@ class Narrowing:
             before: of the version before; segments that are as they were there are taken from it.
         """
         self._whole = views
-        self.views = {
-            leg: tuple(
-                map(
-                    _narrowed,
-                    segments,
-                    allowed[leg],
-                    [before._by_name(leg) if before else {}] * len(segments),
-                )
+        self.views: dict[str, tuple[SegmentView, ...]] = {}
+        for leg, segments in views.items():
+            former = (
+                {}
+                if before is None
+                else dict(zip(map(id, before._whole[leg]), before.views[leg], strict=True))
             )
-            for leg, segments in views.items()
-        }
+            narrowed_views = []
+            for view, rows in zip(segments, allowed[leg], strict=True):
+                live, narrowed = rows if view.live is None else rows & view.live, former.get(id(view))
+                if narrowed is None or narrowed.live is None or not np.array_equal(narrowed.live, live):
+                    narrowed = replace(view, live=live)  # searchers know a segment by its identity
+                narrowed_views.append(narrowed)
+            self.views[leg] = tuple(narrowed_views)
         self.columns = self.views[filtering]
         self.documents: NDArray[np.int64] | None = None
-
-    def _by_name(self, leg: str) -> dict[str, tuple[SegmentView, SegmentView]]:
-        """Return the segments of a leg by name, each whole and narrowed."""
-        pairs = zip(self._whole[leg], self.views[leg], strict=True)
-        return {full_view.name: (full_view, narrow) for full_view, narrow in pairs}
-
-
-def _narrowed(
-    view: SegmentView, allowed: Bitmap, before: Mapping[str, tuple[SegmentView, SegmentView]]
-) -> SegmentView:
-    live = allowed if view.live is None else allowed & view.live
-    full_view, narrow = before.get(view.name, (None, None))
-    if full_view is view and narrow is not None and np.array_equal(narrow.live, live):  # type: ignore[arg-type]
-        return narrow  # searchers keep what they know of a segment by its identity
-    return replace(view, live=live)
 
 
 class NarrowedSnapshot(IndexSnapshot):
@@ -242,13 +230,13 @@ class NarrowedSnapshot(IndexSnapshot):
     def key_of(self, chunk_id: str) -> int | None:
         """Return the key of the chunk `document_id#n`; None for an unknown id."""
         key = super().key_of(chunk_id)
-        return key if key is not None and any(self._is_live(key)) else None
-
-    def _is_live(self, key: int) -> Iterator[bool]:
+        if key is None:
+            return None
         for view in self._narrowing.columns:
             row = int(np.searchsorted(view.keys, key))
             if row < len(view) and view.keys[row] == key and view.live is not None:
-                yield bool(view.live[row >> 6] >> np.uint64(row & 63) & np.uint64(1))
+                return key if view.live[row >> 6] >> np.uint64(row & 63) & np.uint64(1) else None
+        return None
 
     def chunks_of(self, document_id: str) -> list[Row]:
         """Return all chunks of a document, in order; empty where there is no such document."""
