@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import Any
 
 from sleuth.plugins.evaluation import Collection, Run
-from sleuth.plugins.evaluation.runs import in_order
+from sleuth.plugins.evaluation.measures import in_order
 
 K = 100
 """Documents per query."""

@@ -179,7 +179,7 @@ class Documents:
         Raises:
             ArgumentError: the index holds no file of the old path, or an engine with a scope.
         """
-        from sleuth.ingest.moving import move_documents
+        from sleuth.ingest.updates import move_documents
 
         self._view.check_unscoped("move files")
         old_name, new_name = self._backend.files.name_of(old), self._backend.files.name_of(new)

@@ -57,7 +57,7 @@ DOCUMENTS: Final[tuple[FileFormat, ...]] = (
     _format("tsv", "rows:load_csv", "tsv tab", "rows"),
     _format("json", "rows:load_json", "json", "rows"),
     _format("jsonl", "rows:load_jsonl", "jsonl ndjson", "rows"),
-    _format("parquet", "parquet:load_parquet", "parquet", "rows"),
+    _format("parquet", "rows:load_parquet", "parquet", "rows"),
 )
 """Formats of documents. A file without a known name is of the first whose `sniff` says so: those of Sleuth's plugins
 come first, which know what some zip archives are."""

@@ -185,7 +185,13 @@ class Processes:
             ProcessStartError: no process can be started.
             ProcessEndedError: the process ended, as where it exceeded a limit. Another one answers the next request.
         """
-        process = self._borrow()
+        with self._lock:
+            if self._closed.is_set():
+                raise ProcessStartError("reading was ended")
+            idle_process = self._idle.pop() if self._idle else None
+            if idle_process is not None:
+                self._lent.add(idle_process)
+        process = idle_process or self._start()
         is_used, is_answered = process.is_used, False
         try:
             for answer in self._exchange(process, head, body, seconds):
@@ -231,16 +237,6 @@ class Processes:
             status = self._give_back(process, reusable=finished and not answer.head.get("spent"))
         if not finished:
             raise ProcessEndedError("outside" if timed_out else platform.limit_of(status), status)
-
-    def _borrow(self) -> _Process:
-        with self._lock:
-            if self._closed.is_set():
-                raise ProcessStartError("reading was ended")
-            if self._idle:
-                process = self._idle.pop()
-                self._lent.add(process)
-                return process
-        return self._start()
 
     def _start(self) -> _Process:
         # -P: a module in the current folder must not shadow a module of Sleuth.

@@ -14,7 +14,6 @@ from sleuth.errors import ArgumentError
 from sleuth.files.ignore import IGNORE_FILES
 from sleuth.ingest.diff import Diff
 from sleuth.ingest.documents import Adder
-from sleuth.ingest.moving import gone_roots
 from sleuth.ingest.names import FileNames, is_below, outermost, printable
 from sleuth.ingest.options import AUTO
 from sleuth.ingest.reading import read
@@ -28,6 +27,7 @@ from sleuth.ingest.reports import (
 )
 from sleuth.ingest.roots import Options, RootReading, plan, remember, roots_in
 from sleuth.ingest.run import Run, ids_in
+from sleuth.ingest.updates import gone_roots
 from sleuth.ingest.walking import WalkScope
 from sleuth.logs import logger_of
 from sleuth.types import Document

@@ -106,8 +106,9 @@ class Adder(Generic[Report]):
             if not self._has_changed(prepared, records.get(prepared.id)):
                 continue
             document = prepared.document
-            lines_are_true = self._has_lines(document)
-            if lines_are_true and self._is_passage(document):
+            lines_are_true, text = self._has_lines(document), document.page_content
+            is_trimmed = bool(text) and not (text[0].isspace() or text[-1].isspace())
+            if lines_are_true and is_trimmed and self.chunker.fits(document):  # surely one passage
                 passages.append(prepared)
                 continue
             chunks = self.chunker.split(document) or _title_alone(document)
@@ -141,11 +142,6 @@ class Adder(Generic[Report]):
         self.report.unchanged += 1
         values = prepared.metadata.values if prepared.metadata else {}
         return not Known.of(prepared.content_hash, values).is_kept_by(record)
-
-    def _is_passage(self, document: Document) -> bool:
-        """Return whether the text surely becomes one chunk without fields of its own, without splitting it."""
-        text = document.page_content
-        return bool(text) and not (text[0].isspace() or text[-1].isspace()) and self.chunker.fits(document)
 
     def _has_lines(self, document: Document) -> bool:
         """Return whether the lines of the text are lines of the file or the page that a reader can open."""

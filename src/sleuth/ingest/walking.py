@@ -176,7 +176,8 @@ class _Walk:
             path, real_path = prefix + name, real_prefix + name
             if name in VERSION_CONTROL or real_path == self.index or real_path in self.apart:
                 continue
-            if not self._is_due(real_path):
+            only = self.only  # what is looked at, unless it is all
+            if only is not None and real_path not in self.towards and only.isdisjoint(_and_above(real_path)):
                 continue
             if name[0] == "." and not self.options.hidden:
                 self.left_out.hidden += name not in IGNORE_FILES
@@ -193,12 +194,6 @@ class _Walk:
                 path[self.from_anchor :], is_folder=is_folder
             ):
                 yield _Child(path, f"{base}{printable(name)}", status, rules)
-
-    def _is_due(self, path: str) -> bool:
-        """Return whether a path must be examined, or leads to such a path."""
-        if self.only is None or path in self.towards:
-            return True
-        return any(folder in self.only for folder in _and_above(path))
 
     def _file(self, path: str, source: str, status: os.stat_result) -> Iterator[Found]:
         if self.seen is not None:

@@ -153,7 +153,11 @@ class _Writer:
         if tag == "-text":
             text = node.text_content or ""
             if self.is_heading:
-                if not any(map(str.isalnum, text)) and (parent := node.parent) is not None and parent.tag == "a":
+                if (
+                    not any(map(str.isalnum, text))
+                    and (parent := node.parent) is not None
+                    and parent.tag == "a"
+                ):
                     text = ""  # of a link of the heading to itself, such as "¶" or "#"
                 text = text.replace("\xa0", " ").replace("¶", "")
             self._text(text)
@@ -165,7 +169,14 @@ class _Writer:
         elif tag == "img":
             self._text(node.attributes.get("alt") or "")
         elif tag == "pre":
-            self._open_code(node)
+            self.preformatted += 1
+            code = node.text(deep=True) if self.preformatted == 1 else ""
+            # Code of several lines ends a row of cells: its fence stands on a line of its own.
+            if self.preformatted == 1 and (not self.cells or "\n" in code.strip("\n")):
+                self.cells, self.prefix = 0, ""
+                self._break(2)
+                self.fence = "~~~" if "```" in code else "```"
+                self._raw(f"{self.fence}\n")
         elif tag in _BLOCKS:
             self._open(tag)
         return node.child
@@ -189,19 +200,6 @@ class _Writer:
                 self.prefix = f"{self.prefix[:-2]}{self.lists[-1]}. "
         elif tag == "tr":
             self.cells = 0
-
-    def _open_code(self, node: LexborNode) -> None:
-        """Begin a block of code, whose fence stands on a line of its own: code of several lines ends a row of cells."""
-        self.preformatted += 1
-        if self.preformatted > 1:
-            return
-        text = node.text(deep=True)
-        if self.cells and "\n" not in text.strip("\n"):
-            return
-        self.cells, self.prefix = 0, ""
-        self._break(2)
-        self.fence = "~~~" if "```" in text else "```"
-        self._raw(f"{self.fence}\n")
 
     def _leave(self, tag: str) -> None:
         if tag in ("td", "th"):

@@ -1,4 +1,4 @@
-"""Loaders of CSV, TSV, JSON and JSONL files: one document per row."""
+"""Loaders of CSV, TSV, JSON, JSONL and Parquet files: one document per row."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from itertools import islice
 from typing import Any, BinaryIO, Final
 
-from sleuth.errors import LoadError
+from sleuth.errors import LoadError, MissingPackageError
 from sleuth.files import decode
 from sleuth.files.encodings import is_binary, marked_encoding
 from sleuth.ingest.loaders.file import FileBytes
@@ -41,6 +41,8 @@ _OTHERS: Final = RESERVED | {"language", "source_type", "title", UPLOAD}
 _TRUTHS: Final = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
 _NO_LINES: Final = (0, 0)
 _AHEAD: Final = 256 << 10
+_TOGETHER: Final = 1000
+"""Rows of Parquet that are unpacked at a time."""
 _number = re.compile(r"-?(?:0|[1-9][0-9]{0,17})(\.[0-9]{1,15})?")
 _blanks = re.compile(r"[ \t\n\r]*")
 _surrogate = re.compile("[\ud800-\udfff]")
@@ -183,6 +185,24 @@ def load_json(file: FileBytes, options: ReadOptions) -> Iterator[Document | Skip
     yield row
 
 
+def load_parquet(file: FileBytes, options: ReadOptions) -> Iterator[Document | Skipped]:
+    """Yield a document per row. Dates and other values that JSON lacks are texts; bytes are left out."""
+    try:
+        from pyarrow import ArrowException, parquet
+    except ImportError as error:
+        raise MissingPackageError("pyarrow", "cluster", "reading Parquet") from error
+    number = 0
+    try:
+        for batch in parquet.ParquetFile(file.stream).iter_batches(_TOGETHER):
+            for row in batch.to_pylist():
+                number += 1
+                cells = {name: value for name, value in row.items() if not isinstance(value, bytes)}
+                plain = json.loads(json.dumps(cells, default=str), parse_constant=lambda name: None)
+                yield row_document(file, number, plain, options, None)
+    except (ArrowException, OSError) as error:
+        raise LoadError(file.entry.source, f"not Parquet: {str(error).partition(chr(10))[0]}") from error
+
+
 def _check_rows(file: FileBytes, options: ReadOptions) -> bool:
     """Return whether rows hold numbers alone, so that only the names of their fields are worth reading."""
     if options.all or options.text_fields or options.metadata_fields:
@@ -235,17 +255,10 @@ def _encoding_from(stream: BinaryIO, line: bytes) -> str:
     ahead = stream.read(_AHEAD)
     stream.seek(place)
     full_lines = ahead if len(ahead) < _AHEAD else ahead[: ahead.rfind(b"\n") + 1]
-    foreign_lines = [line, *(later for later in full_lines.splitlines(keepends=True) if not _is_utf8(later))]
+    later_lines = full_lines.splitlines(keepends=True)
+    foreign_lines = [line, *(line for line in later_lines if line.decode("utf-8", "ignore").encode() != line)]
     _, encoding = decode(b"".join(foreign_lines))
     return encoding.partition(" ")[0]
-
-
-def _is_utf8(line: bytes) -> bool:
-    try:
-        line.decode("utf-8")
-    except UnicodeDecodeError:
-        return False
-    return True
 
 
 def _parse(text: str) -> Any:

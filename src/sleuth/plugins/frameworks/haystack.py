@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Collection, Iterable
+from datetime import datetime
 from functools import cached_property
 from operator import ge, gt, le, lt
 from typing import Any, cast
@@ -344,7 +345,13 @@ def _comparison(condition: dict[str, Any]) -> Filter:
         )
     if value is None:
         return nothing(key.key)
-    if isinstance(value, list) or (isinstance(value, str) and not _is_date(value)):
+    try:
+        is_ordered = not isinstance(value, list)
+        if isinstance(value, str):
+            datetime.fromisoformat(value)
+    except ValueError:
+        is_ordered = False
+    if not is_ordered:
         raise FilterError(f"value of {operator!r} must be a number or a date, got {value!r}")
     return comparisons[operator](key, value)
 
@@ -355,16 +362,6 @@ def _equals(key: str, value: Any) -> Filter:
     if isinstance(value, list):
         return all_of(*map(field(key).contains, value)) or nothing(key)
     return Compare(key, "eq", value)
-
-
-def _is_date(text: str) -> bool:
-    from datetime import datetime
-
-    try:
-        datetime.fromisoformat(text)
-    except ValueError:
-        return False
-    return True
 
 
 def _type(kinds: Collection[str]) -> str:

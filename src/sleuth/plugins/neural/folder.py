@@ -109,6 +109,12 @@ class ModelFolder:
         query_prefix, passage_prefix = defaults.prefixes
         prompts = read_json(path / "config_sentence_transformers.json").get("prompts")
         prompts = prompts if isinstance(prompts, dict) else {}
+        limits = (
+            read_json(path / "sentence_bert_config.json").get("max_seq_length"),
+            read_json(path / "tokenizer_config.json").get("model_max_length"),
+            config.get("max_position_embeddings"),
+        )  # those of 1 or less are placeholders
+        sizes = [size for size in limits if isinstance(size, int | float) and size > 1]
         return cls(
             path,
             file,
@@ -118,7 +124,7 @@ class ModelFolder:
             str(prompts.get("query") or query_prefix),
             str(prompts.get("document") or prompts.get("passage") or passage_prefix),
             defaults.unrelated,
-            _max_tokens(path, config),
+            int(min([MOST_TOKENS, *sizes])),
         )
 
 
@@ -197,19 +203,6 @@ def _pooling(path: Path) -> str:
     if modes and (len(names) != 1 or len(enabled) != 1):
         raise ArgumentError(f"pooling must be mean or cls, got {modes!r} in {path / '1_Pooling'}")
     return names[0] if names else ""
-
-
-def _max_tokens(path: Path, config: dict[str, Any]) -> int:
-    """Return how many tokens of a text the model reads: the lowest limit in its files, at most `MOST_TOKENS`.
-
-    Limits of 1 or less are placeholders and do not count.
-    """
-    limits = (
-        read_json(path / "sentence_bert_config.json").get("max_seq_length"),
-        read_json(path / "tokenizer_config.json").get("model_max_length"),
-        config.get("max_position_embeddings"),
-    )
-    return int(min([MOST_TOKENS, *(size for size in limits if isinstance(size, int | float) and size > 1)]))
 
 
 def read_json(path: Path) -> dict[str, Any]:

@@ -39,7 +39,12 @@ class OnnxSparseEncoder(OnnxModel):
     def __init__(self, model: str | Path, *, threads: int | None = None) -> None:
         super().__init__(model, threads=threads)
         path = self.folder.path
-        self.query_weights = _query_weights(path / QUERY_WEIGHTS)
+        table = read_json(path / QUERY_WEIGHTS)
+        if not all(isinstance(value, int | float) and 0 <= value < math.inf for value in table.values()):
+            raise ArgumentError(
+                f"{path / QUERY_WEIGHTS} must hold a number of 0 and more for each token, got {json.dumps(table):.80}"
+            )
+        self.query_weights: TokenWeights = {token: float(weight) for token, weight in table.items() if weight}
         pooling = read_json(path / "1_SpladePooling" / "config.json")
         self._takes_log_twice = pooling.get("activation_function") in _TWICE
 
@@ -100,18 +105,3 @@ class OnnxSparseEncoder(OnnxModel):
             tokenizer = self._tokenizer
         special = {token.content for token in tokenizer.get_added_tokens_decoder().values() if token.special}
         return {number: token for token, number in tokenizer.get_vocab().items() if token not in special}
-
-
-def _query_weights(path: Path) -> TokenWeights:
-    """Return the table of weights in a file; an empty one where there is no file.
-
-    Raises:
-        ArgumentError: something else is in it.
-    """
-    table = read_json(path)
-    numbers = [value for value in table.values() if isinstance(value, int | float)]
-    if len(numbers) != len(table) or not all(0 <= number < math.inf for number in numbers):
-        raise ArgumentError(
-            f"{path} must hold a number of 0 and more for each token, got {json.dumps(table):.80}"
-        )
-    return {token: float(weight) for token, weight in table.items() if weight}

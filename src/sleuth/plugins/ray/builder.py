@@ -15,8 +15,7 @@ from sleuth.cluster.shards import Layout, decode, encode
 from sleuth.cluster.storage import ObjectFolder, digest_of, fetch_part, upload_parts
 from sleuth.engine import Engine
 from sleuth.ingest import file_of, is_file, rows_below
-from sleuth.plugins.ray.batches import decode_batch
-from sleuth.plugins.ray.listing import encode_listing
+from sleuth.plugins.ray.encoding import decode_batch, encode_listing
 from sleuth.plugins.ray.progress import Build
 
 if TYPE_CHECKING:

@@ -120,11 +120,20 @@ def _build(
     total_files = sum(map(len, plan.waves))
 
     def read(files: Sequence[PlannedFile], builders: Builders) -> BuildReport:
-        """Read a wave of files, whose documents go to the builders; an empty one deletes what is gone."""
+        """Read a wave of files, whose documents go to the builders; an empty one deletes what is gone.
+
+        Raises:
+            SleuthError: the error that ended reading them.
+        """
         counts = BuildReport()
         reports = builders.read(plan, files) if files else [builders.read_here(plan, plan.gone, prune=True)]
         for data in reports:
-            _count(counts, data)
+            count_by_name, skipped, refusal = decode(data)
+            if refusal:
+                raise error_named(*refusal)
+            for name, count in count_by_name.items():
+                setattr(counts, name, getattr(counts, name) + count)
+            counts.skipped += [Skipped(*skipped_file) for skipped_file in skipped]
             if progress is not None:
                 files_read, size = report.resumed + report.read + counts.read, report.bytes + counts.bytes
                 progress(IndexProgress(files_read, size, total_files, time.monotonic() - started))
@@ -158,17 +167,3 @@ def _build(
     report.version, report.documents = manifest.number, manifest.documents
     report.passages, report.seconds = manifest.passages, time.monotonic() - started
     return report
-
-
-def _count(report: BuildReport, data: bytes) -> None:
-    """Add the report of `read_files` on some files.
-
-    Raises:
-        SleuthError: the error that ended reading them.
-    """
-    counts, skipped, refusal = decode(data)
-    if refusal:
-        raise error_named(*refusal)
-    for name, count in counts.items():
-        setattr(report, name, getattr(report, name) + count)
-    report.skipped += [Skipped(*skipped_file) for skipped_file in skipped]

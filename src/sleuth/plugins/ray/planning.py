@@ -26,7 +26,7 @@ from sleuth.ingest import (
     roots_of,
     walk,
 )
-from sleuth.plugins.ray.listing import decode_listing
+from sleuth.plugins.ray.encoding import decode_listing
 from sleuth.plugins.ray.reading import ListedFiles, PlannedFile
 from sleuth.plugins.ray.sources import is_remote, walk_remote
 from sleuth.settings import IndexSettings

@@ -22,14 +22,13 @@ from sleuth.ingest import (
     FileNames,
     IndexReport,
     ReadOptions,
-    Record,
     Run,
     Skipped,
     is_below,
     open_chunker,
     read_file,
 )
-from sleuth.plugins.ray.batches import encode_batch
+from sleuth.plugins.ray.encoding import encode_batch
 from sleuth.plugins.ray.sources import fetched
 from sleuth.settings import IndexSettings
 from sleuth.store import KnownFile, rows_of, text_hash
@@ -186,18 +185,6 @@ def slow_leg(embedder: str) -> DenseLeg | None:
     return None if model is None else DenseLeg(model)
 
 
-def _records(entry: FileEntry, reading: ReadOptions) -> Iterator[Record]:
-    """Yield the documents of a file; an object of object storage is fetched first."""
-    if not entry.etag:
-        yield from read_file(entry, reading)
-        return
-    try:
-        with fetched(entry) as local_entry:
-            yield from read_file(local_entry, reading)
-    except ObjectMissingError:
-        yield Skipped(entry.source, "it has changed or gone since it was listed", "vanished")
-
-
 def read_files(
     rows: Mapping[str, Any],
     *,
@@ -239,8 +226,14 @@ def read_files(
                 kind = "deleted" if entry.file else "pruned"
                 setattr(report, kind, getattr(report, kind) + run.forget(row))
             else:
-                for record in _records(entry, reading):
-                    run.take(record)
+                try:
+                    # An object of object storage is fetched first.
+                    with fetched(entry) if entry.etag else nullcontext(entry) as local_entry:
+                        for record in read_file(local_entry, reading):
+                            run.take(record)
+                except ObjectMissingError:
+                    reason = "it has changed or gone since it was listed"
+                    run.take(Skipped(entry.source, reason, "vanished"))
         run.finish(prune=False)
         run.commit()
     except SleuthError as error:

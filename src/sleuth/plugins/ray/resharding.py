@@ -13,8 +13,8 @@ from sleuth.cluster.storage import Address, ObjectFolder, commit_version, fetch_
 from sleuth.engine import Engine
 from sleuth.errors import ArgumentError
 from sleuth.ingest import rows_below
-from sleuth.plugins.ray.batches import encode_batch
 from sleuth.plugins.ray.builder import ShardBuilder
+from sleuth.plugins.ray.encoding import encode_batch
 from sleuth.plugins.ray.reading import slow_leg
 from sleuth.store import rows_of, text_hash
 
