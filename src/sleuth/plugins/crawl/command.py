@@ -9,11 +9,11 @@ from annotated_types import Ge
 
 from sleuth.surfaces.cli import (
     command,
-    console,
     human_bytes,
     index_folder,
     new_or_open_index,
     print_answer,
+    progress_bar,
     say,
     web_cache,
     web_commands,
@@ -49,22 +49,18 @@ def crawl(
     index: Path | None = None,
 ) -> None:
     """Crawl a web site into the index: `robots.txt` is obeyed, and pages that did not change are not sent again."""
-    from contextlib import ExitStack
     from hashlib import sha256
 
     from sleuth.plugins.crawl import CrawlLimits, crawl_site
 
     limits = CrawlLimits(pages, bytes, seconds, delay, tuple(host or ()), tuple(allow_network or ()))
-    target, err = index_folder(index), console(stderr=True)
+    target = index_folder(index)
     name = sha256(f"{target.absolute()}\n{start}".encode()).hexdigest()[:32]
     memory = web_cache().parent / "crawls" / f"{name}.jsonl"
-    with new_or_open_index(target) as engine, ExitStack() as stack:
-        progress = None
-        if err.is_terminal and not json:
-            status = stack.enter_context(err.status(f"crawling {start}"))
+    with new_or_open_index(target) as engine, progress_bar(visible=not json) as show:
 
-            def progress(now: CrawlReport) -> None:
-                status.update(f"{now.pages:,} requests, {now.waiting:,} addresses left")
+        def progress(now: CrawlReport) -> None:
+            show(f"crawling {start}: {now.pages:,} requests, {now.waiting:,} addresses left")
 
         report = crawl_site(engine, start, limits=limits, memory=memory, progress=progress)
     for address, reason in () if json else report.skipped[:10]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,7 +11,7 @@ from annotated_types import Ge
 
 from sleuth.arguments import MOST_K
 from sleuth.errors import ArgumentError
-from sleuth.surfaces.cli import check_origin, command, console, print_answer
+from sleuth.surfaces.cli import check_origin, command, print_answer, progress_bar
 from sleuth.surfaces.cli.app import index_commands
 
 if TYPE_CHECKING:
@@ -81,14 +80,13 @@ def search(judged: Collection, legs: Sequence[str] | None, fusion: str | None, k
     from sleuth.engine import Engine
     from sleuth.plugins.evaluation import make_run
 
-    err = console(stderr=True)
     home = judged.folder / ".sleuth-eval"
     check_origin(home, f"remove it to create a new one: rm -r {home}")
-    with Engine.open(home, create=True) as engine:
-        with err.status(f"indexing {judged.name}") if err.is_terminal else nullcontext():
-            index(engine, judged.documents())
-        with err.status(f"searching {judged.name}") if err.is_terminal else nullcontext():
-            return make_run(Configured(engine, legs, fusion), judged.queries, k=k)
+    with Engine.open(home, create=True) as engine, progress_bar(visible=True) as show:
+        show(f"indexing {judged.name}")
+        index(engine, judged.documents())
+        show(f"searching {judged.name}")
+        return make_run(Configured(engine, legs, fusion), judged.queries, k=k)
 
 
 def index(engine: Engine, corpus: Iterable[Document]) -> None:

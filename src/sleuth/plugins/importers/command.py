@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from contextlib import ExitStack
 from importlib import import_module
 from inspect import signature
 from pathlib import Path
@@ -12,7 +11,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from sleuth.errors import ArgumentError
-from sleuth.surfaces.cli import command, console, index_folder, new_or_open_index, options_from, print_answer
+from sleuth.surfaces.cli import (
+    command,
+    index_folder,
+    new_or_open_index,
+    options_from,
+    print_answer,
+    progress_bar,
+)
 from sleuth.surfaces.cli.app import index_commands
 
 if TYPE_CHECKING:
@@ -88,15 +94,12 @@ def import_store(
     if kind == "qdrant":
         options["api_key"] = os.environ.get("QDRANT_API_KEY") or None
     source = read(place, **options)
-    folder, err = index_folder(index), console(stderr=True)
+    folder = index_folder(index)
     total_text = "" if source.count is None else f" of {source.count:,}"
-    with new_or_open_index(folder, embedder) as engine, ExitStack() as stack:
-        progress = None
-        if err.is_terminal and not json:
-            status = stack.enter_context(err.status(f"importing {source.name}"))
+    with new_or_open_index(folder, embedder) as engine, progress_bar(visible=not json) as show:
 
-            def progress(now: ImportReport) -> None:
-                status.update(f"{now.read:,}{total_text} documents")
+        def progress(now: ImportReport) -> None:
+            show(f"importing {source.name}: {now.read:,}{total_text} documents", now.read, source.count)
 
         report = import_vectors(engine, source, re_embed=re_embed, progress=progress)
     blank = f", {report.blank:,} left out without text" if report.blank else ""

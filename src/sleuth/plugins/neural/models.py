@@ -10,10 +10,11 @@ from sleuth.surfaces.cli import (
     as_epilog,
     callable_by_options,
     command,
-    download_bar,
     human_bytes,
-    print_json,
+    print_answer,
+    progress_bar,
     say,
+    shows_bytes,
 )
 from sleuth.surfaces.cli.app import index_commands
 from sleuth.text import clean_text
@@ -47,16 +48,16 @@ def list_models(context: typer.Context, *, json: bool = False) -> None:
 
     rows = [facts_of(folder) for folder in installed_models()]
     missing = [name for name in KNOWN if name not in {row["name"] for row in rows}]
-    if json:
-        print_json({"folder": str(models_folder()), "models": rows, "known": missing})
-        return
-    for row in rows:
-        licence = clean_text(row["licence"])
-        say(f"{row['name']}  {row['kind']}, {human_bytes(row['bytes'])}, licence {licence}")
+    lines = [
+        f"{row['name']}  {row['kind']}, {human_bytes(row['bytes'])}, licence {clean_text(row['licence'])}"
+        for row in rows
+    ]
     if not rows:
-        say(f"No models in {models_folder()}.")
+        lines.append(f"No models in {models_folder()}.")
     if missing:
-        say(f"`sleuth index models pull NAME` gets one of {', '.join(missing)}, or OWNER/NAME at the hub.")
+        names = ", ".join(missing)
+        lines.append(f"`sleuth index models pull NAME` gets one of {names}, or OWNER/NAME at the hub.")
+    print_answer(json, {"folder": str(models_folder()), "models": rows, "known": missing}, lines)
 
 
 def facts_of(folder: ModelFolder) -> dict[str, Any]:
@@ -84,12 +85,9 @@ def pull(
     what = f"{model.repository} at {model.revision[:12]}, {human_bytes(model.bytes)}, licence {model.licence}"
     if not json:
         say(f"Getting {clean_text(what)}, into {models_folder()}")
-    with download_bar(visible=not json) as progress:
-        folder = pull_model(model, progress=progress)
-    if json:
-        print_json(facts_of(folder))
-    else:
-        use = {"cross-encoder": "--rerank ", "sparse encoder": "--legs sparse:"}.get(
-            folder.kind, "--embedder onnx:"
-        )
-        say(f"{folder.name} is here, checksums are right. Use it with {use}{folder.name}.")
+    with progress_bar(visible=not json) as show:
+        folder = pull_model(model, progress=shows_bytes(show))
+    uses = {"cross-encoder": "--rerank ", "sparse encoder": "--legs sparse:"}
+    use = uses.get(folder.kind, "--embedder onnx:")
+    line = f"{folder.name} is here, checksums are right. Use it with {use}{folder.name}."
+    print_answer(json, facts_of(folder), [line])

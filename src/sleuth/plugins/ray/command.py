@@ -14,7 +14,7 @@ from sleuth.surfaces.cli import (
     amount,
     answer,
     command,
-    console,
+    files_read,
     gone_files,
     grouped,
     human_bytes,
@@ -71,7 +71,7 @@ def index(
 
     options = cast("ReadOptions", read_options(fields, defaults=True))
     values = {"analyzer": analyzer, "chunk_size": chunk_size, "embedder": embedder}
-    with progress_bar(visible=not (quiet or json)) as (show, _):
+    with progress_bar(visible=not (quiet or json)) as show:
         report = index_on_ray(
             address,
             paths,
@@ -81,7 +81,7 @@ def index(
             ray_address=ray_address,
             workers=workers,
             prune=prune,
-            progress=show,
+            progress=None if quiet or json else files_read(show),
         )
     lines = [
         f"{report.added:,} added, {report.updated:,} updated, {report.unchanged:,} unchanged, "
@@ -107,11 +107,12 @@ def reshard(
     """Publish an index once more, in another number of shards. Ids and results stay; restart servers afterwards."""
     from sleuth.plugins.ray import reshard as divide
 
-    def show(done: int, total: int) -> None:
-        status.update(f"{done:,} of {total:,} documents")
-
-    with console(stderr=True).status("reading") as status:
-        manifest = divide(address, shards, progress=None if quiet or json else show)
+    with progress_bar(visible=not (quiet or json)) as show:
+        manifest = divide(
+            address,
+            shards,
+            progress=lambda done, total: show(f"{done:,} of {total:,} documents", done, total),
+        )
     facts = {"version": manifest.number, "shards": manifest.shards, "documents": manifest.documents}
     place = f"{address}@{manifest.number}"
     line = f"{amount(manifest.documents, 'document')} in {amount(manifest.shards, 'shard')} at {place}"

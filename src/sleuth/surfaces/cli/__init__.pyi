@@ -13,8 +13,9 @@ from sleuth.surfaces.cli.options import command as command
 from sleuth.surfaces.cli.options import options_from as options_from
 from sleuth.surfaces.cli.places import check_origin as check_origin
 from sleuth.surfaces.cli.places import index_folder as index_folder
-from sleuth.surfaces.cli.progress import download_bar as download_bar
+from sleuth.surfaces.cli.progress import files_read as files_read
 from sleuth.surfaces.cli.progress import progress_bar as progress_bar
+from sleuth.surfaces.cli.progress import shows_bytes as shows_bytes
 from sleuth.surfaces.cli.publish import AddressArgument as AddressArgument
 from sleuth.surfaces.cli.serve import Settings as Settings
 from sleuth.surfaces.cli.serve import answer as answer
@@ -22,7 +23,6 @@ from sleuth.surfaces.cli.serve import extensions as extensions
 from sleuth.surfaces.cli.serve import listen as listen
 from sleuth.surfaces.cli.serve import settings_of as settings_of
 from sleuth.surfaces.cli.terminal import amount as amount
-from sleuth.surfaces.cli.terminal import console as console
 from sleuth.surfaces.cli.terminal import say as say
 from sleuth.surfaces.cli.web import web_commands as web_commands
 

@@ -16,8 +16,9 @@ from sleuth.surfaces.cli.app import code_commands
 from sleuth.surfaces.cli.common import human_bytes, print_answer, print_json
 from sleuth.surfaces.cli.options import command
 from sleuth.surfaces.cli.places import index_folder
+from sleuth.surfaces.cli.progress import progress_bar
 from sleuth.surfaces.cli.snapshots import repository_here
-from sleuth.surfaces.cli.terminal import amount, console, say
+from sleuth.surfaces.cli.terminal import amount, say
 from sleuth.surfaces.cli.watching import changes_below
 from sleuth.text import clean_text
 
@@ -109,18 +110,10 @@ def _index_visibly(
     quiet: bool,
 ) -> CodeIndexReport:
     """Index a repository, its history and its vectors behind a progress bar."""
-    from rich.progress import Progress
-
     from sleuth.code.snapshots.recording import History
     from sleuth.engine.codebase import embed_code
 
-    err = console(stderr=True)
-    with Progress(console=err, transient=True, disable=quiet or not err.is_terminal) as bar:
-        task = bar.add_task("parsing", total=None)
-
-        def show(description: str, done: int, total: int) -> None:
-            bar.update(task, description=description, completed=done, total=total)
-
+    with progress_bar(visible=not quiet) as show:
         history = History(progress=partial(show, "commits"))
         report = run(storage, path, revision=revision, progress=partial(show, "parsing"), history=history)
         for part in report.all() if vectors else ():

@@ -24,7 +24,7 @@ from sleuth.surfaces.cli.common import human_bytes, print_json
 from sleuth.surfaces.cli.files import from_here, shown
 from sleuth.surfaces.cli.options import HELP, command, options_of
 from sleuth.surfaces.cli.places import NAME, index_folder
-from sleuth.surfaces.cli.progress import CtrlC, progress_bar
+from sleuth.surfaces.cli.progress import CtrlC, files_read, progress_bar
 from sleuth.surfaces.cli.terminal import amount, say
 from sleuth.surfaces.cli.watching import changes_below
 from sleuth.text import clean_text
@@ -243,11 +243,14 @@ def read_paths(engine: Engine, paths: list[Path], *, visible: bool, **options: A
     """
     from sleuth.ingest.reports import IndexInterrupted
 
-    with CtrlC() as ctrl_c, progress_bar(visible=visible) as (progress, embedding):
+    with CtrlC() as ctrl_c, progress_bar(visible=visible) as show:
+
+        def embedding(done: int, total: int) -> None:
+            show(f"embedding {done:,} of {total:,} passages", done, total)
+
+        reading = ctrl_c.heeded(files_read(show))
         try:
-            report = engine.index(
-                paths, **options, progress=ctrl_c.heeded(progress), embedding=ctrl_c.heeded(embedding)
-            )
+            report = engine.index(paths, **options, progress=reading, embedding=ctrl_c.heeded(embedding))
             report.interrupted = ctrl_c.pressed
         except IndexInterrupted as interruption:
             report = interruption.report

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, ParamSpec
@@ -16,6 +17,10 @@ if TYPE_CHECKING:
     from sleuth.ingest import IndexProgress
 
 P = ParamSpec("P")
+
+
+Show = Callable[..., None]
+"""Shows how far a command is: a text, then how much is done, and the total, None where nobody knows it."""
 
 
 class CtrlC:
@@ -42,12 +47,11 @@ class CtrlC:
             raise KeyboardInterrupt
         self.pressed = True
 
-    def heeded(self, tell: Callable[P, None] | None) -> Callable[P, None]:
+    def heeded(self, tell: Callable[P, None]) -> Callable[P, None]:
         """Wrap a progress callback; it raises KeyboardInterrupt only between commits, once Ctrl-C was pressed."""
 
         def callback(*args: P.args, **kwargs: P.kwargs) -> None:
-            if tell is not None:
-                tell(*args, **kwargs)
+            tell(*args, **kwargs)
             if self.pressed:
                 raise KeyboardInterrupt
 
@@ -55,48 +59,38 @@ class CtrlC:
 
 
 @contextmanager
-def progress_bar(
-    *, visible: bool
-) -> Iterator[tuple[Callable[[IndexProgress], None] | None, Callable[[int, int], None] | None]]:
-    """Show a bar on a terminal, of files and then of passages embedded; show nothing in a pipe."""
-    err = console(stderr=True)
-    if not (visible and err.is_terminal):
-        yield None, None
+def progress_bar(*, visible: bool) -> Iterator[Show]:
+    """Show a bar on a terminal, with a text beside it that the caller sets; show nothing in a pipe."""
+    if not (visible and sys.stderr.isatty()):
+        yield lambda text, done=0, total=None: None
         return
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
     columns = (
         BarColumn(bar_width=None),
-        TextColumn("{task.fields[files]}"),
-        TextColumn("{task.fields[rate]}"),
+        TextColumn("{task.description}", markup=False),
         TimeRemainingColumn(),
     )
-    with Progress(*columns, console=err, transient=True) as bar:
-        task = bar.add_task("", total=None, rate="0 B/s", files="0 files")
+    with Progress(*columns, console=console(stderr=True), transient=True) as bar:
+        task = bar.add_task("reading", total=None)
 
-        def show(now: IndexProgress) -> None:
-            rate = human_bytes(now.bytes / now.seconds) if now.seconds else "0 B"
-            total = "" if now.total_files is None else f" of {now.total_files:,}"
-            files = f"{now.files:,}{total} files"
-            bar.update(task, completed=now.files, total=now.total_files, rate=f"{rate}/s", files=files)
+        def show(text: str, done: int = 0, total: int | None = None) -> None:
+            bar.update(task, description=text, completed=done, total=total)
 
-        def embedding(done: int, total: int) -> None:
-            text = f"embedding {done:,} of {total:,} passages"
-            bar.update(task, completed=done, total=total, rate="", files=text)
-
-        yield show, embedding
+        yield show
 
 
-@contextmanager
-def download_bar(*, visible: bool) -> Iterator[Callable[[int, int], None] | None]:
-    """Show bytes as they arrive, on a terminal; show nothing in a pipe."""
-    err = console(stderr=True)
-    if not (visible and err.is_terminal):
-        yield None
-        return
-    from rich.progress import BarColumn, DownloadColumn, Progress, TimeRemainingColumn, TransferSpeedColumn
+def files_read(show: Show) -> Callable[[IndexProgress], None]:
+    """Return a callback that shows how many files are read, and how fast."""
 
-    columns = (BarColumn(bar_width=None), DownloadColumn(), TransferSpeedColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=err, transient=True) as bar:
-        task = bar.add_task("", total=None)
-        yield lambda done, total: bar.update(task, completed=done, total=total)
+    def callback(now: IndexProgress) -> None:
+        rate = human_bytes(now.bytes / now.seconds) if now.seconds else "0 B"
+        total = "" if now.total_files is None else f" of {now.total_files:,}"
+        show(f"{now.files:,}{total} files, {rate}/s", now.files, now.total_files)
+
+    return callback
+
+
+def shows_bytes(show: Show) -> Callable[[int, int], None]:
+    """Return a callback that shows how many bytes have come."""
+    return lambda done, total: show(f"{human_bytes(done)} of {human_bytes(total)}", done, total)

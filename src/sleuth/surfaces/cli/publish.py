@@ -12,7 +12,8 @@ from sleuth.surfaces.cli.app import cluster_commands
 from sleuth.surfaces.cli.common import human_bytes, print_answer
 from sleuth.surfaces.cli.options import command
 from sleuth.surfaces.cli.places import index_folder
-from sleuth.surfaces.cli.terminal import amount, console, say
+from sleuth.surfaces.cli.progress import progress_bar, shows_bytes
+from sleuth.surfaces.cli.terminal import amount, say
 
 AddressArgument = Annotated[
     str, typer.Argument(metavar="ADDRESS", help="s3://BUCKET/NAME, gs://…, az://… or file:///FOLDER.")
@@ -41,15 +42,14 @@ def publish(
     from sleuth.cluster.storage.publishing import PublishProgress
 
     uploaded = 0
+    with progress_bar(visible=not (quiet or json)) as show:
 
-    def show(now: PublishProgress) -> None:
-        nonlocal uploaded
-        uploaded = now.uploaded
-        if not (quiet or json):
-            status.update(f"{human_bytes(now.done)} of {human_bytes(now.total)}")
+        def show_bytes(now: PublishProgress) -> None:
+            nonlocal uploaded
+            uploaded = now.uploaded
+            show(f"{human_bytes(now.done)} of {human_bytes(now.total)}", now.done, now.total)
 
-    with console(stderr=True).status("reading") as status:
-        manifest = upload(index_folder(index), address, progress=show)
+        manifest = upload(index_folder(index), address, progress=show_bytes)
         pruned = prune(address, keep=keep) if keep else None
     facts = {"address": f"{address}@{manifest.number}", **plain(manifest), "uploaded": uploaded}
     line = (
@@ -95,10 +95,7 @@ def fetch(
     """Copy a published version into a new folder, where it can be changed, for example to restore a backup."""
     from sleuth.cluster import fetch as download
 
-    def show(done: int, total: int) -> None:
-        status.update(f"{human_bytes(done)} of {human_bytes(total)}")
-
-    with console(stderr=True).status("reading") as status:
-        manifest = download(address, folder, progress=None if quiet else show)
+    with progress_bar(visible=not quiet) as show:
+        manifest = download(address, folder, progress=shows_bytes(show))
     if not quiet:
         say(f"Fetched version {manifest.number} into {folder}: {amount(manifest.documents, 'document')}.")

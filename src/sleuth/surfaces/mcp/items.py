@@ -47,28 +47,34 @@ def place(path: str, first: int, last: int) -> str:
     return f"{path}:{first}-{last}" if last != first else f"{path}:{first}"
 
 
+def graded(name: dict[str, Any], **facts: Any) -> Graded:
+    """Return a result: by name, and with its text and the facts that say something."""
+    known_facts = {
+        key: value for key, value in facts.items() if key == "text" or value not in (None, "", [], ())
+    }
+    return Graded({**name, **known_facts}, name)
+
+
 def passage(item: RetrievedItem, url_of: UrlOf, place_of: PlaceOf) -> Graded:
     """Return a hit of a search: code by its path and lines, a passage of a document by its id."""
     metadata = item.metadata
-    facts: dict[str, Any] = {}
+    place: dict[str, Any] = {}
     if metadata.get("source_type") != "code":  # an id of code has its lines
         lines = metadata.get("start_line") and f"{metadata['start_line']}-{metadata['end_line']}"
-        facts = {"lines": lines, "page": metadata.get("page")}
-    facts |= {"kind": metadata.get("kind"), "copies": list(map(place_of, item.copies)), "folded": item.folded}
-    name = {
-        "id": place_of(item.id),
-        "title": name_of(item.id, metadata),
-        **address(item.id, metadata, url_of),
+        place = {"lines": lines, "page": metadata.get("page")}
+    title = {"id": place_of(item.id), "title": name_of(item.id, metadata)}
+    facts = {
+        "kind": metadata.get("kind"),
+        "copies": list(map(place_of, item.copies)),
+        "folded": item.folded or None,
     }
-    named_facts = {key: value for key, value in facts.items() if value not in (None, "", [], 0)}
-    return Graded(whole={**name, **named_facts, "text": item.text}, name=name)
+    return graded(title | address(item.id, metadata, url_of), **place, **facts, text=item.text)
 
 
 def definition(entry: Mapping[str, Any], place: str, text: str) -> Graded:
     """Return a definition, as `Navigator.find_definition` describes it."""
     name = {"id": place, "name": entry["name"], "kind": entry["type"]}
-    labels = {"labels": entry["labels"]} if entry["labels"] else {}
-    return Graded(whole={**name, **labels, "text": text}, name=name)
+    return graded(name, labels=entry["labels"], text=text)
 
 
 def reference(use: Mapping[str, Any], place: str, line: str) -> Graded:
@@ -77,32 +83,26 @@ def reference(use: Mapping[str, Any], place: str, line: str) -> Graded:
     facts: dict[str, Any] = {"role": use["role"], "confidence": round(use["confidence"], 2)}
     if not use["certain"]:
         facts["certain"] = False
-    if use["inside"]:
-        facts["inside"] = use["inside"]
     if target is not None:
         facts["definition"] = f"{target['name']} at {target['file_path']}:{target['line']}"
-    return Graded(whole={"id": place, **facts, "text": line.strip()}, name={"id": place})
+    return graded({"id": place}, **facts, inside=use["inside"], text=line.strip())
 
 
 def code_line(match: LineMatch, path: str) -> Graded:
     """Return a line of code that matches a pattern."""
-    name = {"id": place(path, match.line, match.line)}
-    inside = {"inside": match.inside} if match.inside else {}
-    return Graded(whole={**name, "text": match.text, **inside}, name=name)
+    return graded({"id": place(path, match.line, match.line)}, text=match.text, inside=match.inside)
 
 
 def document_line(match: DocumentLine) -> Graded:
     """Return a line of a document that matches a pattern."""
     name = {"id": match.id, **({"line": match.line} if match.line else {})}
-    heading = match.metadata.get("heading")
-    return Graded(whole={**name, "text": match.text, **({"inside": heading} if heading else {})}, name=name)
+    return graded(name, text=match.text, inside=match.metadata.get("heading"))
 
 
 def commit(entry: Commit) -> Graded:
     """Return a commit."""
     name = {"id": entry.id, "title": entry.subject, "date": entry.date, "author": entry.author}
-    message = entry.body.strip()
-    return Graded(whole={**name, "message": message} if message else name, name=name)
+    return graded(name, message=entry.body.strip())
 
 
 class FetchedText(NamedTuple):

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import anyio
 import mcp_types as types
@@ -26,15 +26,12 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-class Runner(Protocol):
-    """Runs a function in a thread, for a request."""
-
-    async def __call__(self, context: Context, function: Callable[..., T], /, *args: Any) -> T:
-        """Return what the function returns."""
+Runner = Callable[..., Awaitable[Any]]
+"""Takes the context of a request, a function and its arguments, and returns what it returns in a thread."""
 
 
 async def run_in_thread(_: Context, function: Callable[..., T], /, *args: Any) -> T:
-    """Runs a function in another thread; its computation ends when the request is cancelled."""
+    """Run a function in another thread; its computation ends when the request is cancelled."""
     return await in_thread(function, *args)
 
 
