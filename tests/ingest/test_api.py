@@ -2,7 +2,6 @@
 
 import math
 import os
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +11,6 @@ from sleuth import ArgumentError, Document, Engine
 from sleuth.ingest import FileFormat, ReadOptions, documents
 from sleuth.ingest.reports import IndexInterrupted
 from sleuth.store import Writer
-
-
-@pytest.fixture
-def engine(tmp_path: Path) -> Iterator[Engine]:
-    with Engine.open(tmp_path / "index", create=True, embedder="") as index:
-        yield index
 
 
 @pytest.fixture

@@ -266,3 +266,46 @@ def test_names_of_columns_are_bounded(tmp_path: Path) -> None:
     rows = load(tmp_path / "a.jsonl", lines)
     names = {key for row in rows if isinstance(row, Document) for key in row.metadata if key.startswith("k")}
     assert len(names) == 99  # beside `text`
+
+
+def contents(path: Path, content: str, encoding: str = "utf-8", **options: int) -> list[str]:
+    """Return the texts of rows, or the reasons why they have none."""
+    rows = load(path, content.encode(encoding), **options)
+    return [row.page_content if isinstance(row, Document) else row.reason for row in rows]
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le"])
+@pytest.mark.parametrize(
+    "content",
+    [
+        "a;b\n1;x, y, z\n", "a|b\n1|x, y, z\n", "a\tb\n1\tx, y, z\n", '"a";"b"\n1;"x, y, z"\n',
+        "\n\na;b\n1;x, y, z\n", "sep=;\na;b\n1;x, y, z\n", '"sep=;"\r\na;b\r\n1;x, y, z\r\n',
+        'a,b\r1,"x, y, z"\r',
+    ],
+)  # fmt: skip
+def test_cells(tmp_path: Path, content: str, encoding: str) -> None:
+    """The first line with content determines the delimiter, or declares it."""
+    assert contents(tmp_path / "a.csv", content, encoding) == ["a: 1\nb: x, y, z"]
+
+
+def test_delimiters_in_quotes_do_not_count(tmp_path: Path) -> None:
+    """Quoted names may contain commas, line ends and quotes; inch signs are not quotes."""
+    content = '"Name, ""first"", last\n(all, of, them)";"Text"\nA, B;C\n'
+    assert contents(tmp_path / "a.csv", content) == ['Name, "first", last\n(all, of, them): A, B\nText: C']
+    assert contents(tmp_path / "b.csv", '5" disks;3,5" disks;n\n1;2;3\n') == [
+        '5" disks: 1\n3,5" disks: 2\nn: 3'
+    ]
+
+
+def test_a_row_that_holds_a_carriage_return(tmp_path: Path) -> None:
+    """A lone carriage return in a file with line feeds costs its row, with a clear reason."""
+    assert contents(tmp_path / "a.csv", "a,b\n1,2\rx,y\n3,4\n") == [
+        "new-line character seen in unquoted field", "a: 3\nb: 4",
+    ]  # fmt: skip
+
+
+def test_carriage_returns_in_large_files(tmp_path: Path) -> None:
+    """A file with carriage returns as line ends is read whole, unless it is too large for that."""
+    assert contents(tmp_path / "a.csv", "a\r1\r", max_bytes=3) == [
+        "its lines end in carriage returns alone and too large to convert"
+    ]

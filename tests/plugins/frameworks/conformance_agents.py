@@ -18,7 +18,6 @@ from pydantic_ai.models.function import AgentInfo, FunctionModel
 
 from sleuth.plugins.frameworks.langgraph import SleuthToolkit
 from sleuth.plugins.frameworks.pydantic_ai import SleuthToolset
-from tests.documents import check_examples
 from tests.surfaces.project import make_project
 
 ROOT = Path(__file__).parents[3]
@@ -106,9 +105,3 @@ def test_a_wrong_argument_is_named(project: Path, kind: Any) -> None:
     """An option that neither ours nor the framework's class has is refused by name."""
     with pytest.raises(TypeError, match="retrievers"):
         kind(project / ".sleuth", retrievers=[])
-
-
-@pytest.mark.parametrize("heading", ["LangGraph", "Pydantic AI"])
-def test_the_guide_is_true(tmp_path: Path, heading: str) -> None:
-    """The examples print what the guide says."""
-    check_examples(heading, tmp_path)

@@ -13,7 +13,7 @@ import pytest
 
 from sleuth import Document, Engine
 from sleuth.plugins.frameworks.dspy import SleuthRM
-from tests.documents import check_examples, guide_line, meaning
+from tests.documents import guide_line, meaning
 
 TEXTS = {"a": "A bucket is refilled every second.", "b": "A user logs in.", "c": "A bucket holds tokens."}
 
@@ -67,8 +67,3 @@ def test_a_program_gets_the_passages(engine: Engine) -> None:
     with dspy.context(lm=model):
         assert Answer()(question="when is a bucket refilled").answer == "every second"
     assert TEXTS["a"] in str(model.history[-1]["messages"])
-
-
-def test_the_guide_is_true(tmp_path: Path) -> None:
-    """The examples print what the guide says."""
-    check_examples("DSPy", tmp_path)

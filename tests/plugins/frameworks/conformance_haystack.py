@@ -19,7 +19,7 @@ from haystack.testing import document_store_async as async_suite
 
 from sleuth.errors import EmbeddingError
 from sleuth.plugins.frameworks.haystack import SleuthDocumentStore, SleuthRetriever, as_filter
-from tests.documents import check_examples, guide_line, meaning
+from tests.documents import guide_line, meaning
 
 
 class _Store:
@@ -194,11 +194,6 @@ def test_a_pipeline_is_written_and_read(store: SleuthDocumentStore, caplog: pyte
     assert guide_line("Haystack: a document's", SleuthDocumentStore=STORE).has_vectors and not caplog.records
     _filled(OURS).to_dict()
     assert "3 documents are not written with their store" in caplog.text
-
-
-def test_the_guide_is_true(tmp_path: Path) -> None:
-    """The examples print what the guide says."""
-    check_examples("Haystack", tmp_path)
 
 
 @pytest.mark.parametrize("conditions", [[], [{"field": "meta.a", "operator": "==", "value": 1}]])

@@ -29,7 +29,7 @@ from sleuth import Document, Engine
 from sleuth.compose import DiversifiedRetriever
 from sleuth.errors import ArgumentError
 from sleuth.plugins.frameworks.llama_index import SleuthRetriever, SleuthVectorStore
-from tests.documents import NEWS, QUERY, check_examples, guide_line, meaning
+from tests.documents import NEWS, QUERY, guide_line, meaning
 
 METADATA: tuple[dict[str, Any], ...] = (
     {"year": 1999, "theme": "Fiction", "tags": ["red", "blue"], "rating": 8.5, "director": None},
@@ -283,8 +283,3 @@ def test_a_store_refuses_options_that_it_does_not_use(store: SleuthVectorStore) 
         SleuthRetriever(store.engine, similarity_top_k=2).retrieve("x")
     with pytest.raises(ArgumentError, match="documents must hold Documents"):
         store.engine.add([LlamaDocument(text="x")])
-
-
-def test_the_guide_is_true(tmp_path: Path) -> None:
-    """The examples print what the guide says."""
-    check_examples("LlamaIndex", tmp_path)

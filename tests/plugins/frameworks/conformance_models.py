@@ -16,7 +16,7 @@ from sleuth.errors import EmbeddingError
 from sleuth.plugins.embedders import FastEmbedEmbedder, Model2VecEmbedder
 from sleuth.protocols import Embedder
 from sleuth.testing.contracts import EmbedderContract
-from tests.documents import check_examples, check_spelling, closed_network
+from tests.documents import check_spelling, closed_network
 from tests.plugins.neural.tiny import WORDS, cross_encoder, tokenizer, write, write_encoder
 
 SETTINGS: dict[str, Any] = {
@@ -97,9 +97,3 @@ def test_a_cross_encoder_of_fastembed_reranks(tmp_path: Path) -> None:
         ranking = engine.retrieve("one bucket text", 2, rerank=reranker)
     assert [hit.document_id for hit in ranking] == ["b", "a"]
     assert ranking[0].score != ranking[1].score
-
-
-@pytest.mark.parametrize("heading", ["A model of another package"])
-def test_the_guide_is_true(tmp_path: Path, heading: str) -> None:
-    """The examples print what the guide says."""
-    check_examples(heading, tmp_path)

@@ -11,7 +11,6 @@ import pytest
 
 from sleuth import Document, Engine
 from sleuth.plugins.frameworks.pyterrier import SleuthRetriever
-from tests.documents import check_examples
 
 TEXTS = {"a": "A bucket is refilled every second.", "b": "A user logs in.", "c": "A bucket holds tokens."}
 TOPICS = pd.DataFrame({"qid": ["2", "1"], "query": ["user logs in", "refilled bucket"], "split": ["x", "y"]})
@@ -66,8 +65,3 @@ def test_an_experiment_compares_it(engine: Engine) -> None:
         names=["sleuth", "first", "words"],
     )
     assert list(table["recip_rank"]) == [1.0, 1.0, 0.0]
-
-
-def test_the_guide_is_true(tmp_path: Path) -> None:
-    """The examples print what the guide says."""
-    check_examples("PyTerrier", tmp_path)

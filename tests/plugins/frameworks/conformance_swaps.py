@@ -23,7 +23,7 @@ from nbclient import NotebookClient
 from rank_bm25 import BM25Okapi
 
 from sleuth import ArgumentError, Document, Engine
-from tests.documents import DOCS, NEWS, QUERY, guide_line, meaning
+from tests.documents import DOCS, NEWS, QUERY, check_examples, guide_line, meaning
 from tests.surfaces.http.conftest import Local, make_index, serving
 
 
@@ -194,6 +194,19 @@ def test_a_notebook(engine: Engine, tmp_path: Path) -> None:
     assert "<pre>2#0</pre>" in answer["data"]["text/html"]
     assert "<ul><li>" in explanation["data"]["text/html"] and "idf" in explanation["data"]["text/html"]
     assert "did you mean 'k'" in error["evalue"]
+
+
+GUIDES = (
+    "Data frames", "LangGraph", "Pydantic AI", "DSPy", "Haystack", "LlamaIndex", "A model of another package",
+    "PyTerrier",
+)  # fmt: skip
+"""Headings of guides with examples; that of MTEB is run beside its suite."""
+
+
+@pytest.mark.parametrize("heading", GUIDES)
+def test_the_guide_is_true(tmp_path: Path, heading: str) -> None:
+    """The examples of an adapter print what its guide says."""
+    check_examples(heading, tmp_path)
 
 
 def test_each_line_of_the_guide_is_run() -> None:

@@ -16,7 +16,7 @@ from pyarrow import feather, parquet
 from sleuth import Engine
 from sleuth.errors import ArgumentError
 from sleuth.plugins.frameworks.tables import to_rows
-from tests.documents import check_examples, stored
+from tests.documents import stored
 
 COLUMNS: dict[str, list[Any]] = {
     "id": ["a", "b", "c"],
@@ -126,8 +126,3 @@ def test_a_damaged_file_is_named(tmp_path: Path) -> None:
             (tmp_path / name).write_bytes(b"ARROW1 no such file")
             with pytest.raises(ArgumentError, match=name):
                 engine.add(tmp_path / name)
-
-
-def test_the_guide_is_true(tmp_path: Path) -> None:
-    """The examples print what the guide says."""
-    check_examples("Data frames", tmp_path)
