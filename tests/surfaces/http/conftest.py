@@ -1,11 +1,12 @@
 """A server as users run it: a process, a port on loopback, and an index of a few documents."""
 
+import json
 import os
 import re
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from threading import Thread
@@ -15,7 +16,8 @@ import httpx
 import pytest
 
 from sleuth import Document, Engine
-from sleuth.surfaces.http import Extension, ServerSettings, bind, build_server
+from sleuth.surfaces.http import Extension, ServerSettings, add_key, bind, build_server
+from tests.waiting import wait_until
 
 DOCUMENTS = (
     Document("Tokens are refilled every second.", {"source": "limits.md", "tenant": "acme", "year": 2021}),
@@ -82,15 +84,38 @@ class Local:
         url: where it answers.
         client: asks it.
         engine: what it serves.
+        keys: by name.
     """
 
     def __init__(self, url: str, engine: Engine) -> None:
         self.url, self.engine = url, engine
         self.client = httpx.Client(base_url=url, timeout=60)
+        self.keys: Mapping[str, str] = {}
 
     @property
     def port(self) -> int:
         return int(self.url.rpartition(":")[2])
+
+    def ask(self, key: str, method: str, path: str, body: Any = None, **more: Any) -> httpx.Response:
+        """Send a request with the key of a name, with a key itself, or without one."""
+        headers = {"accept": "application/json, text/event-stream"}
+        if key:
+            headers["authorization"] = f"Bearer {self.keys.get(key, key)}"
+        return self.client.request(method, path, json=body, headers=headers, **more)
+
+    def tool(self, key: str, tool: str, /, **arguments: Any) -> httpx.Response:
+        """Call a tool for agents."""
+        body = {"name": tool, "arguments": arguments}
+        return self.ask(
+            key, "POST", "/mcp", {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": body}
+        )
+
+    def ended(self, id: str, key: str = "") -> dict[str, Any]:
+        """Wait for the end of a job, and return it."""
+        final = {"completed", "failed", "cancelled", "interrupted"}
+        wait_until(lambda: self.ask(key, "GET", f"/v1/jobs/{id}").json()["status"] in final)
+        job: dict[str, Any] = self.ask(key, "GET", f"/v1/jobs/{id}").json()
+        return job
 
 
 @contextmanager
@@ -120,6 +145,38 @@ def make_index(folder: Path) -> Path:
     with Engine.open(folder, create=True) as engine:
         engine.add(DOCUMENTS)
     return folder
+
+
+@contextmanager
+def keyed(folder: Path, keys: Mapping[str, Mapping[str, Any]], **settings: Any) -> Iterator[Local]:
+    """Run a server over an index of `DOCUMENTS` below a folder, with keys of these names, scopes and filters."""
+    made = {name: add_key(folder / "keys.json", name, **options) for name, options in keys.items()}
+    with serving(make_index(folder / "index"), keys=folder / "keys.json", **settings) as server:
+        server.keys = made
+        yield server
+
+
+def break_embedder(server: Local, patch: pytest.MonkeyPatch, message: str = "the embedder is down") -> None:
+    """Have the embedder of a server fail for every query."""
+
+    def down(text: str) -> None:
+        raise ConnectionError(message)
+
+    patch.setattr(server.engine.embedder, "embed_query", down, raising=False)
+
+
+def events(answer: httpx.Response) -> list[tuple[str, Any]]:
+    """Return names and data of server-sent events."""
+    assert answer.status_code == 200, answer.text
+    blocks = [block.split("\n", 1) for block in answer.text.strip().split("\n\n")]
+    return [(name.removeprefix("event: "), json.loads(data.removeprefix("data: "))) for name, data in blocks]
+
+
+@pytest.fixture(scope="module")
+def writable(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Local]:
+    """Run a server for the tests of a module that change documents."""
+    with serving(make_index(tmp_path_factory.mktemp("writable") / "index")) as started:
+        yield started
 
 
 @pytest.fixture(scope="session")

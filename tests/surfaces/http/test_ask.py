@@ -5,14 +5,13 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 from threading import Event
-from typing import Any
 
 import httpx
 import pytest
 
 from sleuth.testing.serving import LocalServer, Reply, Request
 
-from .conftest import Local, serving
+from .conftest import Local, events, serving
 
 MANY = 10_000
 
@@ -50,14 +49,6 @@ def model() -> Iterator[Model]:
         yield started
 
 
-def events(text: str) -> list[tuple[str, Any]]:
-    """Return names and data of server-sent events."""
-    blocks = [block.split("\n") for block in text.strip().split("\n\n")]
-    return [
-        (block[0].removeprefix("event: "), json.loads(block[1].removeprefix("data: "))) for block in blocks
-    ]
-
-
 def test_an_answer_cites_its_sources(server: Local) -> None:
     """Without a model, sentences of the passages answer, with numbered citations."""
     answer = server.client.post("/v1/ask", json={"query": "When are tokens refilled?"}).json()
@@ -77,7 +68,7 @@ def test_a_stream_ends_with_what_the_whole_answer_is(server: Local) -> None:
     whole = server.client.post("/v1/ask", json=body).json()
     streamed = server.client.post("/v1/ask", json={**body, "stream": True})
     assert streamed.headers["content-type"].startswith("text/event-stream")
-    *pieces, (last, result) = events(streamed.text)
+    *pieces, (last, result) = events(streamed)
     assert last == "result"
     assert result == whole
     assert "".join(piece["text"] for _, piece in pieces) == whole["response"]
@@ -109,7 +100,7 @@ def test_a_model_that_fails_is_a_problem(index: Path, monkeypatch: pytest.Monkey
         answer = started.client.post("/v1/ask", json={"query": "tokens refilled?"})
         assert (answer.status_code, answer.json()["code"]) == (502, "GenerationError")
         answer = started.client.post("/v1/ask", json={"query": "tokens refilled?", "stream": True})
-        (first, sources), (last, problem) = events(answer.text)
+        (first, sources), (last, problem) = events(answer)
         assert (first, last, problem["code"]) == ("sources", "error", "GenerationError")
         assert sources["sources"][0]["number"] == 1
         assert "refilled" in sources["sources"][0]["text"]
@@ -125,5 +116,5 @@ def test_the_deadline_ends_a_model_that_is_slow(
         assert (late.status_code, late.json()["code"]) == (504, "DeadlineError")
         assert model.left.wait(60)
         streamed = started.client.post("/v1/ask", json={"query": "tokens refilled?", "stream": True})
-        last, problem = events(streamed.text)[-1]
+        last, problem = events(streamed)[-1]
         assert (last, problem["code"]) == ("error", "DeadlineError")

@@ -8,15 +8,14 @@ from typing import Any
 import pytest
 
 from sleuth import Document, Engine
-from sleuth.surfaces.http import add_key
 from sleuth.surfaces.http.cache import AnswerCache
 
-from .conftest import Local, make_index, serving
+from .conftest import Local, break_embedder, keyed, make_index, serving
 
 
-def counts(server: Local, **headers: str) -> dict[str, int]:
+def counts(server: Local, key: str = "") -> dict[str, int]:
     """Return how many searches were answered from the cache, and how many were not."""
-    text = server.client.get("/metrics", headers=headers).text
+    text = server.ask(key, "GET", "/metrics").text
     lines = re.findall(r'^sleuth_cache_total\{outcome="(\w+)"\} (\d+)', text, re.MULTILINE)
     return {outcome: int(number) for outcome, number in lines}
 
@@ -63,21 +62,17 @@ def test_every_commit_counts_at_once(fresh: tuple[Local, Path]) -> None:
 
 def test_tenants_never_share_answers(tmp_path: Path) -> None:
     """Keys with different filters get their own answers to the same request."""
-    keys = tmp_path / "keys.json"
-    tokens = {name: add_key(keys, name, filter=f"tenant:{name}") for name in ("acme", "zoo")}
-    tokens["all"] = add_key(keys, "all")
-    with serving(make_index(tmp_path / "index"), keys=keys) as server:
+    keys = {"acme": {"filter": "tenant:acme"}, "zoo": {"filter": "tenant:zoo"}, "all": {}}
+    with keyed(tmp_path, keys) as server:
         tenants = {
             name: {
                 item["metadata"]["tenant"]
                 for _ in range(2)
-                for item in server.client.post(
-                    "/v1/search", json={"query": "day tokens"}, headers={"authorization": f"Bearer {token}"}
-                ).json()["items"]
+                for item in server.ask(name, "POST", "/v1/search", {"query": "day tokens"}).json()["items"]
             }
-            for name, token in tokens.items()
+            for name in keys
         }
-        assert counts(server, authorization=f"Bearer {tokens['all']}") == {"hit": 3, "miss": 3}
+        assert counts(server, "all") == {"hit": 3, "miss": 3}
     assert tenants == {"acme": {"acme"}, "zoo": {"zoo"}, "all": {"acme", "zoo"}}
 
 
@@ -109,12 +104,8 @@ def test_an_answer_without_a_leg_is_not_kept(
 ) -> None:
     """An answer that lacks a leg is not kept: the next request has the whole answer, which is."""
     server, _ = fresh
-
-    def down(text: str) -> None:
-        raise ConnectionError("refused")
-
     with monkeypatch.context() as patch:
-        patch.setattr(server.engine.embedder, "embed_query", down, raising=False)
+        break_embedder(server, patch)
         degraded = server.client.post("/v1/search", json={"query": "tokens"}).json()
         assert [part["status"] for part in degraded["parts"] if part["name"] == "dense"] == ["failed"]
     whole = server.client.post("/v1/search", json={"query": "tokens"}).json()

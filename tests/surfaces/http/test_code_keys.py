@@ -32,21 +32,14 @@ HIDDEN = ("zebra", "Zebra", "vault.")
 
 class Shop(NamedTuple):
     server: Local
-    keys: dict[str, str]
     root: Path
 
     def ask(self, key: str, method: str, path: str, body: Any = None, /, **parameters: Any) -> httpx.Response:
-        headers = {
-            "authorization": f"Bearer {self.keys[key]}",
-            "accept": "application/json, text/event-stream",
-        }
-        return self.server.client.request(method, path, json=body, params=parameters, headers=headers)
+        return self.server.ask(key, method, path, body, params=parameters)
 
     def tool(self, key: str, tool: str, /, **arguments: Any) -> str:
         """Return the answer of a tool for agents, or its error."""
-        body = {"name": tool, "arguments": arguments}
-        call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": body}
-        return self.ask(key, "POST", "/mcp", call).text
+        return self.server.tool(key, tool, **arguments).text
 
 
 def make_repositories(root: Path) -> Path:
@@ -79,7 +72,8 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shop]:
     }
     sources = ("docs", "code")
     with serving(root / ".sleuth", keys=file, sources=sources, extensions=extensions()) as server:
-        yield Shop(server, keys, root)
+        server.keys = keys
+        yield Shop(server, root)
 
 
 def assert_hidden(answer: httpx.Response, status: int = 200) -> None:
@@ -151,7 +145,7 @@ def test_keys_of_code_find_their_code(shop: Shop) -> None:
 
 def test_documents_and_code_are_limited_apart(shop: Shop) -> None:
     """A key with code alone sees no document, one with a filter alone no code, one with both some of both."""
-    count = {key: shop.ask(key, "POST", "/v1/count", {}).json()["documents"] for key in shop.keys}
+    count = {key: shop.ask(key, "POST", "/v1/count", {}).json()["documents"] for key in shop.server.keys}
     assert count == {"all": 3, "api": 0, "shop": 0, "acme": 2, "both": 2, "gone": 0}
     assert shop.ask("acme", "GET", "/v1/code/repositories").json()["code"] == "ScopeError"
     assert shop.ask("acme", "GET", "/v1/code/definitions", name="price_of").json()["code"] == "ScopeError"

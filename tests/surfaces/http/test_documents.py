@@ -1,22 +1,12 @@
 """Documents are added, uploaded, listed, read, changed, counted and deleted over HTTP."""
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import httpx
 import pytest
 
-from sleuth.surfaces.http import add_key
-
-from .conftest import Local, make_index, serving
-
-
-@pytest.fixture(scope="module")
-def writable(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Local]:
-    with serving(make_index(tmp_path_factory.mktemp("writable") / "index")) as started:
-        yield started
+from .conftest import Local, keyed
 
 
 def test_what_is_added_is_found_at_once(writable: Local) -> None:
@@ -78,11 +68,10 @@ def test_two_files_of_one_name_are_two_documents(writable: Local, wait: str) -> 
     paths = ("a/README.md", "b/README.md", "a/README.md", "/c/../d/README.md", "e\\README.md")
     files = [("files", (path, b"Newts are green.")) for path in paths]
     path, data = f"/v1/documents/upload?wait={wait}", {"metadata": json.dumps({"batch": f"names {wait}"})}
-    ids = [
-        id
-        for _ in range(2)
-        for id in ended(writable.client, writable.client.post(path, files=files, data=data).json())["ids"]
-    ]
+    ids: list[str] = []
+    for _ in range(2):
+        answer = writable.client.post(path, files=files, data=data).json()
+        ids += (answer if wait == "true" else writable.ended(answer["id"]))["ids"]
     assert len(set(ids)) == 2 * len(paths)
     page = writable.client.get("/v1/documents", params={"filter": f'batch:"names {wait}"'}).json()
     assert {document["id"] for document in page["documents"]} == set(ids)
@@ -90,13 +79,6 @@ def test_two_files_of_one_name_are_two_documents(writable: Local, wait: str) -> 
     assert sorted(document["source"] for document in page["documents"]) == sorted(2 * sources)
     assert {document["metadata"]["upload"]["name"] for document in page["documents"]} == {"README.md"}
     assert writable.client.post("/v1/documents/delete", json={"ids": ids}).json()["ids"] == ids
-
-
-def ended(client: httpx.Client, answer: dict[str, Any]) -> dict[str, Any]:
-    """Return the answer to an upload, or the job that it became once it has ended."""
-    while answer.get("status") in ("queued", "in_progress"):
-        answer = client.get(f"/v1/jobs/{answer['id']}").json()
-    return answer
 
 
 def test_metadata_of_an_upload_is_none_of_the_engine(writable: Local) -> None:
@@ -111,28 +93,23 @@ def test_metadata_of_an_upload_is_none_of_the_engine(writable: Local) -> None:
 @pytest.mark.parametrize("door", ["upload", "documents"])
 def test_a_key_fills_in_the_values_of_its_scope(tmp_path: Path, door: str) -> None:
     """A tenant adds without naming the tenant; a file cannot say another one, and a request that does is refused."""
-    keys = tmp_path / "keys.json"
-    acme = {"authorization": f"Bearer {add_key(keys, 'acme', filter='tenant:acme AND year:2021')}"}
-    with serving(make_index(tmp_path / "index"), keys=keys) as server:
+    with keyed(tmp_path, {"acme": {"filter": "tenant:acme AND year:2021"}}) as server:
         text = b"---\ntenant: zoo\n---\nEfts are red."
 
         def post(**values: str) -> httpx.Response:
             if door == "documents":
                 document = {"text": "Efts are red.", "metadata": values}
-                return server.client.post("/v1/documents", json={"documents": [document]}, headers=acme)
+                return server.ask("acme", "POST", "/v1/documents", {"documents": [document]})
             files, data = [("files", ("a.md", text))], {"metadata": json.dumps(values)}
-            return server.client.post("/v1/documents/upload", files=files, data=data, headers=acme)
+            return server.ask("acme", "POST", "/v1/documents/upload", files=files, data=data)
 
         assert post().status_code == 200
-        hits = server.client.post("/v1/search", json={"query": "efts red", "k": 1}, headers=acme).json()[
-            "items"
-        ]
-        assert (hits[0]["metadata"]["tenant"], hits[0]["metadata"]["year"]) == ("acme", 2021)
+        found = server.ask("acme", "POST", "/v1/search", {"query": "efts red", "k": 1}).json()
+        metadata = found["items"][0]["metadata"]
+        assert (metadata["tenant"], metadata["year"]) == ("acme", 2021)
         wrong = post(tenant="zoo")
-        assert (wrong.status_code, "metadata['tenant'] must be 'acme'" in wrong.json()["detail"]) == (
-            422,
-            True,
-        )
+        assert wrong.status_code == 422
+        assert "metadata['tenant'] must be 'acme'" in wrong.json()["detail"]
         assert server.engine.count("tenant:zoo").documents == 1
 
 

@@ -10,24 +10,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import httpx
-import pytest
-
 from sleuth import Engine
-from sleuth.surfaces.http import add_key
 from sleuth.surfaces.http.job_runs import SILENT_SECONDS, JobRunner, RecordedJob
 from sleuth.surfaces.http.lanes import Lane
 from tests.waiting import wait_until
 
-from .conftest import Local, make_index, running, serving
-
-FINAL = {"completed", "failed", "cancelled", "interrupted"}
-
-
-@pytest.fixture(scope="module")
-def writable(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Local]:
-    with serving(make_index(tmp_path_factory.mktemp("jobs") / "index")) as started:
-        yield started
+from .conftest import Local, keyed, make_index, running, serving
 
 
 def texts(count: int, kind: str = "newt") -> dict[str, Any]:
@@ -35,13 +23,6 @@ def texts(count: int, kind: str = "newt") -> dict[str, Any]:
         {"text": f"{kind} number {n}", "id": f"{kind}-{n}", "metadata": {"kind": kind}} for n in range(count)
     ]
     return {"documents": documents}
-
-
-def ended(client: httpx.Client, id: str, headers: dict[str, str] | None = None) -> dict[str, Any]:
-    """Wait for the end of a job, and return it."""
-    wait_until(lambda: client.get(f"/v1/jobs/{id}", headers=headers).json()["status"] in FINAL)
-    job: dict[str, Any] = client.get(f"/v1/jobs/{id}", headers=headers).json()
-    return job
 
 
 @contextmanager
@@ -58,7 +39,7 @@ def test_an_add_becomes_a_job(writable: Local) -> None:
     assert answer.status_code == 202, answer.text
     assert answer.json()["kind"] == "add"
     assert answer.headers["location"] == f"/v1/jobs/{answer.json()['id']}"
-    job = ended(writable.client, answer.json()["id"])
+    job = writable.ended(answer.json()["id"])
     assert (job["status"], job["done"], job["total"], job["added"]) == ("completed", 1200, 1200, 1200)
     assert job["ids"] == [f"{kind}-{n}" for n in range(1200)]
     assert job["error"] is None
@@ -83,22 +64,16 @@ def test_files_become_a_job(writable: Local) -> None:
     path = "/v1/documents/upload?wait=false"
     answer = writable.client.post(path, files=[readable, unreadable, rows], data=data)
     assert (answer.status_code, answer.json()["total"]) == (202, 3)
-    job = ended(writable.client, answer.json()["id"])
+    job = writable.ended(answer.json()["id"])
     assert (job["status"], job["done"], job["added"]) == ("completed", 3, 3)
-    sources = [writable.client.get(f"/v1/documents/{id}".replace("#", "%23")).json() for id in job["ids"]]
-    assert [each["passages"][0]["metadata"]["source"] for each in sources] == [
-        "bees.md",
-        "rows.csv#1",
-        "rows.csv#2",
-    ]
+    added = [writable.client.get(f"/v1/documents/{id}".replace("#", "%23")).json() for id in job["ids"]]
+    sources = [each["passages"][0]["metadata"]["source"] for each in added]
+    assert sources == ["bees.md", "rows.csv#1", "rows.csv#2"]
     assert [(entry["name"], entry["id"][:5]) for entry in job["skipped"]] == [("x.bin", "file-")]
     assert writable.client.post("/v1/count", json={"filter": "batch:9"}).json()["documents"] == 3
-    failed = ended(writable.client, writable.client.post(path, files=[unreadable]).json()["id"])
-    assert (failed["status"], failed["error"]["code"], failed["error"]["status"]) == (
-        "failed",
-        "LoadError",
-        422,
-    )
+    failed = writable.ended(writable.client.post(path, files=[unreadable]).json()["id"])
+    assert failed["status"] == "failed"
+    assert (failed["error"]["code"], failed["error"]["status"]) == ("LoadError", 422)
 
 
 def test_a_job_is_cancelled_between_commits(tmp_path: Path) -> None:
@@ -111,10 +86,10 @@ def test_a_job_is_cancelled_between_commits(tmp_path: Path) -> None:
             waiting = server.client.post("/v1/documents?wait=false", json=texts(1, "eft")).json()
             assert server.client.get(f"/v1/jobs/{waiting['id']}").json()["status"] == "queued"
             assert server.client.post(f"/v1/jobs/{job['id']}/cancel").json()["status"] == "in_progress"
-        job = ended(server.client, job["id"])
+        job = server.ended(job["id"])
         assert (job["status"], job["done"], job["added"], len(job["ids"])) == ("cancelled", 500, 500, 500)
         assert server.client.post("/v1/count", json={"filter": "kind:newt"}).json()["documents"] == 500
-        assert ended(server.client, waiting["id"])["status"] == "completed"
+        assert server.ended(waiting["id"])["status"] == "completed"
         assert server.client.post(f"/v1/jobs/{job['id']}/cancel").json() == job
         assert server.client.post("/v1/documents", json=texts(1, "olm")).json()["added"] == 1
 
@@ -127,34 +102,26 @@ def test_another_worker_shows_and_cancels_a_job(tmp_path: Path) -> None:
             id = one.client.post("/v1/documents?wait=false", json=texts(1_500)).json()["id"]
             wait_until(lambda: other.client.get(f"/v1/jobs/{id}").json()["status"] == "in_progress")
             other.client.post(f"/v1/jobs/{id}/cancel").raise_for_status()
-        assert ended(other.client, id)["status"] == "cancelled"
+        assert other.ended(id)["status"] == "cancelled"
 
 
 def test_a_job_belongs_to_its_key(tmp_path: Path) -> None:
     """Another key neither sees nor cancels a job, whatever it may do else; a tenant's job stays in its scope."""
-    file = tmp_path / "keys.json"
-    headers = {
-        name: {"authorization": f"Bearer {add_key(file, name, scopes, filter)}"}
-        for name, scopes, filter in (
-            ("acme", ("read", "write"), "tenant:acme"),
-            ("zoo", ("read", "write"), "tenant:zoo"),
-            ("all", ("read", "write"), None),
-            ("reader", ("read",), None),
-        )
-    }
-    with serving(make_index(tmp_path / "index"), keys=file) as server:
+    keys: dict[str, dict[str, Any]] = {
+        "acme": {"filter": "tenant:acme"}, "zoo": {"filter": "tenant:zoo"}, "all": {}, "reader": {"scopes": ["read"]},
+    }  # fmt: skip
+    with keyed(tmp_path, keys) as server:
         body = {"documents": [{"text": "Of acme.", "id": "a", "metadata": {"tenant": "acme"}}]}
         path = "/v1/documents?wait=false"
-        id = server.client.post(path, json=body, headers=headers["acme"]).json()["id"]
-        job = ended(server.client, id, headers["acme"])
+        id = server.ask("acme", "POST", path, body).json()["id"]
+        job = server.ended(id, "acme")
         assert (job["status"], job["ids"], job["version"]) == ("completed", ["a"], None)
         for name in ("zoo", "all", "reader"):
-            assert server.client.get(f"/v1/jobs/{id}", headers=headers[name]).status_code == 404
+            assert server.ask(name, "GET", f"/v1/jobs/{id}").status_code == 404
         for name, status in (("zoo", 404), ("all", 404), ("reader", 403), ("acme", 200)):
-            cancelled = server.client.post(f"/v1/jobs/{id}/cancel", headers=headers[name])
-            assert cancelled.status_code == status
-        assert server.client.post(path, json=body, headers=headers["reader"]).status_code == 403
-        wrong = server.client.post(path, json=body, headers=headers["zoo"]).json()
+            assert server.ask(name, "POST", f"/v1/jobs/{id}/cancel").status_code == status
+        assert server.ask("reader", "POST", path, body).status_code == 403
+        wrong = server.ask("zoo", "POST", path, body).json()
         assert (wrong["code"], "scope" in wrong["detail"]) == ("ArgumentError", True)
 
 
@@ -168,7 +135,7 @@ def test_too_many_jobs_are_refused(tmp_path: Path) -> None:
             assert [answer.status_code for answer in answers] == [202] * 8 + [503]
             assert (answers[8].json()["code"], answers[8].headers["retry-after"]) == ("QueueFullError", "1")
         for answer in answers[:8]:
-            assert ended(server.client, answer.json()["id"])["status"] == "completed"
+            assert server.ended(answer.json()["id"])["status"] == "completed"
 
 
 def test_a_killed_server_leaves_no_job_running(tmp_path: Path) -> None:
@@ -191,7 +158,7 @@ def test_a_killed_server_leaves_no_job_running(tmp_path: Path) -> None:
         assert count >= job["done"]
         assert again.client.post(f"/v1/jobs/{id}/cancel").json() == job
         rest = again.client.post("/v1/documents?wait=false", json=texts(1000)).json()
-        report = ended(again.client, rest["id"])
+        report = again.ended(rest["id"])
         assert report["added"] + report["unchanged"] == 1000
 
 
@@ -220,7 +187,7 @@ def test_jobs_beside_other_requests(writable: Local) -> None:
             pool.submit(writable.client.post, "/v1/documents", json=texts(3, f"more{n}")) for n in range(4)
         ]
     assert [add.result().json()["added"] for add in adds] == [3] * 4
-    assert [ended(writable.client, job.result().json()["id"])["added"] for job in jobs] == [600] * 4
+    assert [writable.ended(job.result().json()["id"])["added"] for job in jobs] == [600] * 4
 
 
 def test_old_jobs_are_forgotten(tmp_path: Path) -> None:

@@ -2,7 +2,6 @@
 
 import asyncio
 import gc
-import time
 from pathlib import Path
 from threading import Event
 
@@ -13,8 +12,9 @@ from sleuth.surfaces.http import Call, Extension, Refusal, Service
 from sleuth.surfaces.http.app import Warmer
 from sleuth.surfaces.http.lanes import Lane
 from sleuth.surfaces.page.extension import page_extension
+from tests.waiting import wait_until
 
-from .conftest import Local, make_index, serving
+from .conftest import make_index, serving
 
 
 def test_a_full_queue_refuses() -> None:
@@ -98,14 +98,6 @@ def test_an_error_that_nobody_waits_for_is_no_noise() -> None:
     assert complaints == []
 
 
-def wait_until_ready(server: Local) -> None:
-    """Ask until the server is ready, for a minute at most."""
-    ends = time.monotonic() + 60
-    while server.client.get("/readyz").status_code != 200:
-        assert time.monotonic() < ends
-        time.sleep(0.01)
-
-
 def test_ready_means_warm(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     """/readyz is 503 until all is loaded; searches are answered meanwhile; a warmer that fails is logged."""
     release = Event()
@@ -133,7 +125,7 @@ def test_ready_means_warm(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> N
             assert started.client.get("/livez").status_code == 200
             assert started.client.post("/v1/search", json={"query": "tokens"}).status_code == 200
             release.set()
-            wait_until_ready(started)
+            wait_until(lambda: started.client.get("/readyz").status_code == 200)
         finally:
             release.set()
     assert queries == ["A bucket holds at most fifty tokens."]

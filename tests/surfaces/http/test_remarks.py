@@ -4,13 +4,12 @@ import json
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
-import httpx
 import pytest
 
 from sleuth.surfaces.cli.serve import extensions
 from sleuth.testing.ollama import OllamaServer
 
-from .conftest import Local, make_index, serving
+from .conftest import Local, break_embedder, events, make_index, serving
 
 QUERY = "how often are tokens refiolled"
 """Its last word is misspelt, which is noted of a question."""
@@ -33,18 +32,15 @@ class Remarks(NamedTuple):
 @pytest.fixture(scope="module")
 def troubled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Local]:
     """Run a server whose embedder is down, and whose model cites a source that does not exist."""
-    patch = pytest.MonkeyPatch()
-    with OllamaServer(reply=lambda _: "Every second [1]. See also [9].") as model:
+    index = make_index(tmp_path_factory.mktemp("troubled") / "sleuth")
+    with (
+        pytest.MonkeyPatch.context() as patch,
+        OllamaServer(reply=lambda _: "Every second [1]. See also [9].") as model,
+    ):
         patch.setenv("OLLAMA_HOST", model.url)
-        index = make_index(tmp_path_factory.mktemp("troubled") / "sleuth")
         with serving(index, model="llama3.1", extensions=extensions()) as server:
-
-            def down(text: str) -> None:
-                raise ConnectionError("the embedder is down")
-
-            patch.setattr(server.engine.embedder, "embed_query", down, raising=False)
+            break_embedder(server, patch)
             yield server
-    patch.undo()
 
 
 def of_answer(values: Any) -> Remarks:
@@ -59,13 +55,6 @@ def of_ranking(values: Any) -> Remarks:
     return Remarks(values["degraded"], str(values["notes"]), None)
 
 
-def events_of(response: httpx.Response) -> dict[str, Any]:
-    """Return the last event of each name."""
-    assert response.status_code == 200, response.text
-    blocks = [block.split("\n", 1) for block in response.text.strip().split("\n\n")]
-    return {name.removeprefix("event: "): json.loads(data.removeprefix("data: ")) for name, data in blocks}
-
-
 def search(server: Local) -> Remarks:
     return of_ranking(server.client.post("/v1/search", json={"query": QUERY, "filter": "tenent!=zoo"}).json())
 
@@ -76,15 +65,12 @@ def ask(server: Local) -> Remarks:
 
 def ask_streamed(server: Local) -> Remarks:
     response = server.client.post("/v1/ask", json={"query": QUERY, "stream": True})
-    return of_answer(events_of(response)["result"])
+    return of_answer(dict(events(response))["result"])
 
 
 def agent(server: Local) -> Remarks:
-    body = {"name": "search", "arguments": {"query": QUERY, "kind": "zoo"}}
-    call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": body}
-    headers = {"accept": "application/json, text/event-stream"}
-    answer = server.client.post("/mcp", json=call, headers=headers).json()["result"]["content"][0]["text"]
-    values = json.loads(answer)
+    answer = server.tool("", "search", query=QUERY, kind="zoo").json()
+    values = json.loads(answer["result"]["content"][0]["text"])
     assert values["failures"] == ["dense: the embedder is down"] or "dense" in values["failures"][0]
     return Remarks(bool(values["failures"]), str(values["notes"]), None)
 
@@ -99,21 +85,17 @@ def page(server: Local) -> Remarks:
 
 def page_streamed(server: Local) -> Remarks:
     text = server.client.get("/", params={"q": QUERY}).text
-    answer = events_of(server.client.get("/answer", params={"q": QUERY}))["answer"]
+    answer = dict(events(server.client.get("/answer", params={"q": QUERY})))["answer"]
     return Remarks("the embedder is down" in text, text, [9] if WARNING in str(answer) else None)
 
 
 IN_SEARCHES, OF_AGENTS, IN_ANSWERS, ON_PAGES = "'tenent'", "kind", "answered instead", "did you mean"
 """Words of the note, by kind of door."""
 
-ANSWERS = (ask, ask_streamed)
-PAGES = (page, page_streamed)
 DOORS = [
-    (search, IN_SEARCHES),
-    (agent, OF_AGENTS),
-    *((door, IN_ANSWERS) for door in ANSWERS),
-    *((door, ON_PAGES) for door in PAGES),
-]
+    (search, IN_SEARCHES), (agent, OF_AGENTS), (ask, IN_ANSWERS), (ask_streamed, IN_ANSWERS),
+    (page, ON_PAGES), (page_streamed, ON_PAGES),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("door", "note"), DOORS, ids=[door.__name__ for door, _ in DOORS])

@@ -5,9 +5,7 @@ from typing import Any
 
 import pytest
 
-from sleuth.surfaces.http import add_key
-
-from .conftest import Local, make_index, serving
+from .conftest import Local, keyed
 
 PACKAGE = '''
 import time
@@ -73,8 +71,8 @@ ROUTERS = (router, plain)
 
 
 @pytest.fixture(scope="module")
-def tidal(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Local, dict[str, dict[str, str]]]]:
-    """Run a server beside a package with routers, and one that fails; give its keys as headers, by scope."""
+def tidal(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Local]:
+    """Run a server beside a package with routers, and one that fails; its keys have the names of scopes."""
     site = tmp_path_factory.mktemp("site")
     for name, module in (("tides", PACKAGE), ("broken", "raise ValueError('low water')")):
         info = site / f"{name}-1.dist-info"
@@ -83,54 +81,43 @@ def tidal(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Local, dic
         points = f"[sleuth.routers]\n{name} = {name}_of_a_package:ROUTERS\n"
         (info / "entry_points.txt").write_text(points)
         (site / f"{name}_of_a_package.py").write_text(module)
-    file = site / "keys.json"
-    keys = {scope: add_key(file, scope, (scope,)) for scope in ("read", "write")}
     limits: dict[str, Any] = {"deadline": 2, "max_body": 100, "max_upload": 10_000}
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(str(site))
-        with serving(make_index(site / "index"), keys=file, **limits) as server:
-            yield server, {scope: {"authorization": f"Bearer {key}"} for scope, key in keys.items()}
+        with keyed(site, {scope: {"scopes": [scope]} for scope in ("read", "write")}, **limits) as server:
+            yield server
 
 
-def test_keys_and_scopes_hold(tidal: tuple[Local, dict[str, dict[str, str]]]) -> None:
+def test_keys_and_scopes_hold(tidal: Local) -> None:
     """A request without a key, or with one that lacks the scope, is refused; with it, it is answered."""
-    server, keys = tidal
-    read = [
-        server.client.get("/v1/tides", params={"query": "cats"}, headers=keys.get(name))
-        for name in ("", *keys)
-    ]
+    names = ("", "read", "write")
+    read = [tidal.ask(name, "GET", "/v1/tides", params={"query": "cats"}) for name in names]
     assert [answer.status_code for answer in read] == [401, 200, 403]
     assert read[1].json() == {"documents": 1, "passages": 1}
-    written = [
-        server.client.post("/v1/tides", json={"height": 3}, headers=keys.get(name)) for name in ("", *keys)
-    ]
+    written = [tidal.ask(name, "POST", "/v1/tides", {"height": 3}) for name in names]
     assert [answer.status_code for answer in written] == [401, 403, 200]
 
 
-def test_what_is_wrong_is_a_problem(tidal: tuple[Local, dict[str, dict[str, str]]]) -> None:
+def test_what_is_wrong_is_a_problem(tidal: Local) -> None:
     """Unknown parameters and wrong bodies are problems, and a router may write its errors in another form."""
-    server, keys = tidal
-    unknown = server.client.get("/v1/tides", params={"querry": "a"}, headers=keys["read"])
+    unknown = tidal.ask("read", "GET", "/v1/tides", params={"querry": "a"})
     assert (unknown.status_code, "did you mean 'query'" in unknown.json()["detail"]) == (422, True)
-    wrong = server.client.post("/v1/tides", json={"height": "high"}, headers=keys["write"])
+    wrong = tidal.ask("write", "POST", "/v1/tides", {"height": "high"})
     assert (wrong.status_code, wrong.headers["content-type"]) == (422, "application/problem+json")
-    plain = server.client.get("/v1/tides/plain", headers=keys["read"])
+    plain = tidal.ask("read", "GET", "/v1/tides/plain")
     assert (plain.status_code, plain.text) == (404, "tide: the tide is out")
-    assert server.client.get("/v1/tides/plain").text.startswith("tide: send a key")
+    assert tidal.ask("", "GET", "/v1/tides/plain").text.startswith("tide: send a key")
 
 
-def test_limits_hold(tidal: tuple[Local, dict[str, dict[str, str]]]) -> None:
+def test_limits_hold(tidal: Local) -> None:
     """A path with files takes larger bodies than another, and one of answers has more time."""
-    server, keys = tidal
-    large = server.client.post("/v1/tides", json={"height": int("1" * 200)}, headers=keys["write"])
-    assert large.status_code == 413
-    chart = server.client.post("/v1/tides/chart", files={"file": b"a" * 1000}, headers=keys["write"])
+    assert tidal.ask("write", "POST", "/v1/tides", {"height": int("1" * 200)}).status_code == 413
+    chart = tidal.ask("write", "POST", "/v1/tides/chart", files={"file": b"a" * 1000})
     assert chart.json() == {"size": 1000}
-    assert server.client.get("/v1/tides/slow", headers=keys["read"]).status_code == 200
+    assert tidal.ask("read", "GET", "/v1/tides/slow").status_code == 200
 
 
-def test_the_document_describes_them(tidal: tuple[Local, dict[str, dict[str, str]]]) -> None:
+def test_the_document_describes_them(tidal: Local) -> None:
     """OpenAPI has their operations with what every route may answer."""
-    server, keys = tidal
-    document = server.client.get("/openapi.json", headers=keys["read"]).json()
+    document = tidal.ask("read", "GET", "/openapi.json").json()
     assert {"401", "403", "422", "503"} <= document["paths"]["/v1/tides"]["get"]["responses"].keys()

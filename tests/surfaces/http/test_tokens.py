@@ -4,27 +4,24 @@ import json
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
-import httpx
 import jwt
 import pytest
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 
-from sleuth import Engine
 from sleuth.errors import ArgumentError
-from sleuth.surfaces.http import ServerSettings, add_key
+from sleuth.surfaces.http import ServerSettings
 from sleuth.surfaces.mcp.http import mcp_extension
 from sleuth.testing.serving import LocalServer, Reply, Request
 
-from .conftest import DOCUMENTS, serving
+from .conftest import Local, keyed
 
 PUBLIC = "https://search.example.org"
 RESOURCE = f"{PUBLIC}/mcp"
 METADATA = "/.well-known/oauth-protected-resource"
 OPEN = {"public_url": PUBLIC, "keys": Path("k")}
 CALL = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}
-ACCEPT = {"accept": "application/json, text/event-stream"}
 
 
 class Issuer(LocalServer):
@@ -60,14 +57,8 @@ class Issuer(LocalServer):
 
     def token(self, key: str = "one", algorithm: str = "RS256", secret: Any = None, **claims: Any) -> str:
         """Return a signed token; a claim of None is left out."""
-        values = {
-            "iss": self.realm,
-            "aud": RESOURCE,
-            "sub": "ada",
-            "exp": time.time() + 600,
-            "scope": "read",
-            **claims,
-        }
+        values = {"iss": self.realm, "aud": RESOURCE, "sub": "ada", "exp": time.time() + 600, "scope": "read"}
+        values |= claims
         values = {name: value for name, value in values.items() if value is not None}
         return jwt.encode(values, secret or self.keys[key], algorithm, {"kid": key})
 
@@ -78,34 +69,19 @@ def issuer() -> Iterator[Issuer]:
         yield started
 
 
-class Guarded(NamedTuple):
-    """A client of a server, and a key of it."""
-
-    client: httpx.Client
-    key: str
-
-
 @pytest.fixture
-def server(issuer: Issuer, tmp_path: Path) -> Iterator[Guarded]:
+def server(issuer: Issuer, tmp_path: Path) -> Iterator[Local]:
     """Return a server with one key whose tokens come from the issuer."""
-    index = tmp_path / "index"
-    with Engine.open(index, create=True) as engine:
-        engine.add(DOCUMENTS)
-    file = tmp_path / "keys.json"
-    key = add_key(file, "grace")
-    with serving(
-        index, extensions=[mcp_extension()], keys=file, token_issuer=issuer.realm, public_url=PUBLIC
-    ) as started:
-        yield Guarded(started.client, key)
+    settings: Any = {"token_issuer": issuer.realm, "public_url": PUBLIC}
+    with keyed(tmp_path, {"grace": {}}, extensions=[mcp_extension()], **settings) as started:
+        yield started
 
 
-def call(server: Guarded, token: str, path: str = "/mcp") -> Any:
-    headers = {"authorization": f"Bearer {token}"} if token else {}
-    body = CALL if path == "/mcp" else {"query": "tokens"}
-    return server.client.post(path, json=body, headers={**ACCEPT, **headers})
+def call(server: Local, token: str, path: str = "/mcp") -> Any:
+    return server.ask(token, "POST", path, CALL if path == "/mcp" else {"query": "tokens"})
 
 
-def test_clients_learn_where_tokens_come_from(server: Guarded, issuer: Issuer) -> None:
+def test_clients_learn_where_tokens_come_from(server: Local, issuer: Issuer) -> None:
     """A request without a token is answered with the address of the metadata, which names resource and issuer."""
     refused = call(server, "")
     assert refused.status_code == 401
@@ -120,13 +96,13 @@ def test_clients_learn_where_tokens_come_from(server: Guarded, issuer: Issuer) -
         }
 
 
-def test_a_token_opens_mcp_and_nothing_else(server: Guarded, issuer: Issuer) -> None:
+def test_a_token_opens_mcp_and_nothing_else(server: Local, issuer: Issuer) -> None:
     """A valid token lists the tools; other paths refuse it, and keys go on to work at all paths."""
     assert call(server, issuer.token()).status_code == 200
     assert call(server, issuer.token(aud=["other", RESOURCE], scope=None, scp=["read"])).status_code == 200
     assert call(server, issuer.token(), "/v1/search").status_code == 401
-    assert call(server, server.key).status_code == 200
-    assert call(server, server.key, "/v1/search").status_code == 200
+    assert call(server, "grace").status_code == 200
+    assert call(server, "grace", "/v1/search").status_code == 200
 
 
 @pytest.mark.parametrize(
@@ -138,9 +114,7 @@ def test_a_token_opens_mcp_and_nothing_else(server: Guarded, issuer: Issuer) -> 
         ({"scope": ["read"], "algorithm": "RS512"}, 200),
     ],
 )  # fmt: skip
-def test_tokens_that_do_not_fit_are_refused(
-    server: Guarded, issuer: Issuer, claims: Any, status: int
-) -> None:
+def test_tokens_that_do_not_fit_are_refused(server: Local, issuer: Issuer, claims: Any, status: int) -> None:
     """Another audience, issuer or time, and missing claims and scopes, are refused with where to get a token."""
     answer = call(server, issuer.token(**claims))
     assert answer.status_code == status
@@ -150,7 +124,7 @@ def test_tokens_that_do_not_fit_are_refused(
         assert f'error="{"invalid_token" if status == 401 else "insufficient_scope"}"' in challenge
 
 
-def test_signatures_that_prove_nothing_are_refused(server: Guarded, issuer: Issuer) -> None:
+def test_signatures_that_prove_nothing_are_refused(server: Local, issuer: Issuer) -> None:
     """No signature, a shared secret, somebody else's key, an unknown key id and noise are refused."""
     stranger = rsa.generate_private_key(public_exponent=65537, key_size=2048)
     plain = jwt.encode({"sub": "ada"}, "", "none")
@@ -158,13 +132,14 @@ def test_signatures_that_prove_nothing_are_refused(server: Guarded, issuer: Issu
     forged = issuer.token(secret=stranger)
     header, body, _ = issuer.token().split(".")
     for token in (plain, shared, forged, f"{header}.{body}.", "a.b.c", "no token", "\u00e9"):
-        headers = {b"authorization": b"Bearer " + token.encode(), b"accept": ACCEPT["accept"].encode()}
-        answer = server.client.post("/mcp", json=CALL, headers=headers)
+        answer = server.client.post(
+            "/mcp", json=CALL, headers={b"authorization": b"Bearer " + token.encode()}
+        )
         assert answer.status_code == 401, token
 
 
 def test_new_keys_are_fetched_and_unknown_ids_do_not_flood_the_issuer(
-    server: Guarded, issuer: Issuer, monkeypatch: pytest.MonkeyPatch
+    server: Local, issuer: Issuer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A key that the issuer adds counts; tokens with unknown key ids make one request in a while."""
     assert call(server, issuer.token()).status_code == 200
@@ -178,7 +153,7 @@ def test_new_keys_are_fetched_and_unknown_ids_do_not_flood_the_issuer(
     assert len(issuer.requests) == request_count + 2
 
 
-def test_metadata_of_another_issuer_is_not_believed(server: Guarded, issuer: Issuer) -> None:
+def test_metadata_of_another_issuer_is_not_believed(server: Local, issuer: Issuer) -> None:
     """Where the metadata names another issuer, or nobody answers, the server says that it cannot check."""
     issuer.claimed = "https://other.example.org"
     answer = call(server, issuer.token())
@@ -193,10 +168,7 @@ def test_metadata_of_another_issuer_is_not_believed(server: Guarded, issuer: Iss
         ({"token_issuer": "https://a.example.org", "keys": Path("k")}, "public_url must be given"),
         ({"token_issuer": "http://a.example.org", **OPEN}, "token_issuer must be"),
         ({"token_issuer": "https://u:p@a.example.org", **OPEN}, "token_issuer must be"),
-        (
-            {"token_issuer": "https://a.example.org", "public_url": "search", "keys": Path("k")},
-            "public_url must be",
-        ),
+        ({"token_issuer": "https://a.example.org", **OPEN, "public_url": "search"}, "public_url must be"),
     ],
 )
 def test_settings_that_would_leave_a_door_open_are_refused(settings: Any, message: str) -> None:
