@@ -15,12 +15,13 @@ from sleuth.engine import open_code
 from tests.code.projects import PROJECT, SHOP
 
 
-def write(root: Path, files: Mapping[str, str | bytes]) -> None:
-    """Write files below a folder."""
+def write(root: Path, files: Mapping[str, str | bytes]) -> Path:
+    """Write files below a folder, and return it."""
     for name, text in files.items():
         path = root / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(text.encode() if isinstance(text, str) else text)
+    return root
 
 
 def parse_source(source: bytes, language: str, path: str = "") -> Detail:

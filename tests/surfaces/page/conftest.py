@@ -1,16 +1,17 @@
 """A server over friendly and hostile documents and code, and a real browser that looks at it."""
 
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import pytest
 
 from sleuth import Document, Engine, index_path, open_code
 from sleuth.surfaces.cli.serve import extensions
 from tests.ingest.files import pdf
-from tests.surfaces.http.conftest import serving
+from tests.surfaces.http.conftest import Local, serving
 
 SCRIPT = "<script>window.hacked=1</script><img src=x onerror=window.hacked=1>"
 SVG = '<svg onload="window.hacked=1"><a xlink:href="javascript:window.hacked=1">x</a></svg>'
@@ -83,23 +84,51 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (root / "code" / "evil.py").write_text(
         f'def poison():\n    """{SCRIPT} {BIDI}"""\n    return 1\n', "utf-8"
     )
-    with Engine.open(root / ".sleuth", create=True) as engine:
-        engine.index([root / "docs"])
-        engine.add(HOSTILE)
-        engine.add(
-            Document(f"Quotas of team {n} hold {n} items.", {"source": f"t{n}.md", "team": f"team {n % 3}"})
-            for n in range(30)
-        )
-    with open_code(root / ".sleuth", create=True) as storage:
-        index_path(storage, root / "code", workers=1)
+    teams = (
+        Document(f"Quotas of team {n} hold {n} items.", {"source": f"t{n}.md", "team": f"team {n % 3}"})
+        for n in range(30)
+    )
+    make_index(root, [*HOSTILE, *teams], root / "docs", code=root / "code")
     return root
 
 
+def make_index(folder: Path, documents: Iterable[Document], *paths: Path, code: Path | None = None) -> None:
+    """Index documents, files and code in `.sleuth` of a folder."""
+    with Engine.open(folder / ".sleuth", create=True) as engine:
+        if paths:
+            engine.index(paths)
+        engine.add(documents)
+    if code is not None:
+        with open_code(folder / ".sleuth", create=True) as storage:
+            index_path(storage, code, workers=1)
+
+
+@contextmanager
+def pages(folder: Path, *sources: str, **settings: Any) -> Iterator[Local]:
+    """Run a server over the index of a folder, with all that `sleuth serve` adds."""
+    with serving(
+        folder / ".sleuth", extensions=extensions(), sources=sources or ("docs",), **settings
+    ) as started:
+        yield started
+
+
 @pytest.fixture(scope="module")
-def site(corpus: Path) -> Iterator[str]:
-    """The address of a server over the corpus, with all that `sleuth serve` adds."""
-    with serving(corpus / ".sleuth", extensions=extensions(), sources=("docs", "code")) as started:
-        yield started.url
+def server(corpus: Path) -> Iterator[Local]:
+    """A server over documents and code of the corpus."""
+    with pages(corpus, "docs", "code") as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
+def library(corpus: Path) -> Iterator[Local]:
+    """A server over the documents of the corpus."""
+    with pages(corpus) as started:
+        yield started
+
+
+@pytest.fixture
+def site(server: Local) -> str:
+    return server.url
 
 
 @pytest.fixture(scope="module")
@@ -137,6 +166,13 @@ class Look:
                 "addEventListener('securitypolicyviolation', e => console.error('CSP', e.violatedDirective, e.sample))"
             )
 
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.context.close()
+        assert self.complaints == []
+
     def open(self, path: str) -> Any:
         """Go to a path and wait for the answer to be written."""
         self.page.goto(self.site + path)
@@ -157,8 +193,7 @@ def look(browser: Any, site: str) -> Iterator[Any]:
         looks.append(Look(browser, site, **options))
         return looks[-1]
 
-    yield opener
-    complaints = [text for look in looks for text in look.complaints]
-    for look in looks:
-        look.context.close()
-    assert complaints == []
+    with ExitStack() as stack:
+        yield opener
+        for look in looks:
+            stack.enter_context(look)

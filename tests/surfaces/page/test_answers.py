@@ -6,11 +6,10 @@ from typing import Any
 
 import pytest
 
-from sleuth.surfaces.cli.serve import extensions
 from sleuth.testing.ollama import OllamaServer
-from tests.surfaces.http.conftest import serving
+from tests.surfaces.http.conftest import Local
 
-from .conftest import SCRIPT, Look
+from .conftest import SCRIPT, Look, pages
 
 ANSWER = f"""**Tokens** are refilled every second [1], as `refill` does.
 
@@ -28,6 +27,7 @@ x = "[1]"
 See [the guide](https://example.org/) and [this](javascript:window.hacked=1) or [99].
 """
 QUESTION = "/?q=how+often+are+tokens+refilled&in=docs"
+FOLLOW_UP = {"q": "how many", "after": "otters swim", "follow": "1", "in": "docs"}
 SHIFTS = """
 window.shifts = 0;
 new PerformanceObserver((list) => {
@@ -50,16 +50,18 @@ def ollama(monkeypatch: pytest.MonkeyPatch) -> Iterator[OllamaServer]:
 
 
 @pytest.fixture
-def page(browser: Any, corpus: Path, ollama: OllamaServer) -> Iterator[Look]:
-    """A reader of a server whose model answers from documents and code; nothing may complain."""
-    with serving(
-        corpus / ".sleuth", model="llama3.1", extensions=extensions(), sources=("docs", "code")
-    ) as started:
-        look = Look(browser, started.url)
+def writer(corpus: Path, ollama: OllamaServer) -> Iterator[Local]:
+    """A server whose model answers from documents and code."""
+    with pages(corpus, "docs", "code", model="llama3.1") as started:
+        yield started
+
+
+@pytest.fixture
+def page(browser: Any, writer: Local) -> Iterator[Look]:
+    """A reader of that server; nothing may complain."""
+    with Look(browser, writer.url) as look:
         look.context.grant_permissions(["clipboard-read", "clipboard-write"])
         yield look
-        look.context.close()
-    assert look.complaints == []
 
 
 def test_markdown_of_a_model_becomes_elements(page: Look) -> None:
@@ -143,15 +145,11 @@ def test_a_model_that_is_down_says_why(page: Look, ollama: OllamaServer) -> None
     assert not page.page.locator("#answer >> text=Try again").is_visible()
 
 
-def test_a_model_that_is_down_hides_no_results(corpus: Path, ollama: OllamaServer) -> None:
+def test_a_model_that_is_down_hides_no_results(writer: Local, ollama: OllamaServer) -> None:
     """Without script the cause stands in place of the answer, and a follow-up is asked with the words before it."""
     ollama.fail("crash", always=True)
-    with serving(
-        corpus / ".sleuth", model="llama3.1", extensions=extensions(), sources=("docs", "code")
-    ) as server:
-        page = server.client.get(f"{QUESTION}&answer=1")
-        follow = {"q": "how many", "after": "otters swim", "follow": "1", "in": "docs"}
-        followed = server.client.get("/", params=follow, follow_redirects=True).text
+    page = writer.client.get(f"{QUESTION}&answer=1")
+    followed = writer.client.get("/", params=FOLLOW_UP, follow_redirects=True).text
     assert page.status_code == 200
     assert "Ollama" in page.text.partition('class="failure"')[2].partition("</p>")[0]
     assert 'id="hit-1"' in page.text
@@ -180,16 +178,13 @@ def test_stopping_and_copying(page: Look, ollama: OllamaServer) -> None:
 
 @pytest.mark.parametrize("sources", ["in=docs", "in=code", "in=docs&in=code"])
 def test_the_model_answers_for_every_choice_of_sources(
-    corpus: Path, ollama: OllamaServer, sources: str
+    writer: Local, ollama: OllamaServer, sources: str
 ) -> None:
     """The model of the server writes from documents, from code, and from both."""
-    with serving(
-        corpus / ".sleuth", model="llama3.1", extensions=extensions(), sources=("docs", "code")
-    ) as started:
-        events = started.client.get(f"/answer?q=how+are+tokens+refilled&{sources}").text
-        names = [source.removeprefix("in=") for source in sources.split("&")]
-        body = {"query": "how are tokens refilled", "sources": names}
-        assert started.client.post("/v1/ask", json=body).json()["synthesizer"] == "llm"
+    events = writer.client.get(f"/answer?q=how+are+tokens+refilled&{sources}").text
+    names = [source.removeprefix("in=") for source in sources.split("&")]
+    body = {"query": "how are tokens refilled", "sources": names}
+    assert writer.client.post("/v1/ask", json=body).json()["synthesizer"] == "llm"
     assert events.startswith("event: answer")
     assert len(ollama.payloads("/api/generate")) == 2
 
@@ -201,10 +196,7 @@ def test_a_page_that_is_left_stops_its_answer(page: Look) -> None:
     tab.on("requestfailed", lambda request: ended.append(request.url))
     routes: list[Any] = []
 
-    def hold(route: Any) -> None:
-        routes.append(route)  # it gets no answer
-
-    tab.route("**/answer?**first**", hold)
+    tab.route("**/answer?**first**", routes.append)  # it gets no answer
     tab.fill("#q", "first tokens")
     tab.keyboard.press("Enter")
     tab.wait_for_selector("#answer.writing")
@@ -240,11 +232,9 @@ def test_a_follow_up_is_rewritten_once_and_shown(page: Look, ollama: OllamaServe
     assert len(ollama.payloads("/api/generate")) == asked
 
 
-def test_a_follow_up_without_script_and_without_a_model(corpus: Path) -> None:
+def test_a_follow_up_without_script_and_without_a_model(library: Local) -> None:
     """The words of the question before it are added, and the page says so."""
-    with serving(corpus / ".sleuth", extensions=extensions(), sources=("docs",)) as server:
-        asked = {"q": "how many", "after": "otters swim", "follow": "1", "in": "docs"}
-        text = server.client.get("/", params=asked, follow_redirects=True).text
+    text = library.client.get("/", params=FOLLOW_UP, follow_redirects=True).text
     assert "was asked as" in text
     assert "how many otters swim" in text
     assert "otters.md" in text

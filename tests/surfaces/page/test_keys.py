@@ -9,9 +9,9 @@ import httpx
 import pytest
 
 from sleuth.errors import ArgumentError
-from sleuth.surfaces.cli.serve import extensions
 from sleuth.surfaces.http import ServerSettings, add_key
-from tests.surfaces.http.conftest import serving
+
+from .conftest import pages
 
 
 @pytest.fixture(scope="module")
@@ -19,49 +19,55 @@ def keyed(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tu
     """Return the address of a server with keys, and a key that is limited to team 1."""
     keys = tmp_path_factory.mktemp("keys") / "keys.json"
     key = add_key(keys, "reader", ("read",), 'team:"team 1"')
-    with serving(corpus / ".sleuth", extensions=extensions(), sources=("docs", "code"), keys=keys) as started:
+    with pages(corpus, "docs", "code", keys=keys) as started:
         yield started.url, key
 
 
-def test_strangers_see_the_form_and_nothing_else(keyed: tuple[str, str]) -> None:
+@pytest.fixture
+def client(keyed: tuple[str, str]) -> Iterator[httpx.Client]:
+    """A browser that has not signed in."""
+    with httpx.Client(base_url=keyed[0], timeout=30) as client:
+        yield client
+
+
+def sign_in(client: httpx.Client, key: str, target: str = "/") -> httpx.Response:
+    """Send the form of a reader who wants to go on to a page."""
+    return client.post("/sign-in", data={"key": key, "next": target})
+
+
+def test_strangers_see_the_form_and_nothing_else(client: httpx.Client) -> None:
     """Without a key every page is the sign-in form."""
-    with httpx.Client(base_url=keyed[0], timeout=30) as client:
-        for path in ("/", "/?q=quotas", "/source?id=t1.md", "/symbol?name=TokenBucket", "/original?id=t1.md"):
-            response = client.get(path)
-            assert response.status_code == 401
-            assert "Sign in" in response.text
-            assert "Quotas" not in response.text
-        assert client.get("/answer?q=quotas").status_code == 401
-        assert client.get("/suggest?q=quot").status_code == 401
-        assert client.post("/mcp", json={}).status_code == 401
+    for path in ("/", "/?q=quotas", "/source?id=t1.md", "/symbol?name=TokenBucket", "/original?id=t1.md"):
+        response = client.get(path)
+        assert response.status_code == 401
+        assert "Sign in" in response.text
+        assert "Quotas" not in response.text
+    assert client.get("/answer?q=quotas").status_code == 401
+    assert client.get("/suggest?q=quot").status_code == 401
+    assert client.post("/mcp", json={}).status_code == 401
 
 
-def test_a_wrong_key_does_not_sign_in(keyed: tuple[str, str]) -> None:
+def test_a_wrong_key_does_not_sign_in(client: httpx.Client) -> None:
     """An unknown key gives the form again, and no cookie."""
-    with httpx.Client(base_url=keyed[0], timeout=30) as client:
-        response = client.post("/sign-in", data={"key": "sleuth_nothing", "next": "/"})
-        assert response.status_code == 403
-        assert not response.cookies
+    response = sign_in(client, "sleuth_nothing")
+    assert response.status_code == 403
+    assert not response.cookies
 
 
 @pytest.mark.parametrize("target", ["https://evil.example/", "//evil.example", "/\\evil.example"])
-def test_signing_in_stays_on_the_site(keyed: tuple[str, str], target: str) -> None:
+def test_signing_in_stays_on_the_site(keyed: tuple[str, str], client: httpx.Client, target: str) -> None:
     """Signing in redirects only to a page of this server, whatever the form says."""
-    with httpx.Client(base_url=keyed[0], timeout=30) as client:
-        response = client.post("/sign-in", data={"key": keyed[1], "next": target})
-        assert response.headers["location"] == "/"
-        assert "httponly" in response.headers["set-cookie"].lower()
-        assert "samesite=strict" in response.headers["set-cookie"].lower()
+    assert sign_in(client, keyed[1], target).headers["location"] == "/"
 
 
-def test_the_cookie_does_not_hold_the_key(keyed: tuple[str, str]) -> None:
+def test_the_cookie_does_not_hold_the_key(keyed: tuple[str, str], client: httpx.Client) -> None:
     """The cookie is a signed session, readable by no script, sent to no other site; a forged one is no session."""
-    with httpx.Client(base_url=keyed[0], timeout=30) as client:
-        response = client.post("/sign-in", data={"key": keyed[1], "next": "/"})
-        cookie = response.headers["set-cookie"]
-        assert keyed[1] not in cookie
-        assert "secure" not in cookie.lower()
-        assert client.get("/").status_code == 200
+    cookie = sign_in(client, keyed[1]).headers["set-cookie"]
+    assert keyed[1] not in cookie
+    assert "secure" not in cookie.lower()
+    assert "httponly" in cookie.lower()
+    assert "samesite=strict" in cookie.lower()
+    assert client.get("/").status_code == 200
     for name, value in (("sleuth_session", keyed[1]), ("sleuth_key", keyed[1]), ("sleuth_session", "x.1.y")):
         assert httpx.get(keyed[0], cookies={name: value}, timeout=30).status_code == 401
 
@@ -75,7 +81,7 @@ def test_behind_tls_of_a_trusted_proxy_the_cookie_is_secure(
     """`X-Forwarded-Proto` counts where the settings name its sender, and nowhere else."""
     keys = tmp_path / "keys.json"
     key = add_key(keys, "reader")
-    with serving(corpus / ".sleuth", extensions=extensions(), keys=keys, trust_proxy=proxies) as started:
+    with pages(corpus, keys=keys, trust_proxy=proxies) as started:
         headers = {"x-forwarded-proto": "https"}
         response = httpx.post(f"{started.url}/sign-in", data={"key": key}, headers=headers, timeout=30)
     cookie = response.headers["set-cookie"].lower()
@@ -90,27 +96,24 @@ def test_a_proxy_is_an_address() -> None:
             ServerSettings(trust_proxy=(name,))
 
 
-def test_readers_see_what_their_key_allows(keyed: tuple[str, str]) -> None:
+def test_readers_see_what_their_key_allows(keyed: tuple[str, str], client: httpx.Client) -> None:
     """Results, facets, answers, sources and definitions apply the filter of the reader's key."""
-    with httpx.Client(base_url=keyed[0], timeout=30, follow_redirects=True) as client:
-        client.post("/sign-in", data={"key": keyed[1], "next": "/"})
-        assert "10 documents" in client.get("/").text
-        page = client.get("/", params={"q": "quotas team items", "in": "docs"}).text
-        assert "Quotas" in page
-        assert "team 2" not in page
-        assert client.get("/source", params={"id": "t1.md"}).status_code == 200
-        assert client.get("/source", params={"id": "t2.md"}).status_code == 404
-        assert client.get("/symbol", params={"name": "TokenBucket"}).status_code == 404
-        html = client.get("/", params={"q": "TokenBucket"}).text
-        assert "class TokenBucket" not in html
-        assert ">code<" not in html
-        answer = client.get(
-            "/answer", params={"q": "how many items do quotas of team hold", "in": "docs"}
-        ).text
-        assert "event: done" in answer
-        assert "t2.md" not in answer
-        client.post("/sign-out")
-        assert client.get("/").status_code == 401
+    sign_in(client, keyed[1])
+    assert "10 documents" in client.get("/").text
+    page = client.get("/", params={"q": "quotas team items", "in": "docs"}).text
+    assert "Quotas" in page
+    assert "team 2" not in page
+    assert client.get("/source", params={"id": "t1.md"}).status_code == 200
+    assert client.get("/source", params={"id": "t2.md"}).status_code == 404
+    assert client.get("/symbol", params={"name": "TokenBucket"}).status_code == 404
+    html = client.get("/", params={"q": "TokenBucket"}).text
+    assert "class TokenBucket" not in html
+    assert ">code<" not in html
+    answer = client.get("/answer", params={"q": "how many items do quotas of team hold", "in": "docs"}).text
+    assert "event: done" in answer
+    assert "t2.md" not in answer
+    client.post("/sign-out")
+    assert client.get("/").status_code == 401
 
 
 def test_agents_over_http_have_the_same_keys(keyed: tuple[str, str]) -> None:

@@ -3,9 +3,10 @@
 import re
 from pathlib import Path
 
-from sleuth import Document, Engine
-from sleuth.surfaces.cli.serve import extensions
-from tests.surfaces.http.conftest import serving
+from sleuth import Document
+from tests.surfaces.http.conftest import Local
+
+from .conftest import make_index, pages
 
 
 def test_a_passage_without_lines_is_marked_in_its_source(tmp_path: Path) -> None:
@@ -14,9 +15,8 @@ def test_a_passage_without_lines_is_marked_in_its_source(tmp_path: Path) -> None
         f"<h2>Part {n}</h2>\n<p>{f'Margay number {n} climbs. ' * 150}</p>" for n in ("one", "two", "three")
     )
     (tmp_path / "cats.html").write_text(f"<html><body>{sections}</body></html>")
-    with Engine.open(tmp_path / ".sleuth", create=True, embedder=None) as engine:
-        engine.index([tmp_path])
-    with serving(tmp_path / ".sleuth", extensions=extensions(), sources=("docs",)) as server:
+    make_index(tmp_path, [], tmp_path)
+    with pages(tmp_path) as server:
         hits = server.client.get("/", params={"q": "two", "in": "docs"}).text
         link = re.search(r'href="/source\?([^"]+)#cited"', hits)
         assert link is not None
@@ -32,23 +32,21 @@ def test_a_passage_without_lines_is_marked_in_its_source(tmp_path: Path) -> None
     assert "two" in re.sub("<[^>]*>", "", blocks[0])
 
 
-def test_what_is_not_indexed_is_not_found(corpus: Path) -> None:
+def test_what_is_not_indexed_is_not_found(corpus: Path, server: Local) -> None:
     """An address of a document that was deleted is a page that says so, with 404."""
-    with serving(corpus / ".sleuth", extensions=extensions(), sources=("docs", "code")) as server:
-        for id in ("gone.md#0", f"{corpus}/code/gone.py:1-2", "x:y-z", ""):
-            answer = server.client.get("/source", params={"id": id})
-            assert answer.status_code == 404
-            assert "Not found." in answer.text
-            assert "It may have been deleted since." in answer.text
+    for id in ("gone.md#0", f"{corpus}/code/gone.py:1-2", "x:y-z", ""):
+        answer = server.client.get("/source", params={"id": id})
+        assert answer.status_code == 404
+        assert "Not found." in answer.text
+        assert "It may have been deleted since." in answer.text
 
 
 def test_a_row_is_a_table_of_its_fields(tmp_path: Path) -> None:
     """The source of a row has a line for each field, and no numbers of lines that the file does not have."""
     (tmp_path / "prices.csv").write_text("plan,price,note\nmonthly,12,none\nyearly,120,see: <b>\n")
-    with Engine.open(tmp_path / ".sleuth", create=True, embedder=None) as engine:
-        engine.index([tmp_path])
-        (row,) = engine.retrieve("yearly", 1)
-    with serving(tmp_path / ".sleuth", extensions=extensions(), sources=("docs",)) as server:
+    make_index(tmp_path, [], tmp_path)
+    with pages(tmp_path) as server:
+        (row,) = server.engine.retrieve("yearly", 1)
         hits = server.client.get("/", params={"q": "yearly"}).text
         view = server.client.get("/source", params={"id": row.id, "q": "yearly"}).text
     assert '<span class="lines">:3</span>' in hits
@@ -58,11 +56,10 @@ def test_a_row_is_a_table_of_its_fields(tmp_path: Path) -> None:
     assert 'class="lines"' not in view
 
 
-def test_what_is_cited_as_a_whole_is_not_coloured(corpus: Path) -> None:
+def test_what_is_cited_as_a_whole_is_not_coloured(server: Local) -> None:
     """A passage that is the whole document has marked words alone; one of several has the colour of what is cited."""
-    with serving(corpus / ".sleuth", extensions=extensions(), sources=("docs", "code")) as server:
-        whole = server.client.get("/source", params={"id": "docs/plans.md#0", "q": "refund"}).text
-        part = server.client.get("/source", params={"id": "docs/otters.md#1", "q": "otters"}).text
+    whole = server.client.get("/source", params={"id": "docs/plans.md#0", "q": "refund"}).text
+    part = server.client.get("/source", params={"id": "docs/otters.md#1", "q": "otters"}).text
     assert 'class=" entire"' in whole
     assert "Go to the passage" not in whole
     assert 'class=" entire"' not in part
@@ -71,24 +68,16 @@ def test_what_is_cited_as_a_whole_is_not_coloured(corpus: Path) -> None:
 
 def test_a_source_leads_to_its_folder_its_page_and_its_other_form(tmp_path: Path) -> None:
     """The folder is a link to its list, a web page one to the web, and Markdown is shown in both forms."""
-    with Engine.open(tmp_path / ".sleuth", create=True, embedder=None) as engine:
-        engine.add([Document("# Margay\n\nIt *climbs*.", {"source": "cats/margay.md"}, id="m")])
-        engine.add(
-            [
-                Document(
-                    "An ocelot.",
-                    {"source": "https://example.org/ocelot", "start_line": 1, "end_line": 1},
-                    id="o",
-                )
-            ]
-        )
-    with serving(tmp_path / ".sleuth", extensions=extensions(), sources=("docs",)) as server:
-        margay = server.client.get("/source", params={"id": "m"}).text
+    of_the_web = {"source": "https://example.org/ocelot", "start_line": 1, "end_line": 1}
+    margay = Document("# Margay\n\nIt *climbs*.", {"source": "cats/margay.md"}, id="m")
+    make_index(tmp_path, [margay, Document("An ocelot.", of_the_web, id="o")])
+    with pages(tmp_path) as server:
+        formatted = server.client.get("/source", params={"id": "m"}).text
         written = server.client.get("/source", params={"id": "m", "text": "1"}).text
         ocelot = server.client.get("/source", params={"id": "o"}).text
-    assert '<a href="/browse?under=cats%2F"><bdi class="folder">cats/</bdi></a>' in margay
-    assert "As it is written" in margay
-    assert ">Formatted</a>" not in margay
+    assert '<a href="/browse?under=cats%2F"><bdi class="folder">cats/</bdi></a>' in formatted
+    assert "As it is written" in formatted
+    assert ">Formatted</a>" not in formatted
     assert "*climbs*" in written
     assert ">Formatted</a>" in written
     assert (
