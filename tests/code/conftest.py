@@ -1,10 +1,12 @@
 """Fixtures: a small shop in several languages, as a folder, as a git repository, and indexed."""
 
+import json
 import os
 import shutil
 import subprocess
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,6 +15,7 @@ from sleuth.code.parsing.detail import Detail
 from sleuth.code.parsing.parse import tables_of
 from sleuth.engine import open_code
 from tests.code.projects import PROJECT, SHOP
+from tests.commands import sleuth
 
 
 def write(root: Path, files: Mapping[str, str | bytes]) -> Path:
@@ -34,12 +37,34 @@ def text_of(snapshot: Snapshot, path: str) -> str:
     return snapshot.source(snapshot.file(path)).decode("utf-8", "surrogatepass")
 
 
-def open_project(storage: CodeStorage, root: Path, files: dict[str, str]) -> Snapshot:
+def opened(storage: CodeStorage, repository: str = "", at: str | None = None) -> Snapshot:
+    """Return a snapshot, by default the newest, of a repository, by default the first one."""
+    known = storage.repository(repository or storage.repositories()[0].id)
+    return storage.open_snapshot(known, storage.snapshot(known, at))
+
+
+def snapshot_of(storage: CodeStorage, root: Path, revision: str | None = None) -> Snapshot:
+    """Index a version of a repository and return its snapshot."""
+    report = index_path(storage, root, revision=revision, workers=1)
+    return opened(storage, report.repository, report.snapshot)
+
+
+def open_project(storage: CodeStorage, root: Path, files: Mapping[str, str | bytes]) -> Snapshot:
     """Index a few files and return their snapshot."""
-    write(root, dict(files))
-    report = index_path(storage, root, workers=1)
-    repository = storage.repository(report.repository)
-    return storage.open_snapshot(repository, storage.snapshot(repository))
+    write(root, files)
+    return snapshot_of(storage, root)
+
+
+def run(folder: Path, *arguments: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
+    """Run `sleuth code` in a folder."""
+    return sleuth("code", *arguments, cwd=folder, stdin=stdin)
+
+
+def answer(folder: Path, *arguments: str, stdin: str = "") -> Any:
+    """Return the JSON that `sleuth code` prints."""
+    process = run(folder, *arguments, "--json", stdin=stdin)
+    assert process.returncode == 0, process.stderr
+    return json.loads(process.stdout)
 
 
 def need_git() -> None:
@@ -58,13 +83,18 @@ class Git:
         self("init", "-q", "-b", "main")
 
     def __call__(self, *arguments: str) -> str:
+        return self._run("git", *arguments)
+
+    def script(self, text: str) -> None:
+        """Run lines of a shell in the folder, of which each has to succeed."""
+        self._run("bash", "-ec", text)
+
+    def _run(self, *command: str) -> str:
         env = {k: v for k, v in os.environ.items() if not k.startswith("GIT_")} | {
             "GIT_AUTHOR_NAME": "a", "GIT_AUTHOR_EMAIL": "a@b", "GIT_COMMITTER_NAME": "a", "GIT_COMMITTER_EMAIL": "a@b",
             "GIT_CONFIG_GLOBAL": "/dev/null", "GIT_CONFIG_SYSTEM": "/dev/null",
         }  # fmt: skip
-        result = subprocess.run(
-            ["git", "-C", str(self.root), *arguments], capture_output=True, check=True, env=env
-        )
+        result = subprocess.run(command, cwd=self.root, capture_output=True, check=True, env=env)
         return result.stdout.decode().strip()
 
     def commit(self, files: dict[str, str | bytes], message: str = "change") -> str:
@@ -100,9 +130,7 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[CodeStorage
 @pytest.fixture(scope="session")
 def snapshot(shop: tuple[CodeStorage, str]) -> Snapshot:
     """Return the snapshot of the shop."""
-    storage, id = shop
-    repository = storage.repository(id)
-    return storage.open_snapshot(repository, storage.snapshot(repository))
+    return opened(*shop)
 
 
 @pytest.fixture(scope="session")

@@ -7,19 +7,14 @@ import sys
 import threading
 import time
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from sleuth import default_embedder, index_path, open_code
 from sleuth.surfaces.cli.terminal import amount
-from tests.code.conftest import Git, write
+from tests.code.conftest import Git, answer, opened, run, write
 from tests.code.projects import SHOP
 from tests.commands import sleuth
-
-
-def run(folder: Path, *arguments: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
-    return sleuth("code", *arguments, cwd=folder, stdin=stdin)
 
 
 @pytest.fixture(scope="module")
@@ -31,12 +26,6 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     assert process.returncode == 0, process.stderr
     assert "main" in process.stdout
     return root
-
-
-def answer(place: Path, *arguments: str) -> Any:
-    process = run(place, *arguments, "--json")
-    assert process.returncode == 0, process.stderr
-    return json.loads(process.stdout)
 
 
 def test_search(place: Path) -> None:
@@ -56,8 +45,7 @@ def test_search(place: Path) -> None:
     assert prompt.startswith("### File: shop/ledger.py")
     hybrid = answer(place, "search", "ledger", "--strategy", "hybrid")
     assert [part["status"] for part in hybrid["parts"]] == ["ok", "ok"]
-    piped = run(place, "search", "-", "--json", stdin="newest order")
-    assert json.loads(piped.stdout)["hits"][0]["file_path"] == "shop/latest.py"
+    assert answer(place, "search", "-", stdin="newest order")["hits"][0]["file_path"] == "shop/latest.py"
 
 
 def test_vectors_are_made_with_the_index(tmp_path: Path) -> None:
@@ -65,9 +53,7 @@ def test_vectors_are_made_with_the_index(tmp_path: Path) -> None:
 
     def files() -> tuple[int, int]:
         with open_code(tmp_path / ".sleuth") as storage:
-            (repository,) = storage.repositories()
-            rows = storage.open_snapshot(repository, storage.snapshot(repository)).files
-            keys = [row.key for row in rows if row.chunks]
+            keys = [row.key for row in opened(storage).files if row.chunks]
             return len(storage.vectors(default_embedder().fingerprint, keys)), len(keys)
 
     Git(tmp_path).commit(dict(SHOP))
@@ -96,9 +82,7 @@ def test_python_makes_vectors_with_the_index(tmp_path: Path) -> None:
         counts = []
         for choice in (False, Own(), True):
             index_path(storage, tmp_path, vectors=choice)
-            (repository,) = storage.repositories()
-            rows = storage.open_snapshot(repository, storage.snapshot(repository)).files
-            keys = [row.key for row in rows if row.chunks]
+            keys = [row.key for row in opened(storage).files if row.chunks]
             counts.append(tuple(len(storage.vectors(name, keys)) for name in names))
     assert counts == [(0, 0), (0, len(keys)), (len(keys), len(keys))]
 

@@ -1,7 +1,6 @@
 """The index of a commit is pushed to a folder or a file, and pulled into another clone of the repository."""
 
 import io
-import json
 import shutil
 import subprocess
 import tarfile
@@ -9,21 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.code.conftest import Git
-from tests.commands import sleuth
+from tests.code.conftest import Git, answer, run
 
 pytest.importorskip("obstore")
 FILES: dict[str, str | bytes] = {
     "app/pay.py": "def charge(amount):\n    return audit(amount)\n\n\ndef audit(amount):\n    return amount\n",
     ".gitignore": ".sleuth\n",
 }
-
-
-def run(folder: Path, *arguments: str) -> str:
-    """What a command prints that succeeds."""
-    process = sleuth("code", *arguments, cwd=folder)
-    assert process.returncode == 0, process.stderr
-    return process.stdout
 
 
 def clone(origin: Path, target: Path) -> Path:
@@ -46,26 +37,26 @@ def origin(tmp_path: Path) -> Path:
 def test_a_clone_starts_with_the_index(origin: Path, tmp_path: Path, place: str) -> None:
     """After a pull, a clone answers, and indexing parses only what changed since the commit that was pushed."""
     address = place.format(tmp_path) if "://" in place else str(tmp_path / place)
-    assert "2 files" in run(origin, "push", address)
+    assert "2 files" in run(origin, "push", address).stdout
 
     def stored() -> set[Path]:
         return {path for path in tmp_path.rglob("*") if path.is_file() and origin not in path.parents}
 
     before = stored()
-    assert "2 files" in run(origin, "push", address)
-    report = json.loads(run(origin, "push", address, "--json"))
+    assert "2 files" in run(origin, "push", address).stdout
+    report = answer(origin, "push", address)
     assert (report["commit"], report["files"]) == (Git(origin)("rev-parse", "HEAD"), 2)
     assert report["bytes"] > 0
     assert stored() == before
     Git(origin).commit({"app/more.py": "def refund(amount):\n    return -amount\n"})
     far = clone(origin, tmp_path / "far")
-    assert "1 commits ago" in run(far, "pull", address)
-    report = json.loads(run(far, "index", "--json"))
+    assert "1 commits ago" in run(far, "pull", address).stdout
+    report = answer(far, "index")
     assert (report["path"], report["added"], report["files"]) == (str(far), 1, 3)
     shutil.rmtree(origin)
-    uses = json.loads(run(far, "refs", "audit", "--json"))
+    uses = answer(far, "refs", "audit")
     assert [(use["file_path"], use["line"]) for use in uses["references"]] == [("app/pay.py", 2)]
-    assert json.loads(run(far, "search", "refund", "--json"))["hits"][0]["file_path"] == "app/more.py"
+    assert answer(far, "search", "refund")["hits"][0]["file_path"] == "app/more.py"
 
 
 def test_what_cannot_be_pushed_or_pulled_is_said(origin: Path, tmp_path: Path) -> None:
@@ -73,7 +64,7 @@ def test_what_cannot_be_pushed_or_pulled_is_said(origin: Path, tmp_path: Path) -
     address = str(tmp_path / "artifacts")
 
     def refusal(folder: Path, *arguments: str) -> str:
-        process = sleuth("code", *arguments, cwd=folder)
+        process = run(folder, *arguments)
         assert process.returncode != 0
         return " ".join(process.stderr.split())
 

@@ -8,6 +8,7 @@ import pytest
 from sleuth import CodeStorage, index_path, open_code
 from sleuth.code import Snapshot
 from sleuth.code.search.facets import code_matches
+from tests.code.conftest import opened
 
 FILES = {
     "src/bucket.py": "class Bucket:\n    def refill(self):\n        return 1\n\n\ndef refill_all(buckets):\n    pass\n",
@@ -29,8 +30,7 @@ def code(tmp_path: Path) -> Iterator[tuple[CodeStorage, Path]]:
 
 def _snapshot(storage: CodeStorage, root: Path) -> Snapshot:
     index_path(storage, root, workers=1)
-    repository = storage.repository(str(root))
-    return storage.open_snapshot(repository, storage.snapshot(repository))
+    return opened(storage, str(root))
 
 
 def test_files_and_kinds_that_hold_a_word(code: tuple[CodeStorage, Path]) -> None:

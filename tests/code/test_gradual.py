@@ -18,6 +18,7 @@ from sleuth.code.snapshots.indexing import index_source
 from sleuth.engine import open_code
 from sleuth.engine.codebase import check_code
 from sleuth.errors import IndexNotFoundError
+from tests.code.conftest import opened
 from tests.surfaces.project import git
 from tests.waiting import wait_until
 
@@ -53,9 +54,7 @@ def parts(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
 
 
 def newest_paths(storage: CodeStorage) -> set[str]:
-    (repository,) = storage.repositories()
-    snapshot = storage.open_snapshot(repository, storage.snapshot(repository))
-    return {row.path for row in snapshot.files}
+    return set(opened(storage).by_path)
 
 
 def test_the_last_part_is_the_index_of_any_run(folder: Path, tmp_path: Path, parts: list[Any]) -> None:

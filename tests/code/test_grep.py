@@ -10,13 +10,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sleuth.code import CodeStorage, Snapshot, index_path
+from sleuth.code import CodeStorage, index_path
 from sleuth.code.search import compile_pattern, grep
 from sleuth.code.search.matching_lines import LineMatches
 from sleuth.code.search.patterns import required_literal
 from sleuth.engine import open_code
 from sleuth.errors import ArgumentError
 from sleuth.filters import as_filter
+from tests.code.conftest import opened
 from tests.commands import sleuth
 from tests.examples import examples
 from tests.surfaces.project import git
@@ -52,11 +53,6 @@ def storage(root: Path) -> Iterator[CodeStorage]:
         yield code_index
 
 
-def snapshot_of(storage: CodeStorage) -> Snapshot:
-    (repository,) = storage.repositories()
-    return storage.open_snapshot(repository, storage.snapshot(repository))
-
-
 def places(result: LineMatches) -> list[tuple[str, int]]:
     return [(match.file_path, match.line) for match in result.matches]
 
@@ -73,7 +69,7 @@ def places(result: LineMatches) -> list[tuple[str, int]]:
 ])  # fmt: skip
 def test_lines_that_match(storage: CodeStorage, pattern: str, options: Any, expected: Any) -> None:
     """Each line is given once, by path and number; a match never crosses lines, and binary files are left out."""
-    result = grep(snapshot_of(storage), compile_pattern(pattern, **options))
+    result = grep(opened(storage), compile_pattern(pattern, **options))
     if isinstance(expected, int):
         assert (result.lines, len(result.matches)) == (expected, expected)
     else:
@@ -83,7 +79,7 @@ def test_lines_that_match(storage: CodeStorage, pattern: str, options: Any, expe
 
 def test_pages_join_to_the_whole(storage: CodeStorage) -> None:
     """Whatever the limit and the offset are, all lines are counted, and pages join to all lines."""
-    snapshot, pattern = snapshot_of(storage), compile_pattern("r")
+    snapshot, pattern = opened(storage), compile_pattern("r")
     whole = grep(snapshot, pattern)
     assert whole.lines == len(whole.matches) > 5
     for size in (1, 2, 3):
@@ -94,7 +90,7 @@ def test_pages_join_to_the_whole(storage: CodeStorage) -> None:
 
 def test_what_a_match_says(storage: CodeStorage) -> None:
     """A match has the definition around it; a long line is cut around the match."""
-    matches = grep(snapshot_of(storage), compile_pattern("refill")).matches
+    matches = grep(opened(storage), compile_pattern("refill")).matches
     assert [match.inside for match in matches] == ["", "Bucket.refill", "limit"]
     assert len(matches[0].text) == 300
     assert "refill" in matches[0].text
@@ -102,7 +98,7 @@ def test_what_a_match_says(storage: CodeStorage) -> None:
 
 def test_files_that_changed_are_read_from_the_disk(storage: CodeStorage, root: Path) -> None:
     """New, changed and removed files count as they are on the disk; without the worktree, as they were indexed."""
-    snapshot = snapshot_of(storage)
+    snapshot = opened(storage)
     (root / "new.py").write_text("refill = 1\n", "utf-8")
     (root / "src" / "bucket.py").write_text("# refill\n" * 2, "utf-8")
     (root / "long.txt").unlink()
@@ -122,7 +118,7 @@ def test_files_that_changed_are_read_from_the_disk(storage: CodeStorage, root: P
 )
 def test_filters_are_those_of_a_search(storage: CodeStorage, filter: str, expected: list[int]) -> None:
     """A filter on metadata of files and of definitions holds for lines."""
-    result = grep(snapshot_of(storage), compile_pattern("refill"), filter=as_filter(filter))
+    result = grep(opened(storage), compile_pattern("refill"), filter=as_filter(filter))
     assert [line for _, line in places(result) if _ == "src/bucket.py"] == expected
     assert result.lines == len(result.matches)
 

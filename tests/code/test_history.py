@@ -1,15 +1,13 @@
 """The commits that touched a file, and a search of those that led to a snapshot."""
 
-import json
 from pathlib import Path
 
 import pytest
 
-from sleuth.code import CodeStorage, Snapshot, index_path, search_history
+from sleuth.code import CodeStorage, search_history
 from sleuth.code.repository.commits import commits_of
 from sleuth.errors import ArgumentError
-from tests.code.conftest import Git, write
-from tests.code.test_cli import run
+from tests.code.conftest import Git, answer, run, snapshot_of, write
 
 BUCKET = "class Bucket:\n    def take(self):\n        return 1\n\n    def refill(self):\n        return 2\n"
 
@@ -27,12 +25,6 @@ def past(git: Git) -> tuple[Git, list[str]]:
         ),
         git.commit({"notes.txt": "timeout\n"}, "Write notes"),
     ]
-
-
-def snapshot_of(storage: CodeStorage, root: Path, revision: str | None = None) -> Snapshot:
-    report = index_path(storage, root, revision=revision)
-    repository = storage.repository(report.repository)
-    return storage.open_snapshot(repository, storage.snapshot(repository, report.snapshot))
 
 
 def test_messages_are_searched(past: tuple[Git, list[str]], storage: CodeStorage) -> None:
@@ -128,9 +120,7 @@ def test_commands(past: tuple[Git, list[str]]) -> None:
     assert run(git.root, "index", ".").returncode == 0
 
     def listed(*arguments: str) -> list[str]:
-        process = run(git.root, "history", *arguments, "--json")
-        assert process.returncode == 0, process.stderr
-        return [commit["id"] for commit in json.loads(process.stdout)["commits"]]
+        return [commit["id"] for commit in answer(git.root, "history", *arguments)["commits"]]
 
     assert listed("bucket.py") == [ids[2], ids[0]]
     assert listed("Bucket.refill", "--no-refresh") == [ids[2], ids[0]]

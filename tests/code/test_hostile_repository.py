@@ -12,7 +12,7 @@ import pytest
 from sleuth.code import CodeRetriever, CodeStorage, index_path, search_history
 from sleuth.engine import open_code
 from sleuth.errors import CodeError, UnknownRepositoryError
-from tests.code.conftest import Git, write
+from tests.code.conftest import Git, opened, write
 from tests.code.projects import SHOP
 from tests.commands import sleuth
 
@@ -186,8 +186,7 @@ def test_histories_run_nothing(git: Git, canaries: Canaries, storage: CodeStorag
     for revision, commits in (("HEAD~1", 2), ("HEAD", 1)):
         report = index_path(storage, git.root, revision=revision)
         assert (report.commits, report.history_error) == (commits, "")
-    repository = storage.repository(report.repository)
-    snapshot = storage.open_snapshot(repository, storage.snapshot(repository, report.snapshot))
+    snapshot = opened(storage, report.repository, report.snapshot)
     assert [hit.commit.subject for hit in search_history(snapshot, "orden pedido")] == ["third", "second"]
     assert canaries.ran == set()
     unguarded(git.root, "log", "-p", "--ext-diff", "--textconv")

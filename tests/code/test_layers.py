@@ -12,7 +12,7 @@ from sleuth import CodeRetriever, open_code
 from sleuth.code import Navigator, index_path
 from sleuth.code.parsing import analyse
 from sleuth.code.parsing.notebooks import code_of_notebook
-from tests.code.conftest import parse_source
+from tests.code.conftest import parse_source, snapshot_of
 
 VUE = b"""<template>
   <main id="cart" class="page">
@@ -99,8 +99,7 @@ def test_pages_use_the_code_of_scripts_and_the_names_of_styles(tmp_path: Path) -
     (tmp_path / "app" / "page.html").write_text('<p class="hint">1</p>\n<script src="sums.ts"></script>\n')
     (tmp_path / "app" / "base.css").write_text(".hint { top: 0 }\n")
     with open_code(tmp_path / "index", create=True) as storage:
-        repository = storage.repository(index_path(storage, tmp_path / "app").repository)
-        navigator = Navigator(storage.open_snapshot(repository, storage.snapshot(repository)))
+        navigator = Navigator(snapshot_of(storage, tmp_path / "app"))
         assert [(use["file_path"], use["line"]) for use in navigator.find_references("total")] == [
             ("Cart.vue", 13), ("Cart.vue", 17),
         ]  # fmt: skip

@@ -1,9 +1,7 @@
 """Paths of calls, tests of a change, similar pieces and unused definitions."""
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -16,7 +14,7 @@ from sleuth.code.search.neighbours import similar_pieces
 from sleuth.engine import open_code
 from sleuth.engine.codebase import default_embedder
 from sleuth.errors import ArgumentError
-from tests.commands import sleuth
+from tests.code.conftest import answer, opened, run
 from tests.surfaces.project import git
 
 FILES = {
@@ -139,8 +137,7 @@ def storage(root: Path) -> Iterator[CodeStorage]:
 @pytest.fixture
 def snapshot(storage: CodeStorage) -> Snapshot:
     """Return the snapshot of the repository."""
-    (repository,) = storage.repositories()
-    return storage.open_snapshot(repository, storage.snapshot(repository))
+    return opened(storage)
 
 
 @pytest.mark.parametrize(
@@ -242,42 +239,35 @@ def test_similar_pieces(snapshot: Snapshot) -> None:
         similar_pieces(snapshot, "nowhere.py:3", default_embedder())
 
 
-def run(root: Path, *arguments: str, **options: Any) -> tuple[int, str]:
-    result = sleuth("code", *arguments, cwd=root, **options)
-    return result.returncode, result.stdout
-
-
 def test_the_commands(root: Path, tmp_path: Path) -> None:
     """Each command prints rows or JSON, and exits with 1 where there is nothing to print."""
-    code, text = run(root, "path", "make", "load")
-    assert (code, len(text.splitlines())) == (0, 3)
-    assert "shop/store.py:18" in text
-    assert run(root, "path", "load", "make")[0] == 1
-    code, text = run(root, "tests", "Store.save", "--files")
-    assert (code, text) == (0, "tests/test_store.py\ntests/test_service.py\n")
+    lines = run(root, "path", "make", "load").stdout.splitlines()
+    assert len(lines) == 3 and "shop/store.py:18" in lines[-1]
+    assert (
+        run(root, "tests", "Store.save", "--files").stdout == "tests/test_store.py\ntests/test_service.py\n"
+    )
     (tmp_path / "change.diff").write_text(DIFF, "utf-8")
-    answer = json.loads(run(root, "tests", str(tmp_path / "change.diff"), "--json")[1])
-    assert answer["changed"] == ["Store.save", "load"]
-    assert json.loads(run(root, "tests", "-", "--json", stdin=DIFF)[1]) == answer
-    assert run(root, "tests")[0] == 1
-    assert run(root, "tests", "no-such-revision")[0] == 2
-    answer = json.loads(run(root, "unused", "--json", "--min-confidence", "0.9")[1])
-    assert [entry["name"] for entry in answer["unused"]] == ["Store._forgotten"]
-    assert run(root, "similar", "Store.save", "-k", "2")[0] == 0
+    of_diff = answer(root, "tests", str(tmp_path / "change.diff"))
+    assert of_diff["changed"] == ["Store.save", "load"]
+    assert answer(root, "tests", "-", stdin=DIFF) == of_diff
+    unused = answer(root, "unused", "--min-confidence", "0.9")["unused"]
+    assert [entry["name"] for entry in unused] == ["Store._forgotten"]
+    commands = ("path load make", "tests", "tests no-such-revision", "similar Store.save -k 2")
+    assert [run(root, *command.split()).returncode for command in commands] == [1, 1, 2, 0]
 
 
 def test_tests_of_what_changed_since_a_commit(root: Path, tmp_path: Path) -> None:
     """Without an argument, print the tests of changes in the worktree; with a revision, of changes since it."""
     folder = tmp_path / "clone"
     git(tmp_path, "clone", "-q", str(root), str(folder))
-    sleuth("code", "index", ".", cwd=folder)
+    run(folder, "index", ".")
     path = folder / "shop" / "store.py"
     path.write_text(
         path.read_text("utf-8").replace("self.rows.append(order)", "self.rows += [order]"), "utf-8"
     )
-    names = [each["name"] for each in json.loads(run(folder, "tests", "--json")[1])["tests"]]
+    names = [each["name"] for each in answer(folder, "tests")["tests"]]
     assert names == ["test_rows_are_counted", "test_orders_are_saved"]
     git(folder, "add", ".")
     git(folder, "commit", "-qm", "Add in another way")
-    assert run(folder, "tests")[0] == 1
-    assert run(folder, "tests", "HEAD~1", "--files")[1] == "tests/test_store.py\ntests/test_service.py\n"
+    assert run(folder, "tests").returncode == 1
+    assert run(folder, "tests", "HEAD~1", "--files").stdout == "tests/test_store.py\ntests/test_service.py\n"

@@ -9,7 +9,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from sleuth.code import CodeStorage, Snapshot, index_path, search_history
+from sleuth.code import CodeStorage, index_path, search_history
+from sleuth.code.search.history import CommitHit
 from sleuth.code.snapshots import health
 from sleuth.code.snapshots.recording import History
 from sleuth.code.snapshots.refreshing import current_snapshot, refresh_history
@@ -17,9 +18,8 @@ from sleuth.code.snapshots.report import CodeIndexReport
 from sleuth.engine import open_code
 from sleuth.engine.codebase import check_code, code_status, repair_code
 from sleuth.errors import CodeError, FormatVersionError, IndexDamagedError
-from tests.code.conftest import Git, write
+from tests.code.conftest import Git, opened, run, snapshot_of, write
 from tests.code.golden import make
-from tests.code.test_cli import run
 
 RECORDING = "sleuth.code.snapshots.recording"
 
@@ -32,14 +32,14 @@ log.follow=true i18n.logOutputEncoding=latin1 core.quotePath=true core.abbrev=4 
 """
 
 
-def snapshot_of(storage: CodeStorage, report: CodeIndexReport) -> Snapshot:
-    repository = storage.repository(report.repository)
-    return storage.open_snapshot(repository, storage.snapshot(repository, report.snapshot))
+def hits_of(storage: CodeStorage, report: CodeIndexReport, query: str = "step") -> list[CommitHit]:
+    """Return the commits that a query finds in the snapshot that a report is about."""
+    return search_history(opened(storage, report.repository, report.snapshot), query, 100)
 
 
 def messages(storage: CodeStorage, report: CodeIndexReport, query: str = "step") -> list[str]:
     """Return the subjects of the commits that a query finds, in order of their names."""
-    return sorted(hit.commit.subject for hit in search_history(snapshot_of(storage, report), query, 100))
+    return sorted(hit.commit.subject for hit in hits_of(storage, report, query))
 
 
 def steps(git: Git, first: int, end: int) -> list[str]:
@@ -97,8 +97,8 @@ def test_branches(git: Git, storage: CodeStorage, monkeypatch: pytest.MonkeyPatc
     for report in reports.values():
         with open_code(storage.path.parent / f"alone-{report.snapshot}", create=True) as alone:
             own = index_path(alone, git.root, revision=report.snapshot)
-            expected = search_history(snapshot_of(alone, own), "step 2 value_4")
-        assert search_history(snapshot_of(storage, report), "step 2 value_4") == expected
+            expected = hits_of(alone, own, "step 2 value_4")
+        assert hits_of(storage, report, "step 2 value_4") == expected
 
 
 def test_a_run_is_bounded_and_the_next_goes_on(
@@ -180,7 +180,7 @@ def test_answers_are_of_commits_since_the_last_run(git: Git, storage: CodeStorag
     with pytest.raises(CodeError, match="sleuth code index"):
         messages(storage, without)
     repository = storage.repository(without.repository)
-    assert refresh_history(storage, snapshot_of(storage, without)) == ""
+    assert refresh_history(storage, opened(storage, without.repository, without.snapshot)) == ""
     assert messages(storage, without) == subjects(0, 2)
     steps(git, 2, 4)
     current = current_snapshot(storage, repository).snapshot
@@ -209,14 +209,14 @@ def test_a_history_that_cannot_be_recorded_now(git: Git, storage: CodeStorage, t
     """Where another run writes, or nobody may, a search says that commits are missing, and answers."""
     steps(git, 0, 2)
     report = index_path(storage, git.root, history=History(is_recent=True))
-    snapshot = snapshot_of(storage, report)
+    snapshot = opened(storage, report.repository, report.snapshot)
     with open_code(storage.path) as other, other.writing():
         assert "not all of the history" in refresh_history(storage, snapshot, timeout=0.01)
     storage.writable = False
     assert "cannot be written" in refresh_history(storage, snapshot)
     storage.writable = True
     write(tmp_path / "plain", {"a.py": "x = 1\n"})
-    assert refresh_history(storage, snapshot_of(storage, index_path(storage, tmp_path / "plain"))) == ""
+    assert refresh_history(storage, snapshot_of(storage, tmp_path / "plain")) == ""
 
 
 def test_a_history_that_grows_under_an_open_snapshot(
@@ -226,7 +226,7 @@ def test_a_history_that_grows_under_an_open_snapshot(
     monkeypatch.setattr(f"{RECORDING}._BATCH", 1)
     steps(git, 0, 3)
     report = index_path(storage, git.root, history=History(seconds=0))
-    snapshot = snapshot_of(storage, report)
+    snapshot = opened(storage, report.repository, report.snapshot)
     assert len(search_history(snapshot, "step")) == 1
     assert refresh_history(storage, snapshot) == ""
     assert len(search_history(snapshot, "step")) == 3
@@ -239,12 +239,12 @@ def test_shallow_clones(git: Git, storage: CodeStorage, tmp_path: Path) -> None:
     git("clone", "-q", "--depth", "2", f"file://{git.root}", str(clone))
     report = index_path(storage, clone)
     assert messages(storage, report) == subjects(2, 4)
-    oldest = search_history(snapshot_of(storage, report), "2", 100)[-1]
+    oldest = hits_of(storage, report, "2")[-1]
     assert (oldest.commit.subject, oldest.paths) == ("Step 2", ())
     Git(clone)("fetch", "-q", "--unshallow")
     report = index_path(storage, clone)
     assert messages(storage, report) == subjects(0, 4)
-    hits = {hit.commit.subject: hit.paths for hit in search_history(snapshot_of(storage, report), "step")}
+    hits = {hit.commit.subject: hit.paths for hit in hits_of(storage, report, "step")}
     assert hits["Step 2"] == ("2.py",)
 
 
@@ -274,7 +274,7 @@ def test_partial_clones(
     report = index_path(storage, clone)
     assert (report.commits, report.history_error) == (3, "")
     assert messages(storage, report) == subjects(0, 3)
-    paths = {path for hit in search_history(snapshot_of(storage, report), "step") for path in hit.paths}
+    paths = {path for hit in hits_of(storage, report, "step") for path in hit.paths}
     assert ("1.py" in paths) == bool(files)
 
 
@@ -314,13 +314,13 @@ def test_settings_change_no_history(git: Git, storage: CodeStorage) -> None:
     git("merge", "-q", "-m", "Merge é", "side")
     git("mv", "0.py", "é.py")
     git.commit({"1.py": "value_1 = 'ö'\n"}, "Step ü")
-    expected = search_history(snapshot_of(storage, index_path(storage, git.root)), "value_1 é ü")
+    expected = search_history(snapshot_of(storage, git.root), "value_1 é ü")
     for name, value in (setting.split("=") for setting in SETTINGS.split()):
         git("config", name, value)
     with open_code(storage.path.parent / "other", create=True) as other:
         report = index_path(other, git.root)
         assert report.history_error == ""
-        assert search_history(snapshot_of(other, report), "value_1 é ü") == expected
+        assert hits_of(other, report, "value_1 é ü") == expected
     paths = {hit.commit.subject: hit.paths for hit in expected}
     assert paths["Step ü"] == ("0.py", "1.py", "é.py")
     assert paths["Merge é"] == ()
@@ -359,7 +359,7 @@ def test_a_history_that_git_cannot_read(git: Git, storage: CodeStorage) -> None:
     (git.root / ".git/objects" / first[:2] / first[2:]).unlink()
     report = index_path(storage, git.root)
     assert "git" in report.history_error and report.commits == 0
-    assert snapshot_of(storage, report).files
+    assert opened(storage, report.repository, report.snapshot).files
     printed = run(git.root, "index", ".")
     assert printed.returncode == 0 and "history was not read" in printed.stderr
 
@@ -443,9 +443,8 @@ def test_damaged_rows_are_read_again(recorded: Path, git: Git, change: str, lost
     with closing(sqlite3.connect(recorded / "code.db")) as connection, connection:
         connection.execute(change)
     with open_code(recorded) as storage:
-        (repository,) = storage.repositories()
         try:
-            hits = search_history(storage.open_snapshot(repository, storage.snapshot(repository)), "step")
+            hits = search_history(opened(storage), "step")
         except (IndexDamagedError, CodeError):
             hits = []
         assert {hit.commit.subject for hit in hits} <= set(subjects(0, 4))
@@ -472,8 +471,7 @@ def test_golden_index(folder: Path, tmp_path: Path) -> None:
     assert [f.message for f in check_code(index, full=True) if f.level != "ok"] == []
     assert code_status(index).commits == 2
     with open_code(index) as storage:
-        (repository,) = storage.repositories()
-        snapshot = storage.open_snapshot(repository, storage.snapshot(repository, ids[0]))
+        snapshot = opened(storage, at=ids[0])
         assert [row.path for row in snapshot.files] == ["bucket.py"]
         assert [hit.commit.id for hit in search_history(snapshot, "bucket timeout")] == ids[:1]
         report = index_path(storage, root)

@@ -1,13 +1,10 @@
 """Answers reflect the current worktree, or say how stale they are; what did not change is not read again."""
 
-import json
 import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -21,20 +18,13 @@ from sleuth.code.snapshots.record import Repository
 from sleuth.code.snapshots.refreshing import Current, current_snapshot, snapshot_at
 from sleuth.engine.sources import open_sources
 from sleuth.errors import UnknownSnapshotError
-from tests.code.conftest import Git, write
+from tests.code.conftest import Git, answer, run, write
 from tests.code.projects import SHOP
-from tests.commands import sleuth
 
 
 def indexed(storage: CodeStorage, git: Git) -> Repository:
     """Index the worktree and return its repository."""
     return storage.repository(index_path(storage, git.root, workers=1).repository)
-
-
-def paths_of(storage: CodeStorage, repository: Repository, current: Current) -> set[str]:
-    """Return the paths of a snapshot."""
-    snapshot = storage.open_snapshot(repository, current.snapshot)
-    return set(snapshot.by_path)
 
 
 def test_a_change_is_indexed_before_the_answer(storage: CodeStorage, git: Git) -> None:
@@ -150,75 +140,42 @@ def test_any_commit_can_be_named(storage: CodeStorage, git: Git) -> None:
         snapshot_at(storage, repository, third, most=4)
 
 
-def renamed(git: Git, tmp_path: Path) -> set[str]:
-    git("mv", "shop/ledger.py", "shop/book.py")
-    return {"shop/book.py"}
-
-
-def case_renamed(git: Git, tmp_path: Path) -> set[str]:
-    git("mv", "shop/ledger.py", "shop/Ledger.py")
-    return {"shop/Ledger.py"}
-
-
-def with_submodule(git: Git, tmp_path: Path) -> set[str]:
-    other = Git(tmp_path / "other")
-    other.commit({"inside.py": "inside = 1\n"})
-    git("-c", "protocol.file.allow=always", "submodule", "--quiet", "add", str(other.root), "lib")
-    return {"shop/ledger.py"}
-
-
-def with_pointer(git: Git, tmp_path: Path) -> set[str]:
-    pointer = f"version https://git-lfs.github.com/spec/v1\noid sha256:{'0' * 64}\nsize 12\n"
-    git.commit({".gitattributes": "*.big filter=lfs diff=lfs merge=lfs -text\n", "model.big": pointer})
-    return {"model.big"}
-
-
-def sparse(git: Git, tmp_path: Path) -> set[str]:
-    git("sparse-checkout", "set", "shop")
-    assert not (git.root / "server").exists()
-    return {"shop/ledger.py"}
-
-
-def with_line_ends(git: Git, tmp_path: Path) -> set[str]:
-    git.commit({".gitattributes": "*.py text eol=crlf\n"})
-    git("rm", "-q", "--cached", "-r", ".")
-    git("reset", "-q", "--hard")
-    assert b"\r\n" in (git.root / "shop/ledger.py").read_bytes()
-    return {"shop/ledger.py"}
-
-
-@pytest.mark.parametrize(
-    "change", [renamed, case_renamed, with_submodule, with_pointer, sparse, with_line_ends]
+SUBMODULE = (
+    "git init -q ../other; cd ../other; echo 1 > inside.py; git add .; git commit -qm x; cd -; "
+    "git -c protocol.file.allow=always submodule --quiet add $PWD/../other lib"
 )
-def test_what_git_can_do_to_a_worktree(
-    storage: CodeStorage, git: Git, tmp_path: Path, change: Callable[[Git, Path], set[str]]
-) -> None:
+POINTER = (
+    f"printf 'version https://git-lfs.github.com/spec/v1\\noid sha256:{'0' * 64}\\nsize 12\\n' > model.big; "
+    "echo '*.big filter=lfs diff=lfs merge=lfs -text' > .gitattributes; git add .; git commit -qm x"
+)
+CHANGES = {
+    "git mv shop/ledger.py shop/book.py": "shop/book.py",
+    "git mv shop/ledger.py shop/Ledger.py": "shop/Ledger.py",
+    SUBMODULE: "shop/ledger.py",
+    POINTER: "model.big",
+    "git sparse-checkout set shop; [ ! -e server ]": "shop/ledger.py",
+    "echo '*.py text eol=crlf' > .gitattributes; git add .; git commit -qm x; git rm -q --cached -r .; "
+    "git reset -q --hard; grep -q $'\\r' shop/ledger.py": "shop/ledger.py",
+}
+"""What is done in a worktree, and a path that its snapshot has then."""
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_what_git_can_do_to_a_worktree(storage: CodeStorage, git: Git, change: str) -> None:
     """After renames, submodules, LFS pointers, sparse checkouts and changed line ends, one refresh leaves nothing
     stale.
     """
     git.commit(dict(SHOP))
     repository = indexed(storage, git)
-    expected = change(git, tmp_path)
+    git.script(change)
     current = current_snapshot(storage, repository)
     assert current.stale == 0
-    paths = paths_of(storage, repository, current)
-    assert expected <= paths
+    paths = set(storage.open_snapshot(repository, current.snapshot).by_path)
+    assert CHANGES[change] in paths
     here = {path for path in paths if os.path.lexists(git.root / path)}
-    assert paths - here <= (set(SHOP) if change is sparse else set())
+    assert paths - here <= (set(SHOP) if "sparse" in change else set())
     again = current_snapshot(storage, repository)
     assert (again.snapshot.id, again.indexed) == (current.snapshot.id, 0)
-
-
-def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """Run `sleuth code` in a folder."""
-    return sleuth("code", *arguments, cwd=folder)
-
-
-def answer(folder: Path, *arguments: str) -> Any:
-    """Return the JSON that `sleuth code` prints."""
-    process = run(folder, *arguments, "--json")
-    assert process.returncode == 0, process.stderr
-    return json.loads(process.stdout)
 
 
 def test_commands_look_first(git: Git) -> None:

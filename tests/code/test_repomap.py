@@ -8,7 +8,7 @@ import pytest
 from sleuth.code import CodeRetriever, CodeStorage, Snapshot, index_path, repository_map
 from sleuth.code.search.repomap import DAMPING, page_rank, rank_definitions
 from sleuth.errors import ArgumentError
-from tests.code.conftest import open_project, write
+from tests.code.conftest import open_project, opened, write
 
 
 def test_the_map_fits_its_budget(project: Snapshot) -> None:
@@ -107,9 +107,7 @@ def test_reads_of_attributes_are_no_votes(storage: CodeStorage, tmp_path: Path) 
     calls = {f"call{i}.py": f"def call{i}(row):\n    return row.paint()\n" for i in range(3)}
     source = "class Shape:\n    def label(self): ...\n    def paint(self): ...\n"
     write(tmp_path, {"shape.py": source, **reads, **calls})
-    report = index_path(storage, tmp_path, workers=1)
-    repository = storage.repository(report.repository)
-    snapshot = storage.open_snapshot(repository, storage.snapshot(repository))
+    snapshot = opened(storage, index_path(storage, tmp_path, workers=1).repository)
     repomap = repository_map(snapshot, 12)
     assert "paint" in repomap
     assert "label" not in repomap
@@ -140,8 +138,7 @@ def test_the_map_reads_most_files_once(
 ) -> None:
     """Of more files than a snapshot remembers, the map reads those once that are remembered, and the others twice."""
     write(tmp_path / "a", {f"m{i:02}.py": f"import m{i - 1:02}\n\nclass C{i}: ...\n" for i in range(40)})
-    repository = storage.repository(index_path(storage, tmp_path / "a").repository)
-    snapshot = storage.open_snapshot(repository, storage.snapshot(repository))
+    snapshot = opened(storage, index_path(storage, tmp_path / "a").repository)
     monkeypatch.setattr("sleuth.code.snapshots.snapshot._REMEMBERED", 30)
     keys: list[int] = []
     detail = storage.detail

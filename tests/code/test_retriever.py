@@ -24,6 +24,7 @@ from sleuth.code.search.vectors import embed_missing
 from sleuth.engine.codebase import default_embedder
 from sleuth.errors import ArgumentError, EmbeddingError, FilterError, RetrievalError
 from sleuth.types import Explanation
+from tests.code.conftest import opened
 from tests.embedders import Letters
 from tests.examples import examples
 
@@ -188,8 +189,7 @@ def test_labels_filter_definitions(ask: Ask, shop: tuple[CodeStorage, str]) -> N
 def test_every_label_is_known(shop: tuple[CodeStorage, str]) -> None:
     """The labels of all definitions are among those that a filter takes."""
     storage, id = shop
-    repository = storage.repository(id)
-    snapshot = storage.open_snapshot(repository, storage.snapshot(repository))
+    snapshot = opened(storage, id)
     labels = {
         label for row in snapshot.files for symbol in snapshot.detail(row).symbols for label in symbol.labels
     }
@@ -271,8 +271,7 @@ def test_vectors_are_made_once(shop: tuple[CodeStorage, str]) -> None:
 def test_embedding_keeps_no_files_in_memory(shop: tuple[CodeStorage, str]) -> None:
     """What was read of the files of a repository is dropped once their vectors are made."""
     storage, id = shop
-    repository = storage.repository(id)
-    snapshot = storage.open_snapshot(repository, storage.snapshot(repository))
+    snapshot = opened(storage, id)
     snapshot.detail(snapshot.files[0])
     assert snapshot._details
     provider = Fickle([[1.0, 0.0], [0.0, 1.0]], [1.0, 0.0])

@@ -11,7 +11,7 @@ from random import Random
 
 import pytest
 
-from sleuth.code import CodeRetriever, CodeStorage, Snapshot, index_path
+from sleuth.code import CodeRetriever, CodeStorage, index_path
 from sleuth.code.repository.listing import Past
 from sleuth.code.repository.sources import source_at
 from sleuth.code.search import signals
@@ -19,13 +19,8 @@ from sleuth.code.snapshots.diff import compare
 from sleuth.code.snapshots.indexing import index_source
 from sleuth.engine import open_code
 from sleuth.errors import ArgumentError, CodeError, IndexLockedError, IndexNotFoundError, UnknownSnapshotError
-from tests.code.conftest import Git, text_of, write
+from tests.code.conftest import Git, opened, text_of, write
 from tests.code.projects import SHOP
-
-
-def opened(storage: CodeStorage, id: str, name: str | None = None) -> Snapshot:
-    repository = storage.repository(id)
-    return storage.open_snapshot(repository, storage.snapshot(repository, name))
 
 
 def answers(storage: CodeStorage, id: str, query: str, at: str | None = None) -> list[tuple[str, float]]:
@@ -397,7 +392,7 @@ WORKTREE = {
 def test_what_git_vouches_for_is_as_on_disk(change: str, git: Git) -> None:
     """A listing from git's index has the same files as one that reads every file."""
     git.commit({"a.py": "a = 1\nb = 2\n", "b/c.py": "def c(): pass\n", "d.txt": "text\n"})
-    subprocess.run(["bash", "-c", WORKTREE[change]], cwd=git.root, check=True, capture_output=True)
+    git.script(WORKTREE[change])
     version, files, _ = source_at(git.root).listing()
     contents = {(file.path, file.hash) for file in files}
     trusting = source_at(git.root).listing(Past(known=contents))

@@ -12,6 +12,7 @@ from sleuth.errors import ArgumentError, FilterError, UnknownRepositoryError, Un
 from sleuth.filters import as_filter, matches
 from sleuth.protocols import Retriever
 from sleuth.testing.contracts import RetrieverContract
+from tests.code.conftest import opened
 
 QUERY = "charge an order, write it to the ledger, listen on the port of the server"
 
@@ -62,8 +63,7 @@ def test_items_say_where_they_stand(shop: tuple[CodeStorage, str]) -> None:
 
 
 def storage_text(storage: CodeStorage, id: str, path: str) -> str:
-    repository = storage.repository(id)
-    snapshot = storage.open_snapshot(repository, storage.snapshot(repository))
+    snapshot = opened(storage, id)
     return snapshot.source(snapshot.file(path)).decode()
 
 

@@ -2,14 +2,13 @@
 
 import json
 import os
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from sleuth.code import CodeRetriever, CodeStorage, index_path, search_history
 from sleuth.surfaces.mcp import Tools, Workspace
-from tests.code.conftest import Git, write
+from tests.code.conftest import Git, answer, opened, run, write
 from tests.code.test_hostile_repository import Canaries, canaries
 from tests.commands import sleuth
 
@@ -49,8 +48,7 @@ def app(tmp_path: Path) -> Git:
 
 def paths(storage: CodeStorage, root: Path) -> set[str]:
     """Return the paths of the newest snapshot of a repository."""
-    repository = storage.repository(str(root))
-    return set(storage.open_snapshot(repository, storage.snapshot(repository)).by_path)
+    return set(opened(storage, str(root)).by_path)
 
 
 def test_submodules_are_indexed_as_repositories(app: Git, storage: CodeStorage) -> None:
@@ -77,8 +75,7 @@ def test_each_repository_has_its_own_history(app: Git, storage: CodeStorage) -> 
     assert [each.commits for each in lib.all()] == [2, 1]
     assert [each.commits for each in index_path(storage, app.root, workers=1).all()] == [0, 0, 0]
     for each in (report, lib):
-        repository = storage.repository(each.path)
-        snapshot = storage.open_snapshot(repository, storage.snapshot(repository))
+        snapshot = opened(storage, each.path)
         commit_ids = {hit.commit.id for hit in search_history(snapshot, "in_app in_lib submodule", 100)}
         assert commit_ids == set(at(Path(each.path))("rev-list", "HEAD").split())
 
@@ -105,33 +102,32 @@ def test_a_commit_that_a_submodule_lacks(app: Git, storage: CodeStorage) -> None
 def test_each_folder_answers_for_itself(app: Git) -> None:
     """`sleuth code index` reports the submodules; a search answers for the repository of the current folder."""
 
-    def answer(folder: Path, *arguments: str) -> list[str]:
-        process = sleuth("code", "search", *arguments, "--json", cwd=folder)
-        return [hit["file_path"] for hit in json.loads(process.stdout)["hits"]]
+    def found(folder: Path, *arguments: str) -> list[str]:
+        return [hit["file_path"] for hit in answer(folder, "search", *arguments)["hits"]]
 
-    process = sleuth("code", "index", ".", cwd=app.root)
+    process = run(app.root, "index", ".")
     assert process.returncode == 0
     assert len(process.stdout.splitlines()) == 3
     assert "gone: a submodule, not indexed: it is not checked out" in process.stderr
-    assert answer(app.root, "in_lib", "in_deep")[0] == ".gitmodules"
+    assert found(app.root, "in_lib", "in_deep")[0] == ".gitmodules"
     lib = app.root / "vendor/lib"
-    assert answer(lib, "in_lib")[0] == "lib.py"
+    assert found(lib, "in_lib")[0] == "lib.py"
     write(lib, {"new.py": "def brand_new(): ...\n"})
-    assert answer(lib, "brand_new")[0] == "new.py"
-    assert answer(lib / "deep", "in_deep") == ["deep.py"]
+    assert found(lib, "brand_new")[0] == "new.py"
+    assert found(lib / "deep", "in_deep") == ["deep.py"]
     outside = app.root.parent
-    assert answer(outside, "in_app", "--index", str(app.root / ".sleuth"))[0] == "app.py"
+    assert found(outside, "in_app", "--index", str(app.root / ".sleuth"))[0] == "app.py"
 
 
 def test_submodules_can_be_left_out(app: Git) -> None:
     """`--no-submodules` leaves them out; `--again` parses them again too."""
-    report = json.loads(sleuth("code", "index", ".", "--no-submodules", "--json", cwd=app.root).stdout)
+    report = answer(app.root, "index", ".", "--no-submodules")
     assert report["submodules"] == []
-    report = json.loads(sleuth("code", "index", ".", "--json", cwd=app.root).stdout)
+    report = answer(app.root, "index", ".")
     assert report["submodules"][0]["added"] == 3
-    report = json.loads(sleuth("code", "index", ".", "--json", cwd=app.root).stdout)
+    report = answer(app.root, "index", ".")
     assert report["submodules"][0]["added"] == 0
-    report = json.loads(sleuth("code", "index", ".", "--again", "--json", cwd=app.root).stdout)
+    report = answer(app.root, "index", ".", "--again")
     assert (report["submodules"][0]["added"], report["submodules"][0]["submodules"][0]["added"]) == (3, 1)
 
 
@@ -150,7 +146,7 @@ def test_agents_of_the_outer_repository_get_no_submodule(app: Git) -> None:
 
 def test_agents_in_a_submodule_get_its_code(app: Git) -> None:
     """In the folder of a submodule, the index of the repository around it answers with the submodule's code alone."""
-    assert sleuth("code", "index", ".", cwd=app.root).returncode == 0
+    assert run(app.root, "index", ".").returncode == 0
     (app.root / "notes.md").write_text("# In lib\n\nNotes about in_lib.\n")
     assert sleuth("index", "notes.md", cwd=app.root).returncode == 0
     lib = app.root / "vendor/lib"
@@ -165,50 +161,24 @@ def test_agents_in_a_submodule_get_its_code(app: Git) -> None:
         workspace.close()
 
 
-def elsewhere(app: Git, private: Git) -> None:
-    """Point `.git` of the submodule to another repository."""
-    (app.root / "vendor/lib/.git").write_text(f"gitdir: {private.root}/.git\n")
+LEADS = {
+    "its .git names another repository": "echo gitdir: $PRIVATE/.git > vendor/lib/.git",
+    "its folder of git is of a worktree of another one": "echo $PRIVATE/.git > .git/modules/vendor/lib/commondir",
+    "a link to another repository": "mv vendor/lib ../moved; ln -s $PRIVATE vendor/lib",
+    "a link above it to a worktree of it outside": "echo gitdir: $PWD/.git/modules/vendor/lib > vendor/lib/.git; "
+    "git config -f .git/modules/vendor/lib/config --unset core.worktree; "
+    "mv vendor ../moved; ln -s $PWD/../moved vendor",
+    "its worktree is another one": "git config -f .git/modules/vendor/lib/config core.worktree $PRIVATE",
+    "its worktree is the one around it": "git config -f .git/modules/vendor/lib/config core.worktree $PWD",
+}
 
 
-def shared(app: Git, private: Git) -> None:
-    """Let git's folder of the submodule name another repository as the one it is a worktree of."""
-    (app.root / ".git/modules/vendor/lib/commondir").write_text(f"{private.root}/.git\n")
-
-
-def linked(app: Git, private: Git) -> None:
-    """Put a link to another repository into the submodule's place."""
-    (app.root / "vendor/lib").rename(app.root.parent / "moved")
-    (app.root / "vendor/lib").symlink_to(private.root)
-
-
-def linked_above(app: Git, private: Git) -> None:
-    """Put a link above the submodule's place, which leads to a folder outside with a worktree of the submodule."""
-    write(app.root, {"vendor/lib/.git": f"gitdir: {app.root}/.git/modules/vendor/lib\n"})
-    app("config", "-f", ".git/modules/vendor/lib/config", "--unset", "core.worktree")
-    (app.root / "vendor").rename(app.root.parent / "moved")
-    (app.root / "vendor").symlink_to(app.root.parent / "moved")
-
-
-def worktree_elsewhere(app: Git, private: Git) -> None:
-    """Let the submodule's settings name another repository as its worktree."""
-    app("config", "-f", ".git/modules/vendor/lib/config", "core.worktree", str(private.root))
-
-
-def worktree_above(app: Git, private: Git) -> None:
-    """Let the submodule's settings name the repository around it as its worktree."""
-    app("config", "-f", ".git/modules/vendor/lib/config", "core.worktree", str(app.root))
-
-
-@pytest.mark.parametrize(
-    "lead", [elsewhere, shared, linked, linked_above, worktree_elsewhere, worktree_above]
-)
-def test_a_submodule_that_leads_elsewhere(
-    app: Git, storage: CodeStorage, tmp_path: Path, lead: Callable[[Git, Git], None]
-) -> None:
+@pytest.mark.parametrize("lead", LEADS)
+def test_a_submodule_that_leads_elsewhere(app: Git, storage: CodeStorage, tmp_path: Path, lead: str) -> None:
     """Nothing outside the repository is indexed through a submodule, and the repository itself is."""
     private = Git(tmp_path / "private")
     private.commit({"key.py": "PRIVATE_KEY = 1\n"})
-    lead(app, private)
+    app.script(f"PRIVATE={private.root}; {LEADS[lead]}")
     report = index_path(storage, app.root, workers=1)
     assert report.submodules == []
     assert [repository.path for repository in storage.repositories()] == [str(app.root)]

@@ -9,7 +9,7 @@ from sleuth.code import CodeRetriever, CodeStorage, index_path
 from sleuth.code.search.source import SnapshotRetriever
 from sleuth.engine.codebase import default_embedder
 from sleuth.errors import ArgumentError
-from tests.code.conftest import Git
+from tests.code.conftest import Git, opened
 
 LONG = (
     "def settle(orders):\n"
@@ -105,9 +105,7 @@ def test_a_patch_names_the_lines_it_changes(storage: CodeStorage, git: Git) -> N
             "limits/bucket.py": '"""Rate limits."""\n\n\nclass Bucket:\n\n    def take(self, n):\n        return n\n'
         }
     )
-    report = index_path(storage, git.root)
-    repository = storage.repository(report.repository)
-    snapshot = storage.open_snapshot(repository, storage.snapshot(repository))
+    snapshot = opened(storage, index_path(storage, git.root).repository)
     patch = (
         '--- a/limits/bucket.py\n+++ b/limits/bucket.py\n@@ -1,2 +1,2 @@\n-"""Rate limits."""\n+"""Limits."""\n \n'
         "@@ -14,3 +14,4 @@\n     def take(self, n):\n         self.refill(1)\n+        assert n\n"

@@ -11,7 +11,7 @@ from sleuth.code.repository.sources import source_at
 from sleuth.code.snapshots.diff import compare
 from sleuth.engine import open_code
 from sleuth.errors import CodeError, UnknownSnapshotError
-from tests.code.conftest import Git, write
+from tests.code.conftest import Git, opened, write
 from tests.code.projects import SHOP
 
 
@@ -87,17 +87,15 @@ def test_links_do_not_differ_by_how_they_were_read(storage: CodeStorage, git: Gi
     (git.root / "a.lnk").unlink()
     (git.root / "b.lnk").symlink_to("lib")
     second = git.commit({"a.py": "a = 1\n"})
-    report = index_path(storage, git.root)
-    repository = storage.repository(report.repository)
-    old, new = (storage.open_snapshot(repository, storage.snapshot(repository, id)) for id in (first, second))
+    id = index_path(storage, git.root).repository
+    old, new = opened(storage, id, first), opened(storage, id, second)
     changes = compare(old, new)
     assert (changes.added, changes.removed, changes.changed, changes.renamed) == (
         ["a.py", "b.lnk"], ["a.lnk"], [], [],
     )  # fmt: skip
     git.commit({"b.py": "b = 1\n"})
     index_path(storage, git.root, revision="HEAD")
-    third = storage.open_snapshot(repository, storage.snapshot(repository))
-    assert compare(new, third).changed == []
+    assert compare(new, opened(storage, id)).changed == []
 
 
 def test_revisions_that_name_no_commit(storage: CodeStorage, git: Git) -> None:
@@ -196,10 +194,7 @@ BY_CONTENT = {
 def change(git: Git, script: str) -> tuple[bool, bool]:
     """Run a script in a worktree; return whether git calls it clean, and whether it is named by its commit."""
     git.commit({"a.py": "a = 1\nb = 2\n", "b/c.py": "def c(): pass\n", "d.txt": "text\n"})
-    who = (
-        "export GIT_AUTHOR_NAME=A GIT_AUTHOR_EMAIL=a@b GIT_COMMITTER_NAME=A GIT_COMMITTER_EMAIL=a@b; set -e; "
-    )
-    subprocess.run(["bash", "-c", who + script], cwd=git.root, check=True, capture_output=True)
+    git.script(script)
     listing = source_at(git.root).listing()
     is_commit = listing.version.id == git("rev-parse", "HEAD").strip()
     committed = {file.path: file.hash for file in source_at(git.root, "HEAD").listing().files}

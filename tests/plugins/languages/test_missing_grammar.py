@@ -11,6 +11,7 @@ from sleuth import open_code
 from sleuth.code import Navigator
 from sleuth.code.parsing.languages import LANGUAGES
 from sleuth.code.search.source import SnapshotRetriever
+from tests.code.conftest import opened
 
 HIDDEN = ["wordllama", *sorted({language.package for language in LANGUAGES.values() if language.extra})]
 START = "import sys; sys.modules.update(dict.fromkeys({hidden})); from sleuth.__main__ import main; main()"
@@ -47,8 +48,7 @@ def test_such_files_are_counted_and_found_by_their_words(tmp_path: Path) -> None
     again = sleuth(tmp_path, "code", "index", "shop", "--again", modules=[])
     assert (again.returncode, "0 skipped" in again.stdout) == (0, True), again.stderr
     with open_code(tmp_path / ".sleuth") as storage:
-        (repository,) = storage.repositories()
-        snapshot = storage.open_snapshot(repository, storage.snapshot(repository))
+        snapshot = opened(storage)
         assert Navigator(snapshot).find_definition("Cart.refill7")
 
 
