@@ -12,43 +12,13 @@ from sleuth.code import CodeRetriever, CodeStorage, index_path
 from sleuth.code.snapshots.places import Endings, Folders, Modules, module_steps
 from sleuth.engine import open_code
 from tests.code.conftest import write
+from tests.code.projects import files_of
 from tests.code.stored import ENDINGS
 from tests.code.test_parse import SOURCES
 
-MODELS = '''class Model:
-    """A row."""
-
-    def clean(self):
-        """Check it."""
-        return self.fields
-
-    def save(self, force=False):
-        """Write the row."""
-        for field in self.fields:
-            field.save(force)
-
-    save.alters_data = True
-
-    def delete(self):
-        """Remove the row."""
-        self.database.delete(self)
-        self.saved = False
-        self.deleted = True
-
-    delete.alters_data = True
-
-    def check(self):
-        """Say what is wrong."""
-        problems = []
-        for field in self.fields:
-            problems += field.check()
-        return problems
-'''
-FILES = {
-    "app/models.py": MODELS + "\n\n" + "\n".join(f"def helper_{i}():\n    return save(Model, {i})\n" for i in range(30)),
-    "app/forms.py": '"""Model.save, Model.save and Model.save."""\n\n\ndef save_form(form):\n    return Model.save(form)\n',
-    "tests/test_models.py": "class Model:\n    def save(self):\n        return None\n",
-}  # fmt: skip
+FILES = files_of("models")
+HELPERS = [f"def helper_{i}():\n    return save(Model, {i})\n" for i in range(30)]
+FILES["app/models.py"] += "\n\n" + "\n".join(HELPERS)
 
 
 @pytest.fixture

@@ -9,6 +9,7 @@ from sleuth.code import CodeStorage, Navigator
 from sleuth.code.graph.expressions import element_of, read_chain, type_name
 from sleuth.code.graph.resolve import resolver_of
 from tests.code.conftest import open_project
+from tests.code.projects import files_of
 from tests.code.test_graph import resolved
 
 CLASSES = {
@@ -78,39 +79,7 @@ def check_type_parameters(storage: CodeStorage, tmp_path: Path, path: str, sourc
 
 def test_paths_types_and_variants_of_rust(storage: CodeStorage, tmp_path: Path) -> None:
     """A path leads from the crate or a module to a name of it; a type is its struct and not an `impl` of it."""
-    files = {
-        "src/lib.rs": "mod far;\nmod near;\npub use near::Near;\n",
-        "src/far/mod.rs": "pub mod deep;\npub fn make() -> u8 { 0 }\npub struct Far;\nimpl Far {\n    pub fn make() -> Self { Far }\n    pub fn go(&self) {}\n}\n",
-        "src/far/deep.rs": "pub fn make() -> u8 { 0 }\npub struct Far;\n",
-        "src/near.rs": "pub struct Near;\nimpl Near {\n    pub fn make() -> Option<Self> { None }\n    pub fn go(&self) {}\n}\n",
-        "src/use.rs": """use crate::far;
-type Alias = far::Far;
-enum Shape { Dot(u8), Line { long: u8 } }
-impl Shape { fn area(&self) {} }
-trait Stream { fn pull(&self); }
-struct Holder<I> { input: I }
-impl<I> Holder<I> where I: Stream {
-    fn run<T: Stream>(&self, one: T) {
-        self.input.pull();
-        one.pull();
-    }
-}
-fn run() {
-    far::make();
-    far::Far::make();
-    crate::far::deep::make();
-    super::near::Near::make().unwrap().go();
-    crate::Near::make();
-    let held = Alias::make();
-    held.go();
-    Shape::Dot(1).area();
-    let line = Shape::Line { long: 1 };
-    line.area();
-    Ok(Holder { input: 1 })
-}
-""",
-    }
-    targets = resolved(open_project(storage, tmp_path / "crate", files), "src/use.rs")
+    targets = resolved(open_project(storage, tmp_path / "crate", files_of("rust")), "src/use.rs")
     expected = {
         "far.make": "src/far/mod.rs:make", "far.Far.make": "src/far/mod.rs:Far.make", "crate.far.deep.make": "src/far/deep.rs:make",
         "super.near.Near.make": "src/near.rs:Near.make", "super.near.Near.make().unwrap().go": "src/near.rs:Near.go",
@@ -227,26 +196,7 @@ def test_declarations_of_typescript_mean_their_values(storage: CodeStorage, tmp_
 
     What stands in a class or an interface is nothing that a module offers.
     """
-    files = {
-        "core.ts": (
-            "export interface Init<T> { (x: T): T }\n"
-            "export function Init(x: string): string;\n"
-            "export function Init(x: number): number;\n"
-            "export function Init(x: any): any {\n  return x;\n}\n"
-            "export interface Kind { parse(): void; parse(x: string): void }\n"
-            "export const Kind = make();\n"
-            "export class Box {\n  put(x: string): void;\n  put(x: number): void;\n  put(x: any): void {}\n}\n"
-            "export function make(): any {}\n"
-        ),
-        "all.ts": "export * from './core';\nexport * from './parse';\n",
-        "parse.ts": "export const parse = (x: string): string => x;\n",
-        "use.ts": (
-            "import * as core from './core';\nimport * as z from './all';\nimport { Kind } from './core';\n"
-            "core.Init(1);\nz.parse('x');\nnew Kind();\nnew core.Box().put(1);\n"
-            "interface Sub extends Kind {}\n"
-        ),
-    }
-    snapshot = open_project(storage, tmp_path / "declared", files)
+    snapshot = open_project(storage, tmp_path / "declared", files_of("typescript_values"))
     file = snapshot.file("use.ts")
     target_by_use = {}
     for reference in snapshot.detail(file).references:
@@ -264,38 +214,7 @@ def test_declarations_of_typescript_mean_their_values(storage: CodeStorage, tmp_
 
 def test_typescript_gives_names_their_meaning(storage: CodeStorage, tmp_path: Path) -> None:
     """Parameters of callbacks, bounds, aliases, parts of values, modules behind names and blocks lead to one method."""
-    files = {
-        "models.ts": CLASSES["typescript"][1],
-        "calls.ts": (
-            "import { A, B, Far } from './models';\n"
-            "export interface $Maker<T> { make(x: T): void }\nexport interface Maker {}\n"
-            "export const Maker: $Maker<A> = build();\n"
-            "export type Alias = A | null;\n"
-            "export function operate<T extends (x: A) => void>(n: number, init: ((a: A, b: B) => void) | null): void {}\n"
-            "export class Stream<T> { constructor(start?: (this: Stream<T>, far: Far) => void) {} }\n"
-            "export const { first, second } = build();\n"
-        ),
-        "all.ts": "export * as calls from './calls';\nexport { operate as renamed } from './calls';\n",
-        "top.ts": "export { calls } from './all';\nexport * from './all';\n",
-        "use.ts": (
-            "import { A, B, Far } from './models';\nimport { calls, renamed } from './top';\n"
-            "import { operate, Stream, Maker, Alias, first } from './calls';\n"
-            "operate(1, (one, two) => { one.twin(); two.other(); });\n"
-            "renamed(f('(', [1, 2]), async (third) => third.go());\n"
-            "new Stream<A>((far) => far.go());\n"
-            "Maker.make(1);\n"
-            "calls.operate(1, null);\n"
-            "first();\n"
-            "function bounded<T extends A>(bound: T, alias: Alias, { own }: any) { bound.go(); alias.go(); }\n"
-            "function typed(this: B) { this.other(); }\n"
-            "class Use { held = new B(); run() { const { held } = this; held.other(); } }\n"
-            "describe(() => {\n  const helper = (x) => x ? helper(0) : 1;\n  it(() => {\n    helper(1);\n  });\n});\n"
-            "describe(() => {\n  const helper = () => 2;\n  helper(2);\n});\n"
-            "it(() => {\n  const box = { reset() {}, go() { reset(); } };\n  Reflect.deep(1);\n});\n"
-            "class Deep { deep() {} }\n"
-        ),
-    }
-    snapshot = open_project(storage, tmp_path / "meanings", files)
+    snapshot = open_project(storage, tmp_path / "meanings", files_of("typescript"))
     file = snapshot.file("use.ts")
     target_by_use = {}
     for reference in snapshot.detail(file).references:
@@ -332,20 +251,7 @@ def meanings(storage: CodeStorage, root: Path, files: dict[str, str], use: str) 
 
 def test_go_gives_names_their_meaning(storage: CodeStorage, tmp_path: Path) -> None:
     """A module's path is its root, named results have types, and a type or function is not the method of its name."""
-    files = {
-        "go.mod": "module example.org/app // the app\n\ngo 1.20\n",
-        "app.go": (
-            "package app\n\ntype Param struct{}\n\nfunc (p Param) Go() {}\n\ntype Context struct{}\n\n"
-            "func (c *Context) Param() Param { return Param{} }\nfunc (c *Context) Mark() { Mark() }\n\n"
-            "func Mark() {}\nfunc Make() (c *Context, err error) { return nil, nil }\n"
-            "func Only[T Param](t T) { t.Go() }\n"
-        ),
-        "json/json.go": "package json\n\nfunc Marshal() {}\n",
-        "cmd/main.go": (
-            'package main\n\nimport (\n\t"encoding/json"\n\t"example.org/app"\n\town "example.org/app/json"\n)\n\n'
-            "func main() {\n\tc, _ := app.Make()\n\tc.Mark()\n\tapp.Param{}.Go()\n\tjson.Marshal()\n\town.Marshal()\n}\n"
-        ),
-    }
+    files = files_of("go")
     targets = meanings(storage, tmp_path / "go", files, "cmd/main.go")
     expected = {
         "11 c.Mark": "app.go:Context.Mark:10", "12 app.Param": "app.go:Param:3", "13 json.Marshal": "",
@@ -359,24 +265,7 @@ def test_go_gives_names_their_meaning(storage: CodeStorage, tmp_path: Path) -> N
 
 def test_each_bound_of_a_type_parameter_counts(storage: CodeStorage, tmp_path: Path) -> None:
     """A receiver of a type parameter has the members of all of its bounds, also of those behind an inner `where`."""
-    source = """trait Read { fn pull(&self); }
-trait Name { fn label(&self); }
-struct Near;
-impl Near { fn pull(&self) {} fn label(&self) {} fn close(&self) {} }
-trait Close { fn close(&self); }
-struct Holder<I> { input: I }
-impl<I: Read + Name> Holder<I> {
-    fn run<T>(&self, one: T, two: impl Read + Name, three: I) where T: Name, T: Read, I: Close {
-        self.input.pull();
-        self.input.label();
-        three.close();
-        one.pull();
-        one.label();
-        two.label();
-    }
-}
-"""
-    targets = resolved(open_project(storage, tmp_path, {"src/lib.rs": source}), "src/lib.rs")
+    targets = resolved(open_project(storage, tmp_path, files_of("bounds")), "src/lib.rs")
     expected = {
         "self.input.pull": "Read.pull", "self.input.label": "Name.label", "three.close": "Close.close",
         "one.pull": "Read.pull", "one.label": "Name.label", "two.label": "Name.label",

@@ -12,37 +12,15 @@ from sleuth import CodeRetriever, open_code
 from sleuth.code import Navigator, index_path
 from sleuth.code.parsing import analyse
 from sleuth.code.parsing.notebooks import code_of_notebook
-from tests.code.conftest import parse_source, snapshot_of
+from tests.code.conftest import open_project, parse_source
+from tests.code.projects import files_of
 
-VUE = b"""<template>
-  <main id="cart" class="page">
-    <OrderList :orders="orders" @save="save"/>
-  </main>
-</template>
-
-<script>
-export default { name: 'Cart' }
-</script>
-
-<script setup lang="ts">
-import OrderList from './OrderList.vue'
-import { total } from './sums'
-
-/** Saves an order. */
-export function save(order: Order): number {
-  return total(order)
-}
-</script>
-
-<style scoped>
-.page { color: var(--main); }
-</style>
-"""
+PAGE = files_of("page")
 
 
 def test_each_part_is_read_in_its_language() -> None:
     """Ids of the markup, functions of the script and names of the style are definitions of one file."""
-    detail = parse_source(VUE, "vue", "Cart.vue")
+    detail = parse_source(PAGE["Cart.vue"].encode(), "vue", "Cart.vue")
     assert detail.sound
     assert [(s.kind, s.name, s.start, s.end) for s in detail.symbols] == [
         ("constant", "cart", 2, 2), ("function", "save", 15, 18), ("constant", "page", 22, 22),
@@ -93,13 +71,8 @@ def test_a_template_of_something_else_is_text() -> None:
 
 def test_pages_use_the_code_of_scripts_and_the_names_of_styles(tmp_path: Path) -> None:
     """A call in a component leads to the module that it imports, a class of a page to its style."""
-    (tmp_path / "app").mkdir()
-    (tmp_path / "app" / "Cart.vue").write_bytes(VUE)
-    (tmp_path / "app" / "sums.ts").write_text("export function total(order) { return 1 }\n")
-    (tmp_path / "app" / "page.html").write_text('<p class="hint">1</p>\n<script src="sums.ts"></script>\n')
-    (tmp_path / "app" / "base.css").write_text(".hint { top: 0 }\n")
     with open_code(tmp_path / "index", create=True) as storage:
-        navigator = Navigator(snapshot_of(storage, tmp_path / "app"))
+        navigator = Navigator(open_project(storage, tmp_path / "app", PAGE))
         assert [(use["file_path"], use["line"]) for use in navigator.find_references("total")] == [
             ("Cart.vue", 13), ("Cart.vue", 17),
         ]  # fmt: skip

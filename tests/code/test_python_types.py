@@ -8,64 +8,10 @@ from sleuth.code import CodeStorage, GraphWalker, Navigator
 from sleuth.code.graph.bindings import narrows
 from sleuth.code.graph.expressions import entry_of, form_of, item_of, returned_by_table
 from tests.code.conftest import open_project
+from tests.code.projects import files_of
 from tests.code.test_graph import resolved
 
-CLASSES = """class A:
-    def go(self): pass
-    def same(self): return self
-
-
-class B(A):
-    def other(self): pass
-
-
-class Far:
-    def go(self): pass
-    def other(self): pass
-    def same(self): pass
-
-
-def made():
-    return A()
-
-
-async def later():
-    return A()
-
-
-class Row:
-    def __getitem__(self, at: int) -> A: ...
-    def __iter__(self) -> t.Iterator[A]: ...
-
-
-class Box(A): ...
-
-
-class Result(A): ...
-
-
-class Open:
-    def __getattr__(self, name) -> A: ...
-
-
-class Steps:
-    def __iter__(self): return self
-    def __next__(self): return A()
-class Door:
-    def __enter__(self): return A()
-def pair():
-    return Far(), A()
-def either(x):
-    if x:
-        return A()
-    return None
-def stream():
-    for each in x:
-        yield A()
-@functools.lru_cache
-def cached():
-    return made()
-"""
+CLASSES = files_of("classes")["models.py"]
 """Each method is there twice, so that no name decides alone."""
 
 HEAD = """import typing as t
@@ -340,32 +286,9 @@ def test_the_last_definition_of_a_name_is_meant(storage: CodeStorage, tmp_path: 
     assert hit["definition"]["line"] == 4
 
 
-OUTSIDE = """import logging
-from stripe import Client
-
-class Pay:
-    def __init__(self, db):
-        self.stripe, self.db = None, db
-        self.stripe = Client()
-        self.log = logging.getLogger()
-
-    def run(self):
-        self.stripe.charge(1)
-        self.db.session.commit()
-        self.log.setLevel(1)
-        self.own()
-
-    def own(self): pass
-"""
-
-
 def test_calls_through_self(storage: CodeStorage, tmp_path: Path) -> None:
     """Calls through `self` are shown where nothing in the repository is meant, with the name in the other project."""
-    files = {
-        "pay.py": OUTSIDE,
-        "other.py": "class Other:\n    def setLevel(self): pass\n    def charge(self): pass\n",
-    }
-    snapshot = open_project(storage, tmp_path / "pay", files)
+    snapshot = open_project(storage, tmp_path / "pay", files_of("outside"))
     file = snapshot.file("pay.py")
     run = next(symbol for symbol in snapshot.detail(file).symbols if symbol.name == "run")
     calls = GraphWalker(snapshot).outgoing(file, run.start, run.end)
@@ -385,29 +308,9 @@ def test_guesses_are_marked(storage: CodeStorage, tmp_path: Path) -> None:
     assert (caller["confidence"], caller["certain"], touched.certain) == (0.35, False, False)
 
 
-PASSED = """from pk import static
-class Base:
-    def step(self): pass
-    def other(self): self.step()
-class Heir(Base):
-    def step(self): super().step()
-def plain(): pass
-class Holder:
-    def __init__(self, callback, item): self.callback = callback or plain; self.item = item
-    def run(self): self.callback(); self.item.step()
-Holder(None, item=Base())
-class Mixin:
-    def go(self): self.field.other()
-class Mixed(Mixin):
-    field = Base()
-static.call()
-"""
-
-
 def test_what_callers_pass_and_heirs_override(storage: CodeStorage, tmp_path: Path) -> None:
     """Parameters have what calls pass, mixins what heirs have, and methods that override have the uses of the base."""
-    files = {"pk/__init__.py": "", "pk/static.py": "def call(): pass\n", "pk/use.py": PASSED}
-    snapshot = open_project(storage, tmp_path / "passed", files)
+    snapshot = open_project(storage, tmp_path / "passed", files_of("passed"))
     targets = resolved(snapshot, "pk/use.py")
     names = ("self.callback", "self.item.step", "self.field.other", "static.call")
     assert [targets[name].partition(":")[2] for name in names] == ["plain", "Base.step", "Base.other", "call"]

@@ -15,102 +15,10 @@ from sleuth.engine import open_code
 from sleuth.engine.codebase import default_embedder
 from sleuth.errors import ArgumentError
 from tests.code.conftest import answer, opened, run
+from tests.code.projects import files_of
 from tests.surfaces.project import git
 
-FILES = {
-    "shop/store.py": '''class Store:
-    """Keeps orders."""
-
-    def __init__(self):
-        self.rows = load()
-
-    def save(self, order):
-        self.rows.append(order)
-        return self._count()
-
-    def _count(self):
-        return len(self.rows)
-
-    def _forgotten(self):
-        return self._forgotten and 0
-
-
-def load():
-    return read_rows()
-
-
-def read_rows():
-    return []
-''',
-    "shop/service.py": """from shop.store import Store
-
-
-class Service:
-    def __init__(self, store: Store):
-        self.store = store
-
-    def order(self, item):
-        return self.store.save(check(item))
-
-
-def check(item):
-    return item
-
-
-def make():
-    return Service(Store())
-
-
-def exported_and_lonely():
-    return 1
-
-
-def _loop_a():
-    return _loop_b()
-
-
-def _loop_b():
-    return _loop_a()
-
-
-def _load_from_disk():
-    return 5
-
-
-def load_by(kind):
-    return globals()["_load_from_%s" % kind]() + load_by("disk")
-
-
-@register
-def _registered_somewhere():
-    return 2
-
-
-class Plugin(Base):
-    def on_start_of_plugin(self):
-        return 3
-""",
-    "tests/test_service.py": """from shop.service import Service, make
-from shop.store import Store
-
-
-def test_orders_are_saved():
-    service = Service(Store())
-    assert service.order(1) == 1
-
-
-def test_services_are_made():
-    assert make()
-""",
-    "tests/test_store.py": """from shop.store import Store
-
-
-def test_rows_are_counted():
-    assert Store().save(1) == 1
-""",
-    "README.md": "Call `mentioned_in_docs` first.\n",
-    "shop/more.py": "def mentioned_in_docs():\n    return 4\n",
-}
+FILES = files_of("orders")
 
 
 @pytest.fixture(scope="module")

@@ -1,57 +1,15 @@
 """What names of C# mean."""
 
-# ruff: noqa: E501 - sources of other languages, a line each
 from pathlib import Path
 
 from sleuth.code import CodeStorage
 from sleuth.code.graph.resolve import resolver_of
 from tests.code.conftest import open_project
+from tests.code.projects import files_of
 from tests.code.test_definitions import symbols, uses
 from tests.code.test_graph import resolved
 
-NAMESPACES = {
-    "Core/Shapes.cs": """namespace App.Core {
-  public delegate IShape Maker(int size);
-  public interface IShape { void Draw(); }
-  public class Square : IShape { public Square(int size) {} public void Draw() {} public override string ToString() { return ""; } }
-  public partial class Canvas { public void Add(IShape shape) {} public int Count { get { return 1; } } }
-  public static class ShapeExtensions {
-    public static IShape Twice(this IShape shape) { return shape; }
-    public static T Same<T>(this T any, int times = 1) { return any; }
-    public static int Count(this Canvas canvas, int more) { return more; }
-  }
-}
-""",
-    "Core/Canvas.Text.cs": """namespace App.Core {
-  public partial class Canvas { public void Write(params string[] words) { Add(null); } public void Write(Square square) {} }
-}
-""",
-    "Other/Square.cs": "namespace App.Other { public class Square { public void Draw() {} } }\n",
-    "Use.cs": """using App.Core;
-using Far = App.Other.Square;
-namespace App.Use {
-  class Page : Canvas {
-    uint flags;
-    uint Flags { set { flags = flags.Same(2); } }
-    void Run(Maker make, Far far, Canvas canvas) {
-      var square = new Square(1);
-      square.Draw();
-      square.Twice().Same().Draw();
-      far.Draw();
-      canvas.Write("a", "b", "c");
-      canvas.Write(new Square(2));
-      canvas.Count(3);
-      make(1).Twice();
-      Core.ShapeExtensions.Twice(square);
-      base.Add(square);
-      Guid();
-      new Guid();
-    }
-  }
-  class Marshal { public Square Guid { get; set; } }
-}
-""",
-}  # fmt: skip
+NAMESPACES = files_of("csharp")
 
 
 def test_namespaces_parts_and_extensions_of_csharp(storage: CodeStorage, tmp_path: Path) -> None:

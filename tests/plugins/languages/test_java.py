@@ -5,6 +5,7 @@ from pathlib import Path
 
 from sleuth.code import CodeStorage
 from tests.code.conftest import open_project
+from tests.code.projects import files_of
 from tests.code.test_definitions import symbols
 from tests.code.test_graph import resolved
 from tests.code.test_inference import check_type_parameters, meanings
@@ -19,30 +20,7 @@ def test_type_parameters_stand_for_arguments(storage: CodeStorage, tmp_path: Pat
 
 def test_java_gives_names_their_meaning(storage: CodeStorage, tmp_path: Path) -> None:
     """Overloads are chosen by their arguments; fields, packages, static imports, bodies and outer classes are told apart."""
-    files = {
-        "src/main/java/p/Base.java": (
-            "package p;\npublic class Base {\n  int tag;\n  void put(String key) {}\n"
-            "  void put(String key, int n) {}\n  void put(String key, Object... rest) {}\n"
-            "  static Base of(Kind kind) { return null; }\n  static Base of(Number n) { return null; }\n"
-            "  static class Kind extends Base {}\n  String tag() { return null; }\n  void near() {}\n}\n"
-        ),
-        "src/main/java/q/Far.java": "package q;\npublic class Far { void near() {} void far() {} static int tag; }\n",
-        "src/test/java/p/Use.java": (
-            "package p;\nimport static p.Base.of;\nimport p.Base.Kind;\nclass Use<T extends Base> extends Base {\n"
-            "  void run(T bound, Object any) {\n"
-            '    bound.put("a(b");\n'
-            '    bound.put("a", 1);\n'
-            '    bound.put("a", "b", 2);\n'
-            "    of(new Kind());\n"
-            "    of(1.5);\n"
-            "    tag();\n"
-            "    new Base() {}.tag();\n"
-            "    ((Base) any).put(null);\n"
-            "    far();\n"
-            "    class Inner { void go() { near(); } }\n"
-            "  }\n}\n"
-        ),
-    }
+    files = files_of("java")
     base = "src/main/java/p/Base.java"
     expected = {
         "6 bound.put": f"{base}:Base.put:4", "7 bound.put": f"{base}:Base.put:5", "8 bound.put": f"{base}:Base.put:6",

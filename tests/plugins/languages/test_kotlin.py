@@ -7,16 +7,13 @@ from sleuth.code import CodeStorage
 from sleuth.code.graph.resolve import resolver_of
 from sleuth.code.graph.types import CERTAIN
 from tests.code.conftest import open_project
+from tests.code.projects import files_of
 from tests.code.test_graph import resolved
 
 
 def test_companions_and_extensions_of_kotlin(storage: CodeStorage, tmp_path: Path) -> None:
     """Members of a companion are named by its class; a function extends a type; a builder's `apply` returns itself."""
-    files = {
-        "kotlin/a/Block.kt": "package a\nclass Block {\n  fun show() {}\n  class Builder {\n    fun add(): Builder = apply { }\n    fun also2() = apply { }\n    fun build(): Block = Block()\n  }\n  companion object {\n    fun of(text: String): Block = Block()\n    fun builder() = Builder()\n  }\n}\n",
-        "kotlin/a/Far.kt": "package a\nclass Far {\n  fun show() {}\n  fun add() {}\n  fun also2() {}\n  fun of() {}\n}\nfun Block.shorten(): Block = this\nfun String.loud(): String = this\n",
-        "kotlin/a/Use.kt": "package a\nfun run(text: String) {\n  Block.of(text).show()\n  val made = Block.builder()\n  made.add().also2().build().show()\n  val block = Block.of(text)\n  block.shorten()\n  text.loud()\n}\n",
-    }
+    files = files_of("kotlin_companions")
     targets = resolved(open_project(storage, tmp_path / "companion", files), "kotlin/a/Use.kt")
     expected = {
         "Block.of": "Block.companion.of", "Block.of(text).show": "Block.show", "made.add": "Block.Builder.add",
@@ -28,38 +25,10 @@ def test_companions_and_extensions_of_kotlin(storage: CodeStorage, tmp_path: Pat
 
 def test_lambdas_of_kotlin(storage: CodeStorage, tmp_path: Path) -> None:
     """`this` and `it` in a lambda are what it is called on, or what the function declares that takes it."""
-    use = """package a
-class Use(val writer: Writer, val items: List<Item>, val names: List<String>) {
-  fun emit(text: String) {}
-  fun direct() { emit("mine") }
-  fun scoped() = with(writer) {
-    emit("} {")
-    if (true) { indent() }
-  }
-  fun chained() = make()
-      .apply { emit("x") }
-  fun ran() { writer.run { indent() } }
-  fun built() = build("name") { emit("x") }
-  fun nested() = build("name") {
-    items.forEach { indent() }
-  }
-  fun each() { items.forEach { it.show() } }
-  fun named() { items.filter { true }.map { item -> item.show() } }
-  fun let() { writer.let { it.indent() } }
-  fun block() { walk { it.show() } }
-  fun first() { if (!items.first().show()) emit("mine") }
-  fun extended() { names.joined() }
-  fun after() { with(writer) { indent() }; emit("mine") }
-}
-"""
-    files = {
-        "kotlin/a/Writer.kt": "package a\nclass Writer {\n  fun emit(text: String) {}\n  fun indent() {}\n}\nfun make(): Writer = Writer()\nfun build(name: String, block: Writer.() -> Unit) {}\n",
-        "kotlin/a/Item.kt": "package a\nclass Item {\n  fun show(): Boolean = true\n}\nclass Far {\n  fun show() {}\n  fun indent() {}\n}\nfun walk(block: (Item) -> Unit) {}\nfun Collection<String>.joined() = 1\nfun Far.joined() = 1\n",
-        "kotlin/a/Use.kt": use,
-    }
+    files = files_of("kotlin_lambdas")
     snapshot = open_project(storage, tmp_path / "lambdas", files)
     file = snapshot.file("kotlin/a/Use.kt")
-    lines = use.split("\n")
+    lines = files["kotlin/a/Use.kt"].split("\n")
     for use_of_name in snapshot.detail(file).references:
         if use_of_name.name in ("emit", "indent", "show", "joined"):
             target = resolver_of(snapshot).resolve(file, use_of_name)
@@ -87,36 +56,7 @@ def test_a_lambda_whose_parameter_is_in_its_own_call(storage: CodeStorage, tmp_p
 
 def test_overloads_and_extensions_of_kotlin(storage: CodeStorage, tmp_path: Path) -> None:
     """Arguments with names, defaults and lambdas choose the overload; what a function extends is `this` in it."""
-    source = """package shop
-enum class Kind { OPEN, SHUT }
-class Box {
-  val size = 1
-  fun size(kind: Kind) = apply { size }
-  fun put(text: String, times: Int = 1) = apply { println(text) }
-  fun put(kind: Kind, vararg rest: Kind) = apply { println(kind) }
-  fun put(text: String, block: () -> Unit) = apply { block() }
-  fun put(key: Kind, value: Kind) = apply { println(key) }
-  fun close() {}
-  companion object {
-    @JvmStatic fun of(text: String) = Box().put(text)
-  }
-}
-class Bag { fun close() {} }
-fun <T : Any> T.same(): T = this
-fun Box.seal() = close()
-fun Bag.seal() = this.close()
-fun use(box: Box, bag: Bag, odd: Any) {
-  box.put("one")
-  box.put("two", times = 2)
-  box.put("three") { println() }
-  box.put(Kind.OPEN)
-  box.put(key = Kind.OPEN, value = Kind.SHUT)
-  box.size(Kind.OPEN).close()
-  Box.of("four").seal()
-  bag.same().seal()
-}
-"""
-    snapshot = open_project(storage, tmp_path, {"shop/box.kt": source})
+    snapshot = open_project(storage, tmp_path, files_of("kotlin_overloads"))
     file = snapshot.file("shop/box.kt")
     lines = {
         each.line: target.definition.symbol.line
