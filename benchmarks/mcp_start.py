@@ -33,7 +33,7 @@ from typing import Any
 from benchmarks.processes import cpu_seconds, own_megabytes
 from sleuth import Engine, index_path, open_code
 from sleuth.surfaces.mcp import Tools, Workspace
-from sleuth.surfaces.mcp.budget import tokens_of
+from sleuth.surfaces.mcp.items import tokens_of
 
 ROOT = Path(__file__).parents[1]
 QUESTIONS = ROOT / "tests/surfaces/mcp/questions.toml"

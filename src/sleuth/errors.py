@@ -30,7 +30,8 @@ States that are expected (an empty query, nothing found) are data, in `sleuth.re
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, Literal
 
 
@@ -67,6 +68,15 @@ class MissingPackageError(SleuthError, ImportError):
         super().__init__(f"{purpose} needs the package {package!r}: pip install {wheel}")
         self.package = package
         self.extra = extra
+
+
+@contextmanager
+def requires(package: str, extra: str, purpose: str) -> Iterator[None]:
+    """Raise MissingPackageError where a block cannot import a package."""
+    try:
+        yield
+    except ImportError as error:
+        raise MissingPackageError(package, extra, purpose) from error
 
 
 class LoadError(SleuthError):

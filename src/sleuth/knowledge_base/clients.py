@@ -11,7 +11,7 @@ from functools import cache
 from threading import Lock
 from typing import Any
 
-from sleuth.errors import KnowledgeBaseError, MissingPackageError
+from sleuth.errors import KnowledgeBaseError, requires
 from sleuth.knowledge_base.transport import sender
 
 CONNECT_TIMEOUT = 2.0
@@ -47,12 +47,10 @@ def default_client(service: str, timeout: float) -> Any:
 
 @cache
 def _aws_client(service: str, timeout: float, _settings: tuple[tuple[str, str], ...]) -> Any:
-    try:
+    with requires("boto3", "bedrock", "reaching AWS knowledge bases"):
         import boto3
         from botocore.config import Config
         from botocore.exceptions import BotoCoreError
-    except ImportError as error:
-        raise MissingPackageError("boto3", "bedrock", "reaching AWS knowledge bases") from error
     session = boto3.Session()
     region = os.environ.get("AWS_REGION") or session.region_name
     if not region:

@@ -16,7 +16,7 @@ from time import sleep
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, unquote, urlsplit
 
-from sleuth.errors import MissingPackageError
+from sleuth.errors import requires
 from sleuth.knowledge_base import LocalKnowledgeBase
 from sleuth.knowledge_base.errors import LocalServiceError, local_error
 from sleuth.testing.serving import LocalServer, Reply, Request
@@ -127,10 +127,8 @@ def routes(service: str) -> list[Route]:
 
     Those with more literal characters in their path come first, so that `/a/fixed` wins over `/a/{id}`.
     """
-    try:
+    with requires("boto3", "bedrock", "the local AWS server"):
         import botocore.session
-    except ImportError as error:
-        raise MissingPackageError("boto3", "bedrock", "the local AWS server") from error
     model = botocore.session.get_session().get_service_model(service)
     operations = []
     for name in model.operation_names:

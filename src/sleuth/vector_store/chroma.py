@@ -10,7 +10,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sleuth.errors import ArgumentError, EmbedderMismatchError, MissingPackageError
+from sleuth.errors import ArgumentError, EmbedderMismatchError, requires
 from sleuth.logs import logger_of
 from sleuth.protocols import Embedder
 from sleuth.remote import async_twin
@@ -49,10 +49,8 @@ class ChromaStore:
     def __init__(
         self, path: str | Path | None = None, collection: str = "sleuth", *, embedder: Embedder
     ) -> None:
-        try:
+        with requires("langchain-chroma", "chroma", "a Chroma vector store"):
             from langchain_chroma import Chroma
-        except ImportError as error:
-            raise MissingPackageError("langchain-chroma", "chroma", "a Chroma vector store") from error
         self.embedder = embedder
         fingerprint = fingerprint_of(embedder)
         self.store: Chroma = Chroma(
@@ -176,11 +174,9 @@ class _Lists:
 
 def open_client(path: str | Path | None) -> Any:
     """Return a client of an embedded Chroma with telemetry off."""
-    try:
+    with requires("chromadb", "chroma", "a Chroma vector store"):
         import chromadb
         from chromadb.config import Settings
-    except ImportError as error:
-        raise MissingPackageError("chromadb", "chroma", "a Chroma vector store") from error
     if path is None:
         return chromadb.EphemeralClient(settings=Settings(anonymized_telemetry=False))
     return chromadb.PersistentClient(str(path), settings=Settings(anonymized_telemetry=False))

@@ -8,7 +8,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, Final, Protocol, TypeVar
 
-from sleuth.errors import ArgumentError, MissingPackageError
+from sleuth.errors import ArgumentError, requires
 from sleuth.types import Document
 
 T = TypeVar("T")
@@ -81,10 +81,8 @@ def _items_of(documents: Iterable[Any] | ArrowTable) -> Iterator[Any]:
         if isinstance(documents, Mapping | Document) or not isinstance(documents, Iterable):
             raise ArgumentError(f"documents must be an iterable of Document, or a table, got {documents!r}")
         return iter(documents)
-    try:
+    with requires("pyarrow", "tables", "reading data frames"):
         from pyarrow import ArrowException, RecordBatchReader
-    except ImportError as error:
-        raise MissingPackageError("pyarrow", "tables", "reading data frames") from error
     try:
         return _unpacked(RecordBatchReader.from_stream(documents))
     except ArrowException as error:
@@ -169,10 +167,8 @@ def _by_arrow(reader: Callable[[Path], Iterator[T]]) -> Callable[[Path], Iterato
     """Return a reader that names a missing package and a damaged file."""
 
     def rows(path: Path) -> Iterator[T]:
-        try:
+        with requires("pyarrow", "tables", f"reading {path.suffix} files"):
             from pyarrow import ArrowException
-        except ImportError as error:
-            raise MissingPackageError("pyarrow", "tables", f"reading {path.suffix} files") from error
         try:
             yield from reader(path)
         except ArrowException as error:

@@ -15,7 +15,7 @@ from email.message import Message
 from typing import Any
 from urllib.parse import urldefrag, urljoin
 
-from sleuth.errors import ArgumentError, MissingPackageError, WebError
+from sleuth.errors import ArgumentError, WebError, requires
 from sleuth.remote import Deadline, Response, async_twin, port_of, shown_url
 from sleuth.remote.exchange import USER_AGENT
 from sleuth.remote.hosts import Network, refused_address
@@ -186,10 +186,8 @@ def _read(url: str, answer: Response) -> Page:
         return Page(url, "", decoded(headers, answer.body).strip(), None, kind)
     if kind not in _HTML:
         raise _failure(url, f"is of type {kind!r}, not HTML or plain text")
-    try:
+    with requires("trafilatura", "html", "reading web pages"):
         import trafilatura
-    except ImportError as error:
-        raise MissingPackageError("trafilatura", "html", "reading web pages") from error
     extract: Any = trafilatura.bare_extraction(
         answer.body, url=url, include_comments=False, with_metadata=True
     )

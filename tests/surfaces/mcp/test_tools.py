@@ -12,7 +12,7 @@ from sleuth import Document, Engine
 from sleuth.errors import ArgumentError
 from sleuth.filters import as_filter
 from sleuth.surfaces.mcp import TOOLS, Tools, Workspace
-from sleuth.surfaces.mcp.budget import tokens_of
+from sleuth.surfaces.mcp.items import tokens_of
 from sleuth.surfaces.mcp.server import LIMIT, most_tokens
 from tests.surfaces.project import git
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from sleuth import platform
-from sleuth.errors import MissingPackageError, StorageError, StoreError
+from sleuth.errors import StorageError, StoreError, requires
 
 _PIECE = 1 << 20
 """Bytes of a download that are in memory at once, about."""
@@ -54,11 +54,9 @@ class ObjectFolder:
             MissingPackageError: obstore is not installed.
             StorageError: credentials or settings are missing.
         """
-        try:
+        with requires("obstore", "cluster", "an index in object storage"):
             import obstore
             from obstore import exceptions, store
-        except ImportError as error:
-            raise MissingPackageError("obstore", "cluster", "an index in object storage") from error
         self.url = url
         self._api: Any = obstore
         self._errors: Any = exceptions

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from sleuth.errors import ArgumentError, MissingPackageError
+from sleuth.errors import ArgumentError, requires
 
 _MEMORY: Final = 8 << 20
 """Bytes that a compiled pattern may take."""
@@ -134,10 +134,8 @@ def _occurrences(text: bytes, literal: bytes) -> Iterator[int]:
 
 
 def _regular(expression: str, pattern: str, *, ignore_case: bool) -> Callable[[bytes], Iterator[int]]:
-    try:
+    with requires("google-re2", "grep", "a regular expression"):
         import re2
-    except ImportError as error:
-        raise MissingPackageError("google-re2", "grep", "a regular expression") from error
     options = re2.Options()
     options.never_nl = True
     options.log_errors = False

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from itertools import islice
 from typing import Any, BinaryIO, Final
 
-from sleuth.errors import LoadError, MissingPackageError
+from sleuth.errors import LoadError, requires
 from sleuth.files import decode
 from sleuth.files.encodings import is_binary, marked_encoding
 from sleuth.ingest.loaders.file import FileBytes
@@ -187,10 +187,8 @@ def load_json(file: FileBytes, options: ReadOptions) -> Iterator[Document | Skip
 
 def load_parquet(file: FileBytes, options: ReadOptions) -> Iterator[Document | Skipped]:
     """Yield a document per row. Dates and other values that JSON lacks are texts; bytes are left out."""
-    try:
+    with requires("pyarrow", "cluster", "reading Parquet"):
         from pyarrow import ArrowException, parquet
-    except ImportError as error:
-        raise MissingPackageError("pyarrow", "cluster", "reading Parquet") from error
     number = 0
     try:
         for batch in parquet.ParquetFile(file.stream).iter_batches(_TOGETHER):

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sleuth.errors import EmbeddingError, MissingPackageError
+from sleuth.errors import EmbeddingError, requires
 
 
 class SentenceTransformerEmbedder:
@@ -40,10 +40,8 @@ class SentenceTransformerEmbedder:
         dimension: int | None = None,
         device: str | None = None,
     ) -> None:
-        try:
+        with requires("sentence-transformers", "models", f"The embedder {model!r}"):
             from sentence_transformers import SentenceTransformer  # type: ignore[import-not-found, unused-ignore]
-        except ImportError as error:
-            raise MissingPackageError("sentence-transformers", "models", f"The embedder {model!r}") from error
         self.query_prefix = query_prefix
         self.document_prefix = document_prefix
         self._model = _loaded(
@@ -86,10 +84,8 @@ class Model2VecEmbedder:
     """
 
     def __init__(self, model: str) -> None:
-        try:
+        with requires("model2vec", "models", f"The embedder {model!r}"):
             from model2vec import StaticModel  # type: ignore[import-not-found, unused-ignore]
-        except ImportError as error:
-            raise MissingPackageError("model2vec", "models", f"The embedder {model!r}") from error
         self._model = _loaded(model, StaticModel.from_pretrained, force_download=False)
         self.dimension = int(self._model.dim)
         self.fingerprint = f"model2vec/{model}/{self.dimension}"
@@ -119,10 +115,8 @@ class FastEmbedEmbedder:
     """
 
     def __init__(self, model: str, **options: Any) -> None:
-        try:
+        with requires("fastembed", "fastembed", f"The embedder {model!r}"):
             from fastembed import TextEmbedding
-        except ImportError as error:
-            raise MissingPackageError("fastembed", "fastembed", f"The embedder {model!r}") from error
         self._model = _loaded(model, TextEmbedding, **options)
         self._lock = Lock()
         self.dimension = int(self._model.embedding_size)

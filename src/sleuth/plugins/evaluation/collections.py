@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sleuth.errors import EvaluationError, MissingPackageError
+from sleuth.errors import EvaluationError, requires
 from sleuth.types import Document
 
 Qrels = dict[str, dict[str, int]]
@@ -121,10 +121,8 @@ def _open_ir_dataset(id: str) -> IrCollection:
 
     To use your own files, register them first with `ir_datasets.registry.register`.
     """
-    try:
+    with requires("ir-datasets", "ir-datasets", f"the collection {id!r}"):
         import ir_datasets
-    except ImportError as error:
-        raise MissingPackageError("ir-datasets", "ir-datasets", f"the collection {id!r}") from error
     try:
         dataset = ir_datasets.load(id)
     except (KeyError, ValueError) as error:

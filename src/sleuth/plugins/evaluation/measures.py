@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from sleuth.arguments import MOST_K
-from sleuth.errors import EvaluationError, MissingPackageError
+from sleuth.errors import EvaluationError, requires
 from sleuth.plugins.evaluation.collections import Qrels
 from sleuth.protocols import Retriever
 from sleuth.types import Ranking
@@ -112,10 +112,8 @@ def parse_measures(measures: Sequence[str]) -> dict[str, Any]:
         EvaluationError: one that ir_measures does not know, or a cutoff that is not a count above 0.
         MissingPackageError: ir_measures is not installed.
     """
-    try:
+    with requires("ir-measures", "eval", "measuring a run"):
         import ir_measures
-    except ImportError as error:
-        raise MissingPackageError("ir-measures", "eval", "measuring a run") from error
     measure_by_name = {}
     for name in measures:
         try:

@@ -11,13 +11,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from sleuth.errors import MissingPackageError
+from sleuth.errors import requires
 from sleuth.remote import async_twin
 
-try:
+with requires("dspy", "dspy", "a retriever of DSPy"):
     from dspy import Prediction
-except ImportError as error:
-    raise MissingPackageError("dspy", "dspy", "a retriever of DSPy") from error
 
 
 class SleuthRM:

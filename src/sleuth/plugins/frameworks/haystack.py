@@ -20,19 +20,17 @@ from functools import cached_property
 from operator import ge, gt, le, lt
 from typing import Any, cast
 
-from sleuth.errors import ArgumentError, MissingPackageError
+from sleuth.errors import ArgumentError, requires
 from sleuth.filters import Compare, Filter, Not, all_of, any_of, field
 from sleuth.logs import logger_of
 from sleuth.plugins.frameworks.whole import VectorsOfOthers, Whole, WholeIndex, nothing
 from sleuth.remote import async_twin
 
-try:
+with requires("haystack-ai", "haystack", "stores and retrievers of Haystack"):
     from haystack import Document, component, default_from_dict, default_to_dict
     from haystack.document_stores.errors import DuplicateDocumentError
     from haystack.document_stores.types import DuplicatePolicy, FilterPolicy, apply_filter_policy
     from haystack.errors import FilterError
-except ImportError as error:
-    raise MissingPackageError("haystack-ai", "haystack", "stores and retrievers of Haystack") from error
 
 logger = logger_of("frameworks")
 

@@ -18,11 +18,11 @@ from typing import Any
 from pydantic import ConfigDict, Field
 
 from sleuth.arguments import check_names
-from sleuth.errors import ArgumentError, MissingPackageError
+from sleuth.errors import ArgumentError, requires
 from sleuth.plugins.frameworks.whole import NamedEmbedder, Whole, WholeIndex
 from sleuth.remote import async_twin
 
-try:
+with requires("langchain-core", "langchain", "retrievers and stores of LangChain"):
     from langchain_core.callbacks import AsyncCallbackManagerForRetrieverRun, CallbackManagerForRetrieverRun
     from langchain_core.documents import Document
     from langchain_core.embeddings import Embeddings
@@ -30,8 +30,6 @@ try:
     from langchain_core.retrievers import BaseRetriever
     from langchain_core.vectorstores import VectorStore
     from langchain_core.vectorstores.utils import maximal_marginal_relevance
-except ImportError as error:
-    raise MissingPackageError("langchain-core", "langchain", "retrievers and stores of LangChain") from error
 
 
 class SleuthRetriever(BaseRetriever):

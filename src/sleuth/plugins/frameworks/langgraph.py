@@ -12,15 +12,13 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from sleuth.errors import MissingPackageError, SleuthError
+from sleuth.errors import SleuthError, requires
 from sleuth.plugins.frameworks.agents import AgentTools
 from sleuth.remote import in_thread
 from sleuth.surfaces.mcp import ToolSchema
 
-try:
+with requires("langchain-core", "langchain", "tools of LangChain and LangGraph"):
     from langchain_core.tools import BaseTool, StructuredTool, ToolException
-except ImportError as error:
-    raise MissingPackageError("langchain-core", "langchain", "tools of LangChain and LangGraph") from error
 
 
 class SleuthToolkit(AgentTools):

@@ -17,13 +17,13 @@ from typing import Any, cast
 
 from sleuth.arguments import check_names
 from sleuth.engine import Fusion
-from sleuth.errors import ArgumentError, FilterError, MissingPackageError
+from sleuth.errors import ArgumentError, FilterError, requires
 from sleuth.filters import Filter, Not, all_of, any_of, field
 from sleuth.plugins.frameworks.whole import VectorsOfOthers, Whole, WholeIndex, nothing
 from sleuth.remote import async_twin
 from sleuth.types import RESERVED
 
-try:
+with requires("llama-index-core", "llama-index", "retrievers and stores of LlamaIndex"):
     from llama_index.core.base.base_retriever import BaseRetriever
     from llama_index.core.schema import BaseNode, MetadataMode, NodeWithScore, QueryBundle, TextNode
     from llama_index.core.vector_stores.types import (
@@ -37,10 +37,6 @@ try:
         VectorStoreQueryResult,
     )
     from llama_index.core.vector_stores.utils import metadata_dict_to_node, node_to_metadata_dict
-except ImportError as error:
-    raise MissingPackageError(
-        "llama-index-core", "llama-index", "retrievers and stores of LlamaIndex"
-    ) from error
 
 _NODE_ID = "_node_id"
 _NOT_FOR_MODELS = sorted(RESERVED - {"source"})

@@ -14,15 +14,13 @@ from typing import Any
 
 import sleuth
 from sleuth.engine import WITHOUT_VARIETY, Engine
-from sleuth.errors import ArgumentError, MissingPackageError
+from sleuth.errors import ArgumentError, requires
 from sleuth.filters import field
 from sleuth.plugins.evaluation import best_passages
 from sleuth.types import Document
 
-try:
+with requires("mteb", "mteb", "a search model of MTEB"):
     from mteb.models.model_meta import ModelMeta
-except ImportError as error:
-    raise MissingPackageError("mteb", "mteb", "a search model of MTEB") from error
 
 _ID = "mteb_id"
 _PASSAGES = 2

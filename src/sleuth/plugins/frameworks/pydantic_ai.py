@@ -12,14 +12,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from sleuth.errors import MissingPackageError, SleuthError
+from sleuth.errors import SleuthError, requires
 from sleuth.plugins.frameworks.agents import AgentTools
 from sleuth.remote import in_thread
 
-try:
+with requires("pydantic-ai-slim", "pydantic-ai", "a toolset of Pydantic AI"):
     from pydantic_ai import FunctionToolset, ModelRetry, Tool
-except ImportError as error:
-    raise MissingPackageError("pydantic-ai-slim", "pydantic-ai", "a toolset of Pydantic AI") from error
 
 
 class SleuthToolset(FunctionToolset[Any]):

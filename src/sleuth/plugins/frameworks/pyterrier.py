@@ -10,14 +10,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from sleuth.errors import MissingPackageError
+from sleuth.errors import requires
 from sleuth.plugins.evaluation import make_run
 
-try:
+with requires("pyterrier", "pyterrier", "a transformer of PyTerrier"):
     import pandas as pd
     import pyterrier as pt
-except ImportError as error:
-    raise MissingPackageError("pyterrier", "pyterrier", "a transformer of PyTerrier") from error
 
 _COLUMNS = ("docno", "score", "rank")
 

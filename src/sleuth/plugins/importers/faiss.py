@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from sleuth.errors import ArgumentError, MissingPackageError, StoreError
+from sleuth.errors import ArgumentError, StoreError, requires
 from sleuth.plugins.importers.stored import StoredVector, StoredVectors
 from sleuth.types import Document
 from sleuth.vector_store import BATCH
@@ -39,10 +39,8 @@ def read_faiss(path: str | Path, name: str = "index") -> StoredVectors:
             raise ArgumentError(
                 f"path must be a folder of LangChain's FAISS with {file.name}, got {str(path)!r}"
             )
-    try:
+    with requires("faiss-cpu", "imports", "reading FAISS"):
         import faiss
-    except ImportError as error:
-        raise MissingPackageError("faiss-cpu", "imports", "reading FAISS") from error
     try:
         index = faiss.read_index(str(vectors_file), faiss.IO_FLAG_MMAP)
     except RuntimeError as error:

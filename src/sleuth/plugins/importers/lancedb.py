@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from sleuth.errors import ArgumentError, MissingPackageError
+from sleuth.errors import ArgumentError, requires
 from sleuth.plugins.importers.stored import StoredVector, StoredVectors, chosen_name
 from sleuth.vector_store import BATCH, row_document
 
@@ -31,10 +31,8 @@ def read_lancedb(
     """
     if not Path(path).is_dir():
         raise ArgumentError(f"path must be a folder of LanceDB, got {str(path)!r}")
-    try:
+    with requires("lancedb", "imports", "reading LanceDB"):
         import lancedb
-    except ImportError as error:
-        raise MissingPackageError("lancedb", "imports", "reading LanceDB") from error
     database = lancedb.connect(str(path))
     names = sorted(part.stem for part in Path(path).glob("*.lance"))
     name = chosen_name("table", table, names, str(path))

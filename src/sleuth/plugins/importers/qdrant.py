@@ -7,7 +7,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
-from sleuth.errors import ArgumentError, MissingPackageError, StoreError
+from sleuth.errors import ArgumentError, StoreError, requires
 from sleuth.plugins.importers.stored import StoredVector, StoredVectors, chosen_name
 from sleuth.vector_store import BATCH, row_document
 
@@ -36,10 +36,8 @@ def read_qdrant(
         StoreError: the server does not answer.
         MissingPackageError: qdrant-client is not installed.
     """
-    try:
+    with requires("qdrant-client", "imports", "reading Qdrant"):
         from qdrant_client import QdrantClient
-    except ImportError as error:
-        raise MissingPackageError("qdrant-client", "imports", "reading Qdrant") from error
     name = str(place)
     is_remote = name.startswith(("http://", "https://"))
     if not is_remote and not (Path(place) / "meta.json").is_file():

@@ -8,7 +8,7 @@ from io import BytesIO
 from struct import Struct
 from typing import TYPE_CHECKING, Any, Final
 
-from sleuth.errors import LoadError, MissingPackageError
+from sleuth.errors import LoadError, requires
 from sleuth.files import decode
 from sleuth.ingest import ReadOptions, Skipped
 from sleuth.ingest.loaders import FileBytes, Member, document, load_member
@@ -34,10 +34,8 @@ _EPOCH: Final = datetime(1601, 1, 1, tzinfo=UTC)
 
 def load_msg(file: FileBytes, options: ReadOptions) -> Iterator[Document | Skipped]:
     """Yield a message with its headers as metadata, titled by its subject, then its attachments."""
-    try:
+    with requires("olefile", "office", "reading Outlook's messages"):
         import olefile
-    except ImportError as error:
-        raise MissingPackageError("olefile", "office", "reading Outlook's messages") from error
     try:
         with olefile.OleFileIO(BytesIO(file.read())) as ole:
             headers, text = _headers(ole), _text(ole)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from sleuth import platform
 from sleuth.arguments import check_count
-from sleuth.errors import ArgumentError, EmbeddingError, MissingPackageError
+from sleuth.errors import ArgumentError, EmbeddingError, requires
 from sleuth.plugins.neural.folder import Kind, ModelFolder
 
 TOKENS_OF_A_RUN = 512
@@ -57,13 +57,9 @@ class OnnxModel:
             raise ArgumentError(
                 f"model must be of the kind {self.kind!r}, got the {self.folder.kind} {self.folder.name!r}"
             )
-        try:
+        with requires("onnxruntime and tokenizers", "neural", f"The model {self.folder.name!r}"):
             import onnxruntime  # noqa: F401
             import tokenizers  # noqa: F401
-        except ImportError as error:
-            raise MissingPackageError(
-                "onnxruntime and tokenizers", "neural", f"The model {self.folder.name!r}"
-            ) from error
         self._threads = (
             min(MOST_THREADS, platform.cores())
             if threads is None

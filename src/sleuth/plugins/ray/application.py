@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from fastapi import FastAPI
 
-from sleuth.errors import ArgumentError, MissingPackageError
+from sleuth.errors import ArgumentError, requires
 from sleuth.plugins.ray.engine import RayEngine, serve_from_ray
 from sleuth.plugins.ray.metrics import METRICS
 from sleuth.plugins.ray.router import RouterOptions
@@ -41,10 +41,8 @@ def application(arguments: Mapping[str, Any]) -> Any:
     """
     options = dict(arguments)
     _settings(options)
-    try:
+    with requires("ray", "cluster", "an application of Ray Serve"):
         from ray import serve
-    except ImportError as error:
-        raise MissingPackageError("ray", "cluster", "an application of Ray Serve") from error
 
     def build() -> FastAPI:
         return _build(options)

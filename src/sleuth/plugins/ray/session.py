@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from sleuth.errors import MissingPackageError, StoreError
+from sleuth.errors import StoreError, requires
 from sleuth.logs import logger_of
 
 logger = logger_of("cluster")
@@ -51,10 +51,8 @@ def ray_session(
     """
     quiet = {name: os.environ.get(name, value) for name, value in _QUIET.items()}
     with _environment(quiet if address else {**_LOCAL, **quiet}):
-        try:
+        with requires("ray", "cluster", "an index on many machines"):
             import ray
-        except ImportError as error:
-            raise MissingPackageError("ray", "cluster", "an index on many machines") from error
         if ray.is_initialized():
             yield ray
             return

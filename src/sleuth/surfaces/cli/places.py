@@ -40,26 +40,22 @@ def check_origin(folder: Path, mend: str) -> None:
     Raises:
         IndexUnsafeError: it is a link, of another user, or tracked by git; it was not opened.
     """
-    if reason := _distrust(folder):
+    owner = folder.stat().st_uid if folder.exists() else platform.user()
+    reason = ""
+    if folder.is_symlink():
+        reason = "is a link"
+    elif owner != platform.user():
+        reason = f"belongs to user {owner}"
+    elif folder.exists() and _is_tracked(folder):
+        reason = "is tracked by git"
+    if reason:
         raise IndexUnsafeError(
             f"{folder} {reason}, so somebody else may have filled it: {mend}", path=str(folder)
         )
 
 
-def _distrust(folder: Path) -> str:
-    """Return why an index must be named to be opened, or "" if it need not be."""
-    if folder.is_symlink():
-        return "is a link"
-    if not folder.exists():
-        return ""
-    owner = folder.stat().st_uid
-    if owner != platform.user():
-        return f"belongs to user {owner}"
-    return "is tracked by git" if _is_tracked(folder) else ""
-
-
 def _is_tracked(folder: Path) -> bool:
-    """Return whether git tracks a file in a folder.
+    """Return whether git tracks a file in a folder; True if git fails.
 
     Reads git's index itself first: if it holds all paths in full and the folder's name is not in it, git need not run.
     """
@@ -69,23 +65,18 @@ def _is_tracked(folder: Path) -> bool:
     git = home / ".git"
     try:
         index_bytes = (git / "index").read_bytes()
+        version = int.from_bytes(index_bytes[4:8])
+        has_full_paths = version < _COMPRESSED and not any(git.glob("sharedindex.*"))
+        if has_full_paths and folder.name.encode() not in index_bytes:
+            return False
     except FileNotFoundError:
         return False  # nothing was ever added
     except OSError:  # of a worktree or a submodule, `.git` is a file
-        return _git_lists(home, folder.relative_to(home))
-    version = int.from_bytes(index_bytes[4:8])
-    has_full_paths = version < _COMPRESSED and not any(git.glob("sharedindex.*"))
-    if has_full_paths and folder.name.encode() not in index_bytes:
-        return False
-    return _git_lists(home, folder.relative_to(home))
-
-
-def _git_lists(home: Path, path: Path) -> bool:
-    """Return whether git tracks a path or something below it; True if git fails."""
+        pass
     from sleuth.code.repository.git import tracks
     from sleuth.errors import CodeError
 
     try:
-        return tracks(home, str(path))
+        return tracks(home, str(folder.relative_to(home)))
     except CodeError:
         return True

@@ -14,7 +14,7 @@ from threading import Lock
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-from sleuth.errors import MissingPackageError
+from sleuth.errors import requires
 from sleuth.remote import BrokenError, CertificateError, Deadline, LargeError, resolve
 from sleuth.surfaces.http.keys import DEFAULT_SCOPES, Key, Scope
 from sleuth.surfaces.http.problems import Refusal
@@ -53,10 +53,8 @@ class AccessTokens:
         Raises:
             MissingPackageError: PyJWT is not installed.
         """
-        try:
+        with requires("PyJWT", "mcp", "a server that accepts tokens"):
             import jwt
-        except ImportError as error:
-            raise MissingPackageError("PyJWT", "mcp", "a server that accepts tokens") from error
         self._jwt = jwt
         self.issuer = issuer
         self.resource = f"{public_url}{PATH}"

@@ -16,8 +16,16 @@ from sleuth.errors import ArgumentError
 from sleuth.surfaces.cursors import cursor_of, offset_of
 from sleuth.surfaces.lines import matching_lines
 from sleuth.surfaces.mcp import items
-from sleuth.surfaces.mcp.budget import Graded, fit, fit_text, tokens_of, write
-from sleuth.surfaces.mcp.items import FetchedText, code_text, document_text
+from sleuth.surfaces.mcp.items import (
+    FetchedText,
+    Graded,
+    code_text,
+    document_text,
+    fit,
+    fit_text,
+    tokens_of,
+    write,
+)
 from sleuth.surfaces.mcp.schemas import ANSWER_TOKENS, LEAST_TOKENS, MOST_RESULTS, PAGE_TOKENS, TOOLS
 from sleuth.types.request import DEFAULT_K
 
