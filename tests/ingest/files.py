@@ -5,33 +5,6 @@ from io import BytesIO
 from typing import NamedTuple
 
 
-def pdf(pages: Sequence[Sequence[str]], *, title: str = "", encrypted: bool = False) -> bytes:
-    """Return a PDF with these lines per page, in Latin-1."""
-    kids = " ".join(f"{4 + 2 * i} 0 R" for i in range(len(pages)))
-    objects = [
-        "<< /Type /Catalog /Pages 2 0 R >>",
-        f"<< /Type /Pages /Kids [{kids}] /Count {len(pages)} >>",
-        "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>",
-    ]
-    for number, lines in enumerate(pages):
-        shown_text = " ".join(f"({line}) Tj 0 -14 Td" for line in lines)
-        content = f"BT /F1 12 Tf 72 720 Td {shown_text} ET"
-        objects.append(
-            f"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Contents {5 + 2 * number} 0 R"
-            " /Resources << /Font << /F1 3 0 R >> >> >>"
-        )
-        objects.append(f"<< /Length {len(content)} >>\nstream\n{content}\nendstream")
-    objects.append(f"<< /Title ({title}) >>")
-    info = len(objects)
-    trailer = f"/Root 1 0 R /Info {info} 0 R"
-    if encrypted:
-        # No password gives this /U: the reader has to ask for one.
-        key = "AB" * 32
-        objects.append(f"<< /Filter /Standard /V 1 /R 2 /P -4 /O <{key}> /U <{key}> >>")
-        trailer += f" /Encrypt {len(objects)} 0 R /ID [<00> <00>]"
-    return _pdf_file(objects, trailer)
-
-
 class Placed(NamedTuple):
     """A line of a page at a place, in points from its lower left corner."""
 
@@ -40,15 +13,18 @@ class Placed(NamedTuple):
     text: str
 
 
-def placed_pdf(
-    pages: Sequence[Sequence[Placed]],
+def pdf(
+    pages: Sequence[Sequence[str | Placed]],
     *,
+    title: str = "",
+    encrypted: bool = False,
     outline: Sequence[tuple[str, int]] = (),
     pictures: Collection[int] = (),
 ) -> bytes:
-    """Return a PDF with lines painted where and in the order in which they are given.
+    """Return a PDF with these lines per page, in Latin-1, painted in the order in which they are given.
 
     Args:
+        pages: lines of text alone stand below each other.
         outline: titles and pages, from 0.
         pictures: pages that show a grey square.
     """
@@ -57,38 +33,48 @@ def placed_pdf(
     objects = [
         f"<< /Type /Catalog /Pages 2 0 R {f'/Outlines {first} 0 R' if outline else ''} >>",
         f"<< /Type /Pages /Kids [{kids}] /Count {len(pages)} >>",
-        "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>",
+        _FONT,
     ]
     for number, lines in enumerate(pages):
-        shown_text = " ".join(f"1 0 0 1 {line.x} {line.y} Tm ({line.text}) Tj" for line in lines)
+        placed = [
+            Placed(72, 720 - 14 * i, line) if isinstance(line, str) else line for i, line in enumerate(lines)
+        ]
+        shown_text = " ".join(f"1 0 0 1 {line.x} {line.y} Tm ({line.text}) Tj" for line in placed)
         content = f"BT /F1 10 Tf {shown_text} ET" if lines else ""
         if number in pictures:
             content += " .5 g 100 100 300 300 re f"
-        objects += [
-            f"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Contents {5 + 2 * number} 0 R"
-            " /Resources << /Font << /F1 3 0 R >> >> >>",
-            f"<< /Length {len(content)} >>\nstream\n{content}\nendstream",
-        ]
+        objects += [_page(5 + 2 * number, "/Font << /F1 3 0 R >>"), _stream(content)]
     if outline:
         last = first + len(outline)
         objects.append(f"<< /Type /Outlines /First {first + 1} 0 R /Last {last} 0 R /Count {len(outline)} >>")
-    for number, (title, page) in enumerate(outline, 1):
+    for number, (heading, page) in enumerate(outline, 1):
         following = f"/Next {first + number + 1} 0 R" if number < len(outline) else ""
         before = f"/Prev {first + number - 1} 0 R" if number > 1 else ""
         objects.append(
-            f"<< /Title ({title}) /Parent {first} 0 R {following} {before} /Dest [{4 + 2 * page} 0 R /Fit] >>"
+            f"<< /Title ({heading}) /Parent {first} 0 R {following} {before} /Dest [{4 + 2 * page} 0 R /Fit] >>"
         )
-    return _pdf_file(objects, "/Root 1 0 R")
+    objects.append(f"<< /Title ({title}) >>")
+    trailer = f"/Root 1 0 R /Info {len(objects)} 0 R"
+    if encrypted:
+        # No password gives this /U: the reader has to ask for one.
+        key = "AB" * 32
+        objects.append(f"<< /Filter /Standard /V 1 /R 2 /P -4 /O <{key}> /U <{key}> >>")
+        trailer += f" /Encrypt {len(objects)} 0 R /ID [<00> <00>]"
+    return _pdf_file(objects, trailer)
 
 
-def pdf_of(content: str, resources: str, further: Sequence[str]) -> bytes:
-    """Return a PDF of one page with this content and these resources; object 3 is a font, further ones begin at 6."""
+def pdf_of(content: str, resources: str, further: Sequence[str], *, form: str = "") -> bytes:
+    """Return a PDF of one page with this content and these resources; object 3 is a font, further ones begin at 6.
+
+    Args:
+        form: of the catalogue, where object 6 is its only field.
+    """
     objects = [
-        "<< /Type /Catalog /Pages 2 0 R >>",
+        f"<< /Type /Catalog /Pages 2 0 R {form} >>",
         "<< /Type /Pages /Kids [4 0 R] /Count 1 >>",
-        "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>",
-        f"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Contents 5 0 R /Resources << {resources} >> >>",
-        f"<< /Length {len(content)} >>\nstream\n{content}\nendstream",
+        _FONT,
+        _page(5, resources, "/Annots [6 0 R]" if form else ""),
+        _stream(content),
         *further,
     ]
     return _pdf_file(objects, "/Root 1 0 R")
@@ -96,21 +82,35 @@ def pdf_of(content: str, resources: str, further: Sequence[str]) -> bytes:
 
 def filled_form(label: str, value: str) -> bytes:
     """Return a PDF of one page with a label and a field of text that is filled in."""
+    font = "/Font << /F1 3 0 R >>"
     field = f"BT /F1 12 Tf 2 4 Td ({value}) Tj ET"
-    content = f"BT /F1 12 Tf 72 720 Td ({label}) Tj ET"
-    resources = "/Resources << /Font << /F1 3 0 R >> >>"
-    objects = [
-        "<< /Type /Catalog /Pages 2 0 R /AcroForm << /Fields [6 0 R] /DR << /Font << /F1 3 0 R >> >> >> >>",
-        "<< /Type /Pages /Kids [4 0 R] /Count 1 >>",
-        "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>",
-        f"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Contents 5 0 R {resources} /Annots [6 0 R] >>",
-        f"<< /Length {len(content)} >>\nstream\n{content}\nendstream",
+    annotation = (
         f"<< /Type /Annot /Subtype /Widget /FT /Tx /T (name) /V ({value}) /F 4 /DA (/F1 12 Tf) /P 4 0 R"
-        " /Rect [72 680 300 700] /AP << /N 7 0 R >> >>",
-        f"<< /Type /XObject /Subtype /Form /BBox [0 0 228 20] {resources} /Length {len(field)} >>"
-        f"\nstream\n{field}\nendstream",
-    ]
-    return _pdf_file(objects, "/Root 1 0 R")
+        " /Rect [72 680 300 700] /AP << /N 7 0 R >> >>"
+    )
+    box = (
+        f"<< /Type /XObject /Subtype /Form /BBox [0 0 228 20] /Resources << {font} >> /Length {len(field)} >>"
+    )
+    return pdf_of(
+        f"BT /F1 12 Tf 72 720 Td ({label}) Tj ET",
+        font,
+        [annotation, f"{box}\nstream\n{field}\nendstream"],
+        form=f"/AcroForm << /Fields [6 0 R] /DR << {font} >> >>",
+    )
+
+
+_FONT = "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>"
+
+
+def _page(content: int, resources: str, more: str = "") -> str:
+    return (
+        f"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Contents {content} 0 R"
+        f" /Resources << {resources} >> {more} >>"
+    )
+
+
+def _stream(content: str) -> str:
+    return f"<< /Length {len(content)} >>\nstream\n{content}\nendstream"
 
 
 def _pdf_file(objects: Sequence[str], trailer: str) -> bytes:

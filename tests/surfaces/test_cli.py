@@ -18,7 +18,7 @@ from sleuth.surfaces.cli.index import grouped
 from sleuth.surfaces.cli.main import register
 from sleuth.surfaces.cli.progress import CtrlC
 from tests.commands import sleuth, sleuth_process
-from tests.ingest.files import placed_pdf
+from tests.ingest.files import pdf
 from tests.waiting import wait_until
 
 GUIDE = """# Guide
@@ -346,7 +346,7 @@ def test_the_command_is_read_as_a_shell_reads_it(tmp_path: Path, monkeypatch: py
     """Quotations hold arguments together; one without an end is refused before anything is written."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("SLEUTH_INDEX", raising=False)
-    Path("a.pdf").write_bytes(placed_pdf([[]], pictures=(0,)))
+    Path("a.pdf").write_bytes(pdf([[]], pictures=(0,)))
     command = shlex.join([sys.executable, "-c", "print('An ocelot sleeps here')"])
     register(["index"])
     with pytest.raises(ArgumentError, match="--ocr must be a command as a shell reads it, got"):

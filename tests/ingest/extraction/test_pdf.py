@@ -15,7 +15,7 @@ from sleuth.ingest import ReadOptions, Skipped
 from sleuth.ingest.loaders.apart import FileProcesses
 from sleuth.text.chunkers import Chunker
 from tests.ingest.extraction.reading import load, only, reason
-from tests.ingest.files import Placed, filled_form, placed_pdf
+from tests.ingest.files import Placed, filled_form, pdf
 
 LEFT = (
     "The left column tells how the", "bridge was built by many hands", "and why the river was so wide",
@@ -44,7 +44,7 @@ def test_columns(tmp_path: Path) -> None:
     lines.append(
         Placed(72, 600, "A line below the columns, across the gutter, that concludes this page of text.")
     )
-    text = only(tmp_path / "a.pdf", placed_pdf([lines])).page_content
+    text = only(tmp_path / "a.pdf", pdf([lines])).page_content
     assert text.split("\n") == [lines[0].text, "", *LEFT, *RIGHT, "", lines[-1].text]
 
 
@@ -53,7 +53,7 @@ def test_rows_of_a_table_stay_together(tmp_path: Path) -> None:
     cells = [
         Placed(x, 700 - 12 * row, f"{name} {row}") for row in range(8) for x, name in ((72, "a"), (320, "b"))
     ]
-    text = only(tmp_path / "a.pdf", placed_pdf([cells])).page_content
+    text = only(tmp_path / "a.pdf", pdf([cells])).page_content
     assert text.split("\n") == [f"a {row} b {row}" for row in range(8)]
 
 
@@ -66,7 +66,7 @@ def test_words_at_the_ends_of_lines(tmp_path: Path) -> None:
         "Saxon lived there.",
     ]
     pages = [[Placed(72, 700 - 12 * i, line) for i, line in enumerate(lines)]]
-    text = only(tmp_path / "a.pdf", placed_pdf(pages)).page_content
+    text = only(tmp_path / "a.pdf", pdf(pages)).page_content
     assert text == "It is well-known that the building is old, and a well-known Anglo-Saxon lived there."
 
 
@@ -76,7 +76,7 @@ def test_running_heads_and_page_numbers(tmp_path: Path) -> None:
         [Placed(72, 760, "Annual report of 2026"), *prose(page), Placed(300, 30, str(page + 7))]
         for page in range(4)
     ]
-    texts = only(tmp_path / "a.pdf", placed_pdf(pages)).page_content.split("\f")
+    texts = only(tmp_path / "a.pdf", pdf(pages)).page_content.split("\f")
     assert ["Annual report" in text for text in texts] == [True, False, False, False]
     assert [text[-20:] for text in texts] == ["says something else."] * 4
 
@@ -85,10 +85,10 @@ def test_heads_with_the_number_of_the_page(tmp_path: Path) -> None:
     """Heads that differ and count up with the pages are left out, and other first lines stay."""
     names = ("Stones", "Timber", "Ropes", "Nails")
     pages = [[Placed(72, 760, f"{name} {page + 11}"), *prose(page)] for page, name in enumerate(names)]
-    text = only(tmp_path / "a.pdf", placed_pdf(pages)).page_content
+    text = only(tmp_path / "a.pdf", pdf(pages)).page_content
     assert not any(name in text for name in names)
     pages = [[Placed(72, 760, f"{name} are sold here"), *prose(page)] for page, name in enumerate(names)]
-    text = only(tmp_path / "b.pdf", placed_pdf(pages)).page_content
+    text = only(tmp_path / "b.pdf", pdf(pages)).page_content
     assert all(name in text for name in names)
 
 
@@ -99,7 +99,7 @@ def test_outline(tmp_path: Path) -> None:
         [Placed(72, 700, "2 Timber from the"), Placed(72, 688, "northern woods"), *prose(1)],
     ]
     outline = [("Stones", 0), ("Timber from the northern woods", 1), ("Not on its page", 1)]
-    document = only(tmp_path / "a.pdf", placed_pdf(pages, outline=outline))
+    document = only(tmp_path / "a.pdf", pdf(pages, outline=outline))
     first, second = document.page_content.split("\f")
     assert first.startswith("# 1 Stones\n\nLine 0")
     assert second.startswith("# 2 Timber from the northern woods\n\nLine 0")
@@ -133,19 +133,19 @@ def recogniser(folder: Path) -> list[str]:
 
 def test_scanned_pages(tmp_path: Path) -> None:
     """Pages with something drawn and no text are counted; blank ones are not."""
-    document, skip = load(tmp_path / "a.pdf", placed_pdf([prose(0), [], [], []], pictures=(1, 2)))
+    document, skip = load(tmp_path / "a.pdf", pdf([prose(0), [], [], []], pictures=(1, 2)))
     assert isinstance(skip, Skipped)
     assert skip.reason == "2 pages hold no text, of 4: scanned, perhaps; --ocr COMMAND reads them"
     assert not isinstance(document, Skipped)
     assert document.metadata["pages"] == 4
     assert "silent_pages" not in document.metadata
-    whole = placed_pdf([[], []], pictures=(0, 1))
+    whole = pdf([[], []], pictures=(0, 1))
     assert reason(tmp_path / "b.pdf", whole).endswith("scanned, perhaps; --ocr COMMAND reads them")
 
 
 def test_a_program_reads_scanned_pages(tmp_path: Path) -> None:
     """The program gets a picture of each page without text, and its words stand on that page."""
-    content = placed_pdf([prose(0), []], pictures=(1,))
+    content = pdf([prose(0), []], pictures=(1,))
     text = only(tmp_path / "a.pdf", content, ocr=recogniser(tmp_path)).page_content
     assert text.split("\f")[1].startswith("A scan of 2550 by 330")
 
@@ -159,7 +159,7 @@ def test_a_program_reads_scanned_pages(tmp_path: Path) -> None:
 )
 def test_a_program_that_fails(tmp_path: Path, command: list[str], why: str) -> None:
     """The text of the other pages is kept, and the reason is reported."""
-    document, skip = load(tmp_path / "a.pdf", placed_pdf([prose(0), []], pictures=(1,)), ocr=command)
+    document, skip = load(tmp_path / "a.pdf", pdf([prose(0), []], pictures=(1,)), ocr=command)
     assert not isinstance(document, Skipped)
     assert isinstance(skip, Skipped)
     assert why in skip.reason
@@ -168,7 +168,7 @@ def test_a_program_that_fails(tmp_path: Path, command: list[str], why: str) -> N
 def test_a_program_is_named_by_the_caller_alone(tmp_path: Path) -> None:
     """It is not remembered, and a note of an index that names one is not obeyed; what it read stays."""
     (tmp_path / "docs").mkdir()
-    (tmp_path / "docs" / "a.pdf").write_bytes(placed_pdf([prose(0), []], pictures=(1,)))
+    (tmp_path / "docs" / "a.pdf").write_bytes(pdf([prose(0), []], pictures=(1,)))
     command = recogniser(tmp_path)
     with Engine.open(tmp_path / "index", create=True) as engine:
         assert engine.index([tmp_path / "docs"]).added == 1
@@ -181,13 +181,13 @@ def test_a_program_is_named_by_the_caller_alone(tmp_path: Path) -> None:
     canary = tmp_path / "canary"
     evil = json.dumps({"ocr": [sys.executable, "-c", f"open({str(canary)!r}, 'w')"]})
     (tmp_path / "more").mkdir()
-    (tmp_path / "more" / "b.pdf").write_bytes(placed_pdf([prose(0), []], pictures=(1,)))
+    (tmp_path / "more" / "b.pdf").write_bytes(pdf([prose(0), []], pictures=(1,)))
     with Engine.open(tmp_path / "index") as engine:
         engine.index([tmp_path / "more"])
         with engine.store.writer() as writer:
             writer.note_file("more", options=evil)
         engine.index([tmp_path / "more"])
-        (tmp_path / "more" / "b.pdf").write_bytes(placed_pdf([prose(1), []], pictures=(1,)))
+        (tmp_path / "more" / "b.pdf").write_bytes(pdf([prose(1), []], pictures=(1,)))
         assert engine.index([tmp_path / "more"]).updated == 1
     assert not canary.exists()
 
@@ -196,7 +196,7 @@ def test_a_page_is_drawn_in_colour_for_readers() -> None:
     """The picture has as many dots as its resolution says, in red, green and blue; without colour it has greys."""
     with FileProcesses(20, 256 << 20) as processes:
         for colour, kind in ((True, 2), (False, 0)):
-            data = processes.picture("a.pdf", placed_pdf([prose(0)]), 1, dots_per_inch=72, colour=colour)
+            data = processes.picture("a.pdf", pdf([prose(0)]), 1, dots_per_inch=72, colour=colour)
             assert data.startswith(b"\x89PNG")
             width, height, depth, colour_type = struct.unpack(">IIBB", data[16:26])
             assert (depth, colour_type) == (8, kind)

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from sleuth.cluster.storage import objects
 from sleuth.testing.ollama import OllamaServer
 from tests.cluster.conftest import environment_of, s3, s3_endpoint  # noqa: F401 - fixtures
 
@@ -47,3 +48,17 @@ def ray(s3_endpoint: str, ollama: OllamaServer, tmp_path_factory: pytest.TempPat
 def address(ray: Any, tmp_path: Path) -> str:
     """Of an index that is not there yet."""
     return f"s3://{BUCKET}/{tmp_path.name}"
+
+
+@pytest.fixture
+def downloads(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Return the names of objects that are fetched as sources, in the order in which they are."""
+    names: list[str] = []
+    download = objects.ObjectFolder.download
+
+    def counted(folder: objects.ObjectFolder, name: str, path: Path, etag: str) -> None:
+        names.append(name)
+        download(folder, name, path, etag)
+
+    monkeypatch.setattr(objects.ObjectFolder, "download", counted)
+    return names

@@ -8,7 +8,7 @@ import hmac
 import json
 import shutil
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from email.utils import formatdate
 from pathlib import Path
@@ -109,23 +109,22 @@ def put(folder: objects.ObjectFolder, name: str, text: str) -> None:
     assert folder.put(name, text.encode())
 
 
-def test_an_index_is_built_published_and_opened_there(
-    box: str, tmp_path: Path, downloads: Callable[[], list[str]]
-) -> None:
+def test_an_index_is_built_published_and_opened_there(box: str, tmp_path: Path, downloads: list[str]) -> None:
     """Sources and versions both lie there; what changed is fetched again, and a version is fetched whole."""
     source, address = objects.ObjectFolder(f"{box}/corpus"), f"{box}/docs"
     for number in range(5):
         put(source, f"deep/{number}.md", f"# Tide {number}\n\nThe moon pulls {number} times.\n")
     settings = {"embedder": ""}
     assert index_on_ray(address, [f"{box}/corpus"], shards=2, settings=settings).added == 5
-    assert len(downloads()) == 5
+    assert len(downloads) == 5
+    downloads.clear()
     assert index_on_ray(address, [f"{box}/corpus"]).version == 1
-    assert downloads() == []
+    assert downloads == []
     put(source, "deep/3.md", "The moon is gone.")
     source.delete(["deep/4.md"])
     report = index_on_ray(address, [f"{box}/corpus"], prune=True)
     assert (report.version, report.updated, report.pruned, report.documents) == (2, 1, 1, 4)
-    assert downloads() == ["3.md"]
+    assert downloads == ["3.md"]
     with Engine.open(address) as engine:
         assert engine.retrieve("gone moon", 1).items[0].text == "The moon is gone."
         assert engine.count().documents == 4
@@ -134,25 +133,6 @@ def test_an_index_is_built_published_and_opened_there(
     fetch(address, tmp_path / "copy")
     prune(address, keep=1)
     assert [manifest.number for manifest in versions(address)] == [2]
-
-
-@pytest.fixture
-def downloads(monkeypatch: pytest.MonkeyPatch) -> Callable[[], list[str]]:
-    """Return what gives the objects that were fetched as sources since it was called last."""
-    names: list[str] = []
-    download = objects.ObjectFolder.download
-
-    def counted(folder: objects.ObjectFolder, name: str, path: Path, etag: str) -> None:
-        names.append(name)
-        download(folder, name, path, etag)
-
-    def since() -> list[str]:
-        answer = sorted(names)
-        names.clear()
-        return answer
-
-    monkeypatch.setattr(objects.ObjectFolder, "download", counted)
-    return since
 
 
 def test_errors_name_what_is_missing(box: str, tmp_path: Path) -> None:

@@ -38,21 +38,12 @@ def texts(tmp_path: Path) -> dict[str, str]:
         }
 
 
-@pytest.fixture
-def downloads(s3: Any, monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Return the names of objects that are fetched as sources; nine of them are in the bucket."""
+@pytest.fixture(autouse=True)
+def nine_objects(s3: Any) -> None:
+    """Put nine objects into the bucket."""
     for number in range(8):
         put(s3, f"deep/{number}.md", f"# Tide {number}\n\nThe moon pulls {number} times.\n")
     put(s3, "rows.jsonl", '{"text": "harbour one"}\n{"text": "harbour two"}\n')
-    names: list[str] = []
-    download = objects.ObjectFolder.download
-
-    def counted(folder: objects.ObjectFolder, name: str, path: Path, etag: str) -> None:
-        names.append(name)
-        download(folder, name, path, etag)
-
-    monkeypatch.setattr(objects.ObjectFolder, "download", counted)
-    return names
 
 
 def test_objects_are_read_and_fetched_again_when_they_change(
@@ -78,7 +69,7 @@ def test_objects_are_read_and_fetched_again_when_they_change(
     assert update(tmp_path, prune=True).version == 3
 
 
-def test_options_choose_objects(s3: Any, downloads: list[str], tmp_path: Path) -> None:
+def test_options_choose_objects(s3: Any, tmp_path: Path) -> None:
     """Globs, hidden names and sizes hold as for folders; one object is a source, and files come beside it."""
     put(s3, ".hidden/secret.md", "hidden")
     put(s3, "deep/big.md", "big " * 500)
@@ -92,7 +83,7 @@ def test_options_choose_objects(s3: Any, downloads: list[str], tmp_path: Path) -
 
 
 def test_an_object_that_changes_while_it_is_read_waits(
-    s3: Any, downloads: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    s3: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It is skipped with its reason, and the next run reads it."""
     download = objects.ObjectFolder.download
@@ -111,8 +102,7 @@ def test_an_object_that_changes_while_it_is_read_waits(
     assert texts(tmp_path)["deep/4.md"] == "Something else."
 
 
-@pytest.mark.usefixtures("s3")
-def test_a_source_that_cannot_be_listed_prunes_nothing(s3: Any, downloads: list[str], tmp_path: Path) -> None:
+def test_a_source_that_cannot_be_listed_prunes_nothing(tmp_path: Path) -> None:
     """A missing bucket is an error, not an empty folder; other addresses are refused."""
     update(tmp_path)
     with pytest.raises(StorageError, match="there is no bucket s3://absent"):
