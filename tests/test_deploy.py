@@ -95,13 +95,19 @@ def test_every_option_that_a_file_gives_exists(tmp_path: Path) -> None:
     assert len(options_of) == 4
 
 
+def alerts() -> list[Any]:
+    (file,) = read_yaml(DEPLOY / "monitoring" / "alerts.yml")
+    return [rule for group in file["groups"] for rule in group["rules"]]
+
+
+def dashboard() -> Any:
+    return json.loads((DEPLOY / "monitoring" / "dashboard.json").read_text("utf8"))
+
+
 def expressions() -> list[str]:
     """Return what alerts and panels ask for."""
-    (alerts,) = read_yaml(DEPLOY / "monitoring" / "alerts.yml")
-    rules = [rule for group in alerts["groups"] for rule in group["rules"]]
-    dashboard = json.loads((DEPLOY / "monitoring" / "dashboard.json").read_text("utf8"))
-    targets = [target["expr"] for panel in dashboard["panels"] for target in panel["targets"]]
-    return [*(rule["expr"] for rule in rules), *targets]
+    targets = [target["expr"] for panel in dashboard()["panels"] for target in panel["targets"]]
+    return [*(rule["expr"] for rule in alerts()), *targets]
 
 
 def series_in(metrics: str) -> set[str]:
@@ -130,10 +136,7 @@ def test_alerts_and_panels_name_metrics_of_the_server(tmp_path: Path) -> None:
 
 def test_each_alert_has_its_part_of_the_runbook() -> None:
     """The link of an alert leads to a heading, and no part is left of an alert that is gone."""
-    (alerts,) = read_yaml(DEPLOY / "monitoring" / "alerts.yml")
-    rules = {
-        rule["alert"]: rule["annotations"]["runbook"] for group in alerts["groups"] for rule in group["rules"]
-    }
+    rules = {rule["alert"]: rule["annotations"]["runbook"] for rule in alerts()}
     headings = re.findall(
         r"^## (\w+)$", (HOME / "docs" / "how-to" / "runbook.md").read_text("utf8"), re.MULTILINE
     )
@@ -144,7 +147,7 @@ def test_each_alert_has_its_part_of_the_runbook() -> None:
 def test_the_dashboard_is_what_its_program_writes() -> None:
     """The file is made again by `python tools/dashboard.py`."""
     program = runpy.run_path(str(HOME / "tools" / "dashboard.py"))
-    assert json.loads((DEPLOY / "monitoring" / "dashboard.json").read_text("utf8")) == program["dashboard"]()
+    assert dashboard() == program["dashboard"]()
 
 
 def test_pods_run_without_rights() -> None:

@@ -1,31 +1,16 @@
 """A question that follows others becomes one that stands alone."""
 
-from collections.abc import Iterator
-
 import pytest
 
 from sleuth.answer.conversation import Turn, standalone_question
+from tests.answer.conftest import Scripted
 
 TURNS = [Turn("How often are tokens refilled?", "Every second [1]."), Turn("Who refills them?")]
 
 
-class Model:
-    """Answers with a text, and keeps the prompts."""
-
-    def __init__(self, text: str) -> None:
-        self.text, self.prompts = text, list[str]()
-
-    def complete(self, prompt: str) -> str:
-        self.prompts.append(prompt)
-        return self.text
-
-    def stream(self, prompt: str) -> Iterator[str]:
-        yield self.complete(prompt)
-
-
 def test_a_model_rewrites_the_question() -> None:
     """The model reads the turns with their answers; the first line that it writes is the question."""
-    model = Model("\n Who refills tokens at night? \nBecause.")
+    model = Scripted("\n Who refills tokens at night? \nBecause.")
     assert standalone_question("And at night?", TURNS, model) == "Who refills tokens at night?"
     (prompt,) = model.prompts
     assert "Answer: Every second [1]." in prompt
@@ -35,7 +20,7 @@ def test_a_model_rewrites_the_question() -> None:
 @pytest.mark.parametrize("text", ["", "  \n ", "a" * 10_001])
 def test_a_model_that_writes_no_question_changes_nothing(text: str) -> None:
     """An empty or endless text of a model is no question."""
-    assert standalone_question("And at night?", TURNS, Model(text)) == "And at night?"
+    assert standalone_question("And at night?", TURNS, Scripted(text)) == "And at night?"
 
 
 def test_without_a_model_the_words_of_the_last_question_are_added() -> None:
@@ -45,7 +30,7 @@ def test_without_a_model_the_words_of_the_last_question_are_added() -> None:
 
 def test_a_first_question_stands_alone() -> None:
     """Without turns, and without words, nothing is added and no model is asked."""
-    model = Model("x")
+    model = Scripted()
     assert standalone_question("Who?", [], model) == "Who?"
     assert standalone_question(" ", TURNS, model) == " "
     assert model.prompts == []

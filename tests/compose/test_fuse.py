@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from sleuth.compose.fuse import FORMULAS, best_places, fuse_hits, normalise
+from sleuth.compose.fuse import FORMULAS, best_places, fuse_hits
 from sleuth.compose.methods import RANK_CONSTANT, Method
 from sleuth.errors import ArgumentError
 from tests.examples import examples
@@ -123,15 +123,6 @@ def test_explanations_add_up(legs: dict[str, Found], method: Method) -> None:
         assert explanation.facts.get("rank_constant") == (RANK_CONSTANT if method == "rrf" else None)
 
 
-def test_absent_is_never_better_than_found() -> None:
-    """With max, a leg that did not find a key does not raise it above scores below 0."""
-    legs = {
-        "a": Found(np.array([1]), np.array([-1.0], np.float32)),
-        "b": Found(np.array([2]), np.array([-2.0], np.float32)),
-    }
-    assert fuse_hits(legs, method="max").scores.tolist() == [-1.0, -2.0]
-
-
 def test_no_pools_and_empty_pools() -> None:
     """Without pools or hits, every method gives an empty ranking."""
     empty = Found(np.zeros(0, np.int64), np.zeros(0, np.float32))
@@ -153,11 +144,6 @@ def test_union(lists: list[list[int]]) -> None:
     }
     assert dict(zip(fusion.keys.tolist(), fusion.scores.tolist(), strict=True)) == expected
     assert len(fusion) == len(expected)
-
-
-def test_equal_scores_are_found() -> None:
-    """If all scores of a pool are equal, each counts as 1, more than a missing key."""
-    assert normalise(np.array([3.0, 3.0])).tolist() == [1, 1]
 
 
 @pytest.mark.parametrize(

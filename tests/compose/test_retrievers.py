@@ -62,38 +62,6 @@ def ids(items: Sequence[RetrievedItem]) -> list[str]:
     return [it.id for it in items]
 
 
-class TestFused(RetrieverContract):
-    def make(self) -> Retriever:
-        return FusedRetriever({"lexical": lexical(), "dense": dense()}, {"dense": 0.5})
-
-
-class TestFusedByRank(RetrieverContract):
-    def make(self) -> Retriever:
-        return FusedRetriever({"lexical": lexical(), "dense": dense()}, method="rrf", pool=3)
-
-
-class TestNested(RetrieverContract):
-    def make(self) -> Retriever:
-        fusion = FusedRetriever({"lexical": lexical(), "dense": dense()})
-        boosted = BoostedRetriever(fusion, 1.25, lambda it: it.id in "de")
-        return DedupedRetriever(FusedRetriever({"all": boosted, "more": dense()}, method="max"))
-
-
-class TestBoosted(RetrieverContract):
-    def make(self) -> Retriever:
-        return BoostedRetriever(lexical(), 2.0, lambda it: it.id == "d")
-
-
-class TestDeduped(RetrieverContract):
-    def make(self) -> Retriever:
-        return DedupedRetriever(lexical())
-
-
-class TestDiversified(RetrieverContract):
-    def make(self) -> Retriever:
-        return DiversifiedRetriever(lexical(), Letters())
-
-
 class ByLength:
     """A reranker that prefers long texts."""
 
@@ -102,9 +70,28 @@ class ByLength:
         return sorted(reranked, key=lambda it: (-(it.score or 0.0), it.id))
 
 
-class TestReranked(RetrieverContract):
-    def make(self) -> Retriever:
-        return RerankedRetriever(lexical(), ByLength())
+def nested() -> Retriever:
+    fusion = FusedRetriever({"lexical": lexical(), "dense": dense()})
+    boosted = BoostedRetriever(fusion, 1.25, lambda it: it.id in "de")
+    return DedupedRetriever(FusedRetriever({"all": boosted, "more": dense()}, method="max"))
+
+
+KINDS: dict[str, Callable[[], Retriever]] = {
+    "fused": lambda: FusedRetriever({"lexical": lexical(), "dense": dense()}, {"dense": 0.5}),
+    "fused by rank": lambda: FusedRetriever({"lexical": lexical(), "dense": dense()}, method="rrf", pool=3),
+    "nested": nested,
+    "boosted": lambda: BoostedRetriever(lexical(), 2.0, lambda it: it.id == "d"),
+    "deduped": lambda: DedupedRetriever(lexical()),
+    "diversified": lambda: DiversifiedRetriever(lexical(), Letters()),
+    "reranked": lambda: RerankedRetriever(lexical(), ByLength()),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+class TestContract(RetrieverContract):
+    @pytest.fixture(autouse=True)
+    def _kind(self, kind: str) -> None:
+        self.make = KINDS[kind]  # type: ignore[method-assign]
 
 
 class Overlap:

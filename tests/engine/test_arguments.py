@@ -30,9 +30,12 @@ def test_paths_of_an_index(path: Any) -> None:
     [
         (7, "settings must be IndexSettings or a mapping of names to values, got 7"),
         ("plain", "settings must be IndexSettings or a mapping .*, got 'plain'"),
+        (["embedder"], "settings must be"),
         ({"analyzer": "klingon"}, "analyzer must be one of .*, got 'klingon'"),
         ({"chunk_size": 10**12}, "chunk_size must be from 8 to 1,000,000, got 1000000000000"),
         ({"k1": math.inf}, "k1 must be 0 or more, got inf"),
+        ({"analyser": "code"}, "'analyser'"),
+        ({"chunk_size": 64, "chunk_overlap": 30}, "must be from 0 to a quarter of chunk_size, got 30"),
     ],
 )
 def test_settings_make_no_index(tmp_path: Path, settings: Any, message: str) -> None:

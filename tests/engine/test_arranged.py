@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from sleuth import Document, Engine, Sources
-from sleuth.cluster import ShardedEngine
 from sleuth.compose.items import rescored
 from sleuth.engine import WITHOUT_VARIETY
 from sleuth.errors import ArgumentError
+from tests.engine.kinds import KINDS, new_index
 
 DOCUMENTS = [
     *(
@@ -25,12 +25,10 @@ DOCUMENTS = [
 ]  # fmt: skip
 
 
-@pytest.fixture(scope="module", params=["one", "shards"])
+@pytest.fixture(scope="module", params=KINDS)
 def engine(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
     """Return an index of 400 passages with one word in common, and two others."""
-    kind = ShardedEngine if request.param == "shards" else Engine
-    more: dict[str, Any] = {"shards": 3} if request.param == "shards" else {}
-    with kind.open(tmp_path_factory.mktemp("index") / "index", create=True, **more) as engine:
+    with new_index(request.param, tmp_path_factory.mktemp("index") / "index") as engine:
         engine.add(DOCUMENTS)
         yield engine
 

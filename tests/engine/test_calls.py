@@ -1,12 +1,12 @@
 """The calls of an engine are those of its parts, and each that waits has an async twin that does the same."""
 
 import inspect
-from collections.abc import Iterator
 from pathlib import Path
 
 from sleuth import Document, Engine
 from sleuth.engine.documents import Documents
 from sleuth.engine.searching import IndexSearch
+from tests.answer.conftest import Scripted
 
 
 def test_an_engine_has_the_calls_of_its_parts() -> None:
@@ -17,21 +17,11 @@ def test_an_engine_has_the_calls_of_its_parts() -> None:
             assert inspect.signature(getattr(Engine, name)) == inspect.signature(getattr(part, name)), name
 
 
-class Parrot:
-    """A model that says one thing."""
-
-    def complete(self, prompt: str) -> str:
-        return "Polly."
-
-    def stream(self, prompt: str) -> Iterator[str]:
-        yield self.complete(prompt)
-
-
 def test_a_view_answers_with_the_model_of_its_engine(tmp_path: Path) -> None:
     """A view uses the model that its engine has when it is made; another model of the view is its own."""
     with Engine.open(tmp_path / "index", create=True, settings={"embedder": ""}) as engine:
         engine.add([Document("Parrots talk.", {"source": "a", "year": 2020})])
-        engine.use_model(Parrot())
+        engine.use_model(Scripted("Polly.", "Polly."))
         view = engine.scoped("year:2020")
         assert "Polly" in view.search("parrots").response
         view.use_model(None)

@@ -1,7 +1,6 @@
 """The engine: opening, adding, deleting, searching."""
 
 from collections.abc import Iterator
-from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +8,6 @@ import numpy as np
 import pytest
 
 from sleuth import ArgumentError, Document, Engine, Ranking
-from sleuth.cluster import ShardedEngine
 from sleuth.dense.embedding import Reading
 from sleuth.dense.wordllama import WordLlamaEmbedder
 from sleuth.engine import Fusion, expansion
@@ -18,6 +16,7 @@ from sleuth.ingest import IndexProgress
 from sleuth.ingest.reports import IndexInterrupted
 from sleuth.lexical.search import LexicalSearcher
 from tests.embedders import Letters
+from tests.engine.kinds import KINDS, new_index
 
 DOCUMENTS = [
     Document("Tokens are refilled every second.", {"source": "limits.md", "year": 2021}),
@@ -213,18 +212,12 @@ def test_missing_index(tmp_path: Path) -> None:
 
 
 def test_settings_are_the_indexs(tmp_path: Path) -> None:
-    """An index keeps its settings; other ones are refused, unknown ones named."""
+    """An index keeps its settings; other ones are refused."""
     Engine.open(tmp_path / "i", create=True, settings={"analyzer": "plain"}).close()
     with Engine.open(tmp_path / "i") as index:
         assert index.settings.analyzer == "plain"
     with pytest.raises(ArgumentError, match="analyzer must be 'plain'"):
         Engine.open(tmp_path / "i", settings={"analyzer": "code"})
-    with pytest.raises(ArgumentError, match="'analyser'"):
-        Engine.open(tmp_path / "i", settings={"analyser": "code"})
-    with pytest.raises(
-        ArgumentError, match="chunk_overlap must be from 0 to a quarter of chunk_size, got 30"
-    ):
-        Engine.open(tmp_path / "j", create=True, settings={"chunk_size": 64, "chunk_overlap": 30})
 
 
 def test_folder_life(tmp_path: Path) -> None:
@@ -318,21 +311,15 @@ class TokenLetters(Letters):
         )
 
 
-def test_an_embedder_of_ones_own(tmp_path: Path) -> None:
-    """A custom embedder's vectors are searched; the index refuses another, and names it when it is missing."""
-    with Engine.open(tmp_path / "i", create=True, embedder=Letters()) as engine:
-        engine.add(DOCUMENTS)
-        assert len(engine.retrieve("seal", legs=["dense"])) == 3
-    with pytest.raises(EmbedderMismatchError, match=r"letters/26.*wordllama"):
-        Engine.open(tmp_path / "i", embedder="wordllama")
-
-
 @pytest.mark.parametrize("kind", [Letters, TokenLetters])
 def test_an_index_is_used_without_the_embedder_of_its_user(tmp_path: Path, kind: type[Letters]) -> None:
     """Words answer, `words_only` says why, vectors stay, and those of new documents are made with the embedder."""
     with Engine.open(tmp_path / "i", create=True, embedder=kind()) as engine:
         engine.add(DOCUMENTS)
         [word] = engine.retrieve("cats", 1)
+        assert len(engine.retrieve("seal", legs=["dense"])) == 3
+    with pytest.raises(EmbedderMismatchError, match=r"letters/26.*wordllama"):
+        Engine.open(tmp_path / "i", embedder="wordllama")
     with Engine.open(tmp_path / "i") as engine:
         assert not engine.repairs
         ranking = engine.retrieve("cats", 1)
@@ -358,18 +345,13 @@ class LettersError(Exception):
 @pytest.mark.parametrize(
     "failure", [EmbeddingError("down"), ConnectionError("down"), ValueError("down"), LettersError("down")]
 )
-@pytest.mark.parametrize("shards", [1, 2])
+@pytest.mark.parametrize("kind", KINDS)
 def test_a_failed_embedder_leaves_the_words(
-    shards: int, failure: Exception, deadline: float | None, tmp_path: Path
+    kind: str, failure: Exception, deadline: float | None, tmp_path: Path
 ) -> None:
     """Whatever an embedder raises, the dense leg is reported as failed; alone, it raises an EmbeddingError."""
     embedder = Letters()
-    with ExitStack() as stack:
-        engine = stack.enter_context(
-            Engine.open(tmp_path / "i", create=True, embedder=embedder)
-            if shards == 1
-            else ShardedEngine.open(tmp_path / "i", create=True, embedder=embedder, shards=shards)
-        )
+    with new_index(kind, tmp_path / "i", embedder=embedder) as engine:
         engine.add(DOCUMENTS)
         embedder.failure = failure
         ranking = engine.retrieve("cats", deadline=deadline)

@@ -3,7 +3,6 @@
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -14,6 +13,7 @@ from sleuth.errors import ArgumentError
 from sleuth.settings import IndexSettings
 from sleuth.types import Explanation, Ranking
 from tests.commands import sleuth
+from tests.engine.kinds import KINDS, new_index
 from tests.engine.synonyms import SynonymLeg, SynonymSearcher
 
 register_leg(SynonymLeg)
@@ -47,14 +47,9 @@ def fill(engine: Engine) -> Engine:
     return engine
 
 
-@pytest.fixture(params=["one", "shards"])
+@pytest.fixture(params=KINDS)
 def engine(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Engine]:
-    options: dict[str, Any] = {"create": True, "settings": {"legs": "synonyms"}}
-    with (
-        Engine.open(tmp_path / "index", **options)
-        if request.param == "one"
-        else ShardedEngine.open(tmp_path / "index", shards=3, **options)
-    ) as engine:
+    with new_index(request.param, tmp_path / "index", settings={"legs": "synonyms"}) as engine:
         yield fill(engine)
 
 

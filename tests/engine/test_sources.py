@@ -4,6 +4,7 @@ import json
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -56,30 +57,17 @@ def both(place: Path) -> Iterator[Sources]:
 
 
 class TestContract(RetrieverContract):
-    """The retriever contract over several sources."""
+    """The retriever contract over several sources, and over one."""
 
     query = QUERY
 
-    @pytest.fixture(autouse=True)
-    def _both(self, both: Sources) -> None:
-        self.both = both
-
-    def make(self) -> Retriever:
-        return self.both
-
-
-class TestContractOfOne(RetrieverContract):
-    """The retriever contract over one source."""
-
-    query = QUERY
-
-    @pytest.fixture(autouse=True)
-    def _code(self, place: Path) -> Iterator[None]:
-        with open_sources(place / ".sleuth", ["code"]) as self.code:
+    @pytest.fixture(autouse=True, params=[["docs", "code"], ["code"]], ids=len)
+    def _sources(self, place: Path, request: pytest.FixtureRequest) -> Iterator[None]:
+        with open_sources(place / ".sleuth", request.param) as self.sources:
             yield
 
     def make(self) -> Retriever:
-        return self.code
+        return self.sources
 
 
 def test_a_document_stands_before_its_copy_among_the_code(tmp_path: Path) -> None:
@@ -209,19 +197,14 @@ def test_shares_without_vectors(both: Sources, monkeypatch: pytest.MonkeyPatch) 
     ("filter", "labels"),
     [
         ("source_type:code", {"code"}), ("source_type:docs", {"docs"}), ("-source_type:docs", {"code"}),
+        (as_filter("source_type:code"), {"code"}),
         ("source_type:code OR year>=2024", {"docs", "code"}), ("source_type:docs year:2020", {"docs"}),
         ("source_type:code year:2020", set()), ("kind:function", {"code"}), ("source_type:web", set()),
     ],
 )  # fmt: skip
-def test_one_filter_for_all(both: Sources, filter: str, labels: set[str]) -> None:
+def test_one_filter_for_all(both: Sources, filter: Any, labels: set[str]) -> None:
     """Every source applies the filter, including conditions on the label, which documents do not store."""
     assert {item.metadata["source_type"] for item in both.retrieve(QUERY, 50, filter=filter)} == labels
-
-
-def test_a_filter_may_be_a_tree(both: Sources) -> None:
-    """A filter tree matches the same items as its text."""
-    tree = as_filter("source_type:code")
-    assert both.retrieve("tokens", filter=tree) == both.retrieve("tokens", filter="source_type:code")
 
 
 def test_answers_cite_documents_and_code(both: Sources) -> None:
@@ -278,8 +261,6 @@ def test_wrong_arguments(place: Path, both: Sources, tmp_path: Path) -> None:
         open_sources(place / ".sleuth", [])
     with pytest.raises(UnknownRepositoryError, match="/nowhere"):
         open_sources(place / ".sleuth", ["code:/nowhere"])
-    with pytest.raises(ArgumentError, match="query must be a string"):
-        both.retrieve(3)  # type: ignore[arg-type]
     with pytest.raises(FilterError):
         both.retrieve("x", filter="year>")
     with pytest.raises(IndexNotFoundError):

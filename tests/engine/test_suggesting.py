@@ -2,13 +2,12 @@
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from sleuth import Document, Engine
-from sleuth.cluster import ShardedEngine
 from sleuth.errors import ArgumentError
+from tests.engine.kinds import KINDS, new_index
 
 SECTIONS = (
     f"# {title}\n\n{title}. {'Words about buckets. ' * 40}" for title in ("Token buckets", "Leaky buckets")
@@ -29,13 +28,11 @@ DOCUMENTS = [
 ]
 
 
-@pytest.fixture(scope="module", params=["one", "shards"])
+@pytest.fixture(scope="module", params=KINDS)
 def engine(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
     """Return an index of two tenants."""
-    kind = ShardedEngine if request.param == "shards" else Engine
-    more: dict[str, Any] = {"shards": 3} if request.param == "shards" else {}
-    settings = {"chunk_size": 100}
-    with kind.open(tmp_path_factory.mktemp("index") / "i", create=True, settings=settings, **more) as engine:
+    path = tmp_path_factory.mktemp("index") / "i"
+    with new_index(request.param, path, settings={"chunk_size": 100}) as engine:
         engine.add(DOCUMENTS)
         yield engine
 
@@ -95,12 +92,6 @@ def test_whatever_is_typed_is_answered(engine: Engine, typed: str) -> None:
     """Texts without a word, long ones and strange ones complete to few things or nothing."""
     assert len(engine.suggest(typed, 3)) <= 3
     assert engine.suggest(typed, 0) == []
-
-
-def test_the_twin_gives_the_same(engine: Engine) -> None:
-    import asyncio
-
-    assert asyncio.run(engine.asuggest("buck")) == engine.suggest("buck")
 
 
 def test_what_is_no_text_is_refused(engine: Engine) -> None:

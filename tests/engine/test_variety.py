@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from sleuth import Document, Engine, Ranking, RetrievedItem, Sources
-from sleuth.cluster import ShardedEngine
 from sleuth.engine import WITHOUT_VARIETY
 from sleuth.errors import ArgumentError
+from tests.engine.kinds import KINDS, new_index
 from tests.text.test_repeats import prose
 
 
@@ -29,16 +29,14 @@ DOCUMENTS = [
 ]
 
 
-@pytest.fixture(scope="module", params=["one", "shards", "words"])
+@pytest.fixture(scope="module", params=[*KINDS, "words"])
 def engine(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
     """Return an index with a long document, nine short ones and copies of four."""
     path = tmp_path_factory.mktemp("index") / "index"
     settings: dict[str, Any] = {"chunk_size": 100, "chunk_overlap": 0}
     if request.param == "words":
         settings["embedder"] = ""
-    kind = ShardedEngine if request.param == "shards" else Engine
-    more: dict[str, Any] = {"shards": 3} if request.param == "shards" else {}
-    with kind.open(path, create=True, settings=settings, **more) as engine:
+    with new_index(request.param, path, settings=settings) as engine:
         engine.add(DOCUMENTS)
         yield engine
 

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from sleuth import Document, Engine, Sources
-from sleuth.cluster import ShardedEngine
 from sleuth.engine.synonyms import Synonyms
 from sleuth.errors import ArgumentError
+from tests.engine.kinds import KINDS, new_index
 
 WORDS = ("bucket", "buckaroo", "bukket", "packet", "kubernetes", "javascript", "integration", "buckskin")
 OWN = {"tenant": "a"}
@@ -26,13 +26,11 @@ DOCUMENTS = [
 SYNONYMS = "k8s, kubernetes, clusters of containers\njs => javascript  # one way\n"
 
 
-@pytest.fixture(scope="module", params=["one", "shards"])
+@pytest.fixture(scope="module", params=KINDS)
 def engine(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
     """Return an index with synonyms in its folder."""
-    kind = ShardedEngine if request.param == "shards" else Engine
-    more: dict[str, Any] = {"shards": 3} if request.param == "shards" else {}
     path = tmp_path_factory.mktemp("index") / "index"
-    with kind.open(path, create=True, **more) as engine:
+    with new_index(request.param, path) as engine:
         engine.add(DOCUMENTS)
     (path / "synonyms.txt").write_text(SYNONYMS)
     with Engine.open(path) as engine:
@@ -179,11 +177,11 @@ def test_what_is_no_number_of_edits_is_refused(engine: Engine, value: Any) -> No
         engine.retrieve("bucket", fuzzy=value)
 
 
-@pytest.mark.parametrize("kind", [Engine, ShardedEngine])
+@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("slip", ["bukket", "buckeet", "buckte"])
-def test_a_word_that_no_passage_holds_is_widened(tmp_path: Path, kind: type[Engine], slip: str) -> None:
+def test_a_word_that_no_passage_holds_is_widened(tmp_path: Path, kind: str, slip: str) -> None:
     """One edit widens it without `fuzzy`, and a note says so; a word that a passage holds is never widened."""
-    with kind.open(tmp_path / "index", create=True, embedder=None) as index:
+    with new_index(kind, tmp_path / "index", embedder=None) as index:
         index.add([Document("The bucket is full.", id="a"), Document("Bullets and keys.", id="b")])
         ranking = index.retrieve(slip)
         assert ranking.items[0].document_id == "a"

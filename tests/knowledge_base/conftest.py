@@ -105,11 +105,15 @@ def agent(running: BedrockServer) -> Any:
     return running.client("bedrock-agent")
 
 
+def set_account(monkeypatch: pytest.MonkeyPatch, url: str, key: str = "local") -> None:
+    """Set the environment of an AWS account whose region is the server at a URL."""
+    account = {"REGION": "us-east-1", "ACCESS_KEY_ID": "local", "SECRET_ACCESS_KEY": key, "ENDPOINT_URL": url}
+    for name, value in {**account, "CONFIG_FILE": "/nonexistent"}.items():
+        monkeypatch.setenv(f"AWS_{name}", value)
+
+
 @pytest.fixture
 def aws(server: BedrockServer, monkeypatch: pytest.MonkeyPatch) -> BedrockServer:
     """Set the environment of an AWS account whose region is this server."""
-    monkeypatch.setenv("AWS_REGION", "us-east-1")
-    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "local")
-    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "local")
-    monkeypatch.setenv("AWS_ENDPOINT_URL", server.url)
+    set_account(monkeypatch, server.url)
     return server

@@ -45,13 +45,22 @@ class TestStart:
             ("ValidationException", "An ingestion job is ongoing"),
             ("ThrottlingException", ""),
             ("InternalServerException", ""),
+            ("ValidationException", "There is at least one running ingestion job for the data source."),
+            ("ValidationException", "Number of concurrent ingestion jobs can't exceed 1."),
+            (
+                "ValidationException",
+                "You can\u2019t exceed 10 concurrent IngestKnowledgeBaseDocuments requests.",
+            ),
+            ("ServiceQuotaExceededException", "Too many ingestion jobs are running."),
         ],
     )
     def test_retries(self, server: BedrockServer, agent: Any, code: str, message: str) -> None:
-        """Transient errors are retried."""
+        """Jobs and documents are sent again after transient errors, and wait for running jobs and their limit."""
+        failing(server, code, message, times=3)
+        assert kb.ingest_documents_with_retry(KB, DS, documents(1), client=agent, **FAST)["documentDetails"]
         failing(server, code, message, times=3)
         assert kb.start_ingestion_with_retry(KB, DS, client=agent, **FAST)["status"] == "STARTING"
-        assert len(server.calls) == 4
+        assert len(server.calls) == 8
 
     @pytest.mark.parametrize(
         ("code", "message"),
@@ -78,25 +87,6 @@ class TestStart:
             kb.start_ingestion_with_retry(KB, DS, max_retries=retries, client=agent, **FAST)
         assert caught.value.response["Error"]["Code"] == "ConflictException"
         assert len(server.calls) == retries + 1
-
-    @pytest.mark.parametrize(
-        ("code", "message"),
-        [
-            ("ValidationException", "There is at least one running ingestion job for the data source."),
-            ("ValidationException", "Number of concurrent ingestion jobs can't exceed 1."),
-            (
-                "ValidationException",
-                "You can\u2019t exceed 10 concurrent IngestKnowledgeBaseDocuments requests.",
-            ),
-            ("ServiceQuotaExceededException", "Too many ingestion jobs are running."),
-        ],
-    )
-    def test_other_work_in_the_way(self, server: BedrockServer, agent: Any, code: str, message: str) -> None:
-        """Jobs and documents wait for a running job and for the limit of concurrent jobs."""
-        failing(server, code, message, times=3)
-        assert kb.ingest_documents_with_retry(KB, DS, documents(1), client=agent, **FAST)["documentDetails"]
-        failing(server, code, message, times=3)
-        assert kb.start_ingestion_with_retry(KB, DS, client=agent, **FAST)["ingestionJobId"]
 
     @pytest.mark.parametrize("bad", [{"max_retries": -1}, {"max_retries": True}, {"base_delay": -1.0}])
     def test_arguments(self, server: BedrockServer, agent: Any, bad: dict[str, Any]) -> None:

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sleuth.errors import ArgumentError, FilterError, KnowledgeBaseError
-from sleuth.knowledge_base import MultiSliceRetriever, deduplicate_results, set_default_client
+from sleuth.knowledge_base import MultiSliceRetriever, deduplicate_results
 from sleuth.knowledge_base.results import documented, uri_of
 from sleuth.testing.aws import BedrockServer, encode
 from sleuth.testing.serving import Reply
@@ -226,13 +226,6 @@ class TestErrors:
         """A malformed response is a failure, not an empty result."""
         with pytest.raises(KnowledgeBaseError, match="without retrievalResults"):
             MultiSliceRetriever(Scripted(lambda request: {})).retrieve("q", KB, DS)
-
-    def test_default_client(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        """A configured default client is used instead of AWS."""
-        monkeypatch.setenv("AWS_REGION", "us-east-1")
-        client = fixed(result("s3://b/a"))
-        set_default_client(client)
-        assert len(MultiSliceRetriever().retrieve("q", KB, DS)) == 1
 
 
 URIS = st.one_of(st.none(), st.sampled_from(["s3://b/a", "s3://b/b", "s3://b/c"]))

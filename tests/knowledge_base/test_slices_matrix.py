@@ -1,7 +1,5 @@
 """Two slices that each answer, are throttled, fail, hang or are empty: all 25 cases."""
 
-import os
-import threading
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from itertools import product
@@ -17,7 +15,8 @@ from sleuth.testing.aws import BedrockServer, encode
 from sleuth.testing.faults import FAULTS, Fault, FaultServer
 from sleuth.testing.serving import Reply
 from tests.examples import examples
-from tests.waiting import latest
+from tests.knowledge_base.conftest import set_account
+from tests.waiting import latest, settle
 
 KB, DS = "KB12345678", "DS12345678"
 QUERY = "pictures of judy"
@@ -108,16 +107,10 @@ def faults() -> Iterator[FaultServer]:
         yield running
 
 
-def account(monkeypatch: pytest.MonkeyPatch, address: str) -> None:
-    for name, value in (("REGION", "us-east-1"), ("ACCESS_KEY_ID", "local"), ("SECRET_ACCESS_KEY", "local")):
-        monkeypatch.setenv(f"AWS_{name}", value)
-    monkeypatch.setenv("AWS_ENDPOINT_URL", address)
-
-
 @pytest.mark.parametrize("fault", FAULTS)
 def test_bad_peers(faults: FaultServer, monkeypatch: pytest.MonkeyPatch, fault: Fault) -> None:
     """R16: with any fault of the service, the call ends within its deadline with an error that names the base."""
-    account(monkeypatch, faults.url(fault))
+    set_account(monkeypatch, faults.url(fault))
     retriever = MultiSliceRetriever(timeout_seconds=DEADLINE)
     retriever._client()  # boto3 makes it once, at the cost of more processor time than a call
     started = monotonic()
@@ -157,7 +150,7 @@ def test_nothing_leaks_in_many_calls(
     ]  # fmt: skip
     clients = []
     for address in [aws.url, aws.url, *(faults.url(kind) for kind in kinds)]:
-        account(monkeypatch, address)
+        set_account(monkeypatch, address)
         clients.append(MultiSliceRetriever(timeout_seconds=0.1)._client())
 
     def call(number: int) -> None:
@@ -169,24 +162,10 @@ def test_nothing_leaks_in_many_calls(
 
     with ThreadPoolExecutor(16) as pool:
         list(pool.map(call, range(60)))
-    threads, descriptors = settled()  # without those of the pool, which starts fewer where calls end early
+    before = settle()  # without those of the pool, which starts fewer where calls end early
     with ThreadPoolExecutor(16) as pool:
         list(pool.map(call, range(examples(1000))))
-    after = settled(threads, descriptors)
-    assert after[0] <= threads
     # Connections are kept to be used again: at most one per caller and slice of the two clients of a server that
     # answers, both ends of each in this process. A leak in each call that fails would be hundreds.
-    assert after[1] <= descriptors + 2 * 2 * 16 * 2
-
-
-def settled(threads: int = 0, descriptors: int = 0) -> tuple[int, int]:
-    """Return the numbers of threads and descriptors once abandoned slices have ended."""
-    until = monotonic() + 60.0
-    last = (-1, -1)
-    while monotonic() < until:
-        now = (threading.active_count(), len(os.listdir("/proc/self/fd")))  # noqa: PTH208 - iterdir holds one itself
-        if now == last and (not threads or now[0] <= threads):
-            break
-        last = now
-        threading.Event().wait(0.3)
-    return last
+    most = before._replace(descriptors=before.descriptors + 2 * 2 * 16 * 2)
+    assert settle(most).is_within(most)

@@ -91,11 +91,6 @@ def test_stream(engine: Engine) -> None:
         assert "".join(asyncio.run(read())) == "One two three [1]."
 
 
-def test_async_twin(engine: Engine) -> None:
-    """`asearch` returns what `search` returns."""
-    assert asyncio.run(engine.asearch("bucket", 1)) == engine.search("bucket", 1)
-
-
 def test_filters_and_items(engine: Engine) -> None:
     """A filter limits the passages; items are returned on request."""
     result = engine.search("bucket keys every", return_mode="with_items", filter={"year": 2020})
@@ -113,9 +108,8 @@ def test_options_of_retrieval(engine: Engine) -> None:
         engine.search("bucket", legs=["sparse"])
 
 
-def test_expected_states(engine: Engine, tmp_path: Path) -> None:
-    """An empty query and an empty index are results, not exceptions."""
-    assert engine.search(" ").detail is not None
+def test_expected_states(tmp_path: Path) -> None:
+    """What an empty index answers is a result, not an exception."""
     with Engine.open(tmp_path / "empty", create=True) as empty:
         nothing = empty.search("anything")
         assert nothing.detail is not None
@@ -146,6 +140,7 @@ def test_hooks_of_an_engine(engine: Engine) -> None:
     result = engine.indiana_jones.execute_retrieve("qqq", 1)
     assert result.items[0].metadata["source"] == "keys.md"
     assert hosts == [engine]
+    assert engine.search("qqq").extra["searched_query"] == "keys rotated"
 
 
 def test_plugins_of_an_engine(engine: Engine, tmp_path: Path) -> None:
@@ -175,7 +170,7 @@ def test_threads_share_one_registry(engine: Engine) -> None:
     async def many() -> list[SearchResult]:
         return await asyncio.gather(*(engine.asearch("bucket") for _ in range(8)))
 
-    assert len({result.response for result in asyncio.run(many())}) == 1
+    assert {result.response for result in asyncio.run(many())} == {engine.search("bucket").response}
     assert len(engine.hooks.hooks("indiana_jones_retrieve")) == 1
 
 
@@ -198,36 +193,6 @@ def test_hooks_cannot_leave_what_does_not_belong(engine: Engine) -> None:
     result = engine.manager.execute_search("tokens")
     assert result.detail is not None
     assert "without saying why" in result.detail.message
-
-
-def test_the_searched_query_is_in_the_answer(engine: Engine) -> None:
-    """A query that a hook rewrote is in the `extra` of the answer."""
-
-    def rewrite(result: Any, *rest: Any, rag2f: Any) -> None:
-        result.query = "tokens refilled"
-
-    engine.hooks.on("indiana_jones_retrieve", rewrite, priority=5)
-    assert engine.manager.execute_search("tokens").extra["searched_query"] == "tokens refilled"
-
-
-def test_a_mode_of_another_type_is_invalid(engine: Engine) -> None:
-    """A mode of the wrong type raises an error as other arguments do."""
-    result = engine.manager.execute_retrieve("tokens", return_mode=["minimal"])  # type: ignore[arg-type]
-    assert result.detail is not None
-    assert result.detail.code == "invalid"
-
-
-def test_a_failed_stream_raises_its_failure_again(engine: Engine) -> None:
-    """Reading the result of a failed stream raises its failure."""
-
-    def broken(result: Any, *rest: Any, rag2f: Any) -> None:
-        raise ValueError("no luck")
-
-    engine.hooks.on("indiana_jones_retrieve", broken, priority=5)
-    stream = engine.stream_search("tokens")
-    for _ in range(2):
-        with pytest.raises(RetrievalError, match="no luck"):
-            _ = stream.result
 
 
 def test_a_plugins_folder_that_is_not_there_fails_each_time(

@@ -60,13 +60,6 @@ def manager(words: Words, morpheus: Morpheus) -> RetrievalManager:
     return RetrievalManager.over(words, Joiner(), morpheus=morpheus)
 
 
-def test_builtins_answer(manager: RetrievalManager) -> None:
-    """Without plugins the built-in hooks retrieve and answer."""
-    result = manager.execute_search("apples")
-    assert result.response == "red apples. green apples. "
-    assert result.used_source_ids == ["a", "b"]
-
-
 def test_rewriter_before(manager: RetrievalManager, morpheus: Morpheus, words: Words) -> None:
     """A hook that sets result.query changes the searched query, and the result keeps the question."""
 
@@ -74,8 +67,8 @@ def test_rewriter_before(manager: RetrievalManager, morpheus: Morpheus, words: W
         result.query = query.replace("purple fruit", "plums")
 
     morpheus.on(RETRIEVE, rewrite, priority=5)
-    result = manager.execute_retrieve("purple fruit")
-    assert words.queries == [("plums", None)]
+    result = manager.execute_retrieve("purple fruit", filter={"year": 2024})
+    assert words.queries == [("plums", {"year": 2024})]
     assert result.query == "purple fruit"
     assert result.extra["searched_query"] == "plums"
     assert [item.id for item in result.items] == ["c"]
@@ -123,30 +116,6 @@ def test_builtins_can_be_removed(manager: RetrievalManager, morpheus: Morpheus, 
     assert words.queries == []
 
 
-def test_options_reach_hooks_that_name_them(
-    manager: RetrievalManager, morpheus: Morpheus, words: Words
-) -> None:
-    """Extra keywords reach the hooks that have them; the built-in retriever has filter."""
-    options_of_hooks: dict[str, Any] = {}
-
-    def named(result: RetrieveResult, *args: Any, rag2f: Any, tenant: str = "") -> None:
-        options_of_hooks["named"] = tenant
-
-    def all_of_them(result: RetrieveResult, *args: Any, rag2f: Any, **options: Any) -> None:
-        options_of_hooks["all"] = options
-
-    morpheus.on(RETRIEVE, named)
-    morpheus.on(RETRIEVE, all_of_them)
-    morpheus.on(
-        SYNTHESIZE,
-        lambda result, retrieved, mode, kwargs, *, rag2f: options_of_hooks.update(synthesis=kwargs),
-    )
-    options: dict[str, Any] = {"tenant": "t1", "filter": {"year": 2024}}
-    manager.execute_search("apples", **options)
-    assert options_of_hooks == {"named": "t1", "all": options, "synthesis": options}
-    assert words.queries == [("apples", {"year": 2024})]
-
-
 def test_a_wrong_field_is_refused_where_it_is_set(manager: RetrievalManager, morpheus: Morpheus) -> None:
     """A hook that sets a field to a wrong type raises an error that names its plugin."""
 
@@ -160,21 +129,17 @@ def test_a_wrong_field_is_refused_where_it_is_set(manager: RetrievalManager, mor
 
 
 def test_stream_gives_the_pieces_of_the_response(manager: RetrievalManager) -> None:
-    """The pieces of a stream join to the response, and its result equals that of execute_search."""
-    stream = manager.stream_search("apples")
+    """The pieces of a stream join to the response; its result, also without them, is that of execute_search."""
+    stream, result = manager.stream_search("apples"), manager.execute_search("apples")
     assert list(stream) == ["red apples. ", "green apples. "]
-    assert stream.result == manager.execute_search("apples")
+    assert (result.response, result.used_source_ids) == ("red apples. green apples. ", ["a", "b"])
+    assert stream.result == manager.stream_search("apples").result == result
 
 
 def test_stream_of_a_synthesizer_that_does_not_stream(manager: RetrievalManager, morpheus: Morpheus) -> None:
     """A response that no hook streamed is one piece."""
     morpheus.on(SYNTHESIZE, lambda result, *a, rag2f: setattr(result, "response", "whole"))
     assert list(manager.stream_search("apples")) == ["whole"]
-
-
-def test_stream_result_without_reading(manager: RetrievalManager) -> None:
-    """The result can be read without reading the pieces."""
-    assert manager.stream_search("apples").result.response == "red apples. green apples. "
 
 
 def test_stream_of_an_error_result(manager: RetrievalManager) -> None:
@@ -186,14 +151,16 @@ def test_stream_of_an_error_result(manager: RetrievalManager) -> None:
 
 
 def test_stream_raises_in_its_reader(manager: RetrievalManager, morpheus: Morpheus) -> None:
-    """An exception of the writing thread is raised in the reader of the stream."""
+    """An exception of the writing thread is raised in the reader of the stream, and again by its result."""
 
     def fail(*args: Any, rag2f: Any) -> None:
         raise OSError("disk on fire")
 
     morpheus.on(SYNTHESIZE, fail, priority=9)
-    with pytest.raises(RetrievalError, match="disk on fire"):
-        list(manager.stream_search("apples"))
+    stream = manager.stream_search("apples")
+    for read in (list, lambda stream: stream.result, lambda stream: stream.result):
+        with pytest.raises(RetrievalError, match="disk on fire"):
+            read(stream)
 
 
 def test_closing_a_stream_ends_its_thread(manager: RetrievalManager, morpheus: Morpheus) -> None:

@@ -22,6 +22,7 @@ from sleuth.testing.faults import FaultServer
 from sleuth.vector_store import Retriever as VectorRetriever
 from sleuth.vector_store import SleuthVectorStore
 from sleuth.web import WebRetriever, afetch_page, asearch_web, asearch_web_batch
+from tests.knowledge_base.conftest import set_account
 from tests.waiting import wait_until
 
 BASE, SOURCE = "KB12345678", "DS12345678"
@@ -82,14 +83,7 @@ def code(faults: FaultServer, tmp_path_factory: pytest.TempPathFactory) -> Itera
 @pytest.fixture(autouse=True)
 def account(faults: FaultServer, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Set the environment of an AWS account whose region never answers."""
-    for name, value in {
-        "REGION": "us-east-1",
-        "ACCESS_KEY_ID": "local",
-        "SECRET_ACCESS_KEY": "local",
-        "CONFIG_FILE": "/nonexistent",
-        "ENDPOINT_URL": faults.url("hang"),
-    }.items():
-        monkeypatch.setenv(f"AWS_{name}", value)
+    set_account(monkeypatch, faults.url("hang"))
     monkeypatch.chdir(tmp_path)
     forget_endpoints()
 

@@ -130,11 +130,10 @@ def test_trust_is_not_lent(certificate: tuple[Path, Path], trusted: ssl.SSLConte
 @pytest.mark.parametrize("method", ["GET", "POST"])
 def test_a_connection_that_the_server_ended_is_not_used(server: Service, method: str) -> None:
     """A server may end a connection between two calls."""
-    with Service() as other:
-        assert ask(f"{other.url}/a", method) == "/a"
-        other.end_connections()
-        assert ask(f"{other.url}/b", method) == "/b"
-        assert other.connections == 2
+    assert ask(f"{server.url}/a", method) == "/a"
+    server.end_connections()
+    assert ask(f"{server.url}/b", method) == "/b"
+    assert server.connections == 2
 
 
 def test_a_request_that_crosses_with_the_end(server: Service) -> None:

@@ -270,9 +270,10 @@ def test_invalid_k(rag2f: Host, k: Any) -> None:
         assert result.query == "q"
 
 
-def test_invalid_return_mode(rag2f: Host) -> None:
-    """An unknown return mode is INVALID."""
-    result = rag2f.indiana_jones.execute_search("q", return_mode="everything")
+@pytest.mark.parametrize("mode", ["everything", ["minimal"]])
+def test_invalid_return_mode(rag2f: Host, mode: Any) -> None:
+    """An unknown return mode, also one of another type, is INVALID."""
+    result = rag2f.indiana_jones.execute_search("q", return_mode=mode)
     assert result.detail is not None
     assert result.detail.code == StatusCode.INVALID
 

@@ -103,8 +103,11 @@ def test_an_entry_goes_on_too() -> None:
 def test_missing_api_key(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     """A missing API key gives the empty structure and a logged error."""
     (tmp_path / ".env").unlink()
-    assert search_web("climate change policy", k=3) == {"num_docs": 0, "api_k": 3, "results": []}
+    empty = {"num_docs": 0, "api_k": 3, "results": []}
+    assert search_web("climate change policy", k=3) == empty
     assert [record.levelno for record in caplog.records] == [logging.ERROR]
+    assert "TAVILY_API_KEY" in caplog.text
+    assert search_web("policy", 3, query_id="q0") == {"id": "q0", "query": "policy", "web_docs": empty}
 
 
 def test_rate_limits(service: TavilyServer) -> None:

@@ -70,12 +70,6 @@ class TestFiltersOfBedrock:
         """The examples of the service's documentation, and its rules for missing keys, hold."""
         assert matches(from_bedrock({name: {"key": key, "value": value}}), ANIMALS) is holds
 
-    def test_groups(self) -> None:
-        """andAll and orAll are conjunction and disjunction."""
-        yes, no = ({"equals": {"key": "animal", "value": value}} for value in ("cat", "dog"))
-        assert not matches(from_bedrock({"andAll": [yes, no]}), ANIMALS)
-        assert matches(from_bedrock({"orAll": [no, {"andAll": [yes, yes]}]}), ANIMALS)
-
 
 class TestBedrock:
     @pytest.mark.parametrize(

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import os
-import threading
 from collections.abc import Iterator
 from time import monotonic
-from typing import NamedTuple
 
 import pytest
 
@@ -16,7 +13,7 @@ from sleuth.testing.faults import FAULTS, Fault, FaultServer
 from sleuth.testing.tavily import TavilyServer, page
 from sleuth.web import asearch_web, fetch_page, search_web, service
 from tests.examples import examples
-from tests.waiting import latest
+from tests.waiting import latest, settle
 
 LOOPBACK = ["127.0.0.0/8"]
 LATEST = latest(1.0)
@@ -26,10 +23,6 @@ LATEST = latest(1.0)
 def faults() -> Iterator[FaultServer]:
     with FaultServer() as running:
         yield running
-
-
-def descriptors() -> int:
-    return len(os.listdir("/proc/self/fd"))  # noqa: PTH208 - Path.iterdir would hold one itself
 
 
 @pytest.mark.parametrize("fault", FAULTS)
@@ -81,28 +74,4 @@ def test_nothing_leaks_in_many_calls(faults: FaultServer) -> None:
         before = settle()
         asyncio.run(storm(server, examples(1000)))
         after = settle(before)
-        assert after.threads <= before.threads
-        assert after.descriptors <= before.descriptors
-
-
-class Usage(NamedTuple):
-    """What this process has: threads, and open descriptors."""
-
-    threads: int
-    descriptors: int
-
-    def is_within(self, most: Usage) -> bool:
-        return self.threads <= most.threads and self.descriptors <= most.descriptors
-
-
-def settle(most: Usage | None = None) -> Usage:
-    """Return what this process has once the servers have ended their side, at most that much if it ever comes to it.
-
-    Slow ones notice with their next byte, a second later; on a busy machine their threads end after their sockets.
-    """
-    until = monotonic() + 60.0
-    last, now = None, Usage(threading.active_count(), descriptors())
-    while monotonic() < until and (now != last or (most is not None and not now.is_within(most))):
-        threading.Event().wait(0.3)
-        last, now = now, Usage(threading.active_count(), descriptors())
-    return now
+        assert after.is_within(before), (after, before)
