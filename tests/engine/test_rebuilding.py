@@ -23,9 +23,9 @@ from sleuth.errors import (
 from sleuth.store.store import Store
 
 
-@pytest.fixture
-def older(tmp_path: Path) -> Path:
-    """An index of another format, of two files, one of them gone, and of a document of a program."""
+@pytest.fixture(params=[2, 77])
+def older(tmp_path: Path, request: pytest.FixtureRequest) -> Path:
+    """An index of two files, one of them gone, and a document of a program; 2 has notes, 77 a table of files."""
     folder = tmp_path / "docs"
     folder.mkdir()
     (folder / "a.md").write_text("# Otters\n\nAn otter swims.\n")
@@ -35,7 +35,10 @@ def older(tmp_path: Path) -> Path:
         engine.index([folder], options={"include": ["*.md"]})
         engine.add([Document("A badger digs.", {"year": 2020}, id="api")])
     (folder / "gone.md").unlink()
-    change(index, "PRAGMA user_version = 77")
+    notes = "INSERT INTO meta SELECT 'note root ' || name, options FROM files WHERE options IS NOT NULL"
+    change(
+        index, f"PRAGMA user_version = {request.param}", *([notes, "DROP TABLE files"] * (request.param == 2))
+    )
     return index
 
 
