@@ -12,7 +12,7 @@ from sleuth.errors import ArgumentError, EmbedderMismatchError, EmbeddingError
 from sleuth.ingest.reports import IndexInterrupted
 from sleuth.store import text_hash
 from tests.dense.strategies import HashEmbedder
-from tests.store.passages import put_passages
+from tests.store.words import put_passages
 
 
 class Changing(HashEmbedder):

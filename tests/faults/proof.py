@@ -6,7 +6,7 @@ from pathlib import Path
 
 from sleuth.store.store import Store
 from tests.faults.adder import DOCUMENTS, LEGS, deletion_of, legs
-from tests.store.words import contents, faults, put
+from tests.store.words import add, contents, faults
 
 ROOT = Path(__file__).parents[2]
 
@@ -53,8 +53,7 @@ def prove(path: Path, additions: set[int], deleted: set[int]) -> set[int]:
         assert not deleted & batches.keys(), "deleted batches are back"
         if additions:
             assert int(texts["hot#0"].split()[1]) >= max(additions)
-        with store.writer() as writer:
-            put(writer, "next", "write")
+        add(store, "next", "write")
         store.wait()
         findings = faults(store)
         assert not findings, findings

@@ -10,8 +10,7 @@ from sleuth.errors import IndexDamagedError, StoreError
 from sleuth.store.catalogue import building
 from sleuth.store.store import Store
 from sleuth.types import Chunk, Document
-from tests.store.passages import put_passages
-from tests.store.words import SumsLeg, contents, faults, put
+from tests.store.words import SumsLeg, add, contents, faults, put, put_passages
 
 ROUNDS = 6
 
@@ -108,8 +107,7 @@ def test_files_that_hold_nothing(sound: Path, tmp_path: Path, file: str) -> None
     (path / file).unlink(missing_ok=True)
     with Store.open(path) as store:
         assert store.attach([SumsLeg("sums"), SumsLeg("other")]) == []
-        with store.writer() as writer:
-            put(writer, "new", "one")
+        add(store, "new", "one")
         assert faults(store) == []
 
 

@@ -17,7 +17,7 @@ from sleuth.store.disk.files import CODE, DOCUMENTS
 from sleuth.store.store import Store
 from sleuth.types import Document
 from tests import commands
-from tests.store.words import SumsLeg, put
+from tests.store.words import opened, put
 
 COMMANDS = {
     "index": ["index", "guide.md"], "search": ["search", "tokens"], "ask": ["ask", "how many tokens"],
@@ -298,11 +298,9 @@ def test_only_the_owner_reads_an_index(home: Path) -> None:
             patch.setattr(building, "INLINE_BYTES", 0)
             sleuth("index", "guide.md", "--embedder", "")
             sleuth("code", "index", ".")
-            with Store.open(home / ".sleuth") as store:
-                store.attach([SumsLeg()])
-                with store.writer() as writer:
-                    put(writer, "a", "b")
-                    modes = {path.name: path.stat().st_mode & 0o777 for path in (home / ".sleuth").rglob("*")}
+            with opened(home / ".sleuth") as store, store.writer() as writer:
+                put(writer, "a", "b")
+                modes = {path.name: path.stat().st_mode & 0o777 for path in (home / ".sleuth").rglob("*")}
     finally:
         os.umask(before)
     assert (home / ".sleuth").stat().st_mode & 0o777 == 0o700

@@ -18,7 +18,7 @@ from sleuth.store.store import Store
 from sleuth.types import Document
 from tests.faults.descriptors import free_descriptors
 from tests.faults.proof import ROOT
-from tests.store.words import SumsLeg, contents, faults, put, read
+from tests.store.words import SumsLeg, add, contents, faults, opened, read
 
 ROWS = 2_000
 """So many that half of their segment is more than a page."""
@@ -30,8 +30,7 @@ def path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(building, "INLINE_BYTES", 0)
     with Store.open(tmp_path / "index", create=True) as store:
         store.attach([SumsLeg()])
-        with store.writer() as writer:
-            put(writer, "a", *(["text"] * ROWS))
+        add(store, "a", *(["text"] * ROWS))
     return tmp_path / "index"
 
 
@@ -44,8 +43,7 @@ def test_too_many_open_files(path: Path) -> None:
                 assert store.attach([SumsLeg()]) == []
                 with store.reader() as snapshot:
                     assert len(contents(snapshot)) >= ROWS
-                with store.writer() as writer:
-                    put(writer, f"b{spare}", "more")
+                add(store, f"b{spare}", "more")
         except StoreError as error:
             assert not isinstance(error, IndexDamagedError), error
             failures += 1
@@ -57,8 +55,7 @@ def test_too_many_open_files(path: Path) -> None:
 
 def test_a_segment_that_is_cut_off_under_a_reader(path: Path) -> None:
     """Reading a truncated segment raises an error instead of killing the process; opening again rebuilds it."""
-    with Store.open(path) as store:
-        store.attach([SumsLeg()])
+    with opened(path) as store:
         with store.reader() as snapshot:
             assert len(contents(snapshot)) == ROWS
         (file,) = (path / "segments").glob("sums-*")
@@ -138,8 +135,7 @@ def test_every_kind_of_segment_that_is_cut_off_under_a_reader(tmp_path: Path) ->
 
 def test_a_record_that_is_cut_off_under_a_reader(path: Path) -> None:
     """Reading beside a truncated record gives the texts that were written or an error, and ends no process."""
-    with Store.open(path) as store:
-        store.attach([SumsLeg()])
+    with opened(path) as store:
         assert store._database.checkpoint(force=True)
         store.wait()  # a merge in the background would find the record cut off
         whole = (path / "record.sqlite").read_bytes()

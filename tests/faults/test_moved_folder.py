@@ -18,7 +18,7 @@ from sleuth.engine import open_code
 from sleuth.errors import StoreError
 from sleuth.store.store import Store
 from sleuth.surfaces.http import ServerSettings, create_app
-from tests.store.words import SumsLeg, put
+from tests.store.words import SumsLeg, add
 
 DOCUMENTS: dict[str, Callable[[Engine], Any]] = {
     "retrieve": lambda engine: engine.retrieve("words"), "get": lambda engine: engine.get("a"),
@@ -123,8 +123,7 @@ def test_a_further_reader(tmp_path: Path, way: str) -> None:
     """Many readers at once open further connections, which is a typed error where the folder is gone."""
     store = Store.open(tmp_path / "index", create=True)
     store.attach([SumsLeg()])
-    with store.writer() as writer:
-        put(writer, "a", "text")
+    add(store, "a", "text")
     WAYS[way](tmp_path / "index")
     user = as_another_user(tmp_path / "index") if way == "out of reach" else nullcontext()
     with user, pytest.raises(StoreError), ExitStack() as stack:

@@ -2,6 +2,7 @@
 
 import json
 import threading
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -17,19 +18,26 @@ from sleuth.store.store import Store
 from sleuth.store.writing import pending
 from sleuth.types import Chunk
 from tests.examples import examples
-from tests.store.passages import put_passages
-from tests.store.words import SumsLeg, faults, put, read
+from tests.store.words import SumsLeg, add, faults, put, put_passages, read
 
 NAMES = [f"d{i}" for i in range(6)]
+TEXTS = st.lists(st.sampled_from(["x", "y\n", "ü" * 30, ""]), max_size=3)
 steps = st.lists(
     st.one_of(
-        st.tuples(st.just("put"), st.sampled_from(NAMES), st.lists(st.sampled_from("xyz"), max_size=3)),
+        st.tuples(
+            st.just("put"),
+            st.sampled_from(NAMES),
+            st.lists(st.sampled_from(["x", "y\n", "ü" * 30, ""]), max_size=3),
+        ),
         st.tuples(st.just("passages"), st.lists(st.sampled_from(NAMES), max_size=4), st.sampled_from("uvw")),
         st.tuples(st.just("delete"), st.lists(st.sampled_from(NAMES), max_size=3), st.none()),
         st.tuples(st.just("note"), st.sampled_from(NAMES), st.integers(1, 3)),
         st.tuples(st.sampled_from(["known", "commit", "rollback"]), st.none(), st.none()),
     ),
-    max_size=25,
+    max_size=12,
+)
+history = st.lists(
+    st.tuples(steps, st.booleans(), st.sampled_from(["", "", "reopen", "wait", "compact"])), max_size=8
 )
 
 
@@ -60,18 +68,29 @@ def test_plain_values_are_those_that_json_gives_back(value: object) -> None:
 @settings(
     max_examples=examples(30), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
-@given(steps)
+@given(history, st.sampled_from([4, pending.BATCH_BYTES]))
 def test_whatever_is_done(
-    tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[str, object, object]]
+    tmp_path_factory: pytest.TempPathFactory,
+    history: list[tuple[list[tuple[str, object, object]], bool, str]],
+    batch_bytes: int,
 ) -> None:
-    """Any sequence of puts, replacements, deletions, notes, commits and rollbacks gives the contents of a dict."""
+    """Any sequence of puts, replacements, deletions, notes, commits and rollbacks, of abandoned blocks, merges and
+    reopenings gives the contents of a dict.
+    """
     model: dict[str, list[str]] = {}
     documents: dict[str, list[str]] = {}
     sizes: dict[str, int] = {}
     committed_sizes: dict[str, int] = {}
-    with Store.open(tmp_path_factory.mktemp("index"), create=True) as store:
-        store.attach([SumsLeg()])
-        with store.writer() as writer:
+    path = tmp_path_factory.mktemp("model") / "index"
+    store = Store.open(path, create=True)
+    store.attach([SumsLeg()])
+    for steps, is_abandoned, then in history:
+        with (
+            pytest.MonkeyPatch.context() as patch,
+            suppress(InterruptedError),
+            store.writer() as writer,
+        ):
+            patch.setattr(pending, "BATCH_BYTES", batch_bytes)
             for kind, what, more in steps:
                 if kind == "put":
                     assert isinstance(what, str)
@@ -90,8 +109,7 @@ def test_whatever_is_done(
                     assert isinstance(what, list)
                     deletions = [name for name in dict.fromkeys(what) if name in model]
                     assert writer.delete(what) == deletions
-                    for name in deletions:
-                        del model[name]
+                    model = {name: parts for name, parts in model.items() if name not in deletions}
                 elif kind == "note":
                     assert isinstance(what, str)
                     assert isinstance(more, int)
@@ -106,12 +124,23 @@ def test_whatever_is_done(
                     writer.rollback()
                     model, sizes = dict(documents), dict(committed_sizes)
                     assert writer.known(NAMES).keys() == model.keys()
-        store.wait()
+            if is_abandoned:
+                raise InterruptedError
+            documents, committed_sizes = dict(model), dict(sizes)
+        model, sizes = dict(documents), dict(committed_sizes)
+        if then == "reopen":
+            store.close()
+            store = Store.open(path)
+            assert store.attach([SumsLeg()]) == []
+        elif then:
+            getattr(store, then)()
         expected = {f"{name}#{i}": text for name, texts in model.items() for i, text in enumerate(texts)}
         assert read(store) == expected
         with store.reader() as snapshot:
+            assert snapshot.counts().documents == len(model)
             assert {name: row.size for name, row in snapshot.files(NAMES).items()} == sizes
-        assert faults(store) == []
+    assert faults(store) == []
+    store.close()
 
 
 def test_an_interruption_while_waiting_loses_nothing(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -152,8 +181,9 @@ def test_an_interruption_while_waiting_loses_nothing(store: Store, monkeypatch: 
     assert faults(store) == []
 
 
-def test_a_leg_that_fails_in_the_other_thread(store: Store) -> None:
-    """An error of a leg is raised at the next batch or commit, and nothing of the transaction is left."""
+@pytest.mark.parametrize("names", [["bad"], ["one", "bad", "more", "most"]], ids=["a commit", "batches"])
+def test_a_leg_that_fails_leaves_nothing(store: Store, names: list[str]) -> None:
+    """An error of a leg is raised at the next batch or commit, also from the other thread, and rolls all back."""
 
     class Failing(SumsLeg):
         def build(self, rows):  # type: ignore[no-untyped-def]
@@ -163,11 +193,10 @@ def test_a_leg_that_fails_in_the_other_thread(store: Store) -> None:
 
     store.attach([SumsLeg(), Failing("failing")])
     with pytest.raises(RuntimeError, match="no"), store.writer() as writer:
-        for name in ("one", "bad", "more", "most"):
+        for name in names:
             put(writer, name, name)
-    assert read(store) == {}
-    with store.writer() as writer:
-        put(writer, "two", "two")
+    assert (store.version, read(store)) == (0, {})
+    add(store, "two", "two")
     assert read(store) == {"two#0": "two"}
     assert faults(store) == []
 

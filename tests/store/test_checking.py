@@ -7,8 +7,7 @@ import pytest
 
 from sleuth.store.catalogue import building, manifest, segment_files, segments
 from sleuth.store.store import Store
-from tests.store.passages import put_passages
-from tests.store.words import faults, read
+from tests.store.words import faults, put_passages, read
 
 ROWS = 1_000
 

@@ -18,8 +18,7 @@ from sleuth.store.record import scan
 from sleuth.store.store import Store
 from sleuth.store.writing.transaction import Transaction
 from tests.examples import examples
-from tests.store.passages import put_passages
-from tests.store.words import SumsLeg, contents, faults, put, read
+from tests.store.words import SumsLeg, add, faults, opened, put, put_passages, read
 
 
 def simulate(batches: list[int]) -> tuple[int, int]:
@@ -145,10 +144,8 @@ def test_a_commit_that_fails_lets_its_merges_go(store: Store, monkeypatch: pytes
         monkeypatch.setattr(Transaction, "_execute", execute)
     store.wait()
     store.close()
-    with Store.open(store.path) as reopened:
-        reopened.attach([SumsLeg()])
-        with reopened.writer() as writer:
-            put(writer, "last", "x")
+    with opened(store.path) as reopened:
+        add(reopened, "last", "x")
         assert read(reopened).keys() >= {"d0#0", "last#0"}
         assert faults(reopened) == []
 
@@ -177,9 +174,8 @@ def test_closing_leaves_few_segments(store: Store) -> None:
     started = threading.Event()
 
     def segments() -> int:
-        with Store.open(store.path) as opened:
-            opened.attach([SumsLeg()])
-            return opened.status().legs[0].segments
+        with opened(store.path) as again:
+            return again.status().legs[0].segments
 
     store.close()
     with pytest.raises(ZeroDivisionError), Store.open(store.path) as reopened:
@@ -187,16 +183,14 @@ def test_closing_leaves_few_segments(store: Store) -> None:
         load(reopened, "a")
         _ = 1 / 0
     assert segments() == 11
-    with Store.open(store.path) as reopened:
-        reopened.attach([SumsLeg()])
+    with opened(store.path) as reopened:
         reopened.wait()
     assert segments() <= 4
     with Store.open(store.path) as reopened:
         reopened.attach([Slow()])
         load(reopened, "b")
     assert segments() <= 4  # each less than half of the one before
-    with Store.open(store.path) as reopened:
-        reopened.attach([SumsLeg()])
+    with opened(store.path) as reopened:
         assert faults(reopened) == []
 
 
@@ -209,61 +203,10 @@ def test_a_merge_that_fails_is_reported(store: Store) -> None:
 
     store.attach([Failing()])
     for i in range(10):
-        with store.writer() as writer:
-            put(writer, f"d{i}", "x")
+        add(store, f"d{i}", "x")
     with pytest.raises(RuntimeError, match="cannot merge"):
         store.wait()
     assert len(read(store)) == 10
-
-
-@settings(
-    deadline=None, max_examples=examples(25), suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
-@given(st.data())
-def test_any_history_gives_what_a_dict_gives(tmp_path_factory, data: st.DataObject) -> None:  # type: ignore[no-untyped-def]
-    """After any sequence of puts, deletes, commits, merges, reopenings and abandoned blocks, record and leg have
-    exactly the committed documents.
-    """
-    path = tmp_path_factory.mktemp("model") / "index"
-    names = st.sampled_from([f"d{i}" for i in range(12)])
-    texts = st.lists(st.sampled_from(["a", "b\n", "ü" * 30, ""]), max_size=3)
-    store = Store.open(path, create=True)
-    store.attach([SumsLeg()])
-    model: dict[str, list[str]] = {}
-    for _ in range(data.draw(st.integers(1, 25))):
-        step = data.draw(st.sampled_from(["write"] * 6 + ["reopen", "wait", "compact", "abandon"]))
-        if step == "reopen":
-            store.close()
-            store = Store.open(path)
-            assert store.attach([SumsLeg()]) == []
-        elif step == "wait":
-            store.wait()
-        elif step == "compact":
-            store.compact()
-        else:
-            next_model = dict(model)
-            try:
-                with store.writer() as writer:
-                    for _ in range(data.draw(st.integers(0, 4))):
-                        name = data.draw(names)
-                        if data.draw(st.booleans()):
-                            next_model[name] = data.draw(texts)
-                            put(writer, name, *next_model[name])
-                        else:
-                            assert writer.delete([name]) == (
-                                [name] if next_model.pop(name, None) is not None else []
-                            )
-                    if step == "abandon":
-                        raise InterruptedError  # noqa: TRY301 - what a user's code may do in the block
-                model = next_model
-            except InterruptedError:
-                pass
-        expected = {f"{name}#{n}": text for name, parts in model.items() for n, text in enumerate(parts)}
-        with store.reader() as snapshot:
-            assert contents(snapshot) == expected
-            assert snapshot.counts().documents == len(model)
-    assert faults(store) == []
-    store.close()
 
 
 @settings(

@@ -17,7 +17,7 @@ from sleuth.store.catalogue import building, manifest, schema
 from sleuth.store.catalogue.manifest import SegmentMissingError
 from sleuth.store.health import opening
 from sleuth.store.store import Store
-from tests.store.words import SumsLeg, put, read
+from tests.store.words import SumsLeg, add, read
 
 
 def test_folders_that_cannot_be_looked_into(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -31,17 +31,21 @@ def test_folders_that_cannot_be_looked_into(tmp_path: Path, monkeypatch: pytest.
     assert not isinstance(raised.value, IndexNotFoundError)
 
 
+@pytest.mark.parametrize("version", [1, 7])
 @pytest.mark.parametrize("create", [False, True])
-def test_another_format_on_a_read_only_disk(
-    store: Store, monkeypatch: pytest.MonkeyPatch, create: bool
+@pytest.mark.parametrize("is_writable", [False, True])
+def test_another_format_is_refused(
+    store: Store, monkeypatch: pytest.MonkeyPatch, version: int, create: bool, is_writable: bool
 ) -> None:
-    """Another format is refused on a read-only disk too."""
+    """The error names the format, the supported one, and the command that makes a new index, on any disk."""
     store.close()
     with sqlite3.connect(store.path / "record.sqlite") as connection:
-        connection.execute("PRAGMA user_version = 7")
+        connection.execute(f"PRAGMA user_version = {version}")
     connection.close()
-    monkeypatch.setattr(os, "access", lambda path, mode: mode != os.W_OK)
-    with pytest.raises(FormatVersionError, match="has format 7"):
+    if not is_writable:
+        monkeypatch.setattr(os, "access", lambda path, mode: mode != os.W_OK)
+    message = f"has format {version}, .* reads format 3: `sleuth index --rebuild"
+    with pytest.raises(FormatVersionError, match=message):
         Store.open(store.path, create=create)
 
 
@@ -99,14 +103,12 @@ def test_no_false_alarm(
             if merges_left and not is_merging and threading.get_ident() == reader:
                 merges_left, is_merging = merges_left - 1, True
                 for number in (1, 2):
-                    with writing.writer() as writer:
-                        put(writer, f"document {merges_left} {number}", "some words")
+                    add(writing, f"document {merges_left} {number}", "some words")
                 writing.compact()
                 is_merging = False
             return real(*arguments, **options)
 
-        with writing.writer() as writer:
-            put(writer, "first", "text")
+        add(writing, "first", "text")
         with Store.open(tmp_path / "index") as reading:
             reading.writable = is_writable
             monkeypatch.setattr("sleuth.store.catalogue.views.open_segment", merged_meanwhile)

@@ -18,7 +18,7 @@ from sleuth.store.record.batch import DocumentFacts
 from sleuth.store.store import Store
 from sleuth.types import Chunk, RetrievedItem
 from tests.examples import examples
-from tests.store.words import put
+from tests.store.words import add, put
 
 TEXTS = st.text(st.characters(codec="utf-8"), max_size=20)
 VALUES = st.recursive(
@@ -61,29 +61,9 @@ def test_whatever_rows_hold(
             assert snapshot.order([row.key for row in rows]) == [(name, row.n) for row in rows]
 
 
-def test_a_reader_keeps_its_version(store: Store) -> None:
-    """A commit during a read is visible only to the next reader."""
-    with store.writer() as writer:
-        put(writer, "a", "one")
-    with store.reader() as snapshot:
-        with store.writer() as writer:
-            put(writer, "a", "two")
-            put(writer, "b", "three")
-        assert [row.text for row in snapshot.chunks_of("a")] == ["one"]
-        assert snapshot.chunks_of("b") == []
-        assert snapshot.counts().documents == 1
-        with store.reader() as newer:
-            assert newer.version == snapshot.version + 1
-            assert [row.text for row in newer.chunks_of("a")] == ["two"]
-        assert [row.text for row in snapshot.chunks_of("a")] == ["one"]
-    with store.reader() as snapshot:
-        assert [row.text for row in snapshot.chunks_of("a")] == ["two"]
-
-
 def test_rows_that_are_lost_or_damaged(store: Store) -> None:
     """A missing key and metadata that is not JSON are damage."""
-    with store.writer() as writer:
-        put(writer, "a", "one", metadata={"x": 1})
+    add(store, "a", "one", metadata={"x": 1})
     with store.reader() as snapshot:
         key = snapshot.chunks_of("a")[0].key
         for call in (snapshot.rows, snapshot.passages, snapshot.order):

@@ -18,7 +18,7 @@ from sleuth.store.disk.files import DOCUMENTS
 from sleuth.store.passages.blocks import Passages
 from sleuth.store.record import mark
 from sleuth.store.store import Store
-from tests.store.words import SumsLeg, faults, put
+from tests.store.words import SumsLeg, add, faults, opened, put
 
 RECORD, PAGE = "record.sqlite", 8192
 SIGN = 1 << 31
@@ -55,17 +55,13 @@ def path(sound: Path, tmp_path: Path) -> Path:
 
 def texts(path: Path) -> Iterator[str]:
     """Texts of an index as far as they can be read."""
-    with Store.open(path) as store:
-        store.attach([SumsLeg()])
-        with store.reader() as snapshot:
-            for i in range(120):
-                try:
-                    yield from (row.text for row in snapshot.chunks_of(f"d{i}"))
-                    yield from (
-                        vector.decode() for vector in snapshot.embeddings("model", [f"{i:02x}"]).values()
-                    )
-                except IndexDamagedError:
-                    continue
+    with opened(path) as store, store.reader() as snapshot:
+        for i in range(120):
+            try:
+                yield from (row.text for row in snapshot.chunks_of(f"d{i}"))
+                yield from (vector.decode() for vector in snapshot.embeddings("model", [f"{i:02x}"]).values())
+            except IndexDamagedError:
+                continue
 
 
 def test_no_page_of_another_index_gives_a_text(sound: Path, path: Path) -> None:
@@ -78,8 +74,7 @@ def test_no_page_of_another_index_gives_a_text(sound: Path, path: Path) -> None:
         for step in ("damaged", "repaired"):
             try:
                 if step == "repaired":
-                    with Store.open(path) as store:
-                        store.attach([SumsLeg()])
+                    with opened(path) as store:
                         store.repair()
                         assert faults(store) == []
                 page_texts = list(texts(path))
@@ -97,15 +92,13 @@ def test_a_damaged_salt(path: Path, change: str) -> None:
     """A damaged salt is read from the file beside the record; a check reports it, and a repair restores it."""
     with closing(sqlite3.connect(path / RECORD)) as connection, connection:
         assert connection.execute(f"UPDATE meta SET {change} WHERE name = 'salt'").rowcount == 1
-    with Store.open(path) as store:
-        store.attach([SumsLeg()])
+    with opened(path) as store:
         assert faults(store) == ["error record: its copy of the salt is damaged"]
         assert len(list(texts(path))) == 240
         assert any("salt" in repair.why for repair in store.repair())
     (path / "version").unlink()
     assert len(list(texts(path))) == 240
-    with Store.open(path) as store:
-        store.attach([SumsLeg()])
+    with opened(path) as store:
         assert (
             store.check(full=True)[0].message
             == "the note of the newest version is missing; nothing is lost by that"
@@ -140,17 +133,15 @@ def test_a_part_of_another_index(sound: Path, path: Path, part: str) -> None:
 
 def test_a_row_of_an_index_without_a_salt_is_damaged(path: Path) -> None:
     """A document whose checksum lacks the salt is of another index, and so are passages under another salt."""
-    with Store.open(path) as store:
-        store.attach([SumsLeg()])
-        with store.reader() as snapshot:
-            key = int(snapshot.segments("sums")[0].keys[0])
-            salt = snapshot._connection.salt
-            assert salt
-            rows = snapshot.rows([key])
-            (view,) = snapshot.segments("passages")
-            segment = (view.key_list, view.arrays["offsets"], view.arrays["records"], False)
-            assert Passages([segment], salt).rows([key]) == rows
-            assert Passages([segment], salt ^ 1).damaged(view.keys) == list(range(120))
+    with opened(path) as store, store.reader() as snapshot:
+        key = int(snapshot.segments("sums")[0].keys[0])
+        salt = snapshot._connection.salt
+        assert salt
+        rows = snapshot.rows([key])
+        (view,) = snapshot.segments("passages")
+        segment = (view.key_list, view.arrays["offsets"], view.arrays["records"], False)
+        assert Passages([segment], salt).rows([key]) == rows
+        assert Passages([segment], salt ^ 1).damaged(view.keys) == list(range(120))
     with closing(sqlite3.connect(path / RECORD)) as connection, connection:
         connection.create_function("unsalted", 1, lambda checksum: ((checksum + SIGN) ^ salt) - SIGN)
         connection.execute("UPDATE documents SET checksum = unsalted(checksum) WHERE key = ?", (key,))
@@ -162,15 +153,9 @@ def test_a_row_of_an_index_without_a_salt_is_damaged(path: Path) -> None:
         snapshot.documents_at([key])
 
 
-def add(store: Store, name: str) -> None:
-    """Commit a document."""
-    with store.writer() as writer:
-        put(writer, name, "some words")
-
-
 def test_a_note_that_cannot_be_read_counts_as_damaged(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     """If the disk does not give the note, a check says that it is damaged; a missing one is version 0."""
-    add(store, "a")
+    add(store, "a", "some words")
     assert mark.read(store.path).version == store.version
     with monkeypatch.context() as broken:
         broken.setattr(os, "pread", Mock(side_effect=OSError(errno.EIO, os.strerror(errno.EIO))))
@@ -182,18 +167,18 @@ def test_a_note_that_cannot_be_read_counts_as_damaged(store: Store, monkeypatch:
 @pytest.mark.parametrize("change", [b"", b"00", b"x" * 40], ids=["empty", "cut off", "other bytes"])
 def test_a_damaged_note(store: Store, change: bytes) -> None:
     """A check reports a damaged note, and the next commit writes it again."""
-    add(store, "a")
+    add(store, "a", "some words")
     (store.path / DOCUMENTS.mark).write_bytes(change)
     assert faults(store) == [
         "warning version: the note of the newest version is damaged; nothing is lost by that"
     ]
-    add(store, "b")
+    add(store, "b", "some words")
     assert faults(store) == []
 
 
 def test_any_other_digit_of_a_note_is_damage(store: Store) -> None:
     """A version or a salt that differs in one digit has another checksum."""
-    add(store, "a")
+    add(store, "a", "some words")
     note = store.path / DOCUMENTS.mark
     whole = note.read_bytes()
     for place in range(len(whole) - 1):
@@ -204,7 +189,7 @@ def test_any_other_digit_of_a_note_is_damage(store: Store) -> None:
 
 def test_a_damaged_note_without_a_record_is_a_lost_index(store: Store) -> None:
     """A folder that holds a note, damaged or not, held an index: no new one is made there without a word."""
-    add(store, "a")
+    add(store, "a", "some words")
     store.close()
     for file in (*store.path.glob("record.sqlite*"), *store.path.glob("segments/*")):
         file.unlink()

@@ -21,7 +21,7 @@ from sleuth.store.catalogue import manifest, segment_files, segments
 from sleuth.store.catalogue.building import Built
 from sleuth.store.legs.arrays import check_rising
 from sleuth.store.store import Store
-from tests.store.words import put
+from tests.store.words import add, put
 
 dtypes = st.one_of(
     npst.integer_dtypes(),
@@ -73,8 +73,7 @@ def test_round_trip(own: np.ndarray, data: dict[str, np.ndarray], with_ranks: bo
 
 def test_a_commit_is_not_read_again(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     """A process serves the small segments of its own commit without reading them; another one reads equal rows."""
-    with store.writer() as writer:
-        put(writer, "first", "one two")
+    add(store, "first", "one two")
     with store.reader() as snapshot:
         snapshot.segments("sums")
     opened: list[str] = []
@@ -86,8 +85,7 @@ def test_a_commit_is_not_read_again(store: Store, monkeypatch: pytest.MonkeyPatc
 
     with monkeypatch.context() as patch:
         patch.setattr(manifest, "open_segment", noted)
-        with store.writer() as writer:
-            put(writer, "second", "two three")
+        add(store, "second", "two three")
         with store.reader() as snapshot:
             own = snapshot.segments("sums")
     assert not opened

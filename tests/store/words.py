@@ -1,13 +1,16 @@
 """A leg without search whose arrays show whether every row is in its place."""
 
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from sleuth.store import (
     IN_MEMORY,
+    DocumentBatch,
     IndexSnapshot,
     Rows,
     Scratch,
@@ -86,6 +89,33 @@ def put(writer: Writer, name: str, *texts: str, **more: Any) -> bool:
         chunks.append(Chunk(text, at, at + len(text), 1, 1 + text.count("\n")))
         at += len(text)
     return writer.put(name, text_hash(repr(texts)), chunks, **more)
+
+
+def put_passages(
+    writer: Writer, ids: Sequence[str], texts: Sequence[str], hashes: Sequence[str], **columns: Sequence[Any]
+) -> int:
+    """Add or replace documents whose one chunk is a text, and return how many changed; of equal ids the last stands."""
+    rows = list(dict(zip(ids, range(len(ids)), strict=True)).values())
+    distinct = {name: [column[row] for row in rows] for name, column in columns.items()}
+    batch = DocumentBatch()
+    batch.add_passages(
+        [ids[row] for row in rows], [hashes[row] for row in rows], [texts[row] for row in rows], **distinct
+    )
+    return writer.put_batch(batch)
+
+
+def add(store: Store, name: str, *texts: str, **more: Any) -> None:
+    """Commit a document with these chunks."""
+    with store.writer() as writer:
+        put(writer, name, *texts, **more)
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[Store]:
+    """Open an index with the one leg."""
+    with Store.open(path) as store:
+        store.attach([SumsLeg()])
+        yield store
 
 
 def read(store: Store) -> dict[str, str]:

@@ -18,7 +18,7 @@ from sleuth.store.columns.leg import ColumnsLeg
 from sleuth.store.legs.leg import Leg
 from sleuth.store.store import FORMAT, Store
 from sleuth.types import Chunk
-from tests.store.passages import put_passages
+from tests.store.words import put_passages
 
 HERE = Path(__file__).parent
 SUBJECTS = ["the river", "an old engine", "a careful reader", "the north wind", "my neighbour", "one segment"]
