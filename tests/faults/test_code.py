@@ -14,10 +14,9 @@ from sleuth.code import CodeRetriever, index_path
 from sleuth.code.snapshots import health
 from sleuth.engine import open_code
 from sleuth.errors import CodeError, IndexDamagedError, StoreError
-from tests.faults.descriptors import free_descriptors
+from tests.faults.limiting import free_descriptors, small_disk
 from tests.faults.proof import ROOT
 
-ROUNDS = 3
 CODER = """
 import sys
 from pathlib import Path
@@ -92,29 +91,11 @@ def answers(path: Path) -> list[tuple[str, str]]:
         ]
 
 
-def use(path: Path) -> tuple[list[tuple[str, str]] | None, list[str]]:
-    """Return the answers (None for a Sleuth error) and the findings of a full check."""
-    try:
-        findings = faults(path)
-    except StoreError as error:
-        findings = [str(error)]
-    try:
-        return answers(path), findings
-    except (StoreError, CodeError, ValueError):
-        return None, findings
-
-
 def test_full_disk(tmp_path: Path) -> None:
     """A full disk raises a Sleuth error and loses no snapshot; indexing works again once there is space."""
-    disk, root = tmp_path / "disk", tmp_path / "root"
-    disk.mkdir()
+    root = tmp_path / "root"
     root.mkdir()
-    mounted = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=3m", "tmpfs", disk], capture_output=True, check=False
-    )
-    if mounted.returncode:
-        pytest.skip("mounting a small disk needs root")
-    try:
+    with small_disk(tmp_path / "disk", megabytes=3) as disk:
         (disk / "ballast").write_bytes(b"\1" * (1 << 20))
         acknowledged: list[str] = []
         failures = 0
@@ -142,8 +123,6 @@ def test_full_disk(tmp_path: Path) -> None:
             (root / "a.py").write_text("a = 1\n")
             index_path(storage, root, workers=1)
         assert faults(disk / "index") == []
-    finally:
-        subprocess.run(["umount", disk], check=True)
 
 
 def test_too_many_open_files(tmp_path: Path, sound: Path) -> None:

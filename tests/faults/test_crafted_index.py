@@ -25,10 +25,10 @@ from tests.code.conftest import write
 from tests.code.projects import SHOP
 from tests.dense.strategies import HashEmbedder
 from tests.faults.crafting import craft, craft_header, craft_keys
+from tests.faults.trial import documents_of
 
 CRAFTED = int(os.environ.get("SLEUTH_CRAFTED", "100")) // 20
 """Indexes crafted of each kind."""
-N = 150
 
 
 @pytest.fixture(scope="module")
@@ -37,13 +37,7 @@ def documents(tmp_path_factory: pytest.TempPathFactory) -> Path:
     record.
     """
     path = tmp_path_factory.mktemp("documents") / "index"
-    rng = random.Random(0)
-    words = [f"w{i}" for i in range(90)]
-    texts = [" ".join(rng.choices(words, [1 / (i + 1) for i in range(90)], k=30)) for _ in range(N)]
-    rows = [
-        Document(text, {"year": 1900 + i, "kind": "ab"[i % 2], "tags": ["x", i]}, id=f"d{i}")
-        for i, text in enumerate(texts)
-    ]
+    rows = documents_of(0)
     with (
         pytest.MonkeyPatch.context() as patch,
         Engine.open(path, create=True, embedder=HashEmbedder()) as engine,

@@ -12,8 +12,6 @@ from sleuth.store.store import Store
 from sleuth.types import Chunk, Document
 from tests.store.words import SumsLeg, add, contents, faults, put, put_passages
 
-ROUNDS = 6
-
 
 @pytest.fixture(scope="module")
 def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -47,6 +45,12 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+@pytest.fixture
+def path(sound: Path, tmp_path: Path) -> Path:
+    """A copy of it."""
+    return Path(shutil.copytree(sound, tmp_path / "index"))
+
+
 def outcome(path: Path) -> tuple[dict[str, str] | None, list[str], list[str]]:
     """Return the answers of the index (None for a typed error), the repairs at opening, and the findings of a full
     check.
@@ -69,10 +73,8 @@ def outcome(path: Path) -> tuple[dict[str, str] | None, list[str], list[str]]:
 
 
 @pytest.mark.parametrize("kind", ["segments/*", "segments", "record.sqlite"])
-def test_removal(sound: Path, tmp_path: Path, kind: str) -> None:
+def test_removal(path: Path, kind: str) -> None:
     """A missing file or folder is found; a leg is rebuilt, passages and a record are not created again."""
-    path = tmp_path / "index"
-    shutil.copytree(sound, path)
     victim = sorted(path.glob(kind))[0]
     shutil.rmtree(victim) if victim.is_dir() else victim.unlink()
     texts, repairs, findings = outcome(path)
@@ -84,10 +86,8 @@ def test_removal(sound: Path, tmp_path: Path, kind: str) -> None:
         assert outcome(path)[1:] == ([], [])
 
 
-def test_swapped_segments(sound: Path, tmp_path: Path) -> None:
+def test_swapped_segments(path: Path) -> None:
     """Two swapped segment files are found at opening, and rebuilt."""
-    path = tmp_path / "index"
-    shutil.copytree(sound, path)
     one, two = (next((path / "segments").glob(f"{leg}-*")) for leg in ("other", "sums"))
     first, second = one.read_bytes(), two.read_bytes()
     one.write_bytes(second)
@@ -100,10 +100,8 @@ def test_swapped_segments(sound: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("file", ["writer.lock", "writer.queue", "record.sqlite-shm"])
-def test_files_that_hold_nothing(sound: Path, tmp_path: Path, file: str) -> None:
+def test_files_that_hold_nothing(path: Path, file: str) -> None:
     """Missing locks and shared memory of SQLite are created again."""
-    path = tmp_path / "index"
-    shutil.copytree(sound, path)
     (path / file).unlink(missing_ok=True)
     with Store.open(path) as store:
         assert store.attach([SumsLeg("sums"), SumsLeg("other")]) == []
@@ -111,10 +109,8 @@ def test_files_that_hold_nothing(sound: Path, tmp_path: Path, file: str) -> None
         assert faults(store) == []
 
 
-def test_a_damaged_array_is_mended_by_repair(sound: Path, tmp_path: Path) -> None:
+def test_a_damaged_array_is_mended_by_repair(path: Path) -> None:
     """Damage inside an array, which opening does not read, is found by a full check and fixed by `repair`."""
-    path = tmp_path / "index"
-    shutil.copytree(sound, path)
     file = sorted((path / "segments").glob("sums*"))[0]
     data = bytearray(file.read_bytes())
     data[-5] ^= 4
@@ -128,10 +124,8 @@ def test_a_damaged_array_is_mended_by_repair(sound: Path, tmp_path: Path) -> Non
             assert contents(snapshot) == contents(snapshot, "other")
 
 
-def test_damaged_rows_are_removed_and_named(sound: Path, tmp_path: Path) -> None:
+def test_damaged_rows_are_removed_and_named(path: Path) -> None:
     """A document with a changed byte is found, named and removed by `repair`; adding it again restores it."""
-    path = tmp_path / "index"
-    shutil.copytree(sound, path)
     (file,) = (path / "segments").glob("passages-*")
     data = file.read_bytes()
     at = data.index(b"passage 300 passage 300")

@@ -5,7 +5,6 @@
 
 import json
 import os
-import random
 import shutil
 import subprocess
 import sys
@@ -21,6 +20,7 @@ from sleuth.engine import open_code
 from sleuth.store.catalogue import building
 from tests.dense.strategies import HashEmbedder
 from tests.faults.proof import ROOT
+from tests.faults.trial import documents_of
 
 NAMES = ("trials", "effect", "silent", "matters", "found", "signals", "untyped", "wrong")
 """`silent`: answers of an index that was just opened differ, and nothing says so."""
@@ -32,16 +32,7 @@ TRIALS = int(os.environ.get("SLEUTH_DAMAGES", "8"))
 
 def make_documents(path: Path, seed: int) -> None:
     """An index of documents with metadata and vectors, half of its segments in files; and its earlier version."""
-    rng = random.Random(seed)
-    words = [f"w{i}" for i in range(90)]
-    documents = [
-        Document(
-            " ".join(rng.choices(words, [1 / (i + 1) for i in range(90)], k=30)),
-            {"year": 1900 + n, "kind": "ab"[n % 2], "tags": ["x", n]},
-            id=f"d{n}",
-        )
-        for n in range(150)
-    ]
+    documents = documents_of(seed)
     with Engine.open(path / "index", create=True, embedder=HashEmbedder()) as engine:
         engine.add(documents[:100])
     shutil.copytree(path / "index", path / "earlier")

@@ -16,7 +16,7 @@ from sleuth.errors import ArgumentError, IndexDamagedError, StoreError
 from sleuth.store.catalogue import building
 from sleuth.store.store import Store
 from sleuth.types import Document
-from tests.faults.descriptors import free_descriptors
+from tests.faults.limiting import free_descriptors
 from tests.faults.proof import ROOT
 from tests.store.words import SumsLeg, add, contents, faults, opened, read
 

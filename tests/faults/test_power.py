@@ -31,6 +31,13 @@ STEPS = 6 if CUTS > 20 else 3
 """Commits, snapshots and versions that are recorded."""
 
 
+@pytest.fixture
+def source(tmp_path: Path) -> Path:
+    """The folder whose calls are recorded."""
+    (tmp_path / "source").mkdir()
+    return tmp_path / "source"
+
+
 def moments(calls: list[Call]) -> list[int]:
     """Return after how many calls power is cut: before and after syncs, and at random moments."""
     syncs = [i + after for i, call in enumerate(calls) if call.kind == "sync" for after in (0, 1)]
@@ -89,10 +96,8 @@ def prove_documents(path: Path, lines: list[str]) -> None:
     prove(path / "index", additions, deleted)
 
 
-def test_documents(tmp_path: Path) -> None:
+def test_documents(source: Path, tmp_path: Path) -> None:
     """Adding, replacing, deleting and merging documents, in files and in the record."""
-    source = tmp_path / "source"
-    source.mkdir()
     calls = record([*command(source / "index", 0, 2 * STEPS), "files"], source, tmp_path / "trace")
     assert sum(call.kind == "sync" for call in calls) > 2 * STEPS
     assert cut(calls, source, tmp_path / "left", prove_documents) == CUTS
@@ -136,10 +141,9 @@ def prove_code(path: Path, lines: list[str]) -> None:
 
 
 @pytest.mark.parametrize("place", ["record", "files"])
-def test_code(tmp_path: Path, place: str) -> None:
+def test_code(source: Path, tmp_path: Path, place: str) -> None:
     """Indexing snapshots of code of which each lacks files of the one before; segments in the record or in files."""
-    source, root = tmp_path / "source", tmp_path / "root"
-    source.mkdir()
+    root = tmp_path / "root"
     root.mkdir()
     command = [sys.executable, "-c", CODER, str(source / "index"), str(root), str(STEPS), place]
     calls = record(command, source, tmp_path / "trace")
@@ -148,10 +152,9 @@ def test_code(tmp_path: Path, place: str) -> None:
     assert cut(calls, source, tmp_path / "left", prove_code) == CUTS
 
 
-def test_a_file_that_is_written_as_a_whole(tmp_path: Path) -> None:
+def test_a_file_that_is_written_as_a_whole(source: Path, tmp_path: Path) -> None:
     """What is written durably is there with its name and all its bytes, even if nothing else is."""
-    source, copy = tmp_path / "source", tmp_path / "left"
-    source.mkdir()
+    copy = tmp_path / "left"
     copy.mkdir()
     writing = (
         "import sys, pathlib\nfrom sleuth.files.writing import whole_file\n"
@@ -186,10 +189,8 @@ for step in (1, 2):
 """
 
 
-def test_nothing_is_removed_before_the_log_is_synced(tmp_path: Path) -> None:
+def test_nothing_is_removed_before_the_log_is_synced(source: Path, tmp_path: Path) -> None:
     """A process that is killed in a commit leaves one that power can undo: a sweep makes it durable first."""
-    source = tmp_path / "source"
-    source.mkdir()
     calls = record([sys.executable, "-c", KILLED, str(source / "index")], source, tmp_path / "trace")
     is_synced, removals = True, 0
     for call in calls:
@@ -233,10 +234,8 @@ def prove_published(path: Path, lines: list[str]) -> None:
         assert engine.count().documents == 1
 
 
-def test_publishing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_publishing(source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Publishing to a folder: acknowledged versions exist, and every existing version is whole."""
-    source = tmp_path / "source"
-    source.mkdir()
     monkeypatch.setenv("SLEUTH_CACHE", str(tmp_path / "cache"))
     address = f"file://{source / 'published'}"
     command = [sys.executable, "-c", PUBLISHER, str(tmp_path / "index"), address, str(STEPS)]
@@ -245,10 +244,8 @@ def test_publishing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.slow
-def test_server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_server(source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Requests to a server and commands beside it: what was acknowledged is there, and all goes on."""
-    source = tmp_path / "source"
-    source.mkdir()
     monkeypatch.setenv("SLEUTH_CACHE", str(tmp_path / "cache"))
     calls = record(actions.command(source, 0, 1), source, tmp_path / "trace")
     assert cut(calls, source, tmp_path / "left", prove_actions) == CUTS

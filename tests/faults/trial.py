@@ -12,6 +12,7 @@ import sys
 import tempfile
 from collections.abc import Callable
 from contextlib import closing
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -21,7 +22,6 @@ from sleuth.code.snapshots import health
 from sleuth.engine import open_code
 from sleuth.store.record import mark
 from tests.dense.strategies import HashEmbedder
-from tests.faults.damaging import DAMAGES, SAME_SIZE, Damage, Victim, restore
 
 FILES = {
     "documents": (
@@ -39,6 +39,84 @@ QUERIES = ("w0 w7", "w3", "w20 w41 w2", "w88")
 OWN = ("year", "kind", "tags")
 
 
+PAGE = 8192
+
+
+@dataclass(frozen=True)
+class Victim:
+    """A file that is about to be damaged.
+
+    Attributes:
+        data: what it holds.
+        foreign: what the same file of another index holds.
+        earlier: what it held at an earlier version.
+    """
+
+    data: bytes
+    foreign: bytes = b""
+    earlier: bytes = b""
+
+
+def flip(victim: Victim, rng: random.Random) -> bytes:
+    """Change a bit."""
+    at = rng.randrange(len(victim.data))
+    return victim.data[:at] + bytes([victim.data[at] ^ 1 << rng.randrange(8)]) + victim.data[at + 1 :]
+
+
+def change(victim: Victim, rng: random.Random) -> bytes:
+    """Change a byte."""
+    at = rng.randrange(len(victim.data))
+    return victim.data[:at] + rng.randbytes(1) + victim.data[at + 1 :]
+
+
+def zero(victim: Victim, rng: random.Random) -> bytes:
+    """Zero a page."""
+    start = rng.randrange(len(victim.data)) // PAGE * PAGE
+    end = min(len(victim.data), start + PAGE)
+    return victim.data[:start] + bytes(end - start) + victim.data[end:]
+
+
+def truncate(victim: Victim, rng: random.Random) -> bytes:
+    """Leave the beginning."""
+    return victim.data[: rng.randrange(len(victim.data))]
+
+
+def extend(victim: Victim, rng: random.Random) -> bytes:
+    """Add bytes at the end."""
+    return victim.data + rng.randbytes(rng.randrange(1, 100))
+
+
+def garble(victim: Victim, rng: random.Random) -> bytes:
+    """Put noise in the place of up to 4 kB."""
+    start = rng.randrange(len(victim.data))
+    end = min(len(victim.data), start + rng.randrange(1, 4096))
+    return victim.data[:start] + rng.randbytes(end - start) + victim.data[end:]
+
+
+def swap(victim: Victim, rng: random.Random) -> bytes:
+    """Put the page of another index in the place of one."""
+    start = rng.randrange(len(victim.data)) // PAGE * PAGE
+    page = victim.foreign[start : start + PAGE] or victim.foreign[:PAGE]
+    return victim.data[:start] + page + victim.data[start + len(page) :]
+
+
+def replace(victim: Victim, rng: random.Random) -> bytes:
+    """Put the file of another index in its place."""
+    return victim.foreign
+
+
+def restore(victim: Victim, rng: random.Random) -> bytes:
+    """Put the file of an earlier version back."""
+    return victim.earlier
+
+
+Damage = Callable[[Victim, random.Random], bytes]
+SAME_SIZE: tuple[Damage, ...] = (flip, change, zero, garble)
+DAMAGES: tuple[Damage, ...] = (
+    flip, change, zero, truncate, extend, garble, swap, replace, restore,
+)  # fmt: skip
+
+
 class Answers(NamedTuple):
     """What an index answers.
 
@@ -51,6 +129,17 @@ class Answers(NamedTuple):
     texts: dict[str, str]
     rankings: list[Any]
     said: bool = False
+
+
+def documents_of(seed: int) -> list[Document]:
+    """Return 150 documents of rare and frequent words, with metadata."""
+    rng = random.Random(seed)
+    words, law = [f"w{i}" for i in range(90)], [1 / (i + 1) for i in range(90)]
+    texts = [" ".join(rng.choices(words, law, k=30)) for _ in range(150)]
+    return [
+        Document(text, {"year": 1900 + n, "kind": "ab"[n % 2], "tags": ["x", n]}, id=f"d{n}")
+        for n, text in enumerate(texts)
+    ]
 
 
 def answers_of_documents(engine: Engine) -> Answers:
