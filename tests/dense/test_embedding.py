@@ -10,7 +10,8 @@ from sleuth.dense.embedding import embed_texts
 from sleuth.errors import ArgumentError, EmbeddingError
 from sleuth.store import Rows, text_hash
 from sleuth.vectors import unit
-from tests.dense.strategies import HashEmbedder, rows_of
+from tests.dense.strategies import HashEmbedder
+from tests.segments import rows_of
 
 
 class DictCache:

@@ -13,12 +13,12 @@ from sleuth.dense.search import DenseSearcher
 from sleuth.dense.wordllama import MOST_TOKENS, WordLlamaEmbedder, load_model
 from sleuth.errors import ArgumentError
 from sleuth.protocols import Reranker
-from sleuth.store import SegmentView
 from sleuth.store.record.values import Row
 from sleuth.testing.contracts import RerankerContract
 from sleuth.types import RetrievedItem
-from tests.dense.strategies import HashEmbedder, rows_of, view_of
+from tests.dense.strategies import HashEmbedder
 from tests.examples import examples
+from tests.segments import rows_of, segment_of, view_of
 
 TEXTS = st.lists(st.sampled_from(["dog", "puppy", "bank rates", "", "naïve", "x1"]), max_size=4).map(" ".join)
 
@@ -73,12 +73,12 @@ def test_kept_tokens_match_as_texts_do(query: str, segments: list[list[tuple[str
     texts: dict[int, str] = {}
     for number, rows in enumerate(segments):
         live = np.array([alive for _, alive in rows], bool)
-        views.append(view_of(leg, rows_of([text for text, _ in rows], first), live, f"s{number}"))
+        views.append(segment_of(leg, rows_of([text for text, _ in rows], first), f"s{number}", live))
         texts |= {first + i: text for i, (text, alive) in enumerate(rows) if alive}
         first += len(rows)
     merge_result = leg.merge(views)
     keys = np.array(list(texts), np.int64)
-    whole = SegmentView("m", keys, None, None, merge_result.arrays, merge_result.meta)
+    whole = view_of(merge_result, keys)
     shuffled = np.random.default_rng(seed).permutation(keys)
     expected = late.match(query, [texts[key] for key in shuffled.tolist()])
     for searcher in (DenseSearcher(leg, views), DenseSearcher(leg, [whole])):
@@ -108,11 +108,11 @@ def no_rows() -> Sequence[Row]:
 def test_rows_without_tokens_have_no_match() -> None:
     """A row of no segment, or of another embedder, is matched by its text."""
     leg = DenseLeg(WordLlamaEmbedder())
-    view = view_of(leg, rows_of(["a dog", "a puppy"]))
+    view = segment_of(leg, rows_of(["a dog", "a puppy"]))
     other = DenseLeg(HashEmbedder())
     for searcher, keys in (
-        (DenseSearcher(leg, [view]), [1, 3]),
-        (DenseSearcher(other, [view_of(other, rows_of(["a dog"]))]), [1]),
+        (DenseSearcher(leg, [view]), [0, 2]),
+        (DenseSearcher(other, [segment_of(other, rows_of(["a dog"]))]), [0]),
     ):
         with pytest.raises(LookupError):
             searcher.matcher.match("dog", np.array(keys), no_rows)

@@ -15,8 +15,9 @@ from sleuth.errors import ArgumentError, EmbedderMismatchError, EmbeddingError, 
 from sleuth.store import Scratch, SegmentView, unpack
 from sleuth.store.legs.hits import rows_allowed
 from sleuth.store.legs.leg import pack
-from tests.dense.strategies import HashEmbedder, rows_of, view_of
+from tests.dense.strategies import HashEmbedder
 from tests.examples import examples
+from tests.segments import rows_of, segment_of, view_of
 
 DIMENSIONS = st.sampled_from([1, 7, 16, 64, 100, 256, 300])
 
@@ -31,7 +32,7 @@ def index(
     for number, size in enumerate(sizes):
         texts = [f"text {rng.integers(0, max(2, size))}" for _ in range(size)]
         live = rng.random(size) >= dead if dead else None
-        segments.append(view_of(leg, rows_of(texts, first), live, f"s{number}"))
+        segments.append(segment_of(leg, rows_of(texts, first), f"s{number}", live))
         first += size
     return leg, segments
 
@@ -197,7 +198,7 @@ def test_recall(dimension: int, structure: str) -> None:
     segments = []
     for first, end in pairwise(bounds):
         part = leg.pack(segment.arrays["vectors"][first:end])
-        segments.append(SegmentView(f"s{first}", np.arange(first, end), None, None, part.arrays, part.meta))
+        segments.append(view_of(part, np.arange(first, end), f"s{first}"))
     searcher = DenseSearcher(leg, segments)
     hit_count = filtered = 0
     for row in range(20):
@@ -223,7 +224,7 @@ def test_layout_is_irrelevant(seed: int, sizes: list[int], k: int) -> None:
     merge_result = leg.merge(segments)
     live = [np.ones(len(v), bool) if v.live is None else unpack(v.live, len(v)) for v in segments]
     keys = np.concatenate([view.keys[mask] for view, mask in zip(segments, live, strict=True)])
-    whole = SegmentView("m", keys, None, None, merge_result.arrays, merge_result.meta)
+    whole = view_of(merge_result, keys)
     after = DenseSearcher(leg, [whole]).search("q", k)
     assert before.keys.tolist() == after.keys.tolist()
     assert before.scores.tolist() == after.scores.tolist()
@@ -233,10 +234,10 @@ def test_layout_is_irrelevant(seed: int, sizes: list[int], k: int) -> None:
 def test_a_merge_refuses_vectors_that_are_not_finite(value: float) -> None:
     """A merge of a damaged segment raises, and makes no segment of numbers that are none."""
     leg = DenseLeg(HashEmbedder())
-    view = view_of(leg, rows_of(["one", "two"]))
+    view = segment_of(leg, rows_of(["one", "two"]))
     view.arrays["vectors"][1, 3] = value
     with pytest.raises(IndexDamagedError, match="vectors must be finite; `sleuth doctor --repair`"):
-        leg.merge([view, view_of(leg, rows_of(["three"], 3))])
+        leg.merge([view, segment_of(leg, rows_of(["three"], 2))])
 
 
 def test_scores_and_vectors_of_keys() -> None:
@@ -268,15 +269,15 @@ def test_nothing_to_find() -> None:
     assert len(searcher.search("", 5)) == 0
     assert len(searcher.search("q", 0)) == 0
     assert len(DenseSearcher(leg, []).search("q", 5)) == 0
-    assert len(DenseSearcher(leg, [view_of(leg, rows_of([]))]).search("q", 5)) == 0
+    assert len(DenseSearcher(leg, [segment_of(leg, rows_of([]))]).search("q", 5)) == 0
     assert len(searcher.search("q", 100)) == 20
 
 
 def test_empty_passages_are_found_last() -> None:
     """A passage with a zero vector scores 0."""
     leg = DenseLeg(HashEmbedder())
-    hits = DenseSearcher(leg, [view_of(leg, rows_of(["", "word"]))]).search("word", 2)
-    assert hits.keys.tolist() == [2, 1]
+    hits = DenseSearcher(leg, [segment_of(leg, rows_of(["", "word"]))]).search("word", 2)
+    assert hits.keys.tolist() == [1, 0]
     assert hits.scores[1] == 0
 
 
@@ -339,9 +340,9 @@ def test_scores_are_summed_in_one_order(seed: int, dimension: int) -> None:
 def test_equal_rows_stay() -> None:
     """If more rows are equal than are scored exactly, the requested number is still returned."""
     leg = DenseLeg(HashEmbedder(16))
-    segment = view_of(leg, rows_of(["same"] * 3000))
+    segment = segment_of(leg, rows_of(["same"] * 3000))
     hits = DenseSearcher(leg, [segment]).search("same", 20, depth=100)
-    assert hits.keys.tolist() == list(range(1, 21))
+    assert hits.keys.tolist() == list(range(20))
     assert np.allclose(hits.scores, 1, atol=1e-3)
 
 

@@ -8,7 +8,7 @@ import pytest
 from sleuth.dense import DenseLeg
 from sleuth.dense.wordllama import WordLlamaEmbedder
 from sleuth.store import SegmentData
-from tests.lexical.oracle import rows_of
+from tests.segments import rows_of
 
 N = 70
 LEG = DenseLeg(WordLlamaEmbedder())
@@ -17,7 +17,7 @@ LEG = DenseLeg(WordLlamaEmbedder())
 @pytest.fixture(scope="module")
 def segment_data() -> SegmentData:
     """A segment of 70 rows, with tokens."""
-    return LEG.build(rows_of([{"text": f"tokens are refilled {i} times a second"} for i in range(N)]))
+    return LEG.build(rows_of([f"tokens are refilled {i} times a second" for i in range(N)]))
 
 
 @pytest.mark.parametrize(

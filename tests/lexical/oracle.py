@@ -4,31 +4,10 @@ import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-import numpy as np
-
 from sleuth.lexical import LexicalLeg
-from sleuth.store import Rows, SegmentView
-from sleuth.store.legs.leg import pack
 from sleuth.text.analyzers import get_analyzer
 
 Row = Mapping[str, str]
-
-
-def rows_of(rows: Sequence[Row], first: int = 0, ranks: Sequence[int] | None = None) -> Rows:
-    """Return rows with keys from `first` on."""
-    names = sorted({name for row in rows for name in row})
-    return Rows(
-        keys=np.arange(first, first + len(rows), dtype=np.int64),
-        tie_ranks=None if ranks is None else np.array(ranks, np.uint32),
-        texts={name: [row.get(name, "") for row in rows] for name in names},
-    )
-
-
-def view_of(leg: LexicalLeg, rows: Rows, name: str = "s", live: Sequence[bool] | None = None) -> SegmentView:
-    """Return a segment of these rows."""
-    data = leg.build(rows)
-    bitmap = None if live is None else pack(np.array(live, bool))
-    return SegmentView(name, rows.keys, rows.tie_ranks, bitmap, data.arrays, data.meta)
 
 
 def field_tokens(leg: LexicalLeg, row: Row, field: str) -> Counter[str]:

@@ -12,24 +12,13 @@ import pytest
 from sleuth.lexical import LexicalLeg
 from sleuth.lexical.leg import FieldSpec
 from sleuth.lexical.search import LexicalSearcher
-from sleuth.store import Rows, SegmentView
+from tests.segments import rows_of, segment_of
 
 DATA = Path(__file__).parents[2] / ".data"
 
 
 def read(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text("utf8").splitlines()]
-
-
-def rows_of(documents: list[dict[str, Any]], first: int) -> Rows:
-    return Rows(
-        np.arange(first, first + len(documents), dtype=np.int64),
-        None,
-        {
-            "title": [document.get("title") or "" for document in documents],
-            "text": [document["text"] for document in documents],
-        },
-    )
 
 
 @pytest.fixture(scope="module")
@@ -48,9 +37,8 @@ def test_quality_on_scifact(scifact: Path) -> None:
         query_id, document, grade = line.split("\t")
         judged[query_id][document] = int(grade)
     leg = LexicalLeg({"text": FieldSpec("english", {"title": 2, "text": 1})})
-    rows = rows_of(documents, 0)
-    data = leg.build(rows)
-    searcher = LexicalSearcher(leg, [SegmentView("s", rows.keys, None, None, data.arrays, data.meta)])
+    rows = rows_of([{name: document.get(name) or "" for name in ("title", "text")} for document in documents])
+    searcher = LexicalSearcher(leg, [segment_of(leg, rows)])
     gains = []
     for query in read(scifact / "queries.jsonl"):
         grades = judged.get(query["_id"])

@@ -13,7 +13,9 @@ from sleuth.lexical.search import LexicalSearcher
 from sleuth.lexical.terms import weigh
 from sleuth.store import Rows, SegmentData, SegmentView
 from sleuth.store.legs.leg import pack
+from tests import segments
 from tests.examples import examples
+from tests.segments import segment_of, view_of
 
 LEG = LexicalLeg({"text": FieldSpec("english", {"title": 2, "text": 1}, by_language=True)})
 TEXTS = [
@@ -24,14 +26,8 @@ TEXTS = [
 
 def rows_of(texts: list[tuple[str, str]], first: int = 0) -> Rows:
     """Return rows in order of key, with their language as metadata."""
-    keys = np.arange(first, first + len(texts), dtype=np.int64)
-    columns = {"text": [text for _, text in texts], "title": [""] * len(texts)}
-    return Rows(keys, None, columns, [{"language": code} if code else {} for code, _ in texts])
-
-
-def view_of(data: SegmentData, keys: Any, name: str = "s", live: Any = None) -> SegmentView:
-    """Return a segment as a version presents it."""
-    return SegmentView(name, np.asarray(keys, np.int64), None, live, data.arrays, data.meta)
+    metadata = [{"language": code} if code else {} for code, _ in texts]
+    return segments.rows_of([text for _, text in texts], first, metadata=metadata)
 
 
 @pytest.mark.parametrize(
@@ -43,7 +39,7 @@ def view_of(data: SegmentData, keys: Any, name: str = "s", live: Any = None) -> 
 )  # fmt: skip
 def test_a_query_is_analysed_in_each_language_of_the_index(query: str, keys: list[int]) -> None:
     """German stems match German rows; languages without an analyzer are analysed as English."""
-    searcher = LexicalSearcher(LEG, [view_of(LEG.build(rows_of(TEXTS)), range(6))])
+    searcher = LexicalSearcher(LEG, [segment_of(LEG, rows_of(TEXTS))])
     assert sorted(searcher.search(query).keys.tolist()) == keys
 
 
@@ -65,16 +61,16 @@ MIXED = [
 )
 def test_stop_words_of_the_query_count_in_no_field(query: str, keys: list[int]) -> None:
     """English stop words, rare in a French field, find no French row beside other words of the query."""
-    searcher = LexicalSearcher(LEG, [view_of(LEG.build(rows_of(MIXED)), range(3))])
+    searcher = LexicalSearcher(LEG, [segment_of(LEG, rows_of(MIXED))])
     assert sorted(searcher.search(query).keys.tolist()) == keys
 
 
 def test_merged_segments_score_like_one() -> None:
     """Merging segments of different languages with deleted rows gives the same as building the live rows."""
     parts = [
-        view_of(LEG.build(rows_of(TEXTS[:1])), [0], "a"),
-        view_of(LEG.build(rows_of(TEXTS[1:4], 1)), [1, 2, 3], "b", pack(np.array([True, False, True]))),
-        view_of(LEG.build(rows_of(TEXTS[4:], 4)), [4, 5], "c"),
+        segment_of(LEG, rows_of(TEXTS[:1]), "a"),
+        segment_of(LEG, rows_of(TEXTS[1:4], 1), "b", [True, False, True]),
+        segment_of(LEG, rows_of(TEXTS[4:], 4), "c"),
     ]
     alive = [TEXTS[i] for i in (0, 1, 3, 4, 5)]
     merge_result, build_result = LEG.merge(parts), LEG.build(rows_of(alive))
@@ -99,7 +95,7 @@ def test_an_index_of_english_has_one_field() -> None:
 
 def test_a_field_of_a_language_is_explained_by_its_name() -> None:
     """The terms of an explanation have their language."""
-    searcher = LexicalSearcher(LEG, [view_of(LEG.build(rows_of(TEXTS)), range(6))])
+    searcher = LexicalSearcher(LEG, [segment_of(LEG, rows_of(TEXTS))])
     explanation = searcher.explain("Häuser", 1)
     assert [part.name for part in explanation.parts] == ["text@de:haus"]
     assert explanation.value == pytest.approx(float(searcher.scores("Häuser", np.array([1]))[0]))
@@ -139,7 +135,7 @@ def test_every_path_gives_the_same_bits(seed: int, share: float, narrow: float) 
         texts[row] = texts[rng.choice(others[:4])]
     rows = rows_of(list(zip(codes.tolist(), texts, strict=True)))
     segment = 0, rows.keys, rng.permutation(3000).astype(np.uint32)
-    searcher = LexicalSearcher(LEG, [view_of(LEG.build(rows), rows.keys)])
+    searcher = LexicalSearcher(LEG, [segment_of(LEG, rows)])
     mask = pack(rng.random(3000) >= narrow)
     for n_words in rng.integers(1, 20, 12).tolist():
         terms = weigh(searcher._look_up_terms(" ".join(f"w{x}" for x in rng.integers(0, 40, n_words))))
@@ -156,7 +152,7 @@ def test_every_path_gives_the_same_bits(seed: int, share: float, narrow: float) 
 def test_ties_in_a_language_of_few_rows_are_in_order_of_id() -> None:
     """Of equal rows the first by id are returned, whichever is met first."""
     rows = rows_of([("", "houses again")] * 197 + [("de", "ein Haus")] * 3)
-    searcher = LexicalSearcher(LEG, [view_of(LEG.build(rows), rows.keys)])
+    searcher = LexicalSearcher(LEG, [segment_of(LEG, rows)])
     ranks = np.arange(200, dtype=np.uint32)[::-1].copy()
     for k in (1, 2, 3):
         terms = weigh(searcher._look_up_terms("Hauses"))
@@ -174,14 +170,13 @@ def test_a_new_version_reads_new_segments_only(monkeypatch: pytest.MonkeyPatch) 
         return postings_of(leg, segment, name)
 
     monkeypatch.setattr(LexicalLeg, "postings_of", noted)
-    parts = [view_of(LEG.build(rows_of(TEXTS[:2])), [0, 1], "a")]
+    parts = [segment_of(LEG, rows_of(TEXTS[:2]), "a")]
     first = LexicalSearcher(LEG, parts)
-    parts.append(view_of(LEG.build(rows_of(TEXTS[2:], 2)), [2, 3, 4, 5], "b"))
+    parts.append(segment_of(LEG, rows_of(TEXTS[2:], 2), "b"))
     reads.clear()
     second = LexicalSearcher(LEG, parts, previous=first)
     assert reads == [("b", "text"), ("b", "text@de"), ("b", "text@fr")]
-    live = pack(np.array([False, True]))
-    parts[0] = view_of(LEG.build(rows_of(TEXTS[:2])), [0, 1], "a", live)
+    parts[0] = segment_of(LEG, rows_of(TEXTS[:2]), "a", [False, True])
     reads.clear()
     third = LexicalSearcher(LEG, parts, previous=second)
     assert not reads

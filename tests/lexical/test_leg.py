@@ -18,6 +18,7 @@ from sleuth.store.disk import scratch
 from sleuth.text.tokens import TermTable
 from tests.examples import examples
 from tests.lexical import oracle
+from tests.segments import rows_of, segment_of
 
 LEG = LexicalLeg({"text": FieldSpec("plain"), "name": FieldSpec("code", {"title": 2, "text": 1})})
 words = st.one_of(st.sampled_from(["x", "yy", "getName", "naïve", "漢字"]), st.text(max_size=6))
@@ -46,11 +47,11 @@ def test_merging_is_building_at_once(rows: list[dict[str, str]], border: int, de
     border = min(border, len(rows))
     live = [i not in dead for i in range(len(rows))]
     parts = [
-        oracle.view_of(LEG, oracle.rows_of(rows[:border]), "a", live[:border]),
-        oracle.view_of(LEG, oracle.rows_of(rows[border:], border), "b", live[border:]),
+        segment_of(LEG, rows_of(rows[:border]), "a", live[:border]),
+        segment_of(LEG, rows_of(rows[border:], border), "b", live[border:]),
     ]
     survivors = [row for row, alive in zip(rows, live, strict=True) if alive]
-    merge_result, build_result = LEG.merge(parts), LEG.build(oracle.rows_of(survivors))
+    merge_result, build_result = LEG.merge(parts), LEG.build(rows_of(survivors))
     assert content(merge_result, len(survivors)) == content(build_result, len(survivors))
     assert merge_result.meta == build_result.meta
 
@@ -69,10 +70,10 @@ def test_a_segment_holds_counts_of_every_size() -> None:
     for i, r in enumerate(rows):
         for word in ("often", f"rare{i % 150}"):
             expected[word].append((i, r["text"].split().count(word)))
-    build_result = LEG.build(oracle.rows_of(rows))
+    build_result = LEG.build(rows_of(rows))
     views = [
-        oracle.view_of(LEG, oracle.rows_of(rows[:170])),
-        oracle.view_of(LEG, oracle.rows_of(rows[170:], 170)),
+        segment_of(LEG, rows_of(rows[:170])),
+        segment_of(LEG, rows_of(rows[170:], 170)),
     ]
     assert len(build_result.arrays["text.dense_terms"]) >= 1
     assert len(build_result.arrays["text.entries"]) > 0
@@ -83,10 +84,10 @@ def test_a_segment_holds_counts_of_every_size() -> None:
 def test_batches_do_not_matter() -> None:
     """A builder that gets batches produces the arrays of one build, byte for byte."""
     rows = [{"title": f"t{i}", "text": f"word{i % 7} word{i % 11} common"} for i in range(300)]
-    at_once = LEG.build(oracle.rows_of(rows))
+    at_once = LEG.build(rows_of(rows))
     builder = LEG.builder()
     for start in range(0, 300, 37):
-        builder.add(oracle.rows_of(rows[start : start + 37]).texts)
+        builder.add(rows_of(rows[start : start + 37]).texts)
     streamed = builder.finish()
     assert at_once.meta == streamed.meta
     assert at_once.arrays.keys() == streamed.arrays.keys()
@@ -97,7 +98,7 @@ def test_batches_do_not_matter() -> None:
 def test_a_field_that_no_row_has_is_empty() -> None:
     """Rows without a text have length 0 in that field, and searching it works."""
     leg = LexicalLeg({"text": FieldSpec("plain"), "heading": FieldSpec("plain", {"heading": 1})})
-    view = oracle.view_of(leg, oracle.rows_of([{"text": "a b"}, {"text": "b"}]))
+    view = segment_of(leg, rows_of(["a b", "b"]))
     assert view.arrays["heading.lengths"].tolist() == [0, 0]
     assert LexicalSearcher(leg, [view]).search("b", 5).keys.tolist() == [1, 0]
 
@@ -133,7 +134,7 @@ def test_settings_that_break_a_rule_are_refused(make: Any) -> None:
 @given(st.lists(st.text(st.characters()), max_size=20))
 def test_any_text_can_be_indexed(texts: list[str]) -> None:
     """Any text can be indexed, including lone surrogates and NUL, and is found by its own tokens."""
-    view = oracle.view_of(LEG, oracle.rows_of([{"text": text} for text in texts]))
+    view = segment_of(LEG, rows_of(texts))
     searcher = LexicalSearcher(LEG, [view])
     for i, text in enumerate(texts):
         if oracle.field_tokens(LEG, {"text": text}, "text"):
@@ -154,7 +155,7 @@ def test_a_merge_in_pieces_is_the_merge_at_once(tmp_path: Path, monkeypatch: pyt
     live = (rng.random(700) < 0.8).tolist()
     for alive in (None, live):
         views = [
-            oracle.view_of(LEG, oracle.rows_of(rows[a:b], a), str(a), alive and alive[a:b])
+            segment_of(LEG, rows_of(rows[a:b], a), str(a), alive and alive[a:b])
             for a, b in ((0, 300), (300, 350), (350, 700))
         ]
         whole = LEG.merge(views)
@@ -181,7 +182,7 @@ def test_a_merge_reads_all_terms_a_bounded_number_of_times(monkeypatch: pytest.M
             shares.append(share)
 
     views = [
-        oracle.view_of(LEG, oracle.rows_of([{"title": "", "text": " ".join(words)}], at), str(at))
+        segment_of(LEG, rows_of([{"title": "", "text": " ".join(words)}], at), str(at))
         for at, words in enumerate([[f"w{i}" for i in range(500)], [f"w{i}" for i in range(250, 750)]])
     ]
     monkeypatch.setattr("sleuth.text.tokens.TermTable", CountedTable)
@@ -199,7 +200,7 @@ def test_a_merge_holds_a_part_of_its_result(tmp_path: Path, monkeypatch: pytest.
     rng = np.random.default_rng(4)
     text = [" ".join(f"w{i}" for i in rng.integers(0, 20_000, 120)) for _ in range(12_000)]
     views = [
-        oracle.view_of(LEG, oracle.rows_of([{"title": "", "text": t} for t in text[a:b]], a), str(a))
+        segment_of(LEG, rows_of([{"title": "", "text": t} for t in text[a:b]], a), str(a))
         for a, b in ((0, 7000), (7000, 12_000))
     ]
     tracemalloc.start()

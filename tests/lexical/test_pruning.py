@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 from sleuth.lexical import LexicalLeg
 from sleuth.lexical.leg import FieldSpec
 from sleuth.lexical.search import LexicalSearcher
-from sleuth.store import Rows, SegmentView
+from sleuth.store import Rows
 from sleuth.store.legs.leg import pack
+from tests.segments import segment_of
 
 N = 30_000
 VOCABULARY = 4_000
@@ -76,9 +77,8 @@ def corpus() -> Corpus:
     ranks = rng.permutation(N).astype(np.uint32)
     ends = np.cumsum(lengths)
     texts = [" ".join(map(name_of, words[end - n : end])) for end, n in zip(ends, lengths, strict=True)]
-    data = LEG.build(Rows(np.arange(N), ranks, {"text": texts}))
-    view = SegmentView("s", np.arange(N), ranks, None, data.arrays, data.meta)
-    assert 0 < len(data.arrays["text.dense_terms"]) < VOCABULARY / 10
+    view = segment_of(LEG, Rows(np.arange(N), ranks, {"text": texts}))
+    assert 0 < len(view.arrays["text.dense_terms"]) < VOCABULARY / 10
     spans = list(zip(borders, borders[1:], strict=False))
     return Corpus(
         [pairs[a:b] % N for a, b in spans],

@@ -17,6 +17,7 @@ from sleuth.store import SegmentView, unpack
 from sleuth.store.legs.leg import pack
 from tests.examples import examples
 from tests.lexical import oracle
+from tests.segments import rows_of, segment_of
 
 WORDS = ["a1", "b2", "c3", "d4", "e5", "f6", "g7", "h8"]
 LEG = LexicalLeg({"text": FieldSpec("plain")})
@@ -49,9 +50,9 @@ def segments_of(
     for number, (a, b) in enumerate(zip(borders, borders[1:], strict=False)):
         some_dead = not all(live[a:b])
         views.append(
-            oracle.view_of(
+            segment_of(
                 leg,
-                oracle.rows_of(rows[a:b], a, ranks_of(range(a, b))),
+                rows_of(rows[a:b], a, ranks_of(range(a, b))),
                 f"s{number}",
                 live[a:b] if some_dead else None,
             )
@@ -116,9 +117,7 @@ def test_every_path_gives_the_same_bits(seed: int, k: int, narrow: float, words:
     """Pruned, exhaustive and row-by-row search agree to the bit on corpora with lists and dense terms."""
     rng = np.random.default_rng(seed)
     rows = [" ".join(f"w{min(int(x), 400)}" for x in rng.zipf(1.3, rng.integers(0, 30))) for _ in range(3000)]
-    view = oracle.view_of(
-        LEG, oracle.rows_of([{"text": row} for row in rows], 0, rng.permutation(3000).tolist())
-    )
+    view = segment_of(LEG, rows_of(rows, 0, rng.permutation(3000).tolist()))
     searcher = LexicalSearcher(LEG, [view])
     query = " ".join(f"w{min(int(x), 400)}" for x in rng.zipf(1.2, words))
     terms = weigh(searcher._look_up_terms(query))
@@ -149,9 +148,9 @@ def test_block_maxima_stay_bounds_when_the_average_grows() -> None:
 def test_no_segments_and_empty_segments_find_nothing() -> None:
     """An index without rows gives no hits."""
     assert len(LexicalSearcher(LEG, []).search("a1", 10)) == 0
-    empty = oracle.view_of(LEG, oracle.rows_of([]))
+    empty = segment_of(LEG, rows_of([]))
     assert len(LexicalSearcher(LEG, [empty]).search("a1", 10)) == 0
-    blank = oracle.view_of(LEG, oracle.rows_of([{"text": ""}, {"text": "  "}]))
+    blank = segment_of(LEG, rows_of(["", "  "]))
     assert len(LexicalSearcher(LEG, [blank]).search("a1", 10)) == 0
 
 

@@ -10,11 +10,11 @@ from sleuth.errors import ArgumentError
 from sleuth.lexical import LexicalLeg, merging, postings
 from sleuth.lexical.leg import FieldSpec
 from sleuth.store import SegmentData
-from tests.lexical.oracle import rows_of
+from tests.segments import rows_of
 
 LEG = LexicalLeg({"text": FieldSpec("plain")})
 N = 400
-TEXTS = [{"text": f"often {'rare ' * (i % 150 == 3)}word{i}"} for i in range(N)]
+TEXTS = [f"often {'rare ' * (i % 150 == 3)}word{i}" for i in range(N)]
 
 Entries = NDArray[np.uint32]
 
