@@ -1,11 +1,17 @@
-"""Fixture: a local S3 (moto's server on loopback)."""
+"""Fixtures and indexes of these tests: a local S3 (moto's server on loopback), published indexes and shards."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from threading import Lock, Thread
 from typing import Any
 
 import pytest
+
+from sleuth import Document, Engine
+from sleuth.cluster import Cache, ShardedEngine
+from sleuth.cluster.published import published_backend
+from sleuth.engine.opening import OpenOptions
 
 BUCKET = "indexes"
 
@@ -75,3 +81,32 @@ def s3(s3_endpoint: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
         for entry in page.get("Contents", ()):
             client.delete_object(Bucket=BUCKET, Key=entry["Key"])
     client.delete_bucket(Bucket=BUCKET)
+
+
+@pytest.fixture
+def address(tmp_path: Path) -> str:
+    """Where an index is published in a folder."""
+    return f"file://{tmp_path}/published"
+
+
+def open_published(address: str, cache: Cache) -> Engine:
+    """Open a published index over a cache of the test's own; `Engine.open` uses that of the user."""
+    return Engine(published_backend(address, OpenOptions(), cache=cache))
+
+
+def documents(n: int) -> list[Document]:
+    return [Document(f"tide number {i}", {"n": i}, id=f"d{i}") for i in range(n)]
+
+
+@contextmanager
+def twins(
+    folder: Path, documents: list[Document], shards: int = 3, **options: Any
+) -> Iterator[tuple[Engine, Engine]]:
+    """Make an index and one of shards with the same documents."""
+    with (
+        Engine.open(folder / "one", create=True, **options) as one,
+        ShardedEngine.open(folder / "many", create=True, shards=shards, **options) as many,
+    ):
+        for engine in (one, many):
+            engine.add(documents)
+        yield one, many

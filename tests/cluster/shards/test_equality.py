@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sleuth import Document, Engine
-from sleuth.cluster import ShardedEngine
+from tests.cluster.conftest import twins
 from tests.text.test_detection import TEXTS
 
 SHARDS = (1, 2, 4, 16)
@@ -107,15 +107,11 @@ def test_any_documents_rank_as_in_one_index(  # noqa: PLR0917 - what hypothesis 
     """After adding, replacing and deleting, items, scores and explanations are equal for 1, 2, 4 and 16 shards."""
     folder = tmp_path_factory.mktemp("indexes")
     ids = [f"d{number}" for number in deleted]
-    with Engine.open(folder / "one", create=True) as one:
-        for batch in (first, second):
-            one.add(batch)
-        deleted_ids = one.delete(ids)
-        with ShardedEngine.open(folder / "many", create=True, shards=shards) as many:
-            for batch in (first, second):
-                many.add(batch)
-            assert many.delete(ids) == deleted_ids
-            assert_equal(one, many, queries)
+    with twins(folder, first, shards) as (one, many):
+        for engine in (one, many):
+            engine.add(second)
+        assert many.delete(ids) == one.delete(ids)
+        assert_equal(one, many, queries)
 
 
 def collection() -> Iterator[Document]:
@@ -135,12 +131,7 @@ def test_a_real_collection_ranks_as_in_one_index(tmp_path: Path, shards: int) ->
     """Rankings of real queries over CACM are equal, and so are exact ones."""
     with (CORPUS / "queries.jsonl").open(encoding="utf8") as lines:
         queries = [json.loads(line)["text"] for line in islice(lines, 3)]
-    with (
-        Engine.open(tmp_path / "one", create=True) as one,
-        ShardedEngine.open(tmp_path / "many", create=True, shards=shards) as many,
-    ):
-        one.add(collection())
-        many.add(collection())
+    with twins(tmp_path, list(collection()), shards) as (one, many):
         assert_equal(one, many, queries)
         assert_equal_contents(one, many)
         for query in queries:
@@ -166,12 +157,7 @@ def test_words_are_suggested_as_from_one_index(tmp_path: Path, shards: int) -> N
         "tokenz", "retreival lekk", "smoke bukket author:bob", "author:ann xylophone", "tokez -leek",
         "-token",
     )  # fmt: skip
-    with (
-        Engine.open(tmp_path / "one", create=True, settings={"embedder": ""}) as one,
-        ShardedEngine.open(tmp_path / "many", create=True, shards=shards, settings={"embedder": ""}) as many,
-    ):
-        one.add(documents)
-        many.add(documents)
+    with twins(tmp_path, documents, shards, settings={"embedder": ""}) as (one, many):
         for query in queries:
             assert notes(many, query) == notes(one, query) != ()
         assert notes(many, "tokenz")[0] == "no passage holds 'tokenz'; did you mean 'tokens'?"
@@ -185,13 +171,7 @@ def test_words_are_suggested_as_from_one_index(tmp_path: Path, shards: int) -> N
 def test_languages_rank_as_in_one_index(tmp_path: Path) -> None:
     """Shards with different languages score each language with the statistics of all shards."""
     documents = [Document(text * 2, {"source": code}) for code, text in TEXTS.items()]
-    settings = {"embedder": ""}
-    with (
-        Engine.open(tmp_path / "one", create=True, settings=settings) as one,
-        ShardedEngine.open(tmp_path / "many", shards=5, create=True, settings=settings) as many,
-    ):
-        one.add(documents)
-        many.add(documents)
+    with twins(tmp_path, documents, shards=5, settings={"embedder": ""}) as (one, many):
         for query in ("Haus am Fluss", "les maisons", "river legs", "дом"):
             rankings = [[(item.id, item.score) for item in engine.retrieve(query)] for engine in (one, many)]
             assert rankings[0] == rankings[1] != []

@@ -31,14 +31,11 @@ from sleuth.ingest import ReadOptions
 from sleuth.remote import Deadline
 from sleuth.store import Writer
 from sleuth.types import PartReport
+from tests.cluster.conftest import documents, twins
 from tests.commands import sleuth
 from tests.dense.strategies import HashEmbedder
 
 SETTINGS = {"embedder": ""}
-
-
-def documents(n: int) -> list[Document]:
-    return [Document(f"tide number {i}", {"n": i}, id=f"d{i}") for i in range(n)]
 
 
 @pytest.fixture
@@ -156,7 +153,6 @@ def test_a_folder_of_shards_opens_as_any_index(engine: Engine) -> None:
     engine.add(documents(4))
     engine.close()
     with Engine.open(engine.path) as again:
-        assert again.status()["shards"] == 3
         assert again.status()["shards"] == 3
         assert len(again.retrieve("tide", 10)) == 4
     with pytest.raises(ArgumentError, match="shards must be 3 as in the index"):
@@ -376,12 +372,7 @@ def test_the_order_in_which_shards_answer_changes_nothing(
 def test_texts_are_matched_where_no_tokens_are_stored(tmp_path: Path) -> None:
     """With an embedder without tokens, passages of all shards are matched by their texts, as those of one index."""
     fusion = "minmax(lexical=1,dense=1,tokens=0.5)"
-    with (
-        Engine.open(tmp_path / "one", create=True, embedder=HashEmbedder()) as one,
-        ShardedEngine.open(tmp_path / "many", create=True, shards=3, embedder=HashEmbedder()) as many,
-    ):
-        one.add(documents(30))
-        many.add(documents(30))
+    with twins(tmp_path, documents(30), embedder=HashEmbedder()) as (one, many):
         for query in ("tide number 7", "harbour"):
             expected = one.retrieve(query, 9, fusion=fusion, exact=True)
             ranking = many.retrieve(query, 9, fusion=fusion, exact=True)

@@ -13,7 +13,7 @@ from sleuth import Document, Engine
 from sleuth.cluster import Cache, fetch, prune, publish, versions
 from sleuth.cluster.storage import patches, publishing
 from sleuth.errors import IndexDamagedError
-from tests.cluster.published import open_published
+from tests.cluster.conftest import open_published
 from tests.examples import examples
 
 pytest.importorskip("obstore", reason="obstore is not installed")
@@ -60,10 +60,9 @@ def size_of(folder: Path) -> int:
     return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
 
 
-def test_one_document_costs_few_pages(index: Path, tmp_path: Path) -> None:
+def test_one_document_costs_few_pages(index: Path, tmp_path: Path, address: str) -> None:
     """Publishing one more document uploads a fifth of the index at most; every version is right."""
     store = tmp_path / "published"
-    address = f"file://{store}"
     first = publish(index, address)
     patched = 0
     for number in range(6):
@@ -88,9 +87,8 @@ def test_one_document_costs_few_pages(index: Path, tmp_path: Path) -> None:
     assert publish(tmp_path / "copy", address).number == 7
 
 
-def test_large_changes_are_blocks_again(index: Path, tmp_path: Path) -> None:
+def test_large_changes_are_blocks_again(index: Path, address: str) -> None:
     """Where a quarter of the record has changed, it is uploaded as blocks without patches."""
-    address = f"file://{tmp_path}/published"
     publish(index, address)
     with Engine.open(index) as engine:
         engine.delete([f"d{i}" for i in range(0, 6000, 2)])
@@ -99,9 +97,10 @@ def test_large_changes_are_blocks_again(index: Path, tmp_path: Path) -> None:
         assert engine.count().documents == 3000
 
 
-def test_a_cache_with_the_version_before_fetches_pages_only(index: Path, tmp_path: Path) -> None:
+def test_a_cache_with_the_version_before_fetches_pages_only(
+    index: Path, tmp_path: Path, address: str
+) -> None:
     """The blocks of the record are not asked for again."""
-    address = f"file://{tmp_path}/published"
     manifest = publish(index, address)
     cache = Cache(tmp_path / "cache")
     with open_published(address, cache) as engine:
@@ -115,9 +114,8 @@ def test_a_cache_with_the_version_before_fetches_pages_only(index: Path, tmp_pat
         assert engine.retrieve("newcomer")[0].id == "new1#0"
 
 
-def test_objects_of_patched_versions_outlive_pruning(index: Path, tmp_path: Path) -> None:
+def test_objects_of_patched_versions_outlive_pruning(index: Path, address: str) -> None:
     """Blocks of a version that is gone stay where a newer version patches them."""
-    address = f"file://{tmp_path}/published"
     publish(index, address)
     for number in range(3):
         add(index, number)
@@ -128,9 +126,8 @@ def test_objects_of_patched_versions_outlive_pruning(index: Path, tmp_path: Path
         assert engine.count().documents == 6003
 
 
-def test_a_damaged_patch_is_named(index: Path, tmp_path: Path) -> None:
+def test_a_damaged_patch_is_named(index: Path, tmp_path: Path, address: str) -> None:
     """A version whose patch is damaged does not open; the error names the object."""
-    address = f"file://{tmp_path}/published"
     publish(index, address)
     add(index, 1)
     (patch,) = publish(index, address).parts[0].files[0].patches
@@ -140,10 +137,9 @@ def test_a_damaged_patch_is_named(index: Path, tmp_path: Path) -> None:
         Engine.open(address)
 
 
-def test_files_of_many_blocks_are_whole(index: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_files_of_many_blocks_are_whole(index: Path, address: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A file of more blocks than are uploaded at once comes back as it was, patched or not."""
     monkeypatch.setattr(publishing, "BLOCK", 2 * patches.PAGE)
-    address = f"file://{tmp_path}/published"
     blocks = publish(index, address).parts[0].files[0].blocks
     assert len(blocks) > 20
     add(index, 1)

@@ -13,12 +13,12 @@ import pytest
 
 from sleuth import ArgumentError, Document, Engine, StoreError
 from sleuth.__main__ import main
-from sleuth.cluster import Cache, ShardedEngine, fetch, prune, publish, versions
+from sleuth.cluster import Cache, fetch, prune, publish, versions
 from sleuth.cluster.storage import objects as storage
 from sleuth.cluster.storage import publishing
 from sleuth.cluster.storage.publishing import PublishProgress
 from sleuth.errors import IndexDamagedError, IndexNotFoundError, StorageError
-from tests.cluster.published import open_published
+from tests.cluster.conftest import documents, open_published, twins
 from tests.commands import sleuth
 
 SETTINGS = {"embedder": ""}
@@ -28,10 +28,6 @@ ADDRESS = "s3://indexes/docs"
 def signed(body: bytes) -> bytes:
     """Return the content of a manifest with this body and the right checksum."""
     return hashlib.blake2b(body, digest_size=20).hexdigest().encode() + b"\n" + body
-
-
-def documents(n: int) -> list[Document]:
-    return [Document(f"tide number {i}", {"n": i}, id=f"d{i}") for i in range(n)]
 
 
 @pytest.fixture(autouse=True)
@@ -75,12 +71,7 @@ def test_a_published_index_answers_as_the_index_itself(index: Path, tmp_path: Pa
 @pytest.mark.usefixtures("s3")
 def test_shards_are_published_and_rank_as_one(tmp_path: Path) -> None:
     """A published sharded index opens with all of its shards."""
-    with (
-        Engine.open(tmp_path / "one", create=True, settings=SETTINGS) as one,
-        ShardedEngine.open(tmp_path / "many", create=True, settings=SETTINGS, shards=3) as many,
-    ):
-        one.add(documents(30))
-        many.add(documents(30))
+    with twins(tmp_path, documents(30), settings=SETTINGS) as (one, many):
         assert publish(many.path, ADDRESS).shards == 3
         with Engine.open(ADDRESS) as published:
             assert published.status()["shards"] == 3
@@ -127,9 +118,10 @@ def test_only_what_changed_is_uploaded(index: Path, s3: Any) -> None:
     assert after == before
 
 
-def test_what_is_pruned_during_publishing_is_uploaded_again(index: Path, tmp_path: Path) -> None:
+def test_what_is_pruned_during_publishing_is_uploaded_again(
+    index: Path, tmp_path: Path, address: str
+) -> None:
     """Objects that somebody deletes after their upload are there again before the version is committed."""
-    address = f"file://{tmp_path}/published"
     deleted: list[Path] = []
 
     def delete_all(now: PublishProgress) -> None:
@@ -232,9 +224,8 @@ def test_a_crafted_manifest_is_refused(
 
 
 @pytest.mark.parametrize("body", [b"", b"[]", b"7", b"[" * 100_000])
-def test_what_is_no_manifest_is_refused(index: Path, tmp_path: Path, body: bytes) -> None:
+def test_what_is_no_manifest_is_refused(index: Path, tmp_path: Path, address: str, body: bytes) -> None:
     """Content that is no object of JSON raises a typed error, whatever its checksum says."""
-    address = f"file://{tmp_path}/published"
     publish(index, address)
     (tmp_path / "published" / "manifests" / "0000000001").write_bytes(signed(body))
     with pytest.raises(IndexDamagedError, match="is no manifest"):
@@ -258,9 +249,8 @@ def test_the_cache_is_shared_and_needs_the_storage_no_more(index: Path, s3: Any,
     assert _count(ADDRESS) == 40
 
 
-def test_a_version_can_be_open_several_times(index: Path, tmp_path: Path) -> None:
+def test_a_version_can_be_open_several_times(index: Path, address: str) -> None:
     """A second opening of a version does not wait for the first to be closed, and both answer."""
-    address = f"file://{tmp_path / 'published'}"
     publish(index, address)
     with ThreadPoolExecutor(2) as pool:
         first, second = pool.map(Engine.open, [address] * 2, timeout=60)
@@ -284,9 +274,8 @@ def test_the_cache_is_bounded(index: Path, tmp_path: Path) -> None:
         open_published(f"{ADDRESS}@1", Cache(tmp_path / "tiny", limit=10))
 
 
-def test_what_a_killed_process_fetched_is_removed(index: Path, tmp_path: Path) -> None:
+def test_what_a_killed_process_fetched_is_removed(index: Path, tmp_path: Path, address: str) -> None:
     """A part of a file that no process fetches any more leaves the cache with the next fetch that needs room."""
-    address = f"file://{tmp_path}/published"
     size = publish(index, address).size
     cache = Cache(tmp_path / "small", limit=size + 1000)
     leftover = cache.folder / "files" / ".0123.4567.part"
