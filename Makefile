@@ -41,7 +41,7 @@ core: $(VENV)/.developed $(VENV)/.kernels ## the suite of the core without the f
 
 agents: $(VENV)/.developed $(VENV)/.kernels ## install the conformance tests of MCP (from npm, with a Node for them), run them, and time the start of the server
 	npm install --silent --no-audit --no-fund --prefix build/conformance @modelcontextprotocol/conformance node@22
-	$(BIN)/python -m pytest tests/surfaces/mcp/test_conformance.py
+	$(BIN)/python -m pytest tests/surfaces/mcp/test_stdio.py
 	$(BIN)/python -m benchmarks.mcp_start
 
 FRAMEWORKS := build/conformance-frameworks

@@ -23,7 +23,6 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -36,7 +35,7 @@ import yaml
 
 from sleuth.errors import MissingPackageError
 from tests.commands import sleuth, sleuth_on_terminal
-from tests.waiting import free_port
+from tests.waiting import free_port, wait_until
 
 HOME = Path(__file__).parents[1]
 FENCE = re.compile(r"^( *)```([\w+-]*)[^\n]*\n(.*?)^ *```$", re.MULTILINE | re.DOTALL)
@@ -216,7 +215,7 @@ def _run_command(command: str, output: str | None, machine: Machine) -> None:
     elif "--token-issuer" in words or (
         words[:3] == ["sleuth", "index", "import"] and not (machine.folder / words[4]).exists()
     ):
-        pass  # tests/surfaces/test_guides.py parses it; tests of tokens and of importers run it with what it needs
+        pass  # tests/surfaces/test_help.py parses it; tests of tokens and of importers run it with what it needs
     elif name in ELSEWHERE or (name == "curl" and not machine.processes):
         for path in re.findall(r"\bdeploy/[\w./-]+", command):
             assert (HOME / path).exists(), f"{path}, which a page names, must exist"
@@ -284,16 +283,13 @@ def _start(words: list[str], output: str | None, machine: Machine) -> None:
     if output is not None:
         _compare(output.replace(PORT, machine.port), first, shlex.join(words))
     if words[0] == "serve":
-        _wait_for(int(machine.port))
+        wait_until(lambda: _answers(int(machine.port)))
 
 
-def _wait_for(port: int) -> None:
-    end = time.monotonic() + 60
-    while time.monotonic() < end:
-        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
-            return
-        time.sleep(0.05)
-    raise AssertionError(f"nothing answers at port {port}")
+def _answers(port: int) -> bool:
+    with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
+        return True
+    return False
 
 
 def _check_extras(command: str) -> None:

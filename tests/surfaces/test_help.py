@@ -1,6 +1,7 @@
-"""The help of each command shows how it is used."""
+"""The help of each command shows how it is used, and commands that pages show exist, with their options."""
 
 import re
+import shlex
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -10,9 +11,20 @@ from typing import Any
 import pytest
 import typer
 
-from sleuth.surfaces.cli.app import app
+from sleuth.surfaces.cli.app import DefaultGroup, app
 from sleuth.surfaces.cli.main import register
 from tests.commands import sleuth
+
+HOME = Path(__file__).parents[2]
+PAGES = [*sorted(HOME.glob("*.md")), *sorted((HOME / "docs").rglob("*.md"))]
+FENCE = re.compile(r"```(?:sh|bash|console)\n(.*?)```", re.DOTALL)
+
+
+@pytest.fixture(scope="module")
+def root() -> Any:
+    """The command line, with every command."""
+    register(["--help"])
+    return typer.main.get_command(app)
 
 
 def commands(group: Any, path: str = "sleuth") -> Iterator[tuple[str, Any]]:
@@ -23,10 +35,9 @@ def commands(group: Any, path: str = "sleuth") -> Iterator[tuple[str, Any]]:
             yield from commands(command, f"{path} {name}")
 
 
-def test_every_command_has_an_example() -> None:
+def test_every_command_has_an_example(root: Any) -> None:
     """The help of a command ends with a line that calls it, with options that it has."""
-    register(["--help"])
-    command_by_words = dict(commands(typer.main.get_command(app)))
+    command_by_words = dict(commands(root))
     assert len(command_by_words) > 30
     assert len([words for words in command_by_words if words.count(" ") == 1]) <= 15
     for words, command in command_by_words.items():
@@ -43,11 +54,10 @@ def test_every_command_has_an_example() -> None:
             assert flags_of_example <= flags, example
 
 
-def test_a_letter_means_one_thing() -> None:
+def test_a_letter_means_one_thing(root: Any) -> None:
     """A short option stands for one long name, whichever command has it."""
-    register(["--help"])
     names: dict[str, set[str]] = {}
-    for _, command in commands(typer.main.get_command(app)):
+    for _, command in commands(root):
         for opts in (each.opts for each in command.params if each.param_type_name == "option"):
             for flag in (flag for flag in opts if not flag.startswith("--")):
                 names.setdefault(flag, set()).update(flag for flag in opts if flag.startswith("--"))
@@ -75,3 +85,34 @@ def test_help_loads_no_arrays() -> None:
     )
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert result.stdout.splitlines()[-1] == "[]"
+
+
+def typed(text: str) -> Iterator[list[str]]:
+    """Yield the words of each `sleuth` command in the fenced blocks of a page, before a diff that may add some."""
+    for block in FENCE.findall(text.partition("```diff")[0]):
+        for line in re.sub(r"\\\n", " ", block).splitlines():
+            words = shlex.split(line.removeprefix("$ "), comments=True)
+            for start in [at for at, word in enumerate(words) if word == "sleuth"]:
+                rest = words[start + 1 :]
+                ends = (at for at, word in enumerate(rest) if word in ("|", "<", ">", "&&", "&", ";"))
+                yield rest[: next(ends, len(rest))]
+
+
+def test_there_are_commands_to_look_at() -> None:
+    """The pages show many."""
+    assert sum(len(list(typed(page.read_text("utf8")))) for page in PAGES) > 40
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda path: str(path.relative_to(HOME)))
+def test_commands_of_a_page_can_be_typed(page: Path, root: Any) -> None:
+    """Each is parsed without an error, and not run."""
+    for words in typed(page.read_text("utf8")):
+        command, rest = root, list(words)
+        while hasattr(command, "commands") and rest and not rest[0].startswith("-"):
+            if isinstance(command, DefaultGroup) and rest[0] not in command.commands:
+                rest.insert(0, command.default)
+            name = rest.pop(0)
+            assert name in command.commands, f"sleuth {shlex.join(words)}"
+            command = command.commands[name]
+        if not hasattr(command, "commands") and "--help" not in rest:
+            command.make_context(command.name, rest)

@@ -10,17 +10,15 @@ from urllib.parse import quote
 
 import pytest
 
-from sleuth import open_code, open_sources
+from sleuth import open_code
 from sleuth.arguments import MOST_K, MOST_NAME, MOST_QUERY
 from sleuth.code import Navigator
 from sleuth.errors import SleuthError
-from sleuth.surfaces.cli.serve import extensions
 from sleuth.surfaces.http.lanes import Lane
-from sleuth.surfaces.mcp import TOOLS, Tools, Workspace
+from sleuth.surfaces.mcp import TOOLS
 from tests.commands import sleuth
-from tests.surfaces.http.conftest import serving
 from tests.surfaces.project import make_project
-from tests.surfaces.test_one_answer import Place
+from tests.surfaces.test_one_answer import Place, every_door
 
 OFFERED = ("docs", "code")
 DEADLINE = 10
@@ -30,14 +28,8 @@ DEADLINE = 10
 @pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
     root = make_project(tmp_path_factory.mktemp("limits") / "project")
-    index = root / ".sleuth"
-    workspace = Workspace(index, root, refresh=False)
-    settings: dict[str, Any] = {
-        "sources": OFFERED, "deadline": DEADLINE, "read_only": True, "extensions": extensions(),
-    }  # fmt: skip
-    with open_sources(index, OFFERED) as sources, serving(index, **settings) as server:
-        yield Place(root, sources, server, Tools(workspace))
-    workspace.close()
+    with every_door(root / ".sleuth", root, deadline=DEADLINE, read_only=True) as opened:
+        yield opened
 
 
 def error_of(call: Callable[..., Any], *arguments: Any, **options: Any) -> str:

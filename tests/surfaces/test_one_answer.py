@@ -4,6 +4,7 @@ import inspect
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from html import unescape
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -140,9 +141,26 @@ class Place(NamedTuple):
     tools: Tools
 
 
+@contextmanager
+def every_door(index: Path, root: Path | None = None, **settings: Any) -> Iterator[Place]:
+    """Open an index of documents and code, which nothing changes, at every door.
+
+    Args:
+        settings: of the server.
+    """
+    offered = ("docs", "code")
+    workspace = Workspace(index, root, refresh=False)
+    with (
+        open_sources(index, offered, deadline=None) as sources,
+        serving(index, sources=offered, extensions=extensions(), **settings) as server,
+    ):
+        yield Place(index.parent, sources, server, Tools(workspace))
+    workspace.close()
+
+
 @pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
-    """Return an index of documents and code that nothing changes, open at every door."""
+    """Return an index of ten documents and a repository of two files, open at every door."""
     root = tmp_path_factory.mktemp("doors")
     code, index = root / "code", root / ".sleuth"
     code.mkdir()
@@ -152,14 +170,8 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
         engine.add(DOCUMENTS)
     with open_code(index, create=True) as storage:
         index_path(storage, code)
-    offered = ("docs", "code")
-    workspace = Workspace(index, refresh=False)
-    with (
-        open_sources(index, offered) as sources,
-        serving(index, sources=offered, extensions=extensions(), rerank=[RERANKER]) as server,
-    ):
-        yield Place(root, sources, server, Tools(workspace))
-    workspace.close()
+    with every_door(index, rerank=[RERANKER]) as opened:
+        yield opened
 
 
 def python(place: Place, question: Question) -> Answer:

@@ -12,12 +12,9 @@ import pytest
 
 from sleuth import Document, Engine, Sources, index_path, open_code, open_sources
 from sleuth.cluster import ShardedEngine
-from sleuth.surfaces.cli.serve import extensions
-from sleuth.surfaces.mcp import Tools, Workspace
 from tests.commands import sleuth
 from tests.examples import EXPLORING
-from tests.surfaces.http.conftest import serving
-from tests.surfaces.test_one_answer import Place, Question, command, http, mcp, page
+from tests.surfaces.test_one_answer import Place, Question, command, every_door, http, mcp, page
 
 LIBRARY = Path(sysconfig.get_paths()["stdlib"])
 PACKAGES = (
@@ -120,12 +117,9 @@ def test_over_shards(home: Path, tmp_path: Path) -> None:
 
 
 @pytest.fixture(scope="module")
-def place(home: Path, sources: Sources) -> Iterator[Place]:
-    """Return the index, open at every door."""
-    workspace = Workspace(home / ".sleuth", refresh=False)
-    with serving(home / ".sleuth", sources=("docs", "code"), extensions=extensions()) as server:
-        yield Place(home, sources, server, Tools(workspace))
-    workspace.close()
+def place(home: Path) -> Iterator[Place]:
+    with every_door(home / ".sleuth") as opened:
+        yield opened
 
 
 @pytest.mark.parametrize("query", QUESTIONS[::4])

@@ -30,11 +30,38 @@ def quiet_project(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def workspace(quiet_project: Path) -> Iterator[Workspace]:
+def open_workspace() -> Any:
+    """Open workspaces and close them at the end of the test."""
+    workspaces = []
+
+    def opener(index: Path, root: Path | None = None, **options: Any) -> Workspace:
+        workspaces.append(Workspace(index, root, **options))
+        return workspaces[-1]
+
+    yield opener
+    for workspace in workspaces:
+        workspace.close()
+
+
+@pytest.fixture
+def workspace(quiet_project: Path, open_workspace: Any) -> Workspace:
     """Return a workspace over the quiet project, from its root."""
-    workspace_of_project = Workspace(quiet_project / ".sleuth", quiet_project)
-    yield workspace_of_project
-    workspace_of_project.close()
+    opened: Workspace = open_workspace(quiet_project / ".sleuth", quiet_project)
+    return opened
+
+
+@pytest.fixture
+def saved(project: Path, open_workspace: Any) -> Any:
+    """Write files of the project, and return a workspace whose index has them."""
+
+    def save(**texts: str) -> Workspace:
+        for name, text in texts.items():
+            (project / name).write_text(text, "utf-8")
+        opened: Workspace = open_workspace(project / ".sleuth", project)
+        opened.refresher.check(20.0)
+        return opened
+
+    return save
 
 
 Work: TypeAlias = "Callable[[Client], Awaitable[Any]]"
@@ -81,3 +108,12 @@ def refusal(workspace: Workspace, tool: str, /, **arguments: Any) -> str:
 def path_of(result: dict[str, Any]) -> str:
     """Return the file of a result, by its id."""
     return str(result["id"]).partition("#")[0].partition(":")[0]
+
+
+def pages(workspace: Workspace, tool: str, /, **arguments: Any) -> Iterator[dict[str, Any]]:
+    """Yield the answers to a call, from one cursor to the next."""
+    answer = call(workspace, tool, **arguments)
+    yield answer
+    while answer["cursor"] is not None:
+        answer = call(workspace, tool, **arguments, cursor=answer["cursor"])
+        yield answer

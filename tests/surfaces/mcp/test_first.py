@@ -4,7 +4,6 @@ import json
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -35,11 +34,10 @@ def bare(project: Path) -> Path:
 
 
 @pytest.fixture
-def workspace(bare: Path) -> Iterator[Workspace]:
+def workspace(bare: Path, open_workspace: Any) -> Workspace:
     """Return a workspace over the project without an index."""
-    workspace_of_project = Workspace(bare / ".sleuth", bare, index_first=True)
-    yield workspace_of_project
-    workspace_of_project.close()
+    opened: Workspace = open_workspace(bare / ".sleuth", bare, index_first=True)
+    return opened
 
 
 @pytest.mark.parametrize(
@@ -148,31 +146,28 @@ def test_a_folder_that_is_no_project_is_not_indexed(
     assert "indexing" not in answer
 
 
-def test_without_first_indexing_the_command_is_named(bare: Path) -> None:
+def test_without_first_indexing_the_command_is_named(bare: Path, open_workspace: Any) -> None:
     """`--no-index` answers with the commands that index."""
-    workspace = Workspace(bare / ".sleuth", bare)
+    workspace = open_workspace(bare / ".sleuth", bare)
     assert "sleuth code index" in refusal(workspace, "search", query="tokens")
-    workspace.close()
     assert not (bare / ".sleuth").exists()
 
 
-def test_an_index_that_cannot_be_made_is_no_error(bare: Path) -> None:
+def test_an_index_that_cannot_be_made_is_no_error(bare: Path, open_workspace: Any) -> None:
     """Where the index folder cannot be made, the answer says why and names an option."""
     (bare / "file").write_text("not a folder", "utf-8")
-    workspace = Workspace(bare / "file" / ".sleuth", bare, index_first=True)
+    workspace = open_workspace(bare / "file" / ".sleuth", bare, index_first=True)
     answer = call(workspace, "search", query="tokens")
-    workspace.close()
     assert answer["results"] == []
     assert "--index FOLDER" in answer["indexing"]
 
 
-def test_a_linked_worktree_gets_an_index_of_its_own(project: Path) -> None:
+def test_a_linked_worktree_gets_an_index_of_its_own(project: Path, open_workspace: Any) -> None:
     """In a linked worktree below an indexed one, the first call indexes that worktree beside the other index."""
     linked = project / "trees" / "old"
     git(project, "worktree", "add", "-q", str(linked), "v1")
-    workspace = Workspace(project / ".sleuth", linked, index_first=True)
+    workspace = open_workspace(project / ".sleuth", linked, index_first=True)
     answer = call(workspace, "definitions", name="replenish")
-    workspace.close()
     assert answer["indexed_root"] == str(linked)
     assert path_of(answer["results"][0]) == "src/bucket.py"
 

@@ -1,13 +1,15 @@
-"""The server of agents as they start it: over pipes, and at `/mcp`."""
+"""The server of agents as they start it: over pipes, and at `/mcp`, where the official conformance tests run too."""
 
 import json
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import anyio
+import pytest
 
 from sleuth.surfaces.mcp.http import mcp_extension
 from tests.surfaces.http.conftest import serving
@@ -92,3 +94,31 @@ def test_first_requests_at_once_are_all_answered(quiet_project: Path) -> None:
     ):
         answers = threads.map(lambda _: started.client.post("/mcp", json=PING, headers=ACCEPT), range(6))
         assert [answer.json()["result"] for answer in answers] == [{}] * 6
+
+
+FOLDER = Path(__file__).parents[3] / "build" / "conformance" / "node_modules"
+NODE = FOLDER / ".bin" / "node"
+SUITE = FOLDER / "@modelcontextprotocol" / "conformance" / "dist" / "index.js"
+
+SCENARIOS = ["server-initialize", "ping", "tools-list", "dns-rebinding-protection"]
+"""Those that any server can pass: others call tools, prompts and resources that only a server for tests has."""
+
+
+@pytest.fixture(scope="module")
+def address(quiet_project: Path) -> Iterator[str]:
+    """Return the address at which agents are served over HTTP."""
+    if not NODE.exists() or not SUITE.exists():
+        pytest.skip("the conformance package is not installed: `make agents`")
+    with serving(
+        quiet_project / ".sleuth", extensions=[mcp_extension()], sources=("docs", "code")
+    ) as started:
+        yield f"{started.url}/mcp"
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS)
+def test_scenarios_pass(address: str, scenario: str) -> None:
+    """The scenario ends without a failed check."""
+    command = [str(NODE), str(SUITE), "server", "--url", address, "--scenario", scenario]
+    result = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    assert result.returncode == 0, result.stdout
+    assert "0 failed" in result.stdout

@@ -2,7 +2,6 @@
 
 import json
 import re
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,7 @@ from sleuth.surfaces.mcp.items import tokens_of
 from sleuth.surfaces.mcp.server import LIMIT, most_tokens
 from tests.surfaces.project import git
 
-from .conftest import call, path_of, refusal, with_client
+from .conftest import call, pages, path_of, refusal, with_client
 
 NAMES = ["search", "fetch", "definitions", "references", "grep", "history", "status"]
 
@@ -87,24 +86,16 @@ def test_fetch_by_path_and_lines(workspace: Workspace, id: Any, text: Any, line:
     assert (answer["text"], answer["start_line"]) == (text, line)
 
 
-def test_fetch_reads_on_with_the_cursor(project: Path) -> None:
+def test_fetch_reads_on_with_the_cursor(saved: Any) -> None:
     """A file that does not fit is returned in pieces that join to the whole; `omitted` counts the remaining lines."""
     text = "".join(f"value_{n} = {n}\n" for n in range(400))
-    (project / "src" / "many.py").write_text(text, "utf-8")
-    workspace = Workspace(project / ".sleuth", project)
-    workspace.refresher.check(10.0)
-    pieces, cursor, lines = [], None, 400
-    while True:
-        answer = call(
-            workspace, "fetch", id="src/many.py", max_tokens=500, **({"cursor": cursor} if cursor else {})
-        )
+    workspace = saved(**{"src/many.py": text})
+    pieces, lines = [], 400
+    for answer in pages(workspace, "fetch", id="src/many.py", max_tokens=500):
         assert tokens_of(answer) <= 500
         assert answer["start_line"] == 401 - lines
         pieces.append(answer["text"])
-        lines, cursor = answer["omitted"], answer["cursor"]
-        if cursor is None:
-            break
-    workspace.close()
+        lines = answer["omitted"]
     assert "".join(pieces) == text.removesuffix("\n")
     assert lines == 0
     assert len(pieces) > 3
@@ -125,17 +116,14 @@ def test_answers_keep_to_their_budget(workspace: Workspace, max_tokens: Any) -> 
     assert "text" in answer["results"][0]
 
 
-def test_a_long_text_is_cut_between_lines(project: Path) -> None:
+def test_a_long_text_is_cut_between_lines(saved: Any) -> None:
     """The first result has as many lines of its text as fit, head first, and says how many are left out."""
     lines = [f"    refill the bucket with {n} tokens" for n in range(40)]
-    (project / "src" / "long.py").write_text("def refilled():\n" + "\n".join(lines), "utf-8")
-    with closing(Workspace(project / ".sleuth", project)) as workspace:
-        workspace.refresher.check(20.0)
-        (result,) = call(workspace, "search", query="refilled", path="src/long.py", k=1, max_tokens=350)[
-            "results"
-        ]
-        assert result["text"].startswith("def refilled():\n")
-        whole = call(workspace, "fetch", id=result["id"])["text"].splitlines()
+    workspace = saved(**{"src/long.py": "def refilled():\n" + "\n".join(lines)})
+    options: dict[str, Any] = {"query": "refilled", "path": "src/long.py", "k": 1, "max_tokens": 350}
+    (result,) = call(workspace, "search", **options)["results"]
+    assert result["text"].startswith("def refilled():\n")
+    whole = call(workspace, "fetch", id=result["id"])["text"].splitlines()
     assert 0 < result["lines_left_out"] == len(whole) - len(result["text"].splitlines())
 
 
@@ -276,20 +264,17 @@ def test_a_client_with_a_filter_is_not_told_where_the_server_works(workspace: Wo
         assert not json.loads(tools.call("search", {"query": "tokens", "path": guess}))["results"]
 
 
-def test_invisible_characters_are_escaped(project: Path) -> None:
+def test_invisible_characters_are_escaped(saved: Any) -> None:
     """Direction marks and tags in a document are escaped for the agent."""
-    (project / "docs" / "limits.md").write_text(
-        "Tokens \u202etxt.exe\u2066 are refilled \U000e0041.", "utf-8"
-    )
-    workspace = Workspace(project / ".sleuth", project)
-    workspace.refresher.check(10.0)
+    workspace = saved(**{"docs/limits.md": "Tokens \u202etxt.exe\u2066 are refilled \U000e0041."})
     text = Tools(workspace).call("search", {"query": "tokens", "sources": ["docs"]})
-    workspace.close()
     assert text.isprintable()
     assert "\u202e" in json.loads(text)["results"][0]["text"]
 
 
-def test_hooks_of_plugins_apply(project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_hooks_of_plugins_apply(
+    project: Path, tmp_path: Path, open_workspace: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A search of an agent returns only what a plugin allows, of documents and of code."""
     (tmp_path / "plugins").mkdir()
     (tmp_path / "plugins" / "permission.py").write_text(
@@ -298,61 +283,49 @@ def test_hooks_of_plugins_apply(project: Path, tmp_path: Path, monkeypatch: pyte
         "def no_code(result, *arguments, rag2f):\n"
         "    result.items = [one for one in result.items if one.metadata['source_type'] == 'docs']\n"
     )
-    with closing(Workspace(project / ".sleuth", project)) as before:
-        assert "bucket.py" in str(call(before, "search", query="bucket refill tokens"))
+    workspace = open_workspace(project / ".sleuth", project)
+    assert "bucket.py" in str(call(workspace, "search", query="bucket refill tokens"))
     monkeypatch.setenv("SLEUTH_PLUGINS", str(tmp_path / "plugins"))
-    with closing(Workspace(project / ".sleuth", project)) as guarded:
-        answer = str(call(guarded, "search", query="bucket refill tokens"))
+    guarded = open_workspace(project / ".sleuth", project)
+    answer = str(call(guarded, "search", query="bucket refill tokens"))
     assert "limits.md" in answer
     assert "bucket.py" not in answer
 
 
-def test_an_agent_limits_all_answers(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_agent_limits_all_answers(saved: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """With MAX_MCP_OUTPUT_TOKENS no answer is larger, also where a call asks for more; other values are ignored."""
     for value, limit in (("", None), ("many", None), ("0", None), ("-5", None), ("700", 700)):
         monkeypatch.setenv(LIMIT, value)
         assert most_tokens() == limit
-    (project / "src" / "long.py").write_text("".join(f"tokens_{n} = {n}\n" for n in range(400)), "utf-8")
-    workspace = Workspace(project / ".sleuth", project)
-    workspace.refresher.check(20.0)
+    workspace = saved(**{"src/long.py": "".join(f"tokens_{n} = {n}\n" for n in range(400))})
     tools = Tools(workspace, most_tokens=most_tokens())
     for name, arguments in (("search", {"query": "tokens refill bucket"}), ("fetch", {"id": "src/long.py"})):
         answer = json.loads(tools.call(name, {**arguments, "max_tokens": 4_000}))
         assert tokens_of(answer) <= 700
-    workspace.close()
 
 
-def test_grep_lists_and_counts_every_line(project: Path) -> None:
+def test_grep_lists_and_counts_every_line(project: Path, open_workspace: Any) -> None:
     """All lines that match are counted, also those that pages leave out and those of files that are not indexed yet."""
-    with closing(Workspace(project / ".sleuth", project, refresh=False)) as workspace:
-        answer = call(workspace, "grep", pattern=r"tokens \+= \w+")
-        (result,) = answer["results"]
-        assert result["id"] == "src/bucket.py:9"
-        assert (result["text"], result["inside"]) == (
-            "        self.tokens += seconds * self.rate",
-            "TokenBucket.refill",
-        )
-        assert (answer["lines"], answer["files"]) == (1, 1)
-        assert call(workspace, "fetch", id=result["id"])["text"] == result["text"]
-        (project / "src" / "many.py").write_text("".join(f"value_{n} = 'x'\n" for n in range(250)), "utf-8")
-        ids, cursor = [], None
-        while True:
-            page = call(
-                workspace, "grep", pattern="value_[0-9]+", path="src",
-                **({"cursor": cursor} if cursor else {}),
-            )  # fmt: skip
-            assert (page["lines"], page["files"]) == (250, 1)
-            ids += [each["id"] for each in page["results"]]
-            if (cursor := page["cursor"]) is None:
-                break
-        assert ids == [f"src/many.py:{n}" for n in range(1, 251)]
-        assert call(workspace, "grep", pattern="value_", path="docs")["lines"] == 0
-        assert call(workspace, "grep", pattern="TOKENS", ignore_case=True, path="src/bucket.py")["lines"] == 2
-        assert "pattern must be a regular expression" in refusal(workspace, "grep", pattern="(")
-        assert call(workspace, "grep", pattern="(", fixed=True, at="v1")["lines"] == 1
+    workspace = open_workspace(project / ".sleuth", project, refresh=False)
+    answer = call(workspace, "grep", pattern=r"tokens \+= \w+")
+    (result,) = answer["results"]
+    assert (result["id"], result["inside"]) == ("src/bucket.py:9", "TokenBucket.refill")
+    assert result["text"] == "        self.tokens += seconds * self.rate"
+    assert (answer["lines"], answer["files"]) == (1, 1)
+    assert call(workspace, "fetch", id=result["id"])["text"] == result["text"]
+    (project / "src" / "many.py").write_text("".join(f"value_{n} = 'x'\n" for n in range(250)), "utf-8")
+    ids = []
+    for page in pages(workspace, "grep", pattern="value_[0-9]+", path="src"):
+        assert (page["lines"], page["files"]) == (250, 1)
+        ids += [each["id"] for each in page["results"]]
+    assert ids == [f"src/many.py:{n}" for n in range(1, 251)]
+    assert call(workspace, "grep", pattern="value_", path="docs")["lines"] == 0
+    assert call(workspace, "grep", pattern="TOKENS", ignore_case=True, path="src/bucket.py")["lines"] == 2
+    assert "pattern must be a regular expression" in refusal(workspace, "grep", pattern="(")
+    assert call(workspace, "grep", pattern="(", fixed=True, at="v1")["lines"] == 1
 
 
-def test_grep_lists_documents_and_pages_through_both(project: Path) -> None:
+def test_grep_lists_documents_and_pages_through_both(project: Path, open_workspace: Any) -> None:
     """Lines of documents follow those of code, each once, page by page; a client with a filter sees its own alone."""
     rows = "".join(f"row_{n},a bucket\n" for n in range(150))
     with Engine.open(project / ".sleuth") as engine:
@@ -360,20 +333,14 @@ def test_grep_lists_documents_and_pages_through_both(project: Path) -> None:
             [Document(rows, {"tenant": "a"}, id="rows"), Document("row_x\n", {"tenant": "b"}, id="other")]
         )
     (project / "src" / "rows.py").write_text("".join(f"row_{n} = 1\n" for n in range(60)), "utf-8")
-    with closing(Workspace(project / ".sleuth", project, refresh=False)) as workspace:
-        paths, cursor = [], None
-        while True:
-            page = call(workspace, "grep", pattern="row_", **({"cursor": cursor} if cursor else {}))
-            assert (page["lines"], page["files"]) == (211, 3)
-            paths += [each["id"] + (f":{each['line']}" if "line" in each else "") for each in page["results"]]
-            if (cursor := page["cursor"]) is None:
-                break
-        numbers = [f"src/rows.py:{n}" for n in range(1, 61)]
-        assert [re.sub("#[0-9]+", "", path) for path in paths] == [
-            *numbers,
-            "other:1",
-            *(f"rows:{n}" for n in range(1, 151)),
-        ]
-        tools = Tools(workspace, allowed=as_filter("tenant:b"))
-        answer = json.loads(tools.call("grep", {"pattern": "row_"}))
-        assert [each["id"] for each in answer["results"]] == ["other#0"]
+    workspace = open_workspace(project / ".sleuth", project, refresh=False)
+    paths = []
+    for page in pages(workspace, "grep", pattern="row_"):
+        assert (page["lines"], page["files"]) == (211, 3)
+        paths += [each["id"] + (f":{each['line']}" if "line" in each else "") for each in page["results"]]
+    of_code = [f"src/rows.py:{n}" for n in range(1, 61)]
+    expected = [*of_code, "other:1", *(f"rows:{n}" for n in range(1, 151))]
+    assert [re.sub("#[0-9]+", "", path) for path in paths] == expected
+    tools = Tools(workspace, allowed=as_filter("tenant:b"))
+    answer = json.loads(tools.call("grep", {"pattern": "row_"}))
+    assert [each["id"] for each in answer["results"]] == ["other#0"]

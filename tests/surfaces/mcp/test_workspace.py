@@ -8,24 +8,10 @@ import pytest
 
 from sleuth import index_path, open_code
 from sleuth.errors import SleuthError
-from sleuth.surfaces.mcp import Tools, Workspace
+from sleuth.surfaces.mcp import Tools
 from tests.surfaces.project import git
 
 from .conftest import call, refusal
-
-
-@pytest.fixture
-def open_workspace() -> Any:
-    """Open workspaces and close them at the end of the test."""
-    workspaces = []
-
-    def opener(index: Path, root: Path | None = None, **options: Any) -> Workspace:
-        workspaces.append(Workspace(index, root, **options))
-        return workspaces[-1]
-
-    yield opener
-    for workspace in workspaces:
-        workspace.close()
 
 
 def test_changed_files_are_indexed_in_the_background(project: Path, open_workspace: Any) -> None:
