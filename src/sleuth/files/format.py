@@ -50,7 +50,8 @@ class FileFormat:
         interpreters: what a `#!` line holds in files of this kind.
         form: see `Form`.
         extract: the function in `sleuth.ingest.extraction` that reads the file in a process of its own, named in the
-            same way; "" for none.
+            same way; "" for none. It takes all bytes of a file (of a page as UTF-8) and a limit, the most bytes of an
+            unpacked archive and the most characters of text; returns an `Extracted`; raises ExtractionError.
         holds_files: whether it holds files of any kind, so that a process reads it whatever its size.
         package: what the loader needs beyond Sleuth's own dependencies.
         has_lines: whether each line of its text is the line of the file with that number, so that an editor can open it

@@ -248,6 +248,7 @@ def _read(
             [path for reading in alike for path in reading.apart],
             names_so_far,
             only,
+            left_out,
         )
         yield from read(
             [reading.root for reading in alike],
@@ -255,5 +256,4 @@ def _read(
             compare=diff.compare,
             progress=partial(show, done) if progress else None,
             scope=scope,
-            left_out=left_out,
         )

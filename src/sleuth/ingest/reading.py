@@ -31,7 +31,6 @@ def read(
     compare: Callable[[Iterable[Listed]], Iterator[Listed | Unchanged]] = iter,
     progress: Callable[[int, int, int], None] | None = None,
     scope: WalkScope | None = None,
-    left_out: LeftOut | None = None,
 ) -> Iterator[Record]:
     """Yield the documents of all files under `paths`, one at a time, in order of the paths and then of names.
 
@@ -43,16 +42,14 @@ def read(
         progress: called after every file with how many and how many bytes were read, unchanged or skipped, and how many
             files there are. With it, all folders are walked before the first file is read, and then once more.
         scope: what is not walked, and how files are named; by absolute paths where None.
-        left_out: counts hidden and ignored names while folders are walked.
     """
     options = options or DEFAULT
     scope = scope or WalkScope()
     files = size = total_files = 0
     if progress is not None:
-        counting = replace(scope, seen=None if scope.seen is None else set(scope.seen))
+        counting = replace(scope, seen=None if scope.seen is None else set(scope.seen), left_out=LeftOut())
         total_files = sum(1 for _ in walk(paths, options, scope=counting))
-    listing = walk(paths, options, scope=scope, left_out=left_out)
-    for entry, records in _in_order(compare(listing), options):
+    for entry, records in _in_order(compare(walk(paths, options, scope=scope)), options):
         yield from records
         if progress is not None:
             files += 1

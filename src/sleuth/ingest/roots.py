@@ -108,8 +108,8 @@ def plan(
             and inner.options != settings
             and not inner.is_gone
         }
-        apart = tuple(reading.root for reading in inside.values())
-        readings.append(RootReading(path, names.path_of(root.name), settings, apart))
+        places = tuple(reading.root for reading in inside.values())
+        readings.append(RootReading(path, names.path_of(root.name), settings, places))
         for at, reading in inside.items():
             deeper = (below.root for to, below in inside.items() if to != at and is_below(to, at))
             readings.append(replace(reading, apart=tuple(deeper)))

@@ -54,6 +54,7 @@ class WalkScope:
             that cannot be.
         only: absolute paths, links resolved; if not None, nothing is looked at but these, what is below them and the
             folders that lead there.
+        left_out: counts hidden and ignored names.
     """
 
     name_of: Callable[[str], str] = printable
@@ -62,6 +63,7 @@ class WalkScope:
     apart: Collection[str] = ()
     seen: set[str] | None = field(default_factory=set)
     only: Collection[str] | None = None
+    left_out: LeftOut = field(default_factory=LeftOut)
 
 
 def walk(
@@ -69,16 +71,14 @@ def walk(
     options: ReadOptions = DEFAULT,
     *,
     scope: WalkScope | None = None,
-    left_out: LeftOut | None = None,
 ) -> Iterator[Found]:
     """Yield the files under `roots`, root by root, each folder in order of name, each file once.
 
     A root is a file or a folder; a root that is a file is yielded even if it is hidden or ignored. Links are not
     followed, except a root that is a link: a target inside the root is yielded under its own name, and a target
-    outside is refused. Unreadable entries are yielded as `Skipped`; ignored and hidden names are counted in
-    `left_out`.
+    outside is refused. Unreadable entries are yielded as `Skipped`; ignored and hidden names are counted.
     """
-    return _Walk(options, scope or WalkScope(), left_out or LeftOut()).roots(roots)
+    return _Walk(options, scope or WalkScope()).roots(roots)
 
 
 class _Child(NamedTuple):
@@ -91,12 +91,12 @@ class _Child(NamedTuple):
 
 
 class _Walk:
-    def __init__(self, options: ReadOptions, scope: WalkScope, left_out: LeftOut) -> None:
+    def __init__(self, options: ReadOptions, scope: WalkScope) -> None:
         self.options = options
         self.name_of = scope.name_of
         self.anchors = scope.anchors
         self.from_anchor = 0
-        self.left_out = left_out
+        self.left_out = scope.left_out
         self.index = scope.index and os.path.realpath(scope.index)
         self.apart = frozenset(map(os.path.realpath, scope.apart))
         self.seen = scope.seen

@@ -41,12 +41,7 @@ _blanks = re.compile(r"[ \t\n\r\f\v]+")
 
 
 def extract_html(data: bytes, limit: int) -> Extracted:
-    """Extract the main part of a page as Markdown, so that headings, lists and tables survive.
-
-    Args:
-        data: the page as UTF-8.
-        limit: most characters of text.
-    """
+    """Extract the main part of a page as Markdown, so that headings, lists and tables survive."""
     title, body = html_to_markdown(data.decode("utf-8", "surrogatepass"))
     if not body:
         raise ExtractionError("no text in this page")

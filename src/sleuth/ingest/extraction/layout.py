@@ -80,9 +80,8 @@ def _pieces(words: pypdfium2.PdfTextPage, text: str, start: int, end: int) -> It
     first = 0
     for number in range(1, len(boxes) + 1):
         if number < len(boxes):
-            before, after = boxes[number - 1], boxes[number]
-            height = max(before.top - before.bottom, after.top - after.bottom)
-            if after.left - before.right <= _WIDE_GAP * height:
+            height = max(box.top - box.bottom for box in boxes[number - 1 : number + 1])
+            if boxes[number].left - boxes[number - 1].right <= _WIDE_GAP * height:
                 continue
         stop = end if number == len(boxes) else _first_from(words, start, end, boxes[number].left)
         around = boxes[first:number]

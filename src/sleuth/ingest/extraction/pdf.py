@@ -46,10 +46,6 @@ def extract_pdf(data: bytes, limit: int) -> Extracted:
 
     Columns are in reading order, running heads and page numbers left out, words joined that the end of a line divides.
     Entries of the outline are headings, as in Markdown.
-
-    Args:
-        data: the file.
-        limit: most characters of text.
     """
     import pypdfium2
 

@@ -17,12 +17,7 @@ _title = re.compile(r"\{\\title ([^{}]{1,500})\}")
 
 
 def extract_rtf(data: bytes, limit: int) -> Extracted:
-    """Extract the text of the file; rows of tables are rows of Markdown.
-
-    Args:
-        data: the file.
-        limit: most characters of text.
-    """
+    """Extract the text of the file; rows of tables are rows of Markdown."""
     from striprtf import striprtf
 
     plain: Callable[..., str] = striprtf.rtf_to_text

@@ -74,7 +74,7 @@ def load_email(file: FileBytes, options: ReadOptions) -> Iterator[Document | Ski
     with _nested_little(file):
         mail = simple_mail(file.read()) if file.entry.size <= _LARGE else None
         if mail:
-            yield _message(file, _headers(mail.fields), mail.text)
+            yield mail_document(file, _headers(mail.fields), mail.text)
         elif file.processes is not None:
             yield from file.processes.load(file.entry, file.kind, options)
         else:
@@ -84,12 +84,13 @@ def load_email(file: FileBytes, options: ReadOptions) -> Iterator[Document | Ski
             headers, body = _headers(_fields(message)), _body(message)
             attachments = list(_attachments(message))
             if mail_text(headers, body) or not attachments:  # a digest may hold mails alone
-                yield _message(file, headers, body)
+                yield mail_document(file, headers, body)
             for number, part in enumerate(attachments, 1):
                 yield from load_member(file, _attached(part, number), options)
 
 
-def _message(file: FileBytes, headers: dict[str, Any], body: str) -> Document:
+def mail_document(file: FileBytes, headers: dict[str, Any], body: str) -> Document:
+    """Return a mail with its headers as metadata, titled by its subject."""
     text = mail_text(headers, body)
     title = {"title": headers.pop("subject")} if "subject" in headers else {}
     return document(file, text, {**headers, **title})

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, Final
 from sleuth.errors import LoadError, requires
 from sleuth.files import decode
 from sleuth.ingest import ReadOptions, Skipped
-from sleuth.ingest.loaders import FileBytes, Member, document, load_member
-from sleuth.plugins.mail.mime import html_body, mail_text
+from sleuth.ingest.loaders import FileBytes, Member, load_member
+from sleuth.plugins.mail.mime import html_body, mail_document
 from sleuth.types import Document
 
 if TYPE_CHECKING:
@@ -42,9 +42,7 @@ def load_msg(file: FileBytes, options: ReadOptions) -> Iterator[Document | Skipp
             members = list(_attachments(ole))
     except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
         raise LoadError(file.entry.source, f"not readable as an Outlook message: {error}") from error
-    body = mail_text(headers, text)
-    title = {"title": headers.pop("subject")} if "subject" in headers else {}
-    yield document(file, body, {**headers, **title})
+    yield mail_document(file, headers, text)
     for member in members:
         yield from load_member(file, member, options)
 

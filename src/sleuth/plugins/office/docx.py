@@ -17,12 +17,7 @@ _wrapping = re.compile(
 
 
 def extract_docx(data: bytes, limit: int) -> Extracted:
-    """Extract the document as Markdown.
-
-    Args:
-        data: the file.
-        limit: most bytes of the unpacked archive, and most characters of text.
-    """
+    """Extract the document as Markdown."""
     import mammoth
 
     with opened_zip(data, limit, "docx") as archive:

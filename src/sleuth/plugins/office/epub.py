@@ -29,12 +29,7 @@ class _Package:
 
 
 def extract_epub(data: bytes, limit: int) -> Extracted:
-    """Extract all chapters as Markdown, titled by the book's title.
-
-    Args:
-        data: the file.
-        limit: most bytes of the unpacked archive, and most characters of text.
-    """
+    """Extract all chapters as Markdown, titled by the book's title."""
     with opened_zip(data, limit, "EPUB") as archive:
         place = _package_path(archive.read("META-INF/container.xml"))
         package = _package(archive.read(place))

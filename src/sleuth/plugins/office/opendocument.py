@@ -28,12 +28,7 @@ _MOST_CELLS: Final = 50
 
 
 def extract_opendocument(data: bytes, limit: int) -> Extracted:
-    """Extract the document as Markdown; slides of presentations and sheets of flat files are sections.
-
-    Args:
-        data: the file: an archive, or flat XML.
-        limit: most bytes of the unpacked archive, and most characters of text.
-    """
+    """Extract the document as Markdown; slides of presentations and sheets of flat files are sections."""
     if data.startswith(b"PK"):
         with opened_zip(data, limit, "OpenDocument") as archive:
             content = archive.read("content.xml")

@@ -14,12 +14,7 @@ if TYPE_CHECKING:
 
 
 def extract_pptx(data: bytes, limit: int) -> Extracted:
-    """Extract all slides as Markdown, titled by the presentation's own title, else by that of the first slide.
-
-    Args:
-        data: the file.
-        limit: most bytes of the unpacked archive, and most characters of text.
-    """
+    """Extract all slides as Markdown, titled by the presentation's own title, else by that of the first slide."""
     import pptx
 
     with opened_zip(data, limit, "pptx"):
@@ -51,7 +46,9 @@ def _slide(number: int, slide: Slide) -> str:
         if heading is not None and shape.shape_id == heading.shape_id:
             continue
         if shape.has_text_frame:
-            parts.append(_paragraphs(shape.text_frame))
+            paragraphs = ((" ".join(line.text.split()), line.level) for line in shape.text_frame.paragraphs)
+            lines = [f"{'  ' * (level - 1)}- {text}" if level else text for text, level in paragraphs if text]
+            parts.append("\n".join(lines))
         elif getattr(shape, "has_table", False):
             rows = ([" ".join(cell.text.split()) for cell in row.cells] for row in shape.table.rows)
             parts.append("\n".join(f"| {' | '.join(row)} |" for row in rows))
@@ -68,13 +65,3 @@ def _shapes(shapes: Any) -> Iterator[Any]:
             yield from _shapes(shape.shapes)
         else:
             yield shape
-
-
-def _paragraphs(frame: Any) -> str:
-    """Return the paragraphs of a frame; those at a deeper level are items of a list."""
-    lines = []
-    for paragraph in frame.paragraphs:
-        text = " ".join(paragraph.text.split())
-        if text:
-            lines.append(f"{'  ' * (paragraph.level - 1)}- {text}" if paragraph.level else text)
-    return "\n".join(lines)

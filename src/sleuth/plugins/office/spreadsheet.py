@@ -17,12 +17,7 @@ _ZIP: Final = b"PK"
 
 
 def extract_spreadsheet(data: bytes, limit: int) -> Extracted:
-    """Extract all sheets as Markdown. Formulas give the values that were stored with them.
-
-    Args:
-        data: the file: xlsx, xlsm, xlsb, xls or ods.
-        limit: most bytes of the unpacked archive, and most characters of text.
-    """
+    """Extract all sheets as Markdown. Formulas give the values that were stored with them."""
     import python_calamine
 
     if data.startswith(_ZIP):
@@ -58,12 +53,7 @@ def extract_spreadsheet(data: bytes, limit: int) -> Extracted:
 
 
 def extract_ods(data: bytes, limit: int) -> Extracted:
-    """Extract a sheet of OpenDocument, as a document with tables where it is not readable as a spreadsheet.
-
-    Args:
-        data: the file.
-        limit: most bytes of the unpacked archive, and most characters of text.
-    """
+    """Extract a sheet of OpenDocument, as a document with tables where it is not readable as a spreadsheet."""
     try:
         return extract_spreadsheet(data, limit)
     except ExtractionError as error:

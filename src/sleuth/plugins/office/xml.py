@@ -80,10 +80,6 @@ def extract_xml(data: bytes, limit: int) -> Extracted:
 
     Elements of prose are paragraphs, titles are headings, rows with cells are rows of tables. An element that holds
     text alone is a line `name: text`; the values of attributes are part of the line.
-
-    Args:
-        data: the file.
-        limit: most characters of text.
     """
     writer = _ElementLines()
     parse(data, writer.start, writer.end, writer.text)
