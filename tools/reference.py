@@ -428,7 +428,7 @@ def errors() -> str:
     """Return the exception tree with exit codes and statuses of HTTP, and the codes of the server's own refusals."""
     from sleuth import errors as tree
     from sleuth.surfaces.cli.common import exit_code
-    from sleuth.surfaces.http.problems import refusal_of
+    from sleuth.surfaces.http.answers import refusal_of
 
     rows = []
     for name, error in vars(tree).items():

@@ -1,11 +1,11 @@
 """OpenAI's own client asks for models, completions, responses, vector stores and their files."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import openai
 import pytest
 
 from sleuth.plugins.vendors.chat import annotations_of
@@ -13,21 +13,22 @@ from sleuth.results import SearchResult
 from sleuth.testing.ollama import OllamaServer
 from tests.surfaces.http.conftest import make_index, serving
 
-if TYPE_CHECKING:
-    import openai
-
 QUESTION = "How often are tokens refilled?"
+
+
+@contextmanager
+def client_of(index: Path, **settings: Any) -> Iterator[openai.OpenAI]:
+    with (
+        serving(make_index(index), **settings) as server,
+        openai.OpenAI(base_url=f"{server.url}/v1", api_key="-", max_retries=0) as opened,
+    ):
+        yield opened
 
 
 @pytest.fixture
 def client(tmp_path: Path) -> Iterator[openai.OpenAI]:
     """The client of a server without a model."""
-    import openai
-
-    with (
-        serving(make_index(tmp_path / ".sleuth")) as server,
-        openai.OpenAI(base_url=f"{server.url}/v1", api_key="-", max_retries=0) as opened,
-    ):
+    with client_of(tmp_path / ".sleuth") as opened:
         yield opened
 
 
@@ -47,29 +48,20 @@ def ollama(monkeypatch: pytest.MonkeyPatch) -> Iterator[OllamaServer]:
 @pytest.fixture
 def writer(tmp_path: Path, ollama: OllamaServer) -> Iterator[openai.OpenAI]:
     """The client of a server with a model."""
-    import openai
-
-    with (
-        serving(make_index(tmp_path / ".sleuth"), model="llama3.1") as server,
-        openai.OpenAI(base_url=f"{server.url}/v1", api_key="-", max_retries=0) as opened,
-    ):
+    with client_of(tmp_path / ".sleuth", model="llama3.1") as opened:
         yield opened
 
 
 def test_one_model_is_listed(client: openai.OpenAI) -> None:
     """The list has one model, which can be retrieved; another one is a 404."""
-    from openai import NotFoundError
-
     assert [model.id for model in client.models.list()] == ["sleuth"]
     assert client.models.retrieve("sleuth").owned_by == "sleuth"
-    with pytest.raises(NotFoundError, match="the model must be 'sleuth'"):
+    with pytest.raises(openai.NotFoundError, match="the model must be 'sleuth'"):
         client.models.retrieve("other")
 
 
 def test_the_index_is_a_vector_store_with_files(client: openai.OpenAI) -> None:
     """The store counts its documents, lists them in pages, and deletes one."""
-    from openai import NotFoundError
-
     (store,) = client.vector_stores.list()
     assert (store.id, store.file_counts.completed) == ("sleuth", 3)
     assert client.vector_stores.retrieve("sleuth").name == "sleuth"
@@ -77,7 +69,7 @@ def test_the_index_is_a_vector_store_with_files(client: openai.OpenAI) -> None:
     assert files == ["bucket.md", "cats.md", "limits.md"]
     assert client.vector_stores.files.delete("cats.md", vector_store_id="sleuth").deleted
     assert client.vector_stores.retrieve("sleuth").file_counts.total == 2
-    with pytest.raises(NotFoundError, match="file_id must be of an uploaded file or a document"):
+    with pytest.raises(openai.NotFoundError, match="file_id must be of an uploaded file or a document"):
         client.vector_stores.files.delete("cats.md", vector_store_id="sleuth")
 
 
@@ -92,9 +84,7 @@ def test_a_parameter_that_would_change_nothing_is_refused(
 ) -> None:
     """The answer is a 422 that names the parameter."""
     options: Any = {"model": "sleuth", "messages": [{"role": "user", "content": QUESTION}], name: value}
-    from openai import UnprocessableEntityError
-
-    with pytest.raises(UnprocessableEntityError, match=name):
+    with pytest.raises(openai.UnprocessableEntityError, match=name):
         client.chat.completions.create(**options)
 
 
@@ -161,13 +151,11 @@ def test_a_question_that_follows_others_is_asked_alone(writer: openai.OpenAI, cl
 
 def test_a_model_that_is_down_is_an_error_of_the_client(writer: openai.OpenAI, ollama: OllamaServer) -> None:
     """A whole answer is a 502 with the cause; a stream ends with an error that the client raises."""
-    from openai import APIError, InternalServerError
-
     ollama.fail("late-error", always=True)
     messages: Any = [{"role": "user", "content": QUESTION}]
-    with pytest.raises(InternalServerError, match="an error was encountered"):
+    with pytest.raises(openai.InternalServerError, match="an error was encountered"):
         writer.chat.completions.create(model="sleuth", messages=messages)
-    with pytest.raises(APIError, match="an error was encountered"):
+    with pytest.raises(openai.APIError, match="an error was encountered"):
         list(writer.chat.completions.create(model="sleuth", messages=messages, stream=True))
 
 

@@ -1,46 +1,38 @@
 """Clients of other services work with the server unchanged."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import cohere
 import httpx
+import openai
 import pytest
 
-from sleuth import Document, Engine
+from sleuth import Document, Engine, default_embedder
 from sleuth.engine import score_hits
 from sleuth.llm import RemoteReranker
-from sleuth.surfaces.http import add_key
 from sleuth.types import RetrievedItem
-from tests.surfaces.http.conftest import Local, make_index, serving
-
-if TYPE_CHECKING:
-    import openai
+from tests.surfaces.http.conftest import Local, keyed
 
 
 @pytest.fixture(scope="module")
-def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Local, str]]:
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Local]:
     """Run a server with one key."""
-    folder = tmp_path_factory.mktemp("clients")
-    key = add_key(folder / "keys.json", "client")
-    with serving(make_index(folder / ".sleuth"), keys=folder / "keys.json") as started:
-        yield started, key
+    with keyed(tmp_path_factory.mktemp("clients"), {"client": {}}) as started:
+        yield started
 
 
 @pytest.fixture
-def client(served: tuple[Local, str]) -> Iterator[openai.OpenAI]:
-    import openai
-
-    server, key = served
-    with openai.OpenAI(base_url=f"{server.url}/v1", api_key=key, max_retries=0) as openai_client:
+def client(served: Local) -> Iterator[openai.OpenAI]:
+    address, key = f"{served.url}/v1", served.keys["client"]
+    with openai.OpenAI(base_url=address, api_key=key, max_retries=0) as openai_client:
         yield openai_client
 
 
 def test_openai_searches_the_index_as_a_vector_store(client: openai.OpenAI) -> None:
     """Hits have document id, file name, attributes and a score between 0 and 1, best first."""
-    page = client.vector_stores.search("sleuth", query="how often are tokens refilled", max_num_results=2)
+    page = client.vector_stores.search("index", query="how often are tokens refilled", max_num_results=2)
     first = page.data[0]
     assert (first.file_id, first.filename) == ("limits.md", "limits.md")
     assert first.content[0].text == "Tokens are refilled every second."
@@ -72,92 +64,76 @@ def test_openai_searches_the_index_as_a_vector_store(client: openai.OpenAI) -> N
 )
 def test_openai_filters_are_applied(client: openai.OpenAI, filters: Any, expected: set[str]) -> None:
     """Each comparison, `and` and `or` select the same documents as at OpenAI."""
-    page = client.vector_stores.search("sleuth", query="tokens cats sleep day", filters=filters)
+    page = client.vector_stores.search("index", query="tokens cats sleep day", filters=filters)
     assert {hit.file_id for hit in page.data} == expected
 
 
 def test_openai_thresholds_errors_and_lists(client: openai.OpenAI) -> None:
     """A threshold omits lower scores, an unknown store is a 404, and several queries are one search."""
-    whole = client.vector_stores.search("sleuth", query=["tokens", "bucket"])
+    whole = client.vector_stores.search("index", query=["tokens", "bucket"])
     assert len(whole.data) == 3
     least = whole.data[0].score
     some = client.vector_stores.search(
-        "sleuth", query=["tokens", "bucket"], ranking_options={"score_threshold": least}
+        "index", query=["tokens", "bucket"], ranking_options={"score_threshold": least}
     )
     assert [hit.file_id for hit in some.data] == [whole.data[0].file_id]
-    from openai import AuthenticationError, NotFoundError
-
-    with pytest.raises(NotFoundError, match="vector store must be"):
+    with pytest.raises(openai.NotFoundError, match="vector store must be"):
         client.vector_stores.search("other", query="a")
-    with pytest.raises(AuthenticationError):
-        client.with_options(api_key="wrong").vector_stores.search("sleuth", query="a")
+    with pytest.raises(openai.AuthenticationError):
+        client.with_options(api_key="wrong").vector_stores.search("index", query="a")
 
 
-def test_open_webui_searches_the_index_as_the_web(served: tuple[Local, str]) -> None:
+def test_open_webui_searches_the_index_as_the_web(served: Local) -> None:
     """Its external search engine gets links, titles and snippets; a link opens the passage."""
-    server, key = served
-    headers = {"authorization": f"Bearer {key}", "user-agent": "Open WebUI RAG Bot"}
     body = {"query": "how often are tokens refilled", "count": 2}
-    hits = server.client.post("/v1/web_search", json=body, headers=headers).json()
+    hits = served.ask("client", "POST", "/v1/web_search", body).json()
     assert [set(hit) for hit in hits] == [{"link", "title", "snippet"}] * 2
     assert hits[0]["snippet"] == "Tokens are refilled every second."
     assert hits[0]["title"] == "limits.md"
-    assert hits[0]["link"] == f"{server.url}/source?id=limits.md%230#cited"
-    assert server.client.post("/v1/web_search", json=body).status_code == 401
+    assert hits[0]["link"] == f"{served.url}/source?id=limits.md%230#cited"
+    assert served.ask("", "POST", "/v1/web_search", body).status_code == 401
 
 
-def test_openai_embeds_with_the_embedder_of_the_index(
-    client: openai.OpenAI, served: tuple[Local, str]
-) -> None:
+def test_openai_embeds_with_the_embedder_of_the_index(client: openai.OpenAI) -> None:
     """Vectors are those of the index's embedder, as numbers or base64, in the order of the texts."""
     texts = ["tokens are refilled", "cats sleep"]
     answer = client.embeddings.create(model="sleuth", input=texts)
     plain = client.embeddings.create(model="sleuth", input=texts, encoding_format="float")
-    from openai import UnprocessableEntityError
-
-    from sleuth import default_embedder
-
     expected = default_embedder().embed_documents(texts)
     for i in range(2):
         assert answer.data[i].embedding == pytest.approx(list(expected[i]), abs=1e-6)
         assert plain.data[i].embedding == pytest.approx(answer.data[i].embedding)
     assert answer.usage.prompt_tokens > 0
-    with pytest.raises(UnprocessableEntityError, match="dimensions"):
+    with pytest.raises(openai.UnprocessableEntityError, match="dimensions"):
         client.embeddings.create(model="sleuth", input="a", dimensions=7)
 
 
 def test_arrays_of_tokens_are_refused(client: openai.OpenAI) -> None:
     """The embedder of the index reads texts."""
-    from openai import UnprocessableEntityError
-
-    with pytest.raises(UnprocessableEntityError, match="valid string"):
+    with pytest.raises(openai.UnprocessableEntityError, match="valid string"):
         client.embeddings.create(model="sleuth", input=[15339, 1917])
 
 
 DOCUMENTS = ["Cats sleep most of the day.", "", "Tokens are refilled every second.", "A bucket holds tokens."]
 
 
-def test_cohere_reranks(served: tuple[Local, str]) -> None:
+def test_cohere_reranks(served: Local) -> None:
     """Clients of Cohere, ours and Open WebUI's request get places, most relevant first, with scores from 0 to 1."""
-    import cohere
-
-    server, key = served
+    url, key, query = served.url, served.keys["client"], "when are tokens refilled"
     items = [RetrievedItem(id=str(place), text=text) for place, text in enumerate(DOCUMENTS)]
-    body = {"model": "m", "query": "when are tokens refilled", "documents": [{"text": DOCUMENTS[2]}]}
-    with httpx.Client(headers={"authorization": f"Bearer {key}"}) as connections:
-        plain = connections.post(f"{server.url}/v1/rerank", json=body | {"return_documents": True}).json()
-        new = cohere.ClientV2(api_key=key, base_url=server.url, httpx_client=connections)
-        first = cohere.Client(api_key=key, base_url=server.url, httpx_client=connections)
-        answer = new.rerank(model="sleuth", query="when are tokens refilled", documents=DOCUMENTS, top_n=3)
-        old = first.rerank(model="sleuth", query="when are tokens refilled", documents=DOCUMENTS)
+    body = {"model": "m", "query": query, "documents": [{"text": DOCUMENTS[2]}], "return_documents": True}
+    plain = served.ask("client", "POST", "/v1/rerank", body).json()
+    with httpx.Client() as connections:
+        new = cohere.ClientV2(api_key=key, base_url=url, httpx_client=connections)
+        first = cohere.Client(api_key=key, base_url=url, httpx_client=connections)
+        answer = new.rerank(model="sleuth", query=query, documents=DOCUMENTS, top_n=3)
+        old = first.rerank(model="sleuth", query=query, documents=DOCUMENTS)
     for version in ("v1", "v2"):
-        ours = RemoteReranker("sleuth", f"{server.url}/{version}", api_key=key)
-        reranked = ours.rerank("when are tokens refilled", items)
-        assert [item.id for item in reranked] == ["2", "3", "0", "1"]
-    assert plain["results"][0]["document"] == {"text": DOCUMENTS[2]}
-    assert (
-        plain["results"][0]["relevance_score"] == answer.results[0].relevance_score
-    )  # of the document alone
+        ours = RemoteReranker("sleuth", f"{url}/{version}", api_key=key)
+        assert [item.id for item in ours.rerank(query, items)] == ["2", "3", "0", "1"]
+    alone = plain["results"][0]
+    assert alone["document"] == {"text": DOCUMENTS[2]}
+    assert alone["relevance_score"] == answer.results[0].relevance_score  # of the document alone
     assert plain["usage"]["total_tokens"] > 0
     assert [result.index for result in answer.results] == [2, 3, 0]
     scores = [result.relevance_score for result in answer.results]

@@ -11,7 +11,7 @@ from tests.surfaces.http.conftest import Local, serving
 
 
 @pytest.fixture(scope="module")
-def dify(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Local, str]]:
+def dify(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Local]:
     folder = tmp_path_factory.mktemp("dify")
     metadata: list[dict[str, Any]] = [
         {"source": "a", "name": "alpha.pdf", "year": 2019, "tags": ["red", "blue"], "title": "First"},
@@ -20,28 +20,21 @@ def dify(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Local, str]
     ]
     with Engine.open(folder / "docs", create=True) as engine:
         engine.add(Document(f"The word of {m['name']} is here.", m) for m in metadata)
-    key = add_key(folder / "keys.json", "dify")
+    keys = {"dify": add_key(folder / "keys.json", "dify")}
     with serving(folder / "docs", keys=folder / "keys.json") as started:
-        yield started, key
+        started.keys = keys
+        yield started
 
 
-def retrieve(dify: tuple[Local, str], **changes: Any) -> Any:
-    server, key = dify
-    body = {
-        "knowledge_id": "docs",
-        "query": "word here",
-        "retrieval_setting": {"top_k": 5, "score_threshold": 0.0},
-        **changes,
-    }
-    answer = server.client.post("/retrieval", json=body, headers={"authorization": f"Bearer {key}"})
+def retrieve(dify: Local, **changes: Any) -> Any:
+    body = {"knowledge_id": "docs", "query": "word here", "retrieval_setting": {"top_k": 5}, **changes}
+    answer = dify.ask("dify", "POST", "/retrieval", body)
     assert answer.status_code == 200, answer.text
     return answer.json()["records"]
 
 
-def test_records_have_the_shape_that_dify_reads(dify: tuple[Local, str]) -> None:
-    """A record has content, a score from 0 to 1, a title, and metadata that is never null; without hits the list is
-    empty.
-    """
+def test_records_have_the_shape_that_dify_reads(dify: Local) -> None:
+    """A record has content, a score from 0 to 1, a title, and metadata, never null; without hits the list is empty."""
     records = retrieve(dify, metadata_condition=None)
     assert len(records) == 3
     for record in records:
@@ -69,16 +62,14 @@ def test_records_have_the_shape_that_dify_reads(dify: tuple[Local, str]) -> None
         ("after", "day", "2024-06-01", "c"), ("is", ["name", "note"], "kept", "c"),
     ],
 )  # fmt: skip
-def test_each_operator_selects(
-    dify: tuple[Local, str], operator: str, name: Any, value: Any, expected: str
-) -> None:
+def test_each_operator_selects(dify: Local, operator: str, name: Any, value: Any, expected: str) -> None:
     """Every operator of Dify selects the right documents; a list of keys matches if one does."""
     condition = {"name": name, "comparison_operator": operator, "value": value}
     records = retrieve(dify, metadata_condition={"logical_operator": "and", "conditions": [condition]})
     assert "".join(sorted(record["metadata"]["source"] for record in records)) == expected
 
 
-def test_conditions_are_joined(dify: tuple[Local, str]) -> None:
+def test_conditions_are_joined(dify: Local) -> None:
     """`and` needs all conditions, `or` any."""
     conditions = [
         {"name": "year", "comparison_operator": ">", "value": 2019},
@@ -93,27 +84,20 @@ def test_conditions_are_joined(dify: tuple[Local, str]) -> None:
 @pytest.mark.parametrize(
     ("header", "knowledge", "status", "code"),
     [
-        ("", "docs", 403, 1001),
-        ("Token x", "docs", 403, 1001),
-        ("Bearer x", "docs", 403, 1002),
+        ("", "docs", 403, 1001), ("Token x", "docs", 403, 1001), ("Bearer x", "docs", 403, 1002),
         (None, "no", 403, 2001),
     ],
-)
+)  # fmt: skip
 def test_errors_have_dify_s_codes(
-    dify: tuple[Local, str], header: str | None, knowledge: str, status: int, code: int
+    dify: Local, header: str | None, knowledge: str, status: int, code: int
 ) -> None:
-    """The codes are 1001 for a header without a bearer key, 1002 for an unknown key, 2001 for an unknown knowledge
-    base.
-    """
-    server, key = dify
+    """1001 is for a header without a bearer key, 1002 for an unknown key, 2001 for an unknown knowledge base."""
+    headers = {"authorization": f"Bearer {dify.keys['dify']}"}
+    sent = headers if header is None else {"authorization": header} if header else {}
     body = {"knowledge_id": knowledge, "query": "a", "retrieval_setting": {"top_k": 1, "score_threshold": 0}}
-    headers = {"authorization": f"Bearer {key}" if header is None else header}
-    answer = server.client.post("/retrieval", json=body, headers=headers if headers["authorization"] else {})
+    answer = dify.client.post("/retrieval", json=body, headers=sent)
     assert (answer.status_code, answer.json()["error_code"]) == (status, code)
     assert answer.json()["error_msg"]
-    broken = server.client.post(
-        "/retrieval",
-        content=b"{",
-        headers={"authorization": f"Bearer {key}", "content-type": "application/json"},
-    )
+    headers["content-type"] = "application/json"
+    broken = dify.client.post("/retrieval", content=b"{", headers=headers)
     assert (broken.status_code, broken.json()["error_code"]) == (400, 400)

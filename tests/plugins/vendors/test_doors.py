@@ -11,16 +11,15 @@ from starlette.testclient import TestClient
 
 from sleuth import Engine
 from sleuth.plugins.vendors.routers import ROUTERS
-from sleuth.surfaces.http import add_key
 from sleuth.testing.ollama import OllamaServer
 from tests.surfaces.http import test_code_keys, test_degraded, test_errors, test_hooks
-from tests.surfaces.http.conftest import Local, make_index, serving
+from tests.surfaces.http.conftest import Local, keyed, serving
 from tests.waiting import wait_until
 
 client, engine = test_degraded.client, test_degraded.engine
 raising, shop = test_errors.raising, test_code_keys.shop
 
-PATHS = {path for router in ROUTERS for path in router.paths}
+PATHS = {path.replace(":path", "") for router in ROUTERS for path in router.paths}
 WRITES = {
     ("post", "/v1/files"), ("delete", "/v1/files/{file_id}"), ("post", "/v1/vector_stores"),
     ("delete", "/v1/vector_stores/{vector_store_id}"),
@@ -44,46 +43,33 @@ BODIES: dict[str, Any] = {
 
 
 @pytest.fixture(scope="module")
-def locked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Local, dict[str, str]]]:
+def locked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Local]:
     """Run a server with a key for each scope."""
-    folder = tmp_path_factory.mktemp("locked")
-    keys = {scope: add_key(folder / "keys.json", scope, (scope,)) for scope in ("read", "write", "metrics")}
-    with serving(make_index(folder / "index"), keys=folder / "keys.json") as server:
-        yield server, keys
+    keys = {scope: {"scopes": (scope,)} for scope in ("read", "write", "metrics")}
+    with keyed(tmp_path_factory.mktemp("locked"), keys) as started:
+        yield started
 
 
-def operations(server: Local) -> list[tuple[str, str]]:
-    paths = server.client.get("/openapi.json", headers=server.client.headers).json()["paths"]
-    return [
-        (method, path) for path in paths if path.replace(":path", "") in _plain() for method in paths[path]
-    ]
-
-
-def _plain() -> set[str]:
-    return {path.replace(":path", "") for path in PATHS}
+def operations(server: Local, key: str = "") -> list[tuple[str, str]]:
+    paths = server.ask(key, "GET", "/openapi.json").json()["paths"]
+    return [(method, path) for path in paths if path in PATHS for method in paths[path]]
 
 
 def request(server: Local, method: str, path: str, key: str = "") -> httpx.Response:
     address = path.format(vector_store_id="index:a", file_id="cats.md", model="sleuth")
-    options: dict[str, Any] = {"headers": {"authorization": f"Bearer {key}"} if key else {}}
     if (method, path) == ("post", "/v1/files"):
-        options["files"] = {"file": ("a.md", b"Efts are red.")}
-    elif method == "post" and path in BODIES:
-        options["json"] = BODIES[path]
-    return server.client.request(method, address, **options)
+        return server.ask(key, method, address, files={"file": ("a.md", b"Efts are red.")})
+    return server.ask(key, method, address, BODIES.get(path) if method == "post" else None)
 
 
-def test_each_operation_needs_a_key_with_its_scope(locked: tuple[Local, dict[str, str]]) -> None:
+def test_each_operation_needs_a_key_with_its_scope(locked: Local) -> None:
     """Without a key each is refused; a key for the counts, or for the other scope, does not open it."""
-    server, keys = locked
-    server.client.headers["authorization"] = f"Bearer {keys['read']}"
-    open_to_readers = operations(server)
-    del server.client.headers["authorization"]
-    assert {path for _, path in open_to_readers} == _plain()
+    open_to_readers = operations(locked, "read")
+    assert {path for _, path in open_to_readers} == PATHS
     assert set(open_to_readers) > WRITES
     for method, path in open_to_readers:
-        other = keys["read" if (method, path) in WRITES else "write"]
-        codes = [request(server, method, path, key).status_code for key in ("", keys["metrics"], other)]
+        other = "read" if (method, path) in WRITES else "write"
+        codes = [request(locked, method, path, key).status_code for key in ("", "metrics", other)]
         assert codes == [403 if path == "/retrieval" else 401, 403, 403], (method, path)
 
 
@@ -176,15 +162,12 @@ def test_a_client_that_hangs_up_is_no_error(raising: Local, caplog: pytest.LogCa
 
 def test_an_upload_gets_the_values_of_its_key(tmp_path: Path) -> None:
     """A file of a tenant's key is the tenant's, whatever the file says."""
-    key = add_key(tmp_path / "keys.json", "acme", filter="tenant:acme")
-    with serving(make_index(tmp_path / "index"), keys=tmp_path / "keys.json") as server:
-        file = ("a.md", b"---\ntenant: zoo\n---\nEfts are red.")
-        headers = {"authorization": f"Bearer {key}"}
-        answer = server.client.post("/v1/files", files={"file": file}, headers=headers)
-        address = f"/v1/files/{answer.json()['id']}"
-        wait_until(lambda: server.client.get(address, headers=headers).json()["status"] == "processed")
-        hits = server.client.post("/v1/search", json={"query": "efts red", "k": 1}, headers=headers).json()
-        assert hits["items"][0]["metadata"]["tenant"] == "acme"
+    with keyed(tmp_path, {"acme": {"filter": "tenant:acme"}}) as server:
+        files = {"file": ("a.md", b"---\ntenant: zoo\n---\nEfts are red.")}
+        address = f"/v1/files/{server.ask('acme', 'POST', '/v1/files', files=files).json()['id']}"
+        wait_until(lambda: server.ask("acme", "GET", address).json()["status"] == "processed")
+        (hit,) = server.ask("acme", "POST", "/v1/search", {"query": "efts red", "k": 1}).json()["items"]
+        assert hit["metadata"]["tenant"] == "acme"
         assert server.engine.count("tenant:zoo").documents == 1
 
 

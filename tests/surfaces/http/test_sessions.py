@@ -1,6 +1,7 @@
 """Sessions: signed values that stand for a key in the cookie of a browser."""
 
 import base64
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
@@ -24,7 +25,7 @@ def test_a_session_stands_for_a_key_and_does_not_hold_it(file: Path) -> None:
     assert key is not None
     assert (key.name, str(key.filter)) == ("müller@x.y-1", str(KeyFile(file).find(token).filter))  # type: ignore[union-attr]
     assert token not in value
-    assert KeyFile(file).digest_of("müller@x.y-1").hex() not in value  # type: ignore[union-attr]
+    assert sha256(token.encode()).hexdigest() not in value
     assert value.isascii()
     assert sessions.begin("sleuth_wrong") is None
 
@@ -39,8 +40,7 @@ def test_what_was_not_signed_here_is_no_session(file: Path) -> None:
     assert value is not None
     name, end, code = value.split(".")
     admin = base64.urlsafe_b64encode(b"admin").decode()
-    digest = keys.digest_of("reader")
-    assert digest is not None
+    digest = sha256(token.encode()).digest()
     for forged in (
         *("", ".", "..", "a.b.c", "é.1.x", "ä", token, digest.hex()),
         f"{admin}.{end}.{code}",

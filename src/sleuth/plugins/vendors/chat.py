@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import count
 from typing import Annotated, Any, Literal
@@ -16,9 +16,13 @@ from starlette.responses import Response
 from sleuth.answer import CitationMark, citation_marks
 from sleuth.errors import ArgumentError
 from sleuth.filters import all_of, any_of
-from sleuth.plugins.vendors.attributes import file_of
-from sleuth.plugins.vendors.openai import ComparisonFilter, CompoundFilter, file_values
-from sleuth.plugins.vendors.stores import scope_of
+from sleuth.plugins.vendors.vector_stores import (
+    ComparisonFilter,
+    CompoundFilter,
+    file_of,
+    file_values,
+    scope_of,
+)
 from sleuth.results import SearchResult
 from sleuth.surfaces.http import (
     MISSING,
@@ -119,7 +123,7 @@ class ChatRequest(Strict):
     stream: bool | None = Field(default=None, description="Answer in chunks, as server-sent events.")
 
 
-_EVENTS: dict[int | str, dict[str, Any]] = {
+_STREAM: dict[int | str, dict[str, Any]] = {
     200: {
         "description": "The answer; as a stream, the events of OpenAI's API.",
         "content": {"text/event-stream": {}},
@@ -127,7 +131,7 @@ _EVENTS: dict[int | str, dict[str, Any]] = {
 }
 
 
-@router.post("/v1/chat/completions", responses=MISSING | _EVENTS)
+@router.post("/v1/chat/completions", responses=MISSING | _STREAM)
 async def chat_completions(body: ChatRequest, request: Request, call: CurrentCall) -> Response:
     """Answer the last question of a conversation from the passages that are found for it, with citations."""
     call.require("read")
@@ -136,54 +140,43 @@ async def chat_completions(body: ChatRequest, request: Request, call: CurrentCal
     writing = Writing(_asked(body.messages, passages=True), call)
     base = str(request.base_url)
     head = {"id": f"chatcmpl-{call.id}", "created": int(time.time()), "model": body.model}
-    if body.stream:
-        chunks = partial(_chunks, writing, {**head, "object": "chat.completion.chunk"}, base, body)
-        return await writing.stream(chunks, partial(_failure, call.id))
-    result = await writing.whole(request)
-    message = {
-        "role": "assistant",
-        "content": _text_of(result),
-        "refusal": None,
-        "annotations": url_citations(result, base),
-    }
-    choice = {"index": 0, "message": message, "finish_reason": "stop", "logprobs": None}
-    return json_response(
-        {
-            **head,
-            "object": "chat.completion",
-            "choices": [choice],
-            "usage": _usage(body, result),
-            **_said(writing, result),
+    if not body.stream:
+        result = await writing.whole(request)
+        annotations = url_citations(result, base)
+        message = {
+            "role": "assistant",
+            "content": _text_of(result),
+            "refusal": None,
+            "annotations": annotations,
         }
-    )
+        choice = {"index": 0, "message": message, "finish_reason": "stop", "logprobs": None}
+        completion = {**head, "object": "chat.completion", "choices": [choice], "usage": _usage(body, result)}
+        return json_response({**completion, **_said(writing, result)})
+    head["object"] = "chat.completion.chunk"
 
+    def chunk(delta: dict[str, Any], reason: str | None = None, **said: Any) -> bytes:
+        choice = {"index": 0, "delta": delta, "finish_reason": reason, "logprobs": None}
+        return b"data: " + to_json({**head, **said, "choices": [choice]}, fallback=str) + b"\n\n"
 
-async def _chunks(
-    writing: Writing, head: dict[str, Any], base: str, body: ChatRequest, before: AsyncIterator[AnswerEvent]
-) -> AsyncIterator[bytes]:
-    """Yield the chunks of an answer; the last one with a choice has its sources and citations."""
-    role = {"role": "assistant"}
-    async for event in before:
-        if event.name == "text":
-            yield _chunk(head, {**role, "content": event.value})
-            role = {}
-    result = await writing.result()
-    if role:
-        yield _chunk(head, {**role, "content": _text_of(result)})
-    annotations = {"annotations": url_citations(result, base)}
-    yield _chunk({**head, **_said(writing, result)}, annotations, "stop")
-    if body.stream_options is not None and body.stream_options.include_usage:
-        yield b"data: " + to_json({**head, "choices": [], "usage": _usage(body, result)}) + b"\n\n"
-    yield b"data: [DONE]\n\n"
+    async def chunks(before: AsyncIterator[AnswerEvent]) -> AsyncIterator[bytes]:
+        """Yield the chunks of an answer; the last one with a choice has its sources and citations."""
+        role = {"role": "assistant"}
+        async for event in before:
+            if event.name == "text":
+                yield chunk({**role, "content": event.value})
+                role = {}
+        result = await writing.result()
+        if role:
+            yield chunk({**role, "content": _text_of(result)})
+        yield chunk({"annotations": url_citations(result, base)}, "stop", **_said(writing, result))
+        if body.stream_options is not None and body.stream_options.include_usage:
+            yield b"data: " + to_json({**head, "choices": [], "usage": _usage(body, result)}) + b"\n\n"
+        yield b"data: [DONE]\n\n"
 
+    def failure(refusal: Refusal) -> bytes:
+        return b'data: {"error":' + bytes(problem(refusal, call.id).body) + b"}\n\n"
 
-def _failure(id: str, refusal: Refusal) -> bytes:
-    return b'data: {"error":' + bytes(problem(refusal, id).body) + b"}\n\n"
-
-
-def _chunk(head: dict[str, Any], delta: dict[str, Any], reason: str | None = None) -> bytes:
-    choice = {"index": 0, "delta": delta, "finish_reason": reason, "logprobs": None}
-    return b"data: " + to_json({**head, "choices": [choice]}, fallback=str) + b"\n\n"
+    return await writing.stream(chunks, failure)
 
 
 def _usage(body: ChatRequest, result: SearchResult) -> dict[str, int]:
@@ -192,11 +185,8 @@ def _usage(body: ChatRequest, result: SearchResult) -> dict[str, int]:
 
     texts = [message.text for message in body.messages] + [item.text for item in result.items or ()]
     prompt, completion = sum(map(count_tokens, texts)), count_tokens(_text_of(result))
-    return {
-        "prompt_tokens": prompt,
-        "completion_tokens": completion,
-        "total_tokens": prompt + completion,
-    }
+    total = prompt + completion
+    return {"prompt_tokens": prompt, "completion_tokens": completion, "total_tokens": total}
 
 
 def _asked(messages: Sequence[Message], **options: Any) -> AskBody:
@@ -284,7 +274,7 @@ class ResponsesRequest(Strict):
                 )
 
 
-@router.post("/v1/responses", responses=MISSING | _EVENTS)
+@router.post("/v1/responses", responses=MISSING | _STREAM)
 async def responses(body: ResponsesRequest, request: Request, call: CurrentCall) -> Response:
     """Answer from the passages that file search finds; citations are annotations of the text."""
     call.require("read")
@@ -298,11 +288,20 @@ async def responses(body: ResponsesRequest, request: Request, call: CurrentCall)
     tree = all_of(scope, tool.filters.tree() if tool.filters else None)
     question = _asked(messages, k=tool.max_num_results, filter=tree, sources=["docs"], passages=True)
     writing = Writing(question, call)
-    if body.stream:
-        events = _ResponseEvents(body, writing, question.query)
-        return await writing.stream(events.whole, events.failure)
-    result = await writing.whole(request)
-    return json_response(_response(body, writing, _outputs(body, writing, question.query, result), result))
+    if not body.stream:
+        result = await writing.whole(request)
+        return json_response(
+            _response(body, writing, _outputs(body, writing, question.query, result), result)
+        )
+    numbers = count()
+
+    def say(name: str, **values: Any) -> bytes:
+        return sent_event(name, {"type": name, "sequence_number": next(numbers), **values})
+
+    def failure(refusal: Refusal) -> bytes:
+        return say("error", code=refusal.code, message=str(refusal.detail), param=None)
+
+    return await writing.stream(partial(_events, body, writing, question.query, say), failure)
 
 
 def _response(
@@ -330,94 +329,72 @@ def _outputs(
     body: ResponsesRequest, writing: Writing, query: str, result: SearchResult | None
 ) -> list[dict[str, Any]]:
     """Return the search and the message of a response; both are in progress until there is a result."""
-    status = "in_progress" if result is None else "completed"
-    has_results = result is not None and "file_search_call.results" in (body.include or ())
-    search = {
-        "id": f"fs_{writing.call.id}",
-        "type": "file_search_call",
-        "status": status,
-        "queries": [writing.standalone or query],
-        "results": [
+    id, status = writing.call.id, "in_progress" if result is None else "completed"
+    search: dict[str, Any] = {"id": f"fs_{id}", "type": "file_search_call", "status": status}
+    search |= {"queries": [writing.standalone or query], "results": None}
+    if result is not None and "file_search_call.results" in (body.include or ()):
+        search["results"] = [
             {**file_values(item), "score": item.score, "text": item.text} for item in result.items or ()
         ]
-        if has_results and result is not None
-        else None,
-    }
     content = [] if result is None else [_text_part(_text_of(result), annotations_of(result))]
-    message = {
-        "id": f"msg_{writing.call.id}",
-        "type": "message",
-        "role": "assistant",
-        "status": status,
-        "content": content,
-    }
-    return [search, message]
+    message = {"id": f"msg_{id}", "type": "message", "role": "assistant", "status": status}
+    return [search, {**message, "content": content}]
 
 
 def _text_part(text: str, annotations: list[dict[str, Any]]) -> dict[str, Any]:
     return {"type": "output_text", "text": text, "annotations": annotations}
 
 
-class _ResponseEvents:
-    """The events of a response, which are numbered."""
-
-    def __init__(self, body: ResponsesRequest, writing: Writing, query: str) -> None:
-        self._body, self._writing, self._query = body, writing, query
-        self._numbers = count()
-
-    def _say(self, name: str, **values: Any) -> bytes:
-        return sent_event(name, {"type": name, "sequence_number": next(self._numbers), **values})
-
-    def failure(self, refusal: Refusal) -> bytes:
-        """Return the event of an answer that cannot be finished."""
-        return self._say("error", code=refusal.code, message=str(refusal.detail), param=None)
-
-    async def whole(self, before: AsyncIterator[AnswerEvent]) -> AsyncIterator[bytes]:
-        """Yield the events of a response: the search, the text in pieces, its annotations, and the whole."""
-        body, writing, say = self._body, self._writing, self._say
-        yield say("response.created", response=_response(body, writing, [], None))
-        search, message = _outputs(body, writing, self._query, None)
-        in_search = {"item_id": search["id"], "output_index": 0}
-        place = {"item_id": message["id"], "output_index": 1, "content_index": 0}
-        yield say("response.output_item.added", output_index=0, item=search)
-        yield say("response.file_search_call.in_progress", **in_search)
-        yield say("response.file_search_call.searching", **in_search)
-        yield say("response.output_item.added", output_index=1, item=message)
-        yield say("response.content_part.added", **place, part=_text_part("", []))
-        has_text = False
-        async for event in before:
-            if event.name == "text":
-                has_text = True
-                yield say("response.output_text.delta", **place, delta=event.value, logprobs=[])
-        result = await writing.result()
-        search, message = _outputs(body, writing, self._query, result)
-        (part,) = message["content"]
-        if not has_text:
-            yield say("response.output_text.delta", **place, delta=part["text"], logprobs=[])
-        yield say("response.file_search_call.completed", **in_search)
-        yield say("response.output_item.done", output_index=0, item=search)
-        for number, annotation in enumerate(part["annotations"]):
-            yield say(
-                "response.output_text.annotation.added",
-                **place,
-                annotation_index=number,
-                annotation=annotation,
-            )
-        yield say("response.output_text.done", **place, text=part["text"], logprobs=[])
-        yield say("response.content_part.done", **place, part=part)
-        yield say("response.output_item.done", output_index=1, item=message)
-        yield say("response.completed", response=_response(body, writing, [search, message], result))
+async def _events(
+    body: ResponsesRequest,
+    writing: Writing,
+    query: str,
+    say: Callable[..., bytes],
+    before: AsyncIterator[AnswerEvent],
+) -> AsyncIterator[bytes]:
+    """Yield the events of a response: the search, the text in pieces, its annotations, and the whole."""
+    yield say("response.created", response=_response(body, writing, [], None))
+    search, message = _outputs(body, writing, query, None)
+    in_search = {"item_id": search["id"], "output_index": 0}
+    place = {"item_id": message["id"], "output_index": 1, "content_index": 0}
+    yield say("response.output_item.added", output_index=0, item=search)
+    yield say("response.file_search_call.in_progress", **in_search)
+    yield say("response.file_search_call.searching", **in_search)
+    yield say("response.output_item.added", output_index=1, item=message)
+    yield say("response.content_part.added", **place, part=_text_part("", []))
+    has_text = False
+    async for event in before:
+        if event.name == "text":
+            has_text = True
+            yield say("response.output_text.delta", **place, delta=event.value, logprobs=[])
+    result = await writing.result()
+    search, message = _outputs(body, writing, query, result)
+    (part,) = message["content"]
+    if not has_text:
+        yield say("response.output_text.delta", **place, delta=part["text"], logprobs=[])
+    yield say("response.file_search_call.completed", **in_search)
+    yield say("response.output_item.done", output_index=0, item=search)
+    for number, annotation in enumerate(part["annotations"]):
+        yield say(
+            "response.output_text.annotation.added",
+            **place,
+            annotation_index=number,
+            annotation=annotation,
+        )
+    yield say("response.output_text.done", **place, text=part["text"], logprobs=[])
+    yield say("response.content_part.done", **place, part=part)
+    yield say("response.output_item.done", output_index=1, item=message)
+    yield say("response.completed", response=_response(body, writing, [search, message], result))
 
 
 def annotations_of(result: SearchResult) -> list[dict[str, Any]]:
     """Return the citations of an answer as those of files, each at the place of its number in the text."""
-    metadata = {item.id: item.metadata for item in result.items or ()}
-    marks = [(mark, source["ids"][0]) for mark, source in _cited_sources(result)]
-    files = [(mark, file_of(document_of(id), metadata.get(id, {}))) for mark, id in marks]
-    return [
-        {"type": "file_citation", "file_id": file.id, "filename": file.name, "index": mark.start}
-        for mark, file in files
-    ]
+    annotations = []
+    for mark, source, metadata in _cited_sources(result):
+        file = file_of(document_of(source["ids"][0]), metadata)
+        place = {"file_id": file.id, "filename": file.name, "index": mark.start}
+        annotations.append({"type": "file_citation", **place})
+    return annotations
 
 
 def url_citations(result: SearchResult, base: str) -> list[dict[str, Any]]:
@@ -426,25 +403,22 @@ def url_citations(result: SearchResult, base: str) -> list[dict[str, Any]]:
     Args:
         base: address of this server, whose page shows passages that are on no web page.
     """
-    metadata = {item.id: item.metadata for item in result.items or ()}
-    return [
-        {
-            "type": "url_citation",
-            "url_citation": {
-                "start_index": mark.start,
-                "end_index": mark.end,
-                "title": source["title"] or source["source"],
-                "url": passage_url(base, source["ids"][0], metadata.get(source["ids"][0], {})),
-            },
+    citations = []
+    for mark, source, metadata in _cited_sources(result):
+        page = {
+            "title": source["title"] or source["source"],
+            "url": passage_url(base, source["ids"][0], metadata),
         }
-        for mark, source in _cited_sources(result)
-    ]
+        citation = {"start_index": mark.start, "end_index": mark.end, **page}
+        citations.append({"type": "url_citation", "url_citation": citation})
+    return citations
 
 
-def _cited_sources(result: SearchResult) -> Iterator[tuple[CitationMark, dict[str, Any]]]:
-    """Yield each citation in the text of an answer with each source that it names."""
+def _cited_sources(result: SearchResult) -> Iterator[tuple[CitationMark, dict[str, Any], Mapping[str, Any]]]:
+    """Yield each citation in the text of an answer with each source that it names, and the metadata of its passage."""
+    metadata = {item.id: item.metadata for item in result.items or ()}
     sources = {source["number"]: source for source in result.extra.get("sources", ())}
     for mark in citation_marks(result.response):
         for number in mark.numbers:
-            if number in sources:
-                yield mark, sources[number]
+            if source := sources.get(number):
+                yield mark, source, metadata.get(source["ids"][0], {})

@@ -11,17 +11,21 @@ from pydantic import Field
 from starlette.responses import Response
 
 from sleuth.filters import Compare, Filter, any_of, matches
-from sleuth.plugins.vendors.attributes import OWN_KEYS, STORES, file_of, upload_of
-from sleuth.plugins.vendors.openai import files_page, store_file
-from sleuth.plugins.vendors.stores import (
+from sleuth.plugins.vendors.vector_stores import (
     MOST_NAME,
+    OWN_KEYS,
+    STORES,
     checked_name,
+    file_of,
+    files_page,
     list_of,
     name_in,
     names_of,
     scope_of,
+    store_file,
     store_object,
     take_out,
+    upload_of,
 )
 from sleuth.surfaces.http import (
     MISSING,

@@ -4,8 +4,14 @@ from __future__ import annotations
 
 from typing import Final
 
-from sleuth.plugins.vendors import chat, dify, embeddings, files, openai, openwebui, rerank, stores
+from sleuth.plugins.vendors import chat, files, knowledge, texts, vector_stores
 
-ROUTERS: Final = tuple(
-    door.router for door in (stores, openai, files, embeddings, chat, rerank, dify, openwebui)
+ROUTERS: Final = (
+    vector_stores.router,
+    files.router,
+    texts.openai_router,
+    chat.router,
+    texts.router,
+    knowledge.router,
+    knowledge.webui_router,
 )

@@ -1,9 +1,11 @@
 from sleuth.surfaces.hits import text_of as text_of
 from sleuth.surfaces.http.answers import MISSING as MISSING
+from sleuth.surfaces.http.answers import Refusal as Refusal
 from sleuth.surfaces.http.answers import Remarks as Remarks
 from sleuth.surfaces.http.answers import Strict as Strict
 from sleuth.surfaces.http.answers import json_response as json_response
 from sleuth.surfaces.http.answers import passage_url as passage_url
+from sleuth.surfaces.http.answers import problem as problem
 from sleuth.surfaces.http.answers import remarks_of as remarks_of
 from sleuth.surfaces.http.app import Extension as Extension
 from sleuth.surfaces.http.app import create_app as create_app
@@ -16,8 +18,6 @@ from sleuth.surfaces.http.documents import Upload as Upload
 from sleuth.surfaces.http.documents import UploadedFile as UploadedFile
 from sleuth.surfaces.http.documents import add_files as add_files
 from sleuth.surfaces.http.keys import add_key as add_key
-from sleuth.surfaces.http.problems import Refusal as Refusal
-from sleuth.surfaces.http.problems import problem as problem
 from sleuth.surfaces.http.routes import JsonRouter as JsonRouter
 from sleuth.surfaces.http.search import retrieve as retrieve
 from sleuth.surfaces.http.server import bind as bind

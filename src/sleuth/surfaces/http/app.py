@@ -23,9 +23,9 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from sleuth.extensions import loaded
 from sleuth.surfaces.http import ask, code, documents, jobs, search, status
+from sleuth.surfaces.http.answers import EXPECTED, ProblemDocument
 from sleuth.surfaces.http.connections import MOST_HEAD, MOST_HEADERS
 from sleuth.surfaces.http.gate import Gate
-from sleuth.surfaces.http.problems import EXPECTED, ProblemDocument
 from sleuth.surfaces.http.routes import JsonRouter
 from sleuth.surfaces.http.service import Call, Service, call_of, logger
 

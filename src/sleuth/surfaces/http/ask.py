@@ -17,8 +17,7 @@ from sleuth.arguments import MOST_QUERY
 from sleuth.engine import SearchRequest
 from sleuth.errors import SleuthError
 from sleuth.results import Grade
-from sleuth.surfaces.http.answers import MISSING, json_response
-from sleuth.surfaces.http.problems import Refusal, problem
+from sleuth.surfaces.http.answers import MISSING, Refusal, json_response, problem
 from sleuth.surfaces.http.routes import JsonRouter
 from sleuth.surfaces.http.service import Call, CurrentCall
 from sleuth.types.rankings import HIDDEN_ERROR
@@ -215,9 +214,15 @@ class Writing:
         """
         first = await self.next()
 
+        async def before() -> AsyncIterator[AnswerEvent]:
+            event = first
+            while event is not None:
+                yield event
+                event = await self.next()
+
         async def pieces() -> AsyncIterator[bytes]:
             try:
-                async for piece in events(self._from(first)):
+                async for piece in events(before()):
                     yield piece
             except (SleuthError, Refusal) as error:
                 yield failure(self.call.refusal_of(error))
@@ -226,18 +231,18 @@ class Writing:
 
         return StreamingResponse(pieces(), media_type="text/event-stream", headers=NO_BUFFER)
 
-    async def _from(self, event: AnswerEvent | None) -> AsyncIterator[AnswerEvent]:
-        while event is not None:
-            yield event
-            event = await self.next()
-
     async def result(self) -> SearchResult:
         """Return the answer after its last piece."""
         return await self._task
 
     async def whole(self, request: Request) -> SearchResult:
         """Return the answer, or stop writing it if its client leaves."""
-        disconnection = asyncio.create_task(_disconnected(request))
+
+        async def disconnected() -> None:
+            while (await request.receive())["type"] != "http.disconnect":
+                continue
+
+        disconnection = asyncio.create_task(disconnected())
         try:
             await asyncio.wait(
                 (self._task, disconnection), timeout=self.call.remaining, return_when=asyncio.FIRST_COMPLETED
@@ -276,11 +281,6 @@ class Writing:
         if self._stream is not None:
             self._stream.close()
         self._task.cancel()
-
-
-async def _disconnected(request: Request) -> None:
-    while (await request.receive())["type"] != "http.disconnect":
-        continue
 
 
 def sent_event(name: str, value: Any) -> bytes:

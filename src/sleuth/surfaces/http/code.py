@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
 from fastapi import Query
@@ -62,17 +63,12 @@ async def _at_snapshot(
     call: Call, repository: str | None, at: str | None, read: Callable[[Snapshot], dict[str, Any]]
 ) -> Response:
     """Return what `read` returns for a snapshot, with the snapshot's names."""
-    call.require("read")
 
     def work() -> dict[str, Any]:
         snapshot = _snapshot(call, repository, at)
         stale = call.freshness.check().to_dict() if at is None else None
-        return {
-            "repository": snapshot.repository.path,
-            "snapshot": snapshot.info.id,
-            "stale": stale,
-            **read(snapshot),
-        }
+        names = {"repository": snapshot.repository.path, "snapshot": snapshot.info.id, "stale": stale}
+        return {**names, **read(snapshot)}
 
     return json_response(await call.read(work))
 
@@ -129,7 +125,23 @@ class NamesResponse(AtSnapshot):
     near: list[str]
 
 
-def _names(snapshot: Snapshot, name: str, *, uses: bool) -> dict[str, Any]:
+@router.get("/v1/code/definitions", response_model=NamesResponse, responses=MISSING)
+async def definitions(
+    call: CurrentCall, name: NameParam, repository: RepositoryParam = None, at: AtParam = None
+) -> Response:
+    """Return where a name is defined."""
+    return await _at_snapshot(call, repository, at, partial(_names, name, uses=False))
+
+
+@router.get("/v1/code/references", response_model=NamesResponse, responses=MISSING)
+async def references(
+    call: CurrentCall, name: NameParam, repository: RepositoryParam = None, at: AtParam = None
+) -> Response:
+    """Return where a name is defined, and every use of it."""
+    return await _at_snapshot(call, repository, at, partial(_names, name, uses=True))
+
+
+def _names(name: str, snapshot: Snapshot, *, uses: bool) -> dict[str, Any]:
     from sleuth.code import Navigator
 
     navigator = Navigator(snapshot)
@@ -140,22 +152,6 @@ def _names(snapshot: Snapshot, name: str, *, uses: bool) -> dict[str, Any]:
         facts["references"] = [use for use in references if use["certain"]]
         facts["uncertain"] = [use for use in references if not use["certain"]]
     return {**facts, "near": [] if definitions or references else navigator.near(name)}
-
-
-@router.get("/v1/code/definitions", response_model=NamesResponse, responses=MISSING)
-async def definitions(
-    call: CurrentCall, name: NameParam, repository: RepositoryParam = None, at: AtParam = None
-) -> Response:
-    """Return where a name is defined."""
-    return await _at_snapshot(call, repository, at, lambda snapshot: _names(snapshot, name, uses=False))
-
-
-@router.get("/v1/code/references", response_model=NamesResponse, responses=MISSING)
-async def references(
-    call: CurrentCall, name: NameParam, repository: RepositoryParam = None, at: AtParam = None
-) -> Response:
-    """Return where a name is defined, and every use of it."""
-    return await _at_snapshot(call, repository, at, lambda snapshot: _names(snapshot, name, uses=True))
 
 
 class RepositoryEntry(BaseModel):
@@ -177,22 +173,15 @@ class RepositoriesResponse(BaseModel):
 @router.get("/v1/code/repositories", response_model=RepositoriesResponse, responses=MISSING)
 async def repositories(call: CurrentCall) -> Response:
     """List the repositories."""
-    call.require("read")
 
     def work() -> list[dict[str, Any]]:
-        storage = call.code
         entries = []
         for repository in call.repositories():
-            completed = [s for s in storage.snapshots(repository.id) if s.status == "completed"]
-            entries.append(
-                {
-                    "id": repository.id,
-                    "path": repository.path,
-                    "url": repository.url,
-                    "snapshot": completed[0].id if completed else None,
-                    "names": list(completed[0].names) if completed else [],
-                }
-            )
+            completed = [s for s in call.code.snapshots(repository.id) if s.status == "completed"]
+            newest = completed[0] if completed else None
+            entry = {"id": repository.id, "path": repository.path, "url": repository.url}
+            names = list(newest.names) if newest else []
+            entries.append({**entry, "snapshot": newest.id if newest else None, "names": names})
         return entries
 
     return json_response({"repositories": await call.read(work)})

@@ -7,7 +7,7 @@ from http import HTTPStatus
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from sleuth.surfaces.http.problems import MEDIA_TYPE, Refusal, problem
+from sleuth.surfaces.http.answers import MEDIA_TYPE, Refusal, problem
 
 MOST_HEAD = 64 << 10
 """Bytes of a request's line and headers at most."""

@@ -20,10 +20,9 @@ from starlette.responses import Response
 from sleuth.arguments import MOST_QUERY
 from sleuth.errors import ArgumentError, LoadError
 from sleuth.remote import in_thread
-from sleuth.surfaces.http.answers import MISSING, Strict, json_response
+from sleuth.surfaces.http.answers import MISSING, Refusal, Strict, for_clients, json_response
 from sleuth.surfaces.http.job_runs import RecordedJob, SkippedFile
 from sleuth.surfaces.http.jobs import ACCEPTED, WAIT_PARAMETER, is_asynchronous, start_job
-from sleuth.surfaces.http.problems import Refusal, for_clients
 from sleuth.surfaces.http.routes import JsonRouter
 from sleuth.surfaces.http.search import FilterField
 from sleuth.surfaces.http.service import Call, CurrentCall

@@ -16,8 +16,8 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from sleuth.remote import in_thread
+from sleuth.surfaces.http.answers import EXPECTED, Dialect, Refusal, problem
 from sleuth.surfaces.http.keys import EVERYONE, PREFIX, Key
-from sleuth.surfaces.http.problems import EXPECTED, Dialect, Refusal, problem
 from sleuth.surfaces.http.service import Call, Service, logger
 
 _SLACK = 0.5
@@ -75,7 +75,10 @@ class Gate:
                 await self._admit(call, scope, headers, body)
                 await self.app(scope, body.receive, answer.send)
         except TimeoutError:
-            await self._refuse(scope, answer, _late(body))
+            late = Refusal(504, "DeadlineError", "the deadline of the request passed")
+            if not body.whole:
+                late = Refusal(408, "SlowRequestError", "the request did not arrive before its deadline")
+            await self._refuse(scope, answer, late)
         except EXPECTED as error:
             await self._refuse(scope, answer, call.refusal_of(error))
         except Exception as error:  # noqa: BLE001 - whatever a handler raises is answered
@@ -141,7 +144,7 @@ class Gate:
 
     async def _refuse(self, scope: Scope, answer: _Answer, refusal: Refusal) -> None:
         if answer.status:  # it has begun: the connection is closed, so that nobody takes it for whole
-            raise _BrokenError
+            raise ConnectionError("an answer that has begun cannot become a refusal")
         response = self.written(refusal, scope)
         if refusal.status_code in {408, 413}:
             response.headers["connection"] = "close"  # the rest of the body is not read
@@ -165,10 +168,6 @@ class Gate:
 
 AGENTS_PATH = "/mcp"
 """Where access tokens are accepted, and not only keys."""
-
-
-class _BrokenError(ConnectionError):
-    """An answer that cannot be finished."""
 
 
 class _Answer:
@@ -225,12 +224,6 @@ async def _nothing() -> Message:
 
 def _too_large(most: int) -> Refusal:
     return Refusal(413, "TooLargeError", f"the body must have at most {most:,} bytes")
-
-
-def _late(body: _BodyReader) -> Refusal:
-    if not body.whole:
-        return Refusal(408, "SlowRequestError", "the request did not arrive before its deadline")
-    return Refusal(504, "DeadlineError", "the deadline of the request passed")
 
 
 def route_of(scope: Scope) -> str:

@@ -20,7 +20,7 @@ from pydantic import BaseModel, Field, ValidationError
 
 from sleuth.files import whole_file
 from sleuth.remote import in_thread
-from sleuth.surfaces.http.problems import EXPECTED, ProblemDocument, Refusal, problem_document
+from sleuth.surfaces.http.answers import EXPECTED, ProblemDocument, Refusal, problem_document
 
 if TYPE_CHECKING:
     from sleuth.surfaces.http.lanes import Lane

@@ -9,9 +9,8 @@ from fastapi import Request
 from starlette.responses import Response
 
 from sleuth.errors import ArgumentError
-from sleuth.surfaces.http.answers import MISSING, json_response
+from sleuth.surfaces.http.answers import MISSING, Refusal, json_response
 from sleuth.surfaces.http.job_runs import Job, RecordedJob, Step
-from sleuth.surfaces.http.problems import Refusal
 from sleuth.surfaces.http.routes import JsonRouter
 from sleuth.surfaces.http.service import Call, CurrentCall
 

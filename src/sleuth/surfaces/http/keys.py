@@ -24,7 +24,7 @@ from pydantic import BaseModel, Field, ValidationError, field_validator
 from sleuth.errors import ArgumentError
 from sleuth.files import whole_file
 from sleuth.filters import And, Compare, Filter, any_of, as_filter
-from sleuth.surfaces.http.problems import Refusal
+from sleuth.surfaces.http.answers import Refusal
 from sleuth.surfaces.http.settings import WORKERS_VARIABLE
 from sleuth.types.request import argument_error
 
@@ -113,13 +113,10 @@ class KeyFile:
                 match = key
         return match if match is not None and match.is_valid else None
 
-    def named(self, name: str) -> Key | None:
-        """Return the key of this name, None if there is no such key."""
-        return next((key for _, key in self._newest() if key.name == name and key.is_valid), None)
-
-    def digest_of(self, name: str) -> bytes | None:
-        """Return the hash of the key of this name, None if there is no such key."""
-        return next((digest for digest, key in self._newest() if key.name == name), None)
+    def named(self, name: str) -> tuple[bytes, Key] | None:
+        """Return the hash of the key of this name, and the key; None if there is no such key, or it has ended."""
+        valid = ((digest, key) for digest, key in self._newest() if key.name == name and key.is_valid)
+        return next(valid, None)
 
     def _newest(self) -> Sequence[tuple[bytes, Key]]:
         if time.monotonic() - self._looked > _LOOKS:
@@ -290,12 +287,8 @@ def _hash_of(token: str) -> str:
 
 
 _MINUTE = 60.0  # in seconds: rates are requests a minute
-
-
-@dataclass(slots=True)
-class _Bucket:
-    tokens: float
-    at: float
+_ROUNDING = 1e-6
+"""Seconds by which sums of times may be wrong."""
 
 
 class Rates:
@@ -305,7 +298,8 @@ class Rates:
     """
 
     def __init__(self) -> None:
-        self._buckets: dict[str, _Bucket] = {}
+        self._full_at: dict[str, float] = {}
+        """When a bucket will be full again, by name of the key: that says how much is in it."""
 
     def take(self, key: Key) -> None:
         """Take one request from the bucket of a key.
@@ -316,18 +310,16 @@ class Rates:
         if key.rate is None:
             return
         now = time.monotonic()
-        bucket = self._buckets.setdefault(key.name, _Bucket(key.rate, now))
-        refilled = (now - bucket.at) * key.rate / _MINUTE
-        bucket.tokens, bucket.at = min(float(key.rate), bucket.tokens + refilled), now
-        if bucket.tokens < 1:
-            seconds = math.ceil((1 - bucket.tokens) * _MINUTE / key.rate)
+        full_at = max(now, self._full_at.get(key.name, now)) + _MINUTE / key.rate
+        if (wait := full_at - now - _MINUTE) > _ROUNDING:
+            seconds = math.ceil(wait)
             raise Refusal(
                 429,
                 "RateError",
                 f"the key {key.name!r} may make {key.rate} requests a minute; try again in {seconds} s",
                 {"retry-after": str(seconds)},
             )
-        bucket.tokens -= 1
+        self._full_at[key.name] = full_at
 
 
 SECONDS = 12 * 3600
@@ -358,30 +350,28 @@ class Sessions:
     def begin(self, token: str) -> str | None:
         """Return the value of a new session, or None for a key that is not known."""
         key = self._keys.find(token)
-        return None if key is None else self._signed(key.name, int(time.time()) + SECONDS)
+        if key is None:
+            return None
+        return self._signed(key.name, int(time.time()) + SECONDS, sha256(token.encode()).digest())
 
     def find(self, value: str) -> Key | None:
         """Return the key of a session, or None where it has ended or was never begun."""
-        name, _, tail = value.partition(".")
-        end, _, _ = tail.partition(".")
+        encoded, _, tail = value.partition(".")
         try:
-            text = base64.urlsafe_b64decode(name).decode()
-            is_over = int(end) <= time.time()
+            name, end = base64.urlsafe_b64decode(encoded).decode(), int(tail.partition(".")[0])
         except ValueError:
             return None
-        expected = self._signed(text, int(end))
-        if is_over or expected is None or not hmac.compare_digest(expected.encode(), value.encode()):
+        entry = self._keys.named(name)
+        if entry is None or end <= time.time():
             return None
-        return self._keys.named(text)
+        digest, key = entry
+        is_ours = hmac.compare_digest(self._signed(name, end, digest).encode(), value.encode())
+        return key if is_ours else None
 
-    def _signed(self, name: str, end: int) -> str | None:
-        """Return the value of a session, or None where there is no such key."""
-        digest = self._keys.digest_of(name)
-        if digest is None:
-            return None
+    def _signed(self, name: str, end: int, digest: bytes) -> str:
+        """Return the value of a session of the key with this name and hash."""
         head = f"{base64.urlsafe_b64encode(name.encode()).decode()}.{end}"
-        code = hmac.digest(self._secret, head.encode() + b"." + digest, sha256).hex()
-        return f"{head}.{code}"
+        return f"{head}.{hmac.digest(self._secret, head.encode() + b'.' + digest, sha256).hex()}"
 
 
 def write_secret(folder: Path) -> None:

@@ -9,7 +9,7 @@ from functools import partial
 from typing import ParamSpec, TypeVar
 
 from sleuth.remote.cancellation import Cancellation, context_of
-from sleuth.surfaces.http.problems import RETRY_SECONDS, Refusal
+from sleuth.surfaces.http.answers import RETRY_SECONDS, Refusal
 
 P = ParamSpec("P")
 T = TypeVar("T")

@@ -15,8 +15,7 @@ from starlette.datastructures import ImmutableMultiDict
 
 from sleuth.arguments import check_names
 from sleuth.errors import ArgumentError
-from sleuth.surfaces.http.answers import PROBLEMS
-from sleuth.surfaces.http.problems import Dialect, Refusal, problem
+from sleuth.surfaces.http.answers import PROBLEMS, Dialect, Refusal, problem
 from sleuth.surfaces.http.service import call_of
 from sleuth.types.request import adapter_of, own_fault
 

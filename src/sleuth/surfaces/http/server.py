@@ -178,7 +178,7 @@ def log_lines(*, quiet: bool = False) -> None:
 
 
 class LogLines(logging.Formatter):
-    """One JSON object a line: time, level, logger, and the fields of the record."""
+    """One JSON object a line: time, level, logger, the fields of the record, and the lines that an error passed."""
 
     def format(self, record: logging.LogRecord) -> str:
         """Return the line of a record."""
@@ -189,20 +189,11 @@ class LogLines(logging.Formatter):
             "logger": record.name,
             **fields,
         }
-        if record.exc_info:
-            _, error, _ = record.exc_info
-            entry["exception"] = _places_of(error)
+        if record.exc_info:  # no message of an error: it may hold the text of a query
+            (_, error, _), places = record.exc_info, list[str]()
+            while error is not None and len(places) < _MOST_LINES:
+                frames = reversed(traceback.extract_tb(error.__traceback__))
+                places += [type(error).__qualname__, *(f"{f.filename}:{f.lineno} {f.name}" for f in frames)]
+                error = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
+            entry["exception"] = places[:_MOST_LINES]
         return json.dumps(entry, default=str)
-
-
-def _places_of(error: BaseException | None) -> list[str]:
-    """Return the kinds of an error and of those behind it, each with the lines it passed.
-
-    No message: it may hold the text of a query.
-    """
-    lines: list[str] = []
-    while error is not None and len(lines) < _MOST_LINES:
-        frames = traceback.extract_tb(error.__traceback__)
-        lines += [type(error).__qualname__, *(f"{f.filename}:{f.lineno} {f.name}" for f in reversed(frames))]
-        error = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
-    return lines[:_MOST_LINES]

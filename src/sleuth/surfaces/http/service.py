@@ -19,12 +19,12 @@ from sleuth.errors import ArgumentError, IndexNotFoundError, UnknownRepositoryEr
 from sleuth.filters import And, Compare, Filter, all_of, as_filter
 from sleuth.filters.match import lies_within
 from sleuth.surfaces.freshness import Refresher
+from sleuth.surfaces.http.answers import FAILED, Refusal, refusal_of
 from sleuth.surfaces.http.cache import AnswerCache
 from sleuth.surfaces.http.job_runs import JobRunner
 from sleuth.surfaces.http.keys import EVERYONE, NO_DOCUMENT, Key, KeyFile, Rates, Scope, Sessions
 from sleuth.surfaces.http.lanes import Lane
 from sleuth.surfaces.http.metrics import Metrics
-from sleuth.surfaces.http.problems import FAILED, Refusal, refusal_of
 from sleuth.types import RESERVED
 
 if TYPE_CHECKING:

@@ -8,9 +8,8 @@ from pydantic import BaseModel
 from starlette.responses import Response
 
 from sleuth.errors import SleuthError
-from sleuth.surfaces.http.answers import PROBLEMS, json_response
+from sleuth.surfaces.http.answers import PROBLEMS, Refusal, json_response
 from sleuth.surfaces.http.metrics import CONTENT_TYPE
-from sleuth.surfaces.http.problems import Refusal
 from sleuth.surfaces.http.routes import JsonRouter
 from sleuth.surfaces.http.service import CurrentCall
 

@@ -16,8 +16,8 @@ from urllib.parse import urlsplit
 
 from sleuth.errors import requires
 from sleuth.remote import BrokenError, CertificateError, Deadline, LargeError, resolve
+from sleuth.surfaces.http.answers import Refusal
 from sleuth.surfaces.http.keys import DEFAULT_SCOPES, Key, Scope
-from sleuth.surfaces.http.problems import Refusal
 
 PATH: Final = "/mcp"
 METADATA: Final = "/.well-known/oauth-protected-resource"

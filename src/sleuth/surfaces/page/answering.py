@@ -30,6 +30,10 @@ Card: TypeAlias = dict[str, Any]
 """A passage of an answer: `number`, `ids`, `label`, `name`, `title`, `url` and `text`, its begin."""
 
 
+_EMPTY: Final = {"cards": (), "html": "", "problem": "", "plain": "", "grade": ""}
+"""What is shown of an answer, as of `answer_of`, before anything is."""
+
+
 def cards_of(
     sources: Sequence[Mapping[str, Any]], query: str, roots: Sequence[str], texts: Mapping[str, str]
 ) -> list[Card]:
@@ -106,8 +110,7 @@ def written_answer(call: Call, state: PageState, roots: Sequence[str]) -> dict[s
     try:
         result = call.retriever(list(state.sources)).search(request.query, request.k, "with_items", **options)
     except SleuthError as error:
-        problem = str(call.refusal_of(error).detail)
-        return {"cards": [], "html": "", "problem": problem, "plain": "", "grade": ""}
+        return _EMPTY | {"problem": str(call.refusal_of(error).detail)}
     return answer_of(result, state.query, roots)
 
 
@@ -135,13 +138,7 @@ async def events_of(
                 text += event.value
             if time.monotonic() - last_look >= _SECONDS or not text:
                 last_look = time.monotonic()
-                values = {
-                    "cards": cards,
-                    "html": rendered(text, cards),
-                    "problem": "",
-                    "plain": "",
-                    "grade": "",
-                }
+                values = _EMPTY | {"cards": cards, "html": rendered(text, cards)}
                 yield sent_event("answer", to_nodes(render(values)))
         result = await writing.result()
         answer = answer_of(result, state.query, roots)

@@ -11,7 +11,7 @@ from urllib.parse import urlencode
 from sleuth.errors import StoreError
 from sleuth.filters import Compare
 from sleuth.surfaces.hits import Location
-from sleuth.surfaces.http.problems import for_clients
+from sleuth.surfaces.http.answers import for_clients
 from sleuth.surfaces.page.markup import lines_of
 from sleuth.surfaces.page.places import browse_url, folders_below, roots_of, short, snapshots_of, stale_files
 from sleuth.surfaces.page.results import CODE_LINES, LONGEST_LINE

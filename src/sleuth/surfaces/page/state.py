@@ -82,7 +82,8 @@ class PageState:
         Raises:
             ArgumentError: a parameter that no page takes, or a second value of one that has no list.
         """
-        check_parameters(parameters)
+        names = {*OPTIONS, *_LISTS, *_OF_RESULTS, *_OF_OTHER_PAGES}
+        check_fields(parameters, names, _LISTS, "query parameters")
         page, why = (number_in(parameters.get(name, "")) for name in ("page", "why"))
         filters = [*(text for text in parameters.getlist("f") if text.strip()), *_range(parameters)]
         return cls(
@@ -107,12 +108,12 @@ class PageState:
         pairs = [("q", self.query), *self.fields(), *(("after", text) for text in self.after)]
         pairs += [("said", self.said)] if self.said else []
         pairs += self.options
-        if self.page > 1:
-            pairs.append(("page", str(self.page)))
-        if self.with_answer:
-            pairs.append(("answer", "1"))
-        if self.why:
-            pairs.append(("why", str(self.why)))
+        numbers = {
+            "page": self.page if self.page > 1 else 0,
+            "answer": int(self.with_answer),
+            "why": self.why,
+        }
+        pairs += [(name, str(number)) for name, number in numbers.items() if number]
         return f"{path}?{urlencode([*pairs, *more.items()])}"
 
     def but(self, **changes: Any) -> PageState:
@@ -145,12 +146,6 @@ class PageState:
     def fields(self) -> list[tuple[str, str]]:
         """Return what a form keeps of this state beside its question."""
         return [*(("f", text) for text in self.filters), *(("in", name) for name in self.sources)]
-
-
-def check_parameters(parameters: QueryParams) -> None:
-    """Refuse parameters of an address as `check_fields` does."""
-    names = {*OPTIONS, *_LISTS, *_OF_RESULTS, *_OF_OTHER_PAGES}
-    check_fields(parameters, names, _LISTS, "query parameters")
 
 
 def _range(parameters: QueryParams) -> Iterator[str]:

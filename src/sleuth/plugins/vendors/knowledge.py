@@ -1,18 +1,29 @@
-"""POST /retrieval: the index as an external knowledge base of Dify."""
+"""The index as an external knowledge base of Dify (POST /retrieval), and as the web search of Open WebUI."""
 
 from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
+from fastapi import Request
 from pydantic import Field
 from starlette.responses import Response
 
 from sleuth.arguments import MOST_QUERY
+from sleuth.engine import SearchRequest
 from sleuth.errors import ArgumentError
 from sleuth.filters import Compare, Filter, Not, Operator, any_of
 from sleuth.filters import all_of as every
-from sleuth.plugins.vendors.scores import scored_page
-from sleuth.surfaces.http import Call, CurrentCall, JsonRouter, Refusal, Strict, json_response
+from sleuth.plugins.vendors.vector_stores import scored_page
+from sleuth.surfaces.http import (
+    Call,
+    CurrentCall,
+    JsonRouter,
+    Refusal,
+    Strict,
+    json_response,
+    passage_url,
+    retrieve,
+)
 
 MOST_VALUES = 10_000
 """Values of a key that `end with` looks through."""
@@ -37,7 +48,7 @@ def error(refusal: Refusal, _: str) -> Response:
     return response
 
 
-router = JsonRouter("Dify", {}, dialect=error)
+router, webui_router = JsonRouter("Dify", {}, dialect=error), JsonRouter("Open WebUI")
 
 
 class RetrievalSetting(Strict):
@@ -170,3 +181,28 @@ def _forms(value: Any) -> list[Any]:
             except ValueError:
                 continue
     return [value]
+
+
+class WebSearchRequest(Strict):
+    """What Open WebUI asks."""
+
+    query: str = Field(max_length=MOST_QUERY)
+    count: int = Field(default=10, ge=1, le=100, description="Passages at most.", examples=[3])
+
+
+@webui_router.post("/v1/web_search")
+async def web_search(body: WebSearchRequest, request: Request, call: CurrentCall) -> Response:
+    """Search the index as an external web search engine; the best passages come first."""
+    return json_response(await call.read(_hits, body, str(request.base_url), call))
+
+
+def _hits(body: WebSearchRequest, base: str, call: Call) -> list[dict[str, str]]:
+    ranking = retrieve(SearchRequest(query=body.query, k=body.count), call, body.count)
+    return [
+        {
+            "link": passage_url(base, item.id, item.metadata),
+            "title": str(item.metadata.get("title") or item.metadata.get("source") or item.id),
+            "snippet": item.text,
+        }
+        for item in ranking
+    ]
