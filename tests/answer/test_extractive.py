@@ -12,6 +12,7 @@ from sleuth.answer.extractive import INTRODUCTIONS, NEAREST, TOPIC, ExtractiveSy
 from sleuth.errors import EmbeddingError
 from sleuth.results import Grade
 from tests.answer.conftest import item
+from tests.embedders import Letters
 
 PAGES = {
     "limits.md": "# Limits\n\nEvery client has a bucket. A bucket holds fifty tokens.\n\n"
@@ -101,20 +102,11 @@ def test_a_grade_is_that_of_the_first_passage(engine: Engine, question: str) -> 
 
 def test_words_alone_decide_where_the_embedder_fails(caplog: pytest.LogCaptureFixture) -> None:
     """An embedder that fails changes nothing that words say, and the log says so."""
-
-    class Failing:
-        dimension = 2
-        fingerprint = "failing"
-
-        def embed_documents(self, texts: list[str]) -> list[list[float]]:
-            raise EmbeddingError("out of order")
-
-        def embed_query(self, text: str) -> list[float]:
-            raise EmbeddingError("out of order")
-
+    embedder = Letters()
+    embedder.failure = EmbeddingError("out of order")
     passages = [item("a", "Tokens are refilled every second.")]
     plain = ExtractiveSynthesizer().synthesize("When are tokens refilled?", passages)
-    failing = ExtractiveSynthesizer(embedder=Failing())
+    failing = ExtractiveSynthesizer(embedder=embedder)
     assert failing.synthesize("When are tokens refilled?", passages) == plain
     assert caplog.text.count("by words alone") == 1
 

@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sleuth.arguments import check_count
 from sleuth.compose import (
     BoostedRetriever,
     CrossEncoderReranker,
@@ -24,30 +23,13 @@ from sleuth.compose.items import boost_items, deduplicate
 from sleuth.errors import ArgumentError, FilterError, RetrievalError
 from sleuth.protocols import Reranker, Retriever
 from sleuth.testing.contracts import RerankerContract, RetrieverContract
-from sleuth.types import Explanation, PartReport, Ranking, RetrievedItem
+from sleuth.types import Explanation, PartReport, RetrievedItem
 from tests.embedders import Letters
+from tests.retrievers import ByLength, Fixed
 
 
 def item(name: str, score: float | None = 1.0, text: str | None = None, **metadata: object) -> RetrievedItem:
     return RetrievedItem(id=name, text=text or f"text of {name}", score=score, metadata=metadata)
-
-
-class Fixed:
-    """A retriever with the same items for every query; a filter is a set of ids."""
-
-    def __init__(self, *items: RetrievedItem, error: Exception | None = None, after: float = 0) -> None:
-        self.items = sorted(items, key=lambda it: (-(it.score or 0.0), it.id))
-        self.error = error
-        self.after = after
-        self.asked: list[int] = []
-
-    def retrieve(self, query: str, k: int = 10, *, filter: Any = None) -> Ranking:
-        time.sleep(self.after)
-        if self.error:
-            raise self.error
-        self.asked.append(check_count(k))
-        matches = [it for it in self.items if filter is None or it.id in filter]
-        return Ranking(matches[:k])
 
 
 def lexical() -> Fixed:
@@ -60,14 +42,6 @@ def dense() -> Fixed:
 
 def ids(items: Sequence[RetrievedItem]) -> list[str]:
     return [it.id for it in items]
-
-
-class ByLength:
-    """A reranker that prefers long texts."""
-
-    def rerank(self, query: str, items: Sequence[RetrievedItem]) -> Sequence[RetrievedItem]:
-        reranked = [it.model_copy(update={"score": float(len(it.text))}) for it in items]
-        return sorted(reranked, key=lambda it: (-(it.score or 0.0), it.id))
 
 
 def nested() -> Retriever:
@@ -300,12 +274,8 @@ def test_a_cross_encoder_scores_what_fits_into_its_time() -> None:
 def test_reports_and_notes_are_kept(combine: Callable[[Any], Any]) -> None:
     """What changes the order of hits keeps what their retriever said of them."""
 
-    class Noting(Fixed):
-        def retrieve(self, query: str, k: int = 10, *, filter: Any = None) -> Ranking:
-            ranking = super().retrieve(query, k, filter=filter)
-            return Ranking(ranking.items, [PartReport("leg", "ok", 0.1, 1)], ["a note"])
-
-    ranking = combine(Noting(item("a", 1.0, "aaa"))).retrieve("q", 1)
+    leg = Fixed(item("a", 1.0, "aaa"), parts=[PartReport("leg", "ok", 0.1, 1)], notes=["a note"])
+    ranking = combine(leg).retrieve("q", 1)
     assert (ranking.notes, [part.name for part in ranking.parts]) == (("a note",), ["leg"])
 
 
@@ -336,11 +306,6 @@ def test_scores_that_are_not_finite_fail_their_part(score: float) -> None:
     assert "scores must be finite" in str(ranking.failures[0].error)
     with pytest.raises(RetrievalError, match=r"of 'a' from 'odd'"):
         FusedRetriever({"odd": legs["odd"]}).retrieve("q")
-
-
-def test_an_endless_deadline_waits() -> None:
-    """An infinite deadline equals no deadline."""
-    assert FusedRetriever({"leg": Fixed(item("a"))}, deadline=math.inf).retrieve("q")[0].id == "a"
 
 
 def test_diversity_is_explained_by_its_terms() -> None:

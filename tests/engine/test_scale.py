@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -11,6 +10,7 @@ from hypothesis import strategies as st
 
 from sleuth import Ranking, RetrievedItem, Sources
 from sleuth.engine import scale
+from tests.retrievers import Fixed
 
 
 def item(kind: str, text: str, **metadata: str) -> RetrievedItem:
@@ -108,20 +108,10 @@ WORDS = ["ledger", "order", "card", "month", "noon", "lunch"]
 TEXTS = st.lists(st.lists(st.sampled_from(WORDS), min_size=1, max_size=6).map(" ".join), max_size=6)
 
 
-@dataclass(frozen=True)
-class Shelf:
-    """A source with the same hits for any query."""
-
-    items: tuple[RetrievedItem, ...]
-
-    def retrieve(self, query: str, k: int = 10, *, filter: object = None) -> Ranking:
-        return Ranking(self.items[:k])
-
-
-def shelf(name: str, texts: list[str]) -> Shelf:
+def shelf(name: str, texts: list[str]) -> Fixed:
     """Return a source with these texts, each with an id of its own."""
-    return Shelf(
-        tuple(
+    return Fixed(
+        *(
             RetrievedItem(id=f"{name} {place}", text=f"{text} {name} {place}", metadata={}, score=1.0)
             for place, text in enumerate(texts)
         )

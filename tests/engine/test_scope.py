@@ -1,8 +1,8 @@
 """A scope limits every operation of an engine to the documents that match a filter."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import pytest
 
@@ -12,6 +12,7 @@ from sleuth.engine.scope import prefix_of
 from sleuth.engine.selection import Count, Facet
 from sleuth.errors import EmbeddingError
 from sleuth.filters import as_filter
+from tests.embedders import Letters
 from tests.engine.kinds import KINDS, new_index
 
 DOCUMENTS = [
@@ -397,11 +398,12 @@ def test_a_view_is_an_index_of_its_own(tmp_path: Path, kind: str) -> None:
 
 def test_rows_that_await_their_vectors_are_in_the_scope(tmp_path: Path) -> None:
     """Where vectors are made after commits, a view finds new documents by their words meanwhile, and its own alone."""
-    with Engine.open(tmp_path, create=True, embedder=Slow()) as whole:
+    embedder = Letters()
+    with Engine.open(tmp_path, create=True, embedder=embedder) as whole:
         whole.add(DOCUMENTS)
         view = whole.scoped("tenant:us")
         assert [item.id for item in view.retrieve("tokens")] == ["ours.md#0"]
-        Slow.is_down = True
+        embedder.failure = EmbeddingError("down", service="letters")
         for tenant in ("us", "them"):
             with pytest.raises(EmbeddingError):
                 whole.scoped(f"tenant:{tenant}").add(
@@ -409,24 +411,9 @@ def test_rows_that_await_their_vectors_are_in_the_scope(tmp_path: Path) -> None:
                 )
         assert whole.status()["legs"]["dense"]["uncovered"] == 2
         assert [item.text for item in view.retrieve("new", legs=["lexical"])] == ["New of us."]
-        Slow.is_down = False
+        embedder.failure = None
         assert view.embed() == 2
         assert {item.text for item in view.retrieve("new tokens", legs=["dense"])} == {
             "New of us.",
             DOCUMENTS[0].page_content,
         }
-
-
-class Slow:
-    """An embedder that answers over a network, when it does."""
-
-    fingerprint = "slow"
-    is_down: ClassVar[bool] = False
-
-    def embed_documents(self, texts: Sequence[str]) -> list[list[float]]:
-        if self.is_down:
-            raise EmbeddingError("down", service="slow")
-        return [self.embed_query(text) for text in texts]
-
-    def embed_query(self, text: str) -> list[float]:
-        return [1.0, float(len(text)), float(text.count("e"))]

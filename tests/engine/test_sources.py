@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import sleuth
-from sleuth import Document, Engine, Ranking, RetrievedItem, Sources, index_path, open_code, open_sources
+from sleuth import Document, Engine, RetrievedItem, Sources, index_path, open_code, open_sources
 from sleuth.engine.sources import SPELLINGS
 from sleuth.errors import (
     ArgumentError,
@@ -27,6 +27,7 @@ from sleuth.testing.tavily import TavilyServer
 from tests import commands
 from tests.code.conftest import write
 from tests.code.projects import SHOP
+from tests.retrievers import Fixed
 from tests.surfaces.project import make_project
 
 KB = "KB12345678"
@@ -130,20 +131,15 @@ def test_the_right_source_comes_first(both: Sources, query: str, kind: str) -> N
     assert both.retrieve(query, 1)[0].metadata["source_type"] == kind
 
 
-class Service:
-    """A service that answers anything with the same items, without scores that mean something."""
-
-    def __init__(self, *texts: str, heading: str = "") -> None:
-        metadata = {"heading": heading}
-        self.items = [RetrievedItem(id=text, text=text, metadata=metadata, score=1e6) for text in texts]
-
-    def retrieve(self, query: str, k: int = 10, *, filter: object = None) -> Ranking:
-        return Ranking(self.items[:k])
+def service(*texts: str, heading: str = "") -> Fixed:
+    """Return a service that answers anything with the same items, without scores that mean something."""
+    metadata = {"heading": heading}
+    return Fixed(*(RetrievedItem(id=text, text=text, metadata=metadata, score=1e6) for text in texts))
 
 
 def test_scores_of_a_service_do_not_count(both: Sources) -> None:
     """A retriever of one's own stands where its texts belong, whatever scores it gives."""
-    wiki = Service("Bread is baked in the morning.", "Rivers flow into the sea.")
+    wiki = service("Bread is baked in the morning.", "Rivers flow into the sea.")
     sources = Sources({**both.retrievers, "wiki": wiki})
     kinds = [item.metadata["source_type"] for item in sources.retrieve(QUERY, 100)]
     assert "wiki" in kinds
@@ -154,7 +150,7 @@ def test_scores_of_a_service_do_not_count(both: Sources) -> None:
 
 def test_gibberish_finds_nothing_in_any_source(both: Sources) -> None:
     """A service that answers anything is not shown for gibberish, unless a text holds one of its words."""
-    wiki = Service("Bread is baked in the morning.", "The error qwxz means that the disk is full.")
+    wiki = service("Bread is baked in the morning.", "The error qwxz means that the disk is full.")
     for retrievers in ({**both.retrievers, "wiki": wiki}, {"wiki": wiki}):
         sources = Sources(retrievers)
         assert len(sources.retrieve("hjkl fghj")) == 0
@@ -175,7 +171,7 @@ def test_gibberish_finds_nothing_in_any_source(both: Sources) -> None:
 def test_lengths_and_names_count(name: str, text: str, name_of_other: str, text_of_other: str) -> None:
     """Of two sources that hold the words, the shorter text comes first, and the one whose heading has them."""
     sources = Sources(
-        {"first": Service(text, heading=name), "second": Service(text_of_other, heading=name_of_other)}
+        {"first": service(text, heading=name), "second": service(text_of_other, heading=name_of_other)}
     )
     ranking = sources.retrieve("order lunch", explain=True)
     assert [item.metadata["source_type"] for item in ranking] == ["first", "second"]
@@ -220,18 +216,14 @@ def test_answers_cite_documents_and_code(both: Sources) -> None:
 
 def test_failures_are_named(place: Path) -> None:
     """If a source fails, the others answer; if all fail, the error names each."""
-
-    class Down:
-        def retrieve(self, query: str, k: int = 10, *, filter: object = None) -> Ranking:
-            raise ConnectionError("no route")
-
-    with open_sources(place / ".sleuth", ["code"], extra={"wiki": Down()}) as sources:
+    down = Fixed(error=ConnectionError("no route"))
+    with open_sources(place / ".sleuth", ["code"], extra={"wiki": down}) as sources:
         ranking = sources.retrieve(QUERY, 3)
         assert len(ranking) == 3
         assert [(part.name, part.error) for part in ranking.failures] == [("wiki", "no route")]
         assert sources.search(QUERY).detail is not None
     with (
-        Sources({"wiki": Down(), "other": Down()}) as broken,
+        Sources({"wiki": down, "other": down}) as broken,
         pytest.raises(RetrievalError, match="wiki: no route"),
     ):
         broken.retrieve(QUERY)
@@ -240,12 +232,8 @@ def test_failures_are_named(place: Path) -> None:
 def test_failures_inside_a_source_are_named(both: Sources) -> None:
     """A failed leg of a source is reported under the name of the source."""
     part = sleuth.PartReport("dense", "failed", error="no model")
-
-    class Degraded:
-        def retrieve(self, query: str, k: int = 10, *, filter: object = None) -> Ranking:
-            return Ranking([RetrievedItem(id="a", text="b", score=1.0)][:k], [part])
-
-    ranking = Sources({"wiki": Degraded(), "docs": both}).retrieve("ledger", 50)
+    degraded = Fixed(RetrievedItem(id="a", text="b", score=1.0), parts=[part])
+    ranking = Sources({"wiki": degraded, "docs": both}).retrieve("ledger", 50)
     assert [(part.name, part.error) for part in ranking.failures] == [("wiki/dense", "no model")]
     assert {item.metadata["source_type"] for item in ranking} == {"wiki", "docs"}
 

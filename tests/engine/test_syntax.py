@@ -11,6 +11,7 @@ from sleuth.engine.embedders import HOW_TO_ADD_LANGUAGES
 from sleuth.engine.queries import MOST_SIGNS, SearchQuery, parse_query
 from sleuth.engine.queries import QueryCondition as Condition
 from sleuth.errors import RetrievalError
+from tests.retrievers import ByLength
 
 DOCUMENTS = [
     Document("A token bucket limits the rate.", {"source": "bucket.md", "title": "The Limits", "year": 2020}),
@@ -286,20 +287,12 @@ def test_a_reranker_orders_anew(engine: Engine) -> None:
         engine.retrieve("token", rerank=3)  # type: ignore[arg-type]
 
 
-class Lengths:
-    """A reranker whose scores are lengths of texts."""
-
-    def rerank(self, query: str, items: Sequence[RetrievedItem]) -> list[RetrievedItem]:
-        scored = [item.model_copy(update={"score": len(item.text)}) for item in items]
-        return sorted(scored, key=lambda item: (-(item.score or 0), item.id))
-
-
 def test_scores_after_reranking_over_shards(tmp_path: Path) -> None:
     """The scores over shards are those of the reranker, too, and are floats."""
     settings = {"embedder": ""}
     with ShardedEngine.open(tmp_path / "many", create=True, shards=3, settings=settings) as engine:
         engine.add(DOCUMENTS)
-        items = list(engine.retrieve("token bucket", rerank=Lengths()))
+        items = list(engine.retrieve("token bucket", rerank=ByLength()))
     assert [(item.score, type(item.score)) for item in items] == [(len(item.text), float) for item in items]
     assert len(items) == 3
 

@@ -1,6 +1,5 @@
 """`Engine.add` takes tables: rows become documents. Those of other packages are tested by `make conformance`."""
 
-import asyncio
 import json
 import sys
 from pathlib import Path
@@ -25,14 +24,11 @@ EXPECTED = {
 
 
 def test_rows_become_documents(tmp_path: Path) -> None:
-    """Text and id have columns, the others are metadata, None is no value; the async twin does the same."""
+    """Text and id have columns, the others are metadata, None is no value."""
     with Engine.open(tmp_path / "one", create=True) as engine:
         assert engine.add(ROWS, id_field="name").added == 2
         assert stored(engine) == EXPECTED
         assert engine.add(iter(ROWS), text_field="body", id_field="name").unchanged == 2
-    with Engine.open(tmp_path / "two", create=True) as engine:
-        assert asyncio.run(engine.aadd(ROWS, text_field="body", id_field="name")).added == 2
-        assert stored(engine) == EXPECTED
 
 
 def test_a_scoped_view_takes_rows(tmp_path: Path) -> None:

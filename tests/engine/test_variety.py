@@ -10,6 +10,7 @@ from sleuth import Document, Engine, Ranking, RetrievedItem, Sources
 from sleuth.engine import WITHOUT_VARIETY
 from sleuth.errors import ArgumentError
 from tests.engine.kinds import KINDS, new_index
+from tests.retrievers import Fixed
 from tests.text.test_repeats import prose
 
 
@@ -127,12 +128,8 @@ def test_what_a_reranker_ranks_is_chosen_after_it(engine: Engine) -> None:
 
 def test_several_sources_are_chosen_together(engine: Engine) -> None:
     """A copy from another source is a copy, too."""
-
-    class Mirror:
-        def retrieve(self, query: str, k: int = 10, *, filter: Any = None) -> Ranking:
-            return Ranking([RetrievedItem(id="mirror", text=chapter(104), score=1.0)][:k])
-
-    with Sources({"docs": engine.unhooked, "mirror": Mirror()}, engine=engine) as sources:
+    mirror = Fixed(RetrievedItem(id="mirror", text=chapter(104), score=1.0))
+    with Sources({"docs": engine.unhooked, "mirror": mirror}, engine=engine) as sources:
         ranking = sources.retrieve("bucket", fold_copies=True)
         names = [item.id for item in ranking] + [copy for item in ranking for copy in item.copies]
         assert {"mirror", "short-4.md#0"} <= set(names)

@@ -1,6 +1,5 @@
 """Queries with further words: prefixes, typing mistakes and synonyms, over each kind of index and within a scope."""
 
-import asyncio
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -98,10 +97,6 @@ def test_synonyms_are_searched(engine: Engine) -> None:
     assert sources(engine, "clusters of containers") == ["secret", "kubernetes"]
     assert sources(engine, "k8s", synonyms=False) == []
     assert engine.retrieve("k8s").notes == ("'k8s' also stands for: kubernetes, clusters of containers",)
-    assert (
-        asyncio.run(engine.aretrieve("k8s", legs=["lexical"])).items
-        == engine.retrieve("k8s", legs=["lexical"]).items
-    )
 
 
 def test_a_tenant_gets_words_of_its_own_passages(engine: Engine) -> None:

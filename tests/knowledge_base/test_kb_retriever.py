@@ -50,20 +50,6 @@ def filters_of(client: Scripted) -> list[Any]:
 
 
 class TestSlices:
-    def test_filtered_and_unfiltered(self, server: BedrockServer, runtime: Any) -> None:
-        """With a filter two slices run, and only hits of the filtered one are boosted."""
-        retriever = MultiSliceRetriever(runtime, filtered_score_boost=2.0)
-        results = retriever.retrieve("pictures of judy", KB, DS, TOPIC)
-        assert [part.name for part in retriever.last_report] == ["filtered", "unfiltered"]
-        [alone] = MultiSliceRetriever(runtime, enabled=False).retrieve("pictures of judy", KB, DS, TOPIC)
-        plain = {uri_of(one): one["score"] for one in retriever.retrieve("pictures of judy", KB, DS)}
-        assert [(uri_of(result), result["score"]) for result in results] == [
-            ("s3://bucket/judy.txt", 2 * alone["score"]),
-            ("s3://bucket/pictures.txt", plain["s3://bucket/pictures.txt"]),
-            ("s3://bucket/rag.txt", plain["s3://bucket/rag.txt"]),
-        ]
-        assert set(results[0]) == {"score", "content", "location", "metadata"}
-
     @pytest.mark.parametrize(
         ("is_enabled", "filter", "conditions", "names"),
         [

@@ -3,12 +3,11 @@
 import asyncio
 import json
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from sleuth import Document, Engine, protocols
+from sleuth import protocols
 from sleuth.errors import ArgumentError, EmbeddingError
 from sleuth.llm import RemoteReranker
 from sleuth.testing.serving import LocalServer, Reply, Request
@@ -56,14 +55,6 @@ def test_items_are_ordered_by_the_scores(server: RerankServer, reranker: RemoteR
     assert items == asyncio.run(reranker.arerank("moon", ITEMS))
     assert reranker.rerank("moon", []) == []
     assert [request.path for request in server.requests] == ["/v2/rerank"] * 2
-
-
-def test_an_engine_takes_it(reranker: RemoteReranker, tmp_path: Path) -> None:
-    """`rerank=` of a search is the object; hits have its scores."""
-    with Engine.open(tmp_path / "index", create=True, embedder="") as engine:
-        engine.add(Document(item.text, id=item.id) for item in ITEMS)
-        ranking = engine.retrieve("moon", 2, rerank=reranker)
-    assert [(item.document_id, item.score) for item in ranking] == [("3", 0.3), ("2", 0.2)]
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from sleuth.answer.extractive import INTRODUCTIONS
 from sleuth.engine import Engine
 from sleuth.errors import ArgumentError, GenerationError, RetrievalError
 from sleuth.hooks import hook
@@ -50,17 +49,6 @@ def engine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Engine]:
     with Engine.open(tmp_path / "index", create=True) as engine:
         engine.add(DOCUMENTS)
         yield engine
-
-
-def test_without_a_model_sentences_answer(engine: Engine) -> None:
-    """A new engine quotes the best passage, cites it, and says that it is a likely answer."""
-    result = engine.search("When is the bucket refilled?")
-    assert result.response.startswith(
-        f"{INTRODUCTIONS[Grade.LIKELY]}\n\nlimits.md:1-1 [1]\n> **The bucket is refilled every second.** A bucket holds"
-    )
-    assert result.used_source_ids[0].startswith("limits.md")
-    assert result.items is None
-    assert result.extra["sources"][0]["source"].startswith("limits.md")
 
 
 def test_with_a_model(engine: Engine) -> None:
@@ -155,15 +143,6 @@ def test_plugins_of_an_engine(engine: Engine, tmp_path: Path) -> None:
     assert engine.seen == ["loud", "gone"]  # type: ignore[attr-defined]
 
 
-def test_plugins_from_the_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """SLEUTH_PLUGINS names a folder whose plugins load with the first answer."""
-    (tmp_path / "loud.py").write_text(PLUGIN)
-    monkeypatch.setenv("SLEUTH_PLUGINS", str(tmp_path))
-    with Engine.open(tmp_path / "index", create=True) as engine:
-        engine.add(DOCUMENTS)
-        assert "FIFTY TOKENS" in engine.search("bucket tokens").response
-
-
 def test_threads_share_one_registry(engine: Engine) -> None:
     """Engines that many threads use first at once register their hooks once."""
 
@@ -172,27 +151,6 @@ def test_threads_share_one_registry(engine: Engine) -> None:
 
     assert {result.response for result in asyncio.run(many())} == {engine.search("bucket").response}
     assert len(engine.hooks.hooks("indiana_jones_retrieve")) == 1
-
-
-def test_hooks_cannot_leave_what_does_not_belong(engine: Engine) -> None:
-    """A value of the wrong type in a result is refused; an error without a reason gets one."""
-
-    def junk(result: Any, *rest: Any, rag2f: Any) -> None:
-        result.items.append("junk")
-
-    engine.hooks.on("indiana_jones_retrieve", junk, priority=-1, plugin="p")
-    for ask in (engine.manager.execute_retrieve, engine.manager.execute_search):
-        with pytest.raises(RetrievalError, match="does not belong"):
-            ask("tokens")
-    engine.hooks.remove(plugin="p")
-
-    def silent(result: Any, *rest: Any, rag2f: Any) -> None:
-        result.status = "error"
-
-    engine.hooks.on("indiana_jones_synthesize", silent, plugin="p")
-    result = engine.manager.execute_search("tokens")
-    assert result.detail is not None
-    assert "without saying why" in result.detail.message
 
 
 def test_a_plugins_folder_that_is_not_there_fails_each_time(

@@ -99,16 +99,6 @@ def test_retriever_instead(manager: RetrievalManager, morpheus: Morpheus, words:
     assert words.queries == []
 
 
-def test_synthesizer_instead(manager: RetrievalManager, morpheus: Morpheus) -> None:
-    """A response of an earlier hook is kept."""
-
-    def mine(result: SearchResult, *args: Any, rag2f: Any) -> None:
-        result.response = "mine"
-
-    morpheus.on(SYNTHESIZE, mine)
-    assert manager.execute_search("apples").response == "mine"
-
-
 def test_builtins_can_be_removed(manager: RetrievalManager, morpheus: Morpheus, words: Words) -> None:
     """The built-in hooks are removed like those of a plugin named sleuth."""
     assert morpheus.remove(RETRIEVE, plugin="sleuth") == 1
@@ -116,16 +106,28 @@ def test_builtins_can_be_removed(manager: RetrievalManager, morpheus: Morpheus, 
     assert words.queries == []
 
 
-def test_a_wrong_field_is_refused_where_it_is_set(manager: RetrievalManager, morpheus: Morpheus) -> None:
-    """A hook that sets a field to a wrong type raises an error that names its plugin."""
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        (lambda result: setattr(result, "items", ["junk"]), "of plugin 'wrong'"),
+        (lambda result: result.items.append("junk"), "does not belong"),
+    ],
+)
+def test_a_wrong_field_is_refused(
+    manager: RetrievalManager, morpheus: Morpheus, change: Callable[[Any], None], says: str
+) -> None:
+    """A hook that sets a field to a wrong type, or puts one into it, raises an error that says so."""
+    morpheus.on(RETRIEVE, lambda result, *args, rag2f: change(result), plugin="wrong", priority=-1)
+    for ask in (manager.execute_retrieve, manager.execute_search):
+        with pytest.raises(RetrievalError, match=says):
+            ask("apples")
 
-    def wrong(result: RetrieveResult, *args: Any, rag2f: Any) -> None:
-        result.items = ["not an item"]  # type: ignore[list-item]
 
-    morpheus.on(RETRIEVE, wrong, plugin="wrong")
-    with pytest.raises(RetrievalError) as caught:
-        manager.execute_retrieve("apples")
-    assert caught.value.context["plugin"] == "wrong"
+def test_an_error_without_a_reason_gets_one(manager: RetrievalManager, morpheus: Morpheus) -> None:
+    morpheus.on(SYNTHESIZE, lambda result, *args, rag2f: setattr(result, "status", "error"))
+    result = manager.execute_search("apples")
+    assert result.detail is not None
+    assert "without saying why" in result.detail.message
 
 
 def test_stream_gives_the_pieces_of_the_response(manager: RetrievalManager) -> None:
@@ -137,9 +139,9 @@ def test_stream_gives_the_pieces_of_the_response(manager: RetrievalManager) -> N
 
 
 def test_stream_of_a_synthesizer_that_does_not_stream(manager: RetrievalManager, morpheus: Morpheus) -> None:
-    """A response that no hook streamed is one piece."""
+    """The response of an earlier hook is kept; one that no hook streamed is one piece."""
     morpheus.on(SYNTHESIZE, lambda result, *a, rag2f: setattr(result, "response", "whole"))
-    assert list(manager.stream_search("apples")) == ["whole"]
+    assert list(manager.stream_search("apples")) == [manager.execute_search("apples").response] == ["whole"]
 
 
 def test_stream_of_an_error_result(manager: RetrievalManager) -> None:

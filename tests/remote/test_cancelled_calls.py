@@ -18,7 +18,7 @@ from sleuth.knowledge_base import clients
 from sleuth.llm import LLMGenerator, OpenAIEmbedder, OpenAIGenerator
 from sleuth.remote import THREADS
 from sleuth.remote.endpoints import forget_endpoints
-from sleuth.testing.faults import FaultServer
+from sleuth.testing.faults import Fault, FaultServer
 from sleuth.vector_store import Retriever as VectorRetriever
 from sleuth.vector_store import SleuthVectorStore
 from sleuth.web import WebRetriever, afetch_page, asearch_web, asearch_web_batch
@@ -92,13 +92,15 @@ async def streamed(stream: Any) -> list[str]:
     return [text async for text in stream]
 
 
-def web(faults: FaultServer) -> dict[str, Any]:
-    return {"api_key": "local", "base_url": faults.url("hang"), "timeout": HOUR}
+def web(faults: FaultServer, fault: Fault = "hang") -> dict[str, Any]:
+    return {"api_key": "local", "base_url": faults.url(fault), "timeout": HOUR}
 
 
 Call = Callable[[FaultServer, Engine, Engine, SnapshotRetriever], Awaitable[object]]
 CALLS: dict[str, Call] = {
     "asearch_web": lambda faults, *_: asearch_web("zebra", **web(faults)),
+    "asearch_web, head": lambda faults, *_: asearch_web("zebra", **web(faults, "drip")),
+    "asearch_web, body": lambda faults, *_: asearch_web("zebra", **web(faults, "drip-body")),
     "asearch_web_batch": lambda faults, *_: asearch_web_batch({"a": "zebra"}, "web.json", **web(faults)),
     "WebRetriever": lambda faults, *_: WebRetriever(**web(faults)).aretrieve("zebra"),
     "afetch_page": lambda faults, *_: afetch_page(

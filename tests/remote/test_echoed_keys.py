@@ -137,9 +137,9 @@ def test_an_echoed_key_is_shown_nowhere(
 
 def test_clients_do_not_show_their_key() -> None:
     """The repr of a client, and of what it asks through, has no form of its key."""
-    for client in (OpenAIGenerator("m", **openai("http://a")), WebSearch(**local("http://127.0.0.1"))):
-        shown = f"{client!r} {client._client!r}"
-        assert [form for form in FORMS if form in shown] == []
+    model, search = OpenAIGenerator("m", **openai("http://a")), WebSearch(**local("http://127.0.0.1"))
+    shown = f"{model!r} {model._client!r} {search!r} {search._client!r} {WebRetriever(**local('http://127.0.0.1'))!r}"
+    assert [form for form in FORMS if form in shown] == []
 
 
 keys = st.text(st.characters(min_codepoint=33, max_codepoint=126), min_size=8, max_size=40)

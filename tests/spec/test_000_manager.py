@@ -24,6 +24,7 @@ from sleuth.results import (
     StatusDetail,
 )
 from sleuth.types import PartReport, Ranking
+from tests.retrievers import Fixed
 
 
 def test_indiana_retrieve() -> None:
@@ -299,19 +300,9 @@ def test_no_hooks_find_nothing() -> None:
         assert manager.execute_search("q").is_ok()
 
 
-class Fixed:
-    """A retriever with a fixed ranking."""
-
-    def __init__(self, ranking: Ranking) -> None:
-        self.ranking = ranking
-
-    def retrieve(self, query: str, k: int = 10, *, filter: Any = None) -> Ranking:
-        return self.ranking
-
-
 def host_over(ranking: Ranking) -> Host:
     host = Host()
-    install_builtins(host.morpheus, Fixed(ranking))
+    install_builtins(host.morpheus, Fixed(*ranking.items, parts=ranking.parts))
     return host
 
 

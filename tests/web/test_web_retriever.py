@@ -11,7 +11,7 @@ from sleuth.errors import ArgumentError, FilterError, LoadError, WebError
 from sleuth.protocols import Retriever
 from sleuth.testing.contracts import RetrieverContract
 from sleuth.testing.tavily import TavilyServer, error, page
-from sleuth.web import WebRetriever, asearch_web_batch, search_web, search_web_batch
+from sleuth.web import WebRetriever, search_web, search_web_batch
 
 
 class TestRetriever:
@@ -30,16 +30,6 @@ class TestRetriever:
             "domain": "site0.org", "source_type": "web", "published_date": "2024-05-01",
         }  # fmt: skip
         assert asyncio.run(retriever.aretrieve("climate")) == ranking
-
-    def test_laws(self, options: dict[str, Any]) -> None:
-        """The ranking for k is the head of that for k + 1; a large k gives all; 0 gives an empty ranking."""
-        retriever = WebRetriever(**options)
-        everything = retriever.retrieve("climate", 100)
-        assert len(everything) == 20
-        for k in range(21):
-            assert retriever.retrieve("climate", k).items == everything.items[:k]
-        with pytest.raises(ArgumentError, match="k must be"):
-            retriever.retrieve("climate", -1)
 
     def test_filters_hold_before_the_cut(self, server: TavilyServer, options: dict[str, Any]) -> None:
         """A filter is applied to all results, and a domain is sent to the service."""
@@ -67,10 +57,6 @@ class TestRetriever:
         """A blank query is not sent."""
         assert len(WebRetriever(**options).retrieve(" ")) == 0
         assert server.requests == []
-
-    def test_its_repr_hides_the_key(self, options: dict[str, Any]) -> None:
-        """The key is not in the repr."""
-        assert "tvly" not in repr(WebRetriever(**options))
 
 
 class TestBatch:
@@ -100,13 +86,6 @@ class TestBatch:
         assert {entry["id"] for entry in json.loads(path.read_text())} == {
             "other", "query_0", "query_1", "query_2",
         }  # fmt: skip
-
-    def test_async(self, options: dict[str, Any], tmp_path: Path) -> None:
-        """The async twin writes the same file."""
-        queries = {"a": "climate", "b": "policy"}
-        entries = asyncio.run(asearch_web_batch(queries, tmp_path / "one.json", **options))
-        assert entries == search_web_batch(queries, tmp_path / "two.json", **options)
-        assert (tmp_path / "one.json").read_bytes() == (tmp_path / "two.json").read_bytes()
 
     @pytest.mark.parametrize("text", ["not json", "{}x", '[{"id": 1}]', "[1]", '{"a": 1}'])
     def test_other_files_are_not_written_over(

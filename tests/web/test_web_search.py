@@ -17,15 +17,12 @@ from hypothesis import strategies as st
 
 from sleuth.errors import ArgumentError
 from sleuth.llm import Ollama, OpenAIGenerator
-from sleuth.remote import THREADS
-from sleuth.testing.faults import Fault, FaultServer
 from sleuth.testing.serving import Reply
 from sleuth.testing.tavily import TavilyServer, error, page
 from sleuth.web import WebQuery, asearch_web, search_web, service
 from sleuth.web.search import WebSearch
 from sleuth.web.service import Hit, RemoteService
 from tests.examples import examples
-from tests.waiting import wait_until
 
 EMPTY = {"num_docs": 0, "api_k": 3, "results": []}
 
@@ -71,12 +68,6 @@ def test_growth_keeps_its_bounds(k: int, repeats: list[int]) -> None:
     assert sizes[-1] == answer.api_k <= min(k + 10, 20) or k > 20
     assert all(before < after for before, after in pairwise(unique[:-1]))
     assert len(answer.hits) == min(k, unique[-1])
-
-
-def test_growth_stops_at_the_service_maximum(server: TavilyServer, options: dict[str, Any]) -> None:
-    """k above the service's maximum requests 20 once, and returns all results."""
-    docs = search_web("climate", 50, **options)
-    assert (docs["num_docs"], docs["api_k"], len(server.asked)) == (20, 20, 1)
 
 
 def test_results_before_a_failed_growth_are_kept(
@@ -301,20 +292,6 @@ class TestAsync:
         asyncio.run(impatient())  # without the cancelling, its thread would sleep for 20 seconds
         assert monotonic() - started < 15
         assert len(server.requests) == 1
-
-    @pytest.mark.parametrize("fault", ["hang", "drip", "drip-body"])
-    def test_cancelling_ends_the_request(self, fault: Fault) -> None:
-        """A cancelled call closes its connection, and asyncio.run does not wait for it."""
-
-        async def impatient() -> None:
-            with pytest.raises(TimeoutError):
-                await asyncio.wait_for(
-                    asearch_web("climate", 3, api_key="k", base_url=faults.url(fault)), 0.2
-                )
-
-        with FaultServer() as faults:
-            asyncio.run(impatient())
-            wait_until(lambda: not THREADS.running)
 
 
 @pytest.fixture
