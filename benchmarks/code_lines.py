@@ -88,7 +88,8 @@ def issues_of(work: Path, only: list[str], ids: Container[str] | None = None) ->
         tasks = [(task, tree) for task, tree in every if ids is None or task.id in ids]
         began = time.perf_counter()
         with open_code(work / repository.replace("/", "_"), create=True) as storage:
-            record = storage.add_repository(str(Path("/collections") / repository), "")
+            place = str(Path("/collections") / repository)
+            record = storage.repository_at(place) or storage.add_repository(place, "")
             listings = [sorted(Listed(path, blob) for path, blob in tree) for _, tree in tasks]
             completed_ids = {s.id for s in storage.snapshots(record.id) if s.status == "completed"}
             new = [files for files in listings if content_id(files) not in completed_ids]

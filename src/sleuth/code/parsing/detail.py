@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 import zlib
-from collections.abc import Iterator
 from functools import cached_property
 from itertools import starmap
 from typing import Final, NamedTuple
@@ -54,7 +53,6 @@ _PARENT = DefinitionRow._fields.index("parent")
 _USED_LINE = ReferenceRow._fields.index("line")
 _USED = ReferenceRow._fields.index("name")
 _USED_SIZE = ReferenceRow._fields.index("name_size")
-_USED_IN = ReferenceRow._fields.index("symbol")
 _FIRST_NAMES: Final = """
 python javascript typescript tsx go rust java c cpp csharp ruby php kotlin scala bash markdown rst text json yaml toml
 ini xml html css sql lua swift dart elixir perl r haskell hcl protobuf graphql make docker cmake gradle zig powershell
@@ -304,29 +302,22 @@ class Detail:
         """Return those in lines `first` to `last`, in order of line."""
         lines = self._tables.references[:, _USED_LINE]
         between = self._tables.references[(first <= lines) & (lines <= last)]
-        references = [self._reference(row) for row in starmap(ReferenceRow, between.tolist())]
-        for row, items in zip(self._import_rows, self._imported, strict=True):
+        references = []
+        for row in starmap(ReferenceRow, between.tolist()):
+            start = row.name - row.qualifier
+            qualifier = ""
+            if row.qualifier_size:  # the grammar of Kotlin reads `!a.b()` as `(!a).b()`
+                qualifier = short_text(self.source[start : start + row.qualifier_size]).lstrip("!-+")
+            name = self.text(row.name, row.name + row.name_size)
+            references.append(Reference(name, qualifier, ROLES[row.role], row.line, row.symbol))
+        for statement, items in zip(self._import_rows, self._imported, strict=True):
             for item in items:
                 if first <= item.line <= last:
                     module = item.module if item.name else ""
                     references.append(
-                        Reference(item.name or item.module, module, "import", item.line, row.symbol)
+                        Reference(item.name or item.module, module, "import", item.line, statement.symbol)
                     )
         return sorted(references, key=lambda reference: (reference.line, _ORDER[reference.role]))
-
-    def _reference(self, row: ReferenceRow) -> Reference:
-        start = row.name - row.qualifier
-        qualifier = short_text(self.source[start : start + row.qualifier_size]) if row.qualifier_size else ""
-        qualifier = qualifier.lstrip("!-+")  # the grammar of Kotlin reads `!a.b()` as `(!a).b()`
-        return Reference(
-            self.text(row.name, row.name + row.name_size), qualifier, ROLES[row.role], row.line, row.symbol
-        )
-
-    def uses(self) -> Iterator[tuple[str, int]]:
-        """Yield used names, imports left out, each with the position of its enclosing definition, or -1."""
-        table = self._tables.references[:, (_USED, _USED_SIZE, _USED_IN)]
-        for start, size, symbol in table.tolist():
-            yield self.text(start, start + size), symbol
 
     def used_names(self) -> str:
         """Return the names that are used or imported, a space between."""
@@ -357,7 +348,9 @@ class Detail:
                 name,
                 kind,
                 self._expression(row.name + row.type, row.type_size),
-                self._value(row.name + row.value, head_size if kind == "argument" else row.value_size),
+                self._expression(
+                    row.name + row.value, head_size if kind == "argument" else row.value_size, chains=True
+                ),
                 line,
                 row.symbol,
                 row.symbol >= 0 and names[row.symbol] == row.name,
@@ -365,13 +358,11 @@ class Detail:
             bindings.setdefault(name, []).append(binding)
         return bindings
 
-    def _expression(self, start: int, size: int) -> str:
-        return self.text(start, start + min(size, _MAX_EXPRESSION)) if size else ""
-
-    def _value(self, start: int, size: int) -> str:
-        if _MAX_EXPRESSION < size <= _MAX_CHAIN:
+    def _expression(self, start: int, size: int, *, chains: bool = False) -> str:
+        """Return an expression, cut where it is long; with `chains`, one that is not too long is shortened."""
+        if chains and _MAX_EXPRESSION < size <= _MAX_CHAIN:
             return short_text(self.source[start : start + size])
-        return self._expression(start, size)
+        return self.text(start, start + min(size, _MAX_EXPRESSION)) if size else ""
 
     # imports and chunks
 

@@ -6,39 +6,28 @@ import os
 import time
 from contextlib import suppress
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final
 
 from sleuth.code.parsing.limits import MAX_BYTES
 from sleuth.code.repository.sources import is_passed_over
 from sleuth.files.tree import files_below
 
-
-class Bounds(NamedTuple):
-    """Limits of a folder that is indexed unasked.
-
-    Attributes:
-        size: bytes of all files that are small enough to be read.
-        seconds: CPU time that the measuring itself may take.
-    """
-
-    files: int = 50_000
-    size: int = 500_000_000
-    seconds: float = 5.0  # a folder that takes longer to list is too large as well
-
-
-BOUNDS: Final = Bounds()
+MOST_FILES: Final = 50_000
+MOST_BYTES: Final = 500_000_000
+"""Of all files that are small enough to be read."""
+SECONDS: Final = 5.0  # of CPU time; a folder that takes longer to list is too large as well
 
 
 class _TooSlowError(Exception):
     """The folder cannot be measured in time."""
 
 
-def why_too_large(root: Path, bounds: Bounds = BOUNDS) -> str:
+def why_too_large(root: Path) -> str:
     """Return why a folder is too large to be indexed unasked; "" if it is not.
 
     Links are not followed, unreadable folders are skipped, and ignored files do not count.
     """
-    deadline = time.thread_time() + bounds.seconds
+    deadline = time.thread_time() + SECONDS
     in_git = os.path.lexists(root / ".git")
 
     def passes_over(folder: str, name: str) -> bool:
@@ -55,10 +44,10 @@ def why_too_large(root: Path, bounds: Bounds = BOUNDS) -> str:
             with suppress(OSError):  # a file that went away meanwhile
                 length = os.lstat(os.fsencode(root) + b"/" + path).st_size
                 size += length if length <= MAX_BYTES else 0
-            if files > bounds.files:
-                return f"it has more than {bounds.files:,} files"
-            if size > bounds.size:
-                return f"its files have more than {bounds.size // 1_000_000:,} MB"
+            if files > MOST_FILES:
+                return f"it has more than {MOST_FILES:,} files"
+            if size > MOST_BYTES:
+                return f"its files have more than {MOST_BYTES // 1_000_000:,} MB"
     except _TooSlowError:
-        return f"its files cannot be counted within {bounds.seconds:.0f} s of CPU time"
+        return f"its files cannot be counted within {SECONDS:.0f} s of CPU time"
     return ""

@@ -31,13 +31,9 @@ _SKIPPED_FOLDERS = frozenset({"node_modules", "__pycache__", "venv", "site-packa
 
 
 class Source(Protocol):
-    """A version of a repository that can be read. `root` and `url` name the repository."""
+    """A version of a repository that can be read. `root` is the place of the repository."""
 
     root: Path
-
-    @property
-    def url(self) -> str:
-        """Of its origin, or ""."""
 
     def listing(self, past: Past | None = None) -> Listing:
         """Return the version and its files, without reading files that are known already."""
@@ -85,11 +81,6 @@ class CommitSource:
         self._objects = Objects(root)
         self._commit = self._objects.commit("HEAD" if revision is None else revision)
 
-    @property
-    def url(self) -> str:
-        """That of its origin."""
-        return git.origin_of(self.root)
-
     def listing(self, past: Past | None = None) -> Listing:
         """List the files of the commit; asks git only for the difference to the commit that was listed last."""
         recall = past.recall if past is not None else Recall()
@@ -121,8 +112,6 @@ class CommitSource:
 
 class DiskSource:
     """Files on disk; contents are read once, for their hash, and kept for `read`."""
-
-    url = ""
 
     def __init__(self, root: Path) -> None:
         self.root = root
@@ -206,11 +195,6 @@ class WorktreeSource(DiskSource):
     stands on the disk, and looked at each time. Where there is a `.sleuthignore`, it leaves out tracked files too, and
     it may take back what git ignores.
     """
-
-    @property
-    def url(self) -> str:  # type: ignore[override]
-        """That of its origin."""
-        return git.origin_of(self.root)
 
     def listing(self, past: Past | None = None) -> Listing:
         """List the files of the worktree, named by the commit where it is clean."""

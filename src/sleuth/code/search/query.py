@@ -139,14 +139,11 @@ def parts_of(name: str) -> list[str]:
     return [part for part in _STEPS.split(name) if part]
 
 
-def looks_like_identifier(word: str) -> bool:
-    """Return whether people write such a word only in code: an underscore or a capital inside."""
-    return "_" in word.strip("_") or bool(re.search(r"[a-z][A-Z]", word))
-
-
 def _names_something(name: str, text: str) -> bool:
-    return (
-        looks_like_identifier(name)
+    """Return whether people write such a word, or write it so in a text, only for something in code."""
+    return (  # an underscore or a capital inside
+        "_" in name.strip("_")
+        or re.search(r"[a-z][A-Z]", name) is not None
         or len(parts_of(name)) > 1
         or name[0].isupper()
         or f"`{name}" in text

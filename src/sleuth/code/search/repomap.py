@@ -27,7 +27,6 @@ from sleuth.errors import ArgumentError
 from sleuth.remote import check_cancelled
 
 if TYPE_CHECKING:
-    from sleuth.code.parsing.detail import Symbol
     from sleuth.code.snapshots.record import FileRow
     from sleuth.code.snapshots.snapshot import Snapshot
 
@@ -182,18 +181,6 @@ class _Outlined(NamedTuple):
     is_drawn: bool
 
 
-def _outline(snapshot: Snapshot, row: FileRow) -> list[_Outlined]:
-    """Return all definitions of a file, in order; members of functions are there and not drawn."""
-    check_cancelled()
-    symbols = snapshot.detail(row).symbols
-    outline = []
-    for symbol in symbols:
-        inside = symbols[symbol.parent].kind if symbol.parent >= 0 else ""
-        is_drawn = symbol.kind in _OUTLINED and inside not in ("function", "method")
-        outline.append(_Outlined(symbol.name, symbol.parent, is_drawn))
-    return outline
-
-
 def _weighed(
     file: int,
     outline: Sequence[_Outlined],
@@ -286,7 +273,15 @@ class _Homes(NamedTuple):
 
 
 def _use_graph(snapshot: Snapshot) -> _UseGraph:
-    outlines = [_outline(snapshot, row) for row in snapshot.files]
+    outlines: list[list[_Outlined]] = []
+    for row in snapshot.files:
+        check_cancelled()
+        symbols, outline = snapshot.detail(row).symbols, []
+        for symbol in symbols:
+            inside = symbols[symbol.parent].kind if symbol.parent >= 0 else ""
+            is_drawn = symbol.kind in _OUTLINED and inside not in ("function", "method")
+            outline.append(_Outlined(symbol.name, symbol.parent, is_drawn))
+        outlines.append(outline)
     homes = _Homes(defaultdict(list), defaultdict(list))
     for i, outline in enumerate(outlines):
         drawn = [item for item in outline if item.is_drawn]
@@ -381,11 +376,9 @@ def _draw(snapshot: Snapshot, selection: Sequence[Weighed]) -> str:
             for depth, at in enumerate(reversed(chain)):
                 if at not in places:
                     places.add(at)
-                    lines.append(f"{'  ' * (depth + 1)}{_head(symbols[at])}")
+                    head = symbols[at].signature or symbols[at].name
+                    if len(head) > _MOST_SIGNATURE:
+                        head = f"{head[: _MOST_SIGNATURE - 1].rstrip()}…"
+                    lines.append(f"{'  ' * (depth + 1)}{head}")
         blocks.append("\n".join(lines))
     return "\n\n".join(blocks)
-
-
-def _head(symbol: Symbol) -> str:
-    text = symbol.signature or symbol.name
-    return text if len(text) <= _MOST_SIGNATURE else f"{text[: _MOST_SIGNATURE - 1].rstrip()}…"

@@ -98,7 +98,7 @@ class FirstRun:
         source = source_at(self._root)
         storage, root = self._storage, str(source.root)
         with storage.writing(SECONDS):
-            repository = storage.repository_at(root) or storage.add_repository(root, source.url)
+            repository = storage.repository_of(source)
         self._repository = repository
         self._index_parts(source, repository)
         del source  # with the contents that it holds
@@ -156,7 +156,7 @@ class _PartialSource:
     """Some files of a source, as a source."""
 
     def __init__(self, whole: Source, files: list[Listed]) -> None:
-        self.root, self.url = whole.root, whole.url
+        self.root = whole.root
         self._whole = whole
         self._files = files
 

@@ -107,8 +107,7 @@ def index_source(
     """`index_path` of any source."""
     began = time.perf_counter()
     with storage.writing(timeout):
-        root = str(source.root)
-        repository = storage.repository_at(root) or storage.add_repository(root, source.url)
+        repository = storage.repository_of(source)
         past = past_of(storage, repository.id, source)
         version, entries, times = source.listing(past)
         report = CodeIndexReport(

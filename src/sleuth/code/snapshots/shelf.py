@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -33,6 +34,7 @@ _MANY_ROWS = 10_000
 """Chunks whose segment is worth a thread of its own."""
 _TRIES = 8
 
+Connections = Callable[[], AbstractContextManager[Connection]]
 _FILE_FIELDS = ("body", "path", "names", "defines", "uses")
 
 
@@ -119,11 +121,6 @@ class Shelf:
         if any(segment.held for segment in segments_built):
             sync_folder(self._folder)
 
-    def exchange(self, connection: Connection, merge: merging.Merged) -> None:
-        """Name the result of a merge instead of its inputs; as `publish`."""
-        manifest.drop(connection, [entry.name for entry in merge.inputs])
-        self.publish(connection, [merge.built] if merge.built else [])
-
     def views(self, connection: Connection, leg: WordLeg, live: NDArray[np.int64]) -> list[SegmentView]:
         """Return the segments of a leg restricted to the rows `live` (keys, ascending), without empty segments.
 
@@ -190,41 +187,44 @@ class Shelf:
                 self._opened.pop(name, None)
                 self.damage.pop(name, None)
 
-    def due(
+    def merge(
         self,
-        connection: Connection,
         leg: WordLeg,
+        reading: Connections,
+        transaction: Connections,
         live: Callable[[Connection, WordLeg], NDArray[np.int64]],
         *,
         whole: bool,
-    ) -> merging.Merged | None:
-        """Make the next merge of a leg, not yet in the manifest; None if no merge is due.
+    ) -> bool:
+        """Do the next merge of a leg; return whether one was due.
 
         Args:
             live: gives the keys of rows that a file version has.
             whole: merge all segments, and drop rows of no file version.
         """
-        if not whole and len(manifest.entries(connection, leg.name)) <= MANY:
-            return None
-        entries_open = self._open_all(connection, leg)
-        existing = live(connection, leg)
+        with reading() as connection:
+            if not whole and len(manifest.entries(connection, leg.name)) <= MANY:
+                return False
+            entries_open = self._open_all(connection, leg)
+            existing = live(connection, leg)
         views = {entry.name: _view(segment, existing) for entry, segment in entries_open}
         inputs = merging.choose([entry for entry, _ in entries_open], views, whole=whole)
         if not inputs:
-            return None
+            return False
         for entry, segment in entries_open:
             # Merged, it would have a checksum that fits.
             if entry in inputs and (wrong := segments.verify(segment)):
                 raise IndexDamagedError(
                     f"{wrong}: run `sleuth doctor --repair`", path=str(self._folder.parent)
                 )
-        chosen_views = [views[entry.name] for entry in inputs]
-        return merging.merge(leg, inputs, chosen_views, self._folder)
-
-    def settle(self, merge: merging.Merged) -> None:
-        """Remove the inputs of a merge that is committed."""
+        merge = merging.merge(leg, inputs, [views[entry.name] for entry in inputs], self._folder)
+        names = [entry.name for entry in merge.inputs]
+        with transaction() as connection:
+            manifest.drop(connection, names)
+            self.publish(connection, [merge.built] if merge.built else [])
         merging.settle(merge, self._folder)
-        self.forget([entry.name for entry in merge.inputs])
+        self.forget(names)
+        return True
 
 
 def _view(segment: segments.Opened, live: NDArray[np.int64]) -> SegmentView:

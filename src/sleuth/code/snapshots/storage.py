@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from sleuth.code.repository.git import origin_of
 from sleuth.code.snapshots import commits, record
 from sleuth.code.snapshots.lookup import repository_named, snapshot_named
 from sleuth.code.snapshots.memory import Memory
@@ -39,6 +40,7 @@ from sleuth.store.record.layout import Connection, select_in, translated
 
 if TYPE_CHECKING:
     from sleuth.code.parsing.analyse import Analysed, KeptAnalyser
+    from sleuth.code.repository.sources import Source
 
 _LOST = "snapshots that were indexed last are lost: `sleuth code index` indexes them again"
 _NEWEST = "serial = (SELECT max(serial) + 1 FROM snapshots)"  # clocks go back, and a serial does not
@@ -223,10 +225,13 @@ class CodeStorage(Closing):
         """Return the repository at that path; None for an unknown one."""
         return next((repository for repository in self.repositories() if repository.path == path), None)
 
+    def repository_of(self, source: Source) -> Repository:
+        """Return the repository of a source, adding it where it is unknown."""
+        path = str(source.root)
+        return self.repository_at(path) or self.add_repository(path, origin_of(source.root))
+
     def add_repository(self, path: str, url: str) -> Repository:
-        """Return the repository at that path, adding it where it is unknown."""
-        if record_at_path := self.repository_at(path):
-            return record_at_path
+        """Return a new repository at a path, with the URL of its origin or ""."""
         repository = Repository(str(uuid.uuid4()), path, url)
         with self.transaction() as connection:
             connection.execute(
@@ -481,14 +486,8 @@ class CodeStorage(Closing):
     def merge(self, *, whole: bool = False) -> None:
         """Merge the segments of a leg that has many, or all of them; for the run that writes."""
         for leg in self.words:
-            while True:
-                with self.reading() as connection:
-                    merge = self.shelf.due(connection, leg, self.live, whole=whole)
-                if merge is None:
-                    break
-                with self.transaction() as connection:
-                    self.shelf.exchange(connection, merge)
-                self.shelf.settle(merge)
+            while self.shelf.merge(leg, self.reading, self.transaction, self.live, whole=whole):
+                pass
 
     def live(self, connection: Connection, leg: WordLeg) -> NDArray[np.int64]:
         """Keys of the rows of a leg that a file version has, or of commits, ascending."""
