@@ -48,6 +48,16 @@ def sleuth_process(*arguments: str, cwd: Path, limit: str = "", **environment: s
     )  # fmt: skip
 
 
+def python(
+    program: str, *arguments: object, cwd: Path | None = None, **environment: str
+) -> CompletedProcess[str]:
+    """Run a program, which can import what these tests can, as a process of its own."""
+    return subprocess.run(
+        [sys.executable, "-c", program, *map(str, arguments)], cwd=cwd, capture_output=True, text=True, check=False,
+        timeout=600, env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), **environment},
+    )  # fmt: skip
+
+
 def sleuth_on_terminal(*arguments: str, cwd: Path) -> tuple[int, str]:
     """Run a command in this process on a terminal of 80 columns; return its exit code and all that it printed there."""
     ours, its = pty.openpty()

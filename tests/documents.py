@@ -2,14 +2,13 @@
 
 import re
 import socket
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any, NoReturn
 
 import pytest
 
 from sleuth import Document, Engine, default_embedder
+from tests.commands import python
 
 DOCS = Path(__file__).parents[1] / "docs" / "how-to"
 GUIDES = [DOCS / f"{name}.md" for name in ("frameworks", "data-frames", "gpu-or-hosted-embedder")]
@@ -42,9 +41,7 @@ def check_examples(heading: str, folder: Path) -> None:
     blocks = re.findall(r"```python\n(.*?)```\n\n```text\n(.*?)```", text, re.DOTALL)
     assert blocks
     for code, output in blocks:
-        run = subprocess.run(
-            [sys.executable, "-c", code], cwd=folder, capture_output=True, text=True, check=False
-        )
+        run = python(code, cwd=folder)
         assert run.stdout == output, run.stderr
 
 
@@ -58,13 +55,8 @@ def guide_line(beginning: str, **names: Any) -> Any:
 def stored(engine: Engine) -> dict[str, tuple[str, dict[str, Any]]]:
     """Return text and own metadata of each document, all of one passage, by id."""
     passages = [item for document in engine.documents() for item in engine.get(document.id)]
-    return {
-        item.document_id: (
-            item.text,
-            {key: value for key, value in item.metadata.items() if key not in PLACE},
-        )
-        for item in passages
-    }
+    own = ({key: value for key, value in item.metadata.items() if key not in PLACE} for item in passages)
+    return {item.document_id: (item.text, metadata) for item, metadata in zip(passages, own, strict=True)}
 
 
 @pytest.fixture

@@ -5,8 +5,6 @@ from __future__ import annotations
 import ast
 import re
 import runpy
-import subprocess
-import sys
 import tomllib
 from collections.abc import Container, Iterator, Mapping
 from functools import cache
@@ -17,6 +15,8 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from tests.commands import python
+
 SRC = Path(__file__).parents[1] / "src" / "sleuth"
 
 BASE = {
@@ -25,7 +25,6 @@ BASE = {
 }  # fmt: skip
 GROUND = BASE | {"filters", "settings", "text", "store", "files"}
 FAMILIES = {"lexical", "dense", "code", "web", "knowledge_base", "vector_store", "llm"}
-COMPOSITION = {"compose", "answer"}
 INTERNAL = {"store", "lexical", "dense"}
 ENGINE = GROUND | FAMILIES | {"compose", "answer", "ingest", "hooks", "manager", "remote"}
 
@@ -359,12 +358,9 @@ def test_names_are_imported_from_packages(folder: str) -> None:
 
 
 def loaded_by(statement: str) -> set[str]:
-    code = f"import sys\n{statement}\nprint(*sys.modules)"
-    return set(
-        subprocess.run(
-            [sys.executable, "-c", code], capture_output=True, text=True, check=True
-        ).stdout.split()
-    )
+    loading = python(f"import sys\n{statement}\nprint(*sys.modules)")
+    assert loading.returncode == 0, loading.stderr
+    return set(loading.stdout.split())
 
 
 HEAVY = {"numpy", "pydantic", "typer", "rich", "sqlite3", "Stemmer", "yaml", "tokenizers"}

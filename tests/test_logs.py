@@ -1,9 +1,6 @@
 """Logging: silent by default, a logger for each family, and no text of a query above DEBUG."""
 
 import logging
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -13,6 +10,7 @@ from sleuth.llm import OllamaEmbedder
 from sleuth.logs import logger_of
 from sleuth.testing.ollama import OllamaServer
 from sleuth.vector_store import Retriever, SleuthVectorStore
+from tests.commands import python
 
 WORD = "xylophone"
 
@@ -52,15 +50,12 @@ def test_a_repair_on_opening_is_logged(tmp_path: Path, caplog: pytest.LogCapture
     for segment in segments:
         segment.unlink()
     Engine.open(tmp_path / "index").close()
-    assert [record.levelname for record in caplog.records if record.name == "sleuth.store"] == [
-        "WARNING"
-    ] * len(segments)
+    levels = [record.levelname for record in caplog.records if record.name == "sleuth.store"]
+    assert levels == ["WARNING"] * len(segments)
 
 
 def test_nothing_is_printed_by_default() -> None:
     """A warning of Sleuth's does not reach standard error of a program that configures no logging."""
     script = "from sleuth.logs import logger_of; logger_of('web').error('lost')"
-    result = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, env=os.environ, check=True
-    )
-    assert (result.stdout, result.stderr) == ("", "")
+    result = python(script)
+    assert (result.stdout, result.stderr, result.returncode) == ("", "", 0)

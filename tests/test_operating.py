@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from sleuth import Engine
-from tests.commands import sleuth, sleuth_process
+from tests.commands import python, sleuth, sleuth_process
 
 GUIDE = Path(__file__).parents[1] / "docs" / "how-to" / "back-up.md"
 
@@ -24,8 +24,7 @@ def home(tmp_path: Path) -> Path:
 def back_up(cwd: Path) -> None:
     """Run the snippet of the guide."""
     snippet = re.search(r"```python\n(.*?)```", GUIDE.read_text("utf8"), re.DOTALL)
-    assert snippet
-    subprocess.run([sys.executable, "-c", snippet[1]], cwd=cwd, check=True)
+    assert snippet and python(snippet[1], cwd=cwd).returncode == 0
 
 
 WRITER = """

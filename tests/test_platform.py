@@ -3,7 +3,6 @@
 import ast
 import os
 import re
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,6 +12,7 @@ import pytest
 
 from sleuth import platform
 from tests import portable
+from tests.commands import python
 
 SRC = Path(__file__).parents[1] / "src" / "sleuth"
 
@@ -137,7 +137,5 @@ with Engine.open(sys.argv[1]) as engine:
 
 def test_an_index_where_posix_is_missing(tmp_path: Path) -> None:
     """Over the portable platform, an index is made, searched, updated and opened again without what POSIX has."""
-    command = [sys.executable, "-c", WITHOUT_POSIX, str(tmp_path / "index")]
-    result = subprocess.run(command, capture_output=True, text=True, cwd=SRC.parents[1], check=False)
-    assert result.returncode == 0, result.stderr
-    assert result.stdout == "298 {'ok'}\n"
+    result = python(WITHOUT_POSIX, tmp_path / "index")
+    assert result.stdout == "298 {'ok'}\n", result.stderr

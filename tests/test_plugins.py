@@ -15,6 +15,7 @@ import pytest
 
 from sleuth.extensions import CORE, KINDS, own_extensions
 from sleuth.plugins.table import TABLE
+from tests.commands import python
 
 ROOT = Path(__file__).parents[1]
 SRC = ROOT / "src" / "sleuth"
@@ -103,9 +104,7 @@ def test_a_search_imports_no_plugin(tmp_path: Path) -> None:
         "print(json.dumps([name for name in sys.modules if name.startswith('sleuth.plugins.')]))"
     )
     for arguments in (["index", "notes.md"], ["search", "tide"]):
-        process = subprocess.run(
-            [sys.executable, "-c", code, *arguments], cwd=tmp_path, capture_output=True, text=True, check=True
-        )
+        process = python(code, *arguments, cwd=tmp_path)
         modules = json.loads(process.stdout.splitlines()[-1])
         assert {name.removeprefix("sleuth.plugins.") for name in modules} <= RANKING, process.stdout
 
@@ -153,10 +152,7 @@ def test_the_core_serves_without_plugins(core_alone: dict[str, str], tmp_path: P
         "        codes = [client.post('/v1/search', json={'query': 'tide'}).status_code, client.get('/').status_code]\n"
         "        print(json.dumps([codes, list(client.get('/openapi.json').json()['paths'])]))"
     )
-    process = subprocess.run(
-        [sys.executable, "-c", code],
-        cwd=tmp_path, env=core_alone, capture_output=True, text=True, check=True,
-    )  # fmt: skip
+    process = python(code, cwd=tmp_path, **core_alone)
     codes, paths = json.loads(process.stdout)
     assert codes == [200, 200]
     assert {"/v1/search", "/v1/ask", "/v1/documents", "/v1/code/search", "/v1/status"} <= set(paths)

@@ -2,12 +2,12 @@
 
 import re
 import runpy
-import subprocess
-import sys
 import tomllib
 from pathlib import Path
 
 import pytest
+
+from tests.commands import python
 
 HOME = Path(__file__).parents[1]
 README = HOME / "README.md"
@@ -19,11 +19,8 @@ def test_the_python_example_prints_its_output(tmp_path: Path) -> None:
     match = re.search(r"```python\n(.*?)```\n\n```text\n(.*?)```", README.read_text("utf8"), re.DOTALL)
     assert match
     code, expected = match.groups()
-    result = subprocess.run(
-        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False
-    )
-    assert result.stderr == ""
-    assert result.stdout == expected
+    result = python(code, cwd=tmp_path)
+    assert (result.stdout, result.stderr) == (expected, "")
 
 
 def test_the_commands_print_their_outputs() -> None:

@@ -2,8 +2,6 @@
 
 import os
 import sqlite3
-import subprocess
-import sys
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -16,8 +14,8 @@ from sleuth.errors import ArgumentError, IndexDamagedError, StoreError
 from sleuth.store.catalogue import building
 from sleuth.store.store import Store
 from sleuth.types import Document
+from tests.commands import python
 from tests.faults.limiting import free_descriptors
-from tests.faults.proof import ROOT
 from tests.store.words import SumsLeg, add, contents, faults, opened, read
 
 ROWS = 2_000
@@ -122,15 +120,8 @@ print(*sorted(legs))
 
 def test_every_kind_of_segment_that_is_cut_off_under_a_reader(tmp_path: Path) -> None:
     """No truncated segment of documents or code kills a process that searches or checks it."""
-    run = subprocess.run(
-        [sys.executable, "-c", CUT_SEGMENTS, str(tmp_path)],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert run.returncode == 0, run.stderr
-    assert run.stdout.split() == ["chunks", "columns", "dense", "files", "lexical", "passages"]
+    run = python(CUT_SEGMENTS, tmp_path)
+    assert run.stdout.split() == ["chunks", "columns", "dense", "files", "lexical", "passages"], run.stderr
 
 
 def test_a_record_that_is_cut_off_under_a_reader(path: Path) -> None:
@@ -154,8 +145,7 @@ CUT_WHILE_READING = """
 import os, sys
 from sleuth.errors import IndexDamagedError
 from sleuth.store.store import Store
-from tests.faults.proof import ROOT
-from tests.store.words import SumsLeg, contents, faults, put, read
+from tests.store.words import SumsLeg, put
 with Store.open(sys.argv[1]) as store:
     store.attach([SumsLeg()])
     with store.writer() as writer:
@@ -175,8 +165,7 @@ with Store.open(sys.argv[1]) as store:
 
 def test_a_record_that_is_cut_off_in_the_middle_of_a_read(path: Path) -> None:
     """A read that has begun is an error, too, and does not end the process, as reading a mapped page would."""
-    command = [sys.executable, "-c", CUT_WHILE_READING, str(path)]
-    ran = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    ran = python(CUT_WHILE_READING, path)
     assert (ran.returncode, ran.stderr) == (0, "")
     assert "is damaged" in ran.stdout
 

@@ -2,12 +2,9 @@
 
 import gzip
 import json
-import os
 import re
 import shlex
 import signal
-import subprocess
-import sys
 from collections.abc import Iterator
 from hashlib import sha256
 from pathlib import Path
@@ -21,10 +18,9 @@ from sleuth.plugins.crawl import CrawlLimits, crawl_site
 from sleuth.plugins.crawl.indexing import CrawlReport
 from sleuth.testing.serving import LocalServer, Reply, Request
 from sleuth.web import robots
-from tests.commands import sleuth
+from tests.commands import python, sleuth
 
 HTML = {"Content-Type": "text/html; charset=utf-8"}
-NETWORKS = ("127.0.0.0/8",)
 
 
 def article(title: str, *links: str, head: str = "") -> bytes:
@@ -45,11 +41,15 @@ class Site(LocalServer):
 
     def add(self, path: str, body: bytes, **headers: str) -> None:
         """Serve a page."""
-        version = {
-            "ETag": f'"{sha256(body).hexdigest()[:12]}"',
-            "Last-Modified": "Mon, 02 Mar 2026 10:00:00 GMT",
-        }
+        tag = f'"{sha256(body).hexdigest()[:12]}"'
+        version = {"ETag": tag, "Last-Modified": "Mon, 02 Mar 2026 10:00:00 GMT"}
         self.pages[path] = Reply(200, body, {**HTML, **version, **headers})
+
+    def robots(self, rule: str) -> None:
+        """Serve a rule for all robots."""
+        self.pages["/robots.txt"] = Reply(
+            200, f"User-agent: *\n{rule}\n".encode(), {"Content-Type": "text/plain"}
+        )
 
     def answer(self, request: Request) -> Reply:
         reply = self.pages.get(request.path, Reply(404, b"no such page"))
@@ -68,12 +68,9 @@ def site() -> Iterator[Site]:
     """A site of five pages in a circle, with links that a crawl must not follow."""
     robots._rules_by_site.clear()
     with Site() as running:
-        running.pages["/robots.txt"] = Reply(
-            200, b"User-agent: *\nDisallow: /private\n", {"Content-Type": "text/plain"}
-        )
-        running.add(
-            "/", article("tide", "/one", "two", "/private", "http://127.0.0.2:1/out", "/x.png", "mailto:a@b")
-        )
+        running.robots("Disallow: /private")
+        links = ("/one", "two", "/private", "http://127.0.0.2:1/out", "/x.png", "mailto:a@b")
+        running.add("/", article("tide", *links))
         running.add("/one", article("ebb", "/", "/three#part", "/one?q=1#x"))
         running.add("/one?q=1", article("ebb of a query"))
         running.add("/two", article("flood", "/one", "https://[broken"))
@@ -88,10 +85,17 @@ def engine(tmp_path: Path) -> Iterator[Engine]:
         yield opened
 
 
+@pytest.fixture
+def waits(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """Return how long a crawl would have waited each time."""
+    seconds: list[float] = []
+    monkeypatch.setattr("sleuth.remote.Deadline.sleep", lambda self, wait: seconds.append(wait))
+    return seconds
+
+
 def crawl(engine: Engine, start: str, memory: Path | None = None, **limits: Any) -> CrawlReport:
-    return crawl_site(
-        engine, start, memory=memory, limits=CrawlLimits(delay=0, allow_networks=NETWORKS, **limits)
-    )
+    bounds = CrawlLimits(delay=0, allow_networks=("127.0.0.0/8",), **limits)
+    return crawl_site(engine, start, memory=memory, limits=bounds)
 
 
 def names(engine: Engine, site: Site) -> set[str]:
@@ -182,13 +186,7 @@ with Engine.open("index", embedder="") as engine:
 
 def test_a_crawl_that_was_killed_goes_on(site: Site, engine: Engine, tmp_path: Path) -> None:
     """Pages of committed batches are not asked again, also if the last line of the memory is cut short."""
-    process = subprocess.run(
-        [sys.executable, "-c", KILLED_CRAWL, f"{site.url}/"],
-        cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
-        check=False,
-        capture_output=True,
-    )
+    process = python(KILLED_CRAWL, f"{site.url}/", cwd=tmp_path)
     assert process.returncode == -signal.SIGKILL, process.stderr
     before = names(engine, site)
     assert 2 <= len(before) < 5
@@ -233,11 +231,8 @@ def test_a_page_may_ask_robots_to_stay_away(site: Site, engine: Engine, tmp_path
     """`noindex` keeps a page out and deletes it, `nofollow` keeps its links out, on the page or on one link."""
     memory = tmp_path / "memory.jsonl"
     site.add("/one", article("ebb", "/three", head='<meta name="robots" content="NOFOLLOW">'))
-    site.add(
-        "/two",
-        article("flood", head='<base href="/deep/">')
-        + b'<a rel="nofollow" href="/private2">x</a><a href="x">x</a>',
-    )
+    links = b'<a rel="nofollow" href="/private2">x</a><a href="x">x</a>'
+    site.add("/two", article("flood", head='<base href="/deep/">') + links)
     site.add("/deep/x", article("deep"))
     crawl(engine, f"{site.url}/", memory)
     assert names(engine, site) == {"/", "/one", "/two", "/deep/x"}
@@ -247,19 +242,15 @@ def test_a_page_may_ask_robots_to_stay_away(site: Site, engine: Engine, tmp_path
 
 
 def test_a_busy_site_is_asked_again_later(
-    site: Site, engine: Engine, monkeypatch: pytest.MonkeyPatch
+    site: Site, engine: Engine, waits: list[float], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """429 puts a page at the end and waits as asked; a second one leaves its document as it is."""
-    waits: list[float] = []
-    monkeypatch.setattr("sleuth.remote.Deadline.sleep", lambda self, seconds: waits.append(seconds))
-    busy = Reply(429, b"", {"Retry-After": "7"})
-    answers = iter([busy])
-    page = site.pages["/two"]
-    monkeypatch.setattr(
-        site,
-        "answer",
-        lambda request: next(answers, page) if request.path == "/two" else Site.answer(site, request),
-    )
+    answers, page = iter([Reply(429, b"", {"Retry-After": "7"})]), site.pages["/two"]
+
+    def answer(request: Request) -> Reply:
+        return next(answers, page) if request.path == "/two" else Site.answer(site, request)
+
+    monkeypatch.setattr(site, "answer", answer)
     report = crawl(engine, f"{site.url}/")
     assert "/two" in names(engine, site)
     assert report.is_complete
@@ -267,13 +258,9 @@ def test_a_busy_site_is_asked_again_later(
     assert site.paths.count("/two") == 2
 
 
-def test_the_delay_of_robots_txt_is_obeyed(
-    site: Site, engine: Engine, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_delay_of_robots_txt_is_obeyed(site: Site, engine: Engine, waits: list[float]) -> None:
     """A longer `Crawl-delay` replaces the own one."""
-    waits: list[float] = []
-    monkeypatch.setattr("sleuth.remote.Deadline.sleep", lambda self, seconds: waits.append(seconds))
-    site.pages["/robots.txt"] = Reply(200, b"User-agent: *\nCrawl-delay: 3\n", {"Content-Type": "text/plain"})
+    site.robots("Crawl-delay: 3")
     crawl(engine, f"{site.url}/", pages=3)
     assert [2 < wait <= 3 for wait in waits] == [True, True]
 
@@ -283,11 +270,8 @@ def test_other_types_and_encodings_are_read_or_named(site: Site, engine: Engine)
     site.add("/", article("tide", "/text", "/notes", "/latin", "/picture", "/empty"))
     site.add("/text", b"The tide in plain words.", **{"Content-Type": "text/plain"})
     site.add("/notes", b"# Notes\n\nThe tide in Markdown.", **{"Content-Type": "text/markdown"})
-    site.add(
-        "/latin",
-        article("mar\u00e9e").decode().encode("latin-1"),
-        **{"Content-Type": "text/html; charset=iso-8859-1"},
-    )
+    latin = article("mar\u00e9e").decode().encode("latin-1")
+    site.add("/latin", latin, **{"Content-Type": "text/html; charset=iso-8859-1"})
     site.add("/picture", b"\x89PNG", **{"Content-Type": "image/png"})
     site.add("/empty", b"<html></html>")
     report = crawl(engine, f"{site.url}/")
@@ -349,14 +333,10 @@ def test_the_guide_is_true(site: Site, tmp_path: Path) -> None:
     """Its Python and its first command print what is below them, the search finds the page, each option is there."""
     match = re.search(r"```python\n(.*?)```\n\n```text\n(.*?)```", GUIDE, re.DOTALL)
     assert match
-    done = subprocess.run(
-        [sys.executable, "-c", local(match[1], site)], cwd=tmp_path, capture_output=True, text=True,
-        check=False,
-    )  # fmt: skip
+    done = python(local(match[1], site), cwd=tmp_path)
     assert (done.stdout, done.stderr) == (match[2], "")
-    crawl_line, output, search_line = re.findall(r"```console\n(.*?)```", GUIDE, re.DOTALL)[0].splitlines()[
-        :3
-    ]
+    console = re.findall(r"```console\n(.*?)```", GUIDE, re.DOTALL)[0]
+    crawl_line, output, search_line, *_ = console.splitlines()
     (tmp_path / ".sleuth").mkdir()
     home = {"XDG_CACHE_HOME": str(tmp_path / "cache")}
     run = sleuth(*shlex.split(local(crawl_line, site))[2:], "--delay", "0", cwd=tmp_path, **home)

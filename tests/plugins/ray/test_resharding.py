@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +12,7 @@ from sleuth.cluster import publish, versions
 from sleuth.errors import StoreError
 from sleuth.plugins.ray import index_on_ray, reshard
 from sleuth.testing.ollama import OllamaServer
-from tests.commands import sleuth
+from tests.commands import python, sleuth
 from tests.plugins.ray.test_updates import Pair, contents, corpus, pair, write_rows
 
 pytest.importorskip("obstore", reason="obstore is not installed")
@@ -98,7 +96,7 @@ reshard(sys.argv[1], 2)
 def test_a_kill_changes_nothing(pair: Pair) -> None:
     """The version before answers, and another attempt succeeds."""
     pair.update()
-    assert subprocess.run([sys.executable, "-c", KILL, pair.address], check=False).returncode == -9
+    assert python(KILL, pair.address).returncode == -9
     assert [manifest.number for manifest in versions(pair.address)] == [1]
     pair.compare()
     assert reshard(pair.address, 2).number == 2

@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import os
 import random
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +17,7 @@ from sleuth.ingest import IndexReport, ReadOptions, rows_below
 from sleuth.plugins.ray import index_on_ray
 from sleuth.plugins.ray.progress import BuildReport
 from sleuth.store import KnownFile
+from tests.commands import python
 
 pytest.importorskip("obstore", reason="obstore is not installed")
 
@@ -207,8 +206,7 @@ def test_a_kill_during_publishing_loses_nothing(pair: Pair, puts: int) -> None:
     for number in range(0, 300, 40):
         (pair.corpus / f"{number}.md").write_text(f"The moon {number} is new.")
     (pair.corpus / "rows.jsonl").unlink()
-    command = [sys.executable, "-c", KILL, pair.address, str(pair.corpus), str(puts)]
-    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    result = python(KILL, pair.address, pair.corpus, puts)
     assert result.returncode in (-9, 0), result.stderr
     assert versions(pair.address)[0].number == (2 if result.returncode == 0 else 1)
     with Engine.open(pair.address) as engine:
