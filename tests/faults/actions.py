@@ -22,6 +22,7 @@ from sleuth import Engine
 from sleuth.cluster import fetch, publish, versions
 from sleuth.testing.serving import LocalServer, Reply, Request
 from tests.surfaces.http.conftest import running, serving
+from tests.waiting import wait_until
 
 ADDED = tuple(f"added{client}" for client in range(4))
 Fact = Any
@@ -63,11 +64,9 @@ class Place:
 
     def ended_job(self, id: str) -> dict[str, Any]:
         """Wait for the end of a job, and return it."""
-        while True:
-            job: dict[str, Any] = self.ask("GET", f"/v1/jobs/{id}")
-            if job["status"] in ENDED:
-                return job
-            time.sleep(0.01)
+        wait_until(lambda: self.ask("GET", f"/v1/jobs/{id}")["status"] in ENDED)
+        job: dict[str, Any] = self.ask("GET", f"/v1/jobs/{id}")
+        return job
 
     def address(self, name: str) -> str:
         return f"file://{self.folder / name}"
@@ -331,8 +330,7 @@ def prove(folder: Path, facts: list[tuple[str, Fact]]) -> None:
 
 def main(folder: Path, first: int, rounds: int) -> None:
     def say(name: str, fact: Fact) -> None:
-        sys.stdout.write(f"told {name} {json.dumps(fact)}\n")
-        sys.stdout.flush()
+        print(f"told {name} {json.dumps(fact)}", flush=True)
 
     with running(folder / "index", "--create", "--quiet") as server:
         place = Place(folder, server.client)

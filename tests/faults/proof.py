@@ -1,7 +1,8 @@
 """Invariants of an index after any failure of the process that wrote it."""
 
+import subprocess
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from sleuth.store.store import Store
@@ -14,6 +15,17 @@ ROOT = Path(__file__).parents[2]
 def command(path: Path, first: int = 0, last: int = 1 << 30, size: int = 20) -> list[str]:
     """Return the command that runs the adder."""
     return [sys.executable, "-m", "tests.faults.adder", str(path), str(first), str(last), str(size)]
+
+
+def outputs_of(commands: Iterable[Sequence[str]], timeout: float | None = None) -> list[str]:
+    """Run commands at the same time, which must succeed; return what each printed."""
+    processes = [
+        subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        for command in commands
+    ]
+    outputs = [process.communicate(timeout=timeout) for process in processes]
+    assert not any(process.returncode for process in processes), "\n".join(error for _, error in outputs)
+    return [output for output, _ in outputs]
 
 
 def told(lines: Iterable[str]) -> tuple[set[int], set[int]]:

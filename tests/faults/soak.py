@@ -84,8 +84,7 @@ def main(path: Path, name: str, seconds: float, rounds: int) -> None:
                 owner.write(engine)
                 owner.ask(engine)
             count += 1
-            sys.stdout.write(json.dumps(held(path)) + "\n")
-            sys.stdout.flush()
+            print(json.dumps(held(path)), flush=True)
 
 
 if __name__ == "__main__":

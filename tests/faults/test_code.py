@@ -10,24 +10,15 @@ from pathlib import Path
 
 import pytest
 
-from sleuth.code import CodeRetriever, index_path
+from sleuth.code import index_path
 from sleuth.code.snapshots import health
 from sleuth.engine import open_code
 from sleuth.errors import CodeError, IndexDamagedError, StoreError
 from tests.faults.limiting import free_descriptors, small_disk
 from tests.faults.proof import ROOT
-
-CODER = """
-import sys
-from pathlib import Path
-from sleuth.code import index_path
-from sleuth.engine.codebase import open_code
-index, root = map(Path, sys.argv[1:])
-with open_code(index, create=True) as storage:
-    for n in range(10_000):
-        (root / f"m{n % 50}.py").write_text(f"def f{n}(x):\\n    return x + {n}\\n" * 30)
-        print(index_path(storage, root, workers=1).snapshot, flush=True)
-"""
+from tests.faults.test_damage_campaign import write_code
+from tests.faults.test_power import CODER
+from tests.faults.trial import answers_of_code
 
 
 def faults(path: Path) -> list[str]:
@@ -45,13 +36,14 @@ def test_kill(tmp_path: Path) -> None:
     rng = random.Random(7)
     acknowledged: set[str] = set()
     for _ in range(2):
-        command = [sys.executable, "-c", CODER, str(index), str(root)]
+        command = [sys.executable, "-c", CODER, str(index), str(root), "10000", "record"]
         with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=ROOT) as process:
             assert process.stdout
-            acknowledged.add(process.stdout.readline().strip())
+            lines = [process.stdout.readline()]
             time.sleep(rng.random() / 2)
             process.kill()
-            acknowledged |= {line.strip() for line in process.stdout.readlines() if line.endswith("\n")}
+            lines += process.stdout.readlines()
+        acknowledged |= {line.split()[1] for line in lines if line.endswith("\n")}
         with open_code(index) as storage:
             (repository,) = storage.repositories()
             completed = {info.id for info in storage.snapshots(repository.id) if info.status == "completed"}
@@ -71,24 +63,10 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
         patch.setattr("sleuth.code.snapshots.shelf.SMALL", 0)
         with open_code(home / "index", create=True) as storage:
             for n in range(2):
-                for m in range(16):
-                    text = f"def refill_{m}_{n}(bucket):\n    return bucket + {m}\n\n\nclass Cart{m}:\n    size = {n}\n"
-                    (home / "root" / f"m{m}.py").write_text(text)
+                write_code(home / "root", n, 16)
                 index_path(storage, home / "root")
     assert faults(home / "index") == []
     return home / "index"
-
-
-def answers(path: Path) -> list[tuple[str, str]]:
-    """Return the hits of queries at the newest snapshot."""
-    with open_code(path) as storage:
-        (repository,) = storage.repositories()
-        retriever = CodeRetriever(storage, None)
-        return [
-            (hit.file_path, hit.content)
-            for query in ("refill bucket 7", "class Cart12", "size")
-            for hit in retriever.retrieve(query, repository.id, strategy="keyword")
-        ]
 
 
 def test_full_disk(tmp_path: Path) -> None:
@@ -129,18 +107,19 @@ def test_too_many_open_files(tmp_path: Path, sound: Path) -> None:
     """Indexing and searching fail with a Sleuth error; nothing is reported as damaged or lost."""
     index, root = tmp_path / "index", sound.parent / "root"
     shutil.copytree(sound, index)
-    whole = answers(index)
+    with open_code(index) as storage:
+        whole = answers_of_code(storage).texts
     failures = 0
     for spare in range(0, 24, 2):
         (root / "m0.py").write_text(f"def changed_{spare}():\n    return {spare}\n")
         try:
-            with free_descriptors(spare):
-                with open_code(index) as storage:
-                    index_path(storage, root)
-                assert answers(index)
+            with free_descriptors(spare), open_code(index) as storage:
+                index_path(storage, root)
+                assert answers_of_code(storage).texts
         except (StoreError, CodeError) as error:
             assert not isinstance(error, IndexDamagedError), error
             failures += 1
     assert 0 < failures < 12
     assert [fault for fault in faults(index) if fault.startswith("error")] == []
-    assert len(answers(index)) >= len(whole) - 3
+    with open_code(index) as storage:
+        assert len(answers_of_code(storage).texts) >= len(whole) - 3

@@ -7,6 +7,7 @@ import sqlite3
 import zlib
 from collections.abc import Callable
 from contextlib import closing, suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -162,20 +163,14 @@ def use_code(path: Path) -> None:
     """Search, walk references, check, merge and repair; a failed step does not stop the next."""
     with open_code(path) as storage:
         (repository,) = storage.repositories()
-        retriever = CodeRetriever(storage, None)
+        search = partial(CodeRetriever(storage, None).retrieve, repo_id=repository.id, strategy="keyword")
         relations = ["callers", "callees", "siblings", "implementations", "tests"]
         steps: list[Callable[[], Any]] = [
-            lambda: retriever.retrieve(
-                "where are cards charged", repository.id, strategy="keyword", expand=relations
-            ),
-            lambda: retriever.retrieve(
-                "charge order", repository.id, strategy="keyword", filters={"language": "python"}
-            ),
-            lambda: health.check(storage, full=True),
-            storage.merge,
-            lambda: health.repair(storage),
-            lambda: retriever.retrieve("payment", repository.id, strategy="keyword"),
-        ]
+            lambda: search("where are cards charged", expand=relations),
+            lambda: search("charge order", filters={"language": "python"}),
+            lambda: health.check(storage, full=True), storage.merge,
+            lambda: health.repair(storage), lambda: search("payment"),
+        ]  # fmt: skip
         for step in steps:
             with suppress(SleuthError):
                 step()

@@ -19,16 +19,11 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("sound") / "index"
     with Store.open(path, create=True, settings={"analyzer": "plain"}) as store:
         store.attach([SumsLeg("sums"), SumsLeg("other")])
-        building_bytes, building.INLINE_BYTES = building.INLINE_BYTES, 2000
-        try:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(building, "INLINE_BYTES", 2000)
             with store.writer() as writer:
-                names = [f"p{i}" for i in range(400)]
-                put_passages(
-                    writer,
-                    names,
-                    [f"passage {i} " * 30 for i in range(400)],
-                    [f"{i:08x}" for i in range(400)],
-                )
+                texts, hashes = zip(*((f"passage {i} " * 30, f"{i:08x}") for i in range(400)), strict=True)
+                put_passages(writer, [f"p{i}" for i in range(400)], texts, hashes)
             with store.writer() as writer:
                 chunk = Chunk("text", 0, 4, 1, 1, fields={"heading": "H"}, metadata={"k": 1})
                 writer.put("x", "00", [chunk], title="T", metadata={"y": [1]})
@@ -36,8 +31,6 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
                 put(writer, "y", "one", "two")
                 writer.delete(["p7", "p8"])
             store.wait()
-        finally:
-            building.INLINE_BYTES = building_bytes
         assert faults(store) == []
         assert len(list((path / "segments").iterdir())) == 3
         assert store.status().legs[0].segments == 2

@@ -27,9 +27,6 @@ NAMES = ("trials", "effect", "silent", "matters", "found", "signals", "untyped",
 TRIALS = int(os.environ.get("SLEUTH_DAMAGES", "8"))
 
 
-"""Four kinds of damage to each kind of file."""
-
-
 def make_documents(path: Path, seed: int) -> None:
     """An index of documents with metadata and vectors, half of its segments in files; and its earlier version."""
     documents = documents_of(seed)
@@ -57,14 +54,19 @@ def make_logged(path: Path, seed: int) -> None:
         assert (path / copy / "record.sqlite-wal").stat().st_size
 
 
+def write_code(root: Path, n: int, count: int, seed: int = 0) -> None:
+    """Write so many files of code in their version n."""
+    for m in range(count):
+        text = f"def refill_{m}_{n}(bucket):\n    return bucket + {m + seed}\n\n\nclass Cart{m}:\n    size = {n}\n"
+        (root / f"m{m}.py").write_text(text)
+
+
 def make_code(path: Path, seed: int) -> None:
     """An index of code of two snapshots, and its version before the second."""
     root = path / "root"
     root.mkdir(parents=True)
     for n in range(2):
-        for m in range(40):
-            text = f"def refill_{m}_{n}(bucket):\n    return bucket + {m + seed}\n\n\nclass Cart{m}:\n    size = {n}\n"
-            (root / f"m{m}.py").write_text(text)
+        write_code(root, n, 40, seed)
         with open_code(path / "index", create=True) as storage:
             index_path(storage, root)
         if n == 0:

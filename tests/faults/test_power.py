@@ -118,8 +118,7 @@ with open_code(index, create=True) as storage:
         for m in range(n, n + 9):
             (root / f"m{m}.py").write_text(f"def f{n}_{m}(x):\\n    return x + {n}\\n" * 30)
         (root / f"m{n}.py").unlink()
-        sys.stdout.write(f"added {index_path(storage, root, workers=1).snapshot}\\n")
-        sys.stdout.flush()
+        print("added", index_path(storage, root, workers=1).snapshot, flush=True)
 """
 
 
@@ -212,8 +211,7 @@ with Engine.open(index, create=True, embedder="") as engine:
         engine.add(Document(f"tide number {i}", id=f"d{i}") for i in range(40 * n, 40 * n + 40))
         engine.delete([f"d{n}"])
         manifest = publish(index, address)
-        sys.stdout.write(f"added {manifest.number} {manifest.documents}\\n")
-        sys.stdout.flush()
+        print("added", manifest.number, manifest.documents, flush=True)
 """
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from sleuth.store.store import Store
 from tests.faults.adder import LEGS, legs
-from tests.faults.proof import ROOT, command, prove, told
+from tests.faults.proof import ROOT, command, outputs_of, prove, told
 from tests.store.words import contents, faults, put
 
 SECONDS = float(os.environ.get("SLEUTH_SECONDS", "2"))
@@ -64,20 +64,12 @@ def test_two_writers_and_four_readers(tmp_path: Path) -> None:
         "getattr(module, sys.argv[1])(*sys.argv[2:-1], float(sys.argv[-1]))"
     )
     tasks = [["write", str(path), "one"], ["write", str(path), "two"], *([["read", str(path)]] * 4)]
-    processes = [
-        subprocess.Popen(
-            [sys.executable, "-c", code, *task, str(SECONDS)],
-            cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-        )
-        for task in tasks
-    ]  # fmt: skip
-    outputs = [process.communicate(timeout=SECONDS * 10 + 240) for process in processes]
-    assert [process.returncode for process in processes] == [0] * 6, "\n".join(error for _, error in outputs)
-    commits, counts = sum(int(out) for out, _ in outputs[:2]), [int(out) for out, _ in outputs]
+    commands = [[sys.executable, "-c", code, *task, str(SECONDS)] for task in tasks]
+    counts = [int(output) for output in outputs_of(commands, timeout=SECONDS * 10 + 240)]
     assert min(counts) >= LEAST
     with Store.open(path) as store:
         assert store.attach(legs()) == []
-        assert store.version == commits
+        assert store.version == sum(counts[:2])
         store.wait()
         assert faults(store) == []
 

@@ -6,7 +6,6 @@
 import json
 import os
 import statistics
-import subprocess
 import sys
 from pathlib import Path
 
@@ -14,7 +13,7 @@ import pytest
 
 from sleuth import Engine
 from tests.dense.strategies import HashEmbedder
-from tests.faults.proof import ROOT
+from tests.faults.proof import outputs_of
 
 MINUTES = float(os.environ.get("SLEUTH_SOAK", "0.2"))
 ROUNDS = 20
@@ -30,17 +29,10 @@ def test_soak(tmp_path: Path) -> None:
     path = tmp_path / "index"
     Engine.open(path, create=True, embedder=HashEmbedder()).close()
     arguments = [str(MINUTES * 60), str(ROUNDS)]
-    processes = [
-        subprocess.Popen(
-            [sys.executable, "-m", "tests.faults.soak", str(path), f"p{number}", *arguments],
-            cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-        )
-        for number in range(4)
-    ]  # fmt: skip
-    outputs = [process.communicate() for process in processes]
-    assert [process.returncode for process in processes] == [0] * 4, "\n".join(error for _, error in outputs)
+    command = [sys.executable, "-m", "tests.faults.soak", str(path)]
+    outputs = outputs_of([*command, f"p{number}", *arguments] for number in range(4))
     print(f"\n{'process':10}{'rounds':>8}" + "".join(f"{name:>12}{'later':>12}" for name in GROWTH))
-    for number, (output, _) in enumerate(outputs):
+    for number, output in enumerate(outputs):
         rounds = [json.loads(line) for line in output.splitlines()][1:]  # the first one imports and allocates
         half = len(rounds) // 2
         medians = {

@@ -163,13 +163,10 @@ def ask_again(path: Path) -> Answers:
     """Return what an index answers after its documents were deleted and added again, with vectors of the cache."""
     with Engine.open(path, embedder=HashEmbedder()) as engine:
         items = [item for document in engine.documents() for item in engine.get(document.id)]
+        own = ({key: item.metadata[key] for key in OWN if key in item.metadata} for item in items)
         documents = [
-            Document(
-                item.text,
-                {key: item.metadata[key] for key in OWN if key in item.metadata},
-                id=item.document_id,
-            )
-            for item in items
+            Document(item.text, metadata, id=item.document_id)
+            for item, metadata in zip(items, own, strict=True)
         ]
         engine.delete([item.document_id for item in items])
         engine.add(documents)
@@ -347,7 +344,5 @@ if __name__ == "__main__":
         for version in ("index", "earlier")
     )
     for number in range(first, last):
-        sys.stdout.write(json.dumps({"begun": number}) + "\n")
-        sys.stdout.flush()
-        sys.stdout.write(json.dumps(trial(home, number, sound, before)) + "\n")
-        sys.stdout.flush()
+        print(json.dumps({"begun": number}), flush=True)
+        print(json.dumps(trial(home, number, sound, before)), flush=True)
