@@ -148,12 +148,10 @@ def make_index(folder: Path) -> Path:
 
 
 @contextmanager
-def keyed(
-    folder: Path, keys: Mapping[str, Mapping[str, Any]], *, name: str = "index", **settings: Any
-) -> Iterator[Local]:
+def keyed(folder: Path, keys: Mapping[str, Mapping[str, Any]], **settings: Any) -> Iterator[Local]:
     """Run a server over an index of `DOCUMENTS` below a folder, with keys of these names, scopes and filters."""
-    made = {key: add_key(folder / "keys.json", key, **options) for key, options in keys.items()}
-    with serving(make_index(folder / name), keys=folder / "keys.json", **settings) as server:
+    made = {name: add_key(folder / "keys.json", name, **options) for name, options in keys.items()}
+    with serving(make_index(folder / "index"), keys=folder / "keys.json", **settings) as server:
         server.keys = made
         yield server
 
