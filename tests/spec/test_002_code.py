@@ -53,6 +53,19 @@ class Broken(Hashing):
         raise OSError("no route to the model")
 
 
+class Odd(Hashing):
+    """An embedder whose vectors of queries begin with a number."""
+
+    def __init__(self, number: float) -> None:
+        self.number = number
+
+    def embed_query(self, text: str) -> Sequence[float]:
+        return [self.number, *super().embed_query(text)[1:]]
+
+    def embed_documents(self, texts: list[str]) -> Sequence[Sequence[float]]:
+        return Hashing().embed_documents(texts)
+
+
 @pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[CodeStorage, str, Path]]:
     root = tmp_path_factory.mktemp("shop")
@@ -126,9 +139,8 @@ def test_render_leaves_out_what_is_not_there() -> None:
 def test_every_strategy_answers(place: tuple[CodeStorage, str, Path], strategy: str) -> None:
     """Scores lie in [0, 1], best first; content equals the named lines of the file."""
     storage, repo_id, root = place
-    hits = CodeRetriever(storage, Hashing()).retrieve(
-        "Charge a card for an order", repo_id, limit=5, strategy=strategy
-    )
+    retriever = CodeRetriever(storage, Hashing())
+    hits = retriever.retrieve("Charge a card for an order", repo_id, limit=5, strategy=strategy)
     assert 0 < len(hits) <= 5
     assert all(0 <= hit.score <= 1 for hit in hits)
     assert [h.score for h in hits] == sorted((h.score for h in hits), reverse=True)
@@ -233,26 +245,28 @@ def test_a_run_that_completes_meanwhile_hides_no_snapshot(
         assert storage.snapshot(repository).id == "meanwhile"
 
 
-def test_a_failing_leg_is_reported(place: tuple[CodeStorage, str, Path]) -> None:
-    """A hybrid search answers with the working leg and names the other; alone, the failure is raised."""
-    storage, repo_id, _ = place
-    retriever = CodeRetriever(storage, Broken())
-    hits = retriever.retrieve("charge an order", repo_id)
-    assert hits
-    assert [(p.name, p.status) for p in hits.parts] == [("keyword", "ok"), ("vector", "failed")]
-    assert "no route" in hits.parts[1].error
-    with pytest.raises(RetrievalError, match="no route"):
-        retriever.retrieve("charge an order", repo_id, strategy="vector")
-
-
-def test_a_failing_leg_is_logged(
-    place: tuple[CodeStorage, str, Path], caplog: pytest.LogCaptureFixture
+@pytest.mark.parametrize(
+    ("embedder", "reason"),
+    [(Broken(), "no route"), (Odd(float("nan")), "not finite"), (Odd(float("inf")), "not finite")],
+    ids=["broken", "nan", "inf"],
+)
+def test_a_failing_leg_is_reported(
+    place: tuple[CodeStorage, str, Path],
+    embedder: EmbeddingProvider,
+    reason: str,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
-    """A failed leg is logged by the name of its error, without the error's text."""
+    """Words rank as they do alone; the other leg is named, and logged by the name of its error; alone, it raises."""
     storage, repo_id, _ = place
-    CodeRetriever(storage, Broken()).retrieve("charge an order", repo_id)
+    hits = CodeRetriever(storage, embedder).retrieve("charge an order", repo_id)
+    words = CodeRetriever(storage, None).retrieve("charge an order", repo_id, strategy="keyword")
+    assert [hit.id for hit in hits] == [hit.id for hit in words] != []
+    assert [(p.name, p.status) for p in hits.parts] == [("keyword", "ok"), ("vector", "failed")]
+    assert reason in hits.parts[1].error
     (message,) = (record.getMessage() for record in caplog.records if record.name == "sleuth.code")
     assert re.fullmatch(r"the leg 'vector' failed with \w+Error", message)
+    with pytest.raises(RetrievalError, match=reason):
+        CodeRetriever(storage, embedder).retrieve("charge an order", repo_id, strategy="vector")
 
 
 def test_reports_stay_with_their_results(place: tuple[CodeStorage, str, Path]) -> None:
@@ -265,46 +279,12 @@ def test_reports_stay_with_their_results(place: tuple[CodeStorage, str, Path]) -
     assert [p.status for p in first.parts] == ["ok", "failed"]
 
 
-def test_definitions_are_found_by_words_where_the_embedder_fails(
-    place: tuple[CodeStorage, str, Path],
-) -> None:
-    """A failed embedder is reported, and words rank as they do alone."""
-    storage, repo_id, _ = place
-    hits = CodeRetriever(storage, Broken()).retrieve("charge an order", repo_id)
-    words = CodeRetriever(storage, None).retrieve("charge an order", repo_id, strategy="keyword")
-    assert hits
-    assert [hit.id for hit in hits] == [hit.id for hit in words]
-    assert [(p.name, p.status) for p in hits.parts] == [("keyword", "ok"), ("vector", "failed")]
-
-
-@pytest.mark.parametrize("number", [float("nan"), float("inf")])
-def test_a_vector_that_is_none_is_a_failing_leg(place: tuple[CodeStorage, str, Path], number: float) -> None:
-    """A query vector that is not finite makes its leg fail."""
-
-    class Odd(Hashing):
-        def embed_query(self, text: str) -> Sequence[float]:
-            return [number, *super().embed_query(text)[1:]]
-
-        def embed_documents(self, texts: list[str]) -> Sequence[Sequence[float]]:
-            return Hashing().embed_documents(texts)
-
-    storage, repo_id, _ = place
-    retriever = CodeRetriever(storage, Odd())
-    hits = retriever.retrieve("charge an order", repo_id)
-    assert hits
-    assert [(p.name, p.status) for p in hits.parts] == [("keyword", "ok"), ("vector", "failed")]
-    with pytest.raises(RetrievalError, match="not finite"):
-        retriever.retrieve("charge an order", repo_id, strategy="vector")
-
-
 def test_the_path_names_the_repository_too(place: tuple[CodeStorage, str, Path]) -> None:
     """`repo_id` may be the repository's folder, with the same hits."""
     storage, repo_id, root = place
     retriever = CodeRetriever(storage, None)
-    by_id = retriever.retrieve("ledger", repo_id, strategy="keyword")
-    assert [h.id for h in retriever.retrieve("ledger", str(root), strategy="keyword")] == [
-        h.id for h in by_id
-    ]
+    by_id, by_path = (retriever.retrieve("ledger", name, strategy="keyword") for name in (repo_id, str(root)))
+    assert [h.id for h in by_path] == [h.id for h in by_id]
 
 
 def test_a_blank_query_finds_nothing(place: tuple[CodeStorage, str, Path]) -> None:

@@ -130,17 +130,12 @@ def test_signatures(monkeypatch: pytest.MonkeyPatch) -> None:
     generator = LLMGenerator()
     assert isinstance(generator.llm, Ollama)
     assert (generator.llm.model, generator.llm.base_url) == ("llama3.1", "http://localhost:11434")
-    assert list(inspect.signature(LLMGenerator.generate_answer).parameters) == [
-        "self",
-        "question",
-        "context_docs",
-    ]
-    assert list(inspect.signature(LLMGenerator.summarize_docs).parameters) == ["self", "docs"]
-    assert list(inspect.signature(LLMGenerator.evaluate_relevance).parameters) == [
-        "self",
-        "question",
-        "answer",
-    ]
+    for call, names in (
+        (LLMGenerator.generate_answer, ["self", "question", "context_docs"]),
+        (LLMGenerator.summarize_docs, ["self", "docs"]),
+        (LLMGenerator.evaluate_relevance, ["self", "question", "answer"]),
+    ):
+        assert list(inspect.signature(call).parameters) == names
 
 
 def test_any_generator() -> None:

@@ -119,9 +119,8 @@ def test_file_search_of_openai(served: Local) -> None:
     client: Any = openai.OpenAI(base_url=f"{served.url}/v1", api_key="-", max_retries=0)
     store = client.vector_stores.create(name="news")
     files = [(f"{n}.md", text.encode()) for n, text in enumerate(NEWS)]
-    upload = partial(
-        client.vector_stores.files.upload_and_poll, vector_store_id=store.id, poll_interval_ms=50
-    )
+    store_files = client.vector_stores.files
+    upload = partial(store_files.upload_and_poll, vector_store_id=store.id, poll_interval_ms=50)
     attached = guide_line("OpenAI: `file_batches`", upload=upload, files=files)
     assert [file.status for file in attached] == ["completed"] * 6
     in_text = {"type": "ne", "key": "n", "value": 1}
@@ -135,14 +134,10 @@ def test_file_search_of_openai(served: Local) -> None:
     names = [{"role": "user", "content": text} for text in ("Who broke into the bank?", "And the weather?")]
     talk = {"response": response, "question": names[0], "follow_up": names[1]}
     assert guide_line("OpenAI: `previous", client=client, **talk).output_text
-    wrong: dict[str, Callable[..., Any]] = {
-        "instructions": partial(ask, input="x"),
-        "temperature": partial(ask, input="x"),
-        "previous_response_id": partial(ask, input="x"),
-        "conversation": partial(ask, input="x"),
-        "rewrite_query": partial(client.vector_stores.search, store.id, query="x"),
-        "chunking_strategy": partial(client.vector_stores.files.create, store.id, file_id="x"),
-    }
+    unused = ("instructions", "temperature", "previous_response_id", "conversation")
+    wrong: dict[str, Callable[..., Any]] = dict.fromkeys(unused, partial(ask, input="x"))
+    wrong["rewrite_query"] = partial(client.vector_stores.search, store.id, query="x")
+    wrong["chunking_strategy"] = partial(client.vector_stores.files.create, store.id, file_id="x")
     with pytest.raises(openai.NotFoundError, match="vector store must be"):
         ask(input="x", tools=[tool | {"vector_store_ids": ["other"]}])
     for name, call in wrong.items():

@@ -1,6 +1,7 @@
 """LangChain's retriever, vector store and document index over an index; its own suites are in `make conformance`."""
 
 import asyncio
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,19 +16,27 @@ from langchain_core.documents import Document
 
 from sleuth.plugins.frameworks.langchain import SleuthDocumentIndex, SleuthRetriever, SleuthVectorStore
 
+GERMAN = "Ein Benutzer meldet sich mit einem Link an, und das ist gut so."
+OWN = {"language": "en", "title": "Users", "start_page": 3}
 DOCUMENTS = [
-    Document(
-        id="a",
-        page_content="  A bucket is refilled.\n",
-        metadata={"source": "a", "tags": ["x"], "year": 2021},
-    ),
-    Document(
-        id="b", page_content="Ein Benutzer meldet sich mit einem Link an, und das ist gut so.", metadata={}
-    ),
-    Document(
-        id="c", page_content="Users log in.", metadata={"language": "en", "title": "Users", "start_page": 3}
-    ),
+    Document("  A bucket is refilled.\n", id="a", metadata={"source": "a", "tags": ["x"], "year": 2021}),
+    Document(GERMAN, id="b", metadata={}),
+    Document("Users log in.", id="c", metadata=OWN),
 ]
+
+
+@pytest.fixture
+def index(tmp_path: Path) -> Iterator[SleuthDocumentIndex]:
+    """An empty index."""
+    index = SleuthDocumentIndex.open(tmp_path / "index")
+    yield index
+    index.engine.close()
+
+
+@pytest.fixture
+def store(index: SleuthDocumentIndex) -> SleuthVectorStore:
+    """The same index as a vector store."""
+    return SleuthVectorStore(index.engine)
 
 
 def test_documents_come_back_as_they_were(tmp_path: Path) -> None:
@@ -54,12 +63,12 @@ def test_a_retriever_gives_what_its_source_gives(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("argument", "values"), [("metadatas", [{}]), ("ids", ["1", "2", "3"])])
-def test_a_store_names_lists_of_another_length(tmp_path: Path, argument: str, values: list[Any]) -> None:
+def test_a_store_names_lists_of_another_length(
+    store: SleuthVectorStore, argument: str, values: list[Any]
+) -> None:
     """Each text needs its metadata and its id."""
-    store = SleuthVectorStore.open(tmp_path / "index")
     with pytest.raises(ArgumentError, match=f"{argument} must have one value for each of 2 texts"):
         store.add_texts(["one", "two"], **{argument: values})
-    store.engine.close()
 
 
 SEARCHES = (
@@ -72,21 +81,19 @@ SEARCHES = (
 
 @pytest.mark.parametrize("search", SEARCHES)
 @pytest.mark.parametrize("option", ["filters", "where", "pre_filter", "where_document", "nosuch"])
-def test_a_search_uses_its_options_or_refuses_them(tmp_path: Path, search: str, option: str) -> None:
+def test_a_search_uses_its_options_or_refuses_them(
+    store: SleuthVectorStore, search: str, option: str
+) -> None:
     """A filter under another name never returns unfiltered documents; `filter` filters."""
-    store = SleuthVectorStore.open(tmp_path / "index")
     store.add_texts(["one", "two"], [{"tenant": "a"}, {"tenant": "b"}], ids=["1", "2"])
     with pytest.raises(ArgumentError, match=f"must be among filter, k, got '{option}'"):
         getattr(store, search)("one", **{option: {"tenant": "b"}})
     results = getattr(store, search)("one", filter={"tenant": "b"})
     assert [getattr(each, "id", None) or each[0].id for each in results] == ["2"]
-    store.engine.close()
 
 
-def test_writes_refuse_what_they_do_not_use(tmp_path: Path) -> None:
+def test_writes_refuse_what_they_do_not_use(index: SleuthDocumentIndex, store: SleuthVectorStore) -> None:
     """`add_texts`, `delete`, `upsert` and `get` name an option that they do not take."""
-    index = SleuthDocumentIndex.open(tmp_path / "index")
-    store = SleuthVectorStore(index.engine)
     calls: list[tuple[Any, Any]] = [(store.add_texts, ["one"]), (store.delete, ["1"])]
     calls += [(index.upsert, DOCUMENTS), (index.get, ["1"]), (index.delete, ["1"])]
     for call, values in calls:
@@ -94,7 +101,6 @@ def test_writes_refuse_what_they_do_not_use(tmp_path: Path) -> None:
             call(values, namespace="a")
     assert index.engine.count().documents == 0
     assert store.add_texts(["one"], ids=["1"], batch_size=100) == ["1"]
-    index.engine.close()
 
 
 def test_a_delete_says_whether_the_documents_were_there(tmp_path: Path) -> None:
@@ -104,23 +110,19 @@ def test_a_delete_says_whether_the_documents_were_there(tmp_path: Path) -> None:
         store = SleuthVectorStore(engine)
         passage = store.similarity_search("bucket", 1)[0].id
         assert passage is not None
-        assert [store.delete([passage]), store.delete(["a", "nosuch"]), store.delete(["b"])] == [
-            False,
-            False,
-            True,
-        ]
+        assert [store.delete(ids) for ids in ([passage], ["a", "nosuch"], ["b"])] == [False, False, True]
         assert engine.count().documents == 1
 
 
 @pytest.mark.parametrize("key", ["source", "title", "language", "score", "year"])
 @pytest.mark.parametrize("value", [None, "de"])
-def test_metadata_of_a_user_come_back(tmp_path: Path, key: str, value: Any) -> None:
+def test_metadata_of_a_user_come_back(
+    index: SleuthDocumentIndex, store: SleuthVectorStore, key: str, value: Any
+) -> None:
     """No key or value of a user is replaced by one of ours, by a store, an index or a retriever."""
     document = Document(id="a", page_content="A bucket is refilled.", metadata={key: value})
-    index = SleuthDocumentIndex.open(tmp_path / "index")
     index.upsert([document])
     assert index.get(["a"]) == index.invoke("bucket") == [document]
-    assert SleuthVectorStore(index.engine).similarity_search("bucket", 1) == [document]
+    assert store.similarity_search("bucket", 1) == [document]
     if key == "score" and value is not None:
         assert SleuthRetriever(source=index.engine).invoke("bucket")[0].metadata["score"] == value
-    index.engine.close()
