@@ -20,10 +20,10 @@ from typing import Any
 
 import numpy as np
 
+from sleuth.columns.leg import ColumnsLeg
+from sleuth.columns.search import ColumnsSearcher
 from sleuth.filters import Filter, field
 from sleuth.store import Rows, SegmentData, SegmentView
-from sleuth.store.columns.leg import ColumnsLeg
-from sleuth.store.columns.search import ColumnsSearcher
 from sleuth.store.legs.leg import Bitmap, count
 
 ROUNDS = 7

@@ -43,7 +43,7 @@ STAGES = {
     "words": ("sleuth.lexical.leg", "LexicalLeg.build"),
     "vectors": ("sleuth.dense.wordllama", "WordLlamaEmbedder.read"),
     "codes of vectors": ("sleuth.dense.leg", "DenseLeg.pack"),
-    "columns": ("sleuth.store.columns.leg", "ColumnsLeg.build"),
+    "columns": ("sleuth.columns.leg", "ColumnsLeg.build"),
     "write segments": ("sleuth.store.catalogue.building", "Built.__init__"),
     "insert": ("sleuth.store.writing.pending", "insert"),
     "merge": ("sleuth.store.store", "Store._merge_once"),

@@ -24,8 +24,8 @@ BASE = {
     "platform",
 }  # fmt: skip
 GROUND = BASE | {"filters", "settings", "text", "store", "files"}
-FAMILIES = {"lexical", "dense", "code", "web", "knowledge_base", "vector_store", "llm"}
-INTERNAL = {"store", "lexical", "dense"}
+FAMILIES = {"columns", "lexical", "dense", "code", "web", "knowledge_base", "vector_store", "llm"}
+INTERNAL = {"store", "columns", "lexical", "dense"}
 ENGINE = GROUND | FAMILIES | {"compose", "answer", "ingest", "hooks", "manager", "remote"}
 
 ALLOWED: dict[str, set[str]] = {
@@ -266,7 +266,6 @@ FOLDERS: dict[str, dict[str, set[str]]] = {
         "legs": {"disk", "record"},
         "record": {"disk", "legs", "passages"},
         "passages": {"disk", "legs", "record"},
-        "columns": {"legs", "disk", "record"},
         "catalogue": {"disk", "legs", "record", "passages"},
         "reading": {"legs", "record", "catalogue"},
         "writing": {"disk", "legs", "record", "catalogue"},

@@ -36,7 +36,7 @@ _LOCAL_VALUES: dict[str, list[dict[str, Any]]] = {
     "files/ignore.py": [
         {"source": ignore._path_regex(ignore._parts(glob))} for glob in ("**/a/**/b*a", "*a*a*a*b", "a/*/b*")
     ],
-    "store/columns/column.py": [{"text": "engine"}],
+    "columns/column.py": [{"text": "engine"}],
     "testing/aws.py": [{"pattern": "/knowledgebases/(?P<id>[^/]+)/retrieve/(?P<rest>.+)"}],
     "text/analyzers.py": [{"separators": " .,", "letter": "[^\\W\\d_]"}],
     "text/compounds.py": [{"letter": "[^\\W\\d_]", "separators": " ."}],

@@ -34,7 +34,7 @@ from sleuth.lexical.leg import FieldSpec, LexicalLeg
 from sleuth.store import Rows, SegmentView
 from sleuth.store.catalogue.manifest import SegmentEntry
 from sleuth.store.catalogue.merging import merge
-from sleuth.store.columns.leg import ColumnsLeg
+from sleuth.columns.leg import ColumnsLeg
 folder, name, copies, n = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3]), 20_000
 words = "river stone light paper garden engine window letter winter market".split()
 texts = [f"The {words[i % 10]} and the {words[i // 10 % 10]} of w{i}" for i in range(n)]

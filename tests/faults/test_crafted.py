@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from sleuth.columns.leg import ColumnsLeg
+from sleuth.columns.search import ColumnsSearcher
 from sleuth.dense import DenseLeg, lists
 from sleuth.dense.search import DenseSearcher
 from sleuth.dense.wordllama import WordLlamaEmbedder
@@ -21,8 +23,6 @@ from sleuth.lexical.leg import FieldSpec
 from sleuth.lexical.search import LexicalSearcher
 from sleuth.store import Rows, SegmentData, SegmentView
 from sleuth.store.catalogue import segments
-from sleuth.store.columns.leg import ColumnsLeg
-from sleuth.store.columns.search import ColumnsSearcher
 from sleuth.store.legs.leg import Leg, pack
 from tests.dense.strategies import HashEmbedder
 from tests.faults.crafting import craft, craft_header

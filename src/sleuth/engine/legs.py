@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, Final
 
+from sleuth.columns.leg import ColumnsLeg
 from sleuth.dense import DenseLeg
 from sleuth.errors import ArgumentError, StoreError
 from sleuth.extensions import extension, own_extensions
 from sleuth.lexical import LexicalLeg
 from sleuth.store import LegContext, RankingLeg
-from sleuth.store.columns.leg import ColumnsLeg
 from sleuth.store.legs.searching import IndexLeg
 
 if TYPE_CHECKING:

@@ -11,6 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from sleuth.columns.column import scalar_rows, values_of
+from sleuth.columns.layout import naming_damage, read_column
+from sleuth.columns.leg import ColumnsLeg
 from sleuth.engine.fusion import MOST
 from sleuth.engine.legs import legs_that_rank
 from sleuth.engine.narrowing import ByScope, NarrowedSnapshot, Narrowing, Scope
@@ -19,9 +22,6 @@ from sleuth.errors import ArgumentError
 from sleuth.remote import check_cancelled
 from sleuth.store import LegRequest, unpack
 from sleuth.store.catalogue.alignment import align
-from sleuth.store.columns.column import scalar_rows, values_of
-from sleuth.store.columns.layout import naming_damage, read_column
-from sleuth.store.columns.leg import ColumnsLeg
 from sleuth.store.legs.leg import pack
 from sleuth.store.legs.searching import TermSearcher
 from sleuth.types import Explanation, PartReport
@@ -29,13 +29,13 @@ from sleuth.types import Explanation, PartReport
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from sleuth.columns.search import ColumnsSearcher
     from sleuth.engine.completions import Completions
     from sleuth.engine.queries import QueryCondition
     from sleuth.engine.selection import MetadataKey, Selection
     from sleuth.filters import Filter
     from sleuth.remote import Deadline
     from sleuth.store import Corpus, Hits, IndexSnapshot, LegSearcher, RankingLeg
-    from sleuth.store.columns.search import ColumnsSearcher
     from sleuth.store.legs.leg import Bitmap
     from sleuth.store.legs.searching import IndexLeg, RowMatcher, Tally
     from sleuth.types import RetrievedItem

@@ -11,20 +11,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sleuth.arguments import spelling_hint
+from sleuth.columns.column import kinds_of, scalar_rows, values_of
+from sleuth.columns.layout import keys_of, naming_damage, read_column
 from sleuth.errors import ArgumentError
 from sleuth.filters import And, Compare, Or, matches
 from sleuth.filters.tree import keys_in
 from sleuth.remote import check_cancelled
 from sleuth.store import unpack
-from sleuth.store.columns.column import kinds_of, scalar_rows, values_of
-from sleuth.store.columns.layout import keys_of, naming_damage, read_column
 from sleuth.types import RESERVED, UPLOAD
 
 if TYPE_CHECKING:
+    from sleuth.columns.search import ColumnsSearcher
     from sleuth.filters import Filter
     from sleuth.filters.tree import Scalar
     from sleuth.store import IndexSnapshot, SegmentView
-    from sleuth.store.columns.search import ColumnsSearcher
 
 KNOWN_KEYS = RESERVED | {"title"} | {f"{UPLOAD}.attributes.{key}" for key in (*RESERVED, "title")}
 """Metadata keys that every index knows, also where no document has them."""

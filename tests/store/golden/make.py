@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
+from sleuth.columns.leg import ColumnsLeg
 from sleuth.lexical import LexicalLeg
 from sleuth.lexical.search import LexicalSearcher
 from sleuth.store import IndexSnapshot, text_hash
 from sleuth.store.catalogue import building
-from sleuth.store.columns.leg import ColumnsLeg
 from sleuth.store.legs.leg import Leg
 from sleuth.store.store import FORMAT, Store
 from sleuth.types import Chunk

@@ -16,9 +16,7 @@ from typing import Any, Final, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from sleuth.filters.match import comparable, leaves
-from sleuth.filters.tree import fits_int64
-from sleuth.store.columns.column import (
+from sleuth.columns.column import (
     BARE,
     FALSE,
     FIRST_INTEGER,
@@ -29,6 +27,8 @@ from sleuth.store.columns.column import (
     narrowest,
     utf8,
 )
+from sleuth.filters.match import comparable, leaves
+from sleuth.filters.tree import fits_int64
 from sleuth.store.legs.leg import Table
 
 _Number = TypeVar("_Number", bound=np.generic)

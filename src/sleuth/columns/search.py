@@ -15,9 +15,7 @@ from typing import Final
 
 import numpy as np
 
-from sleuth.filters import And, Compare, Filter, Not, Operator, Or
-from sleuth.filters.tree import Scalar
-from sleuth.store.columns.column import (
+from sleuth.columns.column import (
     END,
     FALSE,
     FIRST_INTEGER,
@@ -29,8 +27,11 @@ from sleuth.store.columns.column import (
     up_to,
     utf8,
 )
-from sleuth.store.columns.layout import keys_of, naming_damage, read_column
-from sleuth.store.legs.leg import Bitmap, SegmentView
+from sleuth.columns.layout import keys_of, naming_damage, read_column
+from sleuth.filters import And, Compare, Filter, Not, Operator, Or
+from sleuth.filters.tree import Scalar
+from sleuth.store import SegmentView
+from sleuth.store.legs.leg import Bitmap
 
 _MAX_SCANS: Final = 4
 """Intervals up to which a scan for each is faster than one look at a table for every row."""

@@ -8,13 +8,22 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from sleuth.store.columns.column import Column, text_of
-from sleuth.store.columns.layout import ARRAY, column_of, keys_of, naming_damage, read_column, to_segment
-from sleuth.store.columns.search import ColumnsSearcher
-from sleuth.store.disk.scratch import IN_MEMORY, Scratch
-from sleuth.store.legs.arrays import array_of, integer_of, require
-from sleuth.store.legs.leg import Rows, SegmentData, SegmentView, unpack
-from sleuth.store.legs.searching import IndexLeg, LegContext
+from sleuth.columns.column import Column, text_of
+from sleuth.columns.layout import ARRAY, column_of, keys_of, naming_damage, read_column, to_segment
+from sleuth.columns.search import ColumnsSearcher
+from sleuth.store import (
+    IN_MEMORY,
+    LegContext,
+    Rows,
+    Scratch,
+    SegmentData,
+    SegmentView,
+    array_of,
+    require,
+    unpack,
+)
+from sleuth.store.legs.arrays import integer_of
+from sleuth.store.legs.searching import IndexLeg
 
 _FORMAT: Final = 2
 
@@ -38,7 +47,7 @@ class ColumnsLeg(IndexLeg):
 
     def build(self, rows: Rows) -> SegmentData:
         """Return a column per key; a key that no row has costs nothing."""
-        from sleuth.store.columns.build import build_columns
+        from sleuth.columns.build import build_columns
 
         metadata = rows.metadata or [{}] * len(rows)
         return to_segment(len(rows), sorted(build_columns(metadata).items()))
@@ -67,7 +76,7 @@ class ColumnsLeg(IndexLeg):
 def _merged(
     segments: Sequence[SegmentView], keep: Sequence[NDArray[np.bool_]]
 ) -> Iterator[tuple[str, Column]]:
-    from sleuth.store.columns.merge import merge_column
+    from sleuth.columns.merge import merge_column
 
     for key in sorted({key for view in segments for key in keys_of(view)}):
         parts = [(read_column(view, key), mask) for view, mask in zip(segments, keep, strict=True)]

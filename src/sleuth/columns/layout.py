@@ -12,8 +12,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from sleuth.errors import IndexDamagedError
-from sleuth.store.columns.column import (
+from sleuth.columns.column import (
     NO_FLOATS,
     NO_INTEGERS,
     NO_LISTS,
@@ -23,9 +22,10 @@ from sleuth.store.columns.column import (
     Strings,
     narrowest,
 )
-from sleuth.store.disk.scratch import IN_MEMORY, Scratch, bytes_of, windows
-from sleuth.store.legs.arrays import check_offsets, integer_of, require
-from sleuth.store.legs.leg import SegmentData, SegmentView
+from sleuth.errors import IndexDamagedError
+from sleuth.store import IN_MEMORY, Scratch, SegmentData, SegmentView, check_offsets, require
+from sleuth.store.disk.scratch import bytes_of, windows
+from sleuth.store.legs.arrays import integer_of
 
 ARRAY: Final = "columns"
 _ALIGNMENT: Final = 8

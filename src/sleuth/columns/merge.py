@@ -10,8 +10,8 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from sleuth.store.columns.build import ascending, distinct_lists
-from sleuth.store.columns.column import FIRST_INTEGER, MISSING, Array, Column, Strings, narrowest
+from sleuth.columns.build import ascending, distinct_lists
+from sleuth.columns.column import FIRST_INTEGER, MISSING, Array, Column, Strings, narrowest
 
 Part: TypeAlias = tuple[Column | None, NDArray[np.bool_]]
 """A segment's column, None where no row has the key, and the mask of the rows to keep, shape (rows,)."""

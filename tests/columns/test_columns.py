@@ -10,11 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sleuth.errors import IndexDamagedError
-from sleuth.filters import Compare, Filter, Not, field, from_text, matches
-from sleuth.store import Rows, SegmentData, SegmentView, unpack
-from sleuth.store.catalogue.alignment import align
-from sleuth.store.columns.column import (
+from sleuth.columns.column import (
     NO_FLOATS,
     NO_INTEGERS,
     NO_LISTS,
@@ -26,9 +22,13 @@ from sleuth.store.columns.column import (
     up_to,
     utf8,
 )
-from sleuth.store.columns.layout import read_column
-from sleuth.store.columns.leg import ColumnsLeg
-from sleuth.store.columns.search import ColumnsSearcher, FilterCache
+from sleuth.columns.layout import read_column
+from sleuth.columns.leg import ColumnsLeg
+from sleuth.columns.search import ColumnsSearcher, FilterCache
+from sleuth.errors import IndexDamagedError
+from sleuth.filters import Compare, Filter, Not, field, from_text, matches
+from sleuth.store import Rows, SegmentData, SegmentView, unpack
+from sleuth.store.catalogue.alignment import align
 from sleuth.store.legs.leg import Bitmap, Leg, pack
 from tests.examples import examples
 from tests.filters.strategies import filters, metadata

@@ -1,0 +1,1 @@
+"""Metadata as columns: a leg that turns filters into bitmaps."""
