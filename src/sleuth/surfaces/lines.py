@@ -53,12 +53,10 @@ def matching_lines(
     from sleuth.filters import all_of, field
 
     compiled = compile_pattern(pattern, fixed=fixed, ignore_case=ignore_case)
-    code, documents, lines, paths = (
-        list[tuple[str, "LineMatch"]](),
-        tuple["DocumentLine", ...](),
-        0,
-        list[str](),
-    )
+    code: list[tuple[str, LineMatch]] = []
+    documents: Sequence[DocumentLine] = ()
+    paths: list[str] = []
+    lines = 0
     for snapshot in snapshots:
         first, limit = max(0, offset - lines), k - len(code)
         result = grep(snapshot, compiled, limit=limit, offset=first, filter=of_code, worktree=worktree)

@@ -24,7 +24,6 @@ from sleuth.text import clean_text
 if TYPE_CHECKING:
     from sleuth.engine import Engine
     from sleuth.filters import Filter
-    from sleuth.ingest import FileNames
     from sleuth.ingest.roots import Root
     from sleuth.types import StoredDocument
 
@@ -279,23 +278,17 @@ def status(*, json: bool = False, index: Path | None = None) -> None:
     if documents:
         print_status(documents)
     if roots:
-        print_roots(roots, names)
+        say()
+    for root in roots:
+        options = " ".join(f"{name}={_spelled(value)}" for name, value in root.options.to_dict().items())
+        advice = "  gone: `sleuth index --prune` deletes its documents, `sleuth index move` renames them"
+        line = f"root   {shown(names, root.name)}  {clean_text(options)}{advice if root.is_gone else ''}"
+        say(line.rstrip())
     if code:
         # Damage is found by processes that stay open only.
         counts = {name: n for name, n in code.items() if name != "damage"}
         sizes = {name: human_bytes(n) if name == "bytes" else f"{n:,}" for name, n in counts.items()}
         print_facts({"code": str(folder), **sizes})
-
-
-def print_roots(roots: list[Root], names: FileNames) -> None:
-    """Print the roots that were indexed, with their remembered options."""
-    say()
-    for root in roots:
-        options = " ".join(f"{name}={_spelled(value)}" for name, value in root.options.to_dict().items())
-        advice = "  gone: `sleuth index --prune` deletes its documents, `sleuth index move` renames them"
-        say(
-            f"root   {shown(names, root.name)}  {clean_text(options)}{advice if root.is_gone else ''}".rstrip()
-        )
 
 
 def _spelled(value: Any) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import shutil
 import textwrap
 import unicodedata
@@ -14,9 +13,6 @@ from sleuth.surfaces.cli.terminal import console, say, styled
 from sleuth.surfaces.hits import ShownText, SnippetOf, excerpt, place_of, score_text, snippet_of, title_of
 from sleuth.text import clean_text
 from sleuth.types import Explanation, PartReport, RetrievedItem, document_of
-
-OPEN, CLOSE = "\ue000", "\ue001"
-"""Marks around matches while a text is wrapped: characters of Unicode's private use area."""
 
 CODE_LINES = 12
 """Maximum number of lines of a piece of code in the output."""
@@ -90,21 +86,22 @@ def excerpt_lines(part: ShownText, metadata: Mapping[str, Any], width: int) -> l
     if metadata.get("source_type") == "code":
         first, lines = int(metadata.get("start_line") or 1), text.split("\n")
         digits = len(str(first + len(lines) - 1))
-        numbered = enumerate(map(style_marks, lines), first)
+        numbered = enumerate(lines, first)
         return [f"{styled(f'{number:>{digits}}', 'dim')} {line}" for number, line in numbered]
     if metadata.get("type") in CODE:
         wrapped_lines = [
             wrapped(line.expandtabs(4), width, 1, keep_indentation=True) for line in text.split("\n")
         ]
-        return [style_marks(line) for pieces in wrapped_lines for line in pieces or [""]][:CODE_LINES]
-    return [style_marks(line) for line in wrapped(" ".join(text.split()), width, 4)]
+        return [line for pieces in wrapped_lines for line in pieces or [""]][:CODE_LINES]
+    return wrapped(" ".join(text.split()), width, 4)
 
 
 def marked(snippet: ShownText) -> str:
     """Return the text of a snippet with marks around its matches."""
     text, cursor = "", 0
     for start, end in snippet.spans:
-        text += f"{clean_text(snippet.text[cursor:start])}{OPEN}{clean_text(snippet.text[start:end])}{CLOSE}"
+        match = styled(clean_text(snippet.text[start:end]), "match")
+        text += clean_text(snippet.text[cursor:start]) + match
         cursor = end
     return text + clean_text(snippet.text[cursor:])
 
@@ -125,18 +122,6 @@ def wrapped(text: str, width: int, most: int, *, keep_indentation: bool = False)
         last_line.truncate(width - 2)
         lines[most - 1 :] = [f"{last_line} …"]
     return lines
-
-
-def style_marks(line: str) -> str:
-    """Replace match marks by a style, which `say` prints as codes for a terminal and omits in a pipe.
-
-    Wrapping may cut a match: one without an end is styled to the end of the line, an end without a start is removed.
-    """
-    if line.count(OPEN) > line.count(CLOSE):
-        line += CLOSE
-    return re.sub(f"{OPEN}([^{CLOSE}]*)(?:{CLOSE}|$)", lambda match: styled(match[1], "match"), line).replace(
-        CLOSE, ""
-    )
 
 
 def print_explanation(part: Explanation, indentation: str = "   ") -> None:

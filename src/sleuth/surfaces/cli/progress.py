@@ -13,6 +13,7 @@ from sleuth.surfaces.cli.common import human_bytes
 from sleuth.surfaces.cli.files import from_here
 from sleuth.surfaces.cli.terminal import console, say
 from sleuth.text import clean_text
+from sleuth.text.clean import escape_text
 
 if TYPE_CHECKING:
     from types import FrameType
@@ -78,7 +79,7 @@ def progress_bar(*, visible: bool) -> Iterator[Show]:
         task = bar.add_task("reading", total=None)
 
         def show(text: str, done: int = 0, total: int | None = None) -> None:
-            bar.update(task, description=text, completed=done, total=total)
+            bar.update(task, description=escape_text(text), completed=done, total=total)
 
         yield show
 

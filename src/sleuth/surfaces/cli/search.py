@@ -254,12 +254,12 @@ def print_sources(engine: Answering, result: SearchResult, show_context: bool) -
             say(clean_text("\n".join(item.text for item in cited)) + "\n")
     if not selection and result.response:
         say()
-    for note in result.extra.get("notes", ()):
-        say(f"sleuth: {clean_text(note)}", err=True)
+    notes = list(result.extra.get("notes", ()))
     if result.detail is not None and result.is_ok():
-        say(f"sleuth: {result.detail.message}", err=True)
-    for statement in result.extra.get("unsupported", ()):
-        say(f"sleuth: nothing that the answer cites supports: {clean_text(statement)}", err=True)
+        notes.append(result.detail.message)
+    unsupported = result.extra.get("unsupported", ())
+    notes += [f"nothing that the answer cites supports: {statement}" for statement in unsupported]
     if unknown := result.extra.get("unknown_citations"):
-        numbers_text = ", ".join(map(str, unknown))
-        say(f"sleuth: the model cites passages that do not exist: {numbers_text}", err=True)
+        notes.append(f"the model cites passages that do not exist: {', '.join(map(str, unknown))}")
+    for note in notes:
+        say(f"sleuth: {clean_text(note)}", err=True)

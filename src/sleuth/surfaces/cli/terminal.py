@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from sleuth.text.clean import escape_text
@@ -27,6 +26,8 @@ def say(text: str = "", *, err: bool = False, end: str = "\n", flush: bool = Fal
     stream = sys.stderr if err else sys.stdout
     coloured = stream.isatty() and not os.environ.get("NO_COLOR")
     text = escape_text(text)
+    if max(map(text.rfind, _MARKS.values())) > text.rfind(_END):  # wrapping has cut a match
+        text += _END
     for name, mark in _MARKS.items():
         text = text.replace(mark, f"\x1b[{_CODES[name]}m" if coloured else "")
     print(text.replace(_END, "\x1b[0m" if coloured else ""), file=stream, end=end, flush=flush)
@@ -48,16 +49,7 @@ def styled(text: str, style: str) -> str:
 
 
 def console(*, stderr: bool = False) -> Console:
-    """Return a rich console that escapes as `say` does, wraps at the terminal's width and highlights nothing."""
-    from rich.console import Console, ConsoleOptions, RenderableType
-    from rich.segment import Segment
+    """Return a rich console, for bars of progress and for the width of texts; texts are escaped before."""
+    from rich.console import Console
 
-    class EscapedConsole(Console):
-        def render(
-            self, renderable: RenderableType, options: ConsoleOptions | None = None
-        ) -> Iterable[Segment]:
-            for segment in super().render(renderable, options):
-                escaped = segment.text if segment.control else escape_text(segment.text)
-                yield Segment(escaped, segment.style, segment.control)
-
-    return EscapedConsole(stderr=stderr, highlight=False, soft_wrap=False)
+    return Console(stderr=stderr, highlight=False)
