@@ -1,8 +1,10 @@
 from sleuth.surfaces.cli.app import as_epilog as as_epilog
+from sleuth.surfaces.cli.common import amount as amount
 from sleuth.surfaces.cli.common import human_bytes as human_bytes
 from sleuth.surfaces.cli.common import new_or_open_index as new_or_open_index
 from sleuth.surfaces.cli.common import print_answer as print_answer
 from sleuth.surfaces.cli.common import print_json as print_json
+from sleuth.surfaces.cli.common import say as say
 from sleuth.surfaces.cli.common import web_cache as web_cache
 from sleuth.surfaces.cli.index import Reading as Reading
 from sleuth.surfaces.cli.index import gone_files as gone_files
@@ -22,8 +24,6 @@ from sleuth.surfaces.cli.serve import answer as answer
 from sleuth.surfaces.cli.serve import extensions as extensions
 from sleuth.surfaces.cli.serve import listen as listen
 from sleuth.surfaces.cli.serve import settings_of as settings_of
-from sleuth.surfaces.cli.terminal import amount as amount
-from sleuth.surfaces.cli.terminal import say as say
 from sleuth.surfaces.cli.web import web_commands as web_commands
 
 __all__: list[str]

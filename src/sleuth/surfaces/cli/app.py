@@ -43,7 +43,7 @@ class DefaultGroup(TyperGroup):
         """Put the default command before arguments that name none."""
         is_named = bool(args) and (args[0] in self.commands or args[0] in ("-h", "--help"))
         if is_named and self.name == "index" and os.path.exists(args[0]):  # noqa: PTH110 - pathlib costs more
-            from sleuth.surfaces.cli.terminal import say
+            from sleuth.surfaces.cli.common import say
 
             say(f"sleuth: {args[0]} is a command here: the file or folder is ./{args[0]}", err=True)
         return super().parse_args(ctx, args if is_named else [self.default, *args])
@@ -116,7 +116,7 @@ def show_version(is_requested: bool) -> None:
     """Print the version and exit."""
     if is_requested:
         import sleuth
-        from sleuth.surfaces.cli.terminal import say
+        from sleuth.surfaces.cli.common import say
 
         say(f"sleuth {sleuth.__version__}")
         raise typer.Exit

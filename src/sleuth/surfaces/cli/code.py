@@ -16,11 +16,10 @@ from sleuth.arguments import MOST_NAME
 from sleuth.code.search.request import CodeRequest
 from sleuth.errors import ArgumentError
 from sleuth.surfaces.cli.app import code_commands
-from sleuth.surfaces.cli.common import print_answer, print_json
+from sleuth.surfaces.cli.common import amount, print_answer, print_json, say, styled
 from sleuth.surfaces.cli.hits import print_hits
 from sleuth.surfaces.cli.options import FLAGS, command, options_of, request_of
 from sleuth.surfaces.cli.snapshots import MOST_REFRESHED, Opening, opened, path_inside
-from sleuth.surfaces.cli.terminal import amount, say, styled
 
 if TYPE_CHECKING:
     from sleuth.code import RetrievedContext, Snapshot

@@ -13,12 +13,11 @@ from annotated_types import Ge
 
 from sleuth.errors import ArgumentError
 from sleuth.surfaces.cli.app import code_commands
-from sleuth.surfaces.cli.common import human_bytes, print_answer, print_json
+from sleuth.surfaces.cli.common import amount, human_bytes, print_answer, print_json, say
 from sleuth.surfaces.cli.options import command
 from sleuth.surfaces.cli.places import index_folder
 from sleuth.surfaces.cli.progress import changes_below, progress_bar
 from sleuth.surfaces.cli.snapshots import repository_here
-from sleuth.surfaces.cli.terminal import amount, say
 from sleuth.text import clean_text
 
 if TYPE_CHECKING:

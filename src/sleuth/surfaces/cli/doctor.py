@@ -12,11 +12,10 @@ import typer
 
 from sleuth.extensions import KINDS, extensions
 from sleuth.surfaces.cli.app import doctor_commands
-from sleuth.surfaces.cli.common import print_answer
+from sleuth.surfaces.cli.common import print_answer, styled
 from sleuth.surfaces.cli.defaults import Setting, files, settings
 from sleuth.surfaces.cli.options import command
 from sleuth.surfaces.cli.places import index_folder
-from sleuth.surfaces.cli.terminal import styled
 from sleuth.text import clean_text
 
 if TYPE_CHECKING:

@@ -14,11 +14,10 @@ from sleuth.engine.synonyms import SYNONYMS_FILE, Synonyms
 from sleuth.errors import ArgumentError, IndexNotFoundError
 from sleuth.files import whole_file
 from sleuth.surfaces.cli.app import app, index_commands
-from sleuth.surfaces.cli.common import human_bytes, open_index, print_answer, print_json
+from sleuth.surfaces.cli.common import amount, human_bytes, open_index, print_answer, print_json, say, styled
 from sleuth.surfaces.cli.files import documents_at, passages_of, shown
 from sleuth.surfaces.cli.options import command
 from sleuth.surfaces.cli.places import index_folder
-from sleuth.surfaces.cli.terminal import amount, say, styled
 from sleuth.text import clean_text
 
 if TYPE_CHECKING:

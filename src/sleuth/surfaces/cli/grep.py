@@ -11,12 +11,11 @@ from annotated_types import Ge
 
 from sleuth.errors import ArgumentError, IndexNotFoundError
 from sleuth.surfaces.cli.app import app
-from sleuth.surfaces.cli.common import open_index, print_answer
+from sleuth.surfaces.cli.common import open_index, print_answer, say
 from sleuth.surfaces.cli.files import path_from_here
 from sleuth.surfaces.cli.options import command
 from sleuth.surfaces.cli.places import index_folder
 from sleuth.surfaces.cli.snapshots import MOST_REFRESHED, opened, path_inside
-from sleuth.surfaces.cli.terminal import say
 from sleuth.surfaces.lines import matching_lines
 
 if TYPE_CHECKING:

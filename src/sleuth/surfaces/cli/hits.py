@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from sleuth.files.formats import CODE
-from sleuth.surfaces.cli.terminal import console, say, styled
+from sleuth.surfaces.cli.common import console, say, styled
 from sleuth.surfaces.hits import ShownText, SnippetOf, excerpt, place_of, score_text, snippet_of, title_of
 from sleuth.text import clean_text
 from sleuth.types import Explanation, PartReport, RetrievedItem, document_of

@@ -20,12 +20,11 @@ from annotated_types import Ge
 from sleuth.errors import ArgumentError
 from sleuth.ingest import ReadOptions
 from sleuth.surfaces.cli.app import index_commands
-from sleuth.surfaces.cli.common import human_bytes, print_json
+from sleuth.surfaces.cli.common import amount, human_bytes, print_json, say
 from sleuth.surfaces.cli.files import from_here, shown
 from sleuth.surfaces.cli.options import HELP, command, options_of
 from sleuth.surfaces.cli.places import NAME, index_folder
 from sleuth.surfaces.cli.progress import CtrlC, changes_below, files_read, progress_bar
-from sleuth.surfaces.cli.terminal import amount, say
 from sleuth.text import clean_text
 
 if TYPE_CHECKING:

@@ -14,10 +14,9 @@ from annotated_types import Ge
 
 from sleuth.errors import ArgumentError, LoadError
 from sleuth.surfaces.cli.app import command_group
-from sleuth.surfaces.cli.common import open_index, print_answer, print_json
+from sleuth.surfaces.cli.common import open_index, print_answer, print_json, say
 from sleuth.surfaces.cli.hits import print_hits
 from sleuth.surfaces.cli.options import command
-from sleuth.surfaces.cli.terminal import say
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

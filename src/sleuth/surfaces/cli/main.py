@@ -118,7 +118,7 @@ def main() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # discard the remaining output
         if isinstance(error, BrokenPipeError):
             sys.exit(0)
-        from sleuth.surfaces.cli.terminal import say
+        from sleuth.surfaces.cli.common import say
 
         say(f"sleuth: {error}", err=True)
         sys.exit(1)

@@ -15,10 +15,10 @@ import typer
 
 from sleuth.errors import ArgumentError
 from sleuth.surfaces.cli.app import mcp_commands
+from sleuth.surfaces.cli.common import say
 from sleuth.surfaces.cli.defaults import synonyms_file
 from sleuth.surfaces.cli.options import command
 from sleuth.surfaces.cli.places import NAME, index_folder
-from sleuth.surfaces.cli.terminal import say
 
 EXAMPLES = """
   sleuth mcp                                 serve the index of this folder on standard input and output

@@ -18,7 +18,7 @@ from typer.core import TyperCommand, TyperOption
 from typer.models import ParameterInfo
 
 from sleuth.surfaces.cli.app import as_epilog
-from sleuth.surfaces.cli.terminal import say
+from sleuth.surfaces.cli.common import say
 from sleuth.types.request import BaseRequest, Wire
 
 R = TypeVar("R", bound=BaseRequest)

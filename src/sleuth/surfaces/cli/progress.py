@@ -9,9 +9,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, ParamSpec
 
-from sleuth.surfaces.cli.common import human_bytes
+from sleuth.surfaces.cli.common import console, human_bytes, say
 from sleuth.surfaces.cli.files import from_here
-from sleuth.surfaces.cli.terminal import console, say
 from sleuth.text import clean_text
 from sleuth.text.clean import escape_text
 

@@ -9,11 +9,10 @@ import typer
 from annotated_types import Ge
 
 from sleuth.surfaces.cli.app import cluster_commands
-from sleuth.surfaces.cli.common import human_bytes, print_answer
+from sleuth.surfaces.cli.common import amount, human_bytes, print_answer, say
 from sleuth.surfaces.cli.options import command
 from sleuth.surfaces.cli.places import index_folder
 from sleuth.surfaces.cli.progress import progress_bar, shows_bytes
-from sleuth.surfaces.cli.terminal import amount, say
 
 AddressArgument = Annotated[
     str, typer.Argument(metavar="ADDRESS", help="s3://BUCKET/NAME, gs://…, az://… or file:///FOLDER.")

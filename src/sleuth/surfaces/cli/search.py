@@ -12,11 +12,10 @@ from annotated_types import Ge
 from sleuth.engine import SearchRequest
 from sleuth.errors import ArgumentError
 from sleuth.surfaces.cli.app import app, index_commands
-from sleuth.surfaces.cli.common import open_index, open_sources, print_json, warn_of_plugins
+from sleuth.surfaces.cli.common import open_index, open_sources, print_json, say, styled, warn_of_plugins
 from sleuth.surfaces.cli.files import file_names_of, file_of, from_here, passages_of, place
 from sleuth.surfaces.cli.hits import print_hits
 from sleuth.surfaces.cli.options import command, options_of, request_of
-from sleuth.surfaces.cli.terminal import say, styled
 from sleuth.surfaces.hits import text_of
 from sleuth.text import clean_text
 

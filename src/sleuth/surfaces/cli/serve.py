@@ -12,9 +12,8 @@ import typer
 from annotated_types import Ge
 
 from sleuth.surfaces.cli.app import app, as_epilog, command_group
-from sleuth.surfaces.cli.common import open_index
+from sleuth.surfaces.cli.common import open_index, say, say_row
 from sleuth.surfaces.cli.options import callable_by_options, command, options_of
-from sleuth.surfaces.cli.terminal import say, say_row
 from sleuth.surfaces.http.settings import QUEUE_PER_THREAD, ServerSettings, threads_per_worker
 
 if TYPE_CHECKING:

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Annotated
 from annotated_types import Ge
 
 from sleuth.errors import ArgumentError
+from sleuth.surfaces.cli.common import say
 from sleuth.surfaces.cli.options import options_from
 from sleuth.surfaces.cli.places import index_folder
-from sleuth.surfaces.cli.terminal import say
 
 if TYPE_CHECKING:
     from sleuth.code import CodeStorage, Snapshot

@@ -11,10 +11,9 @@ from annotated_types import Ge
 from sleuth.errors import ArgumentError
 from sleuth.extensions import own_extensions
 from sleuth.surfaces.cli.app import command_group
-from sleuth.surfaces.cli.common import print_json, web_cache
+from sleuth.surfaces.cli.common import print_json, say, web_cache
 from sleuth.surfaces.cli.hits import print_hits
 from sleuth.surfaces.cli.options import command
-from sleuth.surfaces.cli.terminal import say
 
 if TYPE_CHECKING:
     from sleuth.web.service import Hit
