@@ -6,11 +6,9 @@ from pathlib import Path
 import pytest
 
 from sleuth.code import CodeStorage, Snapshot, index_path
-from sleuth.code.graph.navigate import affected_tests, definitions_at
-from sleuth.code.graph.reach import call_path
-from sleuth.code.graph.unused import unused_definitions
+from sleuth.code.graph.navigate import affected_tests, call_path, definitions_at, unused_definitions
 from sleuth.code.repository.commits import lines_of_diff
-from sleuth.code.search.neighbours import similar_pieces
+from sleuth.code.search.similarity import similar_pieces
 from sleuth.engine import open_code
 from sleuth.engine.codebase import default_embedder
 from sleuth.errors import ArgumentError

@@ -1,28 +1,46 @@
-"""Navigation for agents: folders, definitions, references, callers and the impact of a change."""
+"""Navigation: definitions, references, callers, the impact of a change, paths of calls, and what nothing uses."""
 
 from __future__ import annotations
 
 import difflib
+import re
 import string
-from collections import deque
+from collections import Counter, defaultdict, deque
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, Final
 
 from sleuth.arguments import check_count, check_name
 from sleuth.code.graph.resolve import resolver_of
-from sleuth.code.graph.types import CERTAIN
+from sleuth.code.graph.types import CERTAIN, Resolved
 from sleuth.code.graph.walker import GraphWalker, describe
+from sleuth.code.parsing.kinds import CONTAINERS
 from sleuth.code.snapshots.snapshot import Definition, PlainValues, Snapshot
 from sleuth.errors import ArgumentError
 from sleuth.remote import check_cancelled
 from sleuth.text.spelling import spellings_near
+
+if TYPE_CHECKING:
+    from sleuth.code.parsing.detail import Symbol
+    from sleuth.code.snapshots.record import FileRow
 
 _LETTERS = string.ascii_letters + string.digits + "_"
 _MOST_STEPS = 6
 """Steps of a dotted name that are looked up one after the other: package, module, class, method, and two to spare."""
 _MOST_FILES = 2_000
 """Files whose definitions are compared with a name that nothing has."""
+_MOST_REACHED: Final = 20_000
+"""Definitions that are looked at for a path of calls."""
+_WORD: Final = re.compile(rb"\w+")
+_FRAGMENT: Final = re.compile(rb"(?<!\w)\w{3,}+(?<=_)(?=[%{'\"$+])")
+"""A beginning of a name to which a program adds the rest, as in `getattr(self, "get_%s" % kind)`."""
+_KINDS: Final = frozenset({"function", "method", "class", "struct", "interface", "trait", "enum", "macro"})
+_ROOTS: Final = frozenset({"test_case", "entry_point", "api_endpoint", "constructor"})
+"""Labels of definitions that frameworks and people call by other means than their name."""
+
+HIDDEN: Final = 0.9  # its language hides the name: only a call without the name may use it
+PUBLIC: Final = 0.6  # more likely unused than not, for code outside of the repository may use it
+CALLED_FROM_OUTSIDE: Final = 0.3  # below the .5 that is printed by default
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,3 +251,165 @@ def affected_tests(snapshot: Snapshot, definitions: Iterable[Definition], hops: 
     ]
     touched = Navigator(snapshot).impact_of(definitions, hops)
     return tests + [t for t in touched if snapshot.file(t.file_path).category == "test" and t.name]
+
+
+@dataclass(frozen=True, slots=True)
+class Hop(PlainValues):
+    """A definition on a path.
+
+    Attributes:
+        line: where it is defined.
+        called_at: the line of the call in the definition before; 0 for the first.
+        confidence: of that call; 1 for the first.
+    """
+
+    name: str
+    type: str
+    file_path: str
+    line: int
+    called_at: int = 0
+    confidence: float = 1.0
+
+
+def call_path(snapshot: Snapshot, start: str, end: str, hops: int = 10) -> list[Hop]:
+    """Return a shortest chain of calls from one definition to another, both included, or an empty one.
+
+    A class is reached by making an object of it, and reaches what its constructor calls. Calls of an unknown receiver
+    count where the name has one meaning; their confidence is low.
+
+    Args:
+        hops: calls at most.
+
+    Raises:
+        ArgumentError: nothing of these names is defined, or hops below 1.
+    """
+    check_count(hops, "hops", least=1)
+    origins, ends = (snapshot.definitions(check_name(*given)) for given in ((start, "start"), (end, "end")))
+    if not (origins and ends):
+        argument, name = ("end", end) if not ends else ("start", start)
+        raise ArgumentError(f"{argument} must be defined in the snapshot, got {name!r}")
+    goals = {d.key for d in ends}
+    arrivals: dict[tuple[int, int], tuple[Definition, Hop] | None] = {d.key: None for d in origins}
+    queue = deque((d, 0) for d in origins)
+    while queue and len(arrivals) < _MOST_REACHED:
+        definition, distance = queue.popleft()
+        if definition.key in goals:
+            chain: list[Hop] = []
+            while (step := arrivals[definition.key]) is not None:
+                definition, hop = step
+                chain.append(hop)
+            return [_hop(definition), *reversed(chain)]
+        if distance == hops:
+            continue
+        check_cancelled()
+        for target, line in _calls(snapshot, definition):
+            called = target.definition
+            if called.key not in arrivals:
+                arrivals[called.key] = definition, _hop(called, line, target.confidence)
+                queue.append((called, distance + 1))
+    return []
+
+
+def _hop(definition: Definition, called_at: int = 0, confidence: float = 1.0) -> Hop:
+    symbol = definition.symbol
+    return Hop(symbol.qualified, symbol.kind, definition.file.path, symbol.line, called_at, confidence)
+
+
+def _calls(snapshot: Snapshot, definition: Definition) -> list[tuple[Resolved, int]]:
+    """Return what a definition calls, with the line, the most certain first."""
+    detail = snapshot.detail(definition.file)
+    bodies = [definition.symbol]
+    if definition.symbol.kind in CONTAINERS:
+        bodies = [
+            symbol
+            for symbol in detail.symbols
+            if symbol.parent == definition.index and "constructor" in symbol.labels
+        ]
+    calls: list[tuple[float, int, int, Resolved]] = []
+    for body in bodies:
+        for reference in detail.references_between(body.start, body.end):
+            if reference.role not in ("call", "instantiation"):
+                continue
+            target = resolver_of(snapshot).resolve(definition.file, reference)
+            if target is not None:
+                calls.append((-target.confidence, reference.line, len(calls), target))
+    return [(target, line) for _, line, _, target in sorted(calls)]
+
+
+@dataclass(frozen=True, slots=True)
+class Unused(PlainValues):
+    """A definition whose name is nowhere but in itself.
+
+    Attributes:
+        confidence: .9 for a name that its language hides from other modules; .6 for a public one, which code outside of
+            the repository may use; .3 where something may call it without its name: a decorator, a base class, a name
+            that is put together.
+        reason: why the confidence is not higher; "" for .9.
+    """
+
+    name: str
+    type: str
+    file_path: str
+    line: int
+    lines: int
+    confidence: float
+    reason: str = ""
+
+
+def unused_definitions(snapshot: Snapshot) -> list[Unused]:
+    """Return the definitions whose name stands nowhere else, the surest first, then by path and line.
+
+    Every text counts as a use: code, comments, strings, documents and settings. So a name that several definitions
+    have, or that is also a word, is never listed. Tests, entry points, endpoints, constructors and names that begin
+    and end with `__` are left out.
+    """
+    counts: Counter[bytes] = Counter()
+    fragments: set[bytes] = set()
+    candidates: dict[bytes, list[tuple[FileRow, Symbol]]] = defaultdict(list)
+    for file in snapshot.files:
+        check_cancelled()
+        text = snapshot.storage.content(file.hash)
+        counts.update(_WORD.findall(text))
+        fragments.update(_FRAGMENT.findall(text))
+        if file.category in ("code", "test"):
+            for symbol in snapshot.detail(file).symbols:
+                name = symbol.name
+                is_special = not name.isidentifier() or (name.startswith("__") and name.endswith("__"))
+                if symbol.kind in _KINDS and not is_special and _ROOTS.isdisjoint(symbol.labels):
+                    candidates[name.encode()].append((file, symbol))
+    out = []
+    for word, places in candidates.items():
+        if len(places) != 1:
+            continue
+        file, symbol = places[0]
+        text = snapshot.lines(file, symbol.start, symbol.end).encode("utf-8", "surrogatepass")
+        if counts[word] in (1, _WORD.findall(text).count(word)):
+            is_public = "public_api" in symbol.labels
+            outside = "a name that is put together may mean it"
+            if not any(word.startswith(fragment) for fragment in fragments):
+                outside = _caller_outside(snapshot, file, symbol)
+            confidence = CALLED_FROM_OUTSIDE if outside else PUBLIC if is_public else HIDDEN
+            reason = outside or ("code outside of the repository may use it" if is_public else "")
+            size = symbol.end - symbol.start + 1
+            place = symbol.qualified, symbol.kind, file.path, symbol.line
+            out.append(Unused(*place, size, confidence, reason))
+    return sorted(out, key=lambda each: (-each.confidence, each.file_path, each.line))
+
+
+def _caller_outside(snapshot: Snapshot, file: FileRow, symbol: Symbol) -> str:
+    """Return what may call a definition without its name in the repository; "" for nothing."""
+    if file.category == "test":
+        return "a test framework may call it"
+    head = snapshot.lines(file, symbol.start, symbol.line - 1) if symbol.start < symbol.line else ""
+    if re.search(r"^\s*(?:@|#\[|\[)", head, re.M):
+        return "a decorator or attribute may register it"
+    if symbol.parent < 0:
+        return ""
+    detail = snapshot.detail(file)
+    owner = detail.symbols[symbol.parent]
+    if owner.kind in CONTAINERS and any(
+        reference.role == "inheritance" and reference.symbol == symbol.parent
+        for reference in detail.references
+    ):
+        return "a base class may call it"
+    return ""

@@ -1,4 +1,4 @@
-"""Definitions and lines that a query is the name of: a qualified name, a path, or a path with a line.
+"""Definitions and lines that a query, or an argument, is the name of: a qualified name, a path, a path with lines.
 
 A question is ranked by many signals. A name is not a question: a person who types
 `Model.save` or `app/views.py:40` wants that definition or that line first, before other mentions of it.
@@ -7,6 +7,7 @@ A question is ranked by many signals. A name is not a question: a person who typ
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -15,6 +16,7 @@ from sleuth.code.search.twins import Twins
 from sleuth.code.snapshots.places import module_steps
 
 if TYPE_CHECKING:
+    from sleuth.code.snapshots.record import FileRow
     from sleuth.code.snapshots.snapshot import Definition, Snapshot
 
 MOST = 10
@@ -26,9 +28,17 @@ _PART = r"[^\W\d](?:[\w$]|-(?!>))*[?!=]?"
 _NAME = re.compile(rf"(?:--)?{_PART}(?:(?:\.|::|#|->|\\|/)~?{_PART})*")
 _STEP = re.compile(r"\.|::|#|->|\\|/")
 _PLACE = re.compile(r"(?P<path>[^\s:]+?)(?:(?::|#L|\()(?P<line>\d+)(?:(?:-|:|, ?)L?\d+)?\)?)?")
+_LINES = re.compile(r"(?P<path>.+?):(?P<first>\d+)(?:-(?P<last>\d+))?(?:@[0-9a-f]{12})?")
 _CALL = re.compile(r"\([^()]*\)$")
 _NO_LETTER = re.compile(r"[_$-]")
 """What a name has and the name of its file may lack: `token_bucket.rs` of `TokenBucket`."""
+
+
+class Place(NamedTuple):
+    """A file of a snapshot, and the first and last of some lines; None for the whole file."""
+
+    file: FileRow
+    lines: tuple[int, int] | None
 
 
 class Spot(NamedTuple):
@@ -124,3 +134,19 @@ def _rank(
     is_elsewhere = _NO_LETTER.sub("", stem).lower() != _NO_LETTER.sub("", symbol.name).lower()
     place = file.path.count("/"), file.path, symbol.line
     return symbol.qualified != name, file.category != "code", is_older, kind, depth, is_elsewhere, *place
+
+
+def places_named(snapshot: Snapshot, name: str) -> Iterator[Place]:
+    """Yield what a name means, the likeliest first.
+
+    Args:
+        name: a path, a path with lines (`a.py:10-20`, also as in the id of a hit), or the name of a definition.
+    """
+    if name in snapshot.by_path:
+        yield Place(snapshot.file(name), None)
+    place = _LINES.fullmatch(name)
+    if place is not None and place["path"] in snapshot.by_path:
+        first = int(place["first"])
+        yield Place(snapshot.file(place["path"]), (first, int(place["last"] or first)))
+    for definition in snapshot.definitions(name):
+        yield Place(definition.file, (definition.symbol.line, definition.symbol.end))

@@ -1,12 +1,10 @@
-"""Searches the commits that led to a snapshot, and finds what to list the commits of.
+"""Searches the commits that led to a snapshot.
 
 A snapshot names its commit, and only ancestors of that commit are searched.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -22,7 +20,6 @@ from sleuth.remote import async_twin
 
 if TYPE_CHECKING:
     from sleuth.code.repository.commits import Commit
-    from sleuth.code.snapshots.record import FileRow
     from sleuth.code.snapshots.snapshot import Snapshot
     from sleuth.code.snapshots.words import WordSearcher
     from sleuth.store.record.layout import Connection
@@ -31,7 +28,6 @@ WEIGHTS: Final = {"message": 1.0, "paths": 0.5, "changes": 0.5}
 """What a word counts in the message of a commit, its paths, and the lines that it changed."""
 _TOGETHER: Final = 200
 """Commits that are read at once where some are left out."""
-_PLACE: Final = re.compile(r"(?P<path>.+?):(?P<first>\d+)(?:-(?P<last>\d+))?(?:@[0-9a-f]{12})?")
 
 
 class CommitHit(NamedTuple):
@@ -49,13 +45,6 @@ class CommitHit(NamedTuple):
     def to_dict(self) -> dict[str, Any]:
         """Plain values, fit for JSON."""
         return self.commit._asdict() | {"score": self.score, "paths": list(self.paths)}
-
-
-class Place(NamedTuple):
-    """A file of a snapshot, and the first and last of some lines; None for the whole file."""
-
-    file: FileRow
-    lines: tuple[int, int] | None
 
 
 def search_history(snapshot: Snapshot, query: str, limit: int = 10, *, path: str = "") -> list[CommitHit]:
@@ -132,19 +121,3 @@ def base_of(snapshot: Snapshot) -> str:
     if not snapshot.info.base:
         raise ArgumentError(f"the snapshot must be of a git repository, got {snapshot.repository.path}")
     return snapshot.info.base
-
-
-def places_named(snapshot: Snapshot, name: str) -> Iterator[Place]:
-    """Yield what a name means, the likeliest first.
-
-    Args:
-        name: a path, a path with lines (`a.py:10-20`, also as in the id of a hit), or the name of a definition.
-    """
-    if name in snapshot.by_path:
-        yield Place(snapshot.file(name), None)
-    place = _PLACE.fullmatch(name)
-    if place is not None and place["path"] in snapshot.by_path:
-        first = int(place["first"])
-        yield Place(snapshot.file(place["path"]), (first, int(place["last"] or first)))
-    for definition in snapshot.definitions(name):
-        yield Place(definition.file, (definition.symbol.line, definition.symbol.end))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import closing
 from functools import partial
 from pathlib import Path
@@ -230,31 +230,23 @@ def _analyse_new(
 def _analysed(
     source: Source, pending: Sequence[tuple[Listed, str]], analyser: Analyser, ahead: int
 ) -> Generator[list[tuple[str, Analysed]], None, None]:
-    """Yield files taken apart, in order; at most `ahead` batches are begun before the first is done."""
+    """Yield files taken apart, in order, in batches that are bounded in bytes and in files.
+
+    At most `ahead` batches are begun before the first is done.
+    """
+    most = max(1, len(pending) // (2 * ahead))
     begun: deque[tuple[list[str], Callable[[], list[Analysed]]]] = deque()
-    for hashes, files in _batches(source, pending, most=max(1, len(pending) // (2 * ahead))):
-        begun.append((hashes, analyser.begin(files)))
-        if len(begun) > ahead:
-            first, finish = begun.popleft()
-            yield list(zip(first, finish(), strict=True))
-    for hashes, finish in begun:
-        yield list(zip(hashes, finish(), strict=True))
-
-
-def _batches(
-    source: Source, pending: Sequence[tuple[Listed, str]], most: int
-) -> Iterator[tuple[list[str], list[tuple[str, bytes]]]]:
-    """Yield batches for workers: bounded in bytes and in files."""
-    hashes: list[str] = []
-    files: list[tuple[str, bytes]] = []
-    size = 0
+    hashes, files, size = list[str](), list[tuple[str, bytes]](), 0
     contents = source.read([file for file, _ in pending])
-    for (file, hash), content in zip(pending, contents, strict=True):
+    for count, ((file, hash), content) in enumerate(zip(pending, contents, strict=True), 1):
         hashes.append(hash)
         files.append((file.path, content))
         size += len(content)
-        if size >= _BATCH_BYTES or len(files) >= most:
-            yield hashes, files
+        if size >= _BATCH_BYTES or len(files) >= most or count == len(pending):
+            begun.append((hashes, analyser.begin(files)))
             hashes, files, size = [], [], 0
-    if files:
-        yield hashes, files
+        if len(begun) > ahead:
+            first, finish = begun.popleft()
+            yield list(zip(first, finish(), strict=True))
+    for first, finish in begun:
+        yield list(zip(first, finish(), strict=True))

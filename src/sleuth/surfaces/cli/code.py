@@ -152,7 +152,8 @@ def history(
 ) -> None:
     """List the commits that touched a file, some lines of it or a definition, newest first."""
     from sleuth.code.repository.commits import commits_of
-    from sleuth.code.search.history import base_of, places_named
+    from sleuth.code.search.exact import places_named
+    from sleuth.code.search.history import base_of
 
     with opening as current:
         snapshot = current.snapshot
@@ -271,7 +272,7 @@ def path(
     opening: Opening,
 ) -> None:
     """Print how one definition reaches another: a shortest chain of calls."""
-    from sleuth.code.graph.reach import call_path
+    from sleuth.code.graph.navigate import call_path
 
     with opening as place:
         calls = call_path(place.snapshot, start, end, hops)
@@ -362,7 +363,7 @@ def similar(
     opening: Opening,
 ) -> None:
     """Print the pieces of code that are nearest in meaning to a place."""
-    from sleuth.code.search.neighbours import similar_pieces
+    from sleuth.code.search.similarity import similar_pieces
     from sleuth.engine.codebase import default_embedder
 
     with opening as current:
@@ -382,7 +383,7 @@ def unused(
     opening: Opening,
 ) -> None:
     """Print definitions whose name is nowhere else in the repository, and how sure it is that nothing uses them."""
-    from sleuth.code.graph.unused import unused_definitions
+    from sleuth.code.graph.navigate import unused_definitions
 
     with opening as place:
         entries = [

@@ -31,7 +31,7 @@ from sleuth.types.request import DEFAULT_K
 
 if TYPE_CHECKING:
     from sleuth.code import Snapshot
-    from sleuth.code.search.history import Place
+    from sleuth.code.search.exact import Place
     from sleuth.engine import Engine
     from sleuth.engine.sources import Sources
     from sleuth.filters import Filter
@@ -405,7 +405,7 @@ class Tools:
 
     def _touched(self, name: str, at: str | None) -> tuple[Snapshot, Place]:
         """Return the file and lines of a path, a path with lines or the name of a definition."""
-        from sleuth.code.search.history import places_named
+        from sleuth.code.search.exact import places_named
 
         for snapshot in self._workspace.snapshots_at(at):
             inside = self._absolute(name).removeprefix(f"{snapshot.repository.path}/")
