@@ -22,15 +22,11 @@ class Hub(LocalServer):
 
     def __init__(self, folders: Mapping[str, Path]) -> None:
         super().__init__()
-        self.repositories = {
-            name: {
-                str(path.relative_to(folder)): path.read_bytes()
-                for path in folder.rglob("*")
-                if path.is_file()
-            }
-            | {"pytorch_model.bin": b"never asked for"}
-            for name, folder in folders.items()
-        }
+        self.repositories: dict[str, dict[str, bytes]] = {}
+        for name, folder in folders.items():
+            files = [path for path in folder.rglob("*") if path.is_file()]
+            contents = {str(path.relative_to(folder)): path.read_bytes() for path in files}
+            self.repositories[name] = contents | {"pytorch_model.bin": b"never asked for"}
         self.files = next(iter(self.repositories.values()))
         self.broken = ""
 
@@ -38,13 +34,9 @@ class Hub(LocalServer):
         path, _, query = request.path.partition("?")
         for repository, files in self.repositories.items():
             if path == f"/api/models/{repository}" and query == "blobs=true":
-                facts = {
-                    "id": repository,
-                    "sha": REVISION,
-                    "cardData": {"license": "apache-2.0"},
-                    "siblings": [self.facts(*file) for file in files.items()],
-                }
-                return Reply(200, json.dumps(facts).encode())
+                facts = {"id": repository, "sha": REVISION, "cardData": {"license": "apache-2.0"}}
+                siblings = [self.facts(*file) for file in files.items()]
+                return Reply(200, json.dumps(facts | {"siblings": siblings}).encode())
             for start in (f"/{repository}/resolve/{REVISION}/", f"/cdn/{repository}/"):
                 if path.startswith(start):
                     return self._file(files, path.removeprefix(start), repository, is_cdn="/cdn/" in start)

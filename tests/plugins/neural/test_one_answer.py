@@ -32,19 +32,13 @@ def test_scores_after_reranking_are_those_of_the_reranker(
     assert [item.score for item in ranking] == pytest.approx(sorted(expected, reverse=True))
     assert expected[0] > expected[-1]
     ids = [item.id for item in ranking]
-    assert {
-        door.__name__: door(place, question).ids for door in (python, command, http, mcp, page)
-    } == dict.fromkeys(("python", "command", "http", "mcp", "page"), ids)
+    for door in (python, command, http, mcp, page):
+        assert door(place, question).ids == ids, door.__name__
     body = {"query": question.query, **options}
     items_over_http = place.server.client.post("/v1/search", json=body).json()["items"]
-    printed = json.loads(
-        sleuth(
-            *("search", "--json", "--rerank", RERANKER, *(f"--in={name}" for name in sources)),
-            *(["--explain"] if explain else []),
-            question.query,
-            cwd=place.root,
-        ).stdout
-    )["items"]
+    words = ["search", "--json", "--rerank", RERANKER, *(f"--in={name}" for name in sources)]
+    words += ["--explain", question.query] if explain else [question.query]
+    printed = json.loads(sleuth(*words, cwd=place.root).stdout)["items"]
     for items in (items_over_http, printed):
         assert [item["score"] for item in items] == [item.score for item in ranking]
     explanations = [item.get("explanation", {}).get("value") for item in items_over_http]

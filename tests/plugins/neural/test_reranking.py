@@ -3,12 +3,10 @@
 import re
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 from sleuth import Document, Engine, open_sources
 from sleuth.engine.embedders import HOW_TO_ADD_LANGUAGES
@@ -18,27 +16,24 @@ from sleuth.plugins.neural.known import KNOWN
 from sleuth.protocols import Reranker
 from sleuth.testing.contracts import RerankerContract
 from sleuth.types import RetrievedItem
+from tests import embedders
 from tests.plugins.neural import tiny
+from tests.retrievers import Fixed
 
 TEXTS = {"one": "a text of one", "two": "a text of two two", "three": "a text a text c d e"}
 
 
-class Letters:
-    """An embedder whose vector is how often each letter occurs; it counts the texts that it embeds."""
-
-    fingerprint = "letters"
+class Letters(embedders.Letters):
+    """An embedder that counts the texts that it embeds, and may be slow."""
 
     def __init__(self, seconds: float = 0.0) -> None:
         self.texts: list[str] = []
         self.seconds = seconds
 
-    def embed_query(self, text: str) -> NDArray[np.float32]:
-        return np.array([text.count(letter) for letter in "abcdefghijklmnopqrstuvwxyz"], np.float32)
-
-    def embed_documents(self, texts: Sequence[str]) -> list[NDArray[np.float32]]:
+    def embed_documents(self, texts: Sequence[str]) -> list[list[float]]:
         self.texts += texts
         time.sleep(self.seconds)
-        return [self.embed_query(text) for text in texts]
+        return super().embed_documents(texts)
 
 
 @pytest.fixture(autouse=True)
@@ -57,12 +52,24 @@ def models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
+@pytest.fixture(name="engine")
+def filled_engine(tmp_path: Path) -> Iterator[Engine]:
+    """An index of the texts."""
+    with Engine.open(tmp_path / "i", create=True) as engine:
+        engine.add([Document(text, id=name) for name, text in TEXTS.items()])
+        yield engine
+
+
 def items(*scores: float | None) -> list[RetrievedItem]:
-    letters = "abcdefgh"
     return [
-        RetrievedItem(id=letters[place], text=letters[place] * 3, score=score)
-        for place, score in enumerate(scores)
+        RetrievedItem(id=letter, text=letter * 3, score=score)
+        for letter, score in zip("abcdefgh", scores, strict=False)
     ]
+
+
+def reranker_of(engine: Engine, embedder: Letters) -> EncoderReranker:
+    """Return a reranker whose vectors are kept in the index."""
+    return EncoderReranker(embedder, QueryCache(engine.store, lambda rows: rows.texts["text"]))
 
 
 def ids(ranking: Sequence[RetrievedItem]) -> list[str]:
@@ -93,38 +100,33 @@ def test_passages_without_scores_count_by_place() -> None:
     assert [item.score for item in EncoderReranker(Letters()).rerank("c", items(5.0))] == [0.0]
 
 
-def test_vectors_are_kept_in_the_index(tmp_path: Path) -> None:
+def test_vectors_are_kept_in_the_index(engine: Engine) -> None:
     """A second query embeds no passage again, in this process and in the next; a changed text is embedded."""
     embedder = Letters()
-    with Engine.open(tmp_path / "i", create=True) as engine:
-        engine.add([Document(text, id=name) for name, text in TEXTS.items()])
-        version = engine.status()["version"]
-        cache = QueryCache(engine.store, lambda rows: rows.texts["text"])
-        reranker = EncoderReranker(embedder, cache)
-        assert ids(engine.retrieve("two text", rerank=reranker))[0] == "two#0"
-        assert sorted(embedder.texts) == sorted(TEXTS.values())
-        engine.retrieve("a text", rerank=reranker)
-        QueryCache._memory.clear()
-        engine.retrieve("a text", rerank=reranker)
-        assert len(embedder.texts) == 3
-        assert engine.status()["version"] == version
-        engine.add([Document("another text of one", id="one")])
-        engine.retrieve("a text", rerank=reranker)
-        assert embedder.texts[3:] == ["another text of one"]
+    version = engine.status()["version"]
+    reranker = reranker_of(engine, embedder)
+    assert ids(engine.retrieve("two text", rerank=reranker))[0] == "two#0"
+    assert sorted(embedder.texts) == sorted(TEXTS.values())
+    engine.retrieve("a text", rerank=reranker)
+    QueryCache._memory.clear()
+    engine.retrieve("a text", rerank=reranker)
+    assert len(embedder.texts) == 3
+    assert engine.status()["version"] == version
+    engine.add([Document("another text of one", id="one")])
+    engine.retrieve("a text", rerank=reranker)
+    assert embedder.texts[3:] == ["another text of one"]
 
 
-def test_a_search_does_not_wait_for_a_writer(tmp_path: Path) -> None:
+def test_a_search_does_not_wait_for_a_writer(engine: Engine) -> None:
     """While another writes, vectors are kept in memory alone."""
     embedder = Letters()
-    with Engine.open(tmp_path / "i", create=True) as engine:
-        engine.add([Document(text, id=name) for name, text in TEXTS.items()])
-        reranker = EncoderReranker(embedder, QueryCache(engine.store, lambda rows: rows.texts["text"]))
-        with engine.store.writer():
-            for _ in range(2):
-                assert len(engine.retrieve("a text", rerank=reranker)) == 3
-        assert len(embedder.texts) == 3
-        with engine.store.reader() as snapshot:
-            assert snapshot.count_embeddings("letters") == 0
+    reranker = reranker_of(engine, embedder)
+    with engine.store.writer():
+        for _ in range(2):
+            assert len(engine.retrieve("a text", rerank=reranker)) == 3
+    assert len(embedder.texts) == 3
+    with engine.store.reader() as snapshot:
+        assert snapshot.count_embeddings(Letters.fingerprint) == 0
 
 
 def test_vectors_of_texts_that_are_gone_are_forgotten(
@@ -133,12 +135,12 @@ def test_vectors_of_texts_that_are_gone_are_forgotten(
     """Where most of many vectors are of texts that are gone, these are forgotten."""
     monkeypatch.setattr("sleuth.engine.embedders.SPARE_VECTORS", 2)
     with Engine.open(tmp_path / "i", create=True) as engine:
-        reranker = EncoderReranker(Letters(), QueryCache(engine.store, lambda rows: rows.texts["text"]))
+        reranker = reranker_of(engine, Letters())
         for n in range(8):
             engine.add([Document(f"text of version {n}", id="x")])
             engine.retrieve("text", rerank=reranker)
         with engine.store.reader() as snapshot:
-            assert 1 <= snapshot.count_embeddings("letters") <= 5
+            assert 1 <= snapshot.count_embeddings(Letters.fingerprint) <= 5
 
 
 def test_a_deadline_says_how_many_were_reranked(tmp_path: Path) -> None:
@@ -147,47 +149,33 @@ def test_a_deadline_says_how_many_were_reranked(tmp_path: Path) -> None:
         engine.add([Document(f"text {'abcdefghij'[n]}", id=str(n)) for n in range(10)])
         plain = engine.retrieve("text")
         ranking = engine.retrieve("text", rerank=EncoderReranker(Letters(0.2)), deadline=0.3)
-        assert (
-            "passages were reranked before the deadline; the others follow, without scores"
-            in ranking.notes[0]
-        )
+        said = "passages were reranked before the deadline; the others follow, without scores"
+        assert said in ranking.notes[0]
         compared = [item for item in ranking if item.score is not None]
         assert 0 < len(compared) < 10
         assert ids(ranking[len(compared) :]) == ids(plain[len(compared) :])
         assert not engine.retrieve("text", rerank=EncoderReranker(Letters(0.2))).notes
 
 
-def test_models_by_name(tmp_path: Path, models: Path) -> None:
+def test_models_by_name(engine: Engine, models: Path) -> None:
     """An encoder and a cross-encoder are named alike; an unknown name is refused with the command that gets it."""
-    with Engine.open(tmp_path / "i", create=True) as engine:
-        engine.add([Document(text, id=name) for name, text in TEXTS.items()])
-        for name in ("encoder", "cross"):
-            ranking = engine.retrieve("a text", rerank=name, explain=True)
-            assert len(ranking) == 3
-            assert {item.explanation.name for item in ranking if item.explanation} == {"rerank"}
-        assert ids(engine.retrieve("c d", rerank="cross"))[0] == "three#0"
-        with engine.store.reader() as snapshot:
-            ((fingerprint, _), *_) = QueryCache._memory
-            assert fingerprint.startswith("onnx/encoder/")
-            assert snapshot.count_embeddings(fingerprint) == 3
-        with pytest.raises(
-            EmbeddingError, match=r"the model 'none' is not in .*: sleuth index models pull none"
-        ):
-            engine.retrieve("a text", rerank="none")
+    for name in ("encoder", "cross"):
+        ranking = engine.retrieve("a text", rerank=name, explain=True)
+        assert len(ranking) == 3
+        assert {item.explanation.name for item in ranking if item.explanation} == {"rerank"}
+    assert ids(engine.retrieve("c d", rerank="cross"))[0] == "three#0"
+    with engine.store.reader() as snapshot:
+        ((fingerprint, _), *_) = QueryCache._memory
+        assert fingerprint.startswith("onnx/encoder/")
+        assert snapshot.count_embeddings(fingerprint) == 3
+    missing = r"the model 'none' is not in .*: sleuth index models pull none"
+    with pytest.raises(EmbeddingError, match=missing):
+        engine.retrieve("a text", rerank="none")
 
 
-def test_several_sources(tmp_path: Path, models: Path) -> None:
+def test_several_sources(engine: Engine, models: Path) -> None:
     """Items of all sources are reranked together."""
-
-    class Fixed:
-        def retrieve(self, query: str, k: int = 10, *, filter: object = None) -> object:
-            from sleuth import Ranking
-
-            return Ranking(items(2.0, 1.0)[:k])
-
-    with Engine.open(tmp_path / "i", create=True) as engine:
-        engine.add([Document(text, id=name) for name, text in TEXTS.items()])
-    with open_sources(tmp_path / "i", extra={"own": Fixed()}) as sources:  # type: ignore[dict-item]
+    with open_sources(engine.path, extra={"own": Fixed(*items(2.0, 1.0))}) as sources:
         ranking = sources.retrieve("c d", rerank="cross")
         assert ids(ranking)[0] == "three#0"
         assert len(ranking) >= 3
@@ -231,17 +219,15 @@ def test_a_known_encoder_that_is_installed_reranks_by_default(
         assert len(engine.retrieve("a text")) == 3
 
 
-def test_a_default_reranker_that_fails_is_a_note(tmp_path: Path, models: Path) -> None:
+def test_a_default_reranker_that_fails_is_a_note(engine: Engine, models: Path) -> None:
     """A damaged model does not end searches that do not name it."""
     tiny.write_encoder(models / "all-MiniLM-L6-v2")
     (models / "all-MiniLM-L6-v2" / "model.onnx").write_bytes(b"damaged")
-    with Engine.open(tmp_path / "i", create=True) as engine:
-        engine.add([Document(text, id=name) for name, text in TEXTS.items()])
-        ranking = engine.retrieve("a text")
-        assert len(ranking) == 3
-        assert ranking.notes[0].startswith("not reranked: the model in")
-        with pytest.raises(EmbeddingError, match="the model in"):
-            engine.retrieve("a text", rerank="all-MiniLM-L6-v2")
+    ranking = engine.retrieve("a text")
+    assert len(ranking) == 3
+    assert ranking.notes[0].startswith("not reranked: the model in")
+    with pytest.raises(EmbeddingError, match="the model in"):
+        engine.retrieve("a text", rerank="all-MiniLM-L6-v2")
 
 
 def test_an_english_model_is_no_default_for_other_languages(tmp_path: Path, models: Path) -> None:

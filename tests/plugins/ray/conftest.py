@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from sleuth import Engine
 from sleuth.cluster.storage import objects
 from sleuth.testing.ollama import OllamaServer
 from tests.cluster.conftest import environment_of, s3, s3_endpoint  # noqa: F401 - fixtures
@@ -33,11 +34,9 @@ def ray(s3_endpoint: str, ollama: OllamaServer, tmp_path_factory: pytest.TempPat
     from sleuth.plugins.ray.session import ray_session
 
     with pytest.MonkeyPatch.context() as environment:
-        for name, value in {
-            **environment_of(s3_endpoint),
-            "OLLAMA_HOST": ollama.url,
-            "SLEUTH_CACHE": str(tmp_path_factory.mktemp("cache")),
-        }.items():
+        cache = str(tmp_path_factory.mktemp("cache"))
+        values = {**environment_of(s3_endpoint), "OLLAMA_HOST": ollama.url, "SLEUTH_CACHE": cache}
+        for name, value in values.items():
             environment.setenv(name, value)
         boto3.client("s3", endpoint_url=s3_endpoint).create_bucket(Bucket=BUCKET)
         with ray_session(cpus=2) as module:
@@ -62,3 +61,8 @@ def downloads(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
     monkeypatch.setattr(objects.ObjectFolder, "download", counted)
     return names
+
+
+def ranked(source: Engine, query: str, **options: Any) -> list[tuple[str, float | None]]:
+    """Return ids and scores of twenty hits."""
+    return [(item.id, item.score) for item in source.retrieve(query, 20, **options)]

@@ -90,6 +90,11 @@ class Served:
         response = self.answer("/metrics")
         return response is not None and line in response.text.splitlines()
 
+    def wait_for_all(self) -> None:
+        """Wait until both searchers answer."""
+        wait_until(lambda: self.metric("sleuth_searchers_up 2.0"), SECONDS)
+        assert self.hits() == 10
+
     def end(self) -> int:
         """End the server as an operator does, and return its exit code."""
         self.process.send_signal(signal.SIGTERM)
@@ -144,21 +149,17 @@ def test_a_head_that_is_late_or_lost_is_503_and_mends_itself(published: str, fol
     ports = (free_port(), free_port())
     with serving(published, f"ray://127.0.0.1:{ports[1]}") as server:
         wait_until(lambda: server.status() == 503, SECONDS)
-        for path, status in (("/readyz", 503), ("/livez", 200)):
-            assert server.status(path) == status
+        assert (server.status("/readyz"), server.status("/livez")) == (503, 200)
         with head(ports, folder):
             wait_until(server.hits, SECONDS)
-            wait_until(lambda: server.metric("sleuth_searchers_up 2.0"), SECONDS)
-            assert server.hits() == 10
+            server.wait_for_all()
             wait_until(lambda: server.status("/readyz") == 200, SECONDS)
         wait_until(lambda: server.status() == 503, 60)
-        for path, status in (("/readyz", 503), ("/livez", 200)):
-            assert server.status(path) == status
+        assert (server.status("/readyz"), server.status("/livez")) == (503, 200)
         assert server.metric('sleuth_searcher_events_total{event="cut_off"} 2.0')
         with head(ports, folder):
             wait_until(server.hits, SECONDS)
-            wait_until(lambda: server.metric("sleuth_searchers_up 2.0"), SECONDS)
-            assert server.hits() == 10
+            server.wait_for_all()
             assert server.metric('sleuth_searcher_events_total{event="reconnected"} 2.0')
             assert server.end() == 0
 
@@ -174,8 +175,7 @@ def test_a_server_of_the_cluster_of_this_machine_waits_for_it(
         monkeypatch.delenv("RAY_ADDRESS")
         with head(ports, folder):
             wait_until(lambda: server.status("/readyz") == 200, SECONDS)
-            wait_until(lambda: server.metric("sleuth_searchers_up 2.0"), SECONDS)
-            assert server.hits() == 10
+            server.wait_for_all()
             assert server.end() == 0
 
 

@@ -19,6 +19,7 @@ from sleuth.errors import EmbeddingError
 from sleuth.ingest import IndexProgress
 from sleuth.plugins.ray import index_on_ray
 from sleuth.testing.ollama import OllamaServer
+from tests.plugins.ray.conftest import ranked
 from tests.plugins.ray.processes import processes_below
 
 pytestmark = pytest.mark.slow
@@ -58,8 +59,7 @@ def test_a_build_equals_indexing_on_one_machine(ray: Any, corpus: Path, address:
         one.index([corpus])
         assert contents(engine) == contents(one)
         for query in ("moon pulls", "gull 7", "harbour"):
-            ours, theirs = engine.retrieve(query, 20), one.retrieve(query, 20)
-            assert [(item.id, item.score) for item in ours] == [(item.id, item.score) for item in theirs]
+            assert ranked(engine, query) == ranked(one, query)
     again = index_on_ray(address, [corpus], workers=2)
     assert (again.version, again.added, again.unchanged) == (1, 0, 46)
     (corpus / "0.md").write_text("The moon is gone.")
@@ -91,10 +91,7 @@ def test_a_slow_model_embeds_in_tasks_that_read(
             assert engine.status()["legs"]["dense"]["uncovered"] == 0
             for query in ("moon pulls", "gull 7"):
                 for legs in (["dense"], None):
-                    ours, theirs = engine.retrieve(query, 20, legs=legs), one.retrieve(query, 20, legs=legs)
-                    assert [(item.id, item.score) for item in ours] == [
-                        (item.id, item.score) for item in theirs
-                    ]
+                    assert ranked(engine, query, legs=legs) == ranked(one, query, legs=legs)
     (corpus / "0.md").write_text("The moon is gone.")
     start = len(ollama.requests)
     assert index_on_ray(address, [corpus], workers=2).updated == 1

@@ -13,6 +13,7 @@ from sleuth.errors import StoreError
 from sleuth.plugins.ray import index_on_ray, reshard
 from sleuth.testing.ollama import OllamaServer
 from tests.commands import python, sleuth
+from tests.plugins.ray.conftest import ranked
 from tests.plugins.ray.test_updates import Pair, contents, corpus, pair, write_rows
 
 pytest.importorskip("obstore", reason="obstore is not installed")
@@ -50,8 +51,7 @@ def test_an_index_without_shards_is_divided(tmp_path: Path) -> None:
         assert reshard(address, 4).shards == 4
         with Engine.open(address) as many:
             assert contents(many) == contents(one)
-            ours, theirs = many.retrieve("tide 7", 20), one.retrieve("tide 7", 20)
-            assert [(item.id, item.score) for item in ours] == [(item.id, item.score) for item in theirs]
+            assert ranked(many, "tide 7") == ranked(one, "tide 7")
     with pytest.raises(ArgumentError, match="shards must be"):
         reshard(address, 0)
     with pytest.raises(ArgumentError, match="without a version"):
