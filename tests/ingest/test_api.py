@@ -377,3 +377,28 @@ def test_a_folder_may_be_named_like_an_address(
     (tmp_path / "s3:" / "bucket" / "a.md").write_text("The tide.")
     monkeypatch.chdir(tmp_path)
     assert engine.index(["s3://bucket"]).added == 1
+
+
+def test_ids_of_a_field_go_with_their_file(engine: Engine, docs: Path) -> None:
+    """Documents whose ids are those of a field are deleted when their rows are gone, and when their file is."""
+    rows = docs / "rows.csv"
+    rows.write_text("id,text\na,first row\nb,second row\ndocs/rows.csv#,third row\n")
+    engine.index([docs], options={"id_field": "id"})
+    rows.write_text("id,text\nb,second row\n")
+    assert engine.index([docs]).deleted == 2
+    rows.unlink()
+    assert engine.index([docs], prune=True).pruned == 1
+    assert not list(engine.documents())
+
+
+def test_what_a_program_added_beside_rows_stays(engine: Engine, docs: Path) -> None:
+    """A document of a program stays, though its id looks like that of a row of a file that is read again or pruned."""
+    rows = docs / "rows.csv"
+    rows.write_text("text\nfirst row\n")
+    engine.index([docs])
+    engine.add([Document("A program's own.", id="docs/rows.csv#9")])
+    rows.write_text("text\nanother row\n")
+    assert engine.index([docs]).deleted == 0
+    rows.unlink()
+    assert engine.index([docs], prune=True).pruned == 1
+    assert [document.id for document in engine.documents()] == ["docs/rows.csv#9"]

@@ -182,15 +182,6 @@ def test_no_permission(tmp_path: Path) -> None:
     (tmp_path / "a").chmod(0o700)
 
 
-def test_names_that_are_not_utf8(tmp_path: Path) -> None:
-    """A name that is not UTF-8 is escaped in ASCII, and the file can still be opened."""
-    Path(os.fsdecode(os.fsencode(tmp_path) + b"/caf\xe9.txt")).write_text("x")
-    (entry,) = walk([tmp_path])
-    assert isinstance(entry, FileEntry)
-    assert entry.source.encode() == f"{tmp_path}/caf\\xe9.txt".encode()
-    assert Path(entry.file).read_text() == "x"
-
-
 def test_deep_folders(tmp_path: Path) -> None:
     """Folders nested more deeply than Python's stack are walked."""
     here = os.open(tmp_path, os.O_RDONLY)

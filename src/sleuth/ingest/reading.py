@@ -69,7 +69,11 @@ def _in_order(
         for entry in listing:
             if not isinstance(entry, FileEntry):
                 begun.append((entry, partial(iter, (entry,))))
-            elif count > 1 and _is_extracted(entry, options):
+            elif (
+                count > 1
+                and is_built_in(kind := kind_of(entry.source, loaders=options.loaders), options.loaders)
+                and BUILT_IN[kind].extract
+            ):
                 threads = threads or ThreadPoolExecutor(count, thread_name_prefix="sleuth-reader")
                 reading = threads.submit(lambda entry: list(read_file(entry, options, processes)), entry)
                 begun.append((entry, reading.result))
@@ -87,11 +91,6 @@ def _in_order(
         processes.close()  # makes the threads that wait for its processes return
         if threads is not None:
             threads.shutdown(wait=True)
-
-
-def _is_extracted(entry: FileEntry, options: ReadOptions) -> bool:
-    kind = kind_of(entry.source, loaders=options.loaders)
-    return is_built_in(kind, options.loaders) and bool(BUILT_IN[kind].extract)
 
 
 def read_file(

@@ -110,9 +110,19 @@ def _commit(engine: Engine, visits: Sequence[Visit], total: CrawlReport) -> list
     with TemporaryDirectory(prefix="sleuth-crawl-") as folder:
         visit_by_path = {}
         for number, visit in enumerate(visits):
-            if visit.outcome == "changed":
-                path = _write_page(Path(folder, f"{number:04}"), visit)
-                visit_by_path[str(path)] = visit
+            if visit.outcome != "changed":
+                continue
+            # The name and the time of the file are those of the page: they become its title and date.
+            page_name = urlsplit(visit.url).path.rstrip("/").rpartition("/")[2]
+            stem = PurePosixPath(re.sub(r"[^\w.-]", "-", unquote(page_name))[:80] or "index").stem
+            path = Path(folder, f"{number:04}", f"{stem}{visit.suffix}")
+            path.parent.mkdir()
+            path.write_bytes(visit.body)
+            moment = parsedate_tz(visit.record.modified) if visit.record else None
+            if moment is not None:
+                with suppress(OverflowError, ValueError, OSError):
+                    os.utime(path, (mktime_tz(moment),) * 2)
+            visit_by_path[str(path)] = visit
         documents = list(_documents(visit_by_path, reason_by_url))
     report = engine.add(documents)
     for visit in visits:
@@ -146,20 +156,6 @@ def _documents(visit_by_path: Mapping[str, Visit], reason_by_url: dict[str, str]
             metadata.pop("modified", None)
         web = {"source": name.replace(path, url), "url": url, "domain": domain_of(url), "source_type": "web"}
         yield Document(record.page_content, {**metadata, **web})
-
-
-def _write_page(folder: Path, visit: Visit) -> Path:
-    """Write a page to a file whose name and time are those of the page, which become its title and date."""
-    folder.mkdir()
-    page_name = urlsplit(visit.url).path.rstrip("/").rpartition("/")[2]
-    stem = PurePosixPath(re.sub(r"[^\w.-]", "-", unquote(page_name))[:80] or "index").stem
-    path = folder / f"{stem}{visit.suffix}"
-    path.write_bytes(visit.body)
-    moment = parsedate_tz(visit.record.modified) if visit.record else None
-    if moment is not None:
-        with suppress(OverflowError, ValueError, OSError):
-            os.utime(path, (mktime_tz(moment),) * 2)
-    return path
 
 
 class _Memory:

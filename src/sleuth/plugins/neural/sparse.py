@@ -7,10 +7,9 @@ import math
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sleuth.errors import ArgumentError, EmbeddingError
 from sleuth.plugins.neural.folder import QUERY_WEIGHTS, read_json
@@ -73,8 +72,18 @@ class OnnxSparseEncoder(OnnxModel):
         """
         weights: list[TokenWeights] = [{}] * len(texts)
         for places, output, mask in self._run(texts):
-            greatest = self._greatest(output, mask)
-            for place, row in zip(places, greatest, strict=True):
+            logits = output.astype(np.float32, copy=False)
+            if logits.ndim == 3:
+                padding = np.where(mask[:, :, None] > 0, 0, -np.inf).astype(np.float32)
+                logits = (logits + padding).max(axis=1)
+            if logits.ndim != 2 or logits.shape[1] <= max(self._vocabulary) or np.isnan(logits).any():
+                raise EmbeddingError(
+                    f"{self.folder.file} must give a number for each of {len(self._vocabulary)} tokens, "
+                    f"got shape {output.shape}",
+                    service=self.folder.name,
+                )
+            rows = np.log1p(np.maximum(logits, 0))  # shape (texts, vocabulary)
+            for place, row in zip(places, np.log1p(rows) if self._takes_log_twice else rows, strict=True):
                 tokens = np.flatnonzero(row > 0)
                 weights[place] = {
                     self._vocabulary[token]: weight
@@ -82,21 +91,6 @@ class OnnxSparseEncoder(OnnxModel):
                     if token in self._vocabulary
                 }
         return weights
-
-    def _greatest(self, output: NDArray[Any], mask: NDArray[np.int64]) -> NDArray[np.float32]:
-        """Return a weight for each text and token, shape (texts, vocabulary)."""
-        logits = output.astype(np.float32, copy=False)
-        if logits.ndim == 3:
-            padding = np.where(mask[:, :, None] > 0, 0, -np.inf).astype(np.float32)
-            logits = (logits + padding).max(axis=1)
-        if logits.ndim != 2 or logits.shape[1] <= max(self._vocabulary) or np.isnan(logits).any():
-            raise EmbeddingError(
-                f"{self.folder.file} must give a number for each of {len(self._vocabulary)} tokens, "
-                f"got shape {output.shape}",
-                service=self.folder.name,
-            )
-        weights = np.log1p(np.maximum(logits, 0))
-        return np.log1p(weights) if self._takes_log_twice else weights
 
     @cached_property
     def _vocabulary(self) -> Mapping[int, str]:

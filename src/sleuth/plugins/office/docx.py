@@ -21,7 +21,15 @@ def extract_docx(data: bytes, limit: int) -> Extracted:
     import mammoth
 
     with opened_zip(data, limit, "docx") as archive:
-        data = _unwrapped(archive, data)
+        # Simple fields (numbers of figures) and text below ruby become text: mammoth drops them.
+        if _BODY in archive.namelist() and _wrapping.search(body := archive.read(_BODY)):
+            out = BytesIO()
+            with ZipFile(out, "w") as unwrapped:
+                for member in archive.infolist():
+                    is_body = member.filename == _BODY
+                    content = _wrapping.sub(b"", body) if is_body else archive.read(member)
+                    unwrapped.writestr(member.filename, content)
+            data = out.getvalue()
     try:
         image = mammoth.images.img_element(lambda _: {"src": ""})
         html = mammoth.convert_to_html(BytesIO(data), convert_image=image).value
@@ -33,15 +41,3 @@ def extract_docx(data: bytes, limit: int) -> Extracted:
     if not text:
         raise ExtractionError("no text in it")
     return Extracted(within(name_columns(text), limit), title)
-
-
-def _unwrapped(archive: ZipFile, data: bytes) -> bytes:
-    """Return a file in which simple fields (numbers of figures) and text below ruby are text: mammoth drops them."""
-    if _BODY not in archive.namelist() or not _wrapping.search(body := archive.read(_BODY)):
-        return data
-    out = BytesIO()
-    with ZipFile(out, "w") as copy:
-        for member in archive.infolist():
-            content = _wrapping.sub(b"", body) if member.filename == _BODY else archive.read(member)
-            copy.writestr(member.filename, content)
-    return out.getvalue()
