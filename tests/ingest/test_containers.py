@@ -22,7 +22,7 @@ from tests.ingest.extraction.reading import load, only, reason, texts
 def test_the_last_answer_of_a_process_ends_its_request(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It holds documents, or the reason why reading ended; answers before it say that more follow."""
+    """It holds nothing, or the reason why reading ended; answers before it hold documents and say that more follow."""
     monkeypatch.setattr(worker, "_ITEMS", 1)
     path = tmp_path / "a.zip"
     path.write_bytes(zipped({"a.txt": b"one", "b.txt": b"two" * 100}))
@@ -32,10 +32,10 @@ def test_the_last_answer_of_a_process_ends_its_request(
         request = {"entry": entry, "kind": "zip", "options": {}}
         return [head for head, _ in worker.answers(request, b"")]
 
-    first, last = heads()
-    assert len(first["items"]) == len(last["items"]) == 1
-    assert first["more"]
-    assert "more" not in last
+    *answers, last = heads()
+    assert [len(answer["items"]) for answer in answers] == [1, 1]
+    assert all(answer["more"] for answer in answers)
+    assert last == {"items": []}
 
     def broken(*_: object) -> Iterator[Document]:
         yield Document("one")

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from sleuth.errors import LoadError, MissingPackageError
 from sleuth.files.serving import serve
-from sleuth.ingest.extraction.result import ExtractionError
+from sleuth.ingest.extraction.text import ExtractionError
 from sleuth.ingest.loaders.registry import load_here
 from sleuth.ingest.options import ReadOptions
 from sleuth.ingest.reports import FileEntry, Skipped
@@ -23,29 +23,21 @@ _ITEMS: Final = 500
 
 
 def answers(request: Mapping[str, Any], data: bytes) -> Iterator[tuple[dict[str, Any], bytes]]:
-    """Yield the documents and skipped rows of a file, many at once, or the reason why it has no documents.
+    """Yield the documents and skipped rows of a file, many at once; then nothing, or why it has no (more) documents.
 
-    A request with `page` is answered by the picture of a page of the PDF that is its body.
+    A request with `page` is answered by the picture of a page of the PDF that is its body. An answer with "spent" says
+    that the memory may still hold an unfinished file.
     """
-    parts = _parts(request, data)
-    head, body = next(parts, ({"items": []}, b""))
-    for next_head, next_body in parts:
-        yield {**head, "more": True}, body
-        head, body = next_head, next_body
-    yield head, body
-
-
-def _parts(request: Mapping[str, Any], data: bytes) -> Iterator[tuple[dict[str, Any], bytes]]:
-    """Yield the answers to a request; one with "spent" says that the memory may still hold an unfinished file."""
     try:
         if "page" in request:
-            from sleuth.ingest.extraction.picture import page_picture
+            from sleuth.ingest.extraction.pdf import page_picture
 
             yield {}, page_picture(data, request["page"], request["dots_per_inch"], colour=request["colour"])
             return
         options = ReadOptions(**request["options"])
         for items, body in _batches(load_here(FileEntry(**request["entry"]), request["kind"], options)):
-            yield {"items": items}, body
+            yield {"items": items, "more": True}, body
+        yield {"items": []}, b""
     except LoadError as error:
         yield {"error": error.reason, "kind": error.kind}, b""
     except ExtractionError as error:
@@ -53,11 +45,8 @@ def _parts(request: Mapping[str, Any], data: bytes) -> Iterator[tuple[dict[str, 
     except MissingPackageError as error:
         yield {"error": str(error), "kind": "missing package"}, b""
     except MemoryError:
-        memory = f"{int(sys.argv[1]) >> 20:,} MB"
-        yield (
-            {"error": f"needs more than {memory} of memory to be read", "kind": "limits", "spent": True},
-            b"",
-        )
+        reason = f"needs more than {int(sys.argv[1]) >> 20:,} MB of memory to be read"
+        yield {"error": reason, "kind": "limits", "spent": True}, b""
     except RecursionError:
         yield {"error": "nested too deeply", "kind": "invalid"}, b""
     except Exception as error:  # noqa: BLE001  # an unforeseen error of Sleuth, or of the disk

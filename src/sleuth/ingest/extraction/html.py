@@ -6,8 +6,7 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING, Final
 
-from sleuth.ingest.extraction.result import Extracted, ExtractionError, within
-from sleuth.ingest.extraction.tables import name_columns
+from sleuth.ingest.extraction.text import Extracted, ExtractionError, name_columns, within
 
 if TYPE_CHECKING:
     from selectolax.lexbor import LexborHTMLParser, LexborNode

@@ -9,7 +9,7 @@ from typing import Any
 from sleuth.errors import LoadError
 from sleuth.extensions import named_object
 from sleuth.files.formats import BUILT_IN
-from sleuth.ingest.extraction.result import Extracted, ExtractionError
+from sleuth.ingest.extraction.text import Extracted, ExtractionError
 from sleuth.ingest.loaders.file import FileBytes
 from sleuth.ingest.options import ReadOptions
 from sleuth.types import Document

@@ -59,24 +59,26 @@ def kind_of(name: str, head: bytes = b"", loaders: Sequence[FileFormat] = ()) ->
     return next(sniffed, "") or (kind_of_content(head) if head else "text")
 
 
+def format_of(kind: str, loaders: Sequence[FileFormat] = ()) -> FileFormat | None:
+    """Return the format of a kind: of the caller's, else of installed packages, else built in; None for no format's."""
+    return next((one for one in _formats(loaders) if one.kind == kind), BUILT_IN.get(kind))
+
+
 def is_built_in(kind: str, loaders: Sequence[FileFormat] = ()) -> bool:
     """Return whether a built-in loader reads files of this kind."""
-    return all(one.kind != kind for one in _formats(loaders))
+    return format_of(kind, loaders) is BUILT_IN.get(kind)
 
 
 def has_lines(kind: str, loaders: Sequence[FileFormat] = ()) -> bool:
     """Return whether the lines of a text of this kind are those of its file; also of a kind that no format has."""
-    formats = (one.has_lines for one in _formats(loaders) if one.kind == kind)
-    return next(formats, kind not in BUILT_IN or BUILT_IN[kind].has_lines)
+    one = format_of(kind, loaders)
+    return one is None or one.has_lines
 
 
 def loader_of(kind: str, loaders: Sequence[FileFormat] = ()) -> Loader:
     """Return what reads files of a kind; a built-in loader is imported now."""
-    extra = (one for one in _formats(loaders) if one.kind == kind)
-    load = next(extra, BUILT_IN.get(kind, BUILT_IN["text"])).load
-    if not isinstance(load, str):
-        return load
-    loader: Loader = named_object(load, "sleuth.ingest.loaders")
+    load = (format_of(kind, loaders) or BUILT_IN["text"]).load
+    loader: Loader = named_object(load, "sleuth.ingest.loaders") if isinstance(load, str) else load
     return loader
 
 

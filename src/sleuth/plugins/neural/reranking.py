@@ -14,7 +14,7 @@ from sleuth.plugins.neural.known import KNOWN, known_model
 if TYPE_CHECKING:
     from sleuth.compose import CrossEncoderReranker
     from sleuth.engine import RerankModel
-    from sleuth.plugins.neural.embedder import OnnxEmbedder
+    from sleuth.plugins.neural.encoders import OnnxEmbedder
 
 
 class OnnxRerankModels:
@@ -45,8 +45,7 @@ RERANKERS: Final = OnnxRerankModels()
 def _model(name: str, home: Path) -> CrossEncoderReranker | OnnxEmbedder:
     """Return a model; `home` is the folder in which it is looked up."""
     from sleuth.compose import CrossEncoderReranker
-    from sleuth.plugins.neural.cross_encoder import OnnxCrossEncoder
-    from sleuth.plugins.neural.embedder import OnnxEmbedder
+    from sleuth.plugins.neural.encoders import OnnxCrossEncoder, OnnxEmbedder
 
     folder = ModelFolder.open(name)
     if folder.kind == "cross-encoder":

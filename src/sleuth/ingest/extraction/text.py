@@ -1,10 +1,11 @@
-"""Writes long tables so that each row says its columns: a row then stands alone in a passage."""
+"""What extracting a file gives: its text, in which rows of long tables name their columns, or why there is none."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Final
+from dataclasses import dataclass, field
+from typing import Any, Final, Literal
 
 _LONG: Final = 1_200
 """Characters of a table that surely fits a passage together with its header."""
@@ -13,6 +14,39 @@ _MOST_COLUMNS: Final = 100
 _table = re.compile(r"^\|[^\n]*(?:\n\|[^\n]*)+", re.MULTILINE)
 _fence = re.compile(r"^(```|~~~)\n.*?^\1$", re.MULTILINE | re.DOTALL)
 _rule = re.compile(r"\|(?: ?:?-+:? ?\|)+")
+
+
+@dataclass(frozen=True, slots=True)
+class Extracted:
+    """The text of a file.
+
+    Attributes:
+        title: stated by the file; "" if it states none.
+        metadata: other facts that the file states, as JSON values.
+    """
+
+    text: str
+    title: str = ""
+    metadata: dict[str, Any] = field(default_factory=dict)
+
+
+class ExtractionError(Exception):
+    """No text could be extracted; the message is the reason.
+
+    Attributes:
+        kind: of the `LoadError`: "limits" where it exceeded a limit of memory or size, else "invalid".
+    """
+
+    def __init__(self, reason: str, *, limit: bool = False) -> None:
+        super().__init__(reason)
+        self.kind: Literal["limits", "invalid"] = "limits" if limit else "invalid"
+
+
+def within(text: str, limit: int) -> str:
+    """Return a text; raise ExtractionError if it is longer than a limit."""
+    if len(text) > limit:
+        raise ExtractionError(f"holds more than {limit:,} characters of text", limit=True)
+    return text
 
 
 def name_columns(markdown: str) -> str:

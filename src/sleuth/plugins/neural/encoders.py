@@ -1,4 +1,4 @@
-"""Turns texts into vectors with an encoder in ONNX."""
+"""Encoders in ONNX, which turn texts into vectors, and cross-encoders, which score pairs of query and passage."""
 
 from __future__ import annotations
 
@@ -84,3 +84,26 @@ class OnnxEmbedder(OnnxModel):
             '{"pooling_mode_mean_tokens": true} or {"pooling_mode_cls_token": true}',
             service=self.folder.name,
         )
+
+
+class OnnxCrossEncoder(OnnxModel):
+    """A model that reads query and passage together. Safe to share between threads."""
+
+    kind = "cross-encoder"
+
+    def predict(self, pairs: Sequence[tuple[str, str]]) -> NDArray[np.float64]:
+        """Return how well each passage answers its query, from 0 to 1, shape (len(pairs),).
+
+        Raises:
+            EmbeddingError: the model fails, or gives something else than one score for a pair.
+        """
+        logits = np.zeros(len(pairs))
+        for places, output, _ in self._run(pairs):
+            if output.size != len(places):
+                raise EmbeddingError(
+                    f"{self.folder.file} must give one score for a pair, got shape {output.shape}",
+                    service=self.folder.name,
+                )
+            logits[places] = output.reshape(-1)
+        scores: NDArray[np.float64] = 1 / (1 + np.exp(-logits))
+        return scores
