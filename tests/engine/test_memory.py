@@ -47,7 +47,7 @@ entries = [
     SegmentEntry(str(keys), leg.name, leg.fingerprint, keys[0], keys[-1], n, 0, 0, False) for keys in ranges
 ]
 folder.mkdir()
-merge(leg, entries, views, folder, lambda keys: None)
+merge(leg, entries, views, folder)
 print(re.search(r"VmHWM:\\s*(\\d+) kB", Path("/proc/self/status").read_text())[1])
 """
 """Merges a segment with copies of itself, and prints the same."""
