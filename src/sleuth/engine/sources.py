@@ -258,16 +258,15 @@ class _Asked:
         """Return the hits of the source, labelled; none for gibberish, whatever a service answers."""
         from sleuth.dense.wordllama import is_gibberish
 
-        ranking = LabelledRetriever(self._with_options(), self.label).retrieve(query, k, filter=filter)
+        source = self.source
+        if isinstance(source, Unhooked):
+            source = replace(source, options=self.request.changed() | {"sources": None, "filter": None})
+        elif self.request.syntax:
+            source = _Conditioned(source)
+        ranking = LabelledRetriever(source, self.label).retrieve(query, k, filter=filter)
         if is_gibberish(query) and not has_words_in_common(query, ranking):
             return Ranking((), ranking.parts, ranking.notes)
         return ranking
-
-    def _with_options(self) -> Retriever:
-        if isinstance(self.source, Unhooked):
-            options = {"sources": None, "filter": None}
-            return replace(self.source, options=self.request.changed() | options)
-        return _Conditioned(self.source) if self.request.syntax else self.source
 
 
 @dataclass(frozen=True, slots=True)

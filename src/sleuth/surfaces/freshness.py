@@ -47,6 +47,57 @@ class Stale:
         return {"files": self.files, **{name: value for name, value in optional.items() if value}}
 
 
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """What differs between files and index.
+
+    Attributes:
+        documents: absolute paths of files that documents came from.
+        code: by absolute path of the repository, paths relative to it.
+    """
+
+    documents: list[str]
+    code: dict[str, list[str]]
+
+    @property
+    def paths(self) -> list[str]:
+        """All of them, absolute, each once."""
+        code = [f"{root}/{path}" for root, paths in self.code.items() for path in paths]
+        return list(dict.fromkeys([*self.documents, *code]))
+
+
+def changes_of(engine: Engine | None, snapshots: Sequence[Snapshot]) -> Changes:
+    """Return what differs between files and index; files that are new in a folder of documents are not noticed.
+
+    Raises:
+        CodeError: git failed.
+    """
+    from sleuth.code.snapshots.diff import changed_files as changed_code
+    from sleuth.ingest.diff import changed_files as changed_documents
+
+    documents: list[str] = []
+    if engine is not None:
+        with engine.store.reader() as snapshot:
+            documents = [path for paths in changed_documents(snapshot, engine.files) for path in paths]
+    return Changes(documents, {s.repository.path: changed_code(s) for s in snapshots})
+
+
+def index_changes(engine: Engine | None, snapshots: Sequence[Snapshot], changes: Changes) -> None:
+    """Index what changed, without waiting for another writer. Files are read with the options of their root.
+
+    Raises:
+        IndexLockedError: another process indexes now.
+    """
+    from sleuth.code import CodeStorage, index_path
+
+    if engine is not None and changes.documents:
+        engine.index(changes.documents, prune=True, timeout=0.0)
+    for snapshot_of_code in snapshots:
+        storage, path = snapshot_of_code.storage, snapshot_of_code.repository.path
+        if changes.code.get(path) and isinstance(storage, CodeStorage):
+            index_path(storage, path, timeout=0.0, vectors=False)
+
+
 class Refresher:
     """Compares files with the index and indexes what changed, in one thread at a time.
 
@@ -118,8 +169,6 @@ class Refresher:
         Returns:
             What still differs, and when the last comparison began: seconds of the monotonic clock.
         """
-        from sleuth.engine.refresh import changes_of, index_changes
-
         began = time.monotonic()
         changes, error = changes_of(self._engine(), self._snapshots()), ""
         if changes.paths and self._write and len(changes.paths) <= MAX_CHANGED:
