@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from sleuth.columns.alignment import align
 from sleuth.columns.column import (
     NO_FLOATS,
     NO_INTEGERS,
@@ -28,7 +29,6 @@ from sleuth.columns.search import ColumnsSearcher, FilterCache
 from sleuth.errors import IndexDamagedError
 from sleuth.filters import Compare, Filter, Not, field, from_text, matches
 from sleuth.store import Rows, SegmentData, SegmentView, unpack
-from sleuth.store.catalogue.alignment import align
 from sleuth.store.legs.leg import Bitmap, Leg, pack
 from tests.examples import examples
 from tests.filters.strategies import filters, metadata

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from sleuth.columns.alignment import align
 from sleuth.columns.column import scalar_rows, values_of
 from sleuth.columns.layout import naming_damage, read_column
 from sleuth.columns.leg import ColumnsLeg
@@ -21,7 +22,6 @@ from sleuth.engine.queries import has_sequence, is_value
 from sleuth.errors import ArgumentError
 from sleuth.remote import check_cancelled
 from sleuth.store import LegRequest, unpack
-from sleuth.store.catalogue.alignment import align
 from sleuth.store.legs.leg import pack
 from sleuth.store.legs.searching import TermSearcher
 from sleuth.types import Explanation, PartReport

@@ -31,7 +31,7 @@ from sleuth.store.catalogue.database import Database
 from sleuth.store.catalogue.manifest import SegmentMissingError
 from sleuth.store.catalogue.merging import Merges
 from sleuth.store.catalogue.views import Loaded, Views
-from sleuth.store.disk.files import DOCUMENTS
+from sleuth.store.disk.files import DOCUMENTS, failing_disk
 from sleuth.store.health import mending, opening
 from sleuth.store.legs.leg import Leg
 from sleuth.store.reading.snapshot import IndexSnapshot
@@ -271,7 +271,7 @@ class Store:
             erasable = self._views.erasable()
         # All readers see the newest version where the log can be emptied: nobody reads texts of deleted rows.
         if erasable and self._database.checkpoint(force=True):
-            with record.failing_disk(self.path):
+            with failing_disk(self.path):
                 for item, dead in erasable:
                     fresh = dead if item.erased is None else dead & ~item.erased
                     if erasing.erase(self._views.folder, item.opened, np.flatnonzero(fresh)):

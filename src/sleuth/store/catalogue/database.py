@@ -15,7 +15,7 @@ from sleuth.errors import StoreError
 from sleuth.store.catalogue import manifest, segment_files
 from sleuth.store.catalogue.lock import WriterLock
 from sleuth.store.catalogue.schema import log_bytes
-from sleuth.store.disk.files import Names, make_folder, opened_file
+from sleuth.store.disk.files import Names, failing_disk, make_folder, opened_file
 from sleuth.store.record import layout as record
 from sleuth.store.record.layout import Connection
 
@@ -240,7 +240,7 @@ class Database:
             with record.translated(self.path):
                 connection = self.writers.acquire()
             try:
-                with record.failing_disk(self.path):
+                with failing_disk(self.path):
                     make_folder(self.segments)
                 if sweep and not self._swept:
                     self.sweep(connection)
@@ -263,7 +263,7 @@ class Database:
         """Remove the segments that a crash or a merge left behind; for the writer, outside of a transaction."""
         with record.translated(self.path):
             names = {entry.name for entry in manifest.entries(connection)}
-        with record.failing_disk(self.path):
+        with failing_disk(self.path):
             if segment_files.orphans(self.segments, names):
                 # Make every commit durable, also one whose process was killed before its sync.
                 with (

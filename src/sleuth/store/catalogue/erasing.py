@@ -16,6 +16,7 @@ from sleuth.store.catalogue import segments
 from sleuth.store.catalogue.segment_files import SUFFIX
 from sleuth.store.catalogue.segments import Opened
 from sleuth.store.disk.files import open_file, opened_folder
+from sleuth.store.disk.scratch import address
 from sleuth.store.passages.kind import OFFSETS, PASSAGES, RECORDS
 from sleuth.store.record.layout import Connection
 
@@ -78,12 +79,7 @@ def erase(folder: Path, segment: Opened, places: NDArray[np.int64]) -> bool:
 def _ranges(segment: Opened, buffer: Any, places: NDArray[np.int64]) -> list[tuple[int, int]]:
     """Return where the records of rows are in the bytes of their segment, as half-open ranges."""
     offsets, records = segment.arrays[OFFSETS], segment.arrays[RECORDS]
-    base = _address(records) - _address(np.frombuffer(buffer, np.uint8))
+    base = address(records) - address(buffer)
     runs = np.split(places, np.flatnonzero(np.diff(places) != 1) + 1)
     spans = [(int(offsets[run[0]]), int(offsets[run[-1] + 1])) for run in runs if len(run)]
     return [(base + start, base + end) for start, end in spans if start <= end <= len(records)]
-
-
-def _address(array: NDArray[Any]) -> int:
-    address: int = array.__array_interface__["data"][0]
-    return address

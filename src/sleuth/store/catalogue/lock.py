@@ -19,7 +19,7 @@ from typing import Any
 
 from sleuth import platform
 from sleuth.errors import ArgumentError, IndexLockedError, StoreError
-from sleuth.store.disk.files import open_file, opened_file
+from sleuth.store.disk.files import failing_disk, open_file, opened_file
 
 _LONGEST_WAIT = 0.01
 """Seconds between two tries: one that waits for long is late by no more."""
@@ -87,11 +87,8 @@ class WriterLock:
     def _take(self, path: Path, deadline: float, timeout: float) -> int:
         """Return the descriptor of a locked file."""
         while True:
-            try:
+            with failing_disk(path.parent):
                 fd = open_file(path, os.O_RDWR | os.O_CREAT)
-            except OSError as error:
-                folder = path.parent
-                raise StoreError(f"cannot write into {folder}: {error.strerror}", path=str(folder)) from error
             try:
                 self._wait(fd, deadline, timeout)
                 if _is_at(fd, path):

@@ -10,7 +10,7 @@ from __future__ import annotations
 import errno
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,6 +37,10 @@ class SegmentEntry(NamedTuple):
     inline: bool
 
 
+_KINDS = (str, str, str, int, int, int, int, int, int)
+"""The types of the columns of an entry."""
+
+
 class SegmentMissingError(Exception):
     """A segment file that the manifest names is not there: merged away meanwhile, or lost."""
 
@@ -52,21 +56,14 @@ def entries(connection: Connection, leg: str | None = None) -> list[SegmentEntry
         "WHERE ?1 IS NULL OR leg = ?1 ORDER BY leg, first",
         (leg,),
     )
-    return [_entry(row) for row in rows]
-
-
-_KINDS = (str, str, str, int, int, int, int, int, int)
-"""The types of the columns of an entry."""
-
-
-def _entry(row: tuple[Any, ...]) -> SegmentEntry:
-    entry = SegmentEntry._make(row)
-    if not (all(map(isinstance, row, _KINDS)) and segments.is_name(entry.name)):
-        raise IndexDamagedError(
-            f"the manifest names a segment {entry.name!r} that Sleuth did not write: restore the index from a copy, "
-            "or remove it and index again"
-        )
-    return entry
+    of_leg = list(map(SegmentEntry._make, rows))
+    for entry in of_leg:
+        if not (all(map(isinstance, entry, _KINDS)) and segments.is_name(entry.name)):
+            raise IndexDamagedError(
+                f"the manifest names a segment {entry.name!r} that Sleuth did not write: restore the index from a "
+                "copy, or remove it and index again"
+            )
+    return of_leg
 
 
 def gaps(ranges: Sequence[tuple[int, int]], next_key: int) -> Iterator[tuple[int, int]]:

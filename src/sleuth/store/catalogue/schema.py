@@ -14,7 +14,7 @@ from typing import NamedTuple
 from sleuth.errors import ArgumentError, FormatVersionError, IndexDamagedError, IndexUnsafeError, StoreError
 from sleuth.store.catalogue.lock import WriterLock
 from sleuth.store.catalogue.segment_files import sync_folder
-from sleuth.store.disk.files import Names, check_parts, make_database, make_folder, make_index
+from sleuth.store.disk.files import Names, check_parts, failing_disk, make_database, make_folder, make_index
 from sleuth.store.record import layout as record
 from sleuth.store.record.layout import Connection
 
@@ -70,7 +70,7 @@ def create(folder: Path, schema: Schema, fill: Callable[[Connection], object] | 
     Args:
         fill: inserts its first rows, in the transaction that makes the tables.
     """
-    with record.failing_disk(folder):
+    with failing_disk(folder):
         make_index(folder)
         make_folder(folder / schema.names.segments)
     lock = WriterLock(folder / schema.names.lock)

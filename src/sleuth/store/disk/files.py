@@ -119,6 +119,15 @@ def open_file(path: Path, flags: int, *, within: platform.OpenFolder | None = No
 
 
 @contextmanager
+def failing_disk(path: Path | None) -> Iterator[None]:
+    """Raise errors of the file system as Sleuth errors."""
+    try:
+        yield
+    except OSError as error:
+        raise StoreError(f"cannot write into {path}: {error.strerror}", path=str(path)) from error
+
+
+@contextmanager
 def opened_file(path: Path, within: platform.OpenFolder | None = None) -> Iterator[int]:
     """Provide a descriptor for reading a plain file, for the length of a block; as `open_file`."""
     fd = open_file(path, os.O_RDONLY, within=within)

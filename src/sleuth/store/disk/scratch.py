@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from sleuth import platform
-from sleuth.errors import StoreError
+from sleuth.store.disk.files import failing_disk
 
 ROOM = 1 << 20
 """Bytes of an array that are held before it becomes a file."""
@@ -61,7 +61,7 @@ class Growing:
         """
         data = bytes_of(piece.astype(self._dtype, copy=False))
         self._size += len(data)
-        try:
+        with failing_disk(self._folder):
             if self._folder and self._size > ROOM and isinstance(self._file, BytesIO):
                 from tempfile import TemporaryFile
 
@@ -71,10 +71,6 @@ class Growing:
             # Less is not worth letting go.
             for part in pieces(data) if len(data) > mmap.PAGESIZE else (data,):
                 self._file.write(part)
-        except OSError as error:
-            raise StoreError(
-                f"cannot write into {self._folder}: {error.strerror}", path=str(self._folder)
-            ) from error
 
     def array(self) -> NDArray[Any]:
         """Return all of it, in order; nothing can be added any more."""
@@ -82,14 +78,9 @@ class Growing:
             return np.zeros(0, self._dtype)
         if isinstance(self._file, BytesIO):
             return np.frombuffer(self._file.getbuffer(), self._dtype)
-        try:
-            with self._file as file:
-                file.flush()
-                return np.frombuffer(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ), self._dtype)
-        except OSError as error:
-            raise StoreError(
-                f"cannot write into {self._folder}: {error.strerror}", path=str(self._folder)
-            ) from error
+        with failing_disk(self._folder), self._file as file:
+            file.flush()
+            return np.frombuffer(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ), self._dtype)
 
 
 def zeros(n: int, dtype: DTypeLike) -> NDArray[Any]:
@@ -135,7 +126,7 @@ def windows(values: NDArray[Any], shared: int = 0) -> Iterator[NDArray[Any]]:
 def let_go_of(piece: NDArray[Any] | memoryview) -> None:
     """Give back the memory of a piece of a file, as `let_go` does of all of it."""
     if (file := _file_of(piece)) is not None:
-        start = _address(piece) - _address(file)
+        start = address(piece) - address(file)
         first = start // mmap.PAGESIZE * mmap.PAGESIZE
         platform.let_go(file, first, start + piece.nbytes - first)
 
@@ -154,6 +145,7 @@ def _file_of(mapped: NDArray[Any] | memoryview | mmap.mmap) -> mmap.mmap | None:
     return owner if isinstance(owner, mmap.mmap) and not isinstance(owner, platform.PrivateMemory) else None
 
 
-def _address(data: NDArray[Any] | memoryview | mmap.mmap) -> int:
-    address: int = np.frombuffer(data, np.uint8).__array_interface__["data"][0]
-    return address
+def address(data: NDArray[Any] | bytes | memoryview | mmap.mmap) -> int:
+    """Return where bytes begin in the memory of this process."""
+    place: int = np.frombuffer(data, np.uint8).__array_interface__["data"][0]
+    return place

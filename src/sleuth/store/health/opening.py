@@ -7,10 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from sleuth.errors import (
-    IndexDamagedError,
-    IndexNotFoundError,
-)
+from sleuth.errors import IndexDamagedError, IndexNotFoundError
 from sleuth.store.catalogue import schema
 from sleuth.store.catalogue.schema import Access, Schema
 from sleuth.store.catalogue.segment_files import SUFFIX
@@ -39,9 +36,12 @@ def is_whole(folder: Path) -> bool:
     has_record = schema.is_whole(folder, DOCUMENTS_SCHEMA)
     if not has_record:
         with schema.readable(folder):
-            if remains := _remains(folder):
+            files = len(list((folder / SEGMENTS).glob(f"*{SUFFIX}"))) if (folder / SEGMENTS).is_dir() else 0
+            version = mark.read(folder).version
+            if files or version != 0:
                 raise IndexDamagedError(
-                    f"the record {folder / RECORD} is missing or empty; what remains: {remains}. "
+                    f"the record {folder / RECORD} is missing or empty; what remains: {files} segment files and a "
+                    f"note of version {'?' if version is None else version}. "
                     "Restore it from a copy, or remove the folder and index the documents again",
                     path=str(folder),
                 )
@@ -89,12 +89,3 @@ def lost(version_of_note: int | None, version: int) -> str:
         f"commits up to version {version_of_note} were acknowledged, the record ends at version {version}: "
         "its log was damaged or removed; add the newest documents again"
     )
-
-
-def _remains(folder: Path) -> str:
-    """Return the files of an index besides its record."""
-    files = len(list((folder / SEGMENTS).glob(f"*{SUFFIX}"))) if (folder / SEGMENTS).is_dir() else 0
-    version = mark.read(folder).version
-    if not files and version == 0:
-        return ""
-    return f"{files} segment files and a note of version {'?' if version is None else version}"

@@ -14,7 +14,7 @@ from sleuth.store.catalogue import schema
 from sleuth.store.catalogue.lock import WriterLock
 from sleuth.store.catalogue.segment_files import SUFFIX, sync_folder
 from sleuth.store.catalogue.views import Views
-from sleuth.store.disk.files import DOCUMENTS, Names, make_folder
+from sleuth.store.disk.files import DOCUMENTS, Names, failing_disk, make_folder
 from sleuth.store.health.opening import create
 from sleuth.store.record import layout as record
 from sleuth.store.record.batch import DocumentBatch
@@ -48,7 +48,7 @@ def successor(folder: Path, names: Names, *, timeout: float = 10.0) -> Iterator[
     lock.acquire(timeout)
     try:
         _settle(folder / names.record)
-        with record.failing_disk(folder):
+        with failing_disk(folder):
             for leftover in folder.glob(f"{_PREFIX}*"):
                 shutil.rmtree(leftover, ignore_errors=True)
             beside = Path(mkdtemp(prefix=_PREFIX, dir=folder))
@@ -56,7 +56,7 @@ def successor(folder: Path, names: Names, *, timeout: float = 10.0) -> Iterator[
             yield beside
             for place in (beside, folder):
                 _settle(place / names.record)
-            with record.failing_disk(folder):
+            with failing_disk(folder):
                 # The record comes last: its arrival is the change. The next writer sweeps old segments.
                 make_folder(folder / names.segments)
                 for segment in (beside / names.segments).glob(f"*{SUFFIX}"):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -30,7 +30,11 @@ class PassagesKind:
         offsets.append(np.zeros(1, np.uint64))
         for view in segments:
             ends, block = view.arrays[OFFSETS], view.arrays[RECORDS]
-            for first_row, end_row in _live_runs(view):
+            runs: Iterable[tuple[int, int]] = [(0, len(view))]  # of live rows
+            if view.live is not None:
+                edges = np.flatnonzero(np.diff(unpack(view.live, len(view)), prepend=False, append=False))
+                runs = zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True)
+            for first_row, end_row in runs:
                 start = int(ends[first_row])
                 records.append(block[start : int(ends[end_row])])
                 offsets.append(ends[first_row + 1 : end_row + 1] + np.uint64(end) - np.uint64(start))
@@ -46,15 +50,6 @@ class PassagesKind:
 
 
 PASSAGES = PassagesKind()
-
-
-def _live_runs(view: SegmentView) -> Iterator[tuple[int, int]]:
-    """Yield runs of live rows, as half-open ranges."""
-    if view.live is None:
-        yield 0, len(view)
-        return
-    edges = np.flatnonzero(np.diff(unpack(view.live, len(view)), prepend=False, append=False))
-    yield from zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True)
 
 
 def passages_of(batch: DocumentBatch, keys: Keys, salt: int) -> SegmentData:

@@ -290,15 +290,6 @@ def translated(path: Path) -> Iterator[None]:
         ) from error
 
 
-@contextmanager
-def failing_disk(path: Path) -> Iterator[None]:
-    """Raise errors of the file system as Sleuth errors."""
-    try:
-        yield
-    except OSError as error:
-        raise StoreError(f"cannot write into {path}: {error.strerror}", path=str(path)) from error
-
-
 UNREADABLE = StoreError
 """What `translate` makes of a record that SQLite cannot open, as on a read-only disk."""
 

@@ -72,11 +72,21 @@ def fit_values(metadata: Mapping[str, Any], argument: str) -> tuple[Mapping[str,
         return metadata, encode_values(metadata)
     except (TypeError, ValueError, RecursionError):
         pass  # the rule, with no cost for JSON values, is below
-    try:
-        plain = plain_values(metadata)
-        return plain, encode_values(plain)
-    except (TypeError, ValueError, RecursionError) as error:
-        raise _unfit(metadata, argument, error) from error
+    plain: dict[str, Any] = {}
+    parts: dict[str, str] = {}
+    for name, value in metadata.items():
+        try:
+            plain[name] = plain_value(value)
+            parts |= encode_values({name: plain[name]})
+        except RecursionError as error:
+            raise ArgumentError(f"{argument} must be nested less deeply than a thousand times") from error
+        except (TypeError, ValueError) as error:
+            text = repr(value)
+            short = text if len(text) <= 80 else f"{text[:77]}..."
+            raise ArgumentError(
+                f"{argument}[{name!r}] must be a JSON value, a date, a Decimal, a UUID or a path, got {short} ({error})"
+            ) from error
+    return plain, parts
 
 
 def joined(parts: Mapping[str, str], left_out: Container[str] = ()) -> str:
@@ -119,26 +129,6 @@ def _name(name: Any) -> str:
     text = _ENCODER.encode({name: 0})
     decoded: str = json.loads(text.rpartition(":")[0].removeprefix("{"))
     return decoded
-
-
-def _unfit(metadata: Mapping[str, Any], argument: str, error: Exception) -> ArgumentError:
-    """Return the error for metadata that the index cannot keep, with the first key whose value is the reason."""
-    if isinstance(error, RecursionError):
-        return ArgumentError(f"{argument} must be nested less deeply than a thousand times")
-    name, value = next((name, value) for name, value in metadata.items() if not _fits(value))
-    text = repr(value)
-    short = text if len(text) <= 80 else f"{text[:77]}..."
-    return ArgumentError(
-        f"{argument}[{name!r}] must be a JSON value, a date, a Decimal, a UUID or a path, got {short} ({error})"
-    )
-
-
-def _fits(value: Any) -> bool:
-    try:
-        encode_values({"": plain_value(value)})
-    except (TypeError, ValueError):
-        return False
-    return True
 
 
 def is_plain(value: Any, depth: int = 64) -> bool:

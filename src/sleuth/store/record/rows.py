@@ -27,18 +27,13 @@ def rows_of(batch: DocumentBatch, keys: Keys) -> Rows:
     """Return the rows of a batch, in order of key."""
     n = len(batch.texts)
     owners = batch.owners().tolist() if batch.counts else range(n)
-    texts = _texts(batch, owners)
-    ranks = tie_ranks(batch.ids, batch.chunk_counts())
-    return Rows(keys.chunks, ranks, texts, _metadata(batch, owners))
-
-
-def _texts(batch: DocumentBatch, owners: Sequence[int]) -> dict[str, Sequence[str]]:
     texts: dict[str, Sequence[str]] = {"text": batch.texts}
     if batch.titles:
         texts["title"] = [batch.titles.at(row) or "" for row in owners]
     for name in sorted({name for fields in batch.fields if fields for name in fields.values}):
         texts[name] = _field(batch, name, "")
-    return texts
+    ranks = tie_ranks(batch.ids, batch.chunk_counts())
+    return Rows(keys.chunks, ranks, texts, _metadata(batch, owners))
 
 
 def _field(batch: DocumentBatch, name: str, default: T) -> list[str | T]:

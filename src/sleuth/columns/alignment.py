@@ -10,7 +10,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from sleuth.store.legs.leg import Bitmap, SegmentView, pack, unpack
+from sleuth.store import SegmentView, unpack
+from sleuth.store.legs.leg import Bitmap, pack
 
 SPARSE = 64
 """Keys further apart than this, on average, are looked up one by one: a table over their range could be any size."""
@@ -25,20 +26,16 @@ def align(
         bitmaps: per segment of `source`.
         source, target: segments of two legs, each in order of key. A row of `target` that `source` lacks is in no set.
     """
-    if _alike(source, target):
-        return list(bitmaps)
-    masks = [unpack(bitmap, len(view)) for bitmap, view in zip(bitmaps, source, strict=True)]
-    return [pack(_gather(view.keys, source, masks)) for view in target]
-
-
-def _alike(source: Sequence[SegmentView], target: Sequence[SegmentView]) -> bool:
-    """Return whether both hold the same keys in the same segments."""
-    return len(source) == len(target) and all(
+    is_alike = len(source) == len(target) and all(
         len(a) == len(b)
         and (not len(a) or (a.keys[0] == b.keys[0] and a.keys[-1] == b.keys[-1]))
         and (_is_range(a.keys) or np.array_equal(a.keys, b.keys))
         for a, b in zip(source, target, strict=True)
     )
+    if is_alike:
+        return list(bitmaps)
+    masks = [unpack(bitmap, len(view)) for bitmap, view in zip(bitmaps, source, strict=True)]
+    return [pack(_gather(view.keys, source, masks)) for view in target]
 
 
 def _is_range(keys: NDArray[np.int64]) -> bool:
