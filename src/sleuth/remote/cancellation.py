@@ -89,8 +89,7 @@ def check_cancelled() -> None:
 
 @contextmanager
 def ended_if_cancelled(end: Callable[[], None]) -> Iterator[None]:
-    """Call `end` where the async caller of a block is cancelled; raises as `check_cancelled` before and after it."""
-    check_cancelled()
+    """Call `end` where the async caller of a block is cancelled, also before it; raises as `check_cancelled` after."""
     cancellation = _current.get()
     with nullcontext() if cancellation is None else cancellation.closing(end):
         try:

@@ -14,6 +14,7 @@ from sleuth.testing.ollama import OllamaServer
 from tests.surfaces.http.conftest import make_index, serving
 
 QUESTION = "How often are tokens refilled?"
+MESSAGES: Any = [{"role": "user", "content": QUESTION}]
 
 
 @contextmanager
@@ -83,20 +84,19 @@ def test_a_parameter_that_would_change_nothing_is_refused(
     client: openai.OpenAI, name: str, value: Any
 ) -> None:
     """The answer is a 422 that names the parameter."""
-    options: Any = {"model": "sleuth", "messages": [{"role": "user", "content": QUESTION}], name: value}
+    options: Any = {"model": "sleuth", "messages": MESSAGES, name: value}
     with pytest.raises(openai.UnprocessableEntityError, match=name):
         client.chat.completions.create(**options)
 
 
 def test_a_chat_says_how_many_tokens_it_took(client: openai.OpenAI) -> None:
     """Usage counts the conversation with its passages, and the answer; a stream says the same where it is asked to."""
-    messages: Any = [{"role": "user", "content": QUESTION}]
-    usage = client.chat.completions.create(model="sleuth", messages=messages, n=1).usage
+    usage = client.chat.completions.create(model="sleuth", messages=MESSAGES, n=1).usage
     assert usage is not None
     assert 0 < usage.completion_tokens < usage.total_tokens == usage.prompt_tokens + usage.completion_tokens
     chunks = list(
         client.chat.completions.create(
-            model="sleuth", messages=messages, stream=True, stream_options={"include_usage": True}
+            model="sleuth", messages=MESSAGES, stream=True, stream_options={"include_usage": True}
         )
     )
     assert (chunks[-1].usage, chunks[-1].choices) == (usage, [])
@@ -104,7 +104,7 @@ def test_a_chat_says_how_many_tokens_it_took(client: openai.OpenAI) -> None:
 
 def test_a_chat_is_answered_with_citations(client: openai.OpenAI) -> None:
     """The answer is the message; sources and citations stand beside it."""
-    chat = client.chat.completions.create(model="any", messages=[{"role": "user", "content": QUESTION}])
+    chat = client.chat.completions.create(model="any", messages=MESSAGES)
     assert "Tokens are refilled every second." in (chat.choices[0].message.content or "")
     extra: Any = chat.model_extra
     assert extra["sources"][0]["source"] == "limits.md:1-1"
@@ -120,11 +120,7 @@ def test_a_chat_is_answered_with_citations(client: openai.OpenAI) -> None:
 
 def test_a_chat_is_streamed(writer: openai.OpenAI) -> None:
     """The chunks join to the answer; the last one has the sources, and the numbers that no source has."""
-    chunks = list(
-        writer.chat.completions.create(
-            model="sleuth", messages=[{"role": "user", "content": QUESTION}], stream=True
-        )
-    )
+    chunks = list(writer.chat.completions.create(model="sleuth", messages=MESSAGES, stream=True))
     text = "".join(chunk.choices[0].delta.content or "" for chunk in chunks)
     assert text == "Every second [1]. See also [9]."
     assert chunks[0].choices[0].delta.role == "assistant"
@@ -152,11 +148,10 @@ def test_a_question_that_follows_others_is_asked_alone(writer: openai.OpenAI, cl
 def test_a_model_that_is_down_is_an_error_of_the_client(writer: openai.OpenAI, ollama: OllamaServer) -> None:
     """A whole answer is a 502 with the cause; a stream ends with an error that the client raises."""
     ollama.fail("late-error", always=True)
-    messages: Any = [{"role": "user", "content": QUESTION}]
     with pytest.raises(openai.InternalServerError, match="an error was encountered"):
-        writer.chat.completions.create(model="sleuth", messages=messages)
+        writer.chat.completions.create(model="sleuth", messages=MESSAGES)
     with pytest.raises(openai.APIError, match="an error was encountered"):
-        list(writer.chat.completions.create(model="sleuth", messages=messages, stream=True))
+        list(writer.chat.completions.create(model="sleuth", messages=MESSAGES, stream=True))
 
 
 def test_a_response_searches_files(writer: openai.OpenAI) -> None:

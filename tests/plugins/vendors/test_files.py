@@ -20,6 +20,12 @@ def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[openai.OpenAI]:
         yield opened
 
 
+def attach(client: openai.OpenAI, id: str, store: str, attributes: Any = openai.omit) -> Any:
+    """Attach a file to a vector store, and wait for it."""
+    files = client.vector_stores.files
+    return files.create_and_poll(id, vector_store_id=store, attributes=attributes, poll_interval_ms=50)
+
+
 def test_a_file_is_uploaded_attached_and_found(client: openai.OpenAI) -> None:
     """Upload, wait, attach with attributes, search by them, read back and delete."""
     file = client.files.create(
@@ -31,9 +37,7 @@ def test_a_file_is_uploaded_attached_and_found(client: openai.OpenAI) -> None:
     assert file in list(client.files.list(purpose="user_data"))
     assert file not in list(client.files.list(purpose="assistants"))
     assert client.files.wait_for_processing(file.id).status == "processed"
-    attached = client.vector_stores.files.create_and_poll(
-        file.id, vector_store_id="sleuth", attributes={"topic": "insects"}, poll_interval_ms=50
-    )
+    attached = attach(client, file.id, "sleuth", {"topic": "insects"})
     assert (attached.status, attached.last_error) == ("completed", None)
     assert (attached.attributes, attached.usage_bytes) == ({"topic": "insects"}, 39)
     assert attached.created_at == file.created_at
@@ -67,9 +71,7 @@ def test_an_attribute_of_any_name_is_the_clients(client: openai.OpenAI, name: st
     other = client.files.create(file=("bill.md", b"Pay late."), purpose="assistants")
     chosen: list[dict[str, str | float | bool]] = [{name: ATTRIBUTES[name]}, {"team": "support"}]
     for attributes in chosen:
-        attached = client.vector_stores.files.create_and_poll(
-            file.id, vector_store_id="sleuth", attributes=attributes, poll_interval_ms=50
-        )
+        attached = attach(client, file.id, "sleuth", attributes)
         assert attached.attributes == attributes
         ((key, value),) = attributes.items()
         filters: Any = {"type": "eq", "key": key, "value": value}
@@ -87,7 +89,7 @@ def test_a_file_is_never_another_one(client: openai.OpenAI) -> None:
         client.files.create(file=("report.md", text), purpose="assistants")
         for text in (b"Sales rose.", b"Sales fell.")
     )
-    client.vector_stores.files.create_and_poll(first.id, vector_store_id=store.id, poll_interval_ms=50)
+    attach(client, first.id, store.id)
     assert [client.files.content(file.id).text for file in (first, second)] == [
         "Sales rose.",
         "Sales fell.",
@@ -126,7 +128,7 @@ def test_all_documents_of_a_long_file_are_attached(client: openai.OpenAI) -> Non
     file = client.files.create(file=("moths.csv", f"text\n{rows}".encode()), purpose="assistants")
     client.files.wait_for_processing(file.id)
     store = client.vector_stores.create(name="moths")
-    client.vector_stores.files.create_and_poll(file.id, vector_store_id=store.id, poll_interval_ms=50)
+    attach(client, file.id, store.id)
     assert client.vector_stores.retrieve(store.id).file_counts.total == 1001
     client.files.delete(file.id)
 
@@ -145,9 +147,7 @@ def test_a_scoped_name_is_a_vector_store(client: openai.OpenAI) -> None:
     texts = (("gnu.md", b"Gnus graze."), ("emu.md", b"Emus graze."), ("yak.md", b"Yaks graze."))
     gnu, emu, yak = (client.files.create(file=each, purpose="assistants").id for each in texts)
     for name in (gnu, emu):
-        attached = client.vector_stores.files.create_and_poll(
-            name, vector_store_id=store.id, poll_interval_ms=50
-        )
+        attached = attach(client, name, store.id)
         assert (attached.status, attached.vector_store_id) == ("completed", store.id)
     both = client.vector_stores.create(name="birds", file_ids=[emu])
     assert both.file_counts.total == 1

@@ -69,7 +69,10 @@ def test_git_is_ended_with_its_caller(tmp_path: Path) -> None:
     os.mkfifo(pipe)
     with (tmp_path / ".git" / "config").open("a") as settings:
         settings.write(f"[include]\n\tpath = {pipe}\n")
-    cancellation = Cancellation()
+    cancellation, earlier = Cancellation(), Cancellation()
+    earlier.cancel()
+    with pytest.raises(SleuthError, match="cancelled"):
+        context_of(earlier).run(commits_of, tmp_path, "shop.py")
     context = context_of(cancellation)
     with ThreadPoolExecutor(1) as pool:
         job = pool.submit(context.run, commits_of, tmp_path, "shop.py")

@@ -106,57 +106,61 @@ def test_answers_are_as_described(api: Local, described: Any) -> None:
 
 def test_what_an_operation_does_not_take_is_refused(api: Local) -> None:
     """Each operation answers a query parameter that it lacks, and each form a field, with 422 and the nearest name."""
-    document = api.client.get("/openapi.json").json()
-    for path, operations in document["paths"].items():
-        for method, operation in operations.items():
-            names = [each["name"] for each in operation.get("parameters", ()) if each["in"] == "query"]
-            content = operation.get("requestBody", {}).get("content", {})
-            body: dict[str, Any] | None = {} if "application/json" in content else None
-            for name in ["zzzz", *(f"{name}x" for name in names)]:
-                answer = api.client.request(method, path, params={name: "a"}, json=body)
-                assert answer.status_code == 422, (method, path, answer.text)
-                assert repr(name) in answer.text, (method, path, answer.text)
-                assert name == "zzzz" or f"did you mean {name[:-1]!r}" in answer.text, (method, path)
-            if "multipart/form-data" in content:
-                answer = api.client.post(path, data={"zzzz": "a"}, files={"file": ("a.md", b"a")})
-                assert answer.status_code == 422, (method, path, answer.text)
-                assert "form fields must be among" in answer.text, (method, path, answer.text)
+    for method, path, operation in operations(api):
+        names = [each["name"] for each in operation.get("parameters", ()) if each["in"] == "query"]
+        for name in ["zzzz", *(f"{name}x" for name in names)]:
+            answer = api.client.request(method, path, params={name: "a"}, json=body_of(operation))
+            assert answer.status_code == 422, (method, path, answer.text)
+            assert repr(name) in answer.text, (method, path, answer.text)
+            assert name == "zzzz" or f"did you mean {name[:-1]!r}" in answer.text, (method, path)
+        if "multipart/form-data" in operation.get("requestBody", {}).get("content", {}):
+            answer = api.client.post(path, data={"zzzz": "a"}, files={"file": ("a.md", b"a")})
+            assert answer.status_code == 422, (method, path, answer.text)
+            assert "form fields must be among" in answer.text, (method, path, answer.text)
+
+
+def operations(server: Local) -> list[tuple[str, str, dict[str, Any]]]:
+    """Return method, path and description of each operation."""
+    paths = server.client.get("/openapi.json").json()["paths"]
+    return [(method, path, paths[path][method]) for path in paths for method in paths[path]]
+
+
+def body_of(operation: dict[str, Any]) -> dict[str, Any] | None:
+    """Return an empty body where an operation takes one as JSON."""
+    return {} if "application/json" in operation.get("requestBody", {}).get("content", {}) else None
 
 
 def test_a_field_comes_once_unless_it_is_a_list(api: Local) -> None:
     """Each operation answers a query parameter or form field that comes twice with 422, save lists."""
-    document = api.client.get("/openapi.json").json()
-    for path, operations in document["paths"].items():
-        for method, operation in operations.items():
-            content = operation.get("requestBody", {}).get("content", {})
-            body: dict[str, Any] | None = {} if "application/json" in content else None
-            for each in operation.get("parameters", ()):
-                if each["in"] != "query":
-                    continue
-                answer = api.client.request(method, path, params={each["name"]: ["1", "2"]}, json=body)
+    for method, path, operation in operations(api):
+        for each in operation.get("parameters", ()):
+            if each["in"] == "query":
+                twice = {each["name"]: ["1", "2"]}
+                answer = api.client.request(method, path, params=twice, json=body_of(operation))
                 is_refused = f"must come once each, got {each['name']!r} 2 times" in answer.text
                 is_list = '"array"' in json.dumps(each["schema"])
                 assert is_refused != is_list, (method, path, each["name"], answer.text)
                 assert is_list or answer.status_code == 422
-    twice = {"metadata": ["{}", "{}"]}
-    answer = api.client.post("/v1/documents/upload", data=twice, files={"files": ("a.md", b"a")})
+    form = {"metadata": ["{}", "{}"]}
+    answer = api.client.post("/v1/documents/upload", data=form, files={"files": ("a.md", b"a")})
     assert answer.status_code == 422
     assert "form fields must come once each, got 'metadata'" in answer.text
     assert answer.json().keys() >= {"title", "detail"}
 
 
 def test_every_route_is_described(api: Local) -> None:
-    """Each operation has a summary and its problems."""
+    """Each operation has a summary and its problems; an answer that may be a stream has both media types."""
     document = api.client.get("/openapi.json").json()
     paths = "search ask documents documents/upload jobs/{id} jobs/{id}/cancel documents/{id} facets status"
     code = "search definitions references repositories"
     expected = {f"/v1/{path}" for path in paths.split()} | {f"/v1/code/{path}" for path in code.split()}
     assert set(document["paths"]) >= expected
-    for path, operations in document["paths"].items():
-        for method, operation in operations.items():
-            assert operation["summary"], (method, path)
-            if path.startswith("/v"):
-                assert {"401", "403", "422", "503", "504"} <= set(operation["responses"]), (method, path)
+    for method, path, operation in operations(api):
+        assert operation["summary"], (method, path)
+        if path.startswith("/v"):
+            assert {"401", "403", "422", "503", "504"} <= set(operation["responses"]), (method, path)
+    content = document["paths"]["/v1/ask"]["post"]["responses"]["200"]["content"]
+    assert set(content) == {"application/json", "text/event-stream"}
 
 
 def test_keys_and_limits_are_described(api: Local, locked: Local) -> None:
@@ -170,20 +174,11 @@ def test_keys_and_limits_are_described(api: Local, locked: Local) -> None:
             assert limit in document["info"]["description"]
 
 
-def test_streams_are_described(api: Local) -> None:
-    """An answer that may be a stream has both media types."""
-    document = api.client.get("/openapi.json").json()
-    content = document["paths"]["/v1/ask"]["post"]["responses"]["200"]["content"]
-    assert set(content) == {"application/json", "text/event-stream"}
-
-
 def test_a_key_that_is_missing_is_as_described(locked: Local) -> None:
     """Without its key, each operation but those of health answers with a 401 that the document has."""
-    document = locked.client.get("/openapi.json").json()
     with httpx.Client(base_url=locked.url) as stranger:
-        for path, operations in document["paths"].items():
-            for method, operation in operations.items():
-                answer = stranger.request(method, path.replace("{", "").replace("}", ""))
-                is_public = operation.get("security") == []
-                assert (answer.status_code in (401, 403)) is not is_public, (method, path)
-                assert is_public or str(answer.status_code) in operation["responses"], (method, path)
+        for method, path, operation in operations(locked):
+            answer = stranger.request(method, path.replace("{", "").replace("}", ""))
+            is_public = operation.get("security") == []
+            assert (answer.status_code in (401, 403)) is not is_public, (method, path)
+            assert is_public or str(answer.status_code) in operation["responses"], (method, path)

@@ -309,14 +309,8 @@ async def list_documents(
     """List documents. A document that stays comes once, whatever is added or deleted between two pages."""
     page = await call.read(call.engine.list_documents, filter=filter, after=cursor, limit=limit)
     documents = [
-        {
-            "id": document.id,
-            "source": document.source,
-            "title": document.title,
-            "passages": document.chunks,
-            "metadata": document.metadata,
-        }
-        for document in page.documents
+        {"id": d.id, "source": d.source, "title": d.title, "passages": d.chunks, "metadata": d.metadata}
+        for d in page.documents
     ]
     return json_response({"documents": documents, "next_cursor": page.after})
 

@@ -193,10 +193,7 @@ def plain_item(item: RetrievedItem, body: SearchBody, call: Call) -> dict[str, A
         "metadata": item.metadata,
         "score": item.score,
     }
-    if item.copies:
-        values["copies"] = item.copies
-    if item.folded:
-        values["folded"] = item.folded
+    values |= {name: value for name, value in (("copies", item.copies), ("folded", item.folded)) if value}
     if body.snippets:
         snippet = call.service.engine.snippet(body.query, item)
         values["snippet"] = {"text": snippet.text, "spans": snippet.spans}
