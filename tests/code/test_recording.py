@@ -211,7 +211,7 @@ def test_a_history_that_cannot_be_recorded_now(git: Git, storage: CodeStorage, t
     report = index_path(storage, git.root, history=History(is_recent=True))
     snapshot = opened(storage, report.repository, report.snapshot)
     with open_code(storage.path) as other, other.writing():
-        assert "not all of the history" in refresh_history(storage, snapshot, timeout=0.01)
+        assert "not all of the history" in refresh_history(storage, snapshot)
     storage.writable = False
     assert "cannot be written" in refresh_history(storage, snapshot)
     storage.writable = True

@@ -115,7 +115,7 @@ def test_another_run_makes_an_answer_stale(storage: CodeStorage, git: Git) -> No
     )
     assert holder.stdout is not None and holder.stdout.readline() == "held\n"
     try:
-        current = current_snapshot(storage, repository, timeout=0.1)
+        current = current_snapshot(storage, repository)
     finally:
         holder.communicate("")
     assert current.stale == 1

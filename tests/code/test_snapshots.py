@@ -146,7 +146,7 @@ def test_diff_sees_renames(storage: CodeStorage, git: Git) -> None:
     git.commit({"c.py": "c = 2\n", "d.py": "d = 1\n"})
     index_path(storage, git.root)
     assert compare(old, opened(storage, id)).to_dict() == {
-        "added": ["d.py"], "removed": ["b.py"], "changed": ["c.py"], "renamed": [["a.py", "z.py"]],
+        "added": ["d.py"], "removed": ["b.py"], "changed": ["c.py"], "renamed": [("a.py", "z.py")],
     }  # fmt: skip
 
 

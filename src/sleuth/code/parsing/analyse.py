@@ -11,7 +11,7 @@ from typing import NamedTuple
 from sleuth.code.parsing.facts import Facts, SourceText, facts_of, facts_of_text
 from sleuth.code.parsing.grammars import has_grammar
 from sleuth.code.parsing.labels import category_of
-from sleuth.code.parsing.languages import LANGUAGES, language_of, language_of_first_line
+from sleuth.code.parsing.languages import LANGUAGES, language_of
 from sleuth.code.parsing.limits import IN_PLACE_BYTES, MAX_BYTES, NO_GRAMMAR, TOO_LARGE
 from sleuth.code.parsing.notebooks import code_of_notebook
 from sleuth.code.parsing.workers import Workers
@@ -146,7 +146,7 @@ def analyse(path: str, content: bytes) -> Analysed:
 
 
 def _look_at(path: str, content: bytes) -> Analysed | _Readable:
-    language = language_of(path) or language_of_first_line(content)
+    language = language_of(path, content)
     name = language.name if language else ""
     category = category_of(path, name, content)
     if len(content) > MAX_BYTES:

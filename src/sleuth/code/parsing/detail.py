@@ -19,7 +19,7 @@ from sleuth.code.parsing.labels import labels_of
 from sleuth.code.parsing.language import Import
 from sleuth.code.parsing.languages import LANGUAGES, SCRIPTS, ways_of
 from sleuth.code.parsing.lines import LineIndex
-from sleuth.code.parsing.naming import OUTSIDE, Name, clean_comment, clean_doc, name_of, short_text
+from sleuth.code.parsing.naming import OUTSIDE, Name, clean_comment, name_of, short_text
 from sleuth.code.parsing.tables import (
     BindingRow,
     ChunkRow,
@@ -116,10 +116,13 @@ class Symbol:
     @property
     def doc(self) -> str:
         """Its docstring or the comment before it, without comment marks."""
+        import inspect
+
         row, source = self._row, self._detail.source
         if row.doc_size:
             start = row.start + row.doc
-            return clean_doc(source[start : start + row.doc_size])
+            text = source[start : start + row.doc_size].decode("utf-8", "replace")
+            return inspect.cleandoc(text.lstrip("rRuUbBfF").strip("\"'")).strip()
         begins = source.rfind(b"\n", 0, row.start) + 1
         lines = source[self._detail.begin_of(row) : begins].split(b"\n")[:-1]
         return clean_comment([line.strip().decode("utf-8", "replace") for line in lines])

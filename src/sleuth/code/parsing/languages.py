@@ -125,14 +125,9 @@ DIALECTS: Final = frozenset({".jsx"})
 """Extensions of a language's files that a filter may mean alone."""
 
 
-def language_of(path: str) -> Language | None:
-    """Return the language of a file by its name; None for an unknown name."""
-    return _BY_KIND.get(kind_of_name(path))
-
-
-def language_of_first_line(head: bytes) -> Language | None:
-    """Return the language that a `#!` line names; None where there is no such line."""
-    return _BY_KIND.get(kind_of_first_line(head))
+def language_of(path: str, head: bytes = b"") -> Language | None:
+    """Return the language of a file by its name, or else by a `#!` line at its head; None for an unknown one."""
+    return _BY_KIND.get(kind_of_name(path)) or _BY_KIND.get(kind_of_first_line(head))
 
 
 def language_named(name: str) -> Language | None:

@@ -91,14 +91,6 @@ def clean_comment(text: list[str]) -> str:
     return "\n".join(lines).strip()
 
 
-def clean_doc(text: bytes) -> str:
-    """Return a string literal's text, without quotes and common indentation."""
-    import inspect
-
-    doc = text.decode("utf-8", "replace").lstrip("rRuUbBfF").strip("\"'")
-    return inspect.cleandoc(doc).strip()
-
-
 def short_text(text: bytes) -> str:
     """Return an expression on one line; of a long one the last 200 characters, without what brackets hold."""
     line = " ".join(text.decode("utf-8", "replace").split())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
+from posixpath import basename, dirname
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -27,20 +28,22 @@ class Twins:
 
     def __init__(self, snapshot: Snapshot) -> None:
         """Look at the folders of all paths."""
-        folders = {_parent_of(file.path) for file in snapshot.files}
+        folders = {dirname(file.path) for file in snapshot.files}
         folders |= {above for folder in folders for above in _above(folder)}
         versions = {
-            folder: int(match[1]) for folder in folders if (match := _VERSION.fullmatch(_name_of(folder)))
+            folder: int(match[1])
+            for folder in folders
+            if (match := _VERSION.fullmatch(basename(folder).lower()))
         }
         newest: dict[str, int] = defaultdict(int)
         for folder, version in versions.items():
-            newest[_parent_of(folder)] = max(newest[_parent_of(folder)], version)
-        older = {folder for folder, version in versions.items() if version < newest[_parent_of(folder)]}
+            newest[dirname(folder)] = max(newest[dirname(folder)], version)
+        older = {folder for folder, version in versions.items() if version < newest[dirname(folder)]}
         positions: dict[str, list[int]] = defaultdict(list)
         for i, file in enumerate(snapshot.files) if older else ():
             for folder in _above(file.path):
                 if folder in older:
-                    positions[_name_of(folder)].append(i)
+                    positions[basename(folder).lower()].append(i)
         self.by_folder: dict[str, NDArray[np.int64]] = {
             name: np.array(files, np.int64) for name, files in positions.items()
         }
@@ -59,11 +62,3 @@ def _above(path: str) -> list[str]:
     """Return the folders above a path, without the root."""
     steps = path.split("/")[:-1]
     return ["/".join(steps[: i + 1]) for i in range(len(steps))]
-
-
-def _parent_of(folder: str) -> str:
-    return folder.rpartition("/")[0]
-
-
-def _name_of(folder: str) -> str:
-    return folder.rpartition("/")[2].lower()

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from sleuth.code.repository.listing import Past, Recall
 from sleuth.code.snapshots.lookup import source_of
 from sleuth.code.snapshots.memory import read_times
+from sleuth.code.snapshots.snapshot import PlainValues, Snapshot
 
 if TYPE_CHECKING:
     from sleuth.code.snapshots.record import FileRow
-    from sleuth.code.snapshots.snapshot import Snapshot
 
 
 @dataclass(frozen=True, slots=True)
-class SnapshotDiff:
+class SnapshotDiff(PlainValues):
     """Paths that differ, each list in order.
 
     Attributes:
@@ -26,15 +26,6 @@ class SnapshotDiff:
     removed: list[str]
     changed: list[str]
     renamed: list[tuple[str, str]]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values, fit for JSON."""
-        return {
-            "added": self.added,
-            "removed": self.removed,
-            "changed": self.changed,
-            "renamed": [list(pair) for pair in self.renamed],
-        }
 
 
 def compare(old: Snapshot, new: Snapshot) -> SnapshotDiff:

@@ -21,6 +21,8 @@ from sleuth.errors import ArgumentError, CodeError, StoreError, UnknownSnapshotE
 
 MOST = 500
 """Files that are new to the index and still indexed before an answer: about a second."""
+_PATIENCE = 1.0
+"""Seconds to wait for another run that indexes, as long as indexing here takes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,14 +51,11 @@ class Current:
         return f"{self.stale} files differ from snapshot {self.snapshot.id[:20]} ({self.reason}); {remedy}"
 
 
-def current_snapshot(
-    storage: CodeStorage, repository: Repository, *, most: int = MOST, timeout: float = 1.0
-) -> Current:
+def current_snapshot(storage: CodeStorage, repository: Repository, *, most: int = MOST) -> Current:
     """Return the snapshot of the current files of the repository's folder; of a bare repository, of its HEAD.
 
     Args:
         most: index at most so many new files; 0 only looks.
-        timeout: seconds to wait for another run that indexes.
 
     Raises:
         UnknownSnapshotError: nothing can be indexed now, and there is no completed snapshot.
@@ -76,7 +75,7 @@ def current_snapshot(
             reason = "the index cannot be written"
         else:
             try:
-                report = index_source(storage, source_at(repository.path), history=RECENT, timeout=timeout)
+                report = index_source(storage, source_at(repository.path), history=RECENT, timeout=_PATIENCE)
             except StoreError as error:
                 reason = str(error)
             else:
@@ -93,9 +92,7 @@ def current_snapshot(
     return Current(nearest, len({path for path, _ in indexed ^ current_pairs}), reason)
 
 
-def snapshot_at(
-    storage: CodeStorage, repository: Repository, name: str, *, most: int = MOST, timeout: float = 1.0
-) -> SnapshotInfo:
+def snapshot_at(storage: CodeStorage, repository: Repository, name: str, *, most: int = MOST) -> SnapshotInfo:
     """Return the snapshot of a commit, branch, tag or content id; a commit that is not indexed is, where little is new.
 
     Args:
@@ -119,7 +116,7 @@ def snapshot_at(
                 f"run `sleuth code index {repository.path} --rev {name}`"
             ) from None
         newest_snapshot = newest_completed(storage.snapshots(repository.id))
-        index_source(storage, source, history=RECENT, timeout=timeout)
+        index_source(storage, source, history=RECENT, timeout=_PATIENCE)
         if newest_snapshot is not None:  # what asks for no name is not asked about this commit
             _made_newest(storage, repository, newest_snapshot, newest_snapshot.names)
         snapshot = _completed(storage, repository, version.id)
@@ -128,12 +125,8 @@ def snapshot_at(
         return snapshot
 
 
-def refresh_history(storage: CodeStorage, snapshot: Snapshot, *, timeout: float = 1.0) -> str:
-    """Record missing commits of a snapshot's history; return a line that names those still missing, or "".
-
-    Args:
-        timeout: seconds to wait for another run that indexes.
-    """
+def refresh_history(storage: CodeStorage, snapshot: Snapshot) -> str:
+    """Record missing commits of a snapshot's history; return a line that names those still missing, or ""."""
     repository, tip = snapshot.repository, snapshot.info.base
     if not tip or is_recorded(storage, repository, tip):
         return ""
@@ -142,7 +135,7 @@ def refresh_history(storage: CodeStorage, snapshot: Snapshot, *, timeout: float 
         return f"not all of the history is recorded, and the index cannot be written; {remedy}"
     try:
         check_place(storage, repository)
-        with storage.writing(timeout):
+        with storage.writing(_PATIENCE):
             recorded = record_history(storage, repository, tip)
             storage.merge()
     except (CodeError, StoreError) as error:
