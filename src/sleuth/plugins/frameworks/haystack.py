@@ -1,8 +1,5 @@
 """Sleuth in Haystack: a document store, and a retriever component.
 
-Longer than 200 lines: the protocol has duplicate policies, calls on metadata and async twins, and its filters
-compare in another way than ours.
-
 from haystack import Document, Pipeline
 from sleuth.plugins.frameworks.haystack import SleuthDocumentStore, SleuthRetriever
 

@@ -1,7 +1,5 @@
 """Sleuth in LangChain: a retriever, a vector store and a document index.
 
-Longer than 200 lines: it has three classes, and each has every call of its suite, also async.
-
 from sleuth import Engine
 from sleuth.plugins.frameworks.langchain import SleuthRetriever
 

@@ -1,7 +1,5 @@
 """Sleuth in LlamaIndex: a retriever, and a vector store for `VectorStoreIndex`.
 
-Longer than 200 lines: it has a retriever and a store, and translates every operator and mode of a query.
-
 from llama_index.core import StorageContext, VectorStoreIndex
 from sleuth.plugins.frameworks.llama_index import SleuthVectorStore
 

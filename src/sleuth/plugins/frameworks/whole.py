@@ -1,7 +1,4 @@
-"""Documents that a framework stores and gets back as they were: one passage each, their metadata unchanged.
-
-Longer than 200 lines: the three adapters with stores share it, so that none of them has logic of its own.
-"""
+"""Documents that a framework stores and gets back as they were: one passage each, their metadata unchanged."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from dataclasses import dataclass, fields
@@ -143,7 +143,7 @@ def plan_of(
     identity = (base.number if base else 0, count, dict(full), wave_bytes, *map(list, entries))
     return Plan(
         name=digest_of(encode(identity) + reading),
-        waves=list(_waves(files, wave_bytes)),
+        waves=_waves(files, wave_bytes),
         gone=gone,
         left=0 if prune else len(missing),
         unchanged=unchanged,
@@ -171,18 +171,17 @@ def _check_base(base: Manifest, source: Address, shards: int | None, settings: M
             )
 
 
-def _waves(files: Iterable[PlannedFile], most: int) -> Iterator[list[PlannedFile]]:
-    """Yield files in order, about so many bytes at a time."""
-    wave: list[PlannedFile] = []
-    size = 0
+def _waves(files: Iterable[PlannedFile], most: int) -> list[list[PlannedFile]]:
+    """Return files in order, about so many bytes at a time."""
+    waves: list[list[PlannedFile]] = []
+    size = most
     for file in files:
-        wave.append(file)
-        size += file.entry.size
         if size >= most:
-            yield wave
-            wave, size = [], 0
-    if wave:
-        yield wave
+            waves.append([])
+            size = 0
+        waves[-1].append(file)
+        size += file.entry.size
+    return waves
 
 
 def _listed_files(base: Manifest | None, objects: ObjectFolder) -> tuple[ListedFiles, bool]:
