@@ -7,7 +7,7 @@ from contextvars import copy_context
 from queue import Empty, SimpleQueue
 from threading import TIMEOUT_MAX
 from time import monotonic
-from typing import Generic, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from sleuth.arguments import check_count
 from sleuth.errors import ArgumentError
@@ -17,18 +17,11 @@ from sleuth.types import PartReport
 T = TypeVar("T")
 
 
-class _Outcome(Generic[T]):
-    """The result of one slice, written once by the thread that ran it."""
+class _Outcome(NamedTuple):
+    """What one slice gave; only a report of success has a value."""
 
-    __slots__ = ("error", "name", "seconds", "value")
-
-    def __init__(
-        self, name: str, seconds: float, value: T | None = None, error: BaseException | None = None
-    ) -> None:
-        self.name = name
-        self.seconds = seconds
-        self.value = value
-        self.error = error
+    report: PartReport
+    value: Any = None
 
 
 def run_slices(
@@ -65,22 +58,18 @@ def run_slices(
         elif name not in outcomes:
             late = f"no answer within {deadline:g} s" if deadline is not None else "no answer"
             reports.append(PartReport(name, "abandoned", waited, error=late))
-        elif (error := outcomes[name].error) is not None:
-            reason = str(error) or type(error).__name__
-            reports.append(PartReport(name, "failed", outcomes[name].seconds, error=reason, exception=error))
         else:
-            value: T = outcomes[name].value  # type: ignore[assignment]
-            results[name] = value
-            hits = len(value) if hasattr(value, "__len__") else 0
-            reports.append(PartReport(name, "ok", outcomes[name].seconds, hits))
+            reports.append(outcomes[name].report)
+            if reports[-1].status == "ok":
+                results[name] = outcomes[name].value
     return results, reports
 
 
 def _gather(
     slices: Mapping[str, Callable[[], T]], names: list[str], started: float, end: float | None
-) -> dict[str, _Outcome[T]]:
+) -> dict[str, _Outcome]:
     """Return the outcomes of the chosen slices that arrived before `end`, a time of `monotonic`."""
-    arrived: SimpleQueue[_Outcome[T]] = SimpleQueue()
+    arrived: SimpleQueue[_Outcome] = SimpleQueue()
 
     def job(name: str) -> Callable[[], None]:
         run, context = slices[name], copy_context()
@@ -92,14 +81,14 @@ def _gather(
         try:
             THREADS.submit(job(name))
         except RuntimeError as error:  # the system refuses another thread
-            arrived.put(_Outcome(name, monotonic() - started, error=error))
+            arrived.put(_failed(name, started, error))
     outcomes = {name: _run(name, slices[name], started, is_here=True) for name in names_here}
     while len(outcomes) < len(names):
         try:
             outcome = arrived.get(timeout=None if end is None else _within(end - monotonic()))
         except Empty:
             break
-        outcomes[outcome.name] = outcome
+        outcomes[outcome.report.name] = outcome
     return outcomes
 
 
@@ -108,7 +97,7 @@ def _within(seconds: float) -> float:
     return min(max(0.0, seconds), TIMEOUT_MAX)
 
 
-def _run(name: str, run: Callable[[], T], started: float, *, is_here: bool = False) -> _Outcome[T]:
+def _run(name: str, run: Callable[[], T], started: float, *, is_here: bool = False) -> _Outcome:
     """Run a slice and return its outcome, also if it raises SystemExit: the caller waits for an outcome of each.
 
     KeyboardInterrupt is raised again in the caller's own thread.
@@ -118,5 +107,11 @@ def _run(name: str, run: Callable[[], T], started: float, *, is_here: bool = Fal
     except BaseException as error:
         if is_here and isinstance(error, KeyboardInterrupt):
             raise
-        return _Outcome(name, monotonic() - started, error=error)
-    return _Outcome(name, monotonic() - started, value)
+        return _failed(name, started, error)
+    hits = len(value) if hasattr(value, "__len__") else 0
+    return _Outcome(PartReport(name, "ok", monotonic() - started, hits), value)
+
+
+def _failed(name: str, started: float, error: BaseException) -> _Outcome:
+    reason = str(error) or type(error).__name__
+    return _Outcome(PartReport(name, "failed", monotonic() - started, error=reason, exception=error))
