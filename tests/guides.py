@@ -20,7 +20,6 @@ import re
 import shlex
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import tomllib
@@ -35,7 +34,7 @@ import yaml
 
 from sleuth.errors import MissingPackageError
 from tests.commands import sleuth, sleuth_on_terminal
-from tests.waiting import free_port, wait_until
+from tests.waiting import free_port, listens, wait_until
 
 HOME = Path(__file__).parents[1]
 FENCE = re.compile(r"^( *)```([\w+-]*)[^\n]*\n(.*?)^ *```$", re.MULTILINE | re.DOTALL)
@@ -283,13 +282,7 @@ def _start(words: list[str], output: str | None, machine: Machine) -> None:
     if output is not None:
         _compare(output.replace(PORT, machine.port), first, shlex.join(words))
     if words[0] == "serve":
-        wait_until(lambda: _answers(int(machine.port)))
-
-
-def _answers(port: int) -> bool:
-    with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
-        return True
-    return False
+        wait_until(lambda: listens(int(machine.port)))
 
 
 def _check_extras(command: str) -> None:

@@ -133,13 +133,8 @@ def _methods(tree: ast.Module, compilation: ast.Call, *, is_scanner: bool) -> fr
             case ast.Attribute(value=ast.Name(id=owner), attr=method) if owner != "re":
                 calls.setdefault(owner, set()).add(method)
     methods = calls.get(name, set())
-    is_renamed = any(
-        isinstance(node, ast.Name)
-        and node.id == name
-        and isinstance(node.ctx, ast.Load)
-        and node not in owners
-        for node in ast.walk(tree)
-    )
+    reads = (node for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load))
+    is_renamed = any(node.id == name and node not in owners for node in reads)
     if is_renamed or not name:
         others = (called for owner, called in calls.items() if owner not in patterns)
         methods = methods.union(*others) - {"split"}  # strings have one too

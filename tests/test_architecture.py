@@ -29,34 +29,26 @@ INTERNAL = {"store", "columns", "lexical", "dense"}
 ENGINE = GROUND | FAMILIES | {"compose", "answer", "ingest", "hooks", "manager", "remote"}
 
 ALLOWED: dict[str, set[str]] = {
-    "errors": set(),
+    **{room: set() for room in ("errors", "lazy", "logs", "platform", "__init__")},
     "arguments": {"errors"},
     "vectors": {"errors", "protocols"},
-    "lazy": set(),
     "extensions": {"logs"},
-    "logs": set(),
-    "platform": set(),
     "types": {"errors", "arguments"},
     "results": {"errors", "types"},
     "protocols": {"types", "filters"},
     "filters": {"errors"},
-    "settings": BASE,
-    "remote": BASE,
+    **dict.fromkeys(("settings", "remote", "files", "hooks"), BASE),
     "text": BASE | {"files"},
-    "files": BASE,
     "store": BASE | {"filters", "settings", "text"},
     **{family: GROUND | {"compose", "remote"} for family in FAMILIES},
-    "compose": BASE | {"filters", "text", "remote"},
-    "answer": BASE | {"filters", "text", "remote"},
+    **dict.fromkeys(("compose", "answer"), BASE | {"filters", "text", "remote"}),
     "ingest": GROUND - {"filters"},
-    "hooks": BASE,
     "manager": BASE | {"hooks", "remote"},
     "engine": ENGINE,
     "cluster": GROUND | {"engine", "ingest", "lexical", "dense", "remote"},
     "surfaces": ENGINE - INTERNAL | {"engine", "cluster"},
     "testing": BASE | {"filters", "knowledge_base"},
     "__main__": {"surfaces"},
-    "__init__": set(),
 }
 ALLOWED["plugins"] = ALLOWED.keys() - {"__main__"}  # their public names alone: test_plugins.py
 """For each room, the rooms that it may import from."""

@@ -81,16 +81,10 @@ def things(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Things]:
         TavilyServer([page(number) for number in range(9)]) as server,
         LocalKnowledgeBase(engine) as base,
     ):
-        engine.add(
-            [
-                Document(f"zebra number {number}", {"source": f"{number}.md", "n": number})
-                for number in range(5)
-            ]
-        )
+        engine.add(Document(f"zebra number {n}", {"source": f"{n}.md", "n": n}) for n in range(5))
         repository = index_path(code, git.root, workers=1).repository
-        yield Things(
-            engine, code, repository, base, {"api_key": "tvly-local", "base_url": server.url}, folder
-        )
+        web = {"api_key": "tvly-local", "base_url": server.url}
+        yield Things(engine, code, repository, base, web, folder)
 
 
 Call = Callable[[Things, Any, Any], Any]
@@ -160,10 +154,8 @@ def test_integers_of_numpy_are_counts(things: Things, call: Call) -> None:
 @pytest.mark.parametrize("wrong", [True, np.True_, 2.0, np.float64(2), "2", None, -1, np.int64(-1)], ids=repr)
 def test_what_is_no_count_is_refused(things: Things, call: Call, wrong: Any) -> None:
     """Booleans, fractions, texts and negative numbers raise an error with the rule."""
-    with pytest.raises(
-        ArgumentError,
-        match=r"(k|limit|num_results) must be an int (of [01] or more|from [01] to 10,000), got",
-    ):
+    rule = r"(k|limit|num_results) must be an int (of [01] or more|from [01] to 10,000), got"
+    with pytest.raises(ArgumentError, match=rule):
         call(things, wrong, "zebra")
 
 

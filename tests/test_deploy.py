@@ -152,12 +152,8 @@ def test_the_dashboard_is_what_its_program_writes() -> None:
 
 def test_pods_run_without_rights() -> None:
     """Every pod that answers requests runs as a user without rights, on a root that it cannot write."""
-    pods = [
-        document["spec"]["template"]["spec"]
-        for path in OBJECTS
-        for document in read_yaml(path)
-        if document["kind"] == "Deployment"
-    ]
+    objects = [document for path in OBJECTS for document in read_yaml(path)]
+    pods = [each["spec"]["template"]["spec"] for each in objects if each["kind"] == "Deployment"]
     assert len(pods) == 1
     for pod in pods:
         assert pod["securityContext"]["runAsNonRoot"] and not pod["automountServiceAccountToken"]
@@ -184,26 +180,27 @@ def test_pods_run_without_rights() -> None:
 )
 def test_programs_read_their_files(program: str, arguments: list[str]) -> None:
     """The program that will read a file takes it."""
+    output_of(program, *arguments)
+
+
+def output_of(program: str, *arguments: str) -> str:
+    """Run a program in deploy/, which must succeed."""
     if not shutil.which(program):
         pytest.skip(f"{program} is not installed")
     result = subprocess.run([program, *arguments], cwd=DEPLOY, capture_output=True, text=True, check=False)
     assert result.returncode == 0, result.stdout + result.stderr
+    return result.stdout
 
 
-def test_nginx_reads_its_site(tmp_path: Path) -> None:
-    """nginx takes the site, with a certificate made for the test."""
-    if not shutil.which("nginx") or not shutil.which("openssl"):
-        pytest.skip("nginx or openssl is not installed")
-    certificate, key = tmp_path / "fullchain.pem", tmp_path / "privkey.pem"
-    request = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-subj", "/CN=search.example.org"]
-    subprocess.run([*request, "-keyout", key, "-out", certificate], capture_output=True, check=True)
+def test_nginx_reads_its_site(certificate: tuple[Path, Path], tmp_path: Path) -> None:
+    """nginx takes the site, with a certificate of the tests."""
+    for file, copy in zip(certificate, ("fullchain.pem", "privkey.pem"), strict=True):
+        shutil.copy(file, tmp_path / copy)
     site = (DEPLOY / "proxy" / "nginx.conf").read_text("utf8").replace("/etc/ssl/sleuth", str(tmp_path))
     (tmp_path / "nginx.conf").write_text(
         f"pid {tmp_path}/nginx.pid; error_log {tmp_path}/error.log; events {{}} http {{ access_log off;\n{site}}}"
     )
-    command = ["nginx", "-t", "-p", str(tmp_path), "-c", str(tmp_path / "nginx.conf")]
-    result = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert result.returncode == 0, result.stderr
+    output_of("nginx", "-t", "-p", str(tmp_path), "-c", str(tmp_path / "nginx.conf"))
 
 
 def test_objects_fit_the_schemas_of_kubernetes() -> None:
@@ -217,13 +214,9 @@ def test_objects_fit_the_schemas_of_kubernetes() -> None:
 
 def test_helm_renders_the_chart_as_these_tests_do() -> None:
     """`helm template` gives the objects that the other tests of this file read."""
-    if not shutil.which("helm"):
-        pytest.skip("helm is not installed")
-    command = ["helm", "template", "docs", "helm", "--namespace", "search", "--is-upgrade"]
-    result = subprocess.run(command, cwd=DEPLOY, capture_output=True, text=True, check=False)
-    assert result.returncode == 0, result.stderr
+    output = output_of("helm", "template", "docs", "helm", "--namespace", "search", "--is-upgrade")
     ours = [document for path in OBJECTS[1:] for document in read_yaml(path)]
-    theirs = [document for document in yaml.safe_load_all(result.stdout) if document]
+    theirs = [document for document in yaml.safe_load_all(output) if document]
     for document in (*ours, *theirs):
         if document["kind"] == "RayJob":  # a template that is not installed has the first revision
             document["metadata"]["name"] = "docs-build-1"

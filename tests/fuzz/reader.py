@@ -50,10 +50,8 @@ def answers(request: Mapping[str, Any], data: bytes) -> Iterator[tuple[dict[str,
     try:
         if request["reader"] == "code":
             analysed = ANALYSER.analyse(request["name"], data)
-            answer = {
-                "chunks": len(analysed.chunk_texts.get("body", ())),
-                "skip": analysed.skip or analysed.failure,
-            }
+            chunks = len(analysed.chunk_texts.get("body", ()))
+            answer = {"chunks": chunks, "skip": analysed.skip or analysed.failure}
         else:
             answer = {"chunks": read_document(request["name"], data)}
     except LoadError as error:
@@ -65,10 +63,7 @@ def answers(request: Mapping[str, Any], data: bytes) -> Iterator[tuple[dict[str,
 
 if __name__ == "__main__":
     with Analyser() as ANALYSER:
-        for name, text in (
-            ("warm.md", b"---\na: 1\n---\n# Words\n\nSome words.\n"),
-            ("warm.csv", b"a,b\n1,2\n"),
-        ):
-            read_document(name, text)
+        read_document("warm.md", b"---\na: 1\n---\n# Words\n\nSome words.\n")
+        read_document("warm.csv", b"a,b\n1,2\n")
         ANALYSER.analyse("warm.py", b"def f(): pass\n")
         serve(int(sys.argv[1]), answers)

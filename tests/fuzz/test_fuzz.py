@@ -97,13 +97,8 @@ def test_documents(readers: Processes, name: str) -> None:
     """Mutated files of text and rows are read, cut and prepared, or refused with a reason."""
     for i in range(INPUTS):
         rng = random.Random(f"{name} {i}")
-        read(
-            readers,
-            "document",
-            name,
-            mutate(CORPUS[name], rng, 8 << 10 if name == "a.html" else 64 << 10),
-            f"input {i}",
-        )
+        data = mutate(CORPUS[name], rng, 8 << 10 if name == "a.html" else 64 << 10)
+        read(readers, "document", name, data, f"input {i}")
 
 
 @pytest.mark.parametrize("language", PARSED)

@@ -5,12 +5,11 @@ from __future__ import annotations
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -20,7 +19,7 @@ import pytest
 
 from sleuth import Document
 from sleuth.cluster import ShardedEngine, publish
-from tests.waiting import free_port, wait_until
+from tests.waiting import free_port, listens, wait_until
 
 pytestmark = pytest.mark.slow
 
@@ -40,17 +39,11 @@ def head(ports: tuple[int, int], folder: Path) -> Iterator[None]:
         [*command, *options], start_new_session=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     )
     try:
-        wait_until(lambda: _listens(ports[1]), SECONDS)
+        wait_until(lambda: listens(ports[1]), SECONDS)
         yield
     finally:
         os.killpg(process.pid, signal.SIGKILL)
         process.wait()
-
-
-def _listens(port: int) -> bool:
-    with suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
-        return True
-    return False
 
 
 @dataclass

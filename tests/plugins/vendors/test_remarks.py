@@ -53,12 +53,8 @@ def response_streamed(server: Local) -> Remarks:
 
 def dify(server: Local) -> Remarks:
     condition = {"name": "tenent", "comparison_operator": "is not", "value": "zoo"}
-    body = {
-        "knowledge_id": "sleuth",
-        "query": QUERY,
-        "retrieval_setting": {"top_k": 3, "score_threshold": 0},
-        "metadata_condition": {"conditions": [condition]},
-    }
+    body = {"knowledge_id": "sleuth", "query": QUERY, "metadata_condition": {"conditions": [condition]}}
+    body["retrieval_setting"] = {"top_k": 3, "score_threshold": 0}
     return of_ranking(server.client.post("/retrieval", json=body).json())
 
 
