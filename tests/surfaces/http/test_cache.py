@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from sleuth import Document, Engine
-from sleuth.surfaces.http.cache import AnswerCache
+from sleuth.surfaces.http.service import AnswerCache
 
 from .conftest import Local, break_embedder, keyed, make_index, serving
 

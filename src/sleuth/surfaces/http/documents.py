@@ -171,20 +171,12 @@ async def upload(
             f"metadata must be none of the keys that the engine writes itself, got {', '.join(sorted(reserved))}"
         )
     uploads = [Upload.of(file) for file in files]
-    if is_asynchronous(request):
-        return await _upload_job(uploads, values, call)
-    return json_response(await call.write(add_files, uploads, values, call))
-
-
-async def _upload_job(uploads: Sequence[Upload], values: dict[str, Any], call: Call) -> Response:
-    """Copy files, since those of a form end with its request, and start the job that adds them one after the other.
-
-    Args:
-        values: metadata of every document.
-    """
+    if not is_asynchronous(request):
+        return json_response(await call.write(add_files, uploads, values, call))
     folder = tempfile.TemporaryDirectory(prefix="sleuth-job-")
 
     def keep() -> None:
+        """Copy the files, since those of a form end with its request."""
         for number, upload in enumerate(uploads):
             with Path(folder.name, str(number)).open("xb") as out:
                 shutil.copyfileobj(upload.data, out)

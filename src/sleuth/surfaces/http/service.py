@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import logging
+import sys
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,7 +22,6 @@ from sleuth.filters import And, Compare, Filter, all_of, as_filter
 from sleuth.filters.match import lies_within
 from sleuth.surfaces.freshness import Refresher
 from sleuth.surfaces.http.answers import FAILED, Refusal, refusal_of
-from sleuth.surfaces.http.cache import AnswerCache
 from sleuth.surfaces.http.job_runs import JobRunner
 from sleuth.surfaces.http.keys import EVERYONE, NO_DOCUMENT, Key, KeyFile, Rates, Scope, Sessions
 from sleuth.surfaces.http.lanes import Lane
@@ -48,6 +49,56 @@ PATIENCE = 600.0
 
 ANSWERS = 8
 """Answers that are written at a time, for each thread of searches: they mostly wait for a model."""
+
+
+_LARGEST = 16
+"""An answer larger than this part of the cache is not kept: it would push out too many others."""
+
+_ENTRY_BYTES = 200
+"""What an entry takes besides its question and its answer."""
+
+
+class AnswerCache:
+    """Answers by question, the least recently used ones dropped first. For one thread.
+
+    Answers are those of one version of the index, named by a stamp: with another stamp all of them are dropped, so
+    that neither a text that was deleted nor an answer that changed is kept.
+
+    Attributes:
+        capacity: bytes that all answers take at most; 0 keeps none.
+        size: bytes that they take.
+    """
+
+    def __init__(self, capacity: int) -> None:
+        self.capacity, self.size = capacity, 0
+        self._stamp: Hashable = None
+        self._answers: OrderedDict[Hashable, bytes] = OrderedDict()
+
+    def get(self, question: Hashable, stamp: Hashable) -> bytes | None:
+        """Return the answer of the version with this stamp; None where it is not kept."""
+        if stamp != self._stamp:
+            self._answers.clear()
+            self._stamp, self.size = stamp, 0
+            return None
+        answer = self._answers.get(question)
+        if answer is not None:
+            self._answers.move_to_end(question)
+        return answer
+
+    def put(self, question: Hashable, stamp: Hashable, answer: bytes) -> None:
+        """Keep an answer, if nobody has asked a newer version since."""
+        size = _size_of(question, answer)
+        if stamp != self._stamp or size * _LARGEST > self.capacity or question in self._answers:
+            return
+        self._answers[question] = answer
+        self.size += size
+        while self.size > self.capacity:
+            self.size -= _size_of(*self._answers.popitem(last=False))
+
+
+def _size_of(question: Hashable, answer: bytes) -> int:
+    parts = question if isinstance(question, tuple) else (question,)
+    return _ENTRY_BYTES + sum(map(sys.getsizeof, parts)) + sys.getsizeof(answer)
 
 
 class Service:

@@ -106,7 +106,10 @@ def _install(app: FastAPI, service: Service) -> Warmer:
         handler = getattr(page, path[1:], None) or partial(page.find, path)
         handlers[path] = partial(page.admitted, handler, is_page=path in _PAGES)
     handlers |= {"/sign-in": page.sign_in, "/sign-out": page.sign_out}
-    handlers |= {address(name): partial(_static, name) for name in _FILES}
+    headers = {**HEADERS, "cache-control": "public, max-age=31536000, immutable"}
+    for name, content in _FILES.items():
+        file = Response(content, media_type=_TYPES[name.rpartition(".")[2]], headers=headers)
+        app.router.add_route(address(name), file, methods=["GET"], include_in_schema=False)  # type: ignore[arg-type]
     for path, answer in handlers.items():
         methods = ["POST" if path in _POSTS else "GET"]
         app.router.add_route(path, answer, methods=methods, include_in_schema=False)
@@ -127,12 +130,6 @@ def _install(app: FastAPI, service: Service) -> Warmer:
 def address(name: str) -> str:
     """Return the address of a file of the page."""
     return f"/static/{_VERSION}/{name}"
-
-
-async def _static(name: str, _: Request) -> Response:
-    """Answer with a file, which browsers may keep for ever."""
-    headers = {**HEADERS, "cache-control": "public, max-age=31536000, immutable"}
-    return Response(_FILES[name], media_type=_TYPES[name.rpartition(".")[2]], headers=headers)
 
 
 def admit(request: Request, call: Call) -> bool:

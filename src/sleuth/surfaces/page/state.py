@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import urlencode
@@ -85,7 +85,15 @@ class PageState:
         names = {*OPTIONS, *_LISTS, *_OF_RESULTS, *_OF_OTHER_PAGES}
         check_fields(parameters, names, _LISTS, "query parameters")
         page, why = (number_in(parameters.get(name, "")) for name in ("page", "why"))
-        filters = [*(text for text in parameters.getlist("f") if text.strip()), *_range(parameters)]
+        filters = [text for text in parameters.getlist("f") if text.strip()]
+        key = parameters.get("key", "").strip()  # of a form of a range, with the lowest and the highest value
+        bounds: tuple[tuple[str, Literal["gte", "lte"]], ...] = (("low", "gte"), ("high", "lte"))
+        for name, operator in bounds:
+            text = parameters.get(name, "").strip()
+            if key and text:
+                value: str | float = float(text) if _DECIMAL.fullmatch(text) else text
+                whole_number = isinstance(value, float) and value.is_integer()
+                filters.append(to_text(Compare(key, operator, int(value) if whole_number else value)))
         return cls(
             query=parameters.get("q", "").strip(),
             filters=tuple(dict.fromkeys(filters))[:MOST_FILTERS],
@@ -146,19 +154,6 @@ class PageState:
     def fields(self) -> list[tuple[str, str]]:
         """Return what a form keeps of this state beside its question."""
         return [*(("f", text) for text in self.filters), *(("in", name) for name in self.sources)]
-
-
-def _range(parameters: QueryParams) -> Iterator[str]:
-    """Yield the filters of the form of a range: its key, and the lowest and the highest value where they are given."""
-    key = parameters.get("key", "").strip()
-    bounds: tuple[tuple[str, Literal["gte", "lte"]], ...] = (("low", "gte"), ("high", "lte"))
-    for name, operator in bounds:
-        text = parameters.get(name, "").strip()
-        if key and text:
-            value: str | float = float(text) if _DECIMAL.fullmatch(text) else text
-            if isinstance(value, float) and value.is_integer():
-                value = int(value)
-            yield to_text(Compare(key, operator, value))
 
 
 def number_in(text: str) -> int:
