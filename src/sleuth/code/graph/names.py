@@ -30,12 +30,16 @@ _MOST_FILES = 2_000
 
 
 class NamedDefinitions:
-    """Definitions by name at one snapshot. Remembers what it looked up. Safe to share between threads."""
+    """Definitions by name at one snapshot, also behind what files import and modules offer from others.
+
+    Remembers what it looked up. Safe to share between threads.
+    """
 
     def __init__(self, snapshot: Snapshot) -> None:
         self._snapshot = snapshot
         self.places = lru_cache(_MOST_FILES)(self._places)
         self.named = lru_cache(maxsize=20_000)(self._named)
+        self.targets = lru_cache(maxsize=50_000)(self._imported)
 
     def _named(self, name: str) -> list[Definition]:
         """Return what a name can mean: an `impl` has the name of its type, and is never meant by it."""
@@ -54,52 +58,6 @@ class NamedDefinitions:
         positions = [self._snapshot.by_path[d.file.path] for d in candidates]
         best = nearest(self._snapshot, file, positions)[0]
         return next(d for d in candidates if d.file.path == self._snapshot.files[best].path)
-
-
-def speak_alike(one: FileRow, other: FileRow) -> bool:
-    """Return whether code of one file's language can use what the other defines."""
-    a, b = one.language, other.language
-    return a == b or (ways_of(a).family or a) == (ways_of(b).family or b) or {a, b} <= _STYLED
-
-
-def meant(snapshot: Snapshot, definition: Definition, role: str) -> Definition:
-    """Return what a use means, where a scope of Python or TypeScript has several definitions of a name.
-
-    It is of overloads the one that has a body, and of a type and a value of one name the one that fits the role.
-
-    Args:
-        definition: one of the definitions of the name in its scope.
-        role: of the use, as far as types and values differ.
-    """
-    file, symbol = definition.file, definition.symbol
-    symbols = snapshot.detail(file).symbols
-    is_function = symbol.kind in ("function", "method")
-    is_script = file.language in _OVERLOADED
-    in_interface = symbol.parent >= 0 and symbols[symbol.parent].kind == "interface"
-    if (is_script and in_interface) or not (is_script or (file.language == "python" and is_function)):
-        return definition
-    named = snapshot.detail(file).symbols_named(symbol.name)
-    twins = [Definition(file, i, twin) for i, twin in named if twin.parent == symbol.parent]
-    if not is_script:
-        head = snapshot.lines(file, symbol.start, symbol.line) if len(twins) > 1 else ""
-        return twins[-1] if _OVERLOAD.search(head) else definition
-    selection: list[Definition] = []
-    if role == "type":
-        selection = [twin for twin in twins if twin.symbol.kind in CONTAINERS or twin.symbol.kind == "type"]
-    elif (symbol.kind in _TYPES and role in _OF_VALUES) or (is_function and not symbol.has_body):
-        values = [twin for twin in twins if twin.symbol.kind not in _TYPES]
-        later = [twin for twin in values if twin.index > definition.index and twin.symbol.has_body]
-        selection = later or values[-1:]
-    return selection[0] if selection else definition
-
-
-class Imported:
-    """What imports and modules offer at one snapshot."""
-
-    def __init__(self, snapshot: Snapshot, names: NamedDefinitions) -> None:
-        self._snapshot = snapshot
-        self._names = names
-        self.targets = lru_cache(maxsize=50_000)(self._imported)
 
     def rust_module(self, file: FileRow, steps: list[str]) -> tuple[list[int], list[str]]:
         """Return the files of the longest module that a path of Rust begins with, and the rest of the path."""
@@ -160,7 +118,7 @@ class Imported:
         """Definitions of a name at the top of these files."""
         keys = {self._snapshot.files[i].key for i in positions}
         definitions = []
-        for definition in self._names.named(name) if keys else ():
+        for definition in self.named(name) if keys else ():
             file, parent = definition.file, definition.symbol.parent
             is_inside = parent >= 0 and file.language in MODULES
             if parent >= 0 and file.language == "rust":
@@ -171,3 +129,40 @@ class Imported:
         if all(d.file.language == "python" for d in definitions):
             definitions.sort(key=lambda d: (d.symbol.kind in YIELDING, -d.index))
         return definitions
+
+
+def speak_alike(one: FileRow, other: FileRow) -> bool:
+    """Return whether code of one file's language can use what the other defines."""
+    a, b = one.language, other.language
+    return a == b or (ways_of(a).family or a) == (ways_of(b).family or b) or {a, b} <= _STYLED
+
+
+def meant(snapshot: Snapshot, definition: Definition, role: str) -> Definition:
+    """Return what a use means, where a scope of Python or TypeScript has several definitions of a name.
+
+    It is of overloads the one that has a body, and of a type and a value of one name the one that fits the role.
+
+    Args:
+        definition: one of the definitions of the name in its scope.
+        role: of the use, as far as types and values differ.
+    """
+    file, symbol = definition.file, definition.symbol
+    symbols = snapshot.detail(file).symbols
+    is_function = symbol.kind in ("function", "method")
+    is_script = file.language in _OVERLOADED
+    in_interface = symbol.parent >= 0 and symbols[symbol.parent].kind == "interface"
+    if (is_script and in_interface) or not (is_script or (file.language == "python" and is_function)):
+        return definition
+    named = snapshot.detail(file).symbols_named(symbol.name)
+    twins = [Definition(file, i, twin) for i, twin in named if twin.parent == symbol.parent]
+    if not is_script:
+        head = snapshot.lines(file, symbol.start, symbol.line) if len(twins) > 1 else ""
+        return twins[-1] if _OVERLOAD.search(head) else definition
+    selection: list[Definition] = []
+    if role == "type":
+        selection = [twin for twin in twins if twin.symbol.kind in CONTAINERS or twin.symbol.kind == "type"]
+    elif (symbol.kind in _TYPES and role in _OF_VALUES) or (is_function and not symbol.has_body):
+        values = [twin for twin in twins if twin.symbol.kind not in _TYPES]
+        later = [twin for twin in values if twin.index > definition.index and twin.symbol.has_body]
+        selection = later or values[-1:]
+    return selection[0] if selection else definition

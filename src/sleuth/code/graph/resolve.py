@@ -13,7 +13,7 @@ from sleuth.code.graph.expressions import alternatives_of, type_name
 from sleuth.code.graph.inference import BARE_MEMBERS, OWN_OBJECT, Inference
 from sleuth.code.graph.members import Members
 from sleuth.code.graph.modules import files_of, package_folder
-from sleuth.code.graph.names import MODULES, REEXPORTS, Imported, NamedDefinitions, meant, speak_alike
+from sleuth.code.graph.names import MODULES, REEXPORTS, NamedDefinitions, meant, speak_alike
 from sleuth.code.graph.rules import rules_class
 from sleuth.code.graph.types import BY_IMPORT, CERTAIN, GUESS, IN_SCOPE, VISIBLE, Resolved, Site, State, Type
 from sleuth.code.parsing.detail import Binding, Reference, Symbol
@@ -52,7 +52,6 @@ class Resolver:
     def __init__(self, snapshot: Snapshot) -> None:
         self._snapshot = snapshot
         self._names = NamedDefinitions(snapshot)
-        self._imported = Imported(snapshot, self._names)
         self._members = Members(snapshot, self._names, self)
         self.bases = self._members.bases
         self.member = self._members.named
@@ -111,7 +110,7 @@ class Resolver:
         if reference.role == "import":
             imports = self._snapshot.detail(file).imports
             items = [i for i in imports if i.line == reference.line and name in (i.name, i.module)]
-            definitions = [target for item in items for target in self._imported.targets(file, item)]
+            definitions = [target for item in items for target in self._names.targets(file, item)]
             return Resolved(definitions[0], BY_IMPORT) if definitions else None
         if not qualifier:
             if is_variable(self._snapshot.detail(file), reference, name):
@@ -274,7 +273,7 @@ class Resolver:
                 continue
             if not files_of(self._snapshot, file, item)[0]:
                 return f"{item.module}.{item.name}".strip(".") if first == item.alias else top
-            if self._imported.module(file, item):
+            if self._names.module(file, item):
                 return ""
         if self._is_module(file) and binding_at(self._snapshot, first, site) is None:
             use = Reference(first, "", "value", site.line, site.symbol)
@@ -356,11 +355,11 @@ class Resolver:
         """Return what the imports of a file bind to a name."""
         imports = self._snapshot.detail(file).imports
         for item in imports:
-            if item.alias == name and (targets := self._imported.targets(file, item)):
+            if item.alias == name and (targets := self._names.targets(file, item)):
                 return Resolved(targets[0], BY_IMPORT)
         for item in imports:
             if item.name == "*":
-                definitions = self._imported.inside(files_of(self._snapshot, file, item)[0], name)
+                definitions = self._names.inside(files_of(self._snapshot, file, item)[0], name)
                 if definitions:
                     return Resolved(definitions[0], VISIBLE)
         return None
@@ -443,15 +442,15 @@ class Resolver:
         site = Site(file, reference.symbol, reference.line)
         is_path = "." not in head and (head != "self" or binding_at(self._snapshot, head, site) is None)
         if file.language == "rust" and is_path and steps[0] in ("crate", "self", "super"):
-            positions, inside = self._imported.rust_module(file, steps)
+            positions, inside = self._names.rust_module(file, steps)
             return self._in_files(file, positions, inside, reference)
         for item in self._snapshot.detail(file).imports:
             module = item.module if not item.name else ""
             dotted = module and head.startswith(module) and (item.alias == module)
             if item.alias == steps[0] or dotted:
-                positions = self._imported.module(file, item)
+                positions = self._names.module(file, item)
                 inside = steps[module.count(".") + 1 if dotted else 1 :]
-                while inside and (deeper := self._imported.module_in(file, positions, inside[0], REEXPORTS)):
+                while inside and (deeper := self._names.module_in(file, positions, inside[0], REEXPORTS)):
                     positions, inside = deeper, inside[1:]
                 target = self._in_files(file, positions, inside, reference)
                 if target is not None:
@@ -462,9 +461,9 @@ class Resolver:
         self, file: FileRow, positions: list[int], inside: list[str], use: Reference
     ) -> Resolved | None:
         """Return what the files of a module define under a name, or inside of the definitions `inside`."""
-        if inside and (owners := self._imported.behind(file, positions, inside[0], REEXPORTS)):
+        if inside and (owners := self._names.behind(file, positions, inside[0], REEXPORTS)):
             return self._along(Resolved(owners[0], BY_IMPORT), inside[1:], use)
-        for definition in self._imported.behind(file, positions, use.name, 0 if inside else REEXPORTS):
+        for definition in self._names.behind(file, positions, use.name, 0 if inside else REEXPORTS):
             if may_mean(definition.symbol, use, definition.file.language, inside=True):
                 return Resolved(definition, BY_IMPORT)
         return None

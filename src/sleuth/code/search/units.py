@@ -14,7 +14,7 @@ single line between definitions comes after them.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -23,7 +23,6 @@ from sleuth.remote import check_cancelled
 from sleuth.types import Explanation
 
 if TYPE_CHECKING:
-    from sleuth.code.parsing.detail import Detail
     from sleuth.code.search.filters import CodeFilter
     from sleuth.code.search.fusion import Piece
     from sleuth.code.search.query import Query
@@ -120,7 +119,13 @@ def _definitions_of(
     detail = snapshot.detail(row)
     name = row.path.rpartition("/")[2]
     called = {f.name.rpartition(".")[2] for f in query.frames if f.path.rpartition("/")[2] == name}
-    units = [unit for unit in _units(detail) if allowed.allows(piece.file, unit[0])]
+    units: list[range] = []
+    stop = 0
+    while stop < len(detail.chunks):  # definition by definition
+        unit = unit_at(detail.chunks, stop)
+        stop = unit.stop
+        if allowed.allows(piece.file, unit[0]):
+            units.append(unit)
     keys = range(row.first_chunk, row.first_chunk + len(detail.chunks))
     rows = {name: [by_key.get(key, 0.0) for key in keys] for name, by_key in scores.items()}
     words = {name: [max(values[unit.start : unit.stop]) for unit in units] for name, values in rows.items()}
@@ -140,12 +145,3 @@ def _definitions_of(
             answers.append(_RankedUnit(value, unit, facts))
     answers.sort(key=lambda answer: (-answer.value, answer.unit[0]))
     return answers
-
-
-def _units(detail: Detail) -> Iterator[range]:
-    """Yield the chunks of a file, definition by definition."""
-    at = 0
-    while at < len(detail.chunks):
-        unit = unit_at(detail.chunks, at)
-        yield unit
-        at = unit.stop
