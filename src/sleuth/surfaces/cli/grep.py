@@ -91,16 +91,15 @@ def grep(
         matches = [match.to_dict() for _, match in lines.code]
         if engine is not None:
             matches += [_entry(engine, match) for match in lines.documents]
+    texts = []
+    for match in matches:
+        page, line = match.get("page"), match["line"]
+        place = f" p.{page}" if page else f":{line}" if line else ""
+        texts.append(f"{match['file_path']}{place}:{match['text']}")
     facts = {"matches": matches, "lines": lines.lines, "files": lines.files, "stale": stale}
-    print_answer(json, facts, [str(lines.lines)] if count else map(_line_of, matches), found=lines.lines)
+    print_answer(json, facts, [str(lines.lines)] if count else texts, found=lines.lines)
     if not (json or count) and lines.lines > len(matches):
         say(f"sleuth: {lines.lines - len(matches)} more lines in {lines.files} files", err=True)
-
-
-def _line_of(match: Mapping[str, Any]) -> str:
-    page, line = match.get("page"), match["line"]
-    place = f" p.{page}" if page else f":{line}" if line else ""
-    return f"{match['file_path']}{place}:{match['text']}"
 
 
 def _sources(names: list[str] | None, of_code: Mapping[str, object]) -> tuple[str, ...]:

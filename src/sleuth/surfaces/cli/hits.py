@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import textwrap
 import unicodedata
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from sleuth.files.formats import CODE
@@ -55,7 +55,10 @@ def print_hits(
         if part.more:
             say(styled(f"   … {part.more} more lines", "dim"))
         if item.copies:
-            say(styled(f"   {copies_line(item.copies)}", "dim"))
+            names = list(dict.fromkeys(clean_text(document_of(id)) for id in item.copies))
+            shown = ", ".join(names[:COPIES]) + (", …" if len(names) > COPIES else "")
+            copies = "copy" if len(item.copies) == 1 else "copies"
+            say(styled(f"   and {len(item.copies)} {copies}: {shown}", "dim"))
         if item.folded:
             say(styled(f"   and {item.folded:,} more with the same value", "dim"))
         if below is not None:
@@ -70,14 +73,6 @@ def print_hits(
         say(f"sleuth: {clean_text(note)}", err=True)
     if not number:
         say("Nothing found.", err=True)
-
-
-def copies_line(ids: Sequence[str]) -> str:
-    """Say in one line how many copies of a passage are left out, and of which documents they are."""
-    documents = list(dict.fromkeys(map(document_of, ids)))
-    names = ", ".join(clean_text(name) for name in documents[:COPIES])
-    ellipsis = ", …" if len(documents) > COPIES else ""
-    return f"and {len(ids)} {'copy' if len(ids) == 1 else 'copies'}: {names}{ellipsis}"
 
 
 def excerpt_lines(part: ShownText, metadata: Mapping[str, Any], width: int) -> list[str]:

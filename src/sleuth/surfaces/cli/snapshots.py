@@ -74,6 +74,7 @@ def repository_here(storage: CodeStorage, repo: str | None) -> Repository:
         ArgumentError: there are several, or the current folder is in a worktree that is not indexed: another worktree
             of the same repository, or a repository inside an indexed one, must not answer for it.
     """
+    from sleuth.code.repository.git import common_folder, worktree_of
     from sleuth.code.snapshots.lookup import outermost
 
     if repo is not None:
@@ -82,31 +83,23 @@ def repository_here(storage: CodeStorage, repo: str | None) -> Repository:
     cwd = Path.cwd().resolve()
     around = [r for r in repositories if cwd.is_relative_to(r.path)]
     nearest = max(around, key=lambda r: len(r.path)) if around else None
-    if nearest is None or cwd != Path(nearest.path):
-        _check_worktree(cwd, nearest, repositories)
+    top = worktree_of(cwd) if nearest is None or cwd != Path(nearest.path) else None
+    if top is not None:
+        if nearest is not None:
+            misled = top != Path(nearest.path) and top.is_relative_to(nearest.path)
+        else:
+            shared = common_folder(top)
+            misled = shared is not None and any(common_folder(Path(r.path)) == shared for r in repositories)
+        if misled:
+            raise ArgumentError(
+                f"--repo must name a repository where the current one is not indexed: run `sleuth code index {top}`"
+            )
     if nearest is not None:
         return nearest
     if len(outer := outermost(repositories)) == 1:
         return outer[0]
     paths = "; ".join(r.path for r in repositories) or "none yet: `sleuth code index PATH` adds one"
     raise ArgumentError(f"--repo must name one of the repositories: {paths}")
-
-
-def _check_worktree(here: Path, nearest: Repository | None, repositories: list[Repository]) -> None:
-    from sleuth.code.repository.git import common_folder, worktree_of
-
-    top = worktree_of(here)
-    if top is None:
-        return
-    if nearest is not None:
-        misled = top != Path(nearest.path) and top.is_relative_to(nearest.path)
-    else:
-        folder = common_folder(top)
-        misled = folder is not None and any(common_folder(Path(r.path)) == folder for r in repositories)
-    if misled:
-        raise ArgumentError(
-            f"--repo must name a repository where the current one is not indexed: run `sleuth code index {top}`"
-        )
 
 
 def path_inside(name: str, root: Path) -> str:

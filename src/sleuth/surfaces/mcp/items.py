@@ -15,9 +15,7 @@ from sleuth.text.clean import escape_json
 if TYPE_CHECKING:
     from sleuth.code import Snapshot
     from sleuth.code.repository.commits import Commit
-    from sleuth.code.search.matching_lines import LineMatch
     from sleuth.engine import Engine
-    from sleuth.engine.matching_lines import DocumentLine
     from sleuth.types import RetrievedItem
 
 Fields = Mapping[str, Any]
@@ -189,17 +187,6 @@ def reference(use: Mapping[str, Any], place: str, line: str) -> Graded:
     if target is not None:
         facts["definition"] = f"{target['name']} at {target['file_path']}:{target['line']}"
     return graded({"id": place}, **facts, inside=use["inside"], text=line.strip())
-
-
-def code_line(match: LineMatch, path: str) -> Graded:
-    """Return a line of code that matches a pattern."""
-    return graded({"id": place(path, match.line, match.line)}, text=match.text, inside=match.inside)
-
-
-def document_line(match: DocumentLine) -> Graded:
-    """Return a line of a document that matches a pattern."""
-    name = {"id": match.id, **({"line": match.line} if match.line else {})}
-    return graded(name, text=match.text, inside=match.metadata.get("heading"))
 
 
 def commit(entry: Commit) -> Graded:

@@ -31,7 +31,6 @@ from sleuth.types.request import DEFAULT_K
 
 if TYPE_CHECKING:
     from sleuth.code import Snapshot
-    from sleuth.code.search.exact import Place
     from sleuth.engine import Engine
     from sleuth.engine.sources import Sources
     from sleuth.filters import Filter
@@ -259,18 +258,29 @@ class Tools:
             offset=call.offset,
             worktree=at is None,
         )
-        graded = [
-            items.code_line(line, self._relative(f"{root}/{line.file_path}")) for root, line in matches.code
-        ]
-        graded += map(items.document_line, matches.documents)
+        graded = []
+        for root, line in matches.code:
+            id = items.place(self._relative(f"{root}/{line.file_path}"), line.line, line.line)
+            graded.append(items.graded({"id": id}, text=line.text, inside=line.inside))
+        for match in matches.documents:
+            name = {"id": match.id, **({"line": match.line} if match.line else {})}
+            graded.append(items.graded(name, text=match.text, inside=match.metadata.get("heading")))
         facts = {"lines": matches.lines, "files": matches.files}
         return call.page(graded, facts, more=matches.lines > call.offset + MOST_RESULTS)
 
     def history(self, call: ToolCall, name: str, at: str | None = None) -> dict[str, Any]:
         """Return the commits that touched a file, some lines of it, or a definition, newest first."""
         from sleuth.code.repository.commits import commits_of
+        from sleuth.code.search.exact import places_named
 
-        snapshot, (row, lines) = self._touched(_text(name, "name"), at)
+        for snapshot in self._workspace.snapshots_at(at):
+            inside = self._absolute(_text(name, "name")).removeprefix(f"{snapshot.repository.path}/")
+            places = chain(places_named(snapshot, inside), places_named(snapshot, name))
+            if (place := next(places, None)) is not None:
+                break
+        else:
+            raise ArgumentError(f"name must be a file or a definition of the snapshot, got {name!r}")
+        row, lines = place
         revision = snapshot.info.base or "HEAD"
         root = Path(snapshot.repository.path)
         end = call.offset + MOST_RESULTS
@@ -402,16 +412,6 @@ class Tools:
                 f"id must be one that search gave, or a path{root} that is indexed, got {id!r}"
             )
         return document
-
-    def _touched(self, name: str, at: str | None) -> tuple[Snapshot, Place]:
-        """Return the file and lines of a path, a path with lines or the name of a definition."""
-        from sleuth.code.search.exact import places_named
-
-        for snapshot in self._workspace.snapshots_at(at):
-            inside = self._absolute(name).removeprefix(f"{snapshot.repository.path}/")
-            for place in (*places_named(snapshot, inside), *places_named(snapshot, name)):
-                return snapshot, place
-        raise ArgumentError(f"name must be a file or a definition of the snapshot, got {name!r}")
 
     def _suggestions(self, name: str, at: str | None, results: Sequence[Graded]) -> dict[str, list[str]]:
         """Return {"near": the indexed names that are spelt like `name`} if there are no results; otherwise {}."""

@@ -94,9 +94,16 @@ class Workspace:
         """
         with self._guard:
             if self._index_first and (self._first is None or self._first.is_over):
-                if self._is_of_another_worktree() and not self._has_code_of_here():
-                    self.index = self._here / ".sleuth"  # of this worktree alone
-                if self.documents() is not None or self._newest_is_whole():
+                from sleuth.code.snapshots.gradual import is_partial
+
+                if self._is_of_another_worktree():
+                    has_code_of_here = False
+                    with suppress(ArgumentError):  # it has code of others alone
+                        has_code_of_here = self.code() is not None
+                    if not has_code_of_here:
+                        self.index = self._here / ".sleuth"  # of this worktree alone
+                infos = [snapshot.info for snapshot in self.snapshots()]
+                if self.documents() is not None or (infos and not any(map(is_partial, infos))):
                     self._first, self._index_first = None, False
             if not self._index_first:
                 return True
@@ -258,22 +265,6 @@ class Workspace:
 
     def _answers(self) -> bool:
         return bool(self.snapshots())
-
-    def _newest_is_whole(self) -> bool:
-        """Return whether the code of the root is indexed, and not only a part of it."""
-        from sleuth.code.snapshots.gradual import is_partial
-
-        snapshots = self.snapshots()
-        return bool(snapshots) and not any(is_partial(snapshot.info) for snapshot in snapshots)
-
-    def _has_code_of_here(self) -> bool:
-        from sleuth.engine import open_code
-        from sleuth.engine.codebase import has_code
-
-        if not has_code(self.index):
-            return False
-        with open_code(self.index) as storage:
-            return storage.repository_at(str(self._here)) is not None
 
     @property
     def _here(self) -> Path:
