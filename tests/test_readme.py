@@ -112,11 +112,8 @@ def statements() -> list[str]:
     """Return the sentences of the README that are neither code, headings, tables nor lists of links."""
     text = re.sub(r"```.*?```|<!--.*?-->|!\[[^\]]*\]\([^)]*\)", "", README.read_text("utf8"), flags=re.DOTALL)
     text = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", text).replace("**", "")
-    paragraphs = [
-        " ".join(part.split())
-        for part in text.split("\n\n")
-        if not part.lstrip().startswith(("|", "#", "- "))
-    ]
+    parts = [part for part in text.split("\n\n") if not part.lstrip().startswith(("|", "#", "- "))]
+    paragraphs = [" ".join(part.split()) for part in parts]
     return [line for part in paragraphs for line in re.split(r"(?<=[.?]) (?=[A-Z`])", part) if line]
 
 

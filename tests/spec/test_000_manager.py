@@ -237,11 +237,8 @@ def test_result_models() -> None:
 
 def test_status_codes() -> None:
     """The codes are strings with the document's values, and an error keeps the query."""
-    assert (StatusCode.EMPTY, StatusCode.NO_RESULTS, StatusCode.DEGRADED) == (
-        "empty",
-        "no_results",
-        "degraded",
-    )
+    codes = (StatusCode.EMPTY, StatusCode.NO_RESULTS, StatusCode.DEGRADED)
+    assert codes == ("empty", "no_results", "degraded")
     failed = SearchResult.fail(StatusDetail(code=StatusCode.INVALID, message="m"), query="q")
     assert failed.is_error()
     assert not failed.is_ok()

@@ -152,27 +152,20 @@ def test_filtered_score_boost() -> None:
             location = {"type": "S3", "s3Location": {"uri": f"s3://bucket/{uri}"}}
             return {"retrievalResults": [{"content": {"text": uri}, "location": location, "score": score}]}
 
-    results = MultiSliceRetriever(Client()).retrieve("q", "KB123", "DS456", {"topic": {"$eq": "genealogy"}})
-    assert [(result["content"], round(result["score"], 2)) for result in results] == [
-        ("filtered", 0.94),
-        ("unfiltered", 0.8),
-    ]
+    question = ("q", "KB123", "DS456", {"topic": {"$eq": "genealogy"}})
+    results = MultiSliceRetriever(Client()).retrieve(*question)
+    scores = [(result["content"], round(result["score"], 2)) for result in results]
+    assert scores == [("filtered", 0.94), ("unfiltered", 0.8)]
     plain = MultiSliceRetriever(Client(), filtered_score_boost=1.0)
-    assert (
-        plain.retrieve("q", "KB123", "DS456", {"topic": {"$eq": "genealogy"}})[0]["content"] == "unfiltered"
-    )
+    assert plain.retrieve(*question)[0]["content"] == "unfiltered"
 
 
 def test_deduplicate_results() -> None:
     """The result with the highest score stays for each S3 URI."""
 
     def result(uri, score):
-        return {
-            "score": score,
-            "content": "",
-            "location": {"type": "S3", "s3Location": {"uri": uri}},
-            "metadata": {},
-        }
+        location = {"type": "S3", "s3Location": {"uri": uri}}
+        return {"score": score, "content": "", "location": location, "metadata": {}}
 
     # Manually deduplicate result list
     filtered_results = [result("s3://bucket/a", 0.9), result("s3://bucket/b", 0.3)]

@@ -46,14 +46,9 @@ class TestStore(
 ):
     def test_write_documents(self, document_store: SleuthDocumentStore) -> None:
         """Documents come back whole, with embeddings and metadata that the index writes itself."""
-        documents = [
-            Document(
-                content="one",
-                embedding=[0.1, 0.2],
-                meta={"source": "x", "language": "de", "nested": {"a": [1]}},
-            ),
-            Document(content=" two ", blob=None, meta={}),
-        ]
+        meta = {"source": "x", "language": "de", "nested": {"a": [1]}}
+        one = Document(content="one", embedding=[0.1, 0.2], meta=meta)
+        documents = [one, Document(content=" two ", blob=None, meta={})]
         assert document_store.write_documents(documents) == 2
         self.assert_documents_are_equal(document_store.filter_documents(), documents)
 
@@ -64,9 +59,8 @@ class TestStore(
         """The others are written, also by a `DocumentWriter`, and the log names the one that is not."""
         blank = Document(content=content, id="blank")
         writer = DocumentWriter(document_store)
-        assert writer.run([Document(content="one"), blank, Document(content="two")]) == {
-            "documents_written": 2
-        }
+        written = writer.run([Document(content="one"), blank, Document(content="two")])
+        assert written == {"documents_written": 2}
         assert document_store.count_documents() == 2
         assert "blank was left out" in caplog.text
 

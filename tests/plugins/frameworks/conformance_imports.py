@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import chromadb
 import faiss
@@ -62,8 +63,13 @@ DOCUMENTS = [
 ]
 
 
+TEXTS = [each.page_content for each in DOCUMENTS]
+METADATA = [each.metadata for each in DOCUMENTS]
+IDS = [str(each.id) for each in DOCUMENTS]
+
+
 def _faiss(folder: Path, store: FAISS | None = None) -> StoredVectors:
-    store = store or FAISS.from_documents(DOCUMENTS, Letters(), ids=[each.id for each in DOCUMENTS])
+    store = store or FAISS.from_documents(DOCUMENTS, Letters(), ids=IDS)
     store.save_local(str(folder / "faiss"))
     return read_faiss(folder / "faiss")
 
@@ -74,10 +80,9 @@ def _faiss_ivf(folder: Path) -> StoredVectors:
     index = faiss.IndexIVFFlat(flat, 20, 4)
     import numpy as np
 
-    vectors = np.array(Letters().embed_documents([each.page_content for each in DOCUMENTS]), np.float32)
-    index.train(vectors)
+    index.train(np.array(Letters().embed_documents(TEXTS), np.float32))
     store = FAISS(Letters(), index, InMemoryDocstore(), {})
-    store.add_documents(DOCUMENTS, ids=[each.id for each in DOCUMENTS])
+    store.add_documents(DOCUMENTS, ids=IDS)
     return _faiss(folder, store)
 
 
@@ -91,11 +96,7 @@ def _lancedb(folder: Path) -> StoredVectors:
     store = LangChainLanceDB(
         connection=lancedb.connect(str(folder / "lance")), embedding=Letters(), table_name="docs"
     )
-    store.add_texts(
-        [each.page_content for each in DOCUMENTS],
-        [each.metadata for each in DOCUMENTS],
-        ids=[str(each.id) for each in DOCUMENTS],
-    )
+    store.add_texts(TEXTS, METADATA, ids=IDS)
     return read_lancedb(folder / "lance")
 
 
@@ -104,31 +105,17 @@ def _qdrant_folder(folder: Path) -> Path:
     client.create_collection(
         "docs", vectors_config=models.VectorParams(size=20, distance=models.Distance.DOT)
     )
-    vectors = Letters().embed_documents([each.page_content for each in DOCUMENTS])
-    client.upsert(
-        "docs",
-        [
-            models.PointStruct(
-                id=place,
-                vector=vector,
-                payload={"page_content": each.page_content, "metadata": each.metadata},
-            )
-            for place, (each, vector) in enumerate(zip(DOCUMENTS, vectors, strict=True))
-        ],
-    )
+    payloads = [{"page_content": each.page_content, "metadata": each.metadata} for each in DOCUMENTS]
+    vectors = zip(Letters().embed_documents(TEXTS), payloads, strict=True)
+    points = [models.PointStruct(id=n, vector=vector, payload=own) for n, (vector, own) in enumerate(vectors)]
+    client.upsert("docs", points)
     client.close()
     return folder / "qdrant"
 
 
 def _parquet(folder: Path) -> StoredVectors:
-    texts = [each.page_content for each in DOCUMENTS]
-    columns = {
-        "id": [each.id for each in DOCUMENTS],
-        "text": texts,
-        "vector": Letters().embed_documents(texts),
-        "year": [each.metadata["year"] for each in DOCUMENTS],
-        "odd": [each.metadata["odd"] for each in DOCUMENTS],
-    }
+    columns: dict[str, Any] = {"id": IDS, "text": TEXTS, "vector": Letters().embed_documents(TEXTS)}
+    columns |= {key: [metadata[key] for metadata in METADATA] for key in ("year", "odd")}
     parquet.write_table(pa.table(columns), folder / "rows.parquet")
     return read_vectors(folder / "rows.parquet")
 

@@ -85,11 +85,8 @@ def test_a_query_gives_nodes_as_they_were(store: SleuthVectorStore) -> None:
     assert result.nodes is not None and result.similarities is not None
     expected = _nodes()[0]
     node = result.nodes[0]
-    assert (node.node_id, node.get_content(), node.metadata) == (
-        expected.node_id,
-        expected.text,
-        expected.metadata,
-    )
+    assert (node.node_id, node.get_content()) == (expected.node_id, expected.text)
+    assert node.metadata == expected.metadata
     assert node.ref_doc_id == "doc-0"
     assert len(result.nodes) == 2 and result.similarities[0] > 0.9 > result.similarities[1]
 
@@ -244,13 +241,9 @@ async def test_a_retriever_gives_nodes_with_scores(tmp_path: Path, is_async: boo
     """Items of any retriever are nodes: id, text, metadata and score; options reach the source."""
     with Engine.open(tmp_path / "index", create=True) as engine:
         engine.add([Document(text, {"source": f"{n}.md", "n": n}) for n, text in enumerate(TEXTS)])
-        retriever = SleuthRetriever(engine, 2, filter="n<3")
-        hits = (
-            await retriever.aretrieve("eiusmod lorem dolore")
-            if is_async
-            else retriever.retrieve("eiusmod lorem dolore")
-        )
-        expected = engine.retrieve("eiusmod lorem dolore", 2, filter="n<3")
+        retriever, query = SleuthRetriever(engine, 2, filter="n<3"), "eiusmod lorem dolore"
+        hits = await retriever.aretrieve(query) if is_async else retriever.retrieve(query)
+        expected = engine.retrieve(query, 2, filter="n<3")
     assert [(hit.node.node_id, hit.score) for hit in hits] == [(item.id, item.score) for item in expected]
     assert hits[0].node.get_content() == expected[0].text and hits[0].node.metadata["n"] in (0, 2)
 

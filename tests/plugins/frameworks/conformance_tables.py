@@ -82,9 +82,8 @@ def test_dates_and_categories_become_metadata(tmp_path: Path) -> None:
     with Engine.open(tmp_path / "index", create=True) as engine:
         engine.add(frame)
         assert engine.count("date>=2021-01-01 kind:pail").documents == 1
-        assert [metadata for _, metadata in stored(engine).values() if metadata["kind"] == "url"] == [
-            {"kind": "url", "key": "y"}
-        ]
+        (url,) = (metadata for _, metadata in stored(engine).values() if metadata["kind"] == "url")
+        assert url == {"kind": "url", "key": "y"}
 
 
 def test_results_become_a_data_frame(tmp_path: Path) -> None:
@@ -95,16 +94,10 @@ def test_results_become_a_data_frame(tmp_path: Path) -> None:
     rows = to_rows(ranking)
     frame = pd.DataFrame(rows)
     assert list(frame["rank"]) == [1, 2, 3]
-    assert (
-        list(frame["document_id"])
-        == [item.document_id for item in ranking]
-        == pl.DataFrame(rows)["document_id"].to_list()
-    )
-    assert dict(zip(frame["document_id"], frame["year"].fillna(0), strict=True)) == {
-        "a": 2021,
-        "b": 2020,
-        "c": 0,
-    }
+    ids = [item.document_id for item in ranking]
+    assert list(frame["document_id"]) == pl.DataFrame(rows)["document_id"].to_list() == ids
+    years = dict(zip(frame["document_id"], frame["year"].fillna(0), strict=True))
+    assert years == {"a": 2021, "b": 2020, "c": 0}
     assert pa.Table.from_pylist(rows).column_names == list(frame.columns)
 
 

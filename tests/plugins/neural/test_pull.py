@@ -104,10 +104,8 @@ def test_the_command(hub: Hub, tmp_path: Path) -> None:
     tiny.write_cross_encoder(tmp_path / "models" / "cross")
     (tiny.write_encoder(tmp_path / "models" / "damaged") / "model.onnx").write_bytes(b"x")
     rows = json.loads(run("index", "models", "--json")[1])["models"]
-    assert [(row["name"], row["kind"], row["licence"]) for row in rows] == [
-        ("cross", "cross-encoder", "unknown"),
-        ("damaged", "encoder", "unknown"),
-        ("e5-small-v2", "encoder", "apache-2.0"),
-    ]
+    kinds = {row["name"]: (row["kind"], row["licence"]) for row in rows}
+    others = {"cross": ("cross-encoder", "unknown"), "damaged": ("encoder", "unknown")}
+    assert kinds == others | {"e5-small-v2": ("encoder", "apache-2.0")}
     assert "e5-small-v2  encoder" in run("index", "models")[1]
     assert hub.requests == []

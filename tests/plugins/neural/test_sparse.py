@@ -86,14 +86,12 @@ def test_other_models_are_refused(tmp_path: Path, folder: Path) -> None:
     for model in (OnnxEmbedder, OnnxCrossEncoder):
         with pytest.raises(ArgumentError, match="got the sparse encoder 'splade'"):
             model(folder)
-    with pytest.raises(
-        ArgumentError, match="must be of the kind 'sparse encoder', got the cross-encoder 'c'"
-    ):
+    other = "must be of the kind 'sparse encoder', got the cross-encoder 'c'"
+    with pytest.raises(ArgumentError, match=other):
         OnnxSparseEncoder(tiny.write_cross_encoder(tmp_path / "c"))
     masked = {"architectures": ["MPNetForMaskedLM"]}
     assert ModelFolder.open(tiny.write_encoder(tmp_path / "pooled", config=masked)).kind == "encoder"
     short = tiny.write(tmp_path / "short", tiny.encoder(), config={"architectures": ["BertForMaskedLM"]})
-    with pytest.raises(
-        EmbeddingError, match=r"must give a number for each of 17 tokens, got shape \(1, 3, 8\)"
-    ):
+    shape = r"must give a number for each of 17 tokens, got shape \(1, 3, 8\)"
+    with pytest.raises(EmbeddingError, match=shape):
         OnnxSparseEncoder(short).encode_query("a")

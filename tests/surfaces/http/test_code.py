@@ -33,20 +33,21 @@ def get(shop: Local, what: str, **parameters: Any) -> Any:
 def test_search_finds_the_lines(shop: Local, root: Path) -> None:
     """The best hit is the definition with its file, lines and text; filters apply."""
     body = {"query": "where are tokens of some seconds added", "k": 3}
+
+    def hits(**more: Any) -> Any:
+        return shop.client.post("/v1/code/search", json=body | more).json()["hits"]
+
     answer = shop.client.post("/v1/code/search", json=body).json()
     best = answer["hits"][0]
     assert answer["repository"] == str(root)
     assert best["file_path"] == "src/bucket.py"
     assert "def refill" in best["text"]
     assert [part["status"] for part in answer["parts"]] == ["ok", "ok"]
-    below = shop.client.post("/v1/code/search", json={**body, "paths": ["src/shop.py"]}).json()["hits"]
-    assert {hit["file_path"] for hit in below} == {"src/shop.py"}
-    labelled = shop.client.post("/v1/code/search", json={**body, "labels": ["class_definition"]}).json()[
-        "hits"
-    ]
+    assert {hit["file_path"] for hit in hits(paths=["src/shop.py"])} == {"src/shop.py"}
+    labelled = hits(labels=["class_definition"])
     assert labelled
     assert all("class_definition" in hit["semantic_labels"] for hit in labelled)
-    assert shop.client.post("/v1/code/search", json={**body, "languages": ["rust"]}).json()["hits"] == []
+    assert hits(languages=["rust"]) == []
 
 
 def test_search_at_a_tag_sees_its_code(shop: Local) -> None:
@@ -74,11 +75,9 @@ def test_definitions_and_references(shop: Local) -> None:
     """A definition has its place; a reference has its use, its role and its definition."""
     (definition,) = get(shop, "definitions", name="TokenBucket.refill")["definitions"]
     assert (definition["file_path"], definition["line"]) == ("src/bucket.py", 7)
-    references = get(shop, "references", name="refill")["references"]
-    assert [(use["file_path"], use["line"], use["role"]) for use in references] == [
-        ("src/shop.py", 6, "call")
-    ]
-    assert references[0]["definition"]["name"] == "TokenBucket.refill"
+    (use,) = get(shop, "references", name="refill")["references"]
+    assert (use["file_path"], use["line"], use["role"]) == ("src/shop.py", 6, "call")
+    assert use["definition"]["name"] == "TokenBucket.refill"
     old = get(shop, "definitions", name="replenish", at="v1")["definitions"]
     assert [entry["line"] for entry in old] == [7]
     assert get(shop, "definitions", name="replenish")["definitions"] == []

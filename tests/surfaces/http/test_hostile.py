@@ -129,10 +129,8 @@ def test_sites_that_are_allowed_get_cors(index: Any) -> None:
         preflight = started.client.options("/v1/search", headers=headers)
         assert preflight.headers["access-control-allow-origin"] == "https://app.example"
         answer = started.client.get("/v1/status", headers={"origin": "https://app.example"})
-        assert (answer.status_code, answer.headers["access-control-allow-origin"]) == (
-            200,
-            "https://app.example",
-        )
+        assert answer.status_code == 200
+        assert answer.headers["access-control-allow-origin"] == "https://app.example"
         assert started.client.get("/v1/status", headers={"origin": "https://evil.example"}).status_code == 403
         assert started.client.get("/v1/status", headers={"host": "search.example"}).status_code == 200
 

@@ -104,7 +104,7 @@ def test_each_client_is_told(troubled: Local, door: Callable[[Local], Remarks], 
     remarks = door(troubled)
     assert remarks.degraded is True
     assert note in remarks.notes
-    assert remarks.unknown == (None if door in (search, agent) else [9])
+    assert remarks.unknown == (None if note in (IN_SEARCHES, OF_AGENTS) else [9])
 
 
 def test_a_whole_answer_says_that_nothing_is_missing(server: Local) -> None:
