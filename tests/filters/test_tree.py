@@ -138,17 +138,6 @@ def test_subclasses_of_scalars_are_kept_as_plain_ones(value: Any, plain: Any) ->
     assert matches(tree, {"k": plain})
 
 
-@pytest.mark.parametrize(("value", "plain"), [
-    (np.float32(2.5), 2.5), (np.int64(-3), -3), (np.uint8(3), 3), (np.True_, True),
-    (np.datetime64("2024-01-31"), "2024-01-31"),
-    (np.datetime64("2024-01-31T10:00:00"), "2024-01-31T10:00:00"),
-])  # fmt: skip
-def test_scalars_of_numpy_are_kept_as_plain_ones(value: Any, plain: Any) -> None:
-    """Scalars of an array or a data frame build the same tree as plain values."""
-    assert as_filter({"k": value}) == as_filter({"k": plain})
-    assert field("k").not_in(np.array([value])) == field("k").not_in([plain])
-
-
 @pytest.mark.parametrize(
     "value",
     [

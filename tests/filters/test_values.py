@@ -19,8 +19,9 @@ from sleuth.filters.values import plain_scalar
     (datetime(2024, 1, 31, 10, tzinfo=UTC), "2024-01-31T10:00:00+00:00"),
     (date(2024, 1, 31), "2024-01-31"), (time(10, 30), "10:30:00"), (Decimal("3.00"), 3),
     (Decimal("2.50"), 2.5), (Decimal("1e30"), 1e30), (UUID(int=5), "00000000-0000-0000-0000-000000000005"),
-    (PurePosixPath("a/b.md"), "a/b.md"), (np.int64(3), 3), (np.bool_(True), True), (np.float32(2.5), 2.5),
-    (np.datetime64("2024-01"), "2024-01-01"),
+    (PurePosixPath("a/b.md"), "a/b.md"), (np.int64(3), 3), (np.int64(-3), -3), (np.uint8(3), 3),
+    (np.bool_(True), True), (np.float32(2.5), 2.5),
+    (np.datetime64("2024-01"), "2024-01-01"), (np.datetime64("2024-01-31T10:00:00"), "2024-01-31T10:00:00"),
     (np.datetime64("2024-01-31T10:00:00.000000001"), "2024-01-31T10:00:00"),
 ])  # fmt: skip
 def test_values_with_a_plain_form(value: Any, plain: Any) -> None:
@@ -28,6 +29,7 @@ def test_values_with_a_plain_form(value: Any, plain: Any) -> None:
     assert (plain_scalar(value), type(plain_scalar(value))) == (plain, type(plain))
     assert as_filter({"key": value}) == Compare("key", "eq", plain)
     assert field("key").is_in([value]) == field("key").is_in([plain])
+    assert field("key").not_in(np.array([value])) == field("key").not_in([plain])
 
 
 @pytest.mark.parametrize(

@@ -5,16 +5,14 @@ import threading
 from itertools import count
 from math import log
 
-import numpy as np
 import pytest
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from sleuth.errors import StoreError
 from sleuth.store import IN_MEMORY
 from sleuth.store.catalogue import building, merging
 from sleuth.store.catalogue.lock import WriterLock
-from sleuth.store.record import scan
 from sleuth.store.store import Store
 from sleuth.store.writing.transaction import Transaction
 from tests.examples import examples
@@ -207,37 +205,3 @@ def test_a_merge_that_fails_is_reported(store: Store) -> None:
     with pytest.raises(RuntimeError, match="cannot merge"):
         store.wait()
     assert len(read(store)) == 10
-
-
-@settings(
-    deadline=None, max_examples=examples(30), suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
-@given(
-    st.lists(
-        st.tuples(st.text("abÄ\0", max_size=5), st.integers(0, 3)), unique_by=lambda d: d[0], max_size=30
-    ),
-    st.data(),
-)
-def test_ties_of_merged_rows(tmp_path_factory, documents: list[tuple[str, int]], data: st.DataObject) -> None:  # type: ignore[no-untyped-def]
-    """The tie ranks of any range of documents give the order of chunks by id and place."""
-    with Store.open(tmp_path_factory.mktemp("ties") / "index", create=True) as store:
-        with store.writer() as writer:
-            for name, chunks in documents:
-                put(writer, f"d{name}", *["x"] * chunks)
-        with store._connection() as connection:
-            rows = [
-                (key, name, key + n, n)
-                for key, name, chunks in connection.execute(
-                    "SELECT key, id, chunks FROM documents ORDER BY key"
-                )
-                for n in range(chunks)
-            ]
-            whole = sorted({row[0] for row in rows})
-            first, last = sorted(data.draw(st.tuples(*[st.integers(0, len(whole))] * 2)))
-            merge = [row for row in rows if row[0] in whole[first:last]]
-            order = sorted(range(len(merge)), key=lambda i: (merge[i][1], merge[i][3]))
-            ranks = scan.ranks_of(connection, np.array([row[2] for row in merge], np.int64))
-    if ranks is None:
-        assert order == sorted(order)
-    else:
-        assert ranks[order].tolist() == list(range(len(order)))

@@ -219,16 +219,20 @@ def test_keys_lie_in_the_range_of_the_manifest(store: Store) -> None:
 
 
 def test_files_being_written_are_no_orphans(tmp_path: Path) -> None:
-    """A sweep skips held files, and finds every other file that no manifest names."""
+    """A sweep skips held files under either name, and removes every other segment that no manifest names."""
     segment_file = Built(tmp_path, encoded(np.arange(1, 3), {}), 0)
     held_file = Built(tmp_path, encoded(np.arange(1, 3), {}), 0)
     (tmp_path / "x.tmp").touch()
     assert segment_files.orphans(tmp_path, {held_file.path.stem}) == [tmp_path / "x.tmp"]
+    segment_files.sweep(tmp_path, ())
+    assert segment_file.path.exists()
     segment_file.release()
-    assert set(segment_files.orphans(tmp_path, {held_file.path.stem})) == {
-        segment_file.path,
-        tmp_path / "x.tmp",
-    }
+    orphans = {segment_file.path, tmp_path / "x.tmp"}
+    assert set(segment_files.orphans(tmp_path, {held_file.path.stem})) == orphans
+    segment_files.sweep(tmp_path, {segment_file.path.stem})
+    assert segment_file.path.exists()
+    segment_files.sweep(tmp_path, ())
+    assert not segment_file.path.exists()
     with held_file.path.open("rb") as file, pytest.raises(BlockingIOError):
         fcntl.flock(file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
     held_file.discard()
@@ -253,18 +257,6 @@ def test_a_sweep_while_a_file_is_made(tmp_path: Path, monkeypatch: pytest.Monkey
     assert sweeps == [[f"{segment.name}{segment_files.TEMPORARY}"]]
     content = segment_files.read(tmp_path, segment.name, segment.size, segment.checksum)
     assert content.arrays["a"].tolist() == [0, 1]
-
-
-def test_a_file_that_is_held_while_a_sweep_looks_at_it(tmp_path: Path) -> None:
-    """A sweep never deletes a held file under either name; a released one is deleted."""
-    segment_file = Built(tmp_path, encoded(np.arange(1, 3), {}), 0)
-    segment_files.sweep(tmp_path, ())
-    assert segment_file.path.exists()
-    segment_file.release()
-    segment_files.sweep(tmp_path, {segment_file.path.stem})
-    assert segment_file.path.exists()
-    segment_files.sweep(tmp_path, ())
-    assert not segment_file.path.exists()
 
 
 @pytest.mark.parametrize("values", [[1, 1], [2, 1], [-1, 0], [3], [0, 3]])
