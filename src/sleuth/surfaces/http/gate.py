@@ -19,6 +19,7 @@ from sleuth.remote import in_thread
 from sleuth.surfaces.http.answers import EXPECTED, Dialect, Refusal, problem
 from sleuth.surfaces.http.keys import EVERYONE, PREFIX, Key
 from sleuth.surfaces.http.service import Call, Service, logger
+from sleuth.surfaces.http.tokens import AGENTS_PATH
 
 _SLACK = 0.5
 """Seconds after the deadline in which a handler can still say that it passed."""
@@ -164,10 +165,6 @@ class Gate:
                 **call.facts,
             }
             logger.info("request", extra={"fields": entry})
-
-
-AGENTS_PATH = "/mcp"
-"""Where access tokens are accepted, and not only keys."""
 
 
 class _Answer:

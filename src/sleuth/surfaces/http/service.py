@@ -26,6 +26,7 @@ from sleuth.surfaces.http.job_runs import JobRunner
 from sleuth.surfaces.http.keys import EVERYONE, NO_DOCUMENT, Key, KeyFile, Rates, Scope, Sessions
 from sleuth.surfaces.http.lanes import Lane
 from sleuth.surfaces.http.metrics import Metrics
+from sleuth.surfaces.http.tokens import AccessTokens
 from sleuth.types import RESERVED
 
 if TYPE_CHECKING:
@@ -36,7 +37,6 @@ if TYPE_CHECKING:
     from sleuth.engine.sources import Sources
     from sleuth.protocols import Retriever
     from sleuth.surfaces.http.settings import ServerSettings
-    from sleuth.surfaces.http.tokens import AccessTokens
     from sleuth.types import Ranking
 
 P = ParamSpec("P")
@@ -126,11 +126,8 @@ class Service:
         self.is_warm = False
         self.keys = KeyFile(settings.keys) if settings.keys else None
         self.sessions = Sessions(self.keys) if self.keys else None
-        self.tokens: AccessTokens | None = None
-        if settings.token_issuer is not None and settings.public_url is not None:
-            from sleuth.surfaces.http.tokens import AccessTokens
-
-            self.tokens = AccessTokens(settings.token_issuer, settings.public_url)
+        issuer, address = settings.token_issuer, settings.public_url
+        self.tokens = None if issuer is None or address is None else AccessTokens(issuer, address)
         self.metrics = Metrics()
         self.rates = Rates()
         self.jobs = JobRunner(self.writes, Path(engine.path))

@@ -19,9 +19,11 @@ from sleuth.remote import BrokenError, CertificateError, Deadline, LargeError, r
 from sleuth.surfaces.http.answers import Refusal
 from sleuth.surfaces.http.keys import DEFAULT_SCOPES, Key, Scope
 
-PATH: Final = "/mcp"
+AGENTS_PATH: Final = "/mcp"
+"""Where access tokens are accepted, and not only keys."""
+
 METADATA: Final = "/.well-known/oauth-protected-resource"
-"""Where clients look for the metadata; with `PATH` behind it, too."""
+"""Where clients look for the metadata; with `AGENTS_PATH` behind it, too."""
 
 ALGORITHMS: Final = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA")
 """Signatures by a private key. Those by a shared secret, and none at all, are refused."""
@@ -57,8 +59,8 @@ class AccessTokens:
             import jwt
         self._jwt = jwt
         self.issuer = issuer
-        self.resource = f"{public_url}{PATH}"
-        self._challenge = f'resource_metadata="{public_url}{METADATA}{PATH}"'
+        self.resource = f"{public_url}{AGENTS_PATH}"
+        self._challenge = f'resource_metadata="{public_url}{METADATA}{AGENTS_PATH}"'
         self._guard = Lock()
         self._keys: dict[str, Any] = {}
         self._read = self._looked = float("-inf")

@@ -14,7 +14,7 @@ from starlette.routing import Route
 from sleuth.errors import ArgumentError, SleuthError
 from sleuth.surfaces.http import Extension, Refusal, Service, passage_url
 from sleuth.surfaces.http.service import call_of
-from sleuth.surfaces.http.tokens import METADATA
+from sleuth.surfaces.http.tokens import AGENTS_PATH, METADATA
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
@@ -27,8 +27,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-PATH = "/mcp"
-METADATA_PATHS = (METADATA, f"{METADATA}{PATH}")
+METADATA_PATHS = (METADATA, f"{METADATA}{AGENTS_PATH}")
 
 
 def mcp_extension() -> Extension:
@@ -40,7 +39,7 @@ def mcp_extension() -> Extension:
 
     def install(app: FastAPI, service: Service) -> None:
         endpoints.append(_Endpoint(service))
-        app.router.routes.append(Route(PATH, endpoint=endpoints[0]))
+        app.router.routes.append(Route(AGENTS_PATH, endpoint=endpoints[0]))
         if service.tokens is not None:
             metadata = service.tokens.metadata
             for path in METADATA_PATHS:
