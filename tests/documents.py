@@ -2,6 +2,7 @@
 
 import re
 import socket
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -57,6 +58,14 @@ def stored(engine: Engine) -> dict[str, tuple[str, dict[str, Any]]]:
     passages = [item for document in engine.documents() for item in engine.get(document.id)]
     own = ({key: value for key, value in item.metadata.items() if key not in PLACE} for item in passages)
     return {item.document_id: (item.text, metadata) for item, metadata in zip(passages, own, strict=True)}
+
+
+@pytest.fixture
+def news(tmp_path: Path) -> Iterator[Engine]:
+    """An index of the texts."""
+    with Engine.open(tmp_path / ".sleuth", create=True) as engine:
+        engine.add(Document(text, {"n": n}, id=str(n)) for n, text in enumerate(NEWS))
+        yield engine
 
 
 @pytest.fixture

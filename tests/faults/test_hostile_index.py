@@ -224,19 +224,15 @@ def _git(*arguments: str) -> None:
     subprocess.run(["git", *arguments], check=True, capture_output=True)
 
 
-def _commit(home: Path) -> None:
-    _git("init", "-q")
-    _git("add", "-f", ".sleuth/record.sqlite")
+def _commit(*form: str) -> Callable[[Path], None]:
+    """Return what commits the index, with git's own index in a form."""
 
+    def commit(home: Path) -> None:
+        _git("init", "-q")
+        _git("add", "-f", ".sleuth/record.sqlite")
+        _git("update-index", *form)
 
-def _commit_compressed(home: Path) -> None:
-    _commit(home)
-    _git("update-index", "--index-version", "4")
-
-
-def _commit_split(home: Path) -> None:
-    _commit(home)
-    _git("update-index", "--split-index")
+    return commit
 
 
 def _commit_in_a_worktree(home: Path) -> None:
@@ -264,10 +260,11 @@ def _give_away(home: Path) -> None:
 @pytest.mark.parametrize(
     ("origin", "reason"),
     [
-        (_commit, "is tracked by git"), (_commit_compressed, "is tracked by git"),
-        (_commit_split, "is tracked by git"), (_commit_in_a_worktree, "is tracked by git"),
+        (_commit(), "is tracked by git"), (_commit("--index-version", "4"), "is tracked by git"),
+        (_commit("--split-index"), "is tracked by git"), (_commit_in_a_worktree, "is tracked by git"),
         (_link, "is a link"), (_give_away, "belongs to user 4321"),
     ],
+    ids=["tracked", "compressed", "split", "worktree", "link", "given away"],
 )  # fmt: skip
 def test_an_index_that_was_not_named(origin: Callable[[Path], None], reason: str, home: Path) -> None:
     """An index that may be somebody else's is opened only if it is named."""

@@ -39,6 +39,10 @@ class Opened(NamedTuple):
     close: Callable[[], object]
 
 
+Kind = Callable[[Path, str], Callable[[], Opened]]
+"""Makes an index that has a text; returns what opens it."""
+
+
 def documents(path: Path, text: str) -> Callable[[], Opened]:
     """Make an index of one document; return what opens it."""
     with Engine.open(path, create=True, embedder="") as engine:
@@ -84,9 +88,7 @@ def code(path: Path, text: str) -> Callable[[], Opened]:
 @pytest.mark.parametrize("kind", [documents, code])
 @pytest.mark.parametrize("with_query", [False, True], ids=["just opened", "asked before"])
 @pytest.mark.parametrize("then", ["moved", "removed"])
-def test_a_folder_that_is_gone_is_read_on(
-    tmp_path: Path, kind: Callable[[Path, str], Callable[[], Opened]], with_query: bool, then: str
-) -> None:
+def test_a_folder_that_is_gone_is_read_on(tmp_path: Path, kind: Kind, with_query: bool, then: str) -> None:
     """An open index whose folder is moved or removed answers as before and refuses to write."""
     index = kind(tmp_path / "index", "one")()
     whole = index.ask() if with_query else None
@@ -104,9 +106,7 @@ def test_a_folder_that_is_gone_is_read_on(
 
 @pytest.mark.parametrize("kind", [documents, code])
 @pytest.mark.parametrize("with_query", [False, True], ids=["just opened", "asked before"])
-def test_another_index_in_its_place_is_refused(
-    tmp_path: Path, kind: Callable[[Path, str], Callable[[], Opened]], with_query: bool
-) -> None:
+def test_another_index_in_its_place_is_refused(tmp_path: Path, kind: Kind, with_query: bool) -> None:
     """An open index neither reads nor writes where another one has taken its place, and changes neither."""
     one, other = kind(tmp_path / "index", "one"), kind(tmp_path / "other", "two")
     index = one()
@@ -169,9 +169,7 @@ def test_a_clock_that_goes_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 
 
 @pytest.mark.parametrize("kind", [documents, code])
-def test_another_working_directory(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: Callable[[Path, str], Callable[[], Opened]]
-) -> None:
+def test_another_working_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: Kind) -> None:
     """An index that was opened by a relative path is read, by many at once, and written from any folder."""
     monkeypatch.chdir(tmp_path)
     index = kind(Path("index"), "one")()

@@ -24,19 +24,14 @@ from rank_bm25 import BM25Okapi
 
 from sleuth import ArgumentError, Document, Engine
 from tests.documents import DOCS, NEWS, QUERY, check_examples, guide_line, meaning
+from tests.documents import news as engine
 from tests.surfaces.http.conftest import Local, make_index, serving
+
+__all__ = ["engine"]
 
 
 def ids(hits: Any) -> list[int]:
     return [int(hit.document_id) for hit in hits]
-
-
-@pytest.fixture
-def engine(tmp_path: Path) -> Iterator[Engine]:
-    """An index of the texts."""
-    with Engine.open(tmp_path / ".sleuth", create=True) as engine:
-        engine.add(Document(text, {"n": n}, id=str(n)) for n, text in enumerate(NEWS))
-        yield engine
 
 
 class Meaning(chromadb.EmbeddingFunction[Any]):

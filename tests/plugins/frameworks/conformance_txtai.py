@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,15 +11,11 @@ from txtai import Embeddings
 
 from sleuth import Document, Engine
 from tests.documents import NEWS, QUERY, guide_line, meaning
+from tests.documents import news as engine
+
+__all__ = ["engine"]
 
 ROWS: list[Any] = [(n, {"text": text, "n": n}, None) for n, text in enumerate(NEWS)]
-
-
-@pytest.fixture
-def engine(tmp_path: Path) -> Iterator[Engine]:
-    with Engine.open(tmp_path / "index", create=True) as engine:
-        engine.add(Document(text, {"n": n}, id=str(n)) for n, text in enumerate(NEWS))
-        yield engine
 
 
 @pytest.fixture

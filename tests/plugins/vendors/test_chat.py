@@ -11,7 +11,7 @@ import pytest
 from sleuth.plugins.vendors.chat import annotations_of
 from sleuth.results import SearchResult
 from sleuth.testing.ollama import OllamaServer
-from tests.surfaces.http.conftest import make_index, serving
+from tests.surfaces.http.conftest import make_index, rewriting, serving
 
 QUESTION = "How often are tokens refilled?"
 MESSAGES: Any = [{"role": "user", "content": QUESTION}]
@@ -36,12 +36,7 @@ def client(tmp_path: Path) -> Iterator[openai.OpenAI]:
 @pytest.fixture
 def ollama(monkeypatch: pytest.MonkeyPatch) -> Iterator[OllamaServer]:
     """A model that rewrites questions, and answers with two citations of which one has no source."""
-
-    def reply(prompt: str) -> str:
-        is_rewriting = "stands alone" in prompt.rpartition("\n")[2]
-        return "How often are tokens refilled?" if is_rewriting else "Every second [1]. See also [9]."
-
-    with OllamaServer(reply=reply) as server:
+    with OllamaServer(reply=rewriting(QUESTION, "Every second [1]. See also [9].")) as server:
         monkeypatch.setenv("OLLAMA_HOST", server.url)
         yield server
 

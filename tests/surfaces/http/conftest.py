@@ -6,7 +6,7 @@ import re
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from threading import Thread
@@ -170,6 +170,11 @@ def events(answer: httpx.Response) -> list[tuple[str, Any]]:
     assert answer.status_code == 200, answer.text
     blocks = [block.split("\n", 1) for block in answer.text.strip().split("\n\n")]
     return [(name.removeprefix("event: "), json.loads(data.removeprefix("data: "))) for name, data in blocks]
+
+
+def rewriting(question: str, answer: str) -> Callable[[str], str]:
+    """Return what a model writes that makes a question of each follow-up, and answers all others alike."""
+    return lambda prompt: question if "stands alone" in prompt.rpartition("\n")[2] else answer
 
 
 @pytest.fixture(scope="module")

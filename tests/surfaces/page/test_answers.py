@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from sleuth.testing.ollama import OllamaServer
-from tests.surfaces.http.conftest import Local
+from tests.surfaces.http.conftest import Local, rewriting
 
 from .conftest import SCRIPT, Look, pages
 
@@ -39,12 +39,7 @@ new PerformanceObserver((list) => {
 @pytest.fixture
 def ollama(monkeypatch: pytest.MonkeyPatch) -> Iterator[OllamaServer]:
     """A model that writes `ANSWER`, and rewrites each question that follows others to one about otters."""
-
-    def reply(prompt: str) -> str:
-        is_rewriting = "stands alone" in prompt.rpartition("\n")[2]
-        return "How often do otters swim?" if is_rewriting else ANSWER
-
-    with OllamaServer(reply=reply) as server:
+    with OllamaServer(reply=rewriting("How often do otters swim?", ANSWER)) as server:
         monkeypatch.setenv("OLLAMA_HOST", server.url)
         yield server
 
