@@ -357,25 +357,23 @@ def loaded_by(statement: str) -> set[str]:
 HEAVY = {"numpy", "pydantic", "typer", "rich", "sqlite3", "Stemmer", "yaml", "tokenizers"}
 
 
-def test_import_sleuth_is_light() -> None:
-    """`import sleuth` loads neither numpy nor any other third-party package."""
-    assert not loaded_by("import sleuth") & HEAVY
+LATE = {"importlib.metadata", "sleuth.engine.legs", "sleuth.filters.tree", "sleuth.store.store"}
+"""What only an open index needs."""
+SEARCH = """
+import tempfile; from sleuth import Document, Engine; from sleuth.llm import OpenAIGenerator
+engine = Engine.open(tempfile.mkdtemp(), create=True); engine.add([Document('tide', id='1')])
+assert engine.retrieve('tide'); engine.close(); OpenAIGenerator('m', api_key='')
+"""
 
 
-def test_import_of_the_engine_is_light() -> None:
-    """`from sleuth import Engine` loads no other package, and nothing that only an open index needs."""
-    late = HEAVY | {"importlib.metadata", "sleuth.engine.legs", "sleuth.filters.tree", "sleuth.store.store"}
-    assert not loaded_by("from sleuth import Engine") & late
-
-
-def test_httpx_is_loaded_by_the_first_request_only() -> None:
-    """`import sleuth`, a search, and creating a client of a model do not load httpx."""
-    search = (
-        "import tempfile; from sleuth import Document, Engine; from sleuth.llm import OpenAIGenerator\n"
-        "engine = Engine.open(tempfile.mkdtemp(), create=True); engine.add([Document('tide', id='1')])\n"
-        "assert engine.retrieve('tide'); engine.close(); OpenAIGenerator('m', api_key='')"
-    )
-    assert not loaded_by(search) & {"httpx", "httpcore"}
+@pytest.mark.parametrize(
+    ("statement", "heavy"),
+    [("import sleuth", HEAVY), ("from sleuth import Engine", HEAVY | LATE), (SEARCH, {"httpx", "httpcore"})],
+    ids=["sleuth", "engine", "search"],
+)
+def test_nothing_is_loaded_before_it_is_needed(statement: str, heavy: set[str]) -> None:
+    """Imports load no other package; a search, and creating a client of a model, do not load httpx."""
+    assert not loaded_by(statement) & heavy
 
 
 def test_public_names_exist_and_are_sorted() -> None:
@@ -441,6 +439,11 @@ def test_a_source_distribution_can_be_built() -> None:
         assert f"**/*.{kind}" in patterns
 
 
+def nodes() -> Iterator[tuple[Path, ast.AST]]:
+    """Yield each node of the code of each module."""
+    return ((path, node) for path in modules() for node in ast.walk(ast.parse(path.read_text("utf8"))))
+
+
 TWICE = {
     "Retriever": "the protocol, and the class of the vector store that its specification names",
     "SleuthRetriever": "one for each framework, by whose names its users look for it",
@@ -452,10 +455,9 @@ TWICE = {
 def test_a_class_name_means_one_thing() -> None:
     """No two modules define classes with the same name, except for listed reasons."""
     homes: dict[str, list[str]] = {}
-    for path in modules():
-        for node in ast.walk(ast.parse(path.read_text("utf8"))):
-            if isinstance(node, ast.ClassDef):
-                homes.setdefault(node.name, []).append(module_name(path))
+    for path, node in nodes():
+        if isinstance(node, ast.ClassDef):
+            homes.setdefault(node.name, []).append(module_name(path))
     assert {name: places for name, places in homes.items() if len(places) > 1 and name not in TWICE} == {}
 
 
@@ -482,10 +484,8 @@ def test_fields_have_names() -> None:
     """No field of a row is read by its number, except groups of a regular expression."""
     lines = {
         f"{path.relative_to(SRC)}:{node.lineno} {ast.unparse(node)}"
-        for path in modules()
-        if unit(path) != "testing"
-        for node in ast.walk(ast.parse(path.read_text("utf8")))
-        if isinstance(node, ast.Subscript) and is_field_by_number(node)
+        for path, node in nodes()
+        if isinstance(node, ast.Subscript) and is_field_by_number(node) and unit(path) != "testing"
     }
     assert lines == set()
 
@@ -494,8 +494,7 @@ def test_functions_are_short() -> None:
     """No function has more than 100 lines, and one that has many tells one story."""
     lengths = {
         f"{path.relative_to(SRC)} {node.name}": node.end_lineno - node.lineno + 1
-        for path in modules()
-        for node in ast.walk(ast.parse(path.read_text("utf8")))
+        for path, node in nodes()
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.end_lineno is not None
     }
     assert {name: length for name, length in lengths.items() if length > 100} == {}
