@@ -1,7 +1,6 @@
 """A server as users run it: a process, a port on loopback, and an index of a few documents."""
 
 import json
-import os
 import re
 import signal
 import subprocess
@@ -38,10 +37,6 @@ class Server:
         self.process, self.url = process, url
         self.client = httpx.Client(base_url=url, timeout=60)
 
-    @property
-    def port(self) -> int:
-        return int(self.url.rpartition(":")[2])
-
     def stop(self, number: int = signal.SIGTERM) -> str:
         """End the process and return its log."""
         self.client.close()
@@ -51,30 +46,21 @@ class Server:
 
 
 @contextmanager
-def running(index: Path, *options: str, **variables: str) -> Iterator[Server]:
+def running(index: Path, *options: str) -> Iterator[Server]:
     """Run a server over an index, on a free port."""
-    process = subprocess.Popen(
-        [sys.executable, "-m", "sleuth", "serve", "--index", str(index), "--port", "0", *options],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env={**os.environ, **variables},
-    )
-    assert process.stderr is not None
-    line = process.stderr.readline()
-    match = re.search(r"http://\S+", line)
-    if match is None:
-        raise AssertionError(line + process.communicate(timeout=120)[1])
-    server = Server(process, match[0])
-    try:
-        yield server
-    finally:
-        if process.poll() is None:
-            server.stop(signal.SIGKILL)
-        server.client.close()
-        for pipe in (process.stdout, process.stderr):
-            if pipe is not None:
-                pipe.close()
+    command = [sys.executable, "-m", "sleuth", "serve", "--index", str(index), "--port", "0", *options]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        line = process.stderr.readline()
+        match = re.search(r"http://\S+", line)
+        assert match is not None, line + process.communicate(timeout=120)[1]
+        server = Server(process, match[0])
+        try:
+            yield server
+        finally:
+            if process.poll() is None:
+                server.stop(signal.SIGKILL)
+            server.client.close()
 
 
 class Local:
