@@ -188,8 +188,9 @@ class Disk:
             source: the folder that calls name; what was in it lies below `target` then.
             lost: the share of what is not synced that is lost: 1.0 for all, 0.0 for nothing.
         """
-        names = dict(self._names)
-        for _, files in self._changes[: _kept(len(self._changes), rng, lost)]:
+        names, count = dict(self._names), len(self._changes)
+        kept = count if lost == 0 else 0 if lost == 1 else rng.randint(0, count)
+        for _, files in self._changes[:kept]:
             for path, file in files.items():
                 _put(names, path, file)
         for path, file in names.items():
@@ -198,10 +199,6 @@ class Disk:
             copy = target / Path(path).relative_to(source)
             copy.parent.mkdir(parents=True, exist_ok=True)
             copy.write_bytes(_applied(file.disk, _torn(file.pending, rng, lost)))
-
-
-def _kept(count: int, rng: random.Random, lost: float) -> int:
-    return count if lost == 0 else 0 if lost == 1 else rng.randint(0, count)
 
 
 def _put(names: dict[str, _File], path: str, file: _File | None) -> None:

@@ -246,8 +246,7 @@ def test_server(source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     """Requests to a server and commands beside it: what was acknowledged is there, and all goes on."""
     monkeypatch.setenv("SLEUTH_CACHE", str(tmp_path / "cache"))
     calls = record(actions.command(source, 0, 1), source, tmp_path / "trace")
-    assert cut(calls, source, tmp_path / "left", prove_actions) == CUTS
-
-
-def prove_actions(path: Path, lines: list[str]) -> None:
-    actions.prove(path, actions.told(lines))
+    assert (
+        cut(calls, source, tmp_path / "left", lambda path, lines: actions.prove(path, actions.told(lines)))
+        == CUTS
+    )

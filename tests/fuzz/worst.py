@@ -1,7 +1,7 @@
 """The worst files that are known of each kind that the program reads itself, of any size."""
 
 import random
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 
 Maker = Callable[[int], bytes]
 
@@ -18,17 +18,6 @@ def _matter(unit: str | bytes, start: bytes = b"", mark: bytes = b"---") -> Make
     return lambda size: mark + b"\n" + inner(min(size, 65_000)) + b"\n" + mark + b"\nx"
 
 
-def _joined(
-    parts: Callable[[int], bytes], count: Callable[[int], Iterable[int]], start: bytes = b""
-) -> Maker:
-    return lambda size: (start + b"".join(map(parts, count(size))))[:size]
-
-
-def _named(half: bytes) -> Maker:
-    """Return what makes a table of one long name, and rows as short as they can be."""
-    return lambda size: half * (size // 2) + b"\n" + b"x\n" * (size // 4)
-
-
 def _prefixed(size: int) -> bytes:
     """An object whose members all have a long path."""
     members = b",".join(b'"%d":1' % i for i in range(size // 24))
@@ -41,7 +30,7 @@ def _noise(low: int) -> Maker:
 
 TOML = b"+++"
 WORST: dict[str, Maker] = {
-    "long name.csv": _named(b"n"),
+    "long name.csv": lambda size: b"n" * (size // 2) + b"\n" + b"x\n" * (size // 4),
     "rows.csv": _filled("x\n", b"a\n"),
     "names.csv": lambda size: b",".join(b"%d" % i for i in range(size // 14)) + b"\n" + b"x," * (size // 4),
     "quotes.csv": _filled('"', b"a,b\n"),
@@ -75,7 +64,7 @@ WORST: dict[str, Maker] = {
     "sections.md": _filled("# a\n\nb\n\n"),
     "long heading.md": lambda size: b"# " + b"h" * (size // 2) + b"\n" + b"## a b\n\nw\n\n" * (size // 24),
     "deep headings.md": _filled("".join("#" * i + " " + "h" * 280 + "\n\n" for i in range(1, 7))),
-    "fences.md": _joined(lambda i: b"`" * i + b"\n", lambda size: range(3, int((2 * size) ** 0.5))),
+    "fences.md": lambda size: b"".join(b"`" * i + b"\n" for i in range(3, int((2 * size) ** 0.5)))[:size],
     "bars.md": _filled("|\n"),
     "underlines.md": _filled("--\n"),
     "underlined.md": _filled("a\n=\n"),

@@ -3,7 +3,6 @@
 import json
 import signal
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -29,20 +28,18 @@ def rows(tmp_path: Path) -> Path:
     return write_rows(tmp_path, TEXTS)
 
 
-def imported(tmp_path: Path, *arguments: Any, **options: Any) -> dict[str, float | None]:
-    """Import, and return the nearest of the third vector."""
-    embedder = Counted()
-    with Engine.open(tmp_path / "index", create=True, embedder=embedder) as engine:
-        assert import_vectors(engine, read_vectors(*arguments, **options)).added == len(TEXTS)
-        assert len(embedder.texts) == 3  # a sample, to compare
-        assert engine.count("year<2").documents == 2
-        return {item.id: item.score for item in engine.nearest(VECTORS[2], 1)}
-
-
 def test_vectors_of_a_numpy_file_belong_to_the_rows(rows: Path, tmp_path: Path) -> None:
     """Row i of the matrix is the vector of row i; nothing but a sample is embedded again."""
     np.save(tmp_path / "vectors.npy", VECTORS)
-    assert imported(tmp_path, rows, tmp_path / "vectors.npy") == {"t2#0": pytest.approx(1, abs=2e-3)}
+    embedder = Counted()
+    with Engine.open(tmp_path / "index", create=True, embedder=embedder) as engine:
+        report = import_vectors(engine, read_vectors(rows, tmp_path / "vectors.npy"))
+        assert report.added == len(TEXTS)
+        assert len(embedder.texts) == 3  # a sample, to compare
+        assert engine.count("year<2").documents == 2
+        (nearest,) = engine.nearest(VECTORS[2], 1)
+    assert nearest.id == "t2#0"
+    assert nearest.score == pytest.approx(1, abs=2e-3)
 
 
 def test_a_failed_import_leaves_no_empty_index(rows: Path, tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ import logging
 import pkgutil
 import socket
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -21,23 +22,16 @@ from .conftest import Local, make_index, serving
 COMMAND = "the index must have vectors, got none: run `sleuth index --re-embed`"
 
 
-def load_all() -> None:
-    """Import each module of the package that can be imported here, so that its errors are known."""
-    for module in pkgutil.walk_packages(sleuth.__path__, "sleuth."):
-        if not module.name.endswith("__main__"):
-            try:
-                importlib.import_module(module.name)
-            except ImportError:
-                continue
-
-
 def below(kind: type[SleuthError]) -> Iterator[type[SleuthError]]:
     yield kind
     for child in kind.__subclasses__():
         yield from below(child)
 
 
-load_all()
+for module in pkgutil.walk_packages(sleuth.__path__, "sleuth."):  # so that the errors of each are known
+    if not module.name.endswith("__main__"):
+        with suppress(ImportError):
+            importlib.import_module(module.name)
 KINDS = {kind.__name__: kind for kind in below(SleuthError) if kind.__module__.startswith("sleuth.")}
 OTHERS: dict[str, Exception] = {
     "Refusal": Refusal(422, "ArgumentError", COMMAND),
