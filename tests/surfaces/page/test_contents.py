@@ -274,4 +274,3 @@ def test_the_reference_of_the_api_has_every_operation(look: Any, site: str) -> N
     assert "429" in operation.locator("li code").all_inner_texts()
     assert "`" not in page.locator("main").text_content()
     assert "next_cursor" in page.locator(".operation td p code").all_text_contents()
-    assert "null" in page.locator(".operation td > code").all_text_contents()
