@@ -188,13 +188,26 @@ def test_case_and_compatible_forms_do_not_matter(word: str) -> None:
     assert plain.tokens(composed) == plain.tokens(decomposed)
 
 
-def test_spans_point_at_the_words_of_the_original() -> None:
-    """Places refer to the original text, before normalisation."""
-    text = "“Straße” — ﬁne CAFÉS, 東京都"
-    words = [(text[start:end], token) for start, end, token in get_analyzer("english").spans(text)]
-    assert words == [
-        ("Straße", "strass"), ("ﬁne", "fine"), ("CAFÉS", "cafe"), ("東京", "東京"), ("京都", "京都"),
-    ]  # fmt: skip
+@pytest.mark.parametrize(
+    ("name", "text", "expected"),
+    [
+        ("english", "“Straße” — ﬁne CAFÉS, 東京都", [
+            ("Straße", "strass"), ("ﬁne", "fine"), ("CAFÉS", "cafe"), ("東京", "東京"), ("京都", "京都"),
+        ]),
+        ("english", "In version 7 of C++ (U.S.)", [
+            ("version", "version"), ("version 7", "version7"), ("C++", "c++"), ("U.S", "u.s."),
+        ]),
+        ("code", "x = parse_args2()", [
+            ("x", "x"), ("parse_args2", "parse_args2"), ("parse", "parse"), ("args", "args"), ("2", "2"),
+        ]),
+    ],
+    ids=["before normalisation", "compounds whole", "parts of identifiers inside them"],
+)  # fmt: skip
+def test_spans_point_at_the_words_of_the_original(
+    name: str, text: str, expected: list[tuple[str, str]]
+) -> None:
+    """Places refer to the original text, with what is between the parts of a compound."""
+    assert [(text[start:end], token) for start, end, token in get_analyzer(name).spans(text)] == expected
 
 
 @settings(max_examples=examples(100), deadline=None)
@@ -207,21 +220,6 @@ def test_words_are_tokens_without_compounds_of_two_words(text: str) -> None:
         token for start, end, token in english.spans(text) if {" ", "\n"} & {*text[start:end]}
     )
     assert Counter(*english.words_of_each([text])) + compounds == Counter(english.tokens(text))
-
-
-def test_a_compound_has_the_place_of_its_parts() -> None:
-    """Compounds are marked whole, with what is between their parts."""
-    text = "In version 7 of C++ (U.S.)"
-    spans = get_analyzer("english").spans(text)
-    assert [text[start:end] for start, end, _ in spans] == ["version", "version 7", "C++", "U.S"]
-
-
-def test_parts_of_identifiers_have_places_of_their_own() -> None:
-    """The places of an identifier's parts lie inside it."""
-    spans = get_analyzer("code").spans("x = parse_args2()")
-    assert [("x = parse_args2()"[a:b], t) for a, b, t in spans] == [
-        ("x", "x"), ("parse_args2", "parse_args2"), ("parse", "parse"), ("args", "args"), ("2", "2"),
-    ]  # fmt: skip
 
 
 def test_a_run_of_letters_is_the_word_that_it_is_among_other_signs() -> None:

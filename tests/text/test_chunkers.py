@@ -76,17 +76,12 @@ def check_laws(document: Document, chunker: Chunker) -> list[Chunk]:
 @settings(max_examples=examples(100), deadline=None)
 @given(texts, st.sampled_from(TYPES), chunkers)
 def test_laws(text: str, kind: str, chunker: Chunker) -> None:
-    """Slices, lines, coverage, order, size, overlap and progress hold for every text, type and size."""
-    check_laws(Document(text, {"type": kind}), chunker)
-
-
-@settings(max_examples=examples(100), deadline=None)
-@given(texts, st.sampled_from(TYPES), chunkers)
-def test_deterministic(text: str, kind: str, chunker: Chunker) -> None:
-    """Equal documents give equal chunks, all at once or one at a time."""
+    """Slices, lines, coverage, order, size, overlap and progress hold for every text, type and size; equal documents
+    give equal chunks, all at once or one at a time.
+    """
     document = Document(text, {"type": kind})
-    assert chunker.split(document) == chunker.split(Document(text, {"type": kind}))
-    assert chunker.split(document) == list(chunker.iterate(document))
+    chunks = check_laws(document, chunker)
+    assert chunks == chunker.split(Document(text, {"type": kind})) == list(chunker.iterate(document))
 
 
 @given(chunkers)
