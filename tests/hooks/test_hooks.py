@@ -69,7 +69,8 @@ def test_options_go_to_the_hooks_that_name_them() -> None:
     assert registry.execute_hook("call", start, "text", rag2f=None, k=3) is start
     registry.on("call", lambda result, text, k=0, *, rag2f: [k])
     registry.on("call", lambda result, text, *, rag2f, m=0: [*result, m])
-    assert registry.execute_hook("call", start, "text", rag2f=None, k=3, m=4) == [3, 4]
+    registry.on("call", lambda result, text, rag2f, n=0: [*result, n])
+    assert registry.execute_hook("call", start, "text", rag2f=None, k=3, m=4, n=5) == [3, 4, 5]
     for unknown in ("text", "rag", "l"):
         with pytest.raises(ArgumentError, match=repr(unknown)):
             registry.execute_hook("call", start, "text", rag2f=None, **{unknown: 1})

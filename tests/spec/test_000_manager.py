@@ -246,24 +246,22 @@ def test_status_codes() -> None:
     assert failed.to_dict()["detail"] == {"code": "invalid", "message": "m", "context": {}}
 
 
-@pytest.mark.parametrize("query", ["", "  \n\t ", None])
-def test_empty_query(rag2f: Host, query: Any) -> None:
-    """An empty or blank query is EMPTY in a retrieval and a search, and the result has the query."""
-    for result in (rag2f.indiana_jones.execute_retrieve(query), rag2f.indiana_jones.execute_search(query)):
+@pytest.mark.parametrize(
+    ("query", "k", "code"),
+    [
+        *((query, 3, StatusCode.EMPTY) for query in ("", "  \n\t ", None)),
+        *(("q", k, StatusCode.INVALID) for k in (0, -1, 2.5, "3", None, True)),
+    ],
+)
+def test_what_cannot_be_searched(rag2f: Host, query: Any, k: Any, code: StatusCode) -> None:
+    """An empty query is EMPTY; a k below 1, or not an int, is INVALID and named. The result has the query."""
+    indiana = rag2f.indiana_jones
+    for result in (indiana.execute_retrieve(query, k), indiana.execute_search(query, k)):
         assert isinstance(result, RetrieveResult | SearchResult)
         assert result.is_error()
-        assert result.detail.code == StatusCode.EMPTY
+        assert result.detail.code == code
+        assert code == StatusCode.EMPTY or repr(k) in result.detail.message
         assert result.query == (query or "")
-
-
-@pytest.mark.parametrize("k", [0, -1, 2.5, "3", None, True])
-def test_invalid_k(rag2f: Host, k: Any) -> None:
-    """A k below 1, or not an int, is INVALID and the message names the value."""
-    for result in (rag2f.indiana_jones.execute_retrieve("q", k), rag2f.indiana_jones.execute_search("q", k)):
-        assert result.is_error()
-        assert result.detail.code == StatusCode.INVALID
-        assert repr(k) in result.detail.message
-        assert result.query == "q"
 
 
 @pytest.mark.parametrize("mode", ["everything", ["minimal"]])
@@ -393,29 +391,6 @@ def test_items_that_a_hook_adds_in_place_are_items(rag2f: Host) -> None:
     rag2f.morpheus.on("indiana_jones_retrieve", add, priority=1)
     assert rag2f.indiana_jones.execute_retrieve("q", 2).items[0] == RetrievedItem(id="z", text="added")
     assert rag2f.indiana_jones.execute_search("q", 2).used_source_ids == ["z", "d0"]
-
-
-@pytest.mark.parametrize("kind", ["keyword only", "with a default", "any"])
-def test_options_reach_hooks_however_they_name_them(kind: str) -> None:
-    """An extra keyword reaches a hook that declares it as keyword-only, with a default, or by **kwargs."""
-    host, tenants = Host(), []
-
-    def only(result, query, k, return_mode, for_synthesize, *, rag2f, tenant=""):
-        tenants.append(tenant)
-
-    def default(  # noqa: PLR0917 - as plugins write it
-        result, query, k, return_mode, for_synthesize, rag2f, tenant=""
-    ):
-        tenants.append(tenant)
-
-    def anything(result, query, k, return_mode, for_synthesize, *, rag2f, **options):
-        tenants.append(options["tenant"])
-
-    hooks: dict[str, Any] = {"keyword only": only, "with a default": default, "any": anything}
-    host.morpheus.add(hook("indiana_jones_retrieve")(hooks[kind]))
-    host.indiana_jones.execute_retrieve("q", tenant="t1")
-    host.indiana_jones.execute_search("q", tenant="t2")
-    assert tenants == ["t1", "t2"]
 
 
 def test_used_source_ids_were_retrieved(rag2f: Host) -> None:

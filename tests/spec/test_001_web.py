@@ -90,16 +90,6 @@ def test_combining_local_and_web_results() -> None:
     }
 
 
-def test_an_entry_goes_on_too() -> None:
-    """`merge` takes the entry of a query id, and continues after ids that tables changed from 1 to 1.0."""
-    entry = search_web("climate change policy", k=2, query_id="query_0")
-    all_docs = merge([{"id": 0.0, "content": "a"}, {"id": 1.0, "content": "b"}], entry)
-    assert [document["id"] for document in all_docs] == [0, 1, 2, 3]
-    assert [document["url"] for document in all_docs[2:]] == [
-        one["url"] for one in entry["web_docs"]["results"]
-    ]
-
-
 def test_missing_api_key(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     """A missing API key gives the empty structure and a logged error."""
     (tmp_path / ".env").unlink()
@@ -110,32 +100,9 @@ def test_missing_api_key(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> No
     assert search_web("policy", 3, query_id="q0") == {"id": "q0", "query": "policy", "web_docs": empty}
 
 
-def test_rate_limits(service: TavilyServer) -> None:
-    """Rate limit errors are retried up to three times."""
-    service.next(error(429), error(429), error(429))
-    assert search_web("climate change policy", k=3)["num_docs"] == 3
-    assert len(service.requests) == 4 + 1  # one request of four attempts, one more for a larger api_k
-
-
 def test_rate_limits_of_every_request(service: TavilyServer) -> None:
     """A service that refuses every first attempt is retried in each of many searches."""
     service.pages = [page(number) for number in range(12)]
     for _ in range(12):
         service.next(error(429))
         assert search_web("climate change policy", k=3)["num_docs"] == 3
-
-
-def test_network_errors(service: TavilyServer, caplog: pytest.LogCaptureFixture) -> None:
-    """Network errors are logged and give the empty structure."""
-    service.next(None, None, None, None)
-    assert search_web("climate change policy", k=3)["results"] == []
-    assert "did not answer" in caplog.text
-
-
-def test_insufficient_results(service: TavilyServer) -> None:
-    """With too few results, api_k is increased up to k + 10."""
-    service.pages = [page(number % 2, url=f"https://a.org/{min(number, 2)}") for number in range(30)]
-    assert search_web("climate change policy", k=3)["num_docs"] == 3
-    service.pages = [page(0)] * 3
-    assert search_web("climate change policy", k=3)["num_docs"] == 1
-    assert all(body["max_results"] <= 3 + 10 for body in service.asked)

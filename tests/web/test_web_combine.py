@@ -17,13 +17,15 @@ IDS = st.one_of(st.integers(-3, 9), st.sampled_from(["0", "1", "5", "a", "10"]))
 
 
 def test_ids_go_on() -> None:
-    """Local ids stay, and web ids continue after the largest."""
+    """Local ids stay, and web ids continue after the largest, which tables may have changed from 1 to 1.0."""
     local = [{"id": 7, "content": "a", "score": 0.9}, {"id": 2, "content": "b", "score": 0.1}]
     documents = merge(local, WEB["results"])
     assert [document["id"] for document in documents] == [7, 2, 8, 9]
     assert [document["content"] for document in documents] == ["a", "b", "w0", "w1"]
     assert merge(local, WEB) == documents
     assert [document["id"] for document in merge([], WEB)] == [0, 1]
+    entry = {"id": "query_0", "query": "x", "web_docs": WEB}
+    assert [document["id"] for document in merge([{"id": 1.0, "content": "a"}], entry)] == [1, 2, 3]
     assert merge(local, []) == local
 
 

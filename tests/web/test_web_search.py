@@ -226,6 +226,7 @@ class TestKey:
 RETRIES: dict[str, tuple[list[Reply | None], dict[str, Any], int, int]] = {
     **{f"{status} is retried": ([error(status)] * 3, {}, 3, 4) for status in (429, 500, 502, 503)},
     "a broken connection is retried": ([None, None], {}, 3, 3),
+    "a service that never answers ends the request": ([None] * 4, {}, 0, 4),
     "the fourth failure ends the request": ([error(429)] * 9, {}, 0, 4),
     **{
         f"{retries} retries are as many as asked": (
@@ -249,6 +250,7 @@ def test_passing_failures_are_retried(
     assert search_web("climate", 3, **settings, **options)["num_docs"] == count
     assert len(server.requests) == requests
     assert [record.levelno for record in caplog.records] == [logging.ERROR] * (count == 0)
+    assert ("did not answer" in caplog.text) == (events == [None] * 4)
 
 
 def test_retry_after_is_honoured(server: TavilyServer, options: dict[str, Any]) -> None:
@@ -259,39 +261,33 @@ def test_retry_after_is_honoured(server: TavilyServer, options: dict[str, Any]) 
     assert monotonic() - started >= 1.0
 
 
-class TestOutage:
-    """R17: a service that is down gets few more requests than one that is up."""
-
-    @pytest.mark.parametrize("event", [error(503), None])
-    def test_attempts_per_request(
-        self, server: TavilyServer, options: dict[str, Any], event: Reply | None
-    ) -> None:
-        """In an outage attempts per request stay under 1.1, and the recovered service is used at once."""
-        server.next(*[event] * 109)
-        for _ in range(100):
-            assert search_web("climate", 3, **options) == EMPTY
-        assert len(server.requests) / 100 < 1.1
-        server.clear()
-        assert search_web("climate", 3, **options)["num_docs"] == 3
+@pytest.mark.parametrize("event", [error(503), None])
+def test_attempts_per_request(server: TavilyServer, options: dict[str, Any], event: Reply | None) -> None:
+    """R17: in an outage attempts per request stay under 1.1, and the recovered service is used at once."""
+    server.next(*[event] * 109)
+    for _ in range(100):
+        assert search_web("climate", 3, **options) == EMPTY
+    assert len(server.requests) / 100 < 1.1
+    server.clear()
+    assert search_web("climate", 3, **options)["num_docs"] == 3
 
 
-class TestAsync:
-    def test_cancelling_ends_the_waits(self, server: TavilyServer, options: dict[str, Any]) -> None:
-        """A cancelled call does not continue retrying in the background."""
-        server.always(error(429, retry_after="20"))
+def test_cancelling_ends_the_waits(server: TavilyServer, options: dict[str, Any]) -> None:
+    """A cancelled call does not continue retrying in the background."""
+    server.always(error(429, retry_after="20"))
 
-        async def impatient() -> None:
-            task = asyncio.create_task(asearch_web("climate", 3, **options))
-            while not server.requests:
-                await asyncio.sleep(0.005)
-            task.cancel()
-            with pytest.raises(asyncio.CancelledError):
-                await task
+    async def impatient() -> None:
+        task = asyncio.create_task(asearch_web("climate", 3, **options))
+        while not server.requests:
+            await asyncio.sleep(0.005)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
 
-        started = monotonic()
-        asyncio.run(impatient())  # without the cancelling, its thread would sleep for 20 seconds
-        assert monotonic() - started < 15
-        assert len(server.requests) == 1
+    started = monotonic()
+    asyncio.run(impatient())  # without the cancelling, its thread would sleep for 20 seconds
+    assert monotonic() - started < 15
+    assert len(server.requests) == 1
 
 
 @pytest.fixture
