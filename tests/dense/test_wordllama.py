@@ -1,5 +1,6 @@
 import json
 import random
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -62,25 +63,17 @@ def test_tokens_are_those_of_tokenizers(
     assert vocabulary.encode(text.encode()).tolist() == oracle(text)
 
 
-def test_every_token_of_the_vocabulary(oracle: Callable[[str], list[int]], vocabulary: Vocabulary) -> None:
-    """Every token of the vocabulary, as a text, is tokenized as by Hugging Face tokenizers."""
-    tokens = read_vocabulary(wordllama_folder / VOCABULARY)[3:]
-    assert all(vocabulary.encode(token).tolist() == oracle(token.decode()) for token in tokens)
-
-
-def test_tokens_of_pages_and_code(oracle: Callable[[str], list[int]], vocabulary: Vocabulary) -> None:
-    """Pages and code of this project, with their indents, digits and ends of lines, have the tokens of tokenizers."""
-    for path in (HOME / "docs" / "start.md", HOME / "docs" / "measured" / "speed.md", Path(__file__)):
-        text = path.read_text("utf8")
-        for token in CONTROL:
-            text = text.replace(token, "")
-        assert vocabulary.encode(text.encode()).tolist() == oracle(text)
-
-
-def test_long_words(oracle: Callable[[str], list[int]], vocabulary: Vocabulary) -> None:
-    """A text without spaces is one word of any length."""
-    text = "".join(chr(97 + (n * n) % 26) for n in range(20_000)) + "a" * 20_000
-    assert vocabulary.encode(text.encode()).tolist() == oracle(text)
+def test_tokens_of_pages_code_long_words_and_the_vocabulary(
+    oracle: Callable[[str], list[int]], vocabulary: Vocabulary
+) -> None:
+    """Pages and code with their indents, digits and ends of lines, a text without spaces, which is one word of any
+    length, and every token of the vocabulary have the tokens of Hugging Face tokenizers.
+    """
+    pages = (HOME / "docs" / "start.md", HOME / "docs" / "measured" / "speed.md", Path(__file__))
+    texts = [re.sub("|".join(CONTROL), "", path.read_text("utf8")) for path in pages]
+    texts.append("".join(chr(97 + (n * n) % 26) for n in range(20_000)) + "a" * 20_000)
+    texts += [token.decode() for token in read_vocabulary(wordllama_folder / VOCABULARY)[3:]]
+    assert [text for text in texts if vocabulary.encode(text.encode()).tolist() != oracle(text)] == []
 
 
 def test_vectors_are_those_of_wordllama() -> None:
@@ -192,28 +185,29 @@ def test_the_vocabulary_has_the_size_that_checks_assume() -> None:
 
 
 @pytest.mark.parametrize(
-    ("query", "has_meaning"),
+    ("judge", "text", "expected"),
     [
-        ("where is the index stored", True), ("a b c", True), ("今日は天気", True), ("", True),
-        ("xkqzv jfwpq", False), ("puppies", True), ("lecithin and quercitin", True), ("puppies xkqzv", False),
-        ("erty 123456", False), ("วันนี้อากาศเป็นอย่างไร", False),
+        *((WordLlamaEmbedder.has_meaning, text, True) for text in (
+            "where is the index stored", "a b c", "今日は天気", "", "puppies", "lecithin and quercitin",
+        )),
+        *((WordLlamaEmbedder.has_meaning, text, False) for text in (
+            "xkqzv jfwpq", "puppies xkqzv", "erty 123456", "วันนี้อากาศเป็นอย่างไร",
+        )),
+        *((WordLlamaEmbedder.is_mistyped, word, True) for word in ("negotiatinng", "scounting")),
+        *((WordLlamaEmbedder.is_mistyped, word, False) for word in (
+            "negotiating", "photosynthesis", "Beyonce", "cat", "", "กขค",
+        )),
+        *((WordLlamaEmbedder.knows, word, True) for word in ("async", "party", "malaria")),
+        *((WordLlamaEmbedder.knows, word, False) for word in ("heuated", "stuctural")),
     ],
 )  # fmt: skip
-def test_gibberish_falls_into_pieces(query: str, has_meaning: bool) -> None:
-    """Pieces of one or two letters hold most letters of gibberish; letters tell words in pieces from it."""
-    assert WordLlamaEmbedder().has_meaning(query) == has_meaning
-
-
-@pytest.mark.parametrize(
-    ("word", "is_mistyped"),
-    [
-        ("negotiatinng", True), ("scounting", True), ("negotiating", False), ("photosynthesis", False),
-        ("Beyonce", False), ("cat", False), ("", False), ("กขค", False),
-    ],
-)  # fmt: skip
-def test_mistyped_words_have_a_better_neighbour(word: str, is_mistyped: bool) -> None:
-    """A word in many pieces is mistyped if one other letter makes it a word of few."""
-    assert WordLlamaEmbedder().is_mistyped(word) is is_mistyped
+def test_words_are_judged_by_their_pieces(
+    judge: Callable[[WordLlamaEmbedder, str], bool], text: str, expected: bool
+) -> None:
+    """Pieces of one or two letters hold most letters of gibberish; a word of many pieces is mistyped if one other
+    letter makes it a word of few; a known word is whole or in two pieces.
+    """
+    assert judge(WordLlamaEmbedder(), text) is expected
 
 
 def test_random_letters_are_gibberish() -> None:
@@ -230,15 +224,6 @@ def test_random_letters_are_gibberish() -> None:
     assert not any(map(embedder.has_meaning, keys))
     assert is_gibberish("xkqzv jfwpq")
     assert not is_gibberish("วันนี้อากาศเป็นอย่างไร")  # others may know what this embedder does not
-
-
-@pytest.mark.parametrize(
-    ("word", "is_known"),
-    [("async", True), ("party", True), ("malaria", True), ("heuated", False), ("stuctural", False)],
-)
-def test_a_known_word_has_few_pieces(word: str, is_known: bool) -> None:
-    """The vocabulary knows a word that it has whole or in two pieces."""
-    assert WordLlamaEmbedder().knows(word) is is_known
 
 
 class TestWordLlama(EmbedderContract):

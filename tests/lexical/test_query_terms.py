@@ -7,6 +7,8 @@ from random import Random
 from string import ascii_lowercase, digits
 from typing import NamedTuple
 
+import pytest
+
 from sleuth.lexical.query_terms import QueryTerms
 from sleuth.text.analyzers import get_analyzer
 from sleuth.text.languages import LANGUAGES
@@ -51,36 +53,37 @@ def test_counts_are_those_of_every_analyzer() -> None:
     assert terms.counts(query) == terms.counts(query) == expected
 
 
-def test_terms_count_half_in_fields_of_another_language() -> None:
-    """A query whose stop words tell its language counts in full only in the fields of that language."""
-    analyzers = {"text": get_analyzer("english"), "text@de": get_analyzer("german")}
-    terms = QueryTerms(analyzers, {name: Asked(name, lambda _: True) for name in analyzers})
-    assert terms.counts("the port") == {("text", "port"): 1.0, ("text@de", "port"): 0.5}
-    assert terms.counts("wo ist port") == {("text", "port"): 0.5, ("text@de", "port"): 1.0}
-    assert terms.counts("port") == {("text", "port"): 1.0, ("text@de", "port"): 1.0}
+def holding_all(**analyzers: str) -> QueryTerms:
+    """Return terms over an index whose fields, of these analyzers, hold every token."""
+    analyzer_by_field = {field: get_analyzer(name) for field, name in analyzers.items()}
+    return QueryTerms(analyzer_by_field, {name: Asked(name, lambda _: True) for name in analyzers})
 
 
-def test_stop_words_of_another_language_count_in_no_field_of_an_english_index() -> None:
-    """A question in German finds no English passage by "die" and "an"; its other words count in full."""
-    analyzers = {"text": get_analyzer("english")}
-    terms = QueryTerms(analyzers, {"text": Asked("text", lambda _: True)})
-    assert terms.counts("wie kann die Bank an der Ecke") == {
-        ("text", token): 1.0 for token in ("kann", "bank", "eck")
-    }
-    assert terms.counts("die hard") == {("text", "die"): 1.0, ("text", "hard"): 1.0}
+ENGLISH, PLAIN = {"text": "english"}, {"text": "plain"}
+BOTH = {**ENGLISH, "text@de": "german"}
 
 
-def test_names_as_they_are_written_have_no_stop_words() -> None:
-    """An analyzer that keeps every word keeps those of a question."""
-    analyzers = {"text": get_analyzer("plain")}
-    terms = QueryTerms(analyzers, {"text": Asked("text", lambda _: True)})
-    assert terms.counts("wie ist der Weg") == {("text", token): 1.0 for token in ("wie", "ist", "der", "weg")}
+@pytest.mark.parametrize(
+    ("analyzers", "query", "expected"),
+    [
+        (BOTH, "the port", {("text", "port"): 1.0, ("text@de", "port"): 0.5}),
+        (BOTH, "wo ist port", {("text", "port"): 0.5, ("text@de", "port"): 1.0}),
+        (BOTH, "port", {("text", "port"): 1.0, ("text@de", "port"): 1.0}),
+        (ENGLISH, "wie kann die Bank an der Ecke", {("text", token): 1.0 for token in ("kann", "bank", "eck")}),
+        (ENGLISH, "die hard", {("text", "die"): 1.0, ("text", "hard"): 1.0}),
+        (PLAIN, "wie ist der Weg", {("text", token): 1.0 for token in ("wie", "ist", "der", "weg")}),
+    ],
+)  # fmt: skip
+def test_stop_words_tell_the_language_of_a_query(
+    analyzers: dict[str, str], query: str, expected: dict[tuple[str, str], float]
+) -> None:
+    """Its terms count half in fields of another language, and its stop words in no field, unless every word is kept."""
+    assert holding_all(**analyzers).counts(query) == expected
 
 
 def test_terms_for_searchers_elsewhere_are_those_of_an_index_that_holds_all() -> None:
     """`analyse` counts what `counts` counts where each field holds each token."""
-    analyzers = {"text": get_analyzer("english"), "text@de": get_analyzer("german")}
-    terms = QueryTerms(analyzers, {name: Asked(name, lambda _: True) for name in analyzers})
+    terms = holding_all(**BOTH)
     for query in ("the port of the bank", "wo ist die Bank die Bank", "version 7 of c++", "port", ""):
         counts = {(name, token): n for name, by in terms.analyse(query).items() for token, n in by.items()}
         assert counts == terms.counts(query)

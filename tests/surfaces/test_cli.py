@@ -122,6 +122,7 @@ def test_search_by_meaning(home: Path) -> None:
         (("search", "cats", "--fusion", "best"), 2, "must be one of minmax"),
         (("search", "--nope", "x"), 2, "--nope"),
         (("index", "nowhere"), 2, "nowhere"),
+        (("serch",), 2, "No such command 'serch'"),
     ],
 )
 def test_failures_have_a_message_and_a_code(
@@ -235,10 +236,6 @@ def test_a_locked_index_names_its_holder(indexed: Path) -> None:
         result = sleuth("index", "delete", "x", "--timeout", "0.2", cwd=indexed)
     assert result.returncode == 4
     assert "is being written by another process" in result.stderr
-
-
-def test_an_unknown_command_is_exit_code_2(home: Path) -> None:
-    assert sleuth_process("serch", cwd=home).returncode == 2
 
 
 def test_interrupting_loses_nothing_and_the_same_command_goes_on(tmp_path: Path) -> None:

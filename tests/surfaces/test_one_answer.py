@@ -24,6 +24,7 @@ from sleuth.surfaces.page.state import OPTIONS
 from sleuth.types.request import defaults
 from tests.commands import sleuth
 from tests.surfaces.http.conftest import Local, serving
+from tests.surfaces.project import BUCKET
 
 GUIDE = (
     "Buckets of tokens smooth bursts of requests: each request takes one token, and a clock puts new tokens into the "
@@ -42,20 +43,7 @@ DOCUMENTS = [
     Document("Run serve -k 3 --limit 5 to see three.", {"source": "flags.md", "year": 2023}),
 ]  # fmt: skip
 
-BUCKET = '''"""Buckets of tokens."""
-
-
-class TokenBucket:
-    """Limits how often something happens."""
-
-    def refill(self, seconds):
-        """Add the tokens of some seconds."""
-        self.tokens += seconds * self.rate
-
-
-def serve_request(bucket):
-    bucket.refill(1)
-'''
+SERVED = f"{BUCKET}\n\ndef serve_request(bucket):\n    bucket.refill(1)\n"
 KEY = "-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7\n-----END PRIVATE KEY-----\n"
 
 
@@ -164,7 +152,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
     root = tmp_path_factory.mktemp("doors")
     code, index = root / "code", root / ".sleuth"
     code.mkdir()
-    (code / "bucket.py").write_text(BUCKET)
+    (code / "bucket.py").write_text(SERVED)
     (code / "server.pem").write_text(KEY)
     with Engine.open(index, create=True) as engine:
         engine.add(DOCUMENTS)

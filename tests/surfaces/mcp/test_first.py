@@ -15,7 +15,7 @@ from sleuth.surfaces.mcp import Workspace, first
 from tests.surfaces.project import git
 from tests.waiting import wait_until
 
-from .conftest import call, path_of, refusal
+from .conftest import call, path_of
 
 
 @pytest.fixture(autouse=True)
@@ -47,17 +47,14 @@ def workspace(bare: Path, open_workspace: Any) -> Workspace:
         ("definitions", {"name": "TokenBucket.refill"}),
         ("references", {"name": "TokenBucket"}),
         ("history", {"name": "src/bucket.py"}),
+        ("fetch", {"id": "src/bucket.py"}),
     ],
 )
 def test_the_first_call_answers(workspace: Workspace, tool: str, arguments: dict[str, Any]) -> None:
     """Each tool that asks about code answers at the first call, and git sees no new file."""
-    assert call(workspace, tool, **arguments)["results"]
+    answer = call(workspace, tool, **arguments)
+    assert answer["results"] if tool != "fetch" else "class TokenBucket" in answer["text"]
     assert not git(workspace.index.parent, "status", "--porcelain")
-
-
-def test_a_file_is_read_at_the_first_call(workspace: Workspace) -> None:
-    """`fetch` of a path answers, too."""
-    assert "class TokenBucket" in call(workspace, "fetch", id="src/bucket.py")["text"]
 
 
 def test_answers_grow_until_the_index_is_complete(
@@ -144,13 +141,6 @@ def test_a_folder_that_is_no_project_is_not_indexed(
     answer = call(workspace, "search", query="tokens")
     assert answer["results"]
     assert "indexing" not in answer
-
-
-def test_without_first_indexing_the_command_is_named(bare: Path, open_workspace: Any) -> None:
-    """`--no-index` answers with the commands that index."""
-    workspace = open_workspace(bare / ".sleuth", bare)
-    assert "sleuth code index" in refusal(workspace, "search", query="tokens")
-    assert not (bare / ".sleuth").exists()
 
 
 def test_an_index_that_cannot_be_made_is_no_error(bare: Path, open_workspace: Any) -> None:

@@ -55,10 +55,7 @@ def test_search_keeps_the_contract_of_chatgpt(workspace: Workspace, quiet_projec
 
 
 def test_search_says_how_well_its_results_fit(workspace: Workspace) -> None:
-    """A search has the grade of `sleuth ask`, whatever k is, also for a client that sees documents only."""
-    question = "how are tokens refilled"
-    for k in (1, 10):
-        assert call(workspace, "search", query=question, k=k)["grade"] == "likely answers"
+    """A search has the grade of its best results, also for a client that sees documents only."""
     assert call(workspace, "search", query="who is the mayor of Paris")["grade"] == "nothing close"
     tools = Tools(workspace, allowed=as_filter("type:markdown"))
     assert json.loads(tools.call("search", {"query": "how are tokens refilled"}))["grade"] == "likely answers"
@@ -259,7 +256,6 @@ def test_a_client_with_a_filter_is_not_told_where_the_server_works(workspace: Wo
         assert folder not in answer
         assert not {"indexed_root", "stale", "index", "code"} & json.loads(answer).keys()
         assert json.loads(answer).get("results", True)
-    assert json.loads(tools.call("status", {}))["documents"]["documents"] == 1
     for guess in (f"{folder}/docs", "/elsewhere/docs", "../docs"):
         assert not json.loads(tools.call("search", {"query": "tokens", "path": guess}))["results"]
 

@@ -109,10 +109,13 @@ def test_an_index_of_several_worktrees_answers_for_the_one_asked(
 
 
 def test_an_index_that_is_made_later_is_found(project: Path, open_workspace: Any) -> None:
-    """Without an index the answer names the commands; an index that is created later is used."""
+    """Without an index the answer names the commands, and none is made; an index that is created later is used."""
     index = project / "later"
     workspace = open_workspace(index, project)
-    assert "sleuth index" in refusal(workspace, "search", query="tokens")
+    message = refusal(workspace, "search", query="tokens")
+    assert "sleuth index" in message
+    assert "sleuth code index" in message
+    assert not index.exists()
     shutil.copytree(project / ".sleuth", index)
     assert call(workspace, "search", query="tokens")["results"]
 
