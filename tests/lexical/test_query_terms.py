@@ -53,7 +53,7 @@ def test_counts_are_those_of_every_analyzer() -> None:
     assert terms.counts(query) == terms.counts(query) == expected
 
 
-def holding_all(**analyzers: str) -> QueryTerms:
+def holding_all(**analyzers: str) -> QueryTerms[Term]:
     """Return terms over an index whose fields, of these analyzers, hold every token."""
     analyzer_by_field = {field: get_analyzer(name) for field, name in analyzers.items()}
     return QueryTerms(analyzer_by_field, {name: Asked(name, lambda _: True) for name in analyzers})
