@@ -23,45 +23,38 @@ def resolved(snapshot: Snapshot, path: str) -> dict[str, str]:
     return out
 
 
-def test_python_names_are_resolved(project: Snapshot) -> None:
-    """Scopes, imports, aliases, members, bases, annotations and assigned types are followed."""
-    targets = resolved(project, "app/core.py")
-    assert targets["Base"] == "app/base.py:Base"
-    assert targets["self.step"] == "app/core.py:Engine.step"
-    assert targets["self.inherited"] == targets["super().inherited"] == "app/base.py:Base.inherited"
-    assert targets["h"] == "app/util.py:helper"
-    assert targets["util.second"] == "app/util.py:second"
-    assert (
-        targets["self.tool.cut"] == targets["self.made.cut"] == targets["local.cut"] == "app/util.py:Tool.cut"
-    )
-    assert targets["other.step"] == "app/core.py:Engine.step"
-    assert targets["nested"] == "app/core.py:Engine.step.nested"
-    assert targets["helper_here"] == "app/core.py:helper_here"
-    assert targets["Engine"] == "app/core.py:Engine"
+def check_meanings(
+    storage: CodeStorage, root: Path, files: dict[str, str], path: str, expected: dict[str, str]
+) -> None:
+    """Assert what names of one of several files mean, as `resolved` tells."""
+    targets = resolved(open_project(storage, root, files), path)
+    assert {name: targets.get(name, "no use") for name in expected} == expected
 
 
-def test_what_is_not_known_is_not_guessed(project: Snapshot) -> None:
-    """Names of other packages, unknown objects and locals have no target."""
-    targets = resolved(project, "app/core.py")
-    assert targets["j.dumps"] == targets["unknown.thing"] == targets["inner"] == ""
+PROJECT_MEANINGS = {
+    "app/core.py": {
+        "Base": "app/base.py:Base", "self.step": "app/core.py:Engine.step", "self.inherited": "app/base.py:Base.inherited",
+        "super().inherited": "app/base.py:Base.inherited", "h": "app/util.py:helper", "util.second": "app/util.py:second",
+        "self.tool.cut": "app/util.py:Tool.cut", "self.made.cut": "app/util.py:Tool.cut", "local.cut": "app/util.py:Tool.cut",
+        "other.step": "app/core.py:Engine.step", "nested": "app/core.py:Engine.step.nested",
+        "helper_here": "app/core.py:helper_here", "Engine": "app/core.py:Engine",
+        "j.dumps": "", "unknown.thing": "", "inner": "",  # of other packages, unknown objects and locals
+    },
+    "main.py": {  # a package exports these again
+        "Engine": "app/core.py:Engine", "app.util.second": "app/util.py:second", "app.util.Tool.cut": "app/util.py:Tool.cut",
+    },
+    "web/a.ts": {"make": "web/b.ts:make", "s.draw": "web/b.ts:Shape.draw"},
+    "go/main.go": {"lib.Do": "go/lib/lib.go:Do", "local": "go/other.go:local"},
+}  # fmt: skip
 
 
-def test_reexports_are_followed(project: Snapshot) -> None:
-    """A name that a package re-exports resolves to its definition."""
-    targets = resolved(project, "main.py")
-    assert targets["Engine"] == "app/core.py:Engine"
-    assert targets["app.util.second"] == "app/util.py:second"
-    assert targets["app.util.Tool.cut"] == "app/util.py:Tool.cut"
-
-
-def test_other_languages_are_resolved(project: Snapshot) -> None:
-    """Imports, packages, folders and declared types are followed in TypeScript, Java and Go."""
-    script = resolved(project, "web/a.ts")
-    assert script["make"] == "web/b.ts:make"
-    assert script["s.draw"] == "web/b.ts:Shape.draw"
-    go = resolved(project, "go/main.go")
-    assert go["lib.Do"] == "go/lib/lib.go:Do"
-    assert go["local"] == "go/other.go:local"
+@pytest.mark.parametrize("path", PROJECT_MEANINGS)
+def test_names_of_a_project_are_resolved(project: Snapshot, path: str) -> None:
+    """Scopes, imports, aliases, members, bases, annotations, assigned types, packages and folders are followed, and
+    nothing is guessed.
+    """
+    targets = resolved(project, path)
+    assert {name: targets[name] for name in PROJECT_MEANINGS[path]} == PROJECT_MEANINGS[path]
 
 
 def test_navigation(project: Snapshot) -> None:
@@ -153,10 +146,8 @@ def test_absolute_imports_are_absolute(storage: CodeStorage, tmp_path: Path) -> 
         "src/app/json.py": "def dumps(x): pass\n",
         "src/app/use.py": "import json\nfrom app import json as own\njson.dumps(1)\nown.dumps(2)\n",
     }
-    snapshot = open_project(storage, tmp_path / "plain", files)
-    targets = resolved(snapshot, "src/app/use.py")
-    assert targets["json.dumps"] == ""
-    assert targets["own.dumps"] == "src/app/json.py:dumps"
+    expected = {"json.dumps": "", "own.dumps": "src/app/json.py:dumps"}
+    check_meanings(storage, tmp_path, files, "src/app/use.py", expected)
 
 
 def test_circles_end(storage: CodeStorage, tmp_path: Path) -> None:
@@ -232,11 +223,8 @@ def test_members_of_a_package_are_found_behind_it(storage: CodeStorage, tmp_path
         "far.py": "def go(): pass\n",
         "use.py": "import pkg as p\nimport pkg\n\np.go()\np.Thing()\npkg.go()\np.other.go()\n",
     }
-    snapshot = open_project(storage, tmp_path / "through", files)
-    targets = resolved(snapshot, "use.py")
-    assert targets["p.go"] == targets["pkg.go"] == "pkg/core.py:go"
-    assert targets["p.Thing"] == "pkg/core.py:Thing"
-    assert targets["p.other.go"] == ""
+    core = {"p.go": "pkg/core.py:go", "pkg.go": "pkg/core.py:go", "p.Thing": "pkg/core.py:Thing"}
+    check_meanings(storage, tmp_path, files, "use.py", core | {"p.other.go": ""})
 
 
 def test_modules_that_are_named_whole(storage: CodeStorage, tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from sleuth.code.graph.expressions import element_of, read_chain, type_name
 from sleuth.code.graph.resolve import resolver_of
 from tests.code.conftest import open_project
 from tests.code.projects import files_of
-from tests.code.test_graph import resolved
+from tests.code.test_graph import check_meanings, resolved
 
 CLASSES = {
     "python": ("models.py", "class A:\n    def go(self): pass\n    def twin(self) -> 'A': pass\n\n\nclass B(A):\n    def other(self): pass\n\n\nclass Far:\n    def go(self): pass\n\n\ndef make() -> A: pass\n"),
@@ -55,10 +55,8 @@ def check_receivers(
 ) -> None:
     """Assert what the receivers of a file mean, beside a file of classes."""
     (models, source), (use, code, expected) = classes, uses
-    snapshot = open_project(storage, tmp_path / "types", {models: source, use: code})
-    targets = resolved(snapshot, use)
-    means = {name: targets.get(name, "no use").rpartition(":")[2] for name in expected}
-    assert means == expected
+    meanings = {name: f"{models}:{target}" for name, target in expected.items()}
+    check_meanings(storage, tmp_path, {models: source, use: code}, use, meanings)
 
 
 ARGUMENTS = "class Key { go() {} }\nclass Item extends Key { take() {} }\nclass Far { go() {} take() {} }\nclass Store<K, V extends Key> { one: V; many: V[]; first(): V { return this.one } }\nclass Shelf<T extends Key> extends Store<string, T> {}\nclass Use extends Shelf<Item> {\n  run(of: Store<Far, Item>) {\n    this.one.take()\n    of.first().take()\n    for (const each of of.many) { each.take() }\n    this.first().go()\n  }\n}\n"
@@ -71,10 +69,9 @@ def test_type_parameters_stand_for_arguments(storage: CodeStorage, tmp_path: Pat
 
 def check_type_parameters(storage: CodeStorage, tmp_path: Path, path: str, source: str) -> None:
     """Assert what is called on members whose type is a parameter of their class."""
-    targets = resolved(open_project(storage, tmp_path / "generic", {path: source}), path)
-    uses = ("this.one.take", "of.first().take", "each.take", "this.first().go")
-    expected = dict(zip(uses, ("Item.take", "Item.take", "Item.take", "Key.go"), strict=True))
-    assert {name: targets[name].rpartition(":")[2] for name in expected} == expected
+    uses = ("this.one.take", "of.first().take", "each.take")
+    expected = dict.fromkeys(uses, f"{path}:Item.take") | {"this.first().go": f"{path}:Key.go"}
+    check_meanings(storage, tmp_path, {path: source}, path, expected)
 
 
 def test_paths_types_and_variants_of_rust(storage: CodeStorage, tmp_path: Path) -> None:
@@ -99,27 +96,36 @@ def test_a_field_of_many_values_that_use_it_is_inferred_once(storage: CodeStorag
     assert "@all.go" in targets
 
 
-def test_fields_of_object_types_and_choices_are_followed(storage: CodeStorage, tmp_path: Path) -> None:
-    """Parts of an object type that a function returns have types; a value that is chosen is one of two."""
-    source = "class A { go() {} }\nclass B { go() {} }\ntype Both = { one: A; two?: B }\nfunction make(): { one: A; two: B } {}\nfunction run(both: Both, flag: boolean) {\n  const { one, two } = make()\n  one.go()\n  two.go()\n  both.two.go()\n  const three = flag ? new B() : null\n  three.go()\n}\n"
-    targets = resolved(open_project(storage, tmp_path / "parts", {"a.ts": source}), "a.ts")
-    expected = {"one.go": "A.go", "two.go": "B.go", "both.two.go": "B.go", "three.go": "B.go"}
-    assert {name: targets[name].rpartition(":")[2] for name in expected} == expected
+MEANINGS = {
+    "parts of an object type that a function returns have types, and a value that is chosen is one of two": (
+        "a.ts", "class A { go() {} }\nclass B { go() {} }\ntype Both = { one: A; two?: B }\nfunction make(): { one: A; two: B } {}\nfunction run(both: Both, flag: boolean) {\n  const { one, two } = make()\n  one.go()\n  two.go()\n  both.two.go()\n  const three = flag ? new B() : null\n  three.go()\n}\n",
+        {"one.go": "A.go", "two.go": "B.go", "both.two.go": "B.go", "three.go": "B.go"},
+    ),
+    "a variable whose only value is a name is what that means, and one that replaces itself is followed": (
+        "a.py", "class A:\n    def go(self): pass\n    def twin(self) -> 'A': pass\n\n    def run(self, other):\n        go = self.go\n        go()\n        made = A\n        made()\n        two = other\n        two()\n        two = self.go\n        two()\n        a = A() if other else None\n        a = a.twin()\n        a.go()\n\n\nclass B:\n    def go(self): pass\n    def twin(self): pass\n",
+        {"go": "A.go", "made": "A", "two": "", "a.twin": "A.twin", "a.go": "A.go"},
+    ),
+    "a method of a type from elsewhere is not the only method of that name here": (
+        "a.py", "class A:\n    def launch(self): pass\n\n\ndef run(known: list[str], unknown):\n    known.launch()\n    unknown.launch()\n",
+        {"known.launch": "", "unknown.launch": "A.launch"},
+    ),
+    "a name in the body of a class is what the class defines before it, and not so in a method": (
+        "a.py", "class A:\n    class B: pass\n    made = B()\n    def use(self): return [C()]\n    class C: pass\n",
+        {"B": "A.B", "C": ""},
+    ),
+    "`-> Self`, as it is imported, is the class of the object, along a chain": (
+        "a.py", "import typing as t\nclass A:\n    def one(self) -> t.Self: ...\nclass B(A):\n    def go(self): ...\nclass C:\n    def go(self): ...\nB().one().one().go()\n",
+        {"B().one().one().go": "B.go"},
+    ),
+}  # fmt: skip
 
 
-def test_local_names_for_functions_are_followed(storage: CodeStorage, tmp_path: Path) -> None:
-    """A call of a variable whose only value is a name calls what that name means; a value that replaces itself is followed."""
-    source = "class A:\n    def go(self): pass\n    def twin(self) -> 'A': pass\n\n    def run(self, other):\n        go = self.go\n        go()\n        made = A\n        made()\n        two = other\n        two()\n        two = self.go\n        two()\n        a = A() if other else None\n        a = a.twin()\n        a.go()\n\n\nclass B:\n    def go(self): pass\n    def twin(self): pass\n"
-    targets = resolved(open_project(storage, tmp_path / "local", {"a.py": source}), "a.py")
-    expected = {"go": "A.go", "made": "A", "two": "", "a.twin": "A.twin", "a.go": "A.go"}
-    assert {name: targets[name].rpartition(":")[2] for name in expected} == expected
-
-
-def test_an_unknown_receiver_means_no_guess_against_its_type(storage: CodeStorage, tmp_path: Path) -> None:
-    """A method of a type from elsewhere does not mean the only method of that name here."""
-    source = "class A:\n    def launch(self): pass\n\n\ndef run(known: list[str], unknown):\n    known.launch()\n    unknown.launch()\n"
-    targets = resolved(open_project(storage, tmp_path / "far", {"a.py": source}), "a.py")
-    assert (targets["known.launch"], targets["unknown.launch"]) == ("", "a.py:A.launch")
+@pytest.mark.parametrize("rule", MEANINGS)
+def test_names_of_a_file_have_one_meaning(storage: CodeStorage, tmp_path: Path, rule: str) -> None:
+    """Each rule holds in its file."""
+    path, source, names = MEANINGS[rule]
+    expected = {name: target and f"{path}:{target}" for name, target in names.items()}
+    check_meanings(storage, tmp_path, {path: source}, path, expected)
 
 
 def test_a_parameter_hides_a_function(storage: CodeStorage, tmp_path: Path) -> None:
@@ -169,26 +175,24 @@ def test_uncertain_uses_stand_apart(storage: CodeStorage, tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize(("name", "source", "expected"), [
-    ("use.py", "from models import A\n\nif __name__ == '__main__':\n    from models import Far\n\n    top = Far()\n    top.go()\n", {"top.go": "Far.go"}),
-    ("use.py", "from models import A, Far\n\ntry:\n    top = A()\nexcept ValueError:\n    pass\n\n\ndef run():\n    top.go()\n\n\ndef other():\n    top = Far()\n    top.go()\n", {"top.go": "A.go Far.go"}),
-    ("use.py", "from models import A, Far\n\nfor top in []:\n    top.go()\n\nif True:\n    top = A()\n    top.go()\n    top = Far()\n    top.go()\n", {"top.go": " A.go Far.go"}),
-    ("use.ts", "import { A, Far } from './models';\nif (true) {\n  const top = new Far();\n  top.go();\n}\n", {"top.go": "Far.go"}),
+    ("use.py", "from models import A\n\nif __name__ == '__main__':\n    from models import Far\n\n    top = Far()\n    top.go()\n", ["Far.go"]),
+    ("use.py", "from models import A, Far\n\ntry:\n    top = A()\nexcept ValueError:\n    pass\n\n\ndef run():\n    top.go()\n\n\ndef other():\n    top = Far()\n    top.go()\n", ["A.go", "Far.go"]),
+    ("use.py", "from models import A, Far\n\nfor top in []:\n    top.go()\n\nif True:\n    top = A()\n    top.go()\n    top = Far()\n    top.go()\n", ["", "A.go", "Far.go"]),
+    ("use.ts", "import { A, Far } from './models';\nif (true) {\n  const top = new Far();\n  top.go();\n}\n", ["Far.go"]),
 ])  # fmt: skip
 def test_variables_of_a_file_have_their_values(
-    storage: CodeStorage, tmp_path: Path, name: str, source: str, expected: dict[str, str]
+    storage: CodeStorage, tmp_path: Path, name: str, source: str, expected: list[str]
 ) -> None:
     """A variable outside of functions has the class of its last value before the use; one of a function hides it."""
     language = "python" if name.endswith(".py") else "typescript"
     models, text = CLASSES[language]
-    snapshot = open_project(storage, tmp_path / "top", {models: text, name: source})
-    file = snapshot.file(name)
-    names_by_use: dict[str, list[str]] = {}
-    for reference in snapshot.detail(file).references:
-        if reference.role == "call" and reference.qualifier:
-            target = resolver_of(snapshot).resolve(file, reference)
-            known = target.definition.symbol.qualified if target is not None else ""
-            names_by_use.setdefault(f"{reference.qualifier}.{reference.name}", []).append(known)
-    assert {use: " ".join(names) for use, names in names_by_use.items()} == expected
+    targets = meanings(storage, tmp_path, {models: text, name: source}, name)
+    names = [
+        target.rpartition(":")[0].partition(":")[2]
+        for use, target in targets.items()
+        if use.endswith(" top.go")
+    ]
+    assert names == expected
 
 
 def test_declarations_of_typescript_mean_their_values(storage: CodeStorage, tmp_path: Path) -> None:
@@ -196,32 +200,16 @@ def test_declarations_of_typescript_mean_their_values(storage: CodeStorage, tmp_
 
     What stands in a class or an interface is nothing that a module offers.
     """
-    snapshot = open_project(storage, tmp_path / "declared", files_of("typescript_values"))
-    file = snapshot.file("use.ts")
-    target_by_use = {}
-    for reference in snapshot.detail(file).references:
-        target = resolver_of(snapshot).resolve(file, reference)
-        if target is not None and reference.role != "import":
-            definition = target.definition
-            place = f"{definition.file.path}:{definition.symbol.line}"
-            target_by_use[f"{reference.role} {reference.name}"] = f"{definition.symbol.kind} {place}"
-    assert target_by_use["call Init"] == "function core.ts:4"
-    assert target_by_use["call parse"] == "function parse.ts:1"
-    assert target_by_use["instantiation Kind"] == "constant core.ts:8"
-    assert target_by_use["call put"] == "method core.ts:12"
-    assert target_by_use["inheritance Kind"] == "interface core.ts:7"
+    targets = meanings(storage, tmp_path, files_of("typescript_values"), "use.ts")
+    assert targets == {
+        "4 core.Init": "core.ts:Init:4", "5 z.parse": "parse.ts:parse:1", "6 .Kind": "core.ts:Kind:8",
+        "7 core.Box": "core.ts:Box:9", "7 new core.Box().put": "core.ts:Box.put:12", "8 .Kind": "core.ts:Kind:7",
+    }  # fmt: skip
 
 
 def test_typescript_gives_names_their_meaning(storage: CodeStorage, tmp_path: Path) -> None:
     """Parameters of callbacks, bounds, aliases, parts of values, modules behind names and blocks lead to one method."""
-    snapshot = open_project(storage, tmp_path / "meanings", files_of("typescript"))
-    file = snapshot.file("use.ts")
-    target_by_use = {}
-    for reference in snapshot.detail(file).references:
-        if reference.role == "call":
-            target = resolver_of(snapshot).resolve(file, reference)
-            place = f"{target.definition.symbol.qualified}:{target.definition.symbol.line}" if target else ""
-            target_by_use[f"{reference.line} {reference.qualifier}.{reference.name}"] = place
+    targets = meanings(storage, tmp_path, files_of("typescript"), "use.ts")
     expected = {
         "4 one.twin": "A.twin:1", "4 two.other": "B.other:2", "5 third.go": "A.go:1", "6 far.go": "Far.go:4",
         "7 Maker.make": "$Maker.make:2", "8 calls.operate": "operate:6", "9 .first": "first:8",
@@ -229,7 +217,7 @@ def test_typescript_gives_names_their_meaning(storage: CodeStorage, tmp_path: Pa
         "14 .helper": "helper:14", "16 .helper": "helper:14", "21 .helper": "helper:20", "24 .reset": "",
         "25 Reflect.deep": "",
     }  # fmt: skip
-    assert {use: target_by_use.get(use) for use in expected} == expected
+    assert {use: targets[use].partition(":")[2] for use in expected} == expected
 
 
 def meanings(storage: CodeStorage, root: Path, files: dict[str, str], use: str) -> dict[str, str]:
@@ -240,12 +228,11 @@ def meanings(storage: CodeStorage, root: Path, files: dict[str, str], use: str) 
     for reference in snapshot.detail(file).references:
         if reference.role in ("call", "instantiation", "inheritance"):
             target = resolver_of(snapshot).resolve(file, reference)
-            definition = target.definition if target is not None else None
-            place = (
-                definition
-                and f"{definition.file.path}:{definition.symbol.qualified}:{definition.symbol.line}"
-            )
-            target_by_use[f"{reference.line} {reference.qualifier}.{reference.name}"] = place or ""
+            place = ""
+            if target is not None:
+                definition = target.definition
+                place = f"{definition.file.path}:{definition.symbol.qualified}:{definition.symbol.line}"
+            target_by_use[f"{reference.line} {reference.qualifier}.{reference.name}"] = place
     return target_by_use
 
 
@@ -265,12 +252,12 @@ def test_go_gives_names_their_meaning(storage: CodeStorage, tmp_path: Path) -> N
 
 def test_each_bound_of_a_type_parameter_counts(storage: CodeStorage, tmp_path: Path) -> None:
     """A receiver of a type parameter has the members of all of its bounds, also of those behind an inner `where`."""
-    targets = resolved(open_project(storage, tmp_path, files_of("bounds")), "src/lib.rs")
     expected = {
         "self.input.pull": "Read.pull", "self.input.label": "Name.label", "three.close": "Close.close",
         "one.pull": "Read.pull", "one.label": "Name.label", "two.label": "Name.label",
     }  # fmt: skip
-    assert {name: targets[name].rpartition(":")[2] for name in expected} == expected
+    expected = {name: f"src/lib.rs:{target}" for name, target in expected.items()}
+    check_meanings(storage, tmp_path, files_of("bounds"), "src/lib.rs", expected)
 
 
 def test_a_long_chain_is_read_without_what_its_brackets_hold(storage: CodeStorage, tmp_path: Path) -> None:
@@ -288,7 +275,5 @@ fn use_value() {{
     value.run();
 }}
 """
-    snapshot = open_project(storage, tmp_path, {"src/lib.rs": source})
-    targets = resolved(snapshot, "src/lib.rs")
-    assert targets["trace().then().run"].endswith("Parser.run")
-    assert targets["value.run"].endswith("Parser.run")
+    expected = dict.fromkeys(("trace().then().run", "value.run"), "src/lib.rs:Parser.run")
+    check_meanings(storage, tmp_path, {"src/lib.rs": source}, "src/lib.rs", expected)

@@ -9,7 +9,7 @@ from sleuth.code.graph.bindings import narrows
 from sleuth.code.graph.expressions import entry_of, form_of, item_of, returned_by_table
 from tests.code.conftest import open_project
 from tests.code.projects import files_of
-from tests.code.test_graph import resolved
+from tests.code.test_graph import check_meanings, resolved
 
 CLASSES = files_of("classes")["models.py"]
 """Each method is there twice, so that no name decides alone."""
@@ -155,23 +155,6 @@ def test_forms_are_read(text: str, form: str) -> None:
     assert " ".join([name, *(value.strip() for value in values)]).strip() == form
 
 
-def test_the_body_of_a_class_sees_its_names(storage: CodeStorage, tmp_path: Path) -> None:
-    """A name in the body of a class means what the class defines before it, and not so in a method."""
-    code = "class A:\n    class B: pass\n    made = B()\n    def use(self): return [C()]\n    class C: pass\n"
-    targets = resolved(open_project(storage, tmp_path / "body", {"a.py": code}), "a.py")
-    assert (targets["B"], targets["C"]) == ("a.py:A.B", "")
-
-
-def test_self_is_the_class_of_the_object(storage: CodeStorage, tmp_path: Path) -> None:
-    """`-> Self`, as it is imported, is the class of the object that the method is called on, along a chain."""
-    code = (
-        "import typing as t\nclass A:\n    def one(self) -> t.Self: ...\n"
-        "class B(A):\n    def go(self): ...\nclass C:\n    def go(self): ...\nB().one().one().go()\n"
-    )
-    targets = resolved(open_project(storage, tmp_path / "self", {"a.py": code}), "a.py")
-    assert targets["B().one().one().go"] == "a.py:B.go"
-
-
 @pytest.mark.parametrize(("text", "holds"), [
     ("if isinstance(x, A):\n    x.go()", True), ("if isinstance(x, A):\n    pass\nx.go()", False),
     ("if isinstance(x, A):\n    pass\nelse:\n    x.go()", False), ("if not isinstance(x, A):\n    x.go()", False),
@@ -271,8 +254,8 @@ def test_modules_beside_a_stub_and_below_a_package(storage: CodeStorage, tmp_pat
         "pk/b.py": "def go(): pass\n",
         "use.py": "import pk\npk.go()\npk.b.go()\npk.c.go()\n",
     }
-    targets = resolved(open_project(storage, tmp_path / "stubs", files), "use.py")
-    assert [targets[f"{name}.go"] for name in ("pk", "pk.b", "pk.c")] == ["pk/b.py:go", "pk/b.py:go", ""]
+    expected = {"pk.go": "pk/b.py:go", "pk.b.go": "pk/b.py:go", "pk.c.go": ""}
+    check_meanings(storage, tmp_path, files, "use.py", expected)
 
 
 def test_the_last_definition_of_a_name_is_meant(storage: CodeStorage, tmp_path: Path) -> None:
