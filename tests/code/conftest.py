@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from sleuth.code import CodeRetriever, CodeStorage, Snapshot, index_path
+from sleuth.code import CodeRetriever, CodeStorage, RetrievedContext, Snapshot, index_path
 from sleuth.code.parsing.detail import Detail
 from sleuth.code.parsing.parse import tables_of
 from sleuth.engine import open_code
@@ -55,6 +55,13 @@ def open_project(storage: CodeStorage, root: Path, files: Mapping[str, str | byt
     return snapshot_of(storage, root)
 
 
+def hits_by_words(
+    storage: CodeStorage, repository: str, query: str, **options: Any
+) -> list[RetrievedContext]:
+    """Return what a search by words alone finds in a repository."""
+    return CodeRetriever(storage, None).retrieve(query, repository, strategy="keyword", **options)
+
+
 def run(folder: Path, *arguments: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
     """Run `sleuth code` in a folder."""
     return sleuth("code", *arguments, cwd=folder, stdin=stdin)
@@ -74,13 +81,13 @@ def need_git() -> None:
 
 
 class Git:
-    """A repository that tests commit to."""
+    """A repository that tests commit to, whose ids are of SHA-1 or SHA-256."""
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, ids: str = "sha1") -> None:
         need_git()
         self.root = root
         root.mkdir(parents=True, exist_ok=True)
-        self("init", "-q", "-b", "main")
+        self("init", "-q", "-b", "main", f"--object-format={ids}")
 
     def __call__(self, *arguments: str) -> str:
         return self._run("git", *arguments)
@@ -143,11 +150,8 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Snapshot]:
 @pytest.fixture(scope="session")
 def ask(shop: tuple[CodeStorage, str]) -> Callable[..., list[str]]:
     """Return the paths that answer a query over the shop, best first, one per hit."""
-    storage, id = shop
-    retriever = CodeRetriever(storage, None)
 
     def answer(query: str, **options: object) -> list[str]:
-        hits = retriever.retrieve(query, id, strategy="keyword", **options)  # type: ignore[arg-type]
-        return [hit.file_path for hit in hits]
+        return [hit.file_path for hit in hits_by_words(*shop, query, **options)]
 
     return answer

@@ -1,4 +1,4 @@
-"""The calls of a function are listed, whatever its comments, strings and variables are."""
+"""The calls of a function, and names of other places, are listed, whatever its comments, strings and variables are."""
 
 # ruff: noqa: E501 - sources of other languages, a line each
 from collections.abc import Iterator
@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from sleuth.code import CodeRetriever, CodeStorage, index_path
+from sleuth.code import CodeStorage, index_path
 from sleuth.engine import open_code
-from tests.code.conftest import parse_source
+from tests.code.conftest import hits_by_words, open_project, parse_source, write
 
 
 class Sample(NamedTuple):
@@ -105,10 +105,33 @@ def run(db, items):
 }  # fmt: skip
 
 
+OUTGOING = {
+    "a.py": "import os\n\ndef helper(x):\n    return x\n\ndef work(handler, items):\n    local = lambda y: y\n    def inner(z):\n        return z\n    total = 0\n    for item in items:\n        total += handler(item) + local(item) + inner(item) + helper(item)\n        item.run()\n    with open('x') as stream:\n        stream.read()\n    os.remove(total)\n    return work(handler, [])\n",
+    "b.js": "function helper(x) { return x }\nexport function work(handler, items) {\n  const local = y => y;\n  function inner(z) { return z }\n  for (const item of items) { handler(item); local(item); inner(item); helper(item); item.run() }\n}\n",
+    "c.ts": "function helper(x: number): number { return x }\nexport function work(handler: (n: number) => void, items: number[]): void {\n  const local = (y: number) => y;\n  for (const item of items) { handler(item); local(item); helper(item); }\n}\n",
+    "d.go": "package d\nfunc helper(x int) int { return x }\nfunc work(handler func(int), items []int) {\n\tlocal := func(y int) int { return y }\n\tfor _, item := range items {\n\t\thandler(item)\n\t\tlocal(item)\n\t\thelper(item)\n\t}\n}\n",
+    "e.rs": "fn helper(x: i32) -> i32 { x }\nfn work(handler: fn(i32), items: Vec<i32>) {\n    let local = |y: i32| y;\n    for item in items {\n        handler(item);\n        local(item);\n        helper(item);\n    }\n}\n",
+    "f.c": "int helper(int x) { return x; }\nvoid work(void (*handler)(int), int n) {\n  int (*local)(int) = helper;\n  handler(n);\n  local(n);\n  helper(n);\n}\n",
+    "g.rb": "def helper(x)\n  x\nend\ndef work(handler, items)\n  local = Proc.new { |y| y }\n  items.each { |item| handler.call(item); local.call(item); helper(item) }\nend\n",
+    "i.cpp": "int helper(int x) { return x; }\nvoid work(std::function<void(int)> handler, int n) {\n  auto local = [](int y) { return y; };\n  handler(n); local(n); helper(n);\n}\n",
+    "r.tsx": "function helper(x: number): number { return x }\nexport function work(handler: (n: number) => void, items: number[]) {\n  const local = (y: number) => y;\n  for (const item of items) { handler(item); local(item); helper(item); }\n  return null;\n}\n",
+    "n.sh": "helper() { echo 1; }\nwork() {\n  local handler=$1\n  helper\n  $handler\n}\n",
+}
+OTHERS = {"a.py": {"os.remove"}, "g.rb": {"Proc.new", "Proc"}}
+"""What belongs to no file of the repository, and yet is another place."""
+
+
 @pytest.fixture(scope="module")
-def storage(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    """All samples, indexed; and the repository's id."""
+def calls(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """The samples of calls, indexed; and the repository's id."""
     with indexed(tmp_path_factory, {name: sample.source for name, sample in SAMPLES.items()}) as code:
+        yield code
+
+
+@pytest.fixture(scope="module")
+def outgoing(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """The samples of names of other places, apart from those."""
+    with indexed(tmp_path_factory, OUTGOING) as code:
         yield code
 
 
@@ -117,40 +140,66 @@ def indexed(
     tmp_path_factory: pytest.TempPathFactory, files: dict[str, str]
 ) -> Iterator[tuple[CodeStorage, str]]:
     """Index files, and yield the storage with the repository's id."""
-    root = tmp_path_factory.mktemp("samples")
-    for name, text in files.items():
-        (root / name).write_text(text)
+    root = write(tmp_path_factory.mktemp("samples"), files)
     with open_code(tmp_path_factory.mktemp("index"), create=True) as code:
         yield code, index_path(code, root, workers=1).repository
 
 
 @pytest.mark.parametrize("name", SAMPLES)
-def test_calls_stay_and_variables_do_not(storage: tuple[CodeStorage, str], name: str) -> None:
+def test_calls_stay_and_variables_do_not(calls: tuple[CodeStorage, str], name: str) -> None:
     """Words in comments and strings hide no call; parameters and variables are not listed."""
-    check_calls(*storage, name, SAMPLES[name])
+    check_calls(*calls, name, SAMPLES[name])
 
 
 def check_calls(code: CodeStorage, repository: str, name: str, sample: Sample) -> None:
     """Assert which calls of `run` in a file are listed."""
-    hits = CodeRetriever(code, None).retrieve(
-        "run", repository, strategy="keyword", limit=60, filters={"path_prefix": name}
-    )
+    hits = hits_by_words(code, repository, "run", limit=60, filters={"path_prefix": name})
     hit = hits[0]  # a small class is one hit with its methods
     names = {item["name"].replace("::", ".").replace("->", ".") for item in hit.outgoing_definitions}
     assert names >= sample.kept
     assert not names & sample.variables
 
 
-def test_the_example_of_calls(tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", OUTGOING)
+def test_definitions_elsewhere(outgoing: tuple[CodeStorage, str], name: str) -> None:
+    """The function that is called is named with its line; parameters, variables and inner functions are not."""
+    check_definitions(*outgoing, name, OUTGOING[name], OTHERS.get(name, set()))
+
+
+def check_definitions(
+    code_index: CodeStorage, repository: str, name: str, source: str, others: set[str]
+) -> None:
+    """Assert that `work` in a file names `helper` and the class around it, beside others."""
+    hits = hits_by_words(code_index, repository, "work", limit=50, filters={"path_prefix": name})
+    (hit,) = [hit for hit in hits if "work" in hit.content]
+    names = {definition["name"] for definition in hit.outgoing_definitions} - others
+    assert {part for definition in names for part in definition.split(".")} <= {"H", "helper"}
+    (helper,) = [each for each in hit.outgoing_definitions if each["name"].endswith("helper")]
+    assert (helper["role"], helper["file_path"]) == ("call", name)
+    assert "helper(" in source.splitlines()[helper["line"] - 1]
+    assert not hit.start_line <= helper["line"] <= hit.end_line
+
+
+def test_the_example_of_calls(storage: CodeStorage, tmp_path: Path) -> None:
     """A function that logs and connects within `with` renders both calls."""
-    (tmp_path / "main.py").write_text(
+    source = (
         "from app import db, logger\n\n\nclass App:\n    def run():\n        # as logger says, with db\n"
         "        logger.info('for db')\n        with db.connect() as connection:\n            connection.go()\n"
     )
-    with open_code(tmp_path / "index", create=True) as code:
-        repository = index_path(code, tmp_path, workers=1).repository
-        hit = CodeRetriever(code, None).retrieve("def run", repository, strategy="keyword", limit=1)[0]
+    repository = open_project(storage, tmp_path / "app", {"main.py": source}).repository.id
+    hit = hits_by_words(storage, repository, "def run", limit=1)[0]
     assert "[RELATIONS] Calls: logger.info, db.connect" in hit.render()
+
+
+def test_methods_of_variables_are_kept_where_they_are_known(storage: CodeStorage, tmp_path: Path) -> None:
+    """The method of an object whose class is known is a definition elsewhere; so is a module's function."""
+    use = "import stripe\nfrom user import User\n\ndef pay(amount):\n    user = User()\n    user.save()\n    return stripe.charge(amount)\n"
+    files = {"user.py": "class User:\n    def save(self):\n        pass\n", "use.py": use}
+    repository = open_project(storage, tmp_path / "app", files).repository.id
+    hit = hits_by_words(storage, repository, "pay", limit=1)[0]
+    assert [(each["name"], each["role"], each.get("file_path")) for each in hit.outgoing_definitions] == [
+        ("User", "instantiation", "user.py"), ("user.save", "call", "user.py"), ("stripe.charge", "call", None),
+    ]  # fmt: skip
 
 
 def test_bindings_have_types_and_values() -> None:

@@ -18,8 +18,7 @@ from sleuth.code.snapshots.indexing import index_source
 from sleuth.engine import open_code
 from sleuth.engine.codebase import check_code
 from sleuth.errors import IndexNotFoundError
-from tests.code.conftest import opened
-from tests.surfaces.project import git
+from tests.code.conftest import Git, opened
 from tests.waiting import wait_until
 
 FILES = 60
@@ -28,15 +27,12 @@ FILES = 60
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """Return a repository of many small files that is not indexed."""
-    root = tmp_path / "many"
-    for number in range(FILES):
-        path = root / ("tests" if number % 2 else "src") / f"module_{number:02}.py"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(f"def function_{number:02}():\n    return {number}\n", "utf-8")
-    git(root.parent, "init", "-q", str(root))
-    git(root, "add", ".")
-    git(root, "commit", "-qm", "Many files")
-    return root
+    git = Git(tmp_path / "many")
+    names = [f"{('src', 'tests')[number % 2]}/module_{number:02}.py" for number in range(FILES)]
+    git.commit(
+        {name: f"def function_{name[-5:-3]}():\n    return {number}\n" for number, name in enumerate(names)}
+    )
+    return git.root
 
 
 @pytest.fixture

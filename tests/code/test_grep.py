@@ -17,10 +17,9 @@ from sleuth.code.search.patterns import required_literal
 from sleuth.engine import open_code
 from sleuth.errors import ArgumentError
 from sleuth.filters import as_filter
-from tests.code.conftest import opened
+from tests.code.conftest import Git, opened
 from tests.commands import sleuth
 from tests.examples import examples
-from tests.surfaces.project import git
 
 FILES = {
     "src/bucket.py": "class Bucket:\n    def refill(self):\n        return self.rate\n\n\n"
@@ -34,16 +33,10 @@ FILES = {
 
 
 @pytest.fixture
-def root(tmp_path: Path) -> Path:
+def root(git: Git) -> Path:
     """Return a repository with files of several kinds."""
-    folder = tmp_path / "repository"
-    for name, text in FILES.items():
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_bytes(text.encode())
-    git(tmp_path, "init", "-q", str(folder))
-    git(folder, "add", ".")
-    git(folder, "commit", "-qm", "Buckets")
-    return folder
+    git.commit(dict(FILES))
+    return git.root
 
 
 @pytest.fixture

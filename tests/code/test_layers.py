@@ -8,11 +8,10 @@ from typing import Any
 import nbformat
 import pytest
 
-from sleuth import CodeRetriever, open_code
-from sleuth.code import Navigator, index_path
+from sleuth.code import CodeStorage, Navigator
 from sleuth.code.parsing import analyse
 from sleuth.code.parsing.notebooks import code_of_notebook
-from tests.code.conftest import open_project, parse_source
+from tests.code.conftest import hits_by_words, open_project, parse_source
 from tests.code.projects import files_of
 
 PAGE = files_of("page")
@@ -69,16 +68,11 @@ def test_a_template_of_something_else_is_text() -> None:
     assert not file.texts["defines"]
 
 
-def test_pages_use_the_code_of_scripts_and_the_names_of_styles(tmp_path: Path) -> None:
+def test_pages_use_the_code_of_scripts_and_the_names_of_styles(storage: CodeStorage, tmp_path: Path) -> None:
     """A call in a component leads to the module that it imports, a class of a page to its style."""
-    with open_code(tmp_path / "index", create=True) as storage:
-        navigator = Navigator(open_project(storage, tmp_path / "app", PAGE))
-        assert [(use["file_path"], use["line"]) for use in navigator.find_references("total")] == [
-            ("Cart.vue", 13), ("Cart.vue", 17),
-        ]  # fmt: skip
-        assert [(use["file_path"], use["line"]) for use in navigator.find_references("hint")] == [
-            ("page.html", 1)
-        ]
+    navigator = Navigator(open_project(storage, tmp_path / "app", PAGE))
+    for name, places in (("total", [("Cart.vue", 13), ("Cart.vue", 17)]), ("hint", [("page.html", 1)])):
+        assert [(use["file_path"], use["line"]) for use in navigator.find_references(name)] == places
 
 
 nb: Any = nbformat.v4
@@ -145,16 +139,11 @@ def test_what_is_no_notebook_in_a_known_language_is_text(text: str) -> None:
     assert analyse.analyse("a.ipynb", text.encode()).language == ""
 
 
-def test_functions_of_cells_are_found_with_their_cell(tmp_path: Path) -> None:
+def test_functions_of_cells_are_found_with_their_cell(storage: CodeStorage, tmp_path: Path) -> None:
     """A hit in a notebook is a function of its language, on lines of the file, and names its cell."""
-    (tmp_path / "work").mkdir()
     raw = notebook()
-    (tmp_path / "work" / "fish.ipynb").write_text(raw)
-    with open_code(tmp_path / "index", create=True) as storage:
-        repository = index_path(storage, tmp_path / "work").repository
-        (hit, *_) = CodeRetriever(storage, None).retrieve(
-            "load", repository, strategy="keyword", filters={"language": "python"}
-        )
-        assert (hit.symbol, hit.file_path) == ("load", "fish.ipynb")
-        line = raw.split("\n").index('    "def load(path):\\n",') + 1
-        assert (hit.start_line, hit.end_line) == (line, line + 1)
+    repository = open_project(storage, tmp_path / "work", {"fish.ipynb": raw}).repository.id
+    hit = hits_by_words(storage, repository, "load", filters={"language": "python"})[0]
+    assert (hit.symbol, hit.file_path) == ("load", "fish.ipynb")
+    line = raw.split("\n").index('    "def load(path):\\n",') + 1
+    assert (hit.start_line, hit.end_line) == (line, line + 1)

@@ -1,7 +1,6 @@
 """Git objects are read as git itself reads them."""
 
 import os
-import subprocess
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -11,7 +10,7 @@ from sleuth.code.repository.git import GONE
 from sleuth.code.repository.objects import Objects
 from sleuth.errors import CodeError, SleuthError
 from sleuth.remote.cancellation import Cancellation, context_of
-from tests.code.conftest import Git, need_git
+from tests.code.conftest import Git
 from tests.code.projects import SHOP
 from tests.waiting import wait_until
 
@@ -19,11 +18,7 @@ from tests.waiting import wait_until
 @pytest.fixture(params=["sha1", "sha256"])
 def repository(request: pytest.FixtureRequest, tmp_path: Path) -> Git:
     """Return a repository with SHA-1 or SHA-256 names."""
-    need_git()
-    root = tmp_path / "repository"
-    root.mkdir()
-    subprocess.run(["git", "-C", str(root), "init", "-q", f"--object-format={request.param}"], check=True)
-    git = Git(root)
+    git = Git(tmp_path / "repository", request.param)
     assert git("rev-parse", "--show-object-format").strip() == request.param
     return git
 

@@ -23,7 +23,7 @@ from sleuth.code.parsing.lines import LineIndex
 from sleuth.code.parsing.tables import Tables, pack_tables, unpack_tables
 from sleuth.code.search.filters import _test as file_test
 from sleuth.errors import ArgumentError, CodeError
-from tests.code.conftest import parse_source
+from tests.code.conftest import parse_source, write
 from tests.examples import examples
 
 SOURCES = {
@@ -250,23 +250,17 @@ def test_every_pattern_is_found_by_its_own_words() -> None:
     assert [s.doc for s in python.symbols] == ["", "doc"]
 
 
-def test_a_query_with_an_unknown_node_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """A node that the installed grammar lacks raises an error with the grammar and the remedy."""
-    (tmp_path / "python").mkdir()
-    (tmp_path / "python" / "definitions.scm").write_text("(klass name: (_) @name) @definition.class\n")
+@pytest.mark.parametrize(("pattern", "message"), [
+    ("(klass name: (_) @name) @definition.class", r"tree-sitter-python does not fit .*klass.* pip install"),
+    ("(class_definition name: (_) @name) @definition.klass", r"definition\.klass"),
+])  # fmt: skip
+def test_a_wrong_query_is_refused(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, pattern: str, message: str
+) -> None:
+    """A node that the installed grammar lacks is named with the remedy; a pattern without a known capture is quoted."""
+    write(tmp_path, {"python/definitions.scm": f"{pattern}\n"})
     monkeypatch.setattr("sleuth.code.parsing.grammars._QUERIES", tmp_path)
-    with pytest.raises(CodeError, match=r"tree-sitter-python does not fit .*klass.* pip install"):
-        grammar.__wrapped__("python")
-
-
-def test_a_pattern_says_what_it_finds(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """A pattern without a known capture is refused, and the error quotes it."""
-    (tmp_path / "python").mkdir()
-    (tmp_path / "python" / "definitions.scm").write_text(
-        "(class_definition name: (_) @name) @definition.klass\n"
-    )
-    monkeypatch.setattr("sleuth.code.parsing.grammars._QUERIES", tmp_path)
-    with pytest.raises(CodeError, match=r"definition\.klass"):
+    with pytest.raises(CodeError, match=message):
         grammar.__wrapped__("python")
 
 

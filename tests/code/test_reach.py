@@ -12,7 +12,7 @@ from sleuth.code.search.similarity import similar_pieces
 from sleuth.engine import open_code
 from sleuth.engine.codebase import default_embedder
 from sleuth.errors import ArgumentError
-from tests.code.conftest import answer, opened, run
+from tests.code.conftest import Git, answer, opened, run
 from tests.code.projects import files_of
 from tests.surfaces.project import git
 
@@ -22,16 +22,11 @@ FILES = files_of("orders")
 @pytest.fixture(scope="module")
 def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a repository that no test changes."""
-    folder = tmp_path_factory.mktemp("graph") / "repository"
-    for name, text in FILES.items():
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_text(text, "utf-8")
-    git(folder.parent, "init", "-q", str(folder))
-    git(folder, "add", ".")
-    git(folder, "commit", "-qm", "Shop")
-    with open_code(folder / ".sleuth", create=True) as storage:
-        index_path(storage, folder, workers=1)
-    return folder
+    git = Git(tmp_path_factory.mktemp("graph") / "repository")
+    git.commit(dict(FILES))
+    with open_code(git.root / ".sleuth", create=True) as storage:
+        index_path(storage, git.root, workers=1)
+    return git.root
 
 
 @pytest.fixture

@@ -343,9 +343,7 @@ def test_odd_commits(git: Git, storage: CodeStorage, when: str) -> None:
 
 def test_a_repository_of_sha_256(storage: CodeStorage, tmp_path: Path) -> None:
     """Ids of 64 digits are recorded as those of 40 are."""
-    git = Git(tmp_path / "repository")
-    shutil.rmtree(git.root / ".git")
-    git("init", "-q", "-b", "main", "--object-format=sha256")
+    git = Git(tmp_path / "repository", "sha256")
     steps(git, 0, 2)
     index_path(storage, git.root)
     steps(git, 2, 3)

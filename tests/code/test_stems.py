@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sleuth.code import CodeRetriever, CodeStorage
+from sleuth.code import CodeStorage
 from sleuth.code.search import ranking
 from sleuth.code.search.query import pairs_of, read_query
 from sleuth.code.search.ranking import rank_files
 from sleuth.code.search.signals import phrase_scores
-from tests.code.conftest import open_project
+from tests.code.conftest import hits_by_words, open_project
 
 PATHS = ("args.py", "json_reader.py", "a/config.py", "b/config.py", "ser/mod.rs", "recoverer.py")
 FILES = dict.fromkeys(PATHS, "def check(values):\n    return validators(values)\n")
@@ -46,9 +46,7 @@ def test_names_in_titles(
 def test_a_file_that_is_named_comes_first(storage: CodeStorage, tmp_path: Path) -> None:
     """Of files with the same text, the one whose name is in the query is the first, and the explanation says why."""
     snapshot = open_project(storage, tmp_path / "stems", FILES)
-    hits = CodeRetriever(storage, None).retrieve(
-        "argument validators", snapshot.info.repository, strategy="keyword"
-    )
+    hits = hits_by_words(storage, snapshot.repository.id, "argument validators")
     assert hits[0].file_path == "args.py"
     assert "stem" in str(hits[0].explanation)
     assert "stem" not in str(hits[1].explanation)
@@ -98,3 +96,29 @@ def test_scores_count_pairs_by_rarity(title: list[str], bodies: list[list[str]])
     expected = [sum(weights[pair] for pair in some) / (sum(weights.values()) or 1) for some in present]
     scores = phrase_scores(pairs, [" ".join(body).encode() for body in bodies])
     assert all(math.isclose(a, b, abs_tol=1e-9) for a, b in zip(scores, expected, strict=True))
+
+
+SOURCE = "int uv_pipe_open(int handle) {\n  /* open the pipe of a process */\n  return handle;\n}\n"
+EXTRA = "/* pipe pipe pipe open open process process */\n"
+TWINS = {
+    "src/win/pipe.c": SOURCE + EXTRA, "src/unix/pipe.c": SOURCE, "api/v3/types.c": SOURCE + EXTRA,
+    "api/v10/types.c": SOURCE, "alone/v1/types.c": SOURCE,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("query", "first", "second"),
+    [
+        ("open the pipe of a process", "api/v10/types.c", "api/v3/types.c"),
+        ("open the pipe of a process in v3", "api/v3/types.c", "api/v10/types.c"),
+    ],
+)
+def test_twins_give_way(storage: CodeStorage, tmp_path: Path, query: str, first: str, second: str) -> None:
+    """Of two files with the same text, the newer one comes first; a query may name the other."""
+    snapshot = open_project(storage, tmp_path / "twins", TWINS)
+    hits = hits_by_words(storage, snapshot.repository.id, query, per_file=1)
+    order = [hit.file_path for hit in hits]
+    assert order.index(first) < order.index(second)
+    factor = {hit.file_path: str(hit.explanation).count("category factor 0.7") for hit in hits}
+    assert not factor["alone/v1/types.c"]
+    assert not factor["src/win/pipe.c"]

@@ -1,6 +1,5 @@
 """Versions of a repository: commits, and worktrees, which are a commit exactly when git calls them clean."""
 
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -234,6 +233,7 @@ def test_converted_files_have_the_bytes_of_the_commit(git: Git, storage: CodeSto
 
 def test_ids_of_sha256(tmp_path: Path) -> None:
     """A clean worktree of a repository with SHA-256 ids is its commit, converted line ends included."""
-    (tmp_path / "r").mkdir()
-    subprocess.run(["git", "init", "-q", "--object-format=sha256", tmp_path / "r"], check=True)
-    assert change(Git(tmp_path / "r"), f"echo '* eol=crlf' > .gitattributes; {AGAIN}") == (True, True)
+    assert change(Git(tmp_path / "r", "sha256"), f"echo '* eol=crlf' > .gitattributes; {AGAIN}") == (
+        True,
+        True,
+    )

@@ -8,7 +8,7 @@ import pytest
 from sleuth.code import CodeStorage
 from sleuth.code.parsing.languages import LANGUAGES
 from sleuth.extensions import own_extensions
-from tests.code import test_bindings, test_definitions, test_inference, test_outgoing, test_parse
+from tests.code import test_bindings, test_definitions, test_inference, test_parse
 from tests.code.conftest import parse_source
 from tests.code.test_definitions import symbols
 from tests.plugins.languages.samples import CALLS, CLASSES, IMPORTS, NAMES, OUTGOING, SOURCES, TYPES, USES
@@ -75,7 +75,7 @@ def outgoing(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[CodeSto
 @pytest.mark.parametrize("name", OUTGOING)
 def test_definitions_elsewhere(outgoing: tuple[CodeStorage, str], name: str) -> None:
     """The function that is called is named with its line; parameters, variables and inner functions are not."""
-    test_outgoing.check_definitions(*outgoing, name, OUTGOING[name], {"ipairs"} if name == "o.lua" else set())
+    test_bindings.check_definitions(*outgoing, name, OUTGOING[name], {"ipairs"} if name == "o.lua" else set())
 
 
 def test_a_plain_name_of_kotlin_is_a_use() -> None:
