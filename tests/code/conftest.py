@@ -151,7 +151,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Snapshot]:
 def ask(shop: tuple[CodeStorage, str]) -> Callable[..., list[str]]:
     """Return the paths that answer a query over the shop, best first, one per hit."""
 
-    def answer(query: str, **options: object) -> list[str]:
+    def answer(query: str, **options: Any) -> list[str]:
         return [hit.file_path for hit in hits_by_words(*shop, query, **options)]
 
     return answer
