@@ -124,17 +124,9 @@ def test_lengths_differ() -> None:
     assert embed_texts(HashEmbedder(), ["a", "b"], cache=cache, dimension=16).shape == (2, 16)
 
 
-def test_unit() -> None:
-    """Rows are scaled to length 1; zero rows stay zero."""
-    assert unit(np.array([[3, 4], [0, 0]], np.float32)).tolist() == [
-        [np.float32(0.6), np.float32(0.8)],
-        [0, 0],
-    ]
-
-
-@pytest.mark.parametrize("scale", [1e-38, 1e-30, 1e-20, 1e19, 1e30, 1e37])
-def test_unit_of_very_long_and_short_vectors(scale: float) -> None:
-    """Every finite vector except zero has a direction."""
+@pytest.mark.parametrize("scale", [1e-38, 1e-30, 1e-20, 1.0, 1e19, 1e30, 1e37])
+def test_unit(scale: float) -> None:
+    """Rows of any length are scaled to length 1; zero rows stay zero."""
     rows = np.array([[3 * scale, 4 * scale], [3, 4], [0, 0]], np.float32)
     assert unit(rows) == pytest.approx(np.array([[0.6, 0.8], [0.6, 0.8], [0, 0]]), rel=1e-6)
 

@@ -2,6 +2,7 @@
 
 import math
 import os
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -182,32 +183,34 @@ def test_a_link_that_is_named_itself(engine: Engine, docs: Path) -> None:
             assert texts(engine) == ["far"]
 
 
-@pytest.mark.parametrize(("method", "count"), [("put_batch", 2), ("commit", 0)])
+def interrupt(patch: pytest.MonkeyPatch, method: str, after: int) -> None:
+    """Commit each document, and interrupt a run in the call of a writer's method that follows so many."""
+    really, calls = getattr(Writer, method), count()
+
+    def interrupted(writer: Writer, *args: Any, **kwargs: Any) -> Any:
+        if next(calls) == after:
+            raise KeyboardInterrupt
+        return really(writer, *args, **kwargs)
+
+    patch.setattr(Writer, method, interrupted)
+    patch.setattr(documents, "BATCH", 1)
+    patch.setattr(documents, "COMMIT_BYTES", 1)
+
+
+@pytest.mark.parametrize(("method", "added"), [("put_batch", 2), ("commit", 0)])
 def test_interruptions_in_the_midst(
-    engine: Engine, docs: Path, monkeypatch: pytest.MonkeyPatch, method: str, count: int
+    engine: Engine, docs: Path, monkeypatch: pytest.MonkeyPatch, method: str, added: int
 ) -> None:
     """Ctrl-C within a document or a commit keeps earlier commits, and the report counts only those."""
     for name in "abcd":
         (docs / f"{name}.txt").write_text(f"text {name}")
-    really = getattr(Writer, method)
-    calls = 0
-
-    def interrupted(writer: Writer, *args: Any, **kwargs: Any) -> Any:
-        nonlocal calls
-        calls += 1
-        if calls == count + 1:
-            raise KeyboardInterrupt
-        return really(writer, *args, **kwargs)
-
-    monkeypatch.setattr(Writer, method, interrupted)
-    monkeypatch.setattr(documents, "BATCH", 1)
-    monkeypatch.setattr(documents, "COMMIT_BYTES", 1)
+    interrupt(monkeypatch, method, added)
     with pytest.raises(IndexInterrupted) as raised:
         engine.index([docs])
     report = raised.value.report
-    assert (report.added, report.documents, report.interrupted) == (count, count, True)
+    assert (report.added, report.documents, report.interrupted) == (added, added, True)
     assert {finding.level for finding in engine.check(full=True)} == {"ok"}
-    assert engine.index([docs]).added == 4 - count
+    assert engine.index([docs]).added == 4 - added
 
 
 def test_a_file_whose_reading_was_interrupted(
@@ -215,19 +218,9 @@ def test_a_file_whose_reading_was_interrupted(
 ) -> None:
     """Rows that were committed before an interruption are those of their file: they are deleted with it."""
     (docs / "a.csv").write_text("t\none\ntwo\nthree\n")
-    really, calls = Writer.put_batch, iter([False, False, True])
-
-    def interrupted(writer: Writer, *args: Any) -> Any:
-        if next(calls):
-            raise KeyboardInterrupt
-        return really(writer, *args)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(Writer, "put_batch", interrupted)
-        patch.setattr(documents, "BATCH", 1)
-        patch.setattr(documents, "COMMIT_BYTES", 1)
-        with pytest.raises(IndexInterrupted):
-            engine.index([docs])
+    interrupt(monkeypatch, "put_batch", 2)
+    with pytest.raises(IndexInterrupted):
+        engine.index([docs])
     assert len(engine.documents()) == 2
     (docs / "a.csv").unlink()
     assert engine.index([docs], prune=True).pruned == 2

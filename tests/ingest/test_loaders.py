@@ -84,33 +84,43 @@ def test_what_is_no_front_matter(tmp_path: Path, text: str) -> None:
 
 def test_titles(tmp_path: Path) -> None:
     """A title is the first heading, or else the name of the file."""
-    assert only(tmp_path / "a.md", "text\n\n## The `Title` ##\n\n# Other").metadata["title"] == "The Title"
-    assert only(tmp_path / "b.md", "no heading").metadata["title"] == "b"
-    assert only(tmp_path / "c.rst", "=====\nTitle\n=====\n\ntext").metadata["title"] == "Title"
-    for blanks in range(980, 1010):
-        late = "word\n" * (blanks // 5) + "x" * (blanks % 5)
-        assert (
-            only(tmp_path / "d.md", f"{late}\n\nLate Title\n===\n\n# Other").metadata["title"] == "Late Title"
-        )
-        assert (
-            only(tmp_path / "e.rst", f"{late}\n\nLate Title\n==========\n\nx").metadata["title"]
-            == "Late Title"
-        )
-    assert (
-        only(tmp_path / "f.md", "x" * 1500 + "\n\n# After a long line").metadata["title"]
-        == "After a long line"
-    )
-    assert only(tmp_path / "d.py", "# comment\nx = 1").metadata["title"] == "d.py"
-    assert only(tmp_path / ".hidden", "x").metadata["title"] == ".hidden"
+    late = ["word\n" * (blanks // 5) + "x" * (blanks % 5) for blanks in range(980, 1010)]
+    for name, text, title in (
+        ("a.md", "text\n\n## The `Title` ##\n\n# Other", "The Title"),
+        ("b.md", "no heading", "b"),
+        ("c.rst", "=====\nTitle\n=====\n\ntext", "Title"),
+        *(("d.md", f"{start}\n\nLate Title\n===\n\n# Other", "Late Title") for start in late),
+        *(("e.rst", f"{start}\n\nLate Title\n==========\n\nx", "Late Title") for start in late),
+        ("f.md", "x" * 1500 + "\n\n# After a long line", "After a long line"),
+        ("d.py", "# comment\nx = 1", "d.py"),
+        (".hidden", "x", ".hidden"),
+    ):
+        assert only(tmp_path / name, text).metadata["title"] == title
 
 
-def test_empty_and_binary_files(tmp_path: Path) -> None:
-    """Files without text are skipped with a reason, as are pages of scripts alone."""
-    assert reason(tmp_path / "a.html", "<html><script>x</script></html>") == "no text in this page"
-    assert reason(tmp_path / "a.md", "") == "empty"
-    assert reason(tmp_path / "b.txt", " \n\n") == "empty"
-    for name in ("c.txt", "c.md", "c.py", "c.html", "c.csv", "c.json", "c.jsonl", "c"):
-        assert reason(tmp_path / name, b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR") == "binary"
+@pytest.mark.parametrize(
+    ("name", "content", "expected"),
+    [
+        ("a.html", "<html><script>x</script></html>", "no text in this page"),
+        ("a.md", "", "empty"), ("b.txt", " \n\n", "empty"),
+        *((f"c{extension}", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", "binary") for extension in (
+            ".txt", ".md", ".py", ".html", ".csv", ".json", ".jsonl", "",
+        )),
+        *(("d.html", f"{page}text", "elements nested too deeply") for page in (
+            "<div>" * 80_000, "<div></b>" * 80_000, "<span>" * 40_000 + "<div></div>" * 40_000,
+            "<svg>" + "<a " * 80_000,
+        )),
+        ("a.pdf", pdf([["text"]], encrypted=True), "protected by a password"),
+        ("b.pdf", pdf([["text"] * 20])[:100], "not a PDF, or damaged"),
+        ("c.pdf", b"no PDF at all", "not a PDF, or damaged"), ("d.pdf", pdf([[]]), "no text in its pages"),
+    ],
+    ids=lambda value: ascii(value)[:30],
+)  # fmt: skip
+def test_files_without_a_document(tmp_path: Path, name: str, content: bytes | str, expected: str) -> None:
+    """Files without text, pages of scripts alone or that would take many seconds to parse, and encrypted, truncated,
+    empty and false PDFs are skipped, each with its reason.
+    """
+    assert reason(tmp_path / name, content) == expected
 
 
 HTML = """<!doctype html><html><head><title>The &amp; Title</title><style>p {color: red}</style></head>
@@ -183,20 +193,6 @@ def test_html_nested_deeply(tmp_path: Path) -> None:
     assert document.page_content == "deep"
 
 
-@pytest.mark.parametrize(
-    "page",
-    [
-        "<div>" * 80_000,
-        "<div></b>" * 80_000,
-        "<span>" * 40_000 + "<div></div>" * 40_000,
-        "<svg>" + "<a " * 80_000,
-    ],
-)
-def test_html_nested_too_deeply(tmp_path: Path, page: str) -> None:
-    """A page that would take many seconds to parse is refused before parsing."""
-    assert reason(tmp_path / "a.html", page + "text") == "elements nested too deeply"
-
-
 def test_html_that_is_large_and_sloppy(tmp_path: Path) -> None:
     """Missing end tags and many shapes of a drawing do not count as depth."""
     drawing = "<svg>" + "<path d='M 0'/>" * 40_000 + "</svg>"
@@ -215,15 +211,6 @@ def test_pdf(tmp_path: Path) -> None:
         (1, "First page\nsecond line"),
         (3, "Third page"),
     ]
-
-
-def test_pdf_that_cannot_be_read(tmp_path: Path) -> None:
-    """Encrypted, truncated, empty and false PDFs are skipped, each with its reason."""
-    whole = pdf([["text"] * 20])
-    assert reason(tmp_path / "a.pdf", pdf([["text"]], encrypted=True)) == "protected by a password"
-    assert reason(tmp_path / "b.pdf", whole[:100]) == "not a PDF, or damaged"
-    assert reason(tmp_path / "c.pdf", b"no PDF at all") == "not a PDF, or damaged"
-    assert reason(tmp_path / "d.pdf", pdf([[]])) == "no text in its pages"
 
 
 def test_missing_packages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,7 +10,7 @@ from sleuth import Engine
 from sleuth.errors import ArgumentError
 from sleuth.ingest import ReadOptions, Skipped
 from sleuth.types import RESERVED, Document
-from tests.ingest.extraction.reading import load, only, reason
+from tests.ingest.extraction.reading import documents, load, only, reason
 
 CSV = 'id,title,body,year\n7,"A ""title""","Two\nlines",2020\n\n8,Other,"x, y",\n9,short\n10,T,b,2021,more\n'
 
@@ -18,16 +18,12 @@ CSV = 'id,title,body,year\n7,"A ""title""","Two\nlines",2020\n\n8,Other,"x, y",\
 def test_csv(tmp_path: Path) -> None:
     """Each row is a document of `key: value` lines with its row number."""
     path = tmp_path / "a.csv"
-    first, second, third, fourth = load(path, "\ufeff" + CSV.replace("\n", "\r\n"))
-    assert isinstance(first, Document)
+    first, second, third, fourth = documents(path, "\ufeff" + CSV.replace("\n", "\r\n"))
     assert first.page_content == 'id: 7\ntitle: A "title"\nbody: Two\nlines\nyear: 2020'
     assert (first.metadata["source"], first.metadata["row"]) == (f"{path}#1", 1)
     assert first.metadata["title"] == 'A "title"'
-    assert isinstance(second, Document)
     assert second.metadata["source"] == f"{path}#2"
-    assert isinstance(third, Document)
     assert third.page_content == "id: 9\ntitle: short"
-    assert isinstance(fourth, Document)
     assert fourth.page_content.endswith("field 5: more")
 
 
@@ -48,13 +44,13 @@ def test_numbers_in_columns(tmp_path: Path) -> None:
         "2022": 2022, "-1.5": -1.5, "0": 0, " 19.90": 19.9, "0.5": 0.5, "007": "007", "1e5": "1e5", "1_000": "1_000",
         "+1": "+1", "-0": "-0", ".5": ".5", "1.": "1.", "1,000": "1,000", "nan": "nan", "٣": "٣", "9" * 19: "9" * 19,
     }  # fmt: skip
-    rows = load(
+    rows = documents(
         tmp_path / "a.csv",
         "n\n" + "".join(f'"{cell}"\n' for cell in cells),
         text_fields=["n"],
         metadata_fields=["n"],
     )
-    contents = [(row.page_content, row.metadata["n"]) for row in rows if isinstance(row, Document)]
+    contents = [(row.page_content, row.metadata["n"]) for row in rows]
     assert contents == [(cell.strip(), value) for cell, value in cells.items()]
     assert [type(value) for _, value in contents] == [type(value) for value in cells.values()]
     assert (
@@ -78,12 +74,8 @@ def test_lines_of_rows(tmp_path: Path) -> None:
     """A row has its lines in the file as metadata."""
 
     def lines(name: str, content: str) -> list[tuple[int, int]]:
-        rows = load(tmp_path / name, content)
-        return [
-            (row.metadata["start_line"], row.metadata["end_line"])
-            for row in rows
-            if isinstance(row, Document)
-        ]
+        rows = documents(tmp_path / name, content)
+        return [(row.metadata["start_line"], row.metadata["end_line"]) for row in rows]
 
     assert lines("a.csv", CSV) == [(2, 3), (5, 5), (6, 6), (7, 7)]
     assert lines("a.csv", CSV.replace("\n", "\r\n")) == [(2, 3), (5, 5), (6, 6), (7, 7)]
@@ -145,10 +137,8 @@ def test_jsonl(tmp_path: Path) -> None:
         {"title": "A", "meta": {"n": 1, "ok": True, "none": None}, "tags": ["x", "y"], "list": [{"a": 1}]},
         "plain",
     ]
-    first, second = load(tmp_path / "a.jsonl", "\n".join(map(json.dumps, rows)))
-    assert isinstance(first, Document)
+    first, second = documents(tmp_path / "a.jsonl", "\n".join(map(json.dumps, rows)))
     assert first.page_content == "title: A\nmeta.n: 1\nmeta.ok: true\ntags: x, y\nlist.1.a: 1"
-    assert isinstance(second, Document)
     assert second.page_content == "plain"
 
 
@@ -165,12 +155,10 @@ def test_parquet(tmp_path: Path) -> None:
     ]
     parquet.write_table(pyarrow.Table.from_pylist(rows), tmp_path / "a.parquet")
     content = (tmp_path / "a.parquet").read_bytes()
-    first, second = load(tmp_path / "a.parquet", content, metadata_fields=["year"])
-    assert isinstance(first, Document)
+    first, second = documents(tmp_path / "a.parquet", content, metadata_fields=["year"])
     assert first.page_content == "text: tide\non: 2020-01-02\nby.name: Ann"
     assert (first.metadata["year"], first.metadata["row"], first.metadata["type"]) == (2020, 1, "parquet")
     assert "start_line" not in first.metadata
-    assert isinstance(second, Document)
     assert second.page_content == "text: moon"
     (damaged,) = load(tmp_path / "b.parquet", content[:100])
     assert isinstance(damaged, Skipped)
@@ -206,8 +194,7 @@ def test_hostile_rows(tmp_path: Path) -> None:
 def test_json(tmp_path: Path) -> None:
     """A list gives one document per member, any other value one document."""
     path = tmp_path / "a.json"
-    _, second = load(path, '[{"a": "x"}, {"a": "y"}]')
-    assert isinstance(second, Document)
+    _, second = documents(path, '[{"a": "x"}, {"a": "y"}]')
     assert (second.page_content, second.metadata["source"]) == ("a: y", f"{path}#2")
     document = only(path, '{"a": {"b": "x"}, "n": NaN}')
     assert (document.page_content, document.metadata["source"]) == ("a.b: x", str(path))
@@ -263,8 +250,8 @@ def test_columns_are_filtered_by(tmp_path: Path) -> None:
 def test_names_of_columns_are_bounded(tmp_path: Path) -> None:
     """Rows that each name other fields make no column each: the first hundred names of a file are metadata."""
     lines = "\n".join(f'{{"text": "tide", "k{n}": {n}}}' for n in range(300))
-    rows = load(tmp_path / "a.jsonl", lines)
-    names = {key for row in rows if isinstance(row, Document) for key in row.metadata if key.startswith("k")}
+    rows = documents(tmp_path / "a.jsonl", lines)
+    names = {key for row in rows for key in row.metadata if key.startswith("k")}
     assert len(names) == 99  # beside `text`
 
 

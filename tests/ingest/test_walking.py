@@ -41,36 +41,22 @@ def test_order_and_fields(tmp_path: Path) -> None:
     assert entries[3] == FileEntry(path, path, 4, 1_700_000_000_123_456_789)
 
 
-def test_each_file_once(tmp_path: Path) -> None:
-    """Overlapping roots list a file once."""
+def test_roots(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Overlapping roots list a file once; one path is a list of one; sources are absolute, also for a relative root."""
     make(tmp_path, "a/b.md", "a/c.md")
     assert paths([tmp_path, tmp_path / "a", tmp_path / "a" / "b.md"]) == ["a/b.md", "a/c.md"]
-
-
-def test_one_path_is_a_list_of_one(tmp_path: Path) -> None:
-    """A single path is accepted in place of a list."""
-    make(tmp_path, "a.md")
-    assert [entry.source for entry in walk(str(tmp_path))] == [str(tmp_path / "a.md")]
-
-
-def test_relative_roots_give_absolute_sources(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The source of a file is absolute, also for a relative root."""
-    make(tmp_path, "docs/a.md")
-    monkeypatch.chdir(tmp_path / "docs")
-    assert [entry.source for entry in walk(["../docs"])] == [str(tmp_path / "docs" / "a.md")]
+    monkeypatch.chdir(tmp_path / "a")
+    for roots in (str(tmp_path), ["../a"]):
+        sources = [entry.source for entry in walk(roots)]
+        assert sources == [str(tmp_path / "a" / "b.md"), str(tmp_path / "a" / "c.md")]
 
 
 def test_hidden_and_version_control(tmp_path: Path) -> None:
-    """Hidden names are listed only on request, folders of version control never."""
+    """Hidden names are listed on request or if they are named as a root, folders of version control never."""
     make(tmp_path, ".env", ".github/x.md", ".git/config", "CVS/x", ".hg/y", "a.md")
     assert paths(tmp_path) == ["a.md"]
     assert paths(tmp_path, ReadOptions(hidden=True)) == [".env", ".github/x.md", "a.md"]
-
-
-def test_a_named_file_is_found_though_hidden(tmp_path: Path) -> None:
-    """A hidden file that is named as a root is listed."""
-    make(tmp_path, ".notes.md")
-    assert paths(tmp_path / ".notes.md") == [str(tmp_path / ".notes.md")]
+    assert paths(tmp_path / ".env") == [str(tmp_path / ".env")]
 
 
 def test_include_and_exclude(tmp_path: Path) -> None:

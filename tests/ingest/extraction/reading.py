@@ -16,10 +16,17 @@ def load(path: Path, content: bytes | str | None = None, **options: Any) -> list
     return [record for record in records if isinstance(record, Document | Skipped)]
 
 
+def documents(path: Path, content: bytes | str | None = None, **options: Any) -> list[Document]:
+    """Return the documents of a file of which nothing is skipped."""
+    records = load(path, content, **options)
+    documents = [record for record in records if isinstance(record, Document)]
+    assert len(documents) == len(records), records
+    return documents
+
+
 def only(path: Path, content: bytes | str | None = None, **options: Any) -> Document:
     """Return the only document of a file."""
-    (document,) = load(path, content, **options)
-    assert isinstance(document, Document), document
+    (document,) = documents(path, content, **options)
     return document
 
 
@@ -34,15 +41,10 @@ def reason(path: Path, content: bytes | str | None = None, **options: Any) -> st
 def texts(records: list[Document | Skipped]) -> dict[str, str]:
     """Return texts, or reasons, by the part of the source after its first #."""
     return {
-        record.metadata["source"].partition("#")[2]: record.page_content
-        if isinstance(record, Document)
-        else record.reason
-        for record in records
-        if isinstance(record, Document)
-    } | {
-        record.path.partition("#")[2]: f"! {record.reason}"
-        for record in records
-        if isinstance(record, Skipped)
+        (one.metadata["source"] if isinstance(one, Document) else one.path).partition("#")[2]: (
+            one.page_content if isinstance(one, Document) else f"! {one.reason}"
+        )
+        for one in records
     }
 
 
