@@ -20,11 +20,6 @@ def uses(source: str, language: str) -> list[str]:
     ]
 
 
-def test_a_generic_base_is_a_base() -> None:
-    """`Base[int]` is inherited from as `Base` is."""
-    assert uses("class A(B[int], m.C[str]): pass\n", "python")[:2] == ["B inheritance", "m.C inheritance"]
-
-
 GROUPS = {
     ("go", "package m\nconst (\n\t// Quiet.\n\tDebug = iota\n\tInfo\n)\n"): {"Debug": (3, 4), "Info": (5, 5)},
     ("go", "package m\nvar (\n\tA = 1\n\t_ I = 1\n\tB = 2\n)\n"): {"A": (3, 3), "B": (5, 5)},
@@ -39,18 +34,6 @@ def test_definitions_of_a_group_stand_side_by_side(language: str, source: str) -
     """Definitions of a group are siblings, each with its own lines."""
     definitions = symbols(source, language)
     assert {name: (s.start, s.end) for name, s in definitions.items()} == GROUPS[language, source]
-
-
-def test_all_of_a_statement_are_exported() -> None:
-    """Every name of an `export` statement is public; names after it are not."""
-    definitions = symbols("export const PI = 3,\n  TAU = 6;\nconst E = 2;\n", "javascript")
-    assert ["public_api" in definitions[name].labels for name in ("PI", "TAU", "E")] == [True, True, False]
-
-
-def test_rust_bounds_are_no_bases() -> None:
-    """Subtraits and implementations inherit from a trait; a bound only mentions it."""
-    source = "trait A: B {}\nimpl C for D {}\nfn f<T: E + 'static>() {}\n"
-    assert uses(source, "rust") == ["B inheritance", "C inheritance", "E reference"]
 
 
 @pytest.mark.parametrize(
@@ -71,19 +54,6 @@ def test_rust_attributes_say_what_a_definition_is(source: str, label: str) -> No
     assert "public_api" not in labels
 
 
-def test_rust_is_public_by_its_own_word() -> None:
-    """Only a `pub` directly before the definition counts, not one in its attributes or comments."""
-    source = '// pub\n#[cfg(feature = "pub")]\nfn a() {}\n#[inline]\npub(crate) fn b() {}\n'
-    definitions = symbols(source, "rust")
-    assert ["public_api" in definitions[name].labels for name in "ab"] == [False, True]
-
-
-def test_tags_of_a_page_are_no_uses() -> None:
-    """`<label>` is HTML; a component has a capital letter or a module."""
-    source = "const V = () => <form><label>a</label><ui.input/><Button/></form>;\n"
-    assert uses(source, "tsx") == ["ui.input reference", "Button reference"]
-
-
 TYPES = {
     ("cpp", "int x = helper<int>(2);\nint y = n::make<A>(1);\n"): ["helper call", "n.make call", "A reference"],
     ("cpp", "struct A *f(B b) { std::vector<C> c; }\n"): ["A reference", "B reference", "C reference"],
@@ -96,12 +66,16 @@ TYPES = {
     ("typescript", "let a: A | null; let b: B[]; c as C; d instanceof D; let e: n.E;\n"): ["A reference", "B reference", "C reference", "D reference", "n.E reference"],
     ("javascript", "a instanceof A; b in B;\n"): ["A reference"],
     ("c", "struct node *n;\nnode_t f(struct node *m) { return (other_t) m; }\n"): ["node reference", "node_t reference", "node reference", "other_t reference"],
+    ("python", "class A(B[int], m.C[str]): pass\n"): ["B inheritance", "m.C inheritance"],  # as without arguments
+    ("rust", "trait A: B {}\nimpl C for D {}\nfn f<T: E + 'static>() {}\n"): ["B inheritance", "C inheritance", "E reference"],  # a bound is no base
+    ("tsx", "const V = () => <form><label>a</label><ui.input/><Button/></form>;\n"): ["ui.input reference", "Button reference"],  # tags of HTML are none
+    ("bash", "log::info x\nbin/run.sh\n"): ["log::info call", "bin/run.sh call"],  # colons and dots split no command
 }  # fmt: skip
 
 
 @pytest.mark.parametrize(("language", "source"), TYPES)
 def test_types_are_uses(language: str, source: str) -> None:
-    """Annotations, results, casts and checks are uses of the classes that they name."""
+    """Annotations, results, casts and checks are uses of the classes that they name, and bases are inherited from."""
     assert uses(source, language) == TYPES[language, source]
 
 
@@ -126,18 +100,20 @@ def test_every_name_is_a_definition(language: str, source: str) -> None:
     assert [f"{name} {symbol.kind}" for name, symbol in definitions.items()] == NAMES[language, source]
 
 
+@pytest.mark.parametrize(("language", "source", "is_public"), [
+    ("javascript", "export const PI = 3,\n  TAU = 6;\nconst E = 2;\n", {"PI": True, "TAU": True, "E": False}),
+    ("rust", '// pub\n#[cfg(feature = "pub")]\nfn a() {}\n#[inline]\npub(crate) fn b() {}\n', {"a": False, "b": True}),
+    ("cpp", "class A { static int f() {} };\nstatic int g() {}\n", {"A.f": True, "g": False}),
+])  # fmt: skip
+def test_what_is_public(language: str, source: str, is_public: dict[str, bool]) -> None:
+    """All names of an `export`, what `pub` stands directly before, and static members of a class are public."""
+    definitions = symbols(source, language)
+    assert {name: "public_api" in definitions[name].labels for name in is_public} == is_public
+
+
 def test_tests_of_googletest_are_tests() -> None:
-    """`TEST(Suite, Name)` has the label of tests, and static members of a class are public."""
-    definitions = symbols(
-        "TEST_F(Suite, Name) {}\nclass A { static int f() {} };\nstatic int g() {}\n", "cpp"
-    )
-    assert "test_case" in definitions["Suite.Name"].labels
-    assert ["public_api" in definitions[name].labels for name in ("A.f", "g")] == [True, False]
-
-
-def test_a_command_is_one_word() -> None:
-    """Colons and dots do not split the name of a shell command."""
-    assert uses("log::info x\nbin/run.sh\n", "bash") == ["log::info call", "bin/run.sh call"]
+    """`TEST(Suite, Name)` has the label of tests."""
+    assert "test_case" in symbols("TEST_F(Suite, Name) {}\n", "cpp")["Suite.Name"].labels
 
 
 def test_a_signature_over_lines_reads_as_one_line() -> None:

@@ -3,15 +3,15 @@
 # ruff: noqa: E501 - sources, a line each
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sleuth.code import CodeRetriever, CodeStorage, index_path
+from sleuth.code import CodeStorage, index_path
 from sleuth.code.snapshots.places import Endings, Folders, Modules, module_steps
-from sleuth.engine import open_code
-from tests.code.conftest import write
+from tests.code.conftest import hits_by_words, write
 from tests.code.projects import files_of
 from tests.code.stored import ENDINGS
 from tests.code.test_parse import SOURCES
@@ -26,10 +26,9 @@ def ask(tmp_path: Path, storage: CodeStorage) -> Callable[..., list[str]]:
     """Search `FILES` and return the paths and first lines of the hits."""
     write(tmp_path / "app", FILES)
     report = index_path(storage, tmp_path / "app")
-    retriever = CodeRetriever(storage, None)
 
-    def ask(query: str, **options: object) -> list[str]:
-        hits = retriever.retrieve(query, report.repository, strategy="keyword", **options)  # type: ignore[arg-type]
+    def ask(query: str, **options: Any) -> list[str]:
+        hits = hits_by_words(storage, report.repository, query, **options)
         assert [hit.score for hit in hits] == sorted([hit.score for hit in hits], reverse=True)
         return [f"{hit.file_path}:{hit.start_line} {hit.symbol}" for hit in hits]
 
@@ -74,17 +73,15 @@ def test_a_line_between_members_follows_them(ask: Callable[..., list[str]]) -> N
 
 
 @pytest.mark.parametrize("language", SOURCES)
-def test_names_are_first_in_every_language(tmp_path: Path, language: str) -> None:
+def test_names_are_first_in_every_language(storage: CodeStorage, tmp_path: Path, language: str) -> None:
     """In every parsed language, the qualified name of a definition ranks it first."""
     source, symbol, _ = SOURCES[language]
     name = symbol.split()[0]
     path = f"src/sample.{ENDINGS[language]}"
     mentions = "\n".join([f"About {name}."] * 9)
     write(tmp_path / "sources", {path: source, "src/notes.md": mentions, "README.md": mentions})
-    with open_code(tmp_path / "index", create=True) as storage:
-        report = index_path(storage, tmp_path / "sources")
-        hits = CodeRetriever(storage, None).retrieve(name, report.repository, strategy="keyword")
-    assert hits[0].file_path == path
+    report = index_path(storage, tmp_path / "sources")
+    assert hits_by_words(storage, report.repository, name)[0].file_path == path
 
 
 def test_a_name_with_hyphens_is_first(tmp_path: Path, storage: CodeStorage) -> None:
@@ -97,9 +94,8 @@ def test_a_name_with_hyphens_is_first(tmp_path: Path, storage: CodeStorage) -> N
     }
     write(tmp_path / "site", files)
     report = index_path(storage, tmp_path / "site")
-    retriever = CodeRetriever(storage, None)
     for query, path in (("date-selector", "page.html"), ("--main-color", "main.css")):
-        hits = retriever.retrieve(query, report.repository, strategy="keyword")
+        hits = hits_by_words(storage, report.repository, query)
         assert (hits[0].file_path, hits[0].score) == (path, 1.0)
 
 
@@ -112,7 +108,7 @@ def test_of_equal_names_the_file_of_that_name_is_first(tmp_path: Path, storage: 
     )  # fmt: skip
     write(tmp_path / "app", dict.fromkeys(paths, source))
     report = index_path(storage, tmp_path / "app", vectors=False)
-    hits = CodeRetriever(storage, None).retrieve("TokenBucket", report.repository, strategy="keyword")
+    hits = hits_by_words(storage, report.repository, "TokenBucket")
     expected = ["api/v4/token_bucket.py", "api/v4/b/token_bucket.py", "batch.py", "api/v4/all.py"]
     assert [hit.file_path for hit in hits] == [*expected, "api/v3/token_bucket.py"]
 

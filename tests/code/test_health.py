@@ -4,6 +4,7 @@ import json
 import os
 import shutil
 import sqlite3
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
@@ -52,6 +53,13 @@ def answers(path: Path) -> list[tuple[str, str]]:
         return [(hit.file_path, f"{hit.score:.5f}") for hit in hits]
 
 
+def change(path: Path, *statements: str) -> None:
+    """Change the database of an index by statements of SQL."""
+    with closing(sqlite3.connect(path / "code.db")) as connection, connection:
+        for statement in statements:
+            connection.execute(statement)
+
+
 def faults(path: Path, *, full: bool = True) -> list[str]:
     """Return the faults that a check reports."""
     return [f"{f.level} {f.subject}: {f.message}" for f in check_code(path, full=full) if f.level != "ok"]
@@ -96,14 +104,9 @@ def test_segments_are_rebuilt(indexed: Path, leg: str, damage: str) -> None:
 def test_a_file_that_is_lost_names_its_snapshots(indexed: Path, git: Git) -> None:
     """A damaged row makes the snapshots that list it unavailable, by name; indexing again restores them."""
     before = answers(indexed)
-    with sqlite3.connect(indexed / "code.db") as connection:
-        connection.execute(
-            "UPDATE files SET detail = CAST(detail || x'00' AS BLOB) WHERE path = 'shop/more.py'"
-        )
-        newest, first = [
-            row[0] for row in connection.execute("SELECT id FROM snapshots ORDER BY serial DESC")
-        ]
-    connection.close()
+    with open_code(indexed) as storage:
+        newest, first = (snapshot.id for snapshot in storage.snapshots(storage.repositories()[0].id))
+    change(indexed, "UPDATE files SET detail = CAST(detail || x'00' AS BLOB) WHERE path = 'shop/more.py'")
     assert any("shop/more.py" in fault for fault in faults(indexed))
     with pytest.raises(IndexDamagedError, match=r"shop/more\.py is not as it was written"):
         answers(indexed)
@@ -119,7 +122,7 @@ def test_a_file_that_is_lost_names_its_snapshots(indexed: Path, git: Git) -> Non
 
 
 @pytest.mark.parametrize(
-    "change",
+    "statement",
     [
         "UPDATE blobs SET content = x'00'", "DELETE FROM blobs", "UPDATE snapshots SET members = x'0102'",
         "UPDATE snapshots SET members = 'text'", "UPDATE files SET first_chunk = 'x'",
@@ -129,18 +132,16 @@ def test_a_file_that_is_lost_names_its_snapshots(indexed: Path, git: Git) -> Non
         "PRAGMA user_version = 3", "PRAGMA user_version = 0",
     ],
 )  # fmt: skip
-def test_odd_values_in_the_database(indexed: Path, git: Git, change: str) -> None:
+def test_odd_values_in_the_database(indexed: Path, git: Git, statement: str) -> None:
     """With odd values, every use answers or raises a Sleuth error; a repair fixes or refuses them."""
-    with sqlite3.connect(indexed / "code.db") as connection:
-        connection.execute(change)
-    connection.close()
+    change(indexed, statement)
     for _ in range(2):
         for use in (answers, faults, code_status):
             try:
                 use(indexed)
             except (StoreError, ValueError, UnknownSnapshotError) as error:
                 assert use is not faults
-                assert "unpack" not in str(error) or change == "DELETE FROM repositories"
+                assert "unpack" not in str(error) or statement == "DELETE FROM repositories"
     try:
         repair_code(indexed)
         assert faults(indexed) == []
@@ -158,9 +159,7 @@ def test_a_damaged_content_is_named_by_its_file(indexed: Path) -> None:
         (hash,) = connection.execute("SELECT hash FROM files WHERE path = 'shop/more.py'").fetchone()
         connection.execute("UPDATE blobs SET content = x'00' WHERE hash = ?", (hash,))
     assert faults(indexed) == ["error code.db: 1 contents are not as they were written: 'shop/more.py'"]
-    with closing(sqlite3.connect(indexed / "code.db")) as connection, connection:
-        connection.execute("DELETE FROM embeddings")
-        connection.execute("DELETE FROM files WHERE path = 'shop/more.py'")
+    change(indexed, "DELETE FROM embeddings", "DELETE FROM files WHERE path = 'shop/more.py'")
     assert f"error code.db: 1 contents are not as they were written: {hash!r}" in faults(indexed)
 
 
@@ -168,11 +167,7 @@ def test_cached_vectors_are_checked(indexed: Path) -> None:
     """Changed cached vectors are found, are not used, and are removed by a repair."""
     with open_code(indexed) as storage:
         storage.add_vectors("model", {1: np.ones((2, 4), np.float16), 2: np.ones((1, 4), np.float16)})
-    with sqlite3.connect(indexed / "code.db") as connection:
-        connection.execute(
-            "UPDATE embeddings SET vectors = x'0400000001' WHERE file = 1 AND fingerprint = 'model'"
-        )
-    connection.close()
+    change(indexed, "UPDATE embeddings SET vectors = x'0400000001' WHERE file = 1 AND fingerprint = 'model'")
     with open_code(indexed) as storage:
         assert storage.vectors("model", [1, 2]).keys() == {2}
     assert faults(indexed) == ["error code.db: 1 cached vectors are not as they were written"]
@@ -185,7 +180,14 @@ def test_a_read_only_folder_is_served(indexed: Path, monkeypatch: pytest.MonkeyP
     before = answers(indexed)
     access = os.access
     monkeypatch.setattr(os, "access", lambda path, mode: mode != os.W_OK and access(path, mode))
-    files = {path: path.stat().st_mtime_ns for path in indexed.rglob("*") if path.is_file()}
+
+    def times() -> dict[Path, int]:
+        paths = [
+            path for path in indexed.rglob("*") if path.is_file() and not path.name.endswith(("-shm", "-wal"))
+        ]
+        return {path: path.stat().st_mtime_ns for path in paths}
+
+    files = times()
     assert answers(indexed) == before
     assert faults(indexed) == []
     assert code_status(indexed).snapshots == 2
@@ -193,10 +195,7 @@ def test_a_read_only_folder_is_served(indexed: Path, monkeypatch: pytest.MonkeyP
         storage.add_vectors("model", {1: np.ones((2, 4), np.float16)})
         with pytest.raises(StoreError, match="read-only"), storage.writing():
             pass
-    after = {path: path.stat().st_mtime_ns for path in indexed.rglob("*") if path.is_file()}
-    assert {
-        path: time for path, time in after.items() if "-shm" not in path.name and "-wal" not in path.name
-    } == {path: time for path, time in files.items() if "-shm" not in path.name and "-wal" not in path.name}
+    assert times() == files
 
 
 def test_doctor_and_status_cover_code(indexed: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -212,21 +211,31 @@ def test_doctor_and_status_cover_code(indexed: Path, capsys: pytest.CaptureFixtu
     assert json.loads(capsys.readouterr().out)["code"]["snapshots"] == 2
 
 
+def run_in_child(work: Callable[[], None]) -> None:
+    """Run a function in a forked child, and assert that it does not raise."""
+    child = os.fork()
+    if child == 0:
+        status = 1
+        try:
+            work()
+            status = 0
+        finally:
+            os._exit(status)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+
 def test_a_forked_child_reads_and_writes(indexed: Path, git: Git) -> None:
     """A forked child uses the storage on its own, and the parent continues."""
     with open_code(indexed) as storage:
         (repository,) = storage.repositories()
         count = len(storage.snapshots(repository.id))
-        child = os.fork()
-        if child == 0:
-            status = 1
-            try:
-                git.commit({"child.py": "c = 1\n"})
-                index_path(storage, git.root, workers=1)
-                status = 0 if len(storage.snapshots(repository.id)) == count + 1 else 2
-            finally:
-                os._exit(status)
-        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+        def index() -> None:
+            git.commit({"child.py": "c = 1\n"})
+            index_path(storage, git.root, workers=1)
+            assert len(storage.snapshots(repository.id)) == count + 1
+
+        run_in_child(index)
         assert len(storage.snapshots(repository.id)) == count + 1
         assert [finding for finding in health.check(storage, full=True) if finding.level != "ok"] == []
 
@@ -234,16 +243,12 @@ def test_a_forked_child_reads_and_writes(indexed: Path, git: Git) -> None:
 def test_a_fork_inside_a_run_leaves_it_to_the_parent(tmp_path: Path) -> None:
     """A child that is forked during a write does not take part in it."""
     with open_code(tmp_path / "index", create=True) as storage, storage.writing():
-        child = os.fork()
-        if child == 0:
-            status = 1
-            try:
-                with pytest.raises(StoreError), storage.writing(timeout=0.05):
-                    pass
-                status = 0
-            finally:
-                os._exit(status)
-        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+        def write() -> None:
+            with pytest.raises(StoreError), storage.writing(timeout=0.05):
+                pass
+
+        run_in_child(write)
         storage.add_repository("/a", "")
         assert len(storage.repositories()) == 1
 
@@ -259,13 +264,11 @@ ROWS = {
 }
 
 
-@pytest.mark.parametrize("change", ROWS)
-def test_a_full_check_finds_changed_rows(indexed: Path, change: str) -> None:
+@pytest.mark.parametrize("statement", ROWS)
+def test_a_full_check_finds_changed_rows(indexed: Path, statement: str) -> None:
     """A full check names each table with a row that is not as it was written."""
-    with closing(sqlite3.connect(indexed / "code.db")) as connection:
-        connection.executescript(change)
-    with open_code(indexed) as storage:
-        assert ROWS[change] in " ".join(finding.message for finding in health.check(storage, full=True))
+    change(indexed, statement)
+    assert ROWS[statement] in " ".join(faults(indexed))
 
 
 def test_the_database_of_another_index_is_refused(indexed: Path, tmp_path: Path, git: Git) -> None:

@@ -16,10 +16,11 @@ from sleuth.code.snapshots.recording import History
 from sleuth.code.snapshots.refreshing import current_snapshot, refresh_history
 from sleuth.code.snapshots.report import CodeIndexReport
 from sleuth.engine import open_code
-from sleuth.engine.codebase import check_code, code_status, repair_code
+from sleuth.engine.codebase import code_status, repair_code
 from sleuth.errors import CodeError, FormatVersionError, IndexDamagedError
 from tests.code.conftest import Git, opened, run, snapshot_of, write
 from tests.code.golden import make
+from tests.code.test_health import change, faults
 
 RECORDING = "sleuth.code.snapshots.recording"
 
@@ -399,10 +400,6 @@ def flip(path: Path) -> None:
     path.write_bytes(content)
 
 
-def faults(path: Path) -> list[str]:
-    return [f"{f.subject}: {f.message}" for f in check_code(path, full=True) if f.level != "ok"]
-
-
 def is_read_again(path: Path, git: Git, lost: int) -> None:
     """Check that a repair forgets commits, and that the next run reads as many."""
     assert faults(path)
@@ -425,7 +422,7 @@ def test_damaged_segments_are_read_again(recorded: Path, git: Git, damage: Calla
 
 
 @pytest.mark.parametrize(
-    ("change", "lost"),
+    ("statement", "lost"),
     [
         ("UPDATE commits SET detail = x'00' WHERE key = 1", 1),
         ("UPDATE commits SET parents = x'' WHERE key = 4", 1),
@@ -436,10 +433,9 @@ def test_damaged_segments_are_read_again(recorded: Path, git: Git, damage: Calla
         ("DELETE FROM segments WHERE leg = 'commits'", 4),
     ],
 )
-def test_damaged_rows_are_read_again(recorded: Path, git: Git, change: str, lost: int) -> None:
+def test_damaged_rows_are_read_again(recorded: Path, git: Git, statement: str, lost: int) -> None:
     """Rows of commits that are not as they were written are found; no search shows them as if they were."""
-    with closing(sqlite3.connect(recorded / "code.db")) as connection, connection:
-        connection.execute(change)
+    change(recorded, statement)
     with open_code(recorded) as storage:
         try:
             hits = search_history(opened(storage), "step")
@@ -451,9 +447,7 @@ def test_damaged_rows_are_read_again(recorded: Path, git: Git, change: str, lost
 
 def test_a_missing_row_is_read_again(recorded: Path, git: Git) -> None:
     """A commit without its row is recorded again after a repair has dropped the list of complete commits."""
-    with closing(sqlite3.connect(recorded / "code.db")) as connection, connection:
-        connection.execute("DELETE FROM commits WHERE key = 2")
-        connection.execute("UPDATE histories SET checksum = 0")
+    change(recorded, "DELETE FROM commits WHERE key = 2", "UPDATE histories SET checksum = 0")
     is_read_again(recorded, git, 1)
 
 
@@ -466,7 +460,7 @@ def test_golden_index(folder: Path, tmp_path: Path) -> None:
     shutil.copytree(folder, index)
     with closing(sqlite3.connect(index / "code.db")) as connection, connection:
         connection.execute("UPDATE repositories SET path = ?", (str(root.resolve()),))
-    assert [f.message for f in check_code(index, full=True) if f.level != "ok"] == []
+    assert faults(index) == []
     assert code_status(index).commits == 2
     with open_code(index) as storage:
         snapshot = opened(storage, at=ids[0])
@@ -478,15 +472,14 @@ def test_golden_index(folder: Path, tmp_path: Path) -> None:
             "Add a bucket of tokens",
             "Try again after a timeout",
         ]
-    assert [f.message for f in check_code(index, full=True) if f.level != "ok"] == []
+    assert faults(index) == []
 
 
 @pytest.mark.parametrize("version", [2, 6, 99])
 def test_another_format_is_refused(storage: CodeStorage, version: int) -> None:
     """The error names the format, the supported one, and the command that makes a new index."""
     storage.close()
-    with closing(sqlite3.connect(storage.path / "code.db")) as connection:
-        connection.execute(f"PRAGMA user_version = {version}")
+    change(storage.path, f"PRAGMA user_version = {version}")
     with pytest.raises(
         FormatVersionError, match=f"has format {version}, .* reads format 1: `sleuth code index --rebuild"
     ):

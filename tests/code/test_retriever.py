@@ -24,7 +24,7 @@ from sleuth.code.search.vectors import embed_missing
 from sleuth.engine.codebase import default_embedder
 from sleuth.errors import ArgumentError, EmbeddingError, FilterError, RetrievalError
 from sleuth.types import Explanation
-from tests.code.conftest import opened
+from tests.code.conftest import hits_by_words, opened
 from tests.embedders import Letters
 from tests.examples import examples
 
@@ -65,9 +65,8 @@ def test_frames_of_many_languages() -> None:
 
 def test_explanations_add_up(shop: tuple[CodeStorage, str]) -> None:
     """The parts of a file's score sum to it, and that of a definition follows from it and from the hit before."""
-    storage, id = shop
     ceiling = 1.0
-    for hit in CodeRetriever(storage, None).retrieve("charge an order", id, strategy="keyword"):
+    for hit in hits_by_words(*shop, "charge an order"):
         own = hit.explanation
         assert isinstance(own, Explanation)
         assert hit.score == own.value
@@ -170,20 +169,13 @@ def test_tests_come_after_code_unless_asked_for(ask: Ask) -> None:
 
 def test_labels_filter_definitions(ask: Ask, shop: tuple[CodeStorage, str]) -> None:
     """Only code with one of the labels matches, also code outside of definitions; unknown labels are refused."""
-    storage, id = shop
-    hits = CodeRetriever(storage, None).retrieve(
-        "order", id, strategy="keyword", filters={"labels": "data_schema"}
-    )
+    hits = hits_by_words(*shop, "order", filters={"labels": "data_schema"})
     assert [h.symbol for h in hits] == ["Order"]
-    module = CodeRetriever(storage, None).retrieve(
-        "order", id, strategy="keyword", filters={"labels": "module_code"}
-    )
+    module = hits_by_words(*shop, "order", filters={"labels": "module_code"})
     assert module
     assert all(hit.semantic_labels == ["module_code"] for hit in module)
     with pytest.raises(FilterError, match=r"labels must be among .*data_schema.*did you mean 'data_schema'"):
-        CodeRetriever(storage, None).retrieve(
-            "order", id, strategy="keyword", filters={"labels": ["data_shema"]}
-        )
+        hits_by_words(*shop, "order", filters={"labels": ["data_shema"]})
 
 
 def test_every_label_is_known(shop: tuple[CodeStorage, str]) -> None:
@@ -253,9 +245,8 @@ def test_vectors_are_made_once(shop: tuple[CodeStorage, str]) -> None:
     """Chunks are embedded at first use and stored; a query vector of another length raises an error with both lengths."""
     storage, id = shop
     first = Fickle([[1.0, 0.0], [0.0, 1.0]], [1.0, 0.0])
-    assert CodeRetriever(storage, first).retrieve("x", id, strategy="vector", limit=3)[
-        0
-    ].score == pytest.approx(1.0, abs=1e-3)
+    best = CodeRetriever(storage, first).retrieve("x", id, strategy="vector", limit=3)[0]
+    assert best.score == pytest.approx(1.0, abs=1e-3)
     storage._snapshots.clear()
     second = Fickle([[1.0, 0.0]], [1.0, 0.0])
     CodeRetriever(storage, second).retrieve("x", id, strategy="vector")

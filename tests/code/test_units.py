@@ -9,7 +9,7 @@ from sleuth.code import CodeRetriever, CodeStorage, index_path
 from sleuth.code.search.source import SnapshotRetriever
 from sleuth.engine.codebase import default_embedder
 from sleuth.errors import ArgumentError
-from tests.code.conftest import Git, opened
+from tests.code.conftest import Git, hits_by_words, opened
 
 LONG = (
     "def settle(orders):\n"
@@ -35,8 +35,7 @@ def repository(storage: CodeStorage, git: Git) -> str:
 @pytest.mark.parametrize("query", ["pay the orders", "settle", "shop/settle.py:120", "total_250"])
 def test_a_long_definition_is_one_hit(storage: CodeStorage, repository: str, query: str) -> None:
     """A function that was cut into chunks is a hit as a whole, whichever part answers, at every door."""
-    retriever = CodeRetriever(storage, None)
-    hits = retriever.retrieve(query, repository, strategy="keyword")
+    hits = hits_by_words(storage, repository, query)
     own = [hit for hit in hits if hit.file_path == "shop/settle.py"]
     assert [(hit.symbol, hit.start_line, hit.end_line, hit.parent_context) for hit in own] == [
         ("settle", 1, 302, None)
@@ -51,9 +50,7 @@ def test_a_long_definition_is_one_hit(storage: CodeStorage, repository: str, que
 
 def test_a_class_is_found_at_its_own_line(storage: CodeStorage, repository: str) -> None:
     """The sentence of its docstring finds a class, not one of its methods."""
-    hit = CodeRetriever(storage, None).retrieve(
-        "how often something happens", repository, strategy="keyword"
-    )[0]
+    hit = hits_by_words(storage, repository, "how often something happens")[0]
     assert (hit.symbol.endswith("Bucket"), hit.start_line) == (True, 1)
 
 
@@ -62,9 +59,8 @@ def test_the_second_hit_of_a_file_counts_a_fifth(
     storage: CodeStorage, repository: str, strategy: str
 ) -> None:
     """The n-th hit of a file stands as if it were the first of the file at n ** 2.3 times its place."""
-    hits = CodeRetriever(storage, default_embedder()).retrieve(
-        "take tokens", repository, strategy=strategy, limit=100
-    )
+    retriever = CodeRetriever(storage, default_embedder())
+    hits = retriever.retrieve("take tokens", repository, strategy=strategy, limit=100)
     files = list(dict.fromkeys(hit.file_path for hit in hits))
     counts = Counter[str]()
     weights = []
@@ -75,26 +71,23 @@ def test_the_second_hit_of_a_file_counts_a_fifth(
     scores = [hit.score for hit in hits]
     assert all(lower < score for score, lower in zip(scores, scores[1:], strict=False))
     for limit in range(len(hits)):
-        head = CodeRetriever(storage, default_embedder()).retrieve(
-            "take tokens", repository, strategy=strategy, limit=limit
-        )
+        head = retriever.retrieve("take tokens", repository, strategy=strategy, limit=limit)
         assert [hit.id for hit in head] == [hit.id for hit in hits[:limit]]
 
 
 def test_hits_of_a_file_can_be_limited(storage: CodeStorage, repository: str) -> None:
     """`per_file` limits hits of one file; a limit below 1 is refused."""
-    code = CodeRetriever(storage, None)
     for most in (1, 2):
-        hits = code.retrieve("take tokens", repository, strategy="keyword", limit=50, per_file=most)
+        hits = hits_by_words(storage, repository, "take tokens", limit=50, per_file=most)
         assert set(Counter(hit.file_path for hit in hits).values()) == {most}
     with pytest.raises(ArgumentError, match="per_file must be"):
-        code.retrieve("tokens", repository, strategy="keyword", per_file=0)
+        hits_by_words(storage, repository, "tokens", per_file=0)
 
 
 def test_a_frame_puts_its_function_first(storage: CodeStorage, repository: str) -> None:
     """Of a file in a stack trace, the function that the trace names comes first."""
     trace = 'Traceback (most recent call last):\n  File "limits/bucket.py", line 18, in take_3\nValueError: tokens'
-    hits = CodeRetriever(storage, None).retrieve(trace, repository, strategy="keyword")
+    hits = hits_by_words(storage, repository, trace)
     assert next(h for h in hits if h.file_path == "limits/bucket.py").symbol == "TokenBucket.take_3"
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from sleuth.code import CodeRetriever, index_path
+from sleuth.code import index_path
 from sleuth.code.parsing import analyse, limits
 from sleuth.code.parsing.analyse import Analyser, KeptAnalyser
 from sleuth.code.parsing.facts import (
@@ -27,7 +27,7 @@ from sleuth.code.parsing.workers import Workers
 from sleuth.engine import open_code
 from sleuth.errors import CodeError
 from sleuth.files.processes import Processes
-from tests.code.conftest import write
+from tests.code.conftest import hits_by_words, write
 from tests.code.stored import ENDINGS
 from tests.code.test_parse import SOURCES
 
@@ -254,13 +254,11 @@ def test_a_bomb_in_a_repository_is_named_and_searchable(tmp_path: Path) -> None:
     write(tmp_path / "repo", {BOMB.path: BOMB.text, "good.py": b"def defuse(): pass\n"})
     with open_code(tmp_path / "index", create=True) as storage:
         report = index_path(storage, tmp_path / "repo")
-        retriever = CodeRetriever(storage, None)
         assert [(path, reason.partition(":")[0]) for path, reason in report.skipped] == [
             ("bomb.go", "not parsed")
         ]
         for query, path in (("detonator", "bomb.go"), ("defuse", "good.py")):
-            hits = retriever.retrieve(query, report.repository, strategy="keyword")
-            assert hits[0].file_path == path
+            assert hits_by_words(storage, report.repository, query)[0].file_path == path
 
 
 def _children_cpu() -> float:
