@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from pathlib import Path
 from pydoc_data.topics import topics
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
 
@@ -35,18 +35,6 @@ What is the refund period? / The refund period is 14 days. / The refund period i
 """A question and two sentences on a line."""
 
 
-class Planted(NamedTuple):
-    """Two pages that disagree."""
-
-    question: str
-    one: str
-    other: str
-
-
-def planted() -> list[Planted]:
-    return [Planted(*line.split(" / ")) for line in PLANTED.strip().split("\n")]
-
-
 @pytest.fixture(scope="module")
 def pages(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
     """Index the language reference that Python brings."""
@@ -61,15 +49,17 @@ def test_planted_disagreements_are_found(pages: Engine) -> None:
         "a": "The rest of this page is about cats.",
         "b": "Nobody has read further since the last winter.",
     }
-    rows = planted()
-    assert len(rows) == 16
+    text_pairs = {
+        question: texts for question, *texts in (line.split(" / ") for line in PLANTED.strip().split("\n"))
+    }
+    assert len(text_pairs) == 16
     documents = [
         Document(f"{text}\n\n{rest[name]}", {"source": f"{name}{number}.md"})
-        for number, row in enumerate(rows)
-        for name, text in (("a", row.one), ("b", row.other))
+        for number, texts in enumerate(text_pairs.values())
+        for name, text in zip("ab", texts, strict=True)
     ]
     pages.add(documents)
-    missing = [row for row in rows if not pages.search(row.question).extra["disagreement"]]
+    missing = [question for question in text_pairs if not pages.search(question).extra["disagreement"]]
     pages.delete([document.metadata["source"] for document in documents])
     assert len(missing) <= 2, missing
 

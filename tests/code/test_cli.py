@@ -15,6 +15,7 @@ from sleuth.surfaces.cli.common import amount
 from tests.code.conftest import Git, answer, opened, run, write
 from tests.code.projects import SHOP
 from tests.commands import sleuth
+from tests.embedders import Letters
 
 
 @pytest.fixture(scope="module")
@@ -66,21 +67,11 @@ def test_vectors_are_made_with_the_index(tmp_path: Path) -> None:
 
 def test_python_makes_vectors_with_the_index(tmp_path: Path) -> None:
     """`index_path` makes the vectors that the command line makes, those of an embedder, or none."""
-
-    class Own:
-        fingerprint = "own"
-
-        def embed_query(self, text: str) -> list[float]:
-            return [1.0, 0.0]
-
-        def embed_documents(self, texts: list[str]) -> list[list[float]]:
-            return [[1.0, 0.0] for _ in texts]
-
     Git(tmp_path).commit(dict(SHOP))
-    names = (default_embedder().fingerprint, "own")
+    names = (default_embedder().fingerprint, Letters.fingerprint)
     with open_code(tmp_path / ".sleuth", create=True) as storage:
         counts = []
-        for choice in (False, Own(), True):
+        for choice in (False, Letters(), True):
             index_path(storage, tmp_path, vectors=choice)
             keys = [row.key for row in opened(storage).files if row.chunks]
             counts.append(tuple(len(storage.vectors(name, keys)) for name in names))

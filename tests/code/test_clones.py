@@ -25,12 +25,10 @@ def clone(origin: Path, target: Path) -> Path:
 @pytest.fixture
 def origin(tmp_path: Path) -> Path:
     """A repository with an indexed commit."""
-    root = tmp_path / "origin"
-    root.mkdir()
-    git = Git(root)
+    git = Git(tmp_path / "origin")
     git.commit(dict(FILES))
-    run(root, "index", "--rev", "HEAD")
-    return root
+    run(git.root, "index", "--rev", "HEAD")
+    return git.root
 
 
 @pytest.mark.parametrize("place", ["artifacts", "cache/index.tar", "file://{}/stored"])
@@ -74,7 +72,6 @@ def test_what_cannot_be_pushed_or_pulled_is_said(origin: Path, tmp_path: Path) -
     Git(origin).commit({"app/more.py": "x = 1\n"})
     assert "is not indexed: `sleuth code index --rev HEAD`" in refusal(origin, "push", address)
     other = tmp_path / "other"
-    other.mkdir()
     Git(other).commit({"b.py": "y = 2\n"})
     run(origin, "index", str(other), "--rev", "HEAD")
     run(origin, "index", "--rev", "HEAD")

@@ -175,10 +175,7 @@ def test_hostile_folders_are_indexed(tmp_path: Path) -> None:
         with open_code(root / ".sleuth", create=True) as storage:
             FirstRun(storage, root).run()
             assert "secret.py" not in newest_paths(storage)
-            assert any("odd_name" in repr(hit.text) for hit in _hits(storage, "odd_name"))
+            hits = SnapshotRetriever(storage, storage.repositories()[0].id).retrieve("odd_name", 5)
+            assert any("odd_name" in repr(hit.text) for hit in hits)
     finally:
         closed.chmod(0o700)
-
-
-def _hits(storage: CodeStorage, query: str) -> list[Any]:
-    return list(SnapshotRetriever(storage, storage.repositories()[0].id).retrieve(query, 5))

@@ -241,12 +241,10 @@ def test_a_worktree_elsewhere_is_refused(git: Git, storage: CodeStorage, tmp_pat
     """Settings cannot make Sleuth index another folder than the named one."""
     git.commit(dict(SHOP))
     write(tmp_path / "private", {"key.py": "KEY = 1\n"})
-    git("config", "core.worktree", str(tmp_path / "private"))
-    with pytest.raises(CodeError, match=r"core\.worktree"):
-        index_path(storage, git.root / "shop")
-    git("config", "core.worktree", str(tmp_path))
-    with pytest.raises(CodeError, match=r"core\.worktree"):
-        index_path(storage, git.root / "shop")
+    for folder in (tmp_path / "private", tmp_path):
+        git("config", "core.worktree", str(folder))
+        with pytest.raises(CodeError, match=r"core\.worktree"):
+            index_path(storage, git.root / "shop")
 
 
 def test_an_owner_that_is_not_trusted_is_refused(

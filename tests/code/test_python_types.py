@@ -189,30 +189,23 @@ def test_modules_that_a_package_imports(storage: CodeStorage, tmp_path: Path) ->
 
 
 FIXTURES = {
-    "returned": ("@pytest.fixture\ndef x(): return A()", "A.go"),
-    "declared": ("@fixture()\ndef x() -> A: return Far()", "A.go"),
-    "yielded in a block": (
-        "@pytest.fixture(scope='module')\ndef x():\n    with A() as a:\n        yield a  # one",
-        "A.go",
-    ),
-    "a declared iterator": ("@pytest.fixture\nasync def x() -> t.AsyncIterator[A]:\n    yield Far()", "A.go"),
-    "another name": (
-        "@pytest_asyncio.fixture(\n    name='x'\n)\ndef y(): return A()\ndef x(): return Far()",
-        "A.go",
-    ),
-    "of a fixture": ("@fixture\ndef y(): return A()\n@fixture\ndef x(y): return y.same()", "A.go"),
-    "of its class": (
-        "@fixture\ndef x(): return Far()\nclass TestX:\n    @fixture\n    def x(self): return A()",
-        "A.go",
-    ),
-    "of another class": ("class TestY:\n    @fixture\n    def x(self): return A()", ""),
-    "the last one": ("@fixture\ndef x(): return Far()\n@fixture\ndef x(): return A()", "A.go"),
-    "a function inside": ("@fixture\ndef x():\n    def y(): return Far()\n    return A()", "A.go"),
-    "no fixture": ("def x(): return A()", ""),
-    "of itself": ("@fixture\ndef x(x): return x", ""),
-    "imported": ("from plugin import x", "A.go"),
+    "returned": "@pytest.fixture\ndef x(): return A()",
+    "declared": "@fixture()\ndef x() -> A: return Far()",
+    "yielded in a block": "@pytest.fixture(scope='module')\ndef x():\n    with A() as a:\n        yield a  # one",
+    "a declared iterator": "@pytest.fixture\nasync def x() -> t.AsyncIterator[A]:\n    yield Far()",
+    "another name": "@pytest_asyncio.fixture(\n    name='x'\n)\ndef y(): return A()\ndef x(): return Far()",
+    "of a fixture": "@fixture\ndef y(): return A()\n@fixture\ndef x(y): return y.same()",
+    "of its class": "@fixture\ndef x(): return Far()\nclass TestX:\n    @fixture\n    def x(self): return A()",
+    "of another class": "class TestY:\n    @fixture\n    def x(self): return A()",
+    "the last one": "@fixture\ndef x(): return Far()\n@fixture\ndef x(): return A()",
+    "a function inside": "@fixture\ndef x():\n    def y(): return Far()\n    return A()",
+    "no fixture": "def x(): return A()",
+    "of itself": "@fixture\ndef x(x): return x",
+    "imported": "from plugin import x",
 }
-"""What says the type of the parameter `x` of a test, and which method `x.go()` means."""
+"""What says the type of the parameter `x` of a test."""
+NO_FIXTURES = {"of another class", "no fixture", "of itself"}
+"""Those of which `x.go()` means nothing; of the others it means `A.go`."""
 
 
 @pytest.mark.parametrize("path", ["tests/test_x.py", "tests/conftest.py", "conftest.py", "other/conftest.py"])
@@ -221,7 +214,7 @@ def test_parameters_of_tests_have_the_values_of_fixtures(
     storage: CodeStorage, tmp_path: Path, name: str, path: str
 ) -> None:
     """A parameter is what the fixture of its name gives, in the class, the file, or a conftest.py of a folder above."""
-    text, method = FIXTURES[name]
+    text = FIXTURES[name]
     use = "class TestX:\n    def test_x(self, x):\n        x = x.same()\n        x.go()\n"
     use = use.replace("class TestX:\n", "") if path == "tests/test_x.py" and "class TestX" in text else use
     plugin = "from models import *\n@pytest.fixture\ndef x(): return A()\n"
@@ -230,7 +223,7 @@ def test_parameters_of_tests_have_the_values_of_fixtures(
     files[path] = f"{head}{text}\n{use if path == 'tests/test_x.py' else ''}"
     targets = resolved(open_project(storage, tmp_path / "fixtures", files), "tests/test_x.py")
     is_seen = not path.startswith("other") and ("class" not in name or path.startswith("tests/test"))
-    assert targets["x.go"].removeprefix("models.py:") == (method if is_seen else "")
+    assert targets["x.go"] == ("models.py:A.go" if is_seen and name not in NO_FIXTURES else "")
 
 
 @pytest.mark.parametrize("use", [

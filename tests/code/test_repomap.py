@@ -5,10 +5,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sleuth.code import CodeRetriever, CodeStorage, Snapshot, index_path, repository_map
+from sleuth.code import CodeStorage, Snapshot, repository_map
 from sleuth.code.search.repomap import DAMPING, page_rank, rank_definitions
 from sleuth.errors import ArgumentError
-from tests.code.conftest import open_project, opened, write
+from tests.code.conftest import hits_by_words, open_project, snapshot_of
 
 
 def test_the_map_fits_its_budget(project: Snapshot) -> None:
@@ -106,8 +106,7 @@ def test_reads_of_attributes_are_no_votes(storage: CodeStorage, tmp_path: Path) 
     reads = {f"use{i}.py": f"def use{i}(row):\n    return row.label\n" for i in range(9)}
     calls = {f"call{i}.py": f"def call{i}(row):\n    return row.paint()\n" for i in range(3)}
     source = "class Shape:\n    def label(self): ...\n    def paint(self): ...\n"
-    write(tmp_path, {"shape.py": source, **reads, **calls})
-    snapshot = opened(storage, index_path(storage, tmp_path, workers=1).repository)
+    snapshot = open_project(storage, tmp_path / "app", {"shape.py": source, **reads, **calls})
     repomap = repository_map(snapshot, 12)
     assert "paint" in repomap
     assert "label" not in repomap
@@ -137,8 +136,8 @@ def test_the_map_reads_most_files_once(
     storage: CodeStorage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Of more files than a snapshot remembers, the map reads those once that are remembered, and the others twice."""
-    write(tmp_path / "a", {f"m{i:02}.py": f"import m{i - 1:02}\n\nclass C{i}: ...\n" for i in range(40)})
-    snapshot = opened(storage, index_path(storage, tmp_path / "a").repository)
+    files = {f"m{i:02}.py": f"import m{i - 1:02}\n\nclass C{i}: ...\n" for i in range(40)}
+    snapshot = open_project(storage, tmp_path / "a", files)
     monkeypatch.setattr("sleuth.code.snapshots.snapshot._REMEMBERED", 30)
     keys: list[int] = []
     detail = storage.detail
@@ -155,11 +154,9 @@ def test_the_map_reads_most_files_once(
 def test_an_empty_repository_has_an_empty_map(storage: CodeStorage, tmp_path: Path) -> None:
     """An empty repository has an empty map and no hits."""
     (tmp_path / "empty").mkdir()
-    report = index_path(storage, tmp_path / "empty")
-    repository = storage.repository(report.repository)
-    snapshot = storage.open_snapshot(repository, storage.snapshot(repository))
+    snapshot = snapshot_of(storage, tmp_path / "empty")
     assert repository_map(snapshot) == ""
-    assert CodeRetriever(storage, None).retrieve("x", report.repository, strategy="keyword") == []
+    assert hits_by_words(storage, snapshot.repository.id, "x") == []
 
 
 def test_a_map_for_a_focus_does_not_change_the_next_one(project: Snapshot) -> None:

@@ -12,7 +12,7 @@ from sleuth.errors import ArgumentError, FilterError, UnknownRepositoryError, Un
 from sleuth.filters import as_filter, matches
 from sleuth.protocols import Retriever
 from sleuth.testing.contracts import RetrieverContract
-from tests.code.conftest import opened
+from tests.code.conftest import opened, text_of
 
 QUERY = "charge an order, write it to the ledger, listen on the port of the server"
 
@@ -57,14 +57,8 @@ def test_items_say_where_they_stand(shop: tuple[CodeStorage, str]) -> None:
         "labels": ["method_definition", "public_api"],
     }.items() <= item.metadata.items()  # fmt: skip
     first, last = item.metadata["start_line"], item.metadata["end_line"]
-    assert (
-        item.text.split("\n") == (storage_text(storage, id, "server/main.go")).split("\n")[first - 1 : last]
-    )
-
-
-def storage_text(storage: CodeStorage, id: str, path: str) -> str:
-    snapshot = opened(storage, id)
-    return snapshot.source(snapshot.file(path)).decode()
+    source = text_of(opened(storage, id), "server/main.go")
+    assert item.text.split("\n") == source.split("\n")[first - 1 : last]
 
 
 FILTERS = [

@@ -2,6 +2,7 @@
 
 import json
 import os
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -137,11 +138,8 @@ def test_agents_of_the_outer_repository_get_no_submodule(app: Git) -> None:
     for path in (".", "trees/feature"):
         assert sleuth("code", "index", path, "--no-submodules" if path != "." else "--submodules",
                       cwd=app.root).returncode == 0  # fmt: skip
-    workspace = Workspace(app.root / ".sleuth", app.root)
-    try:
+    with closing(Workspace(app.root / ".sleuth", app.root)) as workspace:
         assert [repository.path for repository in workspace.repositories()] == [str(app.root)]
-    finally:
-        workspace.close()
 
 
 def test_agents_in_a_submodule_get_its_code(app: Git) -> None:
@@ -150,15 +148,12 @@ def test_agents_in_a_submodule_get_its_code(app: Git) -> None:
     (app.root / "notes.md").write_text("# In lib\n\nNotes about in_lib.\n")
     assert sleuth("index", "notes.md", cwd=app.root).returncode == 0
     lib = app.root / "vendor/lib"
-    workspace = Workspace(app.root / ".sleuth", lib)
-    try:
+    with closing(Workspace(app.root / ".sleuth", lib)) as workspace:
         answer = json.loads(Tools(workspace).call("search", {"query": "in_lib"}))
         paths = [result["id"].rpartition(":")[0] for result in answer["results"]]
         assert paths[0] == "lib.py"
         assert not any(path.startswith(("/", "..")) for path in paths)
         assert answer["indexed_root"] == str(lib)
-    finally:
-        workspace.close()
 
 
 LEADS = {

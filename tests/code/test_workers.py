@@ -38,6 +38,8 @@ WORST = {"python": "/*", "rust": "%w(", "go": "%w(", "c": "%w(", "cpp": "%w(", "
 """The opening that takes most of each language's parser."""
 BOMB = SourceText("bomb.go", b"// detonator\n" + b"%w(\n" * 16_384, "go")
 """Takes 2 GB of memory and 5 s of CPU time where nothing limits it."""
+SLOW = SourceText("slow.rb", b"%w(" * 20_000, "ruby")
+"""Takes more CPU time than it may have."""
 
 
 @pytest.fixture(scope="module")
@@ -111,7 +113,7 @@ def test_the_end_of_a_worker_is_reported(ends: signal.Signals, reason: str) -> N
         assert not pool.submit([BOMB._replace(text=b"package a")]).result()[0].failure
         (worker,) = pool.processes.running
         os.kill(worker, signal.SIGSTOP)  # so that it cannot answer before it ends
-        begun = pool.submit([SourceText("slow.rb", b"%w(" * 20_000, "ruby")])
+        begun = pool.submit([SLOW])
         os.kill(worker, ends)
         os.kill(worker, signal.SIGCONT)
         assert reason in begun.result()[0].failure
@@ -121,7 +123,7 @@ def test_what_others_end_twice_fails_the_run() -> None:
     """A source whose processes others end is never stored as another content: the run fails and says so."""
     with Workers(1) as pool:
         pool.submit([BOMB._replace(text=b"package a")]).result()
-        begun = pool.submit([SourceText("slow.rb", b"%w(" * 20_000, "ruby")])
+        begun = pool.submit([SLOW])
         while not begun.done():
             for worker in list(pool.processes.running):
                 with suppress(ProcessLookupError):
@@ -132,21 +134,17 @@ def test_what_others_end_twice_fails_the_run() -> None:
 
 def test_time_is_limited(workers: Workers) -> None:
     """A source that takes more CPU time than it may have is named with that time."""
-    source = SourceText("slow.rb", b"%w(" * 20_000, "ruby")
     began = _children_cpu()
-    (facts,) = workers.submit([source]).result()
-    assert _children_cpu() - began < seconds_for(len(source.text)) + SPARE_SECONDS
+    (facts,) = workers.submit([SLOW]).result()
+    assert _children_cpu() - began < seconds_for(len(SLOW.text)) + SPARE_SECONDS
     assert facts.failure == "not parsed: it takes more than 1 s of CPU time; searched as plain text"
 
 
 def test_sources_of_a_batch_are_parsed_alone_after_its_worker_ended() -> None:
     """A worker that ends within a batch costs only the source that ends it when it is parsed alone."""
-    slow, good = (
-        SourceText("slow.rb", b"%w(" * 20_000, "ruby"),
-        SourceText("a.py", b"def f(): pass\n", "python"),
-    )
+    good = SourceText("a.py", b"def f(): pass\n", "python")
     with Workers(1) as pool:
-        before, ended, after = pool.submit([good, slow, good]).result()
+        before, ended, after = pool.submit([good, SLOW, good]).result()
         assert ended.failure == "not parsed: it takes more than 1 s of CPU time; searched as plain text"
         assert before.defines == after.defines == "f"
         assert not before.failure + after.failure

@@ -11,6 +11,7 @@ from sleuth.engine.search import Searchers
 from sleuth.errors import ArgumentError, EmbedderMismatchError, EmbeddingError
 from sleuth.ingest.reports import IndexInterrupted
 from sleuth.store import text_hash
+from tests.code.conftest import write
 from tests.dense.strategies import HashEmbedder
 from tests.store.words import put_passages
 
@@ -224,9 +225,7 @@ def test_a_kill_while_embedders_change_leaves_one_in_force(
 def test_progress_of_embedding(tmp_path: Path) -> None:
     """Progress reports embedded and total passages after each batch."""
     reports: list[tuple[int, int]] = []
-    (tmp_path / "docs").mkdir()
-    for i in range(10):
-        (tmp_path / "docs" / f"{i}.txt").write_text(f"text number {i}")
+    write(tmp_path / "docs", {f"{i}.txt": f"text number {i}" for i in range(10)})
     embedder = HashEmbedder()
     embedder.batch_size = 4  # type: ignore[attr-defined]
     with Engine.open(tmp_path / "i", create=True, embedder=embedder) as engine:
@@ -236,9 +235,7 @@ def test_progress_of_embedding(tmp_path: Path) -> None:
 
 def test_ctrl_c_while_embedding_keeps_what_was_made(tmp_path: Path) -> None:
     """Ctrl-C while embedding is reported as while reading, and finished batches are not repeated."""
-    (tmp_path / "docs").mkdir()
-    for i in range(10):
-        (tmp_path / "docs" / f"{i}.txt").write_text(f"text number {i}")
+    write(tmp_path / "docs", {f"{i}.txt": f"text number {i}" for i in range(10)})
     embedder = HashEmbedder()
     embedder.batch_size = 4  # type: ignore[attr-defined]
 

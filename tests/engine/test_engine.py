@@ -15,6 +15,7 @@ from sleuth.errors import EmbedderMismatchError, EmbeddingError, FilterError, In
 from sleuth.ingest import IndexProgress
 from sleuth.ingest.reports import IndexInterrupted
 from sleuth.lexical.search import LexicalSearcher
+from tests.code.conftest import write
 from tests.embedders import Letters
 from tests.engine.kinds import KINDS, new_index
 
@@ -207,12 +208,9 @@ def test_settings_are_the_indexs(tmp_path: Path) -> None:
 
 def test_folder_life(tmp_path: Path) -> None:
     """Files are read once, replaced after a change, and pruned on request."""
-    folder = tmp_path / "docs"
-    folder.mkdir()
-    (folder / "a.md").write_text("# Alpha\n\nThe first letter.\n")
-    (folder / "b.txt").write_text("The second letter is beta.\n")
-    (folder / "rows.csv").write_text("name,note\nann,likes tea\nbob,likes coffee\n")
-    (folder / "blob.bin").write_bytes(b"\0\1\2\3" * 100)
+    files = {"a.md": "# Alpha\n\nThe first letter.\n", "b.txt": "The second letter is beta.\n"}
+    rows = "name,note\nann,likes tea\nbob,likes coffee\n"
+    folder = write(tmp_path / "docs", files | {"rows.csv": rows, "blob.bin": "\0\1\2\3" * 100})
     with Engine.open(tmp_path / "index", create=True, embedder="") as engine:
         report = engine.index([folder])
         assert (report.added, report.read) == (4, 3)
@@ -391,10 +389,7 @@ def test_a_section_grows_to_its_beginning(tmp_path: Path, overlap: int) -> None:
 
 def test_an_interruption_keeps_what_was_read(tmp_path: Path) -> None:
     """Ctrl-C commits and reports the files that were read; the next run reads the rest."""
-    folder = tmp_path / "docs"
-    folder.mkdir()
-    for number in range(30):
-        (folder / f"{number:02}.txt").write_text(f"text number {number}")
+    folder = write(tmp_path / "docs", {f"{number:02}.txt": f"text number {number}" for number in range(30)})
 
     def stop(now: IndexProgress) -> None:
         if now.files == 10:

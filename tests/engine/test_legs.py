@@ -166,17 +166,13 @@ def test_merging_changes_no_ranking(tmp_path: Path) -> None:
     """Rankings before and after compaction are equal, also after opening again."""
     with Engine.open(tmp_path / "index", create=True, settings={"legs": "synonyms"}) as engine:
         fill(engine)
-        before = [[(i.id, i.score) for i in engine.retrieve(query, legs=["synonyms"])] for query in QUERIES]
+        before = [engine.retrieve(query, legs=["synonyms"]).items for query in QUERIES]
         engine.compact()
         assert engine.status()["legs"]["synonyms"]["segments"] == 1
-        assert [
-            [(i.id, i.score) for i in engine.retrieve(query, legs=["synonyms"])] for query in QUERIES
-        ] == before
+        assert [engine.retrieve(query, legs=["synonyms"]).items for query in QUERIES] == before
     with Engine.open(tmp_path / "index") as engine:
         assert not engine.repairs
-        assert [
-            [(i.id, i.score) for i in engine.retrieve(query, legs=["synonyms"])] for query in QUERIES
-        ] == before
+        assert [engine.retrieve(query, legs=["synonyms"]).items for query in QUERIES] == before
 
 
 def test_status_and_check_show_it(engine: Engine) -> None:

@@ -20,6 +20,7 @@ DOCUMENTS = [
     Document("Their tokens are secret.", {"source": "theirs.md", "tenant": "them", "salary": 3}),
     Document("", {"source": "blank.md", "tenant": "them"}),
 ]
+LONG = f"# One\n\n{'First words. ' * 200}\n\n# Two\n\n{'Second words. ' * 200}"
 
 
 @pytest.fixture(params=KINDS)
@@ -88,14 +89,7 @@ def test_writing_stays_within(ours: Engine, whole: Engine) -> None:
 
 def test_passages_around_a_hit_stay_within(whole: Engine) -> None:
     """Expansion returns no passage outside the scope."""
-    whole.add(
-        [
-            Document(
-                f"# One\n\n{'First words. ' * 200}\n\n# Two\n\n{'Second words. ' * 200}",
-                {"source": "long.md"},
-            )
-        ]
-    )
+    whole.add([Document(LONG, {"source": "long.md"})])
     view = whole.scoped("source:long.md end_line<5")
     (expanded,) = view.retrieve("first", k=1, expand="document")
     assert "First" in expanded.text
@@ -171,8 +165,7 @@ def test_what_two_scopes_share_is_changed_by_neither(ours: Engine, whole: Engine
 
 def test_a_document_partly_in_the_scope_is_not_changed(whole: Engine) -> None:
     """Where only some passages of a document lie in the scope, it is neither added nor changed nor deleted."""
-    text = f"# One\n\n{'First words. ' * 200}\n\n# Two\n\n{'Second words. ' * 200}"
-    whole.add([Document(text, {"source": "long.md"})])
+    whole.add([Document(LONG, {"source": "long.md"})])
     view = whole.scoped("source:long.md end_line<5")
     assert view.get("long.md")
     for call in (
@@ -184,7 +177,7 @@ def test_a_document_partly_in_the_scope_is_not_changed(whole: Engine) -> None:
             call()
     other = whole.scoped({"$not": {"start_line": {"$gt": 1}}})
     with pytest.raises(ArgumentError, match=r"documents must match the scope .*, got 'new\.md'"):
-        other.add([Document(text, {"source": "new.md"})])
+        other.add([Document(LONG, {"source": "new.md"})])
     assert other.add([Document("One line.", {"source": "short.md"})]).added == 1
     assert other.delete(["short.md"]) == ["short.md"]
     assert 0 < len(view.get("long.md")) < len(whole.get("long.md"))

@@ -134,16 +134,9 @@ def test_blank_lines_are_no_progress() -> None:
         list(Ollama("m", url, timeout=0.4).stream("x"))
 
 
-def test_a_length_that_is_no_number() -> None:
-    """A Content-Length with a digit that is not ASCII is ignored."""
-    body = b'{"response": "well", "done": true}'
-    head = b"HTTP/1.1 200 OK\r\nContent-Length: \xb2\r\nConnection: close\r\n\r\n" + body
-    with raw_server(head, b"") as url:
-        assert Ollama("m", url, timeout=60).complete("x") == "well"
-
-
-def test_any_time_above_none_is_a_timeout() -> None:
-    """An infinite timeout is valid."""
-    body = b'{"response": "well", "done": true}'
-    with raw_server(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body), b"") as url:
-        assert Ollama("m", url, timeout=float("inf")).complete("x") == "well"
+@pytest.mark.parametrize(("length", "timeout"), [(b"\xb2\r\nConnection: close", 60), (b"34", float("inf"))])
+def test_odd_lengths_and_timeouts(length: bytes, timeout: float) -> None:
+    """A Content-Length with a digit that is not ASCII is ignored, and an infinite timeout is valid."""
+    head = b"HTTP/1.1 200 OK\r\nContent-Length: %s\r\n\r\n" % length
+    with raw_server(head + b'{"response": "well", "done": true}', b"") as url:
+        assert Ollama("m", url, timeout=timeout).complete("x") == "well"
