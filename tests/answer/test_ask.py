@@ -12,16 +12,15 @@ from sleuth.answer import SummarySynthesizer
 from sleuth.llm import LLMGenerator
 from sleuth.results import Grade
 from sleuth.testing.ollama import OllamaServer
+from tests.code.conftest import write
 from tests.commands import sleuth
 
 
 @pytest.fixture(scope="module")
 def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     home = tmp_path_factory.mktemp("ask")
-    (home / "docs").mkdir()
     guide = "# Guide\n\nTokens are refilled every second.\n\nA bucket holds fifty tokens.\n"
-    (home / "docs" / "guide.md").write_text(guide)
-    (home / "docs" / "cats.txt").write_text("Cats \x1b[31msleep\u202e most of the day.\n")
+    write(home / "docs", {"guide.md": guide, "cats.txt": "Cats \x1b[31msleep\u202e most of the day.\n"})
     process = sleuth("index", "docs", cwd=home)
     assert process.returncode == 0, process.stderr
     return home
@@ -132,12 +131,8 @@ def test_a_model_rates_its_answer(home: Path) -> None:
 
 def test_plugins(home: Path) -> None:
     """`plugins` and `doctor` list the plugins of a folder, with the error of each that fails."""
-    folder = home / "plugins"
-    folder.mkdir(exist_ok=True)
-    (folder / "good.py").write_text(
-        "from sleuth.hooks import hook\n@hook('indiana_jones_retrieve', priority=3)\ndef f(result, *a, rag2f): ...\n"
-    )
-    (folder / "broken.py").write_text("import no_such_package")
+    hook = "from sleuth.hooks import hook\n@hook('indiana_jones_retrieve', priority=3)\ndef f(result, *a, rag2f): ...\n"
+    write(home / "plugins", {"good.py": hook, "broken.py": "import no_such_package"})
     process = sleuth("doctor", "plugins", "--folder", "plugins", cwd=home)
     assert process.returncode == 1
     assert "indiana_jones_retrieve, priority 3" in process.stdout

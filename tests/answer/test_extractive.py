@@ -12,6 +12,7 @@ from sleuth.answer.extractive import INTRODUCTIONS, NEAREST, TOPIC, ExtractiveSy
 from sleuth.errors import EmbeddingError
 from sleuth.results import Grade
 from tests.answer.conftest import item
+from tests.code.conftest import write
 from tests.embedders import Letters
 
 PAGES = {
@@ -25,9 +26,7 @@ PAGES = {
 @pytest.fixture
 def engine(tmp_path: Path) -> Iterator[Engine]:
     with Engine.open(tmp_path / "index", create=True) as engine:
-        for name, text in PAGES.items():
-            (tmp_path / name).write_text(text)
-        engine.index(sorted(tmp_path.glob("*.md")))
+        engine.index(sorted(write(tmp_path, PAGES).glob("*.md")))
         yield engine
 
 
@@ -113,10 +112,9 @@ def test_words_alone_decide_where_the_embedder_fails(caplog: pytest.LogCaptureFi
 
 def test_documents_and_code_are_quoted_alike(tmp_path: Path) -> None:
     """A definition is quoted by its signature and documentation, under its file and name."""
-    (tmp_path / "src").mkdir()
-    (tmp_path / "src" / "parcel.py").write_text('def wrap(box):\n    """Folds paper round a box."""\n')
+    root = write(tmp_path / "src", {"parcel.py": 'def wrap(box):\n    """Folds paper round a box."""\n'})
     with open_code(tmp_path / "index", create=True) as storage:
-        index_path(storage, tmp_path / "src", workers=1)
+        index_path(storage, root, workers=1)
     with open_sources(tmp_path / "index", ["code"]) as sources:
         result = sources.search("what does parcel.wrap do?")
     assert result.grade is Grade.LIKELY

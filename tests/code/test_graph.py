@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from sleuth.code import CodeRetriever, CodeStorage, GraphWalker, Navigator, Snapshot
+from sleuth.code import CodeStorage, GraphWalker, Navigator, Snapshot
 from sleuth.code.graph.resolve import resolver_of
 from sleuth.errors import ArgumentError
-from tests.code.conftest import open_project
+from tests.code.conftest import hits_by_words, open_project
 
 
 def resolved(snapshot: Snapshot, path: str) -> dict[str, str]:
@@ -128,10 +128,8 @@ def test_a_base_in_a_broken_file_has_no_heir_there(storage: CodeStorage, tmp_pat
 def test_expansion_on_request(project: Snapshot) -> None:
     """`expand` adds relations to every hit."""
     assert isinstance(project.storage, CodeStorage)
-    retriever = CodeRetriever(project.storage, None)
-    hits = retriever.retrieve(
-        "second", project.repository.id, None, 5, "keyword", expand=["callers", "tests"]
-    )
+    related = ["callers", "tests"]
+    hits = hits_by_words(project.storage, project.repository.id, "second", limit=5, expand=related)
     util = next(h for h in hits if h.symbol == "second")
     assert "helper" in {c["name"] for c in util.related["callers"]}
     assert [t["name"] for t in util.related["tests"]] == ["test_second"]

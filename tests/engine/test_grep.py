@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from sleuth import ArgumentError, Document, Engine
 from sleuth.engine.matching_lines import DocumentLines
+from tests.code.conftest import write
 from tests.commands import sleuth
 from tests.examples import examples
 from tests.surfaces.project import make_project
@@ -29,18 +30,10 @@ FILES = {
 
 
 @pytest.fixture
-def root(tmp_path: Path) -> Path:
-    """Return a folder with files of several formats."""
-    for name, text in FILES.items():
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).write_text(text, "utf-8", newline="")
-    return tmp_path
-
-
-@pytest.fixture
-def engine(root: Path) -> Iterator[Engine]:
-    with Engine.open(root / ".sleuth", create=True, embedder="") as index:
-        index.index([root])
+def engine(tmp_path: Path) -> Iterator[Engine]:
+    """Return an index of a folder with files of several formats."""
+    with Engine.open(tmp_path / ".sleuth", create=True, embedder="") as index:
+        index.index([write(tmp_path, FILES)])
         yield index
 
 
@@ -48,7 +41,7 @@ def places(result: DocumentLines) -> list[tuple[str, int | None]]:
     return [(str(match.metadata["path"]), match.line) for match in result.matches]
 
 
-def test_lines_are_those_of_the_files(engine: Engine, root: Path) -> None:
+def test_lines_are_those_of_the_files(engine: Engine) -> None:
     """Each line that matches is given once, with its number in the file, whatever passages a document is cut into."""
     result = engine.grep("bucket", ignore_case=True, limit=1000)
     expected = [

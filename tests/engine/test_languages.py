@@ -8,17 +8,16 @@ from sleuth import Document, Engine
 from sleuth.errors import ArgumentError
 from sleuth.ingest import ReadOptions
 from sleuth.text.chunkers import Chunker
+from tests.code.conftest import write
 from tests.commands import sleuth
 from tests.text.test_detection import TEXTS
 
 
 def test_languages_are_detected_and_kept(tmp_path: Path) -> None:
     """Files get their language as metadata, English too; added documents get it if it is not English."""
-    folder = tmp_path / "docs"
-    folder.mkdir()
-    for code in ("de", "en", "fr", "zh"):
-        (folder / f"{code}.txt").write_text(TEXTS[code])
-    (folder / "tool.py").write_text("def main():\n    return 'der die das und die Häuser sind'\n")
+    files = {f"{code}.txt": TEXTS[code] for code in ("de", "en", "fr", "zh")}
+    tool = "def main():\n    return 'der die das und die Häuser sind'\n"
+    folder = write(tmp_path / "docs", {**files, "tool.py": tool})
     with Engine.open(tmp_path / "index", create=True, embedder="") as engine:
         engine.index([folder])
         languages = {Path(d.source).name: d.metadata.get("language") for d in engine.documents()}

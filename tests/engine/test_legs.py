@@ -12,6 +12,7 @@ from sleuth.engine import Fusion, open_legs, register_leg, score_hits
 from sleuth.errors import ArgumentError
 from sleuth.settings import IndexSettings
 from sleuth.types import Explanation, Ranking
+from tests.code.conftest import write
 from tests.commands import sleuth
 from tests.engine.kinds import KINDS, new_index
 from tests.engine.synonyms import SynonymLeg, SynonymSearcher
@@ -262,15 +263,13 @@ def test_built_in_legs_are_registered_alike() -> None:
 
 def test_installed_legs_are_found_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The entry point of an installed package gives the leg that the setting of an index names."""
-    info = tmp_path / "site" / "stems-1.dist-info"
-    info.mkdir(parents=True)
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: stems\nVersion: 1\n")
-    (info / "entry_points.txt").write_text("[sleuth.legs]\nstems = stems_of_a_plugin:StemsLeg\n")
-    module = (
-        "from tests.engine.synonyms import SynonymLeg\n\n\nclass StemsLeg(SynonymLeg):\n    name = 'stems'\n"
-    )
-    (info.parent / "stems_of_a_plugin.py").write_text(module)
-    monkeypatch.syspath_prepend(str(info.parent))
+    files = {
+        "stems-1.dist-info/METADATA": "Metadata-Version: 2.1\nName: stems\nVersion: 1\n",
+        "stems-1.dist-info/entry_points.txt": "[sleuth.legs]\nstems = stems_of_a_plugin:StemsLeg\n",
+        "stems_of_a_plugin.py": "from tests.engine.synonyms import SynonymLeg\n\n\n"
+        "class StemsLeg(SynonymLeg):\n    name = 'stems'\n",
+    }
+    monkeypatch.syspath_prepend(str(write(tmp_path / "site", files)))
     with Engine.open(tmp_path / "index", create=True, settings={"legs": "stems"}) as engine:
         fill(engine)
         assert ids(engine.retrieve("car", legs=["stems"], fusion="minmax(stems=3)"))

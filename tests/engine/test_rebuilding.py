@@ -21,15 +21,14 @@ from sleuth.errors import (
     StoreError,
 )
 from sleuth.store.store import Store
+from tests.code.conftest import write
 
 
 @pytest.fixture(params=[2, 77])
 def older(tmp_path: Path, request: pytest.FixtureRequest) -> Path:
     """An index of two files, one of them gone, and a document of a program; 2 has notes, 77 a table of files."""
-    folder = tmp_path / "docs"
-    folder.mkdir()
-    (folder / "a.md").write_text("# Otters\n\nAn otter swims.\n")
-    (folder / "gone.md").write_text("# Weasels\n\nA weasel runs.\n")
+    files = {"a.md": "# Otters\n\nAn otter swims.\n", "gone.md": "# Weasels\n\nA weasel runs.\n"}
+    folder = write(tmp_path / "docs", files)
     index = tmp_path / "index"
     with Engine.open(index, create=True, settings={"chunk_size": 64}) as engine:
         engine.index([folder], options={"include": ["*.md"]})
@@ -153,13 +152,10 @@ def test_a_crash_while_the_new_index_arrives_loses_nothing(
 
 def test_an_index_of_code_is_made_again_from_its_repositories(tmp_path: Path) -> None:
     """The command that the error names indexes each of them; where one is gone, the old index stays."""
-    for name in ("one", "two"):
-        (tmp_path / name).mkdir()
-        (tmp_path / name / "bucket.py").write_text(f"def refill_{name}(): ...\n")
     index = tmp_path / "index"
     with open_code(index, create=True) as storage:
         for name in ("one", "two"):
-            index_path(storage, tmp_path / name)
+            index_path(storage, write(tmp_path / name, {"bucket.py": f"def refill_{name}(): ...\n"}))
     (tmp_path / "two").rename(tmp_path / "away")
     change(index, "PRAGMA user_version = 77", record="code.db")
     before = files(index)

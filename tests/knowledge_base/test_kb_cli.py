@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from sleuth.testing.aws import BedrockServer
+from tests.code.conftest import write
 from tests.commands import sleuth
 
 KB, DS = "KB12345678", "DS12345678"
@@ -13,12 +14,12 @@ KB, DS = "KB12345678", "DS12345678"
 
 @pytest.fixture
 def home(tmp_path: Path) -> Path:
-    (tmp_path / "letters").mkdir()
-    (tmp_path / "letters" / "judy.md").write_text("# Judy\n\nPictures of Judy at the lake.\n")
-    (tmp_path / "letters" / "judy.md.metadata.json").write_text(
-        '{"metadataAttributes": {"topic": "genealogy"}}'
+    judy, topic = (
+        "# Judy\n\nPictures of Judy at the lake.\n",
+        '{"metadataAttributes": {"topic": "genealogy"}}',
     )
-    (tmp_path / "letters" / "tides.txt").write_text("Tides and harbours.\n")
+    files = {"judy.md": judy, "judy.md.metadata.json": topic, "tides.txt": "Tides and harbours.\n"}
+    write(tmp_path / "letters", files)
     assert sleuth("index", "letters/tides.txt", cwd=tmp_path).returncode == 0
     return tmp_path
 
@@ -50,8 +51,7 @@ def test_on_this_machine(home: Path) -> None:
 
 def test_a_fresh_folder_gets_an_index(tmp_path: Path) -> None:
     """`kb ingest` creates a missing index; a search does not."""
-    (tmp_path / "letters").mkdir()
-    (tmp_path / "letters" / "judy.txt").write_text("Pictures of Judy at the lake.\n")
+    write(tmp_path / "letters", {"judy.txt": "Pictures of Judy at the lake.\n"})
     assert sleuth("kb", "search", "judy", cwd=tmp_path).returncode == 3
     process = sleuth("kb", "ingest", "--source-id", "letters", "--folder", "letters", cwd=tmp_path)
     assert process.returncode == 0, process.stderr

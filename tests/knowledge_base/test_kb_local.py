@@ -14,6 +14,7 @@ from sleuth import knowledge_base as kb
 from sleuth.errors import KnowledgeBaseError
 from sleuth.knowledge_base.results import uri_of
 from sleuth.testing.aws import BedrockServer
+from tests.code.conftest import write
 
 KB, DS = "KB12345678", "DS12345678"
 SOURCE_KEY = "x-amz-bedrock-kb-data-source-id"
@@ -28,13 +29,10 @@ def engine(tmp_path: Path) -> Iterator[Engine]:
 @pytest.fixture
 def bucket(tmp_path: Path) -> Path:
     """Return a folder that stands for a bucket."""
-    folder = tmp_path / "bucket"
-    (folder / "deep").mkdir(parents=True)
-    (folder / "judy.txt").write_text("pictures of judy at the lake")
-    (folder / "judy.txt.metadata.json").write_text(json.dumps({"metadataAttributes": {"topic": "genealogy"}}))
-    (folder / "pictures.txt").write_text("pictures of judy")
-    (folder / "deep" / "rag.txt").write_text("what is a knowledge base")
-    return folder
+    topic = json.dumps({"metadataAttributes": {"topic": "genealogy"}})
+    files = {"judy.txt": "pictures of judy at the lake", "judy.txt.metadata.json": topic}
+    files |= {"pictures.txt": "pictures of judy", "deep/rag.txt": "what is a knowledge base"}
+    return write(tmp_path / "bucket", files)
 
 
 @pytest.fixture
