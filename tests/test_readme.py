@@ -1,16 +1,24 @@
-"""The examples, links and commands of the README are true."""
+"""The examples and links of the README are true, and commands that pages show exist, with their options."""
 
 import re
 import runpy
+import shlex
 import tomllib
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+import typer
 
+from sleuth.surfaces.cli.app import DefaultGroup, app
+from sleuth.surfaces.cli.main import register
 from tests.commands import python
 
 HOME = Path(__file__).parents[1]
 README = HOME / "README.md"
+PAGES = [*sorted(HOME.glob("*.md")), *sorted((HOME / "docs").rglob("*.md"))]
+FENCE = re.compile(r"```(?:sh|bash|console)\n(.*?)```", re.DOTALL)
 PICTURE = runpy.run_path(str(HOME / "tools" / "terminal_picture.py"))
 
 
@@ -139,3 +147,36 @@ def test_its_facts_are_those_of_the_project() -> None:
     # A release changes three sentences of the README.
     assert "Unreleased" in (HOME / "CHANGELOG.md").read_text("utf8")
     assert (HOME / "examples" / "handbook").is_dir()
+
+
+def typed(text: str) -> Iterator[list[str]]:
+    """Yield the words of each `sleuth` command in the fenced blocks of a page, before a diff that may add some."""
+    for block in FENCE.findall(text.partition("```diff")[0]):
+        for line in re.sub(r"\\\n", " ", block).splitlines():
+            words = shlex.split(line.removeprefix("$ "), comments=True)
+            for start in [at for at, word in enumerate(words) if word == "sleuth"]:
+                rest = words[start + 1 :]
+                ends = (at for at, word in enumerate(rest) if word in ("|", "<", ">", "&&", "&", ";"))
+                yield rest[: next(ends, len(rest))]
+
+
+def test_there_are_commands_to_look_at() -> None:
+    """The pages show many."""
+    assert sum(len(list(typed(page.read_text("utf8")))) for page in PAGES) > 40
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda path: str(path.relative_to(HOME)))
+def test_commands_of_a_page_can_be_typed(page: Path) -> None:
+    """Each is parsed without an error, and not run."""
+    register(["--help"])
+    root: Any = typer.main.get_command(app)
+    for words in typed(page.read_text("utf8")):
+        command, rest = root, list(words)
+        while hasattr(command, "commands") and rest and not rest[0].startswith("-"):
+            if isinstance(command, DefaultGroup) and rest[0] not in command.commands:
+                rest.insert(0, command.default)
+            name = rest.pop(0)
+            assert name in command.commands, f"sleuth {shlex.join(words)}"
+            command = command.commands[name]
+        if not hasattr(command, "commands") and "--help" not in rest:
+            command.make_context(command.name, rest)
