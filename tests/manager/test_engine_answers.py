@@ -66,17 +66,12 @@ def test_with_a_model(engine: Engine) -> None:
 
 
 def test_stream(engine: Engine) -> None:
-    """A stream yields the answer in pieces and then its result, with `for` and `async for`."""
+    """A stream yields the answer in pieces and then its result."""
     with OllamaServer(reply=lambda prompt: "One two three [1].") as server:
         model = Ollama("llama3.1", server.url)
         stream = engine.stream_search("bucket", model=model)
         assert list(stream) == ["One", " two", " three", " [1]."]
         assert stream.result == engine.search("bucket", model=model)
-
-        async def read() -> list[str]:
-            return [piece async for piece in engine.stream_search("bucket", model=model)]
-
-        assert "".join(asyncio.run(read())) == "One two three [1]."
 
 
 def test_filters_and_items(engine: Engine) -> None:
