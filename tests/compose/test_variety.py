@@ -85,15 +85,19 @@ def by_the_rule(
     return [each.with_extra(copies=copies[each.id]) if each.id in copies else each for each in first[:k]]
 
 
-@settings(max_examples=examples(100))
+@settings(max_examples=examples(300))
 @given(
-    st.lists(st.tuples(st.integers(0, 20), st.integers(0, 60)), max_size=140),
+    st.integers(0, 20).flatmap(
+        lambda most: st.lists(st.tuples(st.integers(0, most), st.integers(0, 90)), max_size=140)
+    ),
     st.sampled_from([0, 1, 2, 3, 5, 10, 11, 12, 50, 130, 1_000]),
     st.integers(0, 4),
     st.booleans(),
 )
 @example([(0, 1), (1, 1), (1, 2), *((9 + n, 3 + n) for n in range(12))], 2, 1, True)
 @example([(0, 1), (1, 0), (1, 1), (1, 2), (1, 3), *((9 + n, 4 + n) for n in range(12))], 4, 3, True)
+@example([*((0, n) for n in range(9)), (1, 9), *((0, n) for n in range(10, 31))], 40, 3, True)
+@example([*((0, n) for n in range(9)), (1, 9), *((0, n) for n in range(10, 31))], 5, 3, False)
 def test_the_hits_are_those_of_the_rule(
     hits: list[tuple[int, int]], k: int, per_document: int, fold_copies: bool
 ) -> None:
