@@ -142,8 +142,8 @@ def unknown_words(text: str, version: Pinned) -> list[str]:
     if not other_groups:
         return list(words)
     # Passages may hold some of them whose words are read by the rules of another language.
-    others = list(map(searchers.words.analyzer_of, other_groups))
-    tokens_by_word = {word: {token for tool in others for token in tool.tokens(word)} for word in words}
+    analyzers = list(map(searchers.words.analyzer_of, other_groups))
+    tokens_by_word = {word: {token for tool in analyzers for token in tool.tokens(word)} for word in words}
     rarity = searchers.idf({UNKNOWN}.union(*tokens_by_word.values()), snapshot)
     return [word for word in words if all(rarity[token] >= rarity[UNKNOWN] for token in tokens_by_word[word])]
 

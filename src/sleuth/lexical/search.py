@@ -208,12 +208,12 @@ class LexicalSearcher(TermSearcher[str | Terms]):
 
     def held(self, tokens: Iterable[str]) -> dict[str, float]:
         """Return BM25's idf of each token that the text of a row holds; the other tokens are left out."""
-        text, *others = self._indexes.values()
+        text, *of_languages = self._indexes.values()
         rarities: dict[str, float] = {}
         for token in tokens:
             if (entry := text.held(token)) is not None:
                 rarity = entry.bm25
-                for index in others:  # as of `idf`, in the field where most rows hold it
+                for index in of_languages:  # as of `idf`, in the field where most rows hold it
                     if (entry := index.held(token)) is not None:
                         rarity = min(rarity, entry.bm25)
                 rarities[token] = rarity

@@ -218,7 +218,7 @@ class JsonClient:
 
 def status_failure(response: Answer, deadline: Deadline, mask: Mask) -> StatusError:
     """Return the error for an answer with another status than 200, with as much of its body as arrives in time."""
-    body, status, after = b"", response.status, response.headers.get("Retry-After")
+    body, status, retry_header = b"", response.status, response.headers.get("Retry-After")
     with suppress(BrokenError):
         for piece in response.pieces():
             body += piece
@@ -230,7 +230,7 @@ def status_failure(response: Answer, deadline: Deadline, mask: Mask) -> StatusEr
     except (ValueError, RecursionError):
         message = None
     reason = message if message is not None else text or responses.get(status, "no message")
-    seconds = retry.retry_after(after if isinstance(after, str) else None)
+    seconds = retry.retry_after(retry_header if isinstance(retry_header, str) else None)
     return StatusError(status, mask.hide(reason)[:_MESSAGE], after=seconds, structured=message is not None)
 
 

@@ -271,9 +271,9 @@ IndianaJones = RetrievalManager
 def _own(value: Any) -> Any:
     """Copy dicts, lists, tuples and sets at every level, so that hooks may change them; other values stay."""
     if isinstance(value, dict):
-        own = copy(value)  # of a subclass, such as `defaultdict`, too
-        own.update({key: _own(part) for key, part in value.items()})
-        return own
+        copied = copy(value)  # of a subclass, such as `defaultdict`, too
+        copied.update({key: _own(part) for key, part in value.items()})
+        return copied
     if isinstance(value, list):
         return [_own(part) for part in value]
     if type(value) is tuple:

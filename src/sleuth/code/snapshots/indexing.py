@@ -234,7 +234,7 @@ def _analysed(
 
     At most `ahead` batches are begun before the first is done.
     """
-    most = max(1, len(pending) // (2 * ahead))
+    batch_files = max(1, len(pending) // (2 * ahead))
     begun: deque[tuple[list[str], Callable[[], list[Analysed]]]] = deque()
     hashes, files, size = list[str](), list[tuple[str, bytes]](), 0
     contents = source.read([file for file, _ in pending])
@@ -242,7 +242,7 @@ def _analysed(
         hashes.append(hash)
         files.append((file.path, content))
         size += len(content)
-        if size >= _BATCH_BYTES or len(files) >= most or count == len(pending):
+        if size >= _BATCH_BYTES or len(files) >= batch_files or count == len(pending):
             begun.append((hashes, analyser.begin(files)))
             hashes, files, size = [], [], 0
         if len(begun) > ahead:

@@ -73,8 +73,10 @@ def probe(folder: Path) -> Access:
 def check_created(folder: Path, access: Access) -> None:
     """Raise IndexNotFoundError for a folder without an index."""
     if not access.whole:
-        rest = ", only what a broken-off creation left" if (folder / RECORD).exists() else ""
-        raise IndexNotFoundError(f"no index at {folder}{rest}: make one with create=True", path=str(folder))
+        remains = ", only what a broken-off creation left" if (folder / RECORD).exists() else ""
+        raise IndexNotFoundError(
+            f"no index at {folder}{remains}: make one with create=True", path=str(folder)
+        )
 
 
 def lost(version_of_note: int | None, version: int) -> str:

@@ -78,7 +78,8 @@ def progress_bar(*, visible: bool) -> Iterator[Show]:
         task = bar.add_task("reading", total=None)
 
         def show(text: str, done: int = 0, total: int | None = None) -> None:
-            bar.update(task, description=escape_text(text), completed=done, total=total)
+            is_new = bar.tasks[0].total != total  # a short step is drawn, too
+            bar.update(task, description=escape_text(text), completed=done, total=total, refresh=is_new)
 
         yield show
 

@@ -356,9 +356,9 @@ class Call:
         with service.opening:
             retriever = service.opened.get(place)
             if retriever is None:
-                others = [name for name in names if not key.code or name.partition(":")[0] != "code"]
+                index_names = [name for name in names if not key.code or name.partition(":")[0] != "code"]
                 opening = open_sources(
-                    engine.path, others, extra=code, deadline=service.settings.deadline, engine=engine
+                    engine.path, index_names, extra=code, deadline=service.settings.deadline, engine=engine
                 )
                 retriever = service.opened[place] = service.resources.enter_context(opening)
                 retriever.use_model(service.engine.model)
