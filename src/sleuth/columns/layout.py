@@ -24,7 +24,7 @@ from sleuth.columns.column import (
 )
 from sleuth.errors import IndexDamagedError
 from sleuth.store import IN_MEMORY, Scratch, SegmentData, SegmentView, check_offsets, require
-from sleuth.store.disk.scratch import bytes_of, windows
+from sleuth.store.disk.scratch import windows
 from sleuth.store.legs.arrays import integer_of
 
 ARRAY: Final = "columns"
@@ -59,16 +59,17 @@ def to_segment(n: int, columns: Iterable[tuple[str, Column]], scratch: Scratch =
             "offsets": column.lists.offsets if len(column.lists) else None,
         }
         keys[key] = {}
+        aligned: list[NDArray[np.uint8]] = []
         for name, piece in pieces.items():
             if piece is None:
                 continue
             dtype = piece.dtype.newbyteorder("<")
-            raw = bytes_of(piece.astype(dtype, copy=False))
+            raw = np.ascontiguousarray(piece, dtype).view(np.uint8)
             gap = -len(raw) % _ALIGNMENT
-            data.append(np.frombuffer(raw, np.uint8))
-            data.append(np.zeros(gap, np.uint8))
+            aligned += [raw, np.zeros(gap, np.uint8)]
             keys[key][name] = [end, len(piece), dtype.str]
             end += len(raw) + gap
+        data.append(*aligned)
     return SegmentData({ARRAY: data.array()}, {"n": n, "keys": keys})
 
 

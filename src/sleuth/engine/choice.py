@@ -127,10 +127,10 @@ def in_common(plan: SearchPlan, rows: RankedRows) -> RankedRows:
         return rows
     searchers, snapshot = plan.version.searchers, plan.version.snapshot
     legs, query, min_score = searchers.legs, plan.query.text, plan.request.min_score
-    certain_hits = [hits for name, hits in rows.hits.items() if legs[name].is_certain]
+    certain_rows = [hits.keys for name, hits in rows.hits.items() if legs[name].is_certain]
     if min_score is None:
         try:
-            if any(map(len, certain_hits)) or searchers.has_word(query, snapshot):
+            if any(map(len, certain_rows)) or searchers.has_word(query, snapshot):
                 return rows
         except RetrievalError:  # a shard is missing: its documents are unknown
             return rows
@@ -149,7 +149,7 @@ def in_common(plan: SearchPlan, rows: RankedRows) -> RankedRows:
             for key, similarity in zip(hits.keys.tolist(), shares_of_hits, strict=True):
                 if similarity > 0 and key not in own_keys:
                     similarities[key] = max(similarity, similarities.get(key, 0.0))
-    if min_score or not certain_hits:
+    if min_score or not certain_rows:
         shares = shares_of(
             plan,
             read_items(snapshot, rows.keys, rows.scores),

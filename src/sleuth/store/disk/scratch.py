@@ -53,24 +53,25 @@ class Growing:
         self._file: BinaryIO = BytesIO()
         self._size = 0
 
-    def append(self, piece: NDArray[Any]) -> None:
-        """Add values at its end; where they are of a file, its memory is let go.
+    def append(self, *arrays: NDArray[Any]) -> None:
+        """Add the values of arrays at its end; where they are of a file, its memory is let go.
 
         Raises:
             StoreError: the disk is full or fails.
         """
-        data = bytes_of(piece.astype(self._dtype, copy=False))
-        self._size += len(data)
         with failing_disk(self._folder):
-            if self._folder and self._size > ROOM and isinstance(self._file, BytesIO):
-                from tempfile import TemporaryFile
+            for values in arrays:
+                data = bytes_of(values.astype(self._dtype, copy=False))
+                self._size += len(data)
+                if self._folder and self._size > ROOM and isinstance(self._file, BytesIO):
+                    from tempfile import TemporaryFile
 
-                file: BinaryIO = TemporaryFile(dir=self._folder)  # noqa: SIM115 - closed when it is mapped, or with its array
-                file.write(self._file.getbuffer())
-                self._file = file
-            # Less is not worth letting go.
-            for part in pieces(data) if len(data) > mmap.PAGESIZE else (data,):
-                self._file.write(part)
+                    file: BinaryIO = TemporaryFile(dir=self._folder)  # noqa: SIM115 - closed when it is mapped, or with its array
+                    file.write(self._file.getbuffer())
+                    self._file = file
+                # Less is not worth letting go.
+                for part in pieces(data) if len(data) > mmap.PAGESIZE else (data,):
+                    self._file.write(part)
 
     def array(self) -> NDArray[Any]:
         """Return all of it, in order; nothing can be added any more."""
