@@ -1,5 +1,6 @@
 """The engine: opening, adding, deleting, searching."""
 
+import weakref
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -189,6 +190,14 @@ def test_snippets_mark_matches(engine: Engine) -> None:
     item = engine.retrieve("refill")[0]
     snippet = engine.snippet("refill", item)
     assert [snippet.text[start:end] for start, end in snippet.spans] == ["refilled"]
+
+
+def test_an_engine_goes_with_its_last_name(tmp_path: Path) -> None:
+    """Nothing of its own holds an engine, so that an index in memory goes with it."""
+    engine = Engine.open(tmp_path / "index", create=True)
+    reference = weakref.ref(engine)
+    del engine
+    assert reference() is None
 
 
 def test_missing_index(tmp_path: Path) -> None:

@@ -13,13 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from sleuth.errors import (
-    ArgumentError,
-    IndexDamagedError,
-    IndexLockedError,
-    IndexNotFoundError,
-    StoreError,
-)
+from sleuth.errors import ArgumentError, IndexDamagedError, IndexLockedError, IndexNotFoundError, StoreError
 from sleuth.store import KnownFile, text_hash
 from sleuth.store.catalogue import building, erasing
 from sleuth.store.store import Store
@@ -51,8 +45,8 @@ def test_a_document_comes_back_whole(store: Store) -> None:
     }  # fmt: skip
     assert (second.id, second.text, second.n, second.metadata["kind"]) == ("a#1", "\0 \U0001f600", 1, "doc")
     assert document is not None
-    assert (document.source, document.title, document.content_hash) == ("s/a.txt", "T", "00ff")
-    assert document.chunks == 2
+    facts = (document.source, document.title, document.content_hash, document.chunks)
+    assert facts == ("s/a.txt", "T", "00ff", 2)
     assert faults(store) == []
 
 
@@ -280,11 +274,8 @@ def test_a_deferred_leg_waits_for_build(store: Store) -> None:
         for name in "abc":
             put(writer, name, name, name * 2)
     with store.reader() as snapshot:
-        assert (snapshot.segments("slow"), snapshot.uncovered("slow"), snapshot.uncovered("sums")) == (
-            (),
-            6,
-            0,
-        )
+        assert (snapshot.uncovered("slow"), snapshot.uncovered("sums")) == (6, 0)
+        assert snapshot.segments("slow") == ()
     assert [f.level for f in store.check(full=True)].count("warning") == 1
     progress: list[tuple[int, int]] = []
     assert store.build("slow", lambda done, total: progress.append((done, total))) == 6
@@ -414,12 +405,8 @@ def test_the_second_writer_is_told_who_holds_the_lock(store: Store) -> None:
     """
     with Store.open(store.path) as other, store.writer() as writer:
         put(writer, "a", "one")
-        with (
-            pytest.raises(
-                IndexLockedError, match=rf"process {os.getpid()} on .* since 20.*; waited 0.05 s"
-            ) as caught,
-            other.writer(timeout=0.05),
-        ):
+        rule = rf"process {os.getpid()} on .* since 20.*; waited 0.05 s"
+        with pytest.raises(IndexLockedError, match=rule) as caught, other.writer(timeout=0.05):
             pass
         assert caught.value.holder["pid"] == os.getpid()
         holder = store.status().holder

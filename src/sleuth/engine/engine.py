@@ -107,7 +107,7 @@ class Engine(Answering):
             self._search.answer,
             backend.settings,
             lambda: backend.embedder,
-            rarity=self.idf,
+            rarity=view.idf,
             correct=self._search.correct,
             parent=parent,
         )
@@ -256,8 +256,7 @@ class Engine(Answering):
 
     def idf(self, terms: Iterable[str]) -> dict[str, float]:
         """Return how rare each term is among the passages: BM25's idf, the largest for a term that none holds."""
-        with self._view.store.reader() as snapshot:
-            return self.backend.searchers_of(snapshot).idf(terms, snapshot)
+        return self._view.idf(terms)
 
     def searcher(self, leg: str) -> Any:
         """Return one leg of the newest version, for measurements: keys and scores, without text.

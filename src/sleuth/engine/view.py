@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, cast
@@ -47,6 +48,11 @@ class IndexView:
 
         searchers = self.backend.searchers_of(snapshot)
         return Pinned(searchers, snapshot, searchers.words.analyzer, snapshot)
+
+    def idf(self, terms: Iterable[str]) -> dict[str, float]:
+        """Return how rare each term is among the passages: BM25's idf, the largest for a term that none holds."""
+        with self.store.reader() as snapshot:
+            return self.backend.searchers_of(snapshot).idf(terms, snapshot)
 
     def check_unscoped(self, what: str) -> None:
         """Refuse in a view with a scope what concerns the documents of all.
