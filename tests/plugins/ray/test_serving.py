@@ -106,8 +106,8 @@ def test_without_replicas_answers_name_what_is_missing(address: str) -> None:
         ranking = engine.retrieve("tide moon", 20)
         assert {part.name for part in ranking.failures} <= {"shard-00000", "shard-00002"}
         # Words are named as missing only when all shards say so.
-        missing = ("no passage holds 'tidde'; did you mean 'tide'?",)
-        assert engine.retrieve("tidde", syntax=True).notes in ((), missing)
+        notes = [note for note in engine.retrieve("tidde", syntax=True).notes if "no passage" in note]
+        assert notes in ([], ["no passage holds 'tidde'; did you mean 'tide'?"])
         wait_until(lambda: engine.status()["counts"].get("revived") or not engine.retrieve("tide moon"))
         again = engine.retrieve("tide moon", 20)
         assert again.failures == ()
