@@ -228,7 +228,7 @@ class Searchers:
     ) -> Hits:
         """Return the best `k` rows for a vector, by the leg that takes one."""
         leg = vector_leg(self.legs)
-        return self.search_legs({leg: vector}, PoolRequest(k, tree, False, True, exact), snapshot)[leg]
+        return self.gather({leg: vector}, PoolRequest(k, tree, False, True, exact), snapshot)[0][leg]
 
     def match(
         self, leg: str, query: str, keys: NDArray[np.int64], snapshot: IndexSnapshot
@@ -318,17 +318,7 @@ class Searchers:
     def gather(
         self, queries: Mapping[str, Any], request: PoolRequest, snapshot: IndexSnapshot
     ) -> tuple[dict[str, Hits], Sequence[PartReport]]:
-        """Return the best rows of legs, and no failures of parts of the index."""
-        return self.search_legs(queries, request, snapshot), ()
-
-    def explain(self, snapshot: IndexSnapshot, leg: str, query: Any, key: int) -> Explanation:
-        """Return why a leg gives this row its score."""
-        return self.by_leg[leg].explain(query, key)
-
-    def search_legs(
-        self, queries: Mapping[str, Any], request: PoolRequest, snapshot: IndexSnapshot
-    ) -> dict[str, Hits]:
-        """Return the best rows of legs, each asked in its own form."""
+        """Return the best rows of legs, each asked in its own form, and no failures of parts of the index."""
         depth, ordered, pooled, exact = request.depth, request.ordered, request.pooled, request.exact
         hits: dict[str, Hits] = {}
         for leg, query in queries.items():
@@ -339,7 +329,11 @@ class Searchers:
                 allowed = fitting if allowed is None else list(map(and_, fitting, allowed))
             leg_request = LegRequest(depth, allowed, ordered, pooled, exact, snapshot.order)
             hits[leg] = self.by_leg[leg].pool(query, leg_request)
-        return hits
+        return hits, ()
+
+    def explain(self, snapshot: IndexSnapshot, leg: str, query: Any, key: int) -> Explanation:
+        """Return why a leg gives this row its score."""
+        return self.by_leg[leg].explain(query, key)
 
 
 def _live_rows(searchers: Searchers) -> NDArray[np.int64]:
@@ -436,7 +430,6 @@ def check_legs(legs: Sequence[str] | None, available: Collection[str]) -> Sequen
     if legs is None:
         return tuple(available)
     names = [legs] if isinstance(legs, str) or not isinstance(legs, Iterable) else list(legs)
-    unknown = [leg for leg in names if leg not in available]
-    if unknown or not names:
+    if not names or not all(map(available.__contains__, names)):
         raise ArgumentError(f"legs must be among {', '.join(available)} in this index, got {legs!r}")
-    return [leg for leg in available if leg in names]
+    return list(filter(names.__contains__, available))

@@ -134,7 +134,7 @@ class LocalShard:
     def _search(self, ask: Ask) -> dict[str, Hits]:
         searchers = self.index.searchers(self.snapshot, ask)
         self._searchers = searchers.alone
-        return searchers.search_legs(ask.queries, ask.request, self.snapshot)
+        return searchers.gather(ask.queries, ask.request, self.snapshot)[0]
 
     def _selected(self, tree: Filter | None, query: str | None, question: str, *arguments: Any) -> Any:
         selection = self._selections.get((tree, query))
