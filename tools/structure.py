@@ -182,7 +182,7 @@ class Journey:
             name = frame.f_code.co_filename
             if name.startswith(self.prefix):
                 parts = name.removeprefix(self.prefix).split("/")
-                return parts[0] if len(parts) > 1 else "."
+                return "/".join(parts[:-1]) or "."
             frame = frame.f_back
         return None
 

@@ -104,7 +104,7 @@ def rivals_of(
 
 
 def _numbers_of(text: str) -> list[str]:
-    return "".join(sign if sign.isdigit() else " " for sign in text).split()
+    return re.findall(r"\d+", text)
 
 
 def _name_of(source: str) -> str:

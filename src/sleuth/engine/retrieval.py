@@ -32,7 +32,8 @@ MOST_SORTED = 10_000
 def retrieve(view: IndexView, request: SearchRequest) -> Ranking:
     """Return the best passages for a request; see `Engine.retrieve`."""
     deadline = None if request.deadline is None else Deadline(request.deadline)
-    tree, reranking = as_filter(request.filter), Reranking.of(request, deadline, view.backend)
+    tree = None if request.filter is None else as_filter(request.filter)
+    reranking = Reranking.of(request, deadline, view.backend)
     with view.store.reader() as snapshot:
         version = view.pin(snapshot)
         legs = check_legs(request.legs, version.searchers.legs)

@@ -101,6 +101,7 @@ class LexicalSearcher(TermSearcher[str | Terms]):
         self._analyzers = {
             name: get_analyzer(analyzer_of(name) or leg.fields[name].analyzer) for name in names
         }
+        self.analyzer = self._analyzers[names[0]]
         self._norms = {
             name: scoring.bm25_norm(self.statistics[name].average, leg.k1, leg.b) for name in names
         }
@@ -167,11 +168,6 @@ class LexicalSearcher(TermSearcher[str | Terms]):
                 if counts.get(token):
                     weights_by_field.setdefault(name, {})[token] = times
         return weights_by_field
-
-    @property
-    def analyzer(self) -> Analyzer:
-        """Cuts the text of rows into tokens."""
-        return self._analyzers[next(iter(self.leg.fields))]
 
     def word(self, token: str, group: str = "") -> Terms:
         """Return the query that finds the rows whose text holds a token."""

@@ -167,12 +167,13 @@ class LegSearcher(Generic[Q]):
 
 
 class TermSearcher(LegSearcher[Q]):
-    """A searcher of the leg that knows which words rows hold."""
+    """A searcher of the leg that knows which words rows hold.
 
-    @property
-    @abstractmethod
-    def analyzer(self) -> Analyzer:
-        """Cuts the text of rows into words."""
+    Attributes:
+        analyzer: cuts the text of rows into words.
+    """
+
+    analyzer: Analyzer
 
     @abstractmethod
     def idf(self, terms: Iterable[str]) -> dict[str, float]:
