@@ -237,5 +237,5 @@ def best_places(
     tied = order_of_places[places]
     names = keys[tied] if order is None else order(keys[tied])
     by_score = sorted(zip((-scores[tied]).tolist(), names, tied.tolist(), strict=True))
-    _, _, order_of_places[places] = zip(*by_score, strict=True)
+    order_of_places[places] = [place for *_, place in by_score]
     return order_of_places[:k]

@@ -107,9 +107,7 @@ def _documents(view: IndexView, snapshot: IndexSnapshot, filter: Filter | None) 
     pending: list[int] = []
     while page := list(islice(keys, _TOGETHER)):
         for key, document in zip(page, snapshot.documents_at(page), strict=True):
-            pending.extend(
-                range(key, key + document.chunks)
-            )  # the key of a document is that of its first passage
+            pending.extend(range(key, key + document.chunks))  # a document has the key of its first passage
             if len(pending) >= _TOGETHER:
                 yield from _by_document(snapshot, pending)
                 pending = []

@@ -104,8 +104,9 @@ def plan(
     k, fusion, searchers = request.k, as_fusion(request.fusion), version.searchers
     is_bounded = request.arrangement is not None or request.min_score is not None
     # So many rows cost less at once than to rank once more when copies give way; fused ones cost next to nothing.
-    spare = FEW if len(legs) > 1 else k + min(k // 2, WINDOW) if searchers.legs[legs[0]].is_exact else 0
-    depth, rows = k, max(min(2 * k, k + FEW), spare)
+    depth, rows = k, max(min(2 * k, k + FEW), FEW if len(legs) > 1 else 0)
+    if len(legs) == 1 and searchers.legs[legs[0]].is_exact:
+        rows = max(rows, k + min(k // 2, WINDOW))
     reranked_depth = reranking.depth
     if reranked_depth:  # what is arranged or judged does not depend on k
         depth = max(k + WINDOW, reranked_depth)

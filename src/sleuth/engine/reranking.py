@@ -173,9 +173,8 @@ def are_english(query: str, items: Sequence[RetrievedItem]) -> bool:
     foreign_count = 0
     for item in items:
         foreign_count += str(item.metadata.get("language")) in codes
-    return language_of_query(tuple(query.casefold().split())).code not in codes and 2 * foreign_count <= len(
-        items
-    )
+    language = language_of_query(tuple(query.casefold().split())).code
+    return language not in codes and 2 * foreign_count <= len(items)
 
 
 @dataclass(frozen=True)

@@ -204,16 +204,8 @@ class LexicalSearcher(TermSearcher[str | Terms]):
 
     def held(self, tokens: Iterable[str]) -> dict[str, float]:
         """Return BM25's idf of each token that the text of a row holds; the other tokens are left out."""
-        text, *of_languages = self._indexes.values()
-        rarities: dict[str, float] = {}
-        for token in tokens:
-            if (entry := text.held(token)) is not None:
-                rarity = entry.bm25
-                for index in of_languages:  # as of `idf`, in the field where most rows hold it
-                    if (entry := index.held(token)) is not None:
-                        rarity = min(rarity, entry.bm25)
-                rarities[token] = rarity
-        return rarities
+        text = self._indexes[self._names[0]]
+        return self.idf([token for token in tokens if text.held(token) is not None])
 
     # --- searching
 
@@ -250,9 +242,10 @@ class LexicalSearcher(TermSearcher[str | Terms]):
         """Return BM25's idf of each term, in the field where most rows hold it; that of no rows for unknown terms."""
         n = max(map(attrgetter("n"), self.statistics.values()), default=0)
         worth = dict.fromkeys(terms, scoring.bm25_idf(0, n))
-        weights = dict.fromkeys(self._names, dict.fromkeys(worth, 1.0)) if worth else {}
-        for _, _, token, _, entry in weigh(self._look_up_terms(weights)):
-            worth[token] = min(worth[token], entry.bm25)
+        for index in self._indexes.values():
+            for term in worth:
+                if (entry := index.held(term)) is not None:
+                    worth[term] = min(worth[term], entry.bm25)
         return worth
 
     def explain(self, query: str | Terms, key: int) -> Explanation:

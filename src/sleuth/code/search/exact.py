@@ -105,9 +105,8 @@ def definitions_named(snapshot: Snapshot, steps: list[str]) -> list[Definition]:
     for outside in range(len(steps)):
         name, around, definitions = ".".join(steps[outside:]), steps[:outside], []
         for definition in snapshot.definitions(name):
-            module = module_steps(
-                definition.file.path
-            )  # it, its package or its folder ends with the steps outside
+            # It, its package or its folder ends with the steps outside.
+            module = module_steps(definition.file.path)
             if not around or around in (module[-outside:], module[:-1][-outside:]):
                 definitions.append(definition)
         if definitions:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Any, Final
+from typing import Final
 
 from sleuth.files import FileFormat
 
@@ -16,14 +16,13 @@ def _is_in_maildir(path: str) -> bool:
     return path[start : start + 1].isdigit() and bool(_maildir.fullmatch("/".join(path.rsplit("/", 2)[-2:])))
 
 
-def _format(kind: str, load: str, extensions: str, **fields: Any) -> FileFormat:
-    names = [f".{one}" for one in extensions.split()]
-    return FileFormat(kind, f"sleuth.plugins.mail.{load}", names, **{"form": "markdown", **fields})
-
-
 FORMATS: Final = (
-    _format("email", "mime:load_email", "eml", is_named=_is_in_maildir),
-    _format("mhtml", "mime:load_mhtml", "mhtml mht", holds_files=True),
-    _format("mbox", "mime:load_mbox", "mbox", form="files", holds_files=True),
-    _format("msg", "outlook:load_msg", "msg", holds_files=True),
+    FileFormat(
+        "email", "sleuth.plugins.mail.mime:load_email", [".eml"], form="markdown", is_named=_is_in_maildir
+    ),
+    FileFormat(
+        "mhtml", "sleuth.plugins.mail.mime:load_mhtml", [".mhtml", ".mht"], form="markdown", holds_files=True
+    ),
+    FileFormat("mbox", "sleuth.plugins.mail.mime:load_mbox", [".mbox"], form="files", holds_files=True),
+    FileFormat("msg", "sleuth.plugins.mail.outlook:load_msg", [".msg"], form="markdown", holds_files=True),
 )

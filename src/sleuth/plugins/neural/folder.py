@@ -109,11 +109,11 @@ class ModelFolder:
         query_prefix, passage_prefix = defaults.prefixes
         prompts = read_json(path / "config_sentence_transformers.json").get("prompts")
         prompts = prompts if isinstance(prompts, dict) else {}
-        limits = (
+        limits = (  # those of 1 or less are placeholders
             read_json(path / "sentence_bert_config.json").get("max_seq_length"),
             read_json(path / "tokenizer_config.json").get("model_max_length"),
             config.get("max_position_embeddings"),
-        )  # those of 1 or less are placeholders
+        )
         sizes = [size for size in limits if isinstance(size, int | float) and size > 1]
         return cls(
             path,
