@@ -5,12 +5,15 @@ A snapshot names its commit, and only ancestors of that commit are searched.
 
 from __future__ import annotations
 
-from itertools import islice
+from itertools import chain, islice
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
 from sleuth.arguments import check_count, check_query
+from sleuth.code.repository.commits import commits_of
+from sleuth.code.search.exact import places_named
 from sleuth.code.search.query import read_query
 from sleuth.code.snapshots.commits import Ancestors, ancestors_of, read_details
 from sleuth.code.snapshots.places import is_below
@@ -110,6 +113,38 @@ def _read_commits(snapshot: Snapshot) -> tuple[Ancestors, WordSearcher]:
             )
         views = storage.shelf.views(connection, leg, ancestors.keys)
     return ancestors, leg.searcher(views)
+
+
+class PlaceHistory(NamedTuple):
+    """The commits that touched a place, newest first.
+
+    Attributes:
+        path: of its file.
+        lines: the first and last one; None for the whole file.
+    """
+
+    path: str
+    lines: tuple[int, int] | None
+    commits: list[Commit]
+
+
+def history_of(snapshot: Snapshot, *names: str, text: str = "", most: int = 20) -> PlaceHistory:
+    """Return the newest commits that touched what a name means, which has the form of `places_named`.
+
+    Args:
+        names: spellings of one name, of which the first that means something counts.
+        text, most: as of `commits_of`.
+
+    Raises:
+        ArgumentError: nothing of that name, or a snapshot of a folder outside git.
+        UnknownCommitError, CodeError: as of `commits_of`.
+    """
+    place = next(chain.from_iterable(places_named(snapshot, name) for name in names), None)
+    if place is None:
+        raise ArgumentError(f"name must be a file or a definition of the snapshot, got {names[-1]!r}")
+    root, base, path = Path(snapshot.repository.path), base_of(snapshot), place.file.path
+    commits = commits_of(root, path, revision=base, lines=place.lines, text=text, most=most)
+    return PlaceHistory(path, place.lines, commits)
 
 
 def base_of(snapshot: Snapshot) -> str:

@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, Annotated
 from annotated_types import Ge
 
 from sleuth.surfaces.cli import (
+    Answer,
+    Bar,
     command,
     human_bytes,
     index_folder,
     new_or_open_index,
-    print_answer,
-    progress_bar,
-    say,
     web_cache,
     web_commands,
 )
@@ -32,6 +31,9 @@ EXAMPLES = """
 Run it again to go on after Ctrl-C or a limit, or to ask for what changed.
 """
 
+_SHOWN = 10
+"""Skipped addresses that are named."""
+
 
 @command(web_commands, "crawl", EXAMPLES)
 def crawl(
@@ -45,9 +47,9 @@ def crawl(
     allow_network: Annotated[
         list[str] | None, "Visit this network, such as 10.0.0.0/8, although it is private."
     ] = None,
-    json: bool = False,
+    show: Bar,
     index: Path | None = None,
-) -> None:
+) -> Answer:
     """Crawl a web site into the index: `robots.txt` is obeyed, and pages that did not change are not sent again."""
     from hashlib import sha256
 
@@ -57,20 +59,20 @@ def crawl(
     target = index_folder(index)
     name = sha256(f"{target.absolute()}\n{start}".encode()).hexdigest()[:32]
     memory = web_cache().parent / "crawls" / f"{name}.jsonl"
-    with new_or_open_index(target) as engine, progress_bar(visible=not json) as show:
 
-        def progress(now: CrawlReport) -> None:
-            show(f"crawling {start}: {now.pages:,} requests, {now.waiting:,} addresses left")
+    def progress(now: CrawlReport) -> None:
+        show(f"crawling {start}: {now.pages:,} requests, {now.waiting:,} addresses left")
 
+    with new_or_open_index(target) as engine:
         report = crawl_site(engine, start, limits=limits, memory=memory, progress=progress)
-    for address, reason in () if json else report.skipped[:10]:
-        say(f"skipped {address}: {reason.removeprefix(address).strip()}", err=True)
-    if len(report.skipped) > 10 and not json:
-        say(f"and {len(report.skipped) - 10:,} more", err=True)
     lines = [
         f"{report.pages:,} requests, {human_bytes(report.size)}: {report.added:,} added, {report.updated:,} updated, "
         f"{report.unchanged + report.not_modified:,} unchanged, {report.gone:,} deleted in {target}"
     ]
     if not report.is_complete:
         lines.append(f"{report.waiting:,} addresses are left: run it again to go on")
-    print_answer(json, report, lines)
+    skips = [
+        f"skipped {address}: {reason.removeprefix(address).strip()}" for address, reason in report.skipped
+    ]
+    more = [f"and {len(skips) - _SHOWN:,} more"] if len(skips) > _SHOWN else []
+    return Answer(report, lines, skips[:_SHOWN] + more)

@@ -11,7 +11,7 @@ from annotated_types import Ge
 
 from sleuth.arguments import MOST_K
 from sleuth.errors import ArgumentError
-from sleuth.surfaces.cli import check_origin, command, print_answer, progress_bar
+from sleuth.surfaces.cli import Answer, check_origin, command, progress_bar
 from sleuth.surfaces.cli.app import index_commands
 
 if TYPE_CHECKING:
@@ -38,8 +38,7 @@ def evaluate(
     fusion: Annotated[str | None, "How the legs are fused."] = None,
     measures: Annotated[str, "Names of ir_measures, separated by commas."] = "nDCG@10,R@100,RR,AP",
     k: Annotated[int, "Documents ranked per query.", Ge(1)] = 100,
-    json: bool = False,
-) -> None:
+) -> Answer:
     """Measure rankings on a collection with judgements: nDCG@10, recall@100, MRR and MAP."""
     from sleuth.engine import Fusion, ranking_legs
     from sleuth.plugins.evaluation import open_collection, score
@@ -55,7 +54,7 @@ def evaluate(
     means = score(search(judged, legs, fusion, k), judged.qrels, measure_names).means
     lines = [f"{judged.name}, {len(judged.queries):,} queries"]
     lines += [f"{mean:.4f}  {name}" for name, mean in means.items()]
-    print_answer(json, {"collection": judged.name, "queries": len(judged.queries), "means": means}, lines)
+    return Answer({"collection": judged.name, "queries": len(judged.queries), "means": means}, lines)
 
 
 class Configured:
@@ -82,7 +81,7 @@ def search(judged: Collection, legs: Sequence[str] | None, fusion: str | None, k
 
     home = judged.folder / ".sleuth-eval"
     check_origin(home, f"remove it to create a new one: rm -r {home}")
-    with Engine.open(home, create=True) as engine, progress_bar(visible=True) as show:
+    with Engine.open(home, create=True) as engine, progress_bar() as show:
         show(f"indexing {judged.name}")
         index(engine, judged.documents())
         show(f"searching {judged.name}")

@@ -11,14 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from sleuth.errors import ArgumentError
-from sleuth.surfaces.cli import (
-    command,
-    index_folder,
-    new_or_open_index,
-    options_from,
-    print_answer,
-    progress_bar,
-)
+from sleuth.surfaces.cli import Answer, Bar, command, index_folder, new_or_open_index, options_from
 from sleuth.surfaces.cli.app import index_commands
 
 if TYPE_CHECKING:
@@ -74,9 +67,9 @@ def import_store(
         str | None, "Embedder that made the vectors, such as ollama:nomic-embed-text."
     ] = None,
     re_embed: Annotated[bool, "Discard the vectors and make new ones."] = False,
-    json: bool = False,
+    show: Bar,
     index: Path | None = None,
-) -> None:
+) -> Answer:
     """Import the documents of another store with their vectors; creates a missing index.
 
     The key of a server of Qdrant comes from $QDRANT_API_KEY. A pickle of FAISS is read as data: nothing in it is run.
@@ -96,15 +89,15 @@ def import_store(
     source = read(place, **options)
     folder = index_folder(index)
     total_text = "" if source.count is None else f" of {source.count:,}"
-    with new_or_open_index(folder, embedder) as engine, progress_bar(visible=not json) as show:
 
-        def progress(now: ImportReport) -> None:
-            show(f"importing {source.name}: {now.read:,}{total_text} documents", now.read, source.count)
+    def progress(now: ImportReport) -> None:
+        show(f"importing {source.name}: {now.read:,}{total_text} documents", now.read, source.count)
 
+    with new_or_open_index(folder, embedder) as engine:
         report = import_vectors(engine, source, re_embed=re_embed, progress=progress)
     blank = f", {report.blank:,} left out without text" if report.blank else ""
     line = (
         f"{report.read:,}{total_text} documents read: {report.added:,} added, {report.updated:,} updated, "
         f"{report.unchanged:,} unchanged{blank} in {folder}"
     )
-    print_answer(json, report, [line])
+    return Answer(report, [line])

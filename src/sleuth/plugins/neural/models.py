@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from sleuth.surfaces.cli import (
+    Answer,
+    Bar,
     as_epilog,
     callable_by_options,
     command,
     human_bytes,
-    print_answer,
-    progress_bar,
     say,
     shows_bytes,
 )
@@ -38,10 +38,10 @@ index_commands.add_typer(models)
 
 @models.callback(invoke_without_command=True)
 @callable_by_options
-def list_models(context: typer.Context, *, json: bool = False) -> None:
+def list_models(context: typer.Context) -> Answer | None:
     """List the models that are here: kind, size and licence."""
     if context.invoked_subcommand is not None:
-        return
+        return None
     from sleuth.plugins.neural import installed_models
     from sleuth.plugins.neural.folder import models_folder
     from sleuth.plugins.neural.known import KNOWN
@@ -57,7 +57,7 @@ def list_models(context: typer.Context, *, json: bool = False) -> None:
     if missing:
         names = ", ".join(missing)
         lines.append(f"`sleuth index models pull NAME` gets one of {names}, or OWNER/NAME at the hub.")
-    print_answer(json, {"folder": str(models_folder()), "models": rows, "known": missing}, lines)
+    return Answer({"folder": str(models_folder()), "models": rows, "known": missing}, lines)
 
 
 def facts_of(folder: ModelFolder) -> dict[str, Any]:
@@ -75,19 +75,17 @@ def facts_of(folder: ModelFolder) -> dict[str, Any]:
 def pull(
     name: Annotated[str, "Of a known model, or OWNER/NAME of one at the hub."],
     *,
-    json: bool = False,
-) -> None:
+    show: Bar,
+) -> Answer:
     """Get a model from the hub ($HF_ENDPOINT, https://huggingface.co): its files in ONNX, with their checksums."""
     from sleuth.plugins.neural.folder import models_folder
     from sleuth.plugins.neural.pull import find_model, pull_model
 
     model = find_model(name)
     what = f"{model.repository} at {model.revision[:12]}, {human_bytes(model.bytes)}, licence {model.licence}"
-    if not json:
-        say(f"Getting {clean_text(what)}, into {models_folder()}")
-    with progress_bar(visible=not json) as show:
-        folder = pull_model(model, progress=shows_bytes(show))
+    say(f"Getting {clean_text(what)}, into {models_folder()}", err=True)
+    folder = pull_model(model, progress=shows_bytes(show))
     uses = {"cross-encoder": "--rerank ", "sparse encoder": "--legs sparse:"}
     use = uses.get(folder.kind, "--embedder onnx:")
     line = f"{folder.name} is here, checksums are right. Use it with {use}{folder.name}."
-    print_answer(json, facts_of(folder), [line])
+    return Answer(facts_of(folder), [line])

@@ -9,6 +9,8 @@ from annotated_types import Ge
 
 from sleuth.surfaces.cli import (
     AddressArgument,
+    Answer,
+    Bar,
     Reading,
     Settings,
     amount,
@@ -17,12 +19,9 @@ from sleuth.surfaces.cli import (
     files_read,
     gone_files,
     grouped,
-    human_bytes,
+    lines_of_report,
     listen,
-    print_answer,
-    progress_bar,
     read_options,
-    say,
     settings_of,
 )
 from sleuth.surfaces.cli.app import cluster_commands
@@ -60,9 +59,8 @@ def index(
     analyzer: str | None = None,
     chunk_size: int | None = None,
     embedder: str | None = None,
-    quiet: bool = False,
-    json: bool = False,
-) -> None:
+    show: Bar,
+) -> Answer:
     """Bring a published index up to date with files. Only what changed is read, fetched and uploaded.
 
     Large changes are made on a Ray cluster, small ones here, unless --address or --workers is given.
@@ -71,52 +69,35 @@ def index(
 
     options = cast("ReadOptions", read_options(fields, defaults=True))
     values = {"analyzer": analyzer, "chunk_size": chunk_size, "embedder": embedder}
-    with progress_bar(visible=not (quiet or json)) as show:
-        report = index_on_ray(
-            address,
-            paths,
-            shards=shards,
-            settings={name: value for name, value in values.items() if value is not None},
-            options=options,
-            ray_address=ray_address,
-            workers=workers,
-            prune=prune,
-            progress=None if quiet or json else files_read(show),
-        )
-    lines = [
-        f"{report.added:,} added, {report.updated:,} updated, {report.unchanged:,} unchanged, "
-        f"{report.deleted + report.pruned:,} deleted in "
-        f"{report.seconds:.1f} s ({human_bytes(report.bytes)} read).",
-        f"{amount(report.documents, 'document')}, {amount(report.passages, 'passage')} "
-        f"in {address}@{report.version}",
-        *([gone_files(report.gone)] if report.gone else []),
-    ]
-    print_answer(json, report, [] if quiet else lines)
-    for line in grouped(report.skipped):
-        say(f"Skipped: {line}", err=True)
+    report = index_on_ray(
+        address,
+        paths,
+        shards=shards,
+        settings={name: value for name, value in values.items() if value is not None},
+        options=options,
+        ray_address=ray_address,
+        workers=workers,
+        prune=prune,
+        progress=files_read(show),
+    )
+    lines = lines_of_report(report, f"{address}@{report.version}")
+    lines += [gone_files(report.gone)] if report.gone else []
+    return Answer(report, lines, [f"skipped {line}" for line in grouped(report.skipped)])
 
 
 @command(cluster_commands, "reshard", "sleuth cluster reshard s3://bucket/docs --shards 16")
-def reshard(
-    address: AddressArgument,
-    *,
-    shards: Annotated[int, "How many."],
-    quiet: bool = False,
-    json: bool = False,
-) -> None:
+def reshard(address: AddressArgument, *, shards: Annotated[int, "How many."], show: Bar) -> Answer:
     """Publish an index once more, in another number of shards. Ids and results stay; restart servers afterwards."""
     from sleuth.plugins.ray import reshard as divide
 
-    with progress_bar(visible=not (quiet or json)) as show:
-        manifest = divide(
-            address,
-            shards,
-            progress=lambda done, total: show(f"{done:,} of {total:,} documents", done, total),
-        )
+    def progress(done: int, total: int) -> None:
+        show(f"{done:,} of {total:,} documents", done, total)
+
+    manifest = divide(address, shards, progress=progress)
     facts = {"version": manifest.number, "shards": manifest.shards, "documents": manifest.documents}
     place = f"{address}@{manifest.number}"
     line = f"{amount(manifest.documents, 'document')} in {amount(manifest.shards, 'shard')} at {place}"
-    print_answer(json, {"address": place, **facts}, [] if quiet else [line])
+    return Answer({"address": place, **facts}, [line])
 
 
 @command(cluster_commands, "serve", "sleuth cluster serve s3://bucket/docs --searchers 2 --replicas 2")

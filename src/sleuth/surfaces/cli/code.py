@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import replace
-from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -16,16 +15,16 @@ from sleuth.arguments import MOST_NAME
 from sleuth.code.search.request import CodeRequest
 from sleuth.errors import ArgumentError
 from sleuth.surfaces.cli.app import code_commands
-from sleuth.surfaces.cli.common import amount, print_answer, print_json, say, styled
+from sleuth.surfaces.cli.common import Answer, amount, remark, say, styled
 from sleuth.surfaces.cli.hits import print_hits
+from sleuth.surfaces.cli.opening import MOST_REFRESHED, CodePlace, OpenSnapshot, opened_snapshot, path_inside
 from sleuth.surfaces.cli.options import FLAGS, command, options_of, request_of
-from sleuth.surfaces.cli.snapshots import MOST_REFRESHED, Opening, opened, path_inside
 
 if TYPE_CHECKING:
     from sleuth.code import RetrievedContext, Snapshot
+    from sleuth.code.graph.navigate import Touched
     from sleuth.code.repository.commits import Commit
     from sleuth.code.snapshots.snapshot import Definition
-    from sleuth.surfaces.cli.snapshots import OpenSnapshot
 
 Name = Annotated[str, "A name, or a dotted name such as Class.method."]
 
@@ -54,14 +53,14 @@ def search(
     max_refresh: Annotated[int, Ge(0)] = MOST_REFRESHED,
     no_refresh: bool = False,
     index: Path | None = None,
-) -> None:
+) -> Answer:
     """Find the code that answers a question."""
     from sleuth.code import CodeRetriever, Navigator, render_context
     from sleuth.engine.codebase import embedder_for
 
     text = sys.stdin.read() if query == ["-"] else " ".join(query)
     request = request_of(CodeRequest, text, options)
-    with opened(
+    with opened_snapshot(
         repo=request.repository, at=request.at, max_refresh=max_refresh, no_refresh=no_refresh, index=index
     ) as place:
         if history:
@@ -69,8 +68,7 @@ def search(
             if names := sorted(names) + ["budget"] * (budget is not None):
                 flags = (FLAGS.get(name, (f"--{name.replace('_', '-')}",))[0] for name in names)
                 raise ArgumentError(f"--history must stand without {', '.join(flags)}")
-            _search_messages(place, request, refresh=not no_refresh, json=json)
-            return
+            return _messages(place, request, refresh=not no_refresh)
         if budget is not None:
             request = replace(request, k=max(request.k, min(budget // _LEAST_TOKENS, _MOST_HITS)))
         snapshot = place.snapshot
@@ -79,12 +77,10 @@ def search(
         name = text.strip()
         is_name = len(name.split()) == 1 and len(name) <= MOST_NAME
         spellings = Navigator(snapshot).near(name) if is_name and not hits else []
-    if json:
-        facts = {"query": text, "snapshot": snapshot.info.id, "stale": place.stale}
-        print_json({**facts, "hits": list(hits), "parts": hits.parts})
-    elif budget is not None and hits:
+    facts = {"query": text, "snapshot": snapshot.info.id, "stale": place.stale}
+    if not json and budget is not None and hits:
         say(render_context(hits, budget))
-    else:
+    elif not json:
         print_hits(
             text,
             [hit.to_item(explain=request.explain) for hit in hits],
@@ -92,8 +88,7 @@ def search(
             notes=[f"names near it: {', '.join(spellings)}"] if spellings else (),
             below=lambda number: _print_related(hits[number - 1]),
         )
-    if not hits:
-        raise typer.Exit(1)
+    return Answer({**facts, "hits": list(hits), "parts": hits.parts}, found=hits)
 
 
 def _print_related(hit: RetrievedContext) -> None:
@@ -103,8 +98,8 @@ def _print_related(hit: RetrievedContext) -> None:
         say(f"   {styled(f'{kind}:', 'italic')} {', '.join(names) or 'none'}")
 
 
-def _search_messages(opening: OpenSnapshot, request: CodeRequest, *, refresh: bool, json: bool) -> None:
-    """Print the commits whose messages, paths or changed lines answer a query.
+def _messages(place: OpenSnapshot, request: CodeRequest, *, refresh: bool) -> Answer:
+    """Return the commits whose messages, paths or changed lines answer a query.
 
     Args:
         refresh: whether commits that are not recorded are recorded first.
@@ -115,14 +110,14 @@ def _search_messages(opening: OpenSnapshot, request: CodeRequest, *, refresh: bo
     paths = request.paths or [""]
     if len(paths) > 1:
         raise ArgumentError(f"--path must be given once with --history, got {paths!r}")
-    snapshot = opening.snapshot
-    if refresh and (warning := refresh_history(opening.storage, snapshot)):
-        say(f"sleuth: {warning}", err=True)
-    hits = search_history(snapshot, request.query, request.k, path=paths[0])
-    facts: dict[str, Any] = {"query": request.query, "snapshot": snapshot.info.id, "stale": opening.stale}
+    if refresh and (warning := refresh_history(place.storage, place.snapshot)):
+        remark(warning)
+    hits = search_history(place.snapshot, request.query, request.k, path=paths[0])
+    facts: dict[str, Any]
+    facts = {"query": request.query, "snapshot": place.snapshot.info.id, "stale": place.stale}
     rows = [_row_of(hit.commit, *hit.paths) for hit in hits]
     facts["commits"] = [hit.to_dict() for hit in hits]
-    print_answer(json, facts, rows, found=hits, missing="nothing found")
+    return Answer(facts, rows, found=hits, missing="nothing found")
 
 
 _SHORT_ID = 12
@@ -147,25 +142,15 @@ def history(
     *,
     k: Annotated[int, "How many commits.", Ge(1)] = 20,
     text: Annotated[str, "Only commits that added or removed this text."] = "",
-    json: bool = False,
-    opening: Opening,
-) -> None:
+    place: CodePlace,
+) -> Answer:
     """List the commits that touched a file, some lines of it or a definition, newest first."""
-    from sleuth.code.repository.commits import commits_of
-    from sleuth.code.search.exact import places_named
-    from sleuth.code.search.history import base_of
+    from sleuth.code.search.history import history_of
 
-    with opening as current:
-        snapshot = current.snapshot
-        root = Path(snapshot.repository.path)
-        place = next(places_named(snapshot, path_inside(name, root)), None)
-        if place is None:
-            raise ArgumentError(f"name must be a file or a definition of the snapshot, got {name!r}")
-        path = place.file.path
-        commits = commits_of(root, path, revision=base_of(snapshot), lines=place.lines, text=text, most=k)
-    facts = {"path": path, "lines": place.lines, "stale": current.stale}
-    entries = [commit._asdict() for commit in commits]
-    print_answer(json, {**facts, "commits": entries}, map(_row_of, commits), found=commits)
+    past = history_of(place.snapshot, path_inside(name, place.root), name, text=text, most=k)
+    facts = {"path": past.path, "lines": past.lines, "stale": place.stale}
+    commits = [commit._asdict() for commit in past.commits]
+    return Answer({**facts, "commits": commits}, map(_row_of, past.commits), found=commits)
 
 
 @command(code_commands, "map", "sleuth code map --budget 2000")
@@ -174,15 +159,13 @@ def repo_map(
     budget: Annotated[int, "Tokens.", Ge(0)] = 1000,
     focus: Annotated[list[str] | None, "Files or folders that matter most."] = None,
     query: Annotated[str, "Words that matter most."] = "",
-    json: bool = False,
-    opening: Opening,
-) -> None:
+    place: CodePlace,
+) -> Answer:
     """Draw the definitions that matter most, within a token budget."""
     from sleuth.code import repository_map
 
-    with opening as place:
-        text = repository_map(place.snapshot, budget, focus=focus or (), query=query)
-    print_answer(json, {"snapshot": place.snapshot.info.id, "stale": place.stale, "map": text}, [text])
+    text = repository_map(place.snapshot, budget, focus=focus or (), query=query)
+    return Answer({"snapshot": place.snapshot.info.id, "stale": place.stale, "map": text}, [text])
 
 
 @command(code_commands, "refs", "sleuth code refs TokenBucket.take")
@@ -190,76 +173,78 @@ def refs(
     name: Name,
     *,
     callers: Annotated[bool, "Only definitions that call it."] = False,
-    json: bool = False,
-    opening: Opening,
-) -> None:
+    place: CodePlace,
+) -> Answer:
     """Print where a name is defined, and every use of it."""
     from sleuth.code import Navigator
 
-    with opening as place:
-        navigator = Navigator(place.snapshot)
-        definitions = navigator.find_definition(name)
-        uses = navigator.callers(name) if callers else navigator.find_references(name)
-        spellings = [] if definitions or uses else navigator.near(name)
+    navigator = Navigator(place.snapshot)
+    definitions = navigator.find_definition(name)
+    uses = navigator.callers(name) if callers else navigator.find_references(name)
+    spellings = [] if definitions or uses else navigator.near(name)
     sure_uses = [use for use in uses if use.get("certain", True)]
     uncertain = [use for use in uses if not use.get("certain", True)]
     facts = {"name": name, "stale": place.stale, "definitions": definitions, "near": spellings}
     facts |= {"callers": uses} if callers else {"references": sure_uses, "uncertain": uncertain}
-    rows: list[tuple[str, ...]] = [
-        (f"{d['file_path']}:{d['line']}", d["type"], d["signature"]) for d in definitions
-    ]
+    rows: list[tuple[str, ...]]
+    rows = [(f"{d['file_path']}:{d['line']}", d["type"], d["signature"]) for d in definitions]
     for use in sure_uses:
-        where, sure = f"{use['file_path']}:{use.get('at', use['line'])}", f"{use['confidence']:.2f}"
-        role, inside = use.get("role", "call"), use.get("inside") or use.get("name") or ""
-        rows.append((where, role, inside, sure, use.get("text", "")))
+        inside = use.get("inside") or use.get("name") or ""
+        where = f"{use['file_path']}:{use.get('at', use['line'])}"
+        rows.append((where, use.get("role", "call"), inside, f"{use['confidence']:.2f}", use.get("text", "")))
+    rows += _uncertain_rows(uncertain)
     missing = f"nothing is called {name!r}; near it: {', '.join(spellings) or 'nothing'}"
-    lines = chain(rows, _uncertain_rows(uncertain, name))
-    print_answer(json, facts, lines, found=definitions or uses, missing=missing)
+    return Answer(facts, rows, _uncertain_note(uncertain, name), found=definitions or uses, missing=missing)
 
 
 _SHOWN = 20
 """Uncertain uses that are listed."""
 
 
-def _uncertain_rows(uses: list[dict[str, Any]], name: str) -> Iterator[tuple[str, ...]]:
-    """Yield the first of the uses that may mean something else, then say on standard error how many there are."""
-    for use in uses[:_SHOWN]:
-        where, sure = f"{use['file_path']}:{use['line']}", f"{use['confidence']:.2f}"
-        inside = use.get("inside") or use.get("name") or "(module)"
-        yield "?", where, inside, sure, use.get("text", "")
-    if uses:
-        short_name = name.rpartition(".")[2]
-        say(f"sleuth: {amount(len(uses), 'more use')} of {short_name} may refer to it", err=True)
+def _uncertain_note(uses: list[dict[str, Any]], name: str) -> list[str]:
+    """Return a line that counts the uses that may mean something else, if there are any."""
+    return [f"{amount(len(uses), 'more use')} of {name.rpartition('.')[2]} may refer to it"] if uses else []
 
 
-@command(code_commands, "impact", "sleuth code impact TokenBucket.take --hops 3")
-def impact(
-    name: Name,
-    *,
-    hops: Annotated[int, "How many uses away.", Ge(1)] = 2,
-    json: bool = False,
-    opening: Opening,
-) -> None:
-    """Print what a change of this definition may affect, nearest first."""
-    from sleuth.code import Navigator
-
-    with opening as place:
-        navigator = Navigator(place.snapshot)
-        touched = navigator.impact(name, hops)
-        uncertain = navigator.uncertain_uses(name)
-    rows = (
+def _uncertain_rows(uses: list[dict[str, Any]]) -> list[tuple[str, ...]]:
+    """Return rows of the first uses that may mean something else."""
+    return [
         (
-            t.hops if t.certain else f"{t.hops}?",
+            "?",
+            f"{use['file_path']}:{use['line']}",
+            use.get("inside") or use.get("name") or "(module)",
+            f"{use['confidence']:.2f}",
+            use.get("text", ""),
+        )
+        for use in uses[:_SHOWN]
+    ]
+
+
+def _reached_rows(reached: Iterable[Touched]) -> list[tuple[str, ...]]:
+    """Return rows of definitions that are some uses away, with a mark at those that a guess leads to."""
+    return [
+        (
+            f"{t.hops}{'' if t.certain else '?'}",
             f"{t.file_path}:{t.line}",
             t.name or "(module)",
             f"{t.confidence:.2f}",
             f"through {t.through}",
         )
-        for t in touched
-    )
+        for t in reached
+    ]
+
+
+@command(code_commands, "impact", "sleuth code impact TokenBucket.take --hops 3")
+def impact(name: Name, *, hops: Annotated[int, "How many uses away.", Ge(1)] = 2, place: CodePlace) -> Answer:
+    """Print what a change of this definition may affect, nearest first."""
+    from sleuth.code import Navigator
+
+    navigator = Navigator(place.snapshot)
+    touched = navigator.impact(name, hops)
+    uncertain = navigator.uncertain_uses(name)
     facts = {"name": name, "stale": place.stale, "hops": hops, "touched": touched, "uncertain": uncertain}
-    lines = chain(rows, _uncertain_rows(uncertain, name))
-    print_answer(json, facts, lines, found=touched or uncertain)
+    rows = _reached_rows(touched) + _uncertain_rows(uncertain)
+    return Answer(facts, rows, _uncertain_note(uncertain, name), found=touched or uncertain)
 
 
 @command(code_commands, "path", "sleuth code path serve TokenBucket.refill")
@@ -268,24 +253,18 @@ def path(
     end: Annotated[str, typer.Argument(metavar="B", help="The definition that is reached.")],
     *,
     hops: Annotated[int, "Calls at most.", Ge(1)] = 10,
-    json: bool = False,
-    opening: Opening,
-) -> None:
+    place: CodePlace,
+) -> Answer:
     """Print how one definition reaches another: a shortest chain of calls."""
     from sleuth.code.graph.navigate import call_path
 
-    with opening as place:
-        calls = call_path(place.snapshot, start, end, hops)
-    rows = (
-        (
-            f"{hop.file_path}:{hop.line}",
-            hop.name,
-            f"called at line {hop.called_at}, {hop.confidence:.2f}" if hop.called_at else "",
-        )
-        for hop in calls
-    )
+    calls = call_path(place.snapshot, start, end, hops)
+    rows = []
+    for hop in calls:
+        how = f"called at line {hop.called_at}, {hop.confidence:.2f}" if hop.called_at else ""
+        rows.append((f"{hop.file_path}:{hop.line}", hop.name, how))
     missing = f"no chain of {hops} calls or less leads from {start} to {end}"
-    print_answer(json, {"stale": place.stale, "path": calls}, rows, found=calls, missing=missing)
+    return Answer({"stale": place.stale, "path": calls}, rows, found=calls, missing=missing)
 
 
 @command(code_commands, "tests", "sleuth code tests --files main..")
@@ -300,34 +279,18 @@ def tests(
     *,
     hops: Annotated[int, "How many uses away.", Ge(1)] = 5,
     files: Annotated[bool, "Print only the files of the tests."] = False,
-    json: bool = False,
-    repo: str | None = None,
-    max_refresh: Annotated[int, Ge(0)] = MOST_REFRESHED,
-    no_refresh: bool = False,
-    index: Path | None = None,
-) -> None:
+    place: CodePlace,
+) -> Answer:
     """Print the tests that reach a definition or a change, nearest first; by default what changed since the commit."""
     from sleuth.code.graph.navigate import affected_tests
 
-    with opened(repo=repo, max_refresh=max_refresh, no_refresh=no_refresh, index=index) as place:
-        definitions = _changed(place.snapshot, change)
-        reached = affected_tests(place.snapshot, definitions, hops)
-    rows: Iterable[Any] = (
-        (
-            test.hops,
-            f"{test.file_path}:{test.line}",
-            test.name,
-            f"{test.confidence:.2f}",
-            f"through {test.through}",
-        )
-        for test in reached
-    )
-    if files:
-        rows = dict.fromkeys(test.file_path for test in reached)
+    definitions = _changed(place.snapshot, change)
+    reached = affected_tests(place.snapshot, definitions, hops)
+    rows = dict.fromkeys(test.file_path for test in reached) if files else _reached_rows(reached)
     names = [definition.symbol.qualified for definition in definitions]
     missing = f"no test reaches {len(definitions)} changed definitions by name"
     facts = {"changed": names, "stale": place.stale, "tests": reached}
-    print_answer(json, facts, rows, found=reached, missing=missing)
+    return Answer(facts, rows, found=reached, missing=missing)
 
 
 def _changed(snapshot: Snapshot, change: str) -> list[Definition]:
@@ -354,43 +317,36 @@ def _changed(snapshot: Snapshot, change: str) -> list[Definition]:
 
 @command(code_commands, "similar", "sleuth code similar src/bucket.py:10-20")
 def similar(
-    place: Annotated[
+    part: Annotated[
         str, typer.Argument(metavar="PLACE", help="FILE:10-40, a file, or the name of a definition.")
     ],
     *,
     k: Annotated[int, "How many.", Ge(0)] = 10,
-    json: bool = False,
-    opening: Opening,
-) -> None:
+    place: CodePlace,
+) -> Answer:
     """Print the pieces of code that are nearest in meaning to a place."""
     from sleuth.code.search.similarity import similar_pieces
     from sleuth.engine.codebase import default_embedder
 
-    with opening as current:
-        pieces = similar_pieces(current.snapshot, place, default_embedder(), k)
-    rows = (
-        (f"{piece.score:.3f}", f"{piece.file_path}:{piece.start_line}-{piece.end_line}", piece.symbol)
-        for piece in pieces
-    )
-    print_answer(json, {"stale": current.stale, "pieces": pieces}, rows, found=pieces)
+    pieces = similar_pieces(place.snapshot, part, default_embedder(), k)
+    rows = [
+        (f"{one.score:.3f}", f"{one.file_path}:{one.start_line}-{one.end_line}", one.symbol) for one in pieces
+    ]
+    return Answer({"stale": place.stale, "pieces": pieces}, rows, found=pieces)
 
 
 @command(code_commands, "unused", "sleuth code unused --min-confidence 0.9")
 def unused(
     *,
     min_confidence: Annotated[float, "Leave out what is less sure.", Ge(0), Le(1)] = 0.5,
-    json: bool = False,
-    opening: Opening,
-) -> None:
+    place: CodePlace,
+) -> Answer:
     """Print definitions whose name is nowhere else in the repository, and how sure it is that nothing uses them."""
     from sleuth.code.graph.navigate import unused_definitions
 
-    with opening as place:
-        entries = [
-            entry for entry in unused_definitions(place.snapshot) if entry.confidence >= min_confidence
-        ]
-    rows = (
+    entries = [entry for entry in unused_definitions(place.snapshot) if entry.confidence >= min_confidence]
+    rows = [
         (f"{entry.confidence:.1f}", f"{entry.file_path}:{entry.line}", entry.type, entry.name, entry.reason)
         for entry in entries
-    )
-    print_answer(json, {"stale": place.stale, "unused": entries}, rows, found=entries)
+    ]
+    return Answer({"stale": place.stale, "unused": entries}, rows, found=entries)

@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import asdict
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from annotated_types import Ge
 
 from sleuth.errors import ArgumentError
 from sleuth.surfaces.cli.app import code_commands
-from sleuth.surfaces.cli.common import amount, human_bytes, print_answer, print_json, say
+from sleuth.surfaces.cli.common import Answer, amount, human_bytes, print_json, say
+from sleuth.surfaces.cli.opening import repository_here
 from sleuth.surfaces.cli.options import command
 from sleuth.surfaces.cli.places import index_folder
 from sleuth.surfaces.cli.progress import changes_below, progress_bar
-from sleuth.surfaces.cli.snapshots import repository_here
 from sleuth.text import clean_text
 
 if TYPE_CHECKING:
@@ -69,13 +70,12 @@ def index(
                     "back, or index the others into another folder, with --index FOLDER"
                 )
             for place in paths:
-                print_report(_index_visibly(run, storage, place, vectors=vectors, quiet=json), json=json)
+                _index_visibly(run, storage, place, vectors=vectors, json=json)
         return
     with open_code(folder, create=True) as storage:
         if again:
             _forget_snapshots(storage, path_or_here, submodules=submodules)
-        report = _index_visibly(run, storage, path_or_here, revision=rev, vectors=vectors, quiet=json)
-        print_report(report, json=json)
+        report = _index_visibly(run, storage, path_or_here, revision=rev, vectors=vectors, json=json)
         if watch:
             snapshots = {part.path: part.snapshot for part in report.all()}
             for _ in changes_below([Path(report.path)]):
@@ -105,18 +105,19 @@ def _index_visibly(
     *,
     revision: str | None = None,
     vectors: bool,
-    quiet: bool,
+    json: bool,
 ) -> CodeIndexReport:
-    """Index a repository, its history and its vectors behind a progress bar."""
+    """Index a repository, its history and its vectors behind a progress bar, and print what was indexed."""
     from sleuth.code.snapshots.recording import History
     from sleuth.engine.codebase import embed_code
 
-    with progress_bar(visible=not quiet) as show:
+    with progress_bar(json=json) as show:
         history = History(progress=partial(show, "commits"))
         report = run(storage, path, revision=revision, progress=partial(show, "parsing"), history=history)
         for part in report.all() if vectors else ():
             embed_code(storage, part, partial(show, "vectors"))
-        return report
+    print_report(report, json=json)
+    return report
 
 
 def print_report(full_report: CodeIndexReport, *, json: bool) -> None:
@@ -128,20 +129,22 @@ def print_report(full_report: CodeIndexReport, *, json: bool) -> None:
 
     if json:
         print_json(full_report)
-    for report in () if json else full_report.all():
+        return
+    for report in full_report.all():
         names = f" ({', '.join(report.names)})" if report.names else ""
         say(
             f"{clean_text(Path(report.path).name)} at {report.snapshot[:20]}{names}: {amount(report.files, 'file')}, "
             f"{report.added} new, {amount(report.chunks, 'chunk')}, {len(report.skipped)} skipped, "
             f"{amount(report.commits, 'commit')}, {report.seconds:.2f} s"
         )
-        if report.commits_left:
-            say(f"  {report.commits_left} older commits are left: `sleuth code index` reads on", err=True)
-        if report.history_error:
-            say(f"  its history was not read: {clean_text(report.history_error)}", err=True)
-        notable = [Skipped(path, reason) for path, reason in report.skipped if reason.startswith(UNPARSED)]
-        lines = grouped(notable)
+        lines = grouped(
+            Skipped(path, reason) for path, reason in report.skipped if reason.startswith(UNPARSED)
+        )
         lines += [f"{path}: {reason}" for path, reason in report.skipped if reason.startswith(LEFT_OUT)]
+        if report.history_error:
+            lines.insert(0, f"its history was not read: {report.history_error}")
+        if report.commits_left:
+            lines.insert(0, f"{report.commits_left} older commits are left: `sleuth code index` reads on")
         for line in lines:
             say(f"  {clean_text(line)}", err=True)
 
@@ -151,10 +154,9 @@ def snapshots(
     *,
     diff: Annotated[tuple[str, str] | None, "Two snapshots: list what changed from one to the other."] = None,
     prune: Annotated[int | None, "Forget all but this many of the newest completed ones.", Ge(1)] = None,
-    json: bool = False,
     repo: str | None = None,
     index: Path | None = None,
-) -> None:
+) -> Answer:
     """List the snapshots of a repository, newest first."""
     from sleuth.code.snapshots.diff import compare
     from sleuth.engine import open_code
@@ -171,8 +173,7 @@ def snapshots(
                 for kind in ("added", "removed", "changed", "renamed")
                 for path in changes[kind]
             )
-            print_answer(json, changes, rows)
-            return
+            return Answer(changes, rows)
         if prune is not None:
             completed = [s.id for s in storage.snapshots(repository.id) if s.status == "completed"]
             storage.prune(repository.id, completed[:prune])
@@ -181,12 +182,7 @@ def snapshots(
     for s in entries:
         when = datetime.fromtimestamp(s.finished or s.started, UTC).strftime("%Y-%m-%d %H:%M:%S")
         lines.append((s.id[:20], s.status, when, f"{s.files} files", " ".join(s.names) + s.error))
-    facts = {"repository": _plain(repository), "snapshots": list(map(_plain, entries))}
-    print_answer(json, facts, lines)
-
-
-def _plain(value: Any) -> dict[str, Any]:
-    return {name: getattr(value, name) for name in value.__slots__}
+    return Answer({"repository": asdict(repository), "snapshots": list(map(asdict, entries))}, lines)
 
 
 AddressArgument = Annotated[
@@ -203,9 +199,8 @@ def push(
     path: Annotated[Path, "The repository."] = Path(),
     *,
     keep: Annotated[int | None, "Delete all but this many of the newest commits.", Ge(1)] = None,
-    json: bool = False,
     index: Path | None = None,
-) -> None:
+) -> Answer:
     """Upload the index of the commit that is checked out. Bytes that are already stored are not uploaded again."""
     from sleuth.cluster.storage.code import push_code
     from sleuth.code.snapshots.clones import indexed_commit
@@ -216,7 +211,7 @@ def push(
         commit = indexed_commit(storage, path)
     manifest = push_code(folder, address, commit, keep=keep)
     line = f"Pushed the index of commit {commit[:12]}: {manifest.documents:,} files, {human_bytes(manifest.size)}."
-    print_answer(json, {"commit": commit, "files": manifest.documents, "bytes": manifest.size}, [line])
+    return Answer({"commit": commit, "files": manifest.documents, "bytes": manifest.size}, [line])
 
 
 @command(code_commands, "pull", "sleuth code pull s3://bucket/app")
@@ -224,9 +219,8 @@ def pull(
     address: AddressArgument,
     path: Annotated[Path, "The repository."] = Path(),
     *,
-    json: bool = False,
     index: Path | None = None,
-) -> None:
+) -> Answer:
     """Start this clone with the index of its commit, or of the newest ancestor that was pushed."""
     from sleuth.cluster.storage.code import pull_code
     from sleuth.code.repository.sources import source_at
@@ -241,7 +235,5 @@ def pull(
 
     commit = pull_code(address, index_folder(index), commits, prepare)
     behind = commits.index(commit)
-    ago = f", {behind:,} commits ago." if behind else "."
-    print_answer(
-        json, {"commit": commit, "behind": behind}, [f"Pulled the index of commit {commit[:12]}{ago}"]
-    )
+    ago = f", {behind:,} commits ago" if behind else ""
+    return Answer({"commit": commit, "behind": behind}, [f"Pulled the index of commit {commit[:12]}{ago}."])

@@ -1,30 +1,20 @@
-"""What all commands share: finding the index, printing, failing."""
+"""What all commands share: printing, and how a failure is said."""
 
 from __future__ import annotations
 
 import json as json_format
 import os
 import sys
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import typer
 
 from sleuth import errors
-from sleuth.files import user_folder
-from sleuth.surfaces.cli.defaults import synonyms_file
-from sleuth.surfaces.cli.places import index_folder
-from sleuth.text import clean_text
 from sleuth.text.clean import escape_json, escape_text
 
 if TYPE_CHECKING:
     from rich.console import Console
-
-    from sleuth.engine import Engine
-    from sleuth.engine.answers import Answering
-    from sleuth.engine.sources import Sources
 
 _CODES = {"head": "1;36", "dim": "2", "italic": "3", "match": "1;33"}
 _MARKS = {name: chr(0xFDD0 + i) for i, name in enumerate(_CODES)}
@@ -48,14 +38,23 @@ def say(text: str = "", *, err: bool = False, end: str = "\n", flush: bool = Fal
     print(text.replace(_END, "\x1b[0m" if coloured else ""), file=stream, end=end, flush=flush)
 
 
-def say_row(*cells: object) -> None:
-    """Print one line of cells with tabs between them; a newline or tab inside a cell is escaped too."""
-    say("\t".join(str(cell).replace("\n", "\\n").replace("\t", "\\t") for cell in cells))
+def remark(text: str) -> None:
+    """Print a remark of the program on standard error."""
+    say(f"sleuth: {text}", err=True)
 
 
 def amount(number: int, noun: str) -> str:
     """Return a number with its noun: "1 document", "1,200 documents"."""
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+def human_bytes(n: float) -> str:
+    """Return a size as in `12.3 MB`, in powers of 1,000."""
+    for unit in ("B", "kB", "MB", "GB"):
+        if abs(n) < 1000:
+            return f"{n:.0f} {unit}" if unit == "B" else f"{n:.1f} {unit}"
+        n /= 1000
+    return f"{n:.1f} TB"
 
 
 def styled(text: str, style: str) -> str:
@@ -86,14 +85,6 @@ def exit_code(error: Exception) -> int:
     return next((code for kind, code in _EXIT_CODES if isinstance(error, kind)), 1)
 
 
-def fail(error: Exception) -> None:
-    """Print a failure on standard error."""
-    message = str(error)
-    if isinstance(error, errors.IndexNotFoundError):
-        message = message.replace("create=True", "`sleuth index PATH`")
-    say(f"sleuth: {message}", err=True)
-
-
 def print_json(value: Any) -> None:
     """Print one JSON document in UTF-8, with keys in their order and invisible characters escaped."""
     text = json_format.dumps(value, ensure_ascii=False, indent=2, default=_plain)
@@ -104,106 +95,40 @@ def _plain(value: Any) -> Any:
     return value.to_dict() if hasattr(value, "to_dict") else str(value)
 
 
-def print_answer(
-    json: bool,
-    facts: Any,
-    lines: Iterable[str | tuple[object, ...]] = (),
-    *,
-    found: object = True,
-    missing: str = "",
-) -> None:
-    """Print an answer as JSON, or its lines, of which a tuple is a row of cells.
+class Answer(NamedTuple):
+    """What a command returns: its facts for `--json`, and the lines that draw them.
 
-    Args:
+    Attributes:
+        facts: fit for JSON.
+        lines: a tuple is a row of cells, printed with tabs between them; a newline or tab inside a cell is escaped.
+        notes: said on standard error below the lines.
         found: whether there is anything: if not, `missing` is said on standard error, and the command exits with 1.
     """
-    if json:
-        print_json(facts)
-    else:
-        for line in lines:
-            if isinstance(line, tuple):
-                say_row(*line)
-            else:
-                say(line)
-    if not found:
-        if missing:
-            say(f"sleuth: {missing}", err=True)
-        raise typer.Exit(1)
+
+    facts: Any
+    lines: Iterable[str | tuple[object, ...]] = ()
+    notes: Sequence[str] = ()
+    found: object = True
+    missing: str = ""
+
+    def print(self, *, json: bool, quiet: bool = False) -> None:
+        """Print the facts as JSON, or the lines unless they are not to be printed.
+
+        Raises:
+            typer.Exit: nothing was found.
+        """
+        if json:
+            print_json(self.facts)
+        elif not quiet:
+            for line in self.lines:
+                say("\t".join(map(_cell, line)) if isinstance(line, tuple) else line)
+            for note in self.notes:
+                remark(note)
+        if not self.found:
+            if self.missing:
+                remark(self.missing)
+            raise typer.Exit(1)
 
 
-def open_index(option: Path | None, *, create: bool = False) -> Engine:
-    """Open the index of a command.
-
-    Args:
-        create: make a missing one.
-    """
-    from sleuth.engine import Engine
-
-    engine = Engine.open(index_folder(option), create=create, synonyms=synonyms_file())
-    for repair in engine.repairs:
-        say(f"sleuth: mended {repair.what}: {repair.why}", err=True)
-    return engine
-
-
-def open_sources(
-    sources: list[str] | None, option: Path | None, *, deadline: float = 30.0
-) -> Engine | Sources:  # 30 s for each source, as by default in `Sources`
-    """Open the index of a command, or the sources of `--in` as one; code is that of the worktree as it is."""
-    names = list(dict.fromkeys(sources or ["docs"]))
-    if names == ["docs"]:
-        return open_index(option)
-    from sleuth.engine.sources import open_sources as open_named
-    from sleuth.web import WebRetriever
-
-    source_names = [name for name in names if name != "web"]
-    web = {"web": WebRetriever(cache=web_cache(), timeout=deadline)} if "web" in names else {}
-    path = index_folder(option) if any(name.partition(":")[0] in ("docs", "code") for name in names) else ""
-    opened_sources = open_named(
-        path, source_names, extra=web, deadline=deadline, refresh=True, synonyms=synonyms_file()
-    )
-    for warning in opened_sources.warnings:
-        say(f"sleuth: stale: {warning}", err=True)
-    return opened_sources
-
-
-@contextmanager
-def new_or_open_index(folder: Path, embedder: str | None = None) -> Iterator[Engine]:
-    """Open or make the index in a folder; a new one that is still empty after a failure is deleted."""
-    from shutil import rmtree
-
-    from sleuth.engine import Engine
-
-    is_new = not folder.exists() or not any(folder.iterdir())
-    is_empty = False
-    try:
-        with Engine.open(folder, create=True, embedder=embedder) as engine:
-            try:
-                yield engine
-            except BaseException:
-                is_empty = not engine.count().documents
-                raise
-    except BaseException:
-        if is_new and is_empty:
-            rmtree(folder)
-        raise
-
-
-def warn_of_plugins(engine: Answering) -> None:
-    """Name the plugins that failed on standard error: the search goes on without them."""
-    for info in engine.morpheus.all_plugins().values():
-        if info.status == "failed":
-            say(f"sleuth: the plugin {clean_text(info.name)} failed: {clean_text(info.error)}", err=True)
-
-
-def web_cache() -> Path:
-    """Return the folder that keeps answers of the web: `sleuth/web` in the user's cache folder."""
-    return user_folder("XDG_CACHE_HOME", ".cache") / "web"
-
-
-def human_bytes(n: float) -> str:
-    """Return a size as in `12.3 MB`, in powers of 1,000."""
-    for unit in ("B", "kB", "MB", "GB"):
-        if abs(n) < 1000:
-            return f"{n:.0f} {unit}" if unit == "B" else f"{n:.1f} {unit}"
-        n /= 1000
-    return f"{n:.1f} TB"
+def _cell(value: object) -> str:
+    return str(value).replace("\n", "\\n").replace("\t", "\\t")

@@ -12,7 +12,7 @@ import typer
 
 from sleuth.extensions import KINDS, extensions
 from sleuth.surfaces.cli.app import doctor_commands
-from sleuth.surfaces.cli.common import print_answer, styled
+from sleuth.surfaces.cli.common import Answer, styled
 from sleuth.surfaces.cli.defaults import Setting, files, settings
 from sleuth.surfaces.cli.options import command
 from sleuth.surfaces.cli.places import index_folder
@@ -41,16 +41,15 @@ def doctor(
         bool, "Repair first: rebuild segments, remove torn rows, recover a damaged record with sqlite3."
     ] = False,
     verbose: Annotated[bool, "Also print what is as it should be."] = False,
-    json: bool = False,
     index: Path | None = None,
-) -> None:
+) -> Answer:
     """Check the index and the environment; say what to do about each problem."""
     from sleuth.engine.doctor import examine, mend
 
     path = index_folder(index)
     findings = [*(mend(path) if repair else []), *examine(path, full=full)]
     has_errors = any(finding.level == "error" for finding in findings)
-    print_answer(json, findings, _lines_of_findings(findings, verbose=verbose), found=not has_errors)
+    return Answer(findings, _lines_of_findings(findings, verbose=verbose), found=not has_errors)
 
 
 def _lines_of_findings(findings: Iterable[Diagnosis], *, verbose: bool) -> Iterator[str]:
@@ -71,7 +70,7 @@ ENVIRONMENT = {"SLEUTH_INDEX": "index", "SLEUTH_MODEL": "model"}
 
 
 @command(doctor_commands, "config", "sleuth doctor config")
-def config(*, json: bool = False) -> None:
+def config() -> Answer:
     """Show the defaults that sleuth.toml and the environment set here."""
     paths = [str(file) for file, _ in files()]
     values = settings() | {
@@ -86,7 +85,7 @@ def config(*, json: bool = False) -> None:
     if not values:
         lines.append("No defaults are set: each option has its own.")
     entries = {name: entry._asdict() for name, entry in values.items()}
-    print_answer(json, {"files": paths, "settings": entries}, lines)
+    return Answer({"files": paths, "settings": entries}, lines)
 
 
 PLUGINS_EXAMPLES = """
@@ -103,15 +102,14 @@ def plugins(
         Path | None,
         typer.Option("--folder", envvar="SLEUTH_PLUGINS", help="Folder of plugins to list, too."),
     ] = None,
-    json: bool = False,
     index: Path | None = None,
-) -> None:
+) -> Answer:
     """List plugins with their hooks, or with their error if they do not load or start; then other extensions."""
     from sleuth.engine.doctor import try_plugins
 
     infos = try_plugins(index_folder(index), folder)
     has_failed = any(info.status == "failed" for info in infos)
-    print_answer(json, infos, _lines_of_plugins(infos, folder), found=not has_failed)
+    return Answer(infos, _lines_of_plugins(infos, folder), found=not has_failed)
 
 
 def _lines_of_plugins(infos: Iterable[PluginInfo], folder: Path | None) -> Iterator[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Mapping
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
@@ -14,15 +14,16 @@ from sleuth.engine.synonyms import SYNONYMS_FILE, Synonyms
 from sleuth.errors import ArgumentError, IndexNotFoundError
 from sleuth.files import whole_file
 from sleuth.surfaces.cli.app import app, index_commands
-from sleuth.surfaces.cli.common import amount, human_bytes, open_index, print_answer, print_json, say, styled
+from sleuth.surfaces.cli.common import Answer, amount, human_bytes, print_json, say, styled
 from sleuth.surfaces.cli.files import documents_at, passages_of, shown
+from sleuth.surfaces.cli.opening import Index, open_index
 from sleuth.surfaces.cli.options import command
 from sleuth.surfaces.cli.places import index_folder
 from sleuth.text import clean_text
 
 if TYPE_CHECKING:
     from sleuth.engine import Engine
-    from sleuth.filters import Filter
+    from sleuth.ingest import FileNames
     from sleuth.ingest.roots import Root
     from sleuth.types import StoredDocument
 
@@ -40,32 +41,31 @@ def list_documents(
     *,
     filter: Annotated[str | None, "Only documents with a passage that matches."] = None,
     json: bool = False,
-    index: Path | None = None,
+    engine: Index,
 ) -> None:
     """Print the path or id of each document."""
-    total = 0
-    with open_index(index) as engine:
-        documents = _documents(engine, filter)
-        if json:
-            entries = [{"id": document.id, "metadata": dict(document.metadata)} for document in documents]
-            print_json(entries)
-            total = len(entries)
-        else:
-            for total, document in enumerate(documents, 1):  # noqa: B007  # the last number counts them
-                is_file = "path" in document.metadata
-                say(shown(engine.files, document.id) if is_file else clean_text(document.id))
+    documents = _documents(engine, filter)
+    if json:
+        entries = [{"id": document.id, "metadata": dict(document.metadata)} for document in documents]
+        print_json(entries)
+        total = len(entries)
+    else:
+        total = 0
+        for total, document in enumerate(documents, 1):  # noqa: B007  # the last number counts them
+            is_file = "path" in document.metadata
+            say(shown(engine.files, document.id) if is_file else clean_text(document.id))
     if not total:
         raise typer.Exit(1)
 
 
 def _documents(engine: Engine, filter: str | None) -> Iterator[StoredDocument]:
     """Yield the documents that match a filter, by id."""
-    last_id = None
+    after = None
     while True:
-        page = engine.list_documents(filter=filter, after=last_id, limit=_PAGE)
+        page = engine.list_documents(filter=filter, after=after, limit=_PAGE)
         yield from page.documents
-        last_id = page.after
-        if last_id is None:
+        after = page.after
+        if after is None:
             return
 
 
@@ -78,26 +78,19 @@ SHOW_EXAMPLES = """
 
 @command(app, "show", SHOW_EXAMPLES)
 def show(
-    id: Annotated[str, "A path or document id, or one passage of it (document#n)."],
-    *,
-    json: bool = False,
-    index: Path | None = None,
-) -> None:
+    id: Annotated[str, "A path or document id, or one passage of it (document#n)."], *, engine: Index
+) -> Answer:
     """Print a passage or a document with its metadata."""
-    with open_index(index) as engine:
-        items = passages_of(engine, id)
+    items = passages_of(engine, id)
     if not items:
         raise ArgumentError(
             f"id must name a passage or a document of this index, got {id!r}; `sleuth search --json` prints ids"
         )
-    if json:
-        print_json(items)
-        return
+    lines = []
     for item in items:
-        say(styled(item.id, "head"))
-        for name, value in item.metadata.items():
-            say(styled(f"  {name}: {value}", "dim"))
-        say(item.text + "\n")
+        metadata = [styled(f"  {name}: {value}", "dim") for name, value in item.metadata.items()]
+        lines += [styled(item.id, "head"), *metadata, item.text + "\n"]
+    return Answer(items, lines)
 
 
 DELETE_EXAMPLES = """
@@ -111,21 +104,17 @@ def delete(
     ids: Annotated[list[str], "Files, folders or document ids."],
     *,
     timeout: Annotated[float, Ge(0)] = 10.0,  # as by default in `Engine.delete`
-    json: bool = False,
-    index: Path | None = None,
-) -> None:
+    engine: Index,
+) -> Answer:
     """Delete documents; their text leaves the disk. Files themselves are not touched."""
-    with open_index(index) as engine:
-        documents_by_id = {id: documents_at(engine, id) for id in ids}
-        deleted = engine.delete(chain.from_iterable(documents_by_id.values()), timeout=timeout)
+    documents_by_id = {id: documents_at(engine, id) for id in ids}
+    deleted = engine.delete(chain.from_iterable(documents_by_id.values()), timeout=timeout)
     missing = [id for id, documents in documents_by_id.items() if not set(deleted).intersection(documents)]
-    names = ", ".join(map(repr, missing))
-    print_answer(
-        json,
+    return Answer(
         {"deleted": deleted, "missing": missing},
         [f"Deleted {amount(len(deleted), 'document')}."],
         found=not missing,
-        missing=f"no document {names} in this index",
+        missing=f"no document {', '.join(map(repr, missing))} in this index",
     )
 
 
@@ -147,28 +136,17 @@ def facets(
     filter: Annotated[str | None, "Only documents with a passage that matches."] = None,
     query: Annotated[str | None, "Only documents with a passage that holds a word of it."] = None,
     k: Annotated[int, "Values of each key.", Ge(1)] = 5,
-    json: bool = False,
-    index: Path | None = None,
-) -> None:
+    engine: Index,
+) -> Answer:
     """Show which values the metadata of documents has, and how many documents have each."""
+    from sleuth.engine.narrowing import OF_PASSAGES
     from sleuth.filters import as_filter
 
-    with open_index(index) as engine:
-        entries = facets_of(engine, keys, as_filter(filter), query, k)
-    lines = (line for entry in entries for line in lines_of_key(entry))
-    print_answer(json, {"keys": entries}, lines, found=any(entry["values"] for entry in entries))
-
-
-def facets_of(
-    engine: Engine, keys: Iterable[str] | None, filter: Filter | None, query: str | None, k: int
-) -> list[dict[str, Any]]:
-    """Return keys with the types of their values, their documents and their most frequent values, fit for JSON."""
-    from sleuth.engine.narrowing import OF_PASSAGES
-
-    described = {key.name: key for key in engine.metadata_keys(filter)}
+    tree = as_filter(filter)
+    described = {key.name: key for key in engine.metadata_keys(tree)}
     names = list(dict.fromkeys(keys or [name for name in described if name not in OF_PASSAGES]))
-    values = engine.facets(names, query=query, filter=filter, limit=k) if names else {}
-    return [
+    values = engine.facets(names, query=query, filter=tree, limit=k) if names else {}
+    entries = [
         {
             "key": name,
             "types": list(described[name].types) if name in described else [],
@@ -177,23 +155,29 @@ def facets_of(
         }
         for name in names
     ]
+    lines = chain.from_iterable(map(_lines_of_key, entries))
+    return Answer({"keys": entries}, lines, found=any(entry["values"] for entry in entries))
 
 
-def lines_of_key(entry: dict[str, Any]) -> Iterator[str]:
+def _lines_of_key(entry: dict[str, Any]) -> Iterator[str]:
     """Yield a key, then a line for each value with the documents that have it."""
     types = ", ".join(entry["types"]) or "no document has it"
     documents = f", {amount(entry['documents'], 'document')}" if entry["documents"] else ""
     yield f"{styled(clean_text(entry['key']), 'head')}  {styled(types + documents, 'dim')}"
     values = entry["values"]
     if len(values) > 1 and values[0]["documents"] == 1:
-        yield f"   a value of its own for each document, such as {spelled(values[0]['value'])}"
+        yield f"   a value of its own for each document, such as {_spelled(values[0]['value'])}"
         return
     for facet in values:
-        yield f"{facet['documents']:>8,}  {spelled(facet['value'])}"
+        yield f"{facet['documents']:>8,}  {_spelled(facet['value'])}"
 
 
-def spelled(value: Any) -> str:
+def _spelled(value: Any) -> str:
     """Return a value in one line, as filters write booleans."""
+    if isinstance(value, dict):
+        return ",".join(f"{name}:{_spelled(entry)}" for name, entry in value.items())
+    if isinstance(value, list):
+        return ",".join(map(_spelled, value))
     text = str(value).lower() if isinstance(value, bool) else str(value)
     return clean_text(" ".join(text.split()))
 
@@ -209,16 +193,14 @@ def move(
     new: Annotated[Path, "The path now."],
     *,
     timeout: Annotated[float, Ge(0)] = 10.0,  # as by default in `Engine.move`
-    json: bool = False,
-    index: Path | None = None,
-) -> None:
+    engine: Index,
+) -> Answer:
     """Give documents of a renamed file or folder its new name. Files themselves are not touched."""
-    with open_index(index) as engine:
-        report = engine.move(old, new, timeout=timeout)
+    report = engine.move(old, new, timeout=timeout)
     lines = [f"Moved {amount(report.moved, 'document')}."]
     if report.replaced:
         lines.append(f"Deleted {report.replaced:,} that the index holds under the new name already.")
-    print_answer(json, report._asdict(), lines)
+    return Answer(report._asdict(), lines)
 
 
 SYNONYMS_EXAMPLES = """
@@ -256,74 +238,69 @@ def synonyms(
 
 
 @command(app, "status", "sleuth status --json")
-def status(*, json: bool = False, index: Path | None = None) -> None:
+def status(*, index: Path | None = None) -> Answer:
     """Show counts, sizes and versions of the indexes of documents and code."""
     from sleuth.engine.codebase import code_status, has_code
 
     folder = index_folder(index)
-    code = code_status(folder)._asdict() if has_code(folder) else None
-    documents: dict[str, Any] = {}
-    roots: list[Root] = []
+    code = code_status(folder)._asdict() if has_code(folder) else {}
+    documents: dict[str, Any] = {"path": str(folder)}
+    lines: list[str] = []
     try:
         with open_index(index) as engine:
-            roots, names = engine.roots(), engine.files
+            roots = engine.roots()
             documents = {**engine.status(), "roots": roots}
+            lines = [*_lines_of_status(documents), *_lines_of_roots(roots, engine.files)]
     except IndexNotFoundError:
-        if code is None:
+        if not code:
             raise
-    if json:
-        print_json({**(documents or {"path": str(folder)}), **({"code": code} if code else {})})
-        return
-    if documents:
-        print_status(documents)
-    if roots:
-        say()
-    for root in roots:
-        options = " ".join(f"{name}={_spelled(value)}" for name, value in root.options.to_dict().items())
-        advice = "  gone: `sleuth index --prune` deletes its documents, `sleuth index move` renames them"
-        line = f"root   {shown(names, root.name)}  {clean_text(options)}{advice if root.is_gone else ''}"
-        say(line.rstrip())
     if code:
         # Damage is found by processes that stay open only.
         counts = {name: n for name, n in code.items() if name != "damage"}
         sizes = {name: human_bytes(n) if name == "bytes" else f"{n:,}" for name, n in counts.items()}
-        print_facts({"code": str(folder), **sizes})
+        lines += _lines_of_facts({"code": str(folder), **sizes})
+    return Answer(documents | ({"code": code} if code else {}), lines)
 
 
-def _spelled(value: Any) -> str:
-    if isinstance(value, dict):
-        return ",".join(f"{name}:{_spelled(entry)}" for name, entry in value.items())
-    return ",".join(map(str, value)) if isinstance(value, list) else str(value)
-
-
-def print_facts(facts: dict[str, str]) -> None:
-    """Print a line for each fact that is not empty, below an empty line."""
+def _lines_of_facts(facts: Mapping[str, str]) -> Iterator[str]:
+    """Yield an empty line, then a line for each fact that is not empty."""
     width = max(map(len, facts))
-    say()
-    for name, value in facts.items():
-        if value:
-            say(f"{name:<{width}}  {clean_text(value)}")
+    yield ""
+    yield from (f"{name:<{width}}  {clean_text(value)}" for name, value in facts.items() if value)
 
 
-def print_status(index: dict[str, Any]) -> None:
-    """Print the status, and a line for each leg."""
+def _lines_of_roots(roots: list[Root], names: FileNames) -> Iterator[str]:
+    """Yield an empty line, then a line for each folder that is remembered, with its options."""
+    yield from [""] if roots else []
+    for root in roots:
+        options = " ".join(f"{name}={_spelled(value)}" for name, value in root.options.to_dict().items())
+        advice = "  gone: `sleuth index --prune` deletes its documents, `sleuth index move` renames them"
+        line = f"root   {shown(names, root.name)}  {clean_text(options)}{advice if root.is_gone else ''}"
+        yield line.rstrip()
+
+
+def _lines_of_status(index: dict[str, Any]) -> Iterator[str]:
+    """Yield the facts about an index, then a line for each leg."""
     settings = (f"{name} {value}" for name, value in index["settings"].items() if value != "")
     holder = index.get("holder")
-    facts = {
-        "index": str(index["path"]),
-        "documents": f"{index['documents']:,}",
-        "shards": f"{index['shards']:,}" if "shards" in index else "",
-        "passages": f"{index['passages']:,}",
-        "record": human_bytes(index["record_bytes"]),
-        "version": f"{index['version']} (format {index['format']})",
-        "settings": ", ".join(settings),
-        "reranker": index["reranker"],
-        "words only": index["words_only"],
-        "writer": "process {pid} on {host} ({program}) since {since}".format_map(holder) if holder else "",
-    }
-    print_facts(facts)
-    say(f"\n{'leg':<10} {'passages':>12} {'segments':>9} {'size':>9} {'weight':>7}")
+    yield from _lines_of_facts(
+        {
+            "index": str(index["path"]),
+            "documents": f"{index['documents']:,}",
+            "shards": f"{index['shards']:,}" if "shards" in index else "",
+            "passages": f"{index['passages']:,}",
+            "record": human_bytes(index["record_bytes"]),
+            "version": f"{index['version']} (format {index['format']})",
+            "settings": ", ".join(settings),
+            "reranker": index["reranker"],
+            "words only": index["words_only"],
+            "writer": "process {pid} on {host} ({program}) since {since}".format_map(holder)
+            if holder
+            else "",
+        }
+    )
+    yield f"\n{'leg':<10} {'passages':>12} {'segments':>9} {'size':>9} {'weight':>7}"
     for name, leg in index["legs"].items():
         weight = "" if leg["weight"] is None else f"{leg['weight']:g}"
         sizes = f"{leg['passages']:>12,} {leg['segments']:>9} {human_bytes(leg['bytes']):>9} {weight:>7}"
-        say(f"{name:<10} {sizes}".rstrip())
+        yield f"{name:<10} {sizes}".rstrip()

@@ -11,11 +11,11 @@ from annotated_types import Ge
 
 from sleuth.errors import ArgumentError, IndexNotFoundError
 from sleuth.surfaces.cli.app import app
-from sleuth.surfaces.cli.common import open_index, print_answer, say
+from sleuth.surfaces.cli.common import Answer
 from sleuth.surfaces.cli.files import path_from_here
+from sleuth.surfaces.cli.opening import MOST_REFRESHED, open_index, opened_snapshot, path_inside
 from sleuth.surfaces.cli.options import command
 from sleuth.surfaces.cli.places import index_folder
-from sleuth.surfaces.cli.snapshots import MOST_REFRESHED, opened, path_inside
 from sleuth.surfaces.lines import matching_lines
 
 if TYPE_CHECKING:
@@ -45,13 +45,12 @@ def grep(
     filter: Annotated[str | None, 'Only lines in matching text, as in "kind:class language:python".'] = None,
     k: Annotated[int, "Lines that are printed; all are counted.", Ge(0)] = 1000,
     count: Annotated[bool, "Print only how many lines match."] = False,
-    json: bool = False,
     repo: str | None = None,
     at: str | None = None,
     max_refresh: Annotated[int, Ge(0)] = MOST_REFRESHED,
     no_refresh: bool = False,
     index: Path | None = None,
-) -> None:
+) -> Answer:
     """Print every line that matches, and count them all."""
     from sleuth.engine.codebase import has_code
     from sleuth.filters import all_of, as_filter
@@ -63,18 +62,19 @@ def grep(
         stale, engine = None, None
         snapshots: list[Snapshot] = []
         if "code" in names:
-            opened_place = stack.enter_context(
-                opened(repo=repo, at=at, max_refresh=max_refresh, no_refresh=no_refresh, index=index)
+            place = stack.enter_context(
+                opened_snapshot(repo=repo, at=at, max_refresh=max_refresh, no_refresh=no_refresh, index=index)
             )
-            stale, snapshots = opened_place.stale, [opened_place.snapshot]
+            stale, snapshots = place.stale, [place.snapshot]
         if "docs" in names:
             try:
                 engine = stack.enter_context(open_index(index))
             except IndexNotFoundError:
                 if sources or len(names) == 1:
                     raise
-        roots = [Path(snapshot.repository.path) for snapshot in snapshots]
-        inside = [path_inside(str(Path.cwd() / path), root) for root in roots for path in paths or ()]
+        inside = (
+            [path_inside(str(Path.cwd() / path), place.root) for path in paths or ()] if snapshots else []
+        )
         file_names = [engine.files.name_of(path) for path in paths or ()] if engine is not None else []
         lines = matching_lines(
             pattern,
@@ -94,12 +94,14 @@ def grep(
     texts = []
     for match in matches:
         page, line = match.get("page"), match["line"]
-        place = f" p.{page}" if page else f":{line}" if line else ""
-        texts.append(f"{match['file_path']}{place}:{match['text']}")
+        where = f" p.{page}" if page else f":{line}" if line else ""
+        texts.append(f"{match['file_path']}{where}:{match['text']}")
     facts = {"matches": matches, "lines": lines.lines, "files": lines.files, "stale": stale}
-    print_answer(json, facts, [str(lines.lines)] if count else texts, found=lines.lines)
-    if not (json or count) and lines.lines > len(matches):
-        say(f"sleuth: {lines.lines - len(matches)} more lines in {lines.files} files", err=True)
+    if count:
+        return Answer(facts, [str(lines.lines)], found=lines.lines)
+    left = lines.lines - len(matches)
+    notes = [f"{left} more lines in {lines.files} files"] if left else []
+    return Answer(facts, texts, notes, found=lines.lines)
 
 
 def _sources(names: list[str] | None, of_code: Mapping[str, object]) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from sleuth.files.formats import CODE
-from sleuth.surfaces.cli.common import console, say, styled
+from sleuth.surfaces.cli.common import console, remark, say, styled
 from sleuth.surfaces.hits import ShownText, SnippetOf, excerpt, place_of, score_text, snippet_of, title_of
 from sleuth.text import clean_text
 from sleuth.types import Explanation, PartReport, RetrievedItem, document_of
@@ -68,9 +68,9 @@ def print_hits(
         say()
     for report in parts:
         if report.status in ("failed", "abandoned"):
-            say(f"sleuth: {report.name} {report.status}: {report.error}", err=True)
+            remark(f"{report.name} {report.status}: {report.error}")
     for note in notes:
-        say(f"sleuth: {clean_text(note)}", err=True)
+        remark(clean_text(note))
     if not number:
         say("Nothing found.", err=True)
 

@@ -7,7 +7,7 @@ import shlex
 import sys
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from dataclasses import fields as fields_of
 from dataclasses import replace
 from functools import partial
@@ -102,26 +102,18 @@ def index(
     fields |= {"all": all, "ocr": None if ocr is None else words_of(ocr)}
     options = read_options(fields, defaults=defaults)
     place = index_folder(folder)
-    check_new_index(place, paths)
-    if paths and not (quiet or json or folder) and place != Path.cwd() / NAME and place.exists():
+    creates = not place.exists()
+    if paths and not (quiet or json or folder or creates) and place != Path.cwd() / NAME:
         say(f"Writing to the index of a folder above, {place}; --index names another one.", err=True)
     of_new = {"analyzer": analyzer, "chunk_size": chunk_size, "chunker": chunker, "legs": legs}
     settings = {name: value for name, value in of_new.items() if value is not None} or None
-    creates = not place.exists()
-    open_index: Callable[[], AbstractContextManager[Engine]] = partial(
-        opener_for(shards), place, create=bool(paths), settings=settings, embedder=embedder, re_embed=re_embed
-    )
-    if rebuild:
-        from sleuth.engine.rebuilding import rebuilt
-
-        if settings or shards is not None or watch:
-            raise ArgumentError("--rebuild must stand without --watch and options for a new index")
-        open_index = partial(rebuilt, place, embedder=embedder, re_embed=re_embed, timeout=timeout)
-    with open_index() as engine:
+    if rebuild and (settings or shards is not None or watch):
+        raise ArgumentError("--rebuild must stand without --watch and options for a new index")
+    opener = opener_of(place, paths, shards=shards, rebuild=rebuild, settings=settings, timeout=timeout)
+    with opener(embedder=embedder, re_embed=re_embed) as engine:
         if not paths and not re_embed:
             paths = [Path(engine.files.path_of(root.name)) for root in engine.roots() if not root.is_gone]
-        visible = not (quiet or json)
-        report = read_paths(engine, paths, visible=visible, options=options, prune=prune, timeout=timeout)
+        report = read_paths(engine, paths, quiet=quiet or json, options=options, prune=prune, timeout=timeout)
         if rebuild and report.interrupted:
             say("Interrupted. The index is as it was before.", err=True)
             raise typer.Exit(130)
@@ -135,7 +127,42 @@ def index(
             print_skipped(report, engine.files, verbose=verbose)
         if watch and not report.interrupted:
             follow(engine, paths, fields["ocr"], timeout, json=json, quiet=quiet)
-    leave(report)
+    if report.interrupted:
+        # Embeddings that were just recomputed must not be dropped again.
+        command_line = shlex.join(["sleuth", *(word for word in sys.argv[1:] if word != "--re-embed")])
+        say(f"Interrupted. Committed documents are kept; continue with: {command_line}", err=True)
+        raise typer.Exit(130)
+    if read_nothing(report):
+        raise typer.Exit(1)
+
+
+def opener_of(
+    place: Path,
+    paths: list[Path],
+    *,
+    shards: int | None,
+    rebuild: bool,
+    settings: dict[str, Any] | None,
+    timeout: float,
+) -> Callable[..., AbstractContextManager[Engine]]:
+    """Return what opens an index, or makes it if that would not stay empty."""
+    from sleuth.engine import Engine
+    from sleuth.ingest import FileNames, present, roots_of
+
+    if not place.exists():
+        if not paths:
+            raise ArgumentError("paths must name files or folders that exist, got none")
+        present(roots_of(paths, FileNames.beside(place)), lambda root: False, prune=False)
+    if rebuild:
+        from sleuth.engine.rebuilding import rebuilt
+
+        return partial(rebuilt, place, timeout=timeout)
+    options: dict[str, Any] = {"create": bool(paths), "settings": settings}
+    if shards is None:
+        return partial(Engine.open, place, **options)
+    from sleuth.cluster import ShardedEngine
+
+    return partial(ShardedEngine.open, place, shards=shards, **options)
 
 
 def follow(
@@ -143,19 +170,17 @@ def follow(
 ) -> None:
     """Index paths again after every save, and delete documents of files that are gone; return after Ctrl-C."""
     options: dict[str, Any] = {"options": {"ocr": ocr} if ocr else None, "prune": True, "timeout": timeout}
-    try:
+    with suppress(KeyboardInterrupt):
         for changed in changes_below(paths, engine.path.resolve(), quiet=quiet):
-            report = read_paths(engine, paths, visible=False, changed=changed, **options)
+            report = read_paths(engine, paths, quiet=True, changed=changed, **options)
             if report.interrupted:
                 return
-            if not (report.added or report.updated or report.deleted or report.pruned):
-                continue
-            if json:
+            has_changed = report.added or report.updated or report.deleted or report.pruned
+            if json and has_changed:
                 print_json(report)
-            elif not quiet:
-                print_report(report, from_here(str(engine.path)), read=True)
-    except KeyboardInterrupt:
-        return
+            elif has_changed and not quiet:
+                for line in lines_of_report(report, from_here(str(engine.path))):
+                    say(line)
 
 
 def words_of(command: str) -> list[str]:
@@ -170,20 +195,10 @@ def words_of(command: str) -> list[str]:
         raise ArgumentError(f"--ocr must be a command as a shell reads it, got {command!r}") from None
 
 
-def opener_for(shards: int | None) -> Callable[..., Engine]:
-    """Return the function that opens an index: with so many shards, or with one if None."""
-    if shards is None:
-        from sleuth.engine import Engine
-
-        return Engine.open
-    from sleuth.cluster import ShardedEngine
-
-    return partial(ShardedEngine.open, shards=shards)
-
-
 def print_run(engine: Engine, report: IndexReport, paths: list[Path]) -> None:
     """Print what the run did, and what its user may want to know or do next."""
-    print_report(report, from_here(str(engine.path)), read=bool(paths))
+    for line in lines_of_report(report, from_here(str(engine.path)), has_read=bool(paths)):
+        say(line)
     counts = {
         "hidden (--hidden reads them)": report.hidden,
         "ignored (--no-ignore reads them)": report.ignored,
@@ -222,18 +237,7 @@ def read_options(fields: Mapping[str, Any], *, defaults: bool) -> ReadOptions | 
     return valid if defaults else options or None
 
 
-def check_new_index(place: Path, paths: list[Path]) -> None:
-    """Raise ArgumentError instead of creating an index that would stay empty."""
-    from sleuth.ingest import FileNames, present, roots_of
-
-    if place.exists():
-        return
-    if not paths:
-        raise ArgumentError("paths must name files or folders that exist, got none")
-    present(roots_of(paths, FileNames.beside(place)), lambda root: False, prune=False)
-
-
-def read_paths(engine: Engine, paths: list[Path], *, visible: bool, **options: Any) -> IndexReport:
+def read_paths(engine: Engine, paths: list[Path], *, quiet: bool, **options: Any) -> IndexReport:
     """Read files with a progress bar; Ctrl-C ends it after the current file, and the report says so.
 
     Args:
@@ -241,7 +245,7 @@ def read_paths(engine: Engine, paths: list[Path], *, visible: bool, **options: A
     """
     from sleuth.ingest.reports import IndexInterrupted
 
-    with CtrlC() as ctrl_c, progress_bar(visible=visible) as show:
+    with CtrlC() as ctrl_c, progress_bar(quiet=quiet) as show:
 
         def embedding(done: int, total: int) -> None:
             show(f"embedding {done:,} of {total:,} passages", done, total)
@@ -257,30 +261,20 @@ def read_paths(engine: Engine, paths: list[Path], *, visible: bool, **options: A
     return report
 
 
-def leave(report: IndexReport) -> None:
-    """Exit with 130 after Ctrl-C, and with 1 if nothing could be read."""
-    if report.interrupted:
-        # Embeddings that were just recomputed must not be dropped again.
-        command = shlex.join(["sleuth", *(word for word in sys.argv[1:] if word != "--re-embed")])
-        say(f"Interrupted. Committed documents are kept; continue with: {command}", err=True)
-        raise typer.Exit(130)
-    if read_nothing(report):
-        raise typer.Exit(1)
-
-
 def read_nothing(report: IndexReport) -> bool:
     """Return whether files failed and none could be read."""
     failed = any(skip.kind not in ("empty", "no prose") for skip in report.skipped)
     return failed and not (report.read or report.unchanged)
 
 
-def print_report(report: IndexReport, path: str, *, read: bool) -> None:
-    """Print what the run did, if it read files, and what the index holds now."""
+def lines_of_report(report: IndexReport, place: str, *, has_read: bool = True) -> list[str]:
+    """Return what a run did, if it read files, and what the index holds now."""
     counts = {word: getattr(report, word) for word in ("added", "updated", "unchanged", "deleted", "pruned")}
-    parts = [f"{count:,} {word}" for word, count in counts.items() if count or word == "added"]
-    if read:
-        say(f"{', '.join(parts)} in {report.seconds:.1f} s ({human_bytes(report.bytes)} read).")
-    say(f"{amount(report.documents, 'document')}, {amount(report.passages, 'passage')} in {path}")
+    parts = ", ".join(f"{count:,} {word}" for word, count in counts.items() if count or word == "added")
+    return [
+        *([f"{parts} in {report.seconds:.1f} s ({human_bytes(report.bytes)} read)."] if has_read else []),
+        f"{amount(report.documents, 'document')}, {amount(report.passages, 'passage')} in {place}",
+    ]
 
 
 def gone_files(count: int) -> str:

@@ -9,13 +9,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
 from annotated_types import Ge
 
 from sleuth.errors import ArgumentError, LoadError
 from sleuth.surfaces.cli.app import command_group
-from sleuth.surfaces.cli.common import open_index, print_answer, print_json, say
+from sleuth.surfaces.cli.common import Answer, say
 from sleuth.surfaces.cli.hits import print_hits
+from sleuth.surfaces.cli.opening import open_index
 from sleuth.surfaces.cli.options import command
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ def search(
     aws: Aws = False,
     json: bool = False,
     index: Path | None = None,
-) -> None:
+) -> Answer:
     """Search with and without the filter at once; matches of the filter rank higher."""
     from sleuth.filters import as_filter, to_mongo
     from sleuth.knowledge_base import MultiSliceRetriever
@@ -114,12 +114,9 @@ def search(
         )
         metadata_filter = None if tree is None else to_mongo(tree)
         results, report = retriever.retrieve_with_report(question, kb, source_id, metadata_filter, k)
-    if json:
-        print_json({"results": results, "report": report})
-    else:
+    if not json:
         print_hits(question, map(item_of, results), parts=report)
-    if not results:
-        raise typer.Exit(1)
+    return Answer({"results": results, "report": report}, found=results)
 
 
 @command(kb_commands, "ingest", EXAMPLES)
@@ -134,7 +131,7 @@ def ingest(
     aws: Aws = False,
     json: bool = False,
     index: Path | None = None,
-) -> None:
+) -> Answer:
     """Read a data source or the named documents into a knowledge base, and wait until it is done."""
     from sleuth import knowledge_base
 
@@ -157,7 +154,7 @@ def ingest(
     else:
         counts = (result.get("statistics") or {}).items()
         lines = [f"{name.removeprefix('numberOf')}: {count}" for name, count in counts]
-    print_answer(json, result, lines, found=job is not None or "FAILED" not in result.values())
+    return Answer(result, lines, found=job is not None or "FAILED" not in result.values())
 
 
 def show_progress(job: dict[str, Any]) -> None:
@@ -174,9 +171,8 @@ def status(
     source_id: SourceId = None,
     kb: Base = "local",
     aws: Aws = False,
-    json: bool = False,
     index: Path | None = None,
-) -> None:
+) -> Answer:
     """Print the status of the named documents, or of all data sources."""
     from sleuth import knowledge_base
     from sleuth.knowledge_base.clients import default_client
@@ -190,9 +186,8 @@ def status(
             agent = client or default_client("bedrock-agent", TIMEOUT)
             sources = agent.list_data_sources(knowledgeBaseId=kb, maxResults=100)["dataSourceSummaries"]
             statuses = {str(one["dataSourceId"]): str(one["status"]) for one in sources}
-    print_answer(json, statuses, [f"{state}  {name}" for name, state in statuses.items()])
-    if not (json or statuses):
-        say("No data sources.", err=True)
+    lines = [f"{state}  {name}" for name, state in statuses.items()]
+    return Answer(statuses, lines or ["No data sources."])
 
 
 def needed(source_id: str | None) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import io
 import os
 import sys
+from functools import partial
 from importlib import import_module
 from types import ModuleType
 from typing import Any, NoReturn
@@ -48,28 +49,20 @@ def register(arguments: list[str]) -> None:
     A plugin's command is named "web crawl", where it joins a group.
     """
     first, second = ([word for word in arguments if not word.startswith("-")] + ["", ""])[:2]
-    extensions = own_extensions("commands")
+    own = {name: partial(import_module, f"{__package__}.{module}") for name, module in COMMANDS.items()}
+    loaders = own | {name: entry.load for name, entry in own_extensions("commands").items()}
     names = [
         name
-        for name in (*COMMANDS, *extensions)
+        for name in loaders
         if name in (first, f"{first} {second}") or (not second and name.startswith(f"{first} "))
     ]
-    groups = {name.partition(" ")[0] for name in (*COMMANDS, *extensions) if " " in name}
-    is_help = not {"--help", "-h"}.isdisjoint(arguments)
-    if (
-        (is_help and first in groups and f"{first} {second}" not in names)
-        or not names
-        or "_SLEUTH_COMPLETE" in os.environ
-    ):
-        for module in dict.fromkeys(COMMANDS.values()):
-            import_module(f"sleuth.surfaces.cli.{module}")
-        list(loaded("commands", ModuleType))
-        return
+    is_help = not {"--help", "-h"}.isdisjoint(arguments) and f"{first} {second}" not in names
+    is_group = any(name.startswith(f"{first} ") for name in loaders)
+    if not names or (is_help and is_group) or "_SLEUTH_COMPLETE" in os.environ:
+        names = list(loaders)
+        list(loaded("commands", ModuleType, own=False))
     for name in names:
-        if name in COMMANDS:
-            import_module(f"sleuth.surfaces.cli.{COMMANDS[name]}")
-        if name in extensions:
-            extensions[name].load()
+        loaders[name]()
 
 
 def command_names() -> list[str]:
@@ -118,9 +111,9 @@ def main() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # discard the remaining output
         if isinstance(error, BrokenPipeError):
             sys.exit(0)
-        from sleuth.surfaces.cli.common import say
+        from sleuth.surfaces.cli.common import remark
 
-        say(f"sleuth: {error}", err=True)
+        remark(str(error))
         sys.exit(1)
     except (MemoryError, RuntimeError, ImportError) as error:
         if not isinstance(error, MemoryError) and not str(error).endswith(NO_MEMORY):
@@ -132,12 +125,15 @@ def main() -> None:
 
 def leave_with(error: Exception) -> NoReturn:
     """Print an expected failure and exit with its code; raise any other one again."""
-    from sleuth.errors import RetrievalError, SleuthError
-    from sleuth.surfaces.cli.common import exit_code, fail
+    from sleuth.errors import IndexNotFoundError, RetrievalError, SleuthError
+    from sleuth.surfaces.cli.common import exit_code, remark
 
     while isinstance(error, RetrievalError) and isinstance(error.__cause__, SleuthError):
         error = error.__cause__  # its exit code says more
     if not isinstance(error, SleuthError):
         raise error
-    fail(error)
+    message = str(error)
+    if isinstance(error, IndexNotFoundError):
+        message = message.replace("create=True", "`sleuth index PATH`")
+    remark(message)
     sys.exit(exit_code(error))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, fields
 from inspect import Parameter, Signature, signature
 from pathlib import Path
@@ -18,7 +19,7 @@ from typer.core import TyperCommand, TyperOption
 from typer.models import ParameterInfo
 
 from sleuth.surfaces.cli.app import as_epilog
-from sleuth.surfaces.cli.common import say
+from sleuth.surfaces.cli.common import Answer, say
 from sleuth.types.request import BaseRequest, Wire
 
 R = TypeVar("R", bound=BaseRequest)
@@ -68,7 +69,7 @@ class Options:
     """In the annotation of a parameter of a command: the options that its value is made from.
 
     Attributes:
-        make: returns the value; takes the options by name.
+        make: returns the value, or what opens it until the command ends; takes the options by name.
         parameters: of the command, by name.
     """
 
@@ -101,10 +102,11 @@ def options_of(kind: type, **own_defaults: Any) -> Options:
 
 def command(
     group: Typer, name: str, examples: str, *, first: tuple[str, ...] = (), **settings: Any
-) -> Callable[[Callable[..., None]], Callable[..., None]]:
+) -> Callable[[Callable[..., Answer | None]], Callable[..., None]]:
     """Make a function a command: what stands before `*` are its arguments, what follows are its options.
 
-    The sentence of each stands beside its type, `Annotated[int, "How many.", Ge(1)]`, or in `HELP`.
+    The sentence of each stands beside its type, `Annotated[int, "How many.", Ge(1)]`, or in `HELP`. A function that
+    returns an `Answer` has `--json`.
 
     Args:
         examples: lines that call it.
@@ -112,7 +114,7 @@ def command(
         settings: of typer.
     """
 
-    def register(function: Callable[..., None]) -> Callable[..., None]:
+    def register(function: Callable[..., Answer | None]) -> Callable[..., None]:
         kind = type("Command", (ShortHelp,), {"first": frozenset(first)}) if first else None
         run = callable_by_options(function)
         group.command(name, cls=kind, epilog=as_epilog(examples), **settings)(run)
@@ -121,27 +123,40 @@ def command(
     return register
 
 
-def callable_by_options(function: Callable[..., None]) -> Callable[..., None]:
-    """Return a function as typer calls it: by the name of each argument and option."""
+def callable_by_options(function: Callable[..., Answer | None]) -> Callable[..., None]:
+    """Return a function as typer calls it, by the name of each argument and option; it prints the answer."""
     makers: dict[str, Options] = {}
-    parameters: list[Parameter] = []
+    parameters: dict[str, Parameter] = {}
+    result = signature(function, eval_str=True).return_annotation
+    json = [_parameter("json", bool, default=False)] if Answer in (result, *get_args(result)) else []
+    own_names = []
     for parameter in _parameters_of(function):
         notes = get_args(parameter.annotation)[1:]
         options = next((note for note in notes if isinstance(note, Options)), None)
         if options is None:
-            parameters.append(parameter)
+            own_names.append(parameter.name)
         else:
             makers[parameter.name] = options
-            parameters += options.parameters.values()
+        for option in (parameter,) if options is None else options.parameters.values():
+            for each in (*json, option) if option.name in ("repo", "index") else (option,):
+                parameters.setdefault(each.name, each)
+    for each in json:
+        parameters.setdefault(each.name, each)
 
     def run(**values: Any) -> None:
-        for name, options in makers.items():
-            values[name] = options.make(**{option: values.pop(option) for option in options.parameters})
-        function(**values)
+        arguments = {name: values[name] for name in own_names}
+        with ExitStack() as stack:
+            for name, options in makers.items():
+                value = options.make(**{option: values[option] for option in options.parameters})
+                is_opened = isinstance(value, AbstractContextManager)
+                arguments[name] = stack.enter_context(value) if is_opened else value
+            answer = function(**arguments)
+        if answer is not None:
+            answer.print(json=values["json"], quiet=values.get("quiet", False))
 
     run.__doc__, run.__name__, run.__module__ = function.__doc__, function.__name__, function.__module__
-    run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
-    vars(run)["__signature__"] = Signature(parameters)
+    run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters.values()}
+    vars(run)["__signature__"] = Signature(list(parameters.values()))
     return run
 
 

@@ -7,10 +7,11 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, ParamSpec
+from typing import TYPE_CHECKING, Annotated, Final, ParamSpec
 
 from sleuth.surfaces.cli.common import console, human_bytes, say
 from sleuth.surfaces.cli.files import from_here
+from sleuth.surfaces.cli.options import options_from
 from sleuth.text import clean_text
 from sleuth.text.clean import escape_text
 
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from sleuth.ingest import IndexProgress
 
 P = ParamSpec("P")
-
 
 Show = Callable[..., None]
 """Shows how far a command is: a text, then how much is done, and the total, None where nobody knows it."""
@@ -62,9 +62,9 @@ class CtrlC:
 
 
 @contextmanager
-def progress_bar(*, visible: bool) -> Iterator[Show]:
+def progress_bar(*, quiet: bool = False, json: bool = False) -> Iterator[Show]:
     """Show a bar on a terminal, with a text beside it that the caller sets; show nothing in a pipe."""
-    if not (visible and sys.stderr.isatty()):
+    if quiet or json or not sys.stderr.isatty():
         yield lambda text, done=0, total=None: None
         return
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
@@ -82,6 +82,10 @@ def progress_bar(*, visible: bool) -> Iterator[Show]:
             bar.update(task, description=escape_text(text), completed=done, total=total, refresh=is_new)
 
         yield show
+
+
+Bar = Annotated[Show, options_from(progress_bar)]
+"""The bar of a command that takes long; it is gone when the answer is printed."""
 
 
 def files_read(show: Show) -> Callable[[IndexProgress], None]:

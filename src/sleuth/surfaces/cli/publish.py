@@ -9,10 +9,10 @@ import typer
 from annotated_types import Ge
 
 from sleuth.surfaces.cli.app import cluster_commands
-from sleuth.surfaces.cli.common import amount, human_bytes, print_answer, say
+from sleuth.surfaces.cli.common import Answer, amount, human_bytes
 from sleuth.surfaces.cli.options import command
 from sleuth.surfaces.cli.places import index_folder
-from sleuth.surfaces.cli.progress import progress_bar, shows_bytes
+from sleuth.surfaces.cli.progress import Bar, shows_bytes
 
 AddressArgument = Annotated[
     str, typer.Argument(metavar="ADDRESS", help="s3://BUCKET/NAME, gs://…, az://… or file:///FOLDER.")
@@ -31,70 +31,60 @@ def publish(
     address: AddressArgument,
     *,
     keep: Annotated[int | None, "Delete all but this many of the newest versions.", Ge(1)] = None,
-    quiet: bool = False,
-    json: bool = False,
+    show: Bar,
     index: Path | None = None,
-) -> None:
+) -> Answer:
     """Upload the index as a new version, if it has changed. Bytes that are already stored are not uploaded again."""
     from sleuth.cluster import prune
     from sleuth.cluster import publish as upload
     from sleuth.cluster.storage.publishing import PublishProgress
 
     uploaded = 0
-    with progress_bar(visible=not (quiet or json)) as show:
 
-        def show_bytes(now: PublishProgress) -> None:
-            nonlocal uploaded
-            uploaded = now.uploaded
-            show(f"{human_bytes(now.done)} of {human_bytes(now.total)}", now.done, now.total)
+    def show_bytes(now: PublishProgress) -> None:
+        nonlocal uploaded
+        uploaded = now.uploaded
+        shows_bytes(show)(now.done, now.total)
 
-        manifest = upload(index_folder(index), address, progress=show_bytes)
-        pruned = prune(address, keep=keep) if keep else None
+    manifest = upload(index_folder(index), address, progress=show_bytes)
+    pruned = prune(address, keep=keep).versions if keep else ()
     facts = {"address": f"{address}@{manifest.number}", **plain(manifest), "uploaded": uploaded}
     line = (
         f"Version {manifest.number} is published: {amount(manifest.documents, 'document')}, "
         f"{amount(manifest.passages, 'passage')}, "
         f"{human_bytes(manifest.size)}, of which {human_bytes(uploaded)} were uploaded."
     )
-    print_answer(json, facts | {"pruned": list(pruned.versions) if pruned else []}, [] if quiet else [line])
+    return Answer(facts | {"pruned": list(pruned)}, [line])
 
 
 def plain(manifest: Any) -> dict[str, Any]:
     """Return what is said of a version, fit for JSON."""
     names = ("published", "documents", "passages", "shards")
-    return {
-        "version": manifest.number,
-        **{name: getattr(manifest, name) for name in names},
-        "bytes": manifest.size,
-    }
+    values = {name: getattr(manifest, name) for name in names}
+    return {"version": manifest.number, **values, "bytes": manifest.size}
 
 
 @command(cluster_commands, "versions", "sleuth cluster versions s3://bucket/docs")
-def versions(address: AddressArgument, *, json: bool = False) -> None:
+def versions(address: AddressArgument) -> Answer:
     """List the versions of a published index, the newest first."""
     from sleuth.cluster import versions as listed
 
     manifests = listed(address)
     lines = [
-        f"{manifest.number:>5}  {manifest.published}  {manifest.documents:>12,} documents  "
-        f"{human_bytes(manifest.size):>9}"
-        for manifest in manifests
+        f"{one.number:>5}  {one.published}  {one.documents:>12,} documents  {human_bytes(one.size):>9}"
+        for one in manifests
     ]
-    found = json or manifests
-    print_answer(json, list(map(plain, manifests)), lines, found=found, missing="nothing is published there")
+    facts = list(map(plain, manifests))
+    return Answer(facts, lines, found=facts, missing="nothing is published there")
 
 
 @command(cluster_commands, "fetch", "sleuth cluster fetch s3://bucket/docs .sleuth")
 def fetch(
-    address: AddressArgument,
-    folder: Annotated[Path, "A new folder for the index."],
-    *,
-    quiet: bool = False,
-) -> None:
+    address: AddressArgument, folder: Annotated[Path, "A new folder for the index."], *, show: Bar
+) -> Answer:
     """Copy a published version into a new folder, where it can be changed, for example to restore a backup."""
     from sleuth.cluster import fetch as download
 
-    with progress_bar(visible=not quiet) as show:
-        manifest = download(address, folder, progress=shows_bytes(show))
-    if not quiet:
-        say(f"Fetched version {manifest.number} into {folder}: {amount(manifest.documents, 'document')}.")
+    manifest = download(address, folder, progress=shows_bytes(show))
+    documents = amount(manifest.documents, "document")
+    return Answer(plain(manifest), [f"Fetched version {manifest.number} into {folder}: {documents}."])

@@ -12,9 +12,10 @@ from annotated_types import Ge
 from sleuth.engine import SearchRequest
 from sleuth.errors import ArgumentError
 from sleuth.surfaces.cli.app import app, index_commands
-from sleuth.surfaces.cli.common import open_index, open_sources, print_json, say, styled, warn_of_plugins
+from sleuth.surfaces.cli.common import Answer, print_json, remark, say, styled
 from sleuth.surfaces.cli.files import file_names_of, file_of, from_here, passages_of, place
 from sleuth.surfaces.cli.hits import print_hits
+from sleuth.surfaces.cli.opening import Index, open_sources
 from sleuth.surfaces.cli.options import command, options_of, request_of
 from sleuth.surfaces.hits import text_of
 from sleuth.text import clean_text
@@ -44,20 +45,16 @@ def search(
     options: Annotated[dict[str, Any], options_of(SearchRequest, syntax=True, fold_copies=True)],
     json: bool = False,
     index: Path | None = None,
-) -> None:
+) -> Answer:
     """Find the passages that answer a question."""
     question = " ".join(query)
+    request = request_of(SearchRequest, question, options)
     with open_sources(options["sources"], index) as engine:
-        warn_of_plugins(engine)
-        request = request_of(SearchRequest, question, options)
         ranking = engine.run(request if json else replace(request, explain=True))
-        if json:
-            items = [item_json(engine, question, item) for item in ranking]
-            facts = {"query": question, "items": items, "parts": ranking.parts, "notes": ranking.notes}
-            print_json(facts)
-        else:
-            for item in ranking if not request.explain else ():  # it gave the share
-                item.extra.pop("explanation", None)
+        items = [item_json(engine, question, item) for item in ranking] if json else []
+        for item in ranking if not request.explain else ():  # it gave the share
+            item.extra.pop("explanation", None)
+        if not json:
             print_hits(
                 question,
                 ranking,
@@ -66,8 +63,8 @@ def search(
                 where=lambda item: place(engine, item.id, item.metadata),
                 snippet=engine.snippet,
             )
-    if not ranking:
-        raise typer.Exit(1)
+    facts = {"query": question, "items": items, "parts": ranking.parts, "notes": ranking.notes}
+    return Answer(facts, found=ranking)
 
 
 def item_json(engine: Answering, query: str, item: RetrievedItem) -> dict[str, Any]:
@@ -127,7 +124,6 @@ def ask(
         raise ArgumentError("--rate needs a model that judges: add --model NAME, or set SLEUTH_MODEL")
     judge = None if generator is None else LLMGenerator(llm=generator)
     with open_sources(options["sources"], index) as engine:
-        warn_of_plugins(engine)
         request = request_of(SearchRequest, text, options)
         with engine.stream_search(text, request.k, "with_items", model=model, **request.changed()) as stream:
             for piece in stream:
@@ -166,8 +162,8 @@ def summarize(
     model: ModelOption = None,
     filter: Annotated[str | None, 'Use only passages that match, as in "year>=2020 lang:en".'] = None,
     json: bool = False,
-    index: Path | None = None,
-) -> None:
+    engine: Index,
+) -> Answer:
     """Summarize documents in bullet points."""
     from sleuth.answer import SummarySynthesizer, budget_of
     from sleuth.engine.answers import as_generator
@@ -179,36 +175,32 @@ def summarize(
     writer = None if generator is None else LLMGenerator(llm=generator)
     synthesizer = SummarySynthesizer(writer, budget=budget_of(generator))
     on_text = None if json else show
-    with open_index(index) as engine:
-        if about:
-            result = engine.search(
-                about, k, "with_items", filter=filter, synthesizer=synthesizer, on_text=on_text
-            )
-            check(result)
-        else:
-            items = []
-            for name in documents or ():
-                passages = passages_of(engine, name)
-                if not passages:
-                    raise ArgumentError(
-                        f"documents must be paths or ids of the index, got {name!r}; see: sleuth status"
-                    )
-                about_all = {key: value for key, value in passages[0].metadata.items() if key not in PLACE}
-                values = {"id": name, "text": text_of(passages), "metadata": about_all}
-                items.append(passages[0].model_copy(update=values))
-            result = synthesizer.synthesize("", items, on_text=on_text)
+    if about:
+        result = engine.search(
+            about, k, "with_items", filter=filter, synthesizer=synthesizer, on_text=on_text
+        )
+        check(result)
+    else:
+        items = []
+        for name in documents or ():
+            passages = passages_of(engine, name)
+            if not passages:
+                raise ArgumentError(
+                    f"documents must be paths or ids of the index, got {name!r}; see: sleuth status"
+                )
+            about_all = {key: value for key, value in passages[0].metadata.items() if key not in PLACE}
+            values = {"id": name, "text": text_of(passages), "metadata": about_all}
+            items.append(passages[0].model_copy(update=values))
+        result = synthesizer.synthesize("", items, on_text=on_text)
     sources = [clean_text(source["source"]) for source in result.extra["sources"]]
-    if json:
-        facts = {key: result.extra[key] for key in ("citations", "synthesizer", "grade")}
-        print_json({"summary": result.response, "sources": sources, **facts})
-        return
-    citations = result.extra["citations"]
-    say("\n")
+    facts = {key: result.extra[key] for key in ("citations", "synthesizer", "grade")}
+    lines = ["\n"]
     for number, source in enumerate(sources, 1):
-        lines = sum(citation["number"] == number for citation in citations)
-        say(f"{styled(f'[{number}]', 'dim')} {styled(source, 'head')}  {lines} of {len(citations)} lines")
-    for statement in result.extra["unsupported"]:
-        say(f"sleuth: no document supports: {clean_text(statement)}", err=True)
+        count = sum(citation["number"] == number for citation in facts["citations"])
+        cited = f"{count} of {len(facts['citations'])} lines"
+        lines.append(f"{styled(f'[{number}]', 'dim')} {styled(source, 'head')}  {cited}")
+    notes = [f"no document supports: {clean_text(statement)}" for statement in result.extra["unsupported"]]
+    return Answer({"summary": result.response, "sources": sources, **facts}, lines, notes)
 
 
 def show(piece: str) -> None:
@@ -261,4 +253,4 @@ def print_sources(engine: Answering, result: SearchResult, show_context: bool) -
     if unknown := result.extra.get("unknown_citations"):
         notes.append(f"the model cites passages that do not exist: {', '.join(map(str, unknown))}")
     for note in notes:
-        say(f"sleuth: {clean_text(note)}", err=True)
+        remark(clean_text(note))

@@ -12,7 +12,8 @@ import typer
 from annotated_types import Ge
 
 from sleuth.surfaces.cli.app import app, as_epilog, command_group
-from sleuth.surfaces.cli.common import open_index, say, say_row
+from sleuth.surfaces.cli.common import Answer, remark, say
+from sleuth.surfaces.cli.opening import open_index
 from sleuth.surfaces.cli.options import callable_by_options, command, options_of
 from sleuth.surfaces.http.settings import QUEUE_PER_THREAD, ServerSettings, threads_per_worker
 
@@ -96,7 +97,7 @@ def run(
     from sleuth.surfaces.http.server import supervise
 
     command = [sys.executable, "-m", "sleuth", *sys.argv[1:]]
-    supervise(command, workers, listener, lambda text: say(f"sleuth: {text}", err=True))
+    supervise(command, workers, listener, remark)
 
 
 def listen(settings: ServerSettings) -> tuple[socket.socket, str]:
@@ -189,14 +190,16 @@ def rotate(name: Annotated[str, "Name of the key."], *, keys: Keys) -> None:
 
 
 @command(keys_commands, "list", "sleuth serve keys list --keys keys.json")
-def list_keys(*, keys: Keys) -> None:
+def list_keys(*, keys: Keys) -> Answer:
     """Print the names, scopes, filters, code, ends and rates of all keys."""
     from sleuth.surfaces.http.keys import read_entries
 
-    for entry in read_entries(keys):
+    entries, rows = read_entries(keys), []
+    for entry in entries:
         rate = f"{entry.rate} a minute" if entry.rate else ""
         limits = (entry.filter or "", ",".join(entry.code), entry.expires or "", rate)
-        say_row(entry.name, ",".join(entry.scopes), *limits)
+        rows.append((entry.name, ",".join(entry.scopes), *limits))
+    return Answer([entry.model_dump(mode="json", exclude={"hash"}) for entry in entries], rows)
 
 
 @command(keys_commands, "remove", "sleuth serve keys remove alice --keys keys.json")

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from textwrap import indent
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
-import typer
 from annotated_types import Ge
 
 from sleuth.errors import ArgumentError
 from sleuth.extensions import own_extensions
 from sleuth.surfaces.cli.app import command_group
-from sleuth.surfaces.cli.common import print_json, say, web_cache
+from sleuth.surfaces.cli.common import Answer, remark, say
 from sleuth.surfaces.cli.hits import print_hits
+from sleuth.surfaces.cli.opening import web_cache
 from sleuth.surfaces.cli.options import command
 
 if TYPE_CHECKING:
@@ -51,27 +51,21 @@ def search(
     no_cache: Annotated[bool, "Do not use the cache."] = False,
     read: Annotated[bool, "Fetch each page and show its text."] = False,
     json: bool = False,
-) -> None:
+) -> Answer:
     """Find pages of the web that answer a question; the word `search` may be left out."""
     from sleuth.web.retriever import item_of
     from sleuth.web.search import WebSearch, check_search, web_docs
 
-    options: dict[str, Any] = {
-        "service": service,
-        "timeout": timeout,
-        "include_domains": domain or (),
-        "cache": None if no_cache else web_cache(),
-    }
     question = " ".join(query or ())
     if not question.strip():
         raise ArgumentError('query must be given, as in: sleuth web "climate change policy"')
     check_search(question, k)
-    answer = WebSearch(**options).search(question, k)
+    cache = None if no_cache else web_cache()
+    service_search = WebSearch(service=service, timeout=timeout, include_domains=domain or (), cache=cache)
+    answer = service_search.search(question, k)
     if answer.error is not None:
-        say(f"sleuth: results may be incomplete: {answer.error}", err=True)
-    if json:
-        print_json(web_docs(answer))
-    else:
+        remark(f"results may be incomplete: {answer.error}")
+    if not json:
         texts = [text_of(hit) for hit in answer.hits] if read else []
         print_hits(
             question,
@@ -79,8 +73,7 @@ def search(
             notes=["the service is down; these answers are from the cache"] if answer.stale else (),
             below=(lambda number: say(indent(texts[number - 1], "   "))) if read else None,
         )
-    if not answer.hits:
-        raise typer.Exit(1)
+    return Answer(web_docs(answer), found=answer.hits)
 
 
 def text_of(hit: Hit) -> str:
@@ -91,5 +84,5 @@ def text_of(hit: Hit) -> str:
     try:
         return fetch_page(hit.url).text
     except WebError as error:
-        say(f"sleuth: {error}", err=True)
+        remark(str(error))
         return hit.content

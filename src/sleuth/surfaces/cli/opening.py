@@ -1,26 +1,110 @@
-"""Opens the repository and snapshot of a `sleuth code` command, and compares it with the worktree."""
+"""Opens what a command answers from: an index, several sources as one, or a snapshot of code."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from annotated_types import Ge
 
 from sleuth.errors import ArgumentError
-from sleuth.surfaces.cli.common import say
+from sleuth.files import user_folder
+from sleuth.surfaces.cli.common import remark
+from sleuth.surfaces.cli.defaults import synonyms_file
 from sleuth.surfaces.cli.options import options_from
 from sleuth.surfaces.cli.places import index_folder
+from sleuth.text import clean_text
 
 if TYPE_CHECKING:
     from sleuth.code import CodeStorage, Snapshot
     from sleuth.code.snapshots.record import Repository
+    from sleuth.engine import Engine
+    from sleuth.engine.sources import Sources
 
 MOST_REFRESHED = 500
+
+
+def open_index(index: Path | None = None, *, create: bool = False) -> Engine:
+    """Open the index of a command.
+
+    Args:
+        create: make a missing one.
+    """
+    from sleuth.engine import Engine
+
+    engine = Engine.open(index_folder(index), create=create, synonyms=synonyms_file())
+    for repair in engine.repairs:
+        remark(f"mended {repair.what}: {repair.why}")
+    return engine
+
+
+def _opened_index(*, index: Path | None = None) -> Any:
+    return open_index(index)
+
+
+Index = Annotated["Engine", options_from(_opened_index)]
+"""The index of a command, open for as long as it runs."""
+
+
+def open_sources(
+    sources: list[str] | None, index: Path | None, *, deadline: float = 30.0
+) -> Engine | Sources:  # 30 s for each source, as by default in `Sources`
+    """Open the index of a command, or the sources of `--in` as one; code is that of the worktree as it is.
+
+    Plugins that failed are named on standard error: the search goes on without them.
+    """
+    names = list(dict.fromkeys(sources or ["docs"]))
+    opened = open_index(index) if names == ["docs"] else _several_sources(names, index, deadline)
+    for info in opened.morpheus.all_plugins().values():
+        if info.status == "failed":
+            remark(f"the plugin {clean_text(info.name)} failed: {clean_text(info.error)}")
+    return opened
+
+
+def _several_sources(names: list[str], index: Path | None, deadline: float) -> Sources:
+    from sleuth.engine.sources import open_sources as open_named
+    from sleuth.web import WebRetriever
+
+    web = {"web": WebRetriever(cache=web_cache(), timeout=deadline)} if "web" in names else {}
+    path = index_folder(index) if any(name.partition(":")[0] in ("docs", "code") for name in names) else ""
+    own_names = [name for name in names if name != "web"]
+    sources = open_named(
+        path, own_names, extra=web, deadline=deadline, refresh=True, synonyms=synonyms_file()
+    )
+    for warning in sources.warnings:
+        remark(f"stale: {warning}")
+    return sources
+
+
+@contextmanager
+def new_or_open_index(folder: Path, embedder: str | None = None) -> Iterator[Engine]:
+    """Open or make the index in a folder; a new one that is still empty after a failure is deleted."""
+    from shutil import rmtree
+
+    from sleuth.engine import Engine
+
+    is_new = not folder.exists() or not any(folder.iterdir())
+    is_empty = False
+    try:
+        with Engine.open(folder, create=True, embedder=embedder) as engine:
+            try:
+                yield engine
+            except BaseException:
+                is_empty = not engine.count().documents
+                raise
+    except BaseException:
+        if is_new and is_empty:
+            rmtree(folder)
+        raise
+
+
+def web_cache() -> Path:
+    """Return the folder that keeps answers of the web: `sleuth/web` in the user's cache folder."""
+    return user_folder("XDG_CACHE_HOME", ".cache") / "web"
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,9 +119,14 @@ class OpenSnapshot:
     snapshot: Snapshot
     stale: int | None
 
+    @property
+    def root(self) -> Path:
+        """The folder of the repository."""
+        return Path(self.snapshot.repository.path)
+
 
 @contextmanager
-def opened(
+def opened_snapshot(
     *,
     repo: str | None = None,
     at: str | None = None,
@@ -58,13 +147,13 @@ def opened(
         else:
             current = current_snapshot(storage, repository, most=max_refresh)
         if warning := current.warning(repository):
-            say(f"sleuth: stale: {warning}", err=True)
+            remark(f"stale: {warning}")
         stale = None if no_refresh and at is None else current.stale
         yield OpenSnapshot(storage, storage.open_snapshot(repository, current.snapshot), stale)
 
 
-Opening = Annotated[AbstractContextManager[OpenSnapshot], options_from(opened)]
-"""What a command gets for the options that choose a snapshot: it opens that by `with opening`."""
+CodePlace = Annotated[OpenSnapshot, options_from(opened_snapshot)]
+"""The snapshot of a command, open for as long as it runs, for the options that choose it."""
 
 
 def repository_here(storage: CodeStorage, repo: str | None) -> Repository:
