@@ -147,7 +147,7 @@ def test_judgements_need_no_header(folder: Path) -> None:
 
 def test_the_index_follows_the_corpus(folder: Path) -> None:
     """After an interrupted run or a changed corpus, the current corpus is measured."""
-    index_of = partial(search, legs=["lexical"], fusion=None, k=10)
+    index_of = partial(search, legs=["lexical"], fusion=None, k=10, show=print)
     with Engine.open(folder / ".sleuth-eval", create=True) as engine:
         engine.add([Document("Cats sleep. Cats.", id="old"), Document("Nothing.", id="d2")])
     assert index_of(open_collection(folder))["q2"].keys() == {"d2"}

@@ -86,7 +86,7 @@ def run(*arguments: str) -> tuple[int, str]:
     result = CliRunner().invoke(app, list(arguments))
     if result.exception and not isinstance(result.exception, SystemExit):
         raise result.exception
-    return result.exit_code, result.stdout
+    return result.exit_code, result.output
 
 
 def test_the_command(hub: Hub, tmp_path: Path) -> None:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 from annotated_types import Ge
 
 from sleuth.surfaces.cli import (
-    Answer,
     Bar,
+    Output,
     command,
     human_bytes,
     index_folder,
@@ -49,7 +49,7 @@ def crawl(
     ] = None,
     show: Bar,
     index: Path | None = None,
-) -> Answer:
+) -> Output:
     """Crawl a web site into the index: `robots.txt` is obeyed, and pages that did not change are not sent again."""
     from hashlib import sha256
 
@@ -75,4 +75,4 @@ def crawl(
         f"skipped {address}: {reason.removeprefix(address).strip()}" for address, reason in report.skipped
     ]
     more = [f"and {len(skips) - _SHOWN:,} more"] if len(skips) > _SHOWN else []
-    return Answer(report, lines, skips[:_SHOWN] + more)
+    return Output(report, lines, skips[:_SHOWN] + more)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,7 +11,7 @@ from annotated_types import Ge
 
 from sleuth.arguments import MOST_K
 from sleuth.errors import ArgumentError
-from sleuth.surfaces.cli import Answer, check_origin, command, progress_bar
+from sleuth.surfaces.cli import Bar, Output, check_origin, command
 from sleuth.surfaces.cli.app import index_commands
 
 if TYPE_CHECKING:
@@ -38,7 +38,8 @@ def evaluate(
     fusion: Annotated[str | None, "How the legs are fused."] = None,
     measures: Annotated[str, "Names of ir_measures, separated by commas."] = "nDCG@10,R@100,RR,AP",
     k: Annotated[int, "Documents ranked per query.", Ge(1)] = 100,
-) -> Answer:
+    show: Bar,
+) -> Output:
     """Measure rankings on a collection with judgements: nDCG@10, recall@100, MRR and MAP."""
     from sleuth.engine import Fusion, ranking_legs
     from sleuth.plugins.evaluation import open_collection, score
@@ -51,10 +52,10 @@ def evaluate(
     if unknown := set(legs or ()).difference(ranking_legs()):
         raise ArgumentError(f"--leg must be one of {', '.join(ranking_legs())}, got {min(unknown)!r}")
     judged = open_collection(collection, split)
-    means = score(search(judged, legs, fusion, k), judged.qrels, measure_names).means
+    means = score(search(judged, legs, fusion, k, show), judged.qrels, measure_names).means
     lines = [f"{judged.name}, {len(judged.queries):,} queries"]
     lines += [f"{mean:.4f}  {name}" for name, mean in means.items()]
-    return Answer({"collection": judged.name, "queries": len(judged.queries), "means": means}, lines)
+    return Output({"collection": judged.name, "queries": len(judged.queries), "means": means}, lines)
 
 
 class Configured:
@@ -74,14 +75,16 @@ class Configured:
         )
 
 
-def search(judged: Collection, legs: Sequence[str] | None, fusion: str | None, k: int) -> Run:
+def search(
+    judged: Collection, legs: Sequence[str] | None, fusion: str | None, k: int, show: Callable[..., None]
+) -> Run:
     """Bring the index of the collection up to date, and rank documents for every query."""
     from sleuth.engine import Engine
     from sleuth.plugins.evaluation import make_run
 
     home = judged.folder / ".sleuth-eval"
     check_origin(home, f"remove it to create a new one: rm -r {home}")
-    with Engine.open(home, create=True) as engine, progress_bar() as show:
+    with Engine.open(home, create=True) as engine:
         show(f"indexing {judged.name}")
         index(engine, judged.documents())
         show(f"searching {judged.name}")

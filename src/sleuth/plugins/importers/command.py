@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from sleuth.errors import ArgumentError
-from sleuth.surfaces.cli import Answer, Bar, command, index_folder, new_or_open_index, options_from
+from sleuth.surfaces.cli import Bar, Output, command, index_folder, new_or_open_index, options_from
 from sleuth.surfaces.cli.app import index_commands
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ def import_store(
     re_embed: Annotated[bool, "Discard the vectors and make new ones."] = False,
     show: Bar,
     index: Path | None = None,
-) -> Answer:
+) -> Output:
     """Import the documents of another store with their vectors; creates a missing index.
 
     The key of a server of Qdrant comes from $QDRANT_API_KEY. A pickle of FAISS is read as data: nothing in it is run.
@@ -100,4 +100,4 @@ def import_store(
         f"{report.read:,}{total_text} documents read: {report.added:,} added, {report.updated:,} updated, "
         f"{report.unchanged:,} unchanged{blank} in {folder}"
     )
-    return Answer(report, [line])
+    return Output(report, [line])

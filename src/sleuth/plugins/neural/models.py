@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from sleuth.surfaces.cli import (
-    Answer,
     Bar,
+    Output,
     as_epilog,
     callable_by_options,
     command,
@@ -38,7 +38,7 @@ index_commands.add_typer(models)
 
 @models.callback(invoke_without_command=True)
 @callable_by_options
-def list_models(context: typer.Context) -> Answer | None:
+def list_models(context: typer.Context) -> Output | None:
     """List the models that are here: kind, size and licence."""
     if context.invoked_subcommand is not None:
         return None
@@ -57,7 +57,7 @@ def list_models(context: typer.Context) -> Answer | None:
     if missing:
         names = ", ".join(missing)
         lines.append(f"`sleuth index models pull NAME` gets one of {names}, or OWNER/NAME at the hub.")
-    return Answer({"folder": str(models_folder()), "models": rows, "known": missing}, lines)
+    return Output({"folder": str(models_folder()), "models": rows, "known": missing}, lines)
 
 
 def facts_of(folder: ModelFolder) -> dict[str, Any]:
@@ -76,7 +76,7 @@ def pull(
     name: Annotated[str, "Of a known model, or OWNER/NAME of one at the hub."],
     *,
     show: Bar,
-) -> Answer:
+) -> Output:
     """Get a model from the hub ($HF_ENDPOINT, https://huggingface.co): its files in ONNX, with their checksums."""
     from sleuth.plugins.neural.folder import models_folder
     from sleuth.plugins.neural.pull import find_model, pull_model
@@ -88,4 +88,4 @@ def pull(
     uses = {"cross-encoder": "--rerank ", "sparse encoder": "--legs sparse:"}
     use = uses.get(folder.kind, "--embedder onnx:")
     line = f"{folder.name} is here, checksums are right. Use it with {use}{folder.name}."
-    return Answer(facts_of(folder), [line])
+    return Output(facts_of(folder), [line])

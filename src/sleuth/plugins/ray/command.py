@@ -9,8 +9,8 @@ from annotated_types import Ge
 
 from sleuth.surfaces.cli import (
     AddressArgument,
-    Answer,
     Bar,
+    Output,
     Reading,
     Settings,
     amount,
@@ -60,7 +60,7 @@ def index(
     chunk_size: int | None = None,
     embedder: str | None = None,
     show: Bar,
-) -> Answer:
+) -> Output:
     """Bring a published index up to date with files. Only what changed is read, fetched and uploaded.
 
     Large changes are made on a Ray cluster, small ones here, unless --address or --workers is given.
@@ -82,11 +82,11 @@ def index(
     )
     lines = lines_of_report(report, f"{address}@{report.version}")
     lines += [gone_files(report.gone)] if report.gone else []
-    return Answer(report, lines, [f"skipped {line}" for line in grouped(report.skipped)])
+    return Output(report, lines, [f"skipped {line}" for line in grouped(report.skipped)])
 
 
 @command(cluster_commands, "reshard", "sleuth cluster reshard s3://bucket/docs --shards 16")
-def reshard(address: AddressArgument, *, shards: Annotated[int, "How many."], show: Bar) -> Answer:
+def reshard(address: AddressArgument, *, shards: Annotated[int, "How many."], show: Bar) -> Output:
     """Publish an index once more, in another number of shards. Ids and results stay; restart servers afterwards."""
     from sleuth.plugins.ray import reshard as divide
 
@@ -97,7 +97,7 @@ def reshard(address: AddressArgument, *, shards: Annotated[int, "How many."], sh
     facts = {"version": manifest.number, "shards": manifest.shards, "documents": manifest.documents}
     place = f"{address}@{manifest.number}"
     line = f"{amount(manifest.documents, 'document')} in {amount(manifest.shards, 'shard')} at {place}"
-    return Answer({"address": place, **facts}, [line])
+    return Output({"address": place, **facts}, [line])
 
 
 @command(cluster_commands, "serve", "sleuth cluster serve s3://bucket/docs --searchers 2 --replicas 2")

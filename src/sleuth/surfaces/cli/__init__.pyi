@@ -1,8 +1,7 @@
 from sleuth.surfaces.cli.app import as_epilog as as_epilog
-from sleuth.surfaces.cli.common import Answer as Answer
+from sleuth.surfaces.cli.common import Output as Output
 from sleuth.surfaces.cli.common import amount as amount
 from sleuth.surfaces.cli.common import human_bytes as human_bytes
-from sleuth.surfaces.cli.common import remark as remark
 from sleuth.surfaces.cli.common import say as say
 from sleuth.surfaces.cli.index import Reading as Reading
 from sleuth.surfaces.cli.index import gone_files as gone_files
@@ -18,7 +17,6 @@ from sleuth.surfaces.cli.places import check_origin as check_origin
 from sleuth.surfaces.cli.places import index_folder as index_folder
 from sleuth.surfaces.cli.progress import Bar as Bar
 from sleuth.surfaces.cli.progress import files_read as files_read
-from sleuth.surfaces.cli.progress import progress_bar as progress_bar
 from sleuth.surfaces.cli.progress import shows_bytes as shows_bytes
 from sleuth.surfaces.cli.publish import AddressArgument as AddressArgument
 from sleuth.surfaces.cli.serve import Settings as Settings

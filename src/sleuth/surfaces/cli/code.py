@@ -15,7 +15,7 @@ from sleuth.arguments import MOST_NAME
 from sleuth.code.search.request import CodeRequest
 from sleuth.errors import ArgumentError
 from sleuth.surfaces.cli.app import code_commands
-from sleuth.surfaces.cli.common import Answer, amount, remark, say, styled
+from sleuth.surfaces.cli.common import Output, amount, remark, say, styled
 from sleuth.surfaces.cli.hits import print_hits
 from sleuth.surfaces.cli.opening import MOST_REFRESHED, CodePlace, OpenSnapshot, opened_snapshot, path_inside
 from sleuth.surfaces.cli.options import FLAGS, command, options_of, request_of
@@ -53,7 +53,7 @@ def search(
     max_refresh: Annotated[int, Ge(0)] = MOST_REFRESHED,
     no_refresh: bool = False,
     index: Path | None = None,
-) -> Answer:
+) -> Output:
     """Find the code that answers a question."""
     from sleuth.code import CodeRetriever, Navigator, render_context
     from sleuth.engine.codebase import embedder_for
@@ -88,7 +88,7 @@ def search(
             notes=[f"names near it: {', '.join(spellings)}"] if spellings else (),
             below=lambda number: _print_related(hits[number - 1]),
         )
-    return Answer({**facts, "hits": list(hits), "parts": hits.parts}, found=hits)
+    return Output({**facts, "hits": list(hits), "parts": hits.parts}, found=hits)
 
 
 def _print_related(hit: RetrievedContext) -> None:
@@ -98,7 +98,7 @@ def _print_related(hit: RetrievedContext) -> None:
         say(f"   {styled(f'{kind}:', 'italic')} {', '.join(names) or 'none'}")
 
 
-def _messages(place: OpenSnapshot, request: CodeRequest, *, refresh: bool) -> Answer:
+def _messages(place: OpenSnapshot, request: CodeRequest, *, refresh: bool) -> Output:
     """Return the commits whose messages, paths or changed lines answer a query.
 
     Args:
@@ -117,7 +117,7 @@ def _messages(place: OpenSnapshot, request: CodeRequest, *, refresh: bool) -> An
     facts = {"query": request.query, "snapshot": place.snapshot.info.id, "stale": place.stale}
     rows = [_row_of(hit.commit, *hit.paths) for hit in hits]
     facts["commits"] = [hit.to_dict() for hit in hits]
-    return Answer(facts, rows, found=hits, missing="nothing found")
+    return Output(facts, rows, found=hits, missing="nothing found")
 
 
 _SHORT_ID = 12
@@ -143,14 +143,14 @@ def history(
     k: Annotated[int, "How many commits.", Ge(1)] = 20,
     text: Annotated[str, "Only commits that added or removed this text."] = "",
     place: CodePlace,
-) -> Answer:
+) -> Output:
     """List the commits that touched a file, some lines of it or a definition, newest first."""
     from sleuth.code.search.history import history_of
 
     past = history_of(place.snapshot, path_inside(name, place.root), name, text=text, most=k)
     facts = {"path": past.path, "lines": past.lines, "stale": place.stale}
     commits = [commit._asdict() for commit in past.commits]
-    return Answer({**facts, "commits": commits}, map(_row_of, past.commits), found=commits)
+    return Output({**facts, "commits": commits}, map(_row_of, past.commits), found=commits)
 
 
 @command(code_commands, "map", "sleuth code map --budget 2000")
@@ -160,12 +160,12 @@ def repo_map(
     focus: Annotated[list[str] | None, "Files or folders that matter most."] = None,
     query: Annotated[str, "Words that matter most."] = "",
     place: CodePlace,
-) -> Answer:
+) -> Output:
     """Draw the definitions that matter most, within a token budget."""
     from sleuth.code import repository_map
 
     text = repository_map(place.snapshot, budget, focus=focus or (), query=query)
-    return Answer({"snapshot": place.snapshot.info.id, "stale": place.stale, "map": text}, [text])
+    return Output({"snapshot": place.snapshot.info.id, "stale": place.stale, "map": text}, [text])
 
 
 @command(code_commands, "refs", "sleuth code refs TokenBucket.take")
@@ -174,7 +174,7 @@ def refs(
     *,
     callers: Annotated[bool, "Only definitions that call it."] = False,
     place: CodePlace,
-) -> Answer:
+) -> Output:
     """Print where a name is defined, and every use of it."""
     from sleuth.code import Navigator
 
@@ -194,7 +194,7 @@ def refs(
         rows.append((where, use.get("role", "call"), inside, f"{use['confidence']:.2f}", use.get("text", "")))
     rows += _uncertain_rows(uncertain)
     missing = f"nothing is called {name!r}; near it: {', '.join(spellings) or 'nothing'}"
-    return Answer(facts, rows, _uncertain_note(uncertain, name), found=definitions or uses, missing=missing)
+    return Output(facts, rows, _uncertain_note(uncertain, name), found=definitions or uses, missing=missing)
 
 
 _SHOWN = 20
@@ -235,7 +235,7 @@ def _reached_rows(reached: Iterable[Touched]) -> list[tuple[str, ...]]:
 
 
 @command(code_commands, "impact", "sleuth code impact TokenBucket.take --hops 3")
-def impact(name: Name, *, hops: Annotated[int, "How many uses away.", Ge(1)] = 2, place: CodePlace) -> Answer:
+def impact(name: Name, *, hops: Annotated[int, "How many uses away.", Ge(1)] = 2, place: CodePlace) -> Output:
     """Print what a change of this definition may affect, nearest first."""
     from sleuth.code import Navigator
 
@@ -244,7 +244,7 @@ def impact(name: Name, *, hops: Annotated[int, "How many uses away.", Ge(1)] = 2
     uncertain = navigator.uncertain_uses(name)
     facts = {"name": name, "stale": place.stale, "hops": hops, "touched": touched, "uncertain": uncertain}
     rows = _reached_rows(touched) + _uncertain_rows(uncertain)
-    return Answer(facts, rows, _uncertain_note(uncertain, name), found=touched or uncertain)
+    return Output(facts, rows, _uncertain_note(uncertain, name), found=touched or uncertain)
 
 
 @command(code_commands, "path", "sleuth code path serve TokenBucket.refill")
@@ -254,7 +254,7 @@ def path(
     *,
     hops: Annotated[int, "Calls at most.", Ge(1)] = 10,
     place: CodePlace,
-) -> Answer:
+) -> Output:
     """Print how one definition reaches another: a shortest chain of calls."""
     from sleuth.code.graph.navigate import call_path
 
@@ -264,7 +264,7 @@ def path(
         how = f"called at line {hop.called_at}, {hop.confidence:.2f}" if hop.called_at else ""
         rows.append((f"{hop.file_path}:{hop.line}", hop.name, how))
     missing = f"no chain of {hops} calls or less leads from {start} to {end}"
-    return Answer({"stale": place.stale, "path": calls}, rows, found=calls, missing=missing)
+    return Output({"stale": place.stale, "path": calls}, rows, found=calls, missing=missing)
 
 
 @command(code_commands, "tests", "sleuth code tests --files main..")
@@ -280,7 +280,7 @@ def tests(
     hops: Annotated[int, "How many uses away.", Ge(1)] = 5,
     files: Annotated[bool, "Print only the files of the tests."] = False,
     place: CodePlace,
-) -> Answer:
+) -> Output:
     """Print the tests that reach a definition or a change, nearest first; by default what changed since the commit."""
     from sleuth.code.graph.navigate import affected_tests
 
@@ -290,7 +290,7 @@ def tests(
     names = [definition.symbol.qualified for definition in definitions]
     missing = f"no test reaches {len(definitions)} changed definitions by name"
     facts = {"changed": names, "stale": place.stale, "tests": reached}
-    return Answer(facts, rows, found=reached, missing=missing)
+    return Output(facts, rows, found=reached, missing=missing)
 
 
 def _changed(snapshot: Snapshot, change: str) -> list[Definition]:
@@ -323,7 +323,7 @@ def similar(
     *,
     k: Annotated[int, "How many.", Ge(0)] = 10,
     place: CodePlace,
-) -> Answer:
+) -> Output:
     """Print the pieces of code that are nearest in meaning to a place."""
     from sleuth.code.search.similarity import similar_pieces
     from sleuth.engine.codebase import default_embedder
@@ -332,7 +332,7 @@ def similar(
     rows = [
         (f"{one.score:.3f}", f"{one.file_path}:{one.start_line}-{one.end_line}", one.symbol) for one in pieces
     ]
-    return Answer({"stale": place.stale, "pieces": pieces}, rows, found=pieces)
+    return Output({"stale": place.stale, "pieces": pieces}, rows, found=pieces)
 
 
 @command(code_commands, "unused", "sleuth code unused --min-confidence 0.9")
@@ -340,7 +340,7 @@ def unused(
     *,
     min_confidence: Annotated[float, "Leave out what is less sure.", Ge(0), Le(1)] = 0.5,
     place: CodePlace,
-) -> Answer:
+) -> Output:
     """Print definitions whose name is nowhere else in the repository, and how sure it is that nothing uses them."""
     from sleuth.code.graph.navigate import unused_definitions
 
@@ -349,4 +349,4 @@ def unused(
         (f"{entry.confidence:.1f}", f"{entry.file_path}:{entry.line}", entry.type, entry.name, entry.reason)
         for entry in entries
     ]
-    return Answer({"stale": place.stale, "unused": entries}, rows, found=entries)
+    return Output({"stale": place.stale, "unused": entries}, rows, found=entries)

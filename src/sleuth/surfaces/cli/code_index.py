@@ -14,7 +14,7 @@ from annotated_types import Ge
 
 from sleuth.errors import ArgumentError
 from sleuth.surfaces.cli.app import code_commands
-from sleuth.surfaces.cli.common import Answer, amount, human_bytes, print_json, say
+from sleuth.surfaces.cli.common import Output, amount, human_bytes, print_json, say
 from sleuth.surfaces.cli.opening import repository_here
 from sleuth.surfaces.cli.options import command
 from sleuth.surfaces.cli.places import index_folder
@@ -156,7 +156,7 @@ def snapshots(
     prune: Annotated[int | None, "Forget all but this many of the newest completed ones.", Ge(1)] = None,
     repo: str | None = None,
     index: Path | None = None,
-) -> Answer:
+) -> Output:
     """List the snapshots of a repository, newest first."""
     from sleuth.code.snapshots.diff import compare
     from sleuth.engine import open_code
@@ -173,7 +173,7 @@ def snapshots(
                 for kind in ("added", "removed", "changed", "renamed")
                 for path in changes[kind]
             )
-            return Answer(changes, rows)
+            return Output(changes, rows)
         if prune is not None:
             completed = [s.id for s in storage.snapshots(repository.id) if s.status == "completed"]
             storage.prune(repository.id, completed[:prune])
@@ -182,7 +182,7 @@ def snapshots(
     for s in entries:
         when = datetime.fromtimestamp(s.finished or s.started, UTC).strftime("%Y-%m-%d %H:%M:%S")
         lines.append((s.id[:20], s.status, when, f"{s.files} files", " ".join(s.names) + s.error))
-    return Answer({"repository": asdict(repository), "snapshots": list(map(asdict, entries))}, lines)
+    return Output({"repository": asdict(repository), "snapshots": list(map(asdict, entries))}, lines)
 
 
 AddressArgument = Annotated[
@@ -200,7 +200,7 @@ def push(
     *,
     keep: Annotated[int | None, "Delete all but this many of the newest commits.", Ge(1)] = None,
     index: Path | None = None,
-) -> Answer:
+) -> Output:
     """Upload the index of the commit that is checked out. Bytes that are already stored are not uploaded again."""
     from sleuth.cluster.storage.code import push_code
     from sleuth.code.snapshots.clones import indexed_commit
@@ -211,7 +211,7 @@ def push(
         commit = indexed_commit(storage, path)
     manifest = push_code(folder, address, commit, keep=keep)
     line = f"Pushed the index of commit {commit[:12]}: {manifest.documents:,} files, {human_bytes(manifest.size)}."
-    return Answer({"commit": commit, "files": manifest.documents, "bytes": manifest.size}, [line])
+    return Output({"commit": commit, "files": manifest.documents, "bytes": manifest.size}, [line])
 
 
 @command(code_commands, "pull", "sleuth code pull s3://bucket/app")
@@ -220,7 +220,7 @@ def pull(
     path: Annotated[Path, "The repository."] = Path(),
     *,
     index: Path | None = None,
-) -> Answer:
+) -> Output:
     """Start this clone with the index of its commit, or of the newest ancestor that was pushed."""
     from sleuth.cluster.storage.code import pull_code
     from sleuth.code.repository.sources import source_at
@@ -236,4 +236,4 @@ def pull(
     commit = pull_code(address, index_folder(index), commits, prepare)
     behind = commits.index(commit)
     ago = f", {behind:,} commits ago" if behind else ""
-    return Answer({"commit": commit, "behind": behind}, [f"Pulled the index of commit {commit[:12]}{ago}."])
+    return Output({"commit": commit, "behind": behind}, [f"Pulled the index of commit {commit[:12]}{ago}."])

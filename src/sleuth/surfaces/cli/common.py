@@ -95,7 +95,7 @@ def _plain(value: Any) -> Any:
     return value.to_dict() if hasattr(value, "to_dict") else str(value)
 
 
-class Answer(NamedTuple):
+class Output(NamedTuple):
     """What a command returns: its facts for `--json`, and the lines that draw them.
 
     Attributes:

@@ -12,7 +12,7 @@ import typer
 
 from sleuth.extensions import KINDS, extensions
 from sleuth.surfaces.cli.app import doctor_commands
-from sleuth.surfaces.cli.common import Answer, styled
+from sleuth.surfaces.cli.common import Output, styled
 from sleuth.surfaces.cli.defaults import Setting, files, settings
 from sleuth.surfaces.cli.options import command
 from sleuth.surfaces.cli.places import index_folder
@@ -42,14 +42,14 @@ def doctor(
     ] = False,
     verbose: Annotated[bool, "Also print what is as it should be."] = False,
     index: Path | None = None,
-) -> Answer:
+) -> Output:
     """Check the index and the environment; say what to do about each problem."""
     from sleuth.engine.doctor import examine, mend
 
     path = index_folder(index)
     findings = [*(mend(path) if repair else []), *examine(path, full=full)]
     has_errors = any(finding.level == "error" for finding in findings)
-    return Answer(findings, _lines_of_findings(findings, verbose=verbose), found=not has_errors)
+    return Output(findings, _lines_of_findings(findings, verbose=verbose), found=not has_errors)
 
 
 def _lines_of_findings(findings: Iterable[Diagnosis], *, verbose: bool) -> Iterator[str]:
@@ -70,7 +70,7 @@ ENVIRONMENT = {"SLEUTH_INDEX": "index", "SLEUTH_MODEL": "model"}
 
 
 @command(doctor_commands, "config", "sleuth doctor config")
-def config() -> Answer:
+def config() -> Output:
     """Show the defaults that sleuth.toml and the environment set here."""
     paths = [str(file) for file, _ in files()]
     values = settings() | {
@@ -85,7 +85,7 @@ def config() -> Answer:
     if not values:
         lines.append("No defaults are set: each option has its own.")
     entries = {name: entry._asdict() for name, entry in values.items()}
-    return Answer({"files": paths, "settings": entries}, lines)
+    return Output({"files": paths, "settings": entries}, lines)
 
 
 PLUGINS_EXAMPLES = """
@@ -103,13 +103,13 @@ def plugins(
         typer.Option("--folder", envvar="SLEUTH_PLUGINS", help="Folder of plugins to list, too."),
     ] = None,
     index: Path | None = None,
-) -> Answer:
+) -> Output:
     """List plugins with their hooks, or with their error if they do not load or start; then other extensions."""
     from sleuth.engine.doctor import try_plugins
 
     infos = try_plugins(index_folder(index), folder)
     has_failed = any(info.status == "failed" for info in infos)
-    return Answer(infos, _lines_of_plugins(infos, folder), found=not has_failed)
+    return Output(infos, _lines_of_plugins(infos, folder), found=not has_failed)
 
 
 def _lines_of_plugins(infos: Iterable[PluginInfo], folder: Path | None) -> Iterator[str]:

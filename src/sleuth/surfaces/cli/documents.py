@@ -14,7 +14,7 @@ from sleuth.engine.synonyms import SYNONYMS_FILE, Synonyms
 from sleuth.errors import ArgumentError, IndexNotFoundError
 from sleuth.files import whole_file
 from sleuth.surfaces.cli.app import app, index_commands
-from sleuth.surfaces.cli.common import Answer, amount, human_bytes, print_json, say, styled
+from sleuth.surfaces.cli.common import Output, amount, human_bytes, print_json, say, styled
 from sleuth.surfaces.cli.files import documents_at, passages_of, shown
 from sleuth.surfaces.cli.opening import Index, open_index
 from sleuth.surfaces.cli.options import command
@@ -79,7 +79,7 @@ SHOW_EXAMPLES = """
 @command(app, "show", SHOW_EXAMPLES)
 def show(
     id: Annotated[str, "A path or document id, or one passage of it (document#n)."], *, engine: Index
-) -> Answer:
+) -> Output:
     """Print a passage or a document with its metadata."""
     items = passages_of(engine, id)
     if not items:
@@ -90,7 +90,7 @@ def show(
     for item in items:
         metadata = [styled(f"  {name}: {value}", "dim") for name, value in item.metadata.items()]
         lines += [styled(item.id, "head"), *metadata, item.text + "\n"]
-    return Answer(items, lines)
+    return Output(items, lines)
 
 
 DELETE_EXAMPLES = """
@@ -105,12 +105,12 @@ def delete(
     *,
     timeout: Annotated[float, Ge(0)] = 10.0,  # as by default in `Engine.delete`
     engine: Index,
-) -> Answer:
+) -> Output:
     """Delete documents; their text leaves the disk. Files themselves are not touched."""
     documents_by_id = {id: documents_at(engine, id) for id in ids}
     deleted = engine.delete(chain.from_iterable(documents_by_id.values()), timeout=timeout)
     missing = [id for id, documents in documents_by_id.items() if not set(deleted).intersection(documents)]
-    return Answer(
+    return Output(
         {"deleted": deleted, "missing": missing},
         [f"Deleted {amount(len(deleted), 'document')}."],
         found=not missing,
@@ -137,7 +137,7 @@ def facets(
     query: Annotated[str | None, "Only documents with a passage that holds a word of it."] = None,
     k: Annotated[int, "Values of each key.", Ge(1)] = 5,
     engine: Index,
-) -> Answer:
+) -> Output:
     """Show which values the metadata of documents has, and how many documents have each."""
     from sleuth.engine.narrowing import OF_PASSAGES
     from sleuth.filters import as_filter
@@ -156,7 +156,7 @@ def facets(
         for name in names
     ]
     lines = chain.from_iterable(map(_lines_of_key, entries))
-    return Answer({"keys": entries}, lines, found=any(entry["values"] for entry in entries))
+    return Output({"keys": entries}, lines, found=any(entry["values"] for entry in entries))
 
 
 def _lines_of_key(entry: dict[str, Any]) -> Iterator[str]:
@@ -194,13 +194,13 @@ def move(
     *,
     timeout: Annotated[float, Ge(0)] = 10.0,  # as by default in `Engine.move`
     engine: Index,
-) -> Answer:
+) -> Output:
     """Give documents of a renamed file or folder its new name. Files themselves are not touched."""
     report = engine.move(old, new, timeout=timeout)
     lines = [f"Moved {amount(report.moved, 'document')}."]
     if report.replaced:
         lines.append(f"Deleted {report.replaced:,} that the index holds under the new name already.")
-    return Answer(report._asdict(), lines)
+    return Output(report._asdict(), lines)
 
 
 SYNONYMS_EXAMPLES = """
@@ -238,7 +238,7 @@ def synonyms(
 
 
 @command(app, "status", "sleuth status --json")
-def status(*, index: Path | None = None) -> Answer:
+def status(*, index: Path | None = None) -> Output:
     """Show counts, sizes and versions of the indexes of documents and code."""
     from sleuth.engine.codebase import code_status, has_code
 
@@ -259,7 +259,7 @@ def status(*, index: Path | None = None) -> Answer:
         counts = {name: n for name, n in code.items() if name != "damage"}
         sizes = {name: human_bytes(n) if name == "bytes" else f"{n:,}" for name, n in counts.items()}
         lines += _lines_of_facts({"code": str(folder), **sizes})
-    return Answer(documents | ({"code": code} if code else {}), lines)
+    return Output(documents | ({"code": code} if code else {}), lines)
 
 
 def _lines_of_facts(facts: Mapping[str, str]) -> Iterator[str]:

@@ -11,7 +11,7 @@ from annotated_types import Ge
 
 from sleuth.errors import ArgumentError, IndexNotFoundError
 from sleuth.surfaces.cli.app import app
-from sleuth.surfaces.cli.common import Answer
+from sleuth.surfaces.cli.common import Output
 from sleuth.surfaces.cli.files import path_from_here
 from sleuth.surfaces.cli.opening import MOST_REFRESHED, open_index, opened_snapshot, path_inside
 from sleuth.surfaces.cli.options import command
@@ -50,7 +50,7 @@ def grep(
     max_refresh: Annotated[int, Ge(0)] = MOST_REFRESHED,
     no_refresh: bool = False,
     index: Path | None = None,
-) -> Answer:
+) -> Output:
     """Print every line that matches, and count them all."""
     from sleuth.engine.codebase import has_code
     from sleuth.filters import all_of, as_filter
@@ -98,10 +98,10 @@ def grep(
         texts.append(f"{match['file_path']}{where}:{match['text']}")
     facts = {"matches": matches, "lines": lines.lines, "files": lines.files, "stale": stale}
     if count:
-        return Answer(facts, [str(lines.lines)], found=lines.lines)
+        return Output(facts, [str(lines.lines)], found=lines.lines)
     left = lines.lines - len(matches)
     notes = [f"{left} more lines in {lines.files} files"] if left else []
-    return Answer(facts, texts, notes, found=lines.lines)
+    return Output(facts, texts, notes, found=lines.lines)
 
 
 def _sources(names: list[str] | None, of_code: Mapping[str, object]) -> tuple[str, ...]:

@@ -13,7 +13,7 @@ from annotated_types import Ge
 
 from sleuth.errors import ArgumentError, LoadError
 from sleuth.surfaces.cli.app import command_group
-from sleuth.surfaces.cli.common import Answer, say
+from sleuth.surfaces.cli.common import Output, say
 from sleuth.surfaces.cli.hits import print_hits
 from sleuth.surfaces.cli.opening import open_index
 from sleuth.surfaces.cli.options import command
@@ -95,7 +95,7 @@ def search(
     aws: Aws = False,
     json: bool = False,
     index: Path | None = None,
-) -> Answer:
+) -> Output:
     """Search with and without the filter at once; matches of the filter rank higher."""
     from sleuth.filters import as_filter, to_mongo
     from sleuth.knowledge_base import MultiSliceRetriever
@@ -116,7 +116,7 @@ def search(
         results, report = retriever.retrieve_with_report(question, kb, source_id, metadata_filter, k)
     if not json:
         print_hits(question, map(item_of, results), parts=report)
-    return Answer({"results": results, "report": report}, found=results)
+    return Output({"results": results, "report": report}, found=results)
 
 
 @command(kb_commands, "ingest", EXAMPLES)
@@ -131,7 +131,7 @@ def ingest(
     aws: Aws = False,
     json: bool = False,
     index: Path | None = None,
-) -> Answer:
+) -> Output:
     """Read a data source or the named documents into a knowledge base, and wait until it is done."""
     from sleuth import knowledge_base
 
@@ -154,7 +154,7 @@ def ingest(
     else:
         counts = (result.get("statistics") or {}).items()
         lines = [f"{name.removeprefix('numberOf')}: {count}" for name, count in counts]
-    return Answer(result, lines, found=job is not None or "FAILED" not in result.values())
+    return Output(result, lines, found=job is not None or "FAILED" not in result.values())
 
 
 def show_progress(job: dict[str, Any]) -> None:
@@ -172,7 +172,7 @@ def status(
     kb: Base = "local",
     aws: Aws = False,
     index: Path | None = None,
-) -> Answer:
+) -> Output:
     """Print the status of the named documents, or of all data sources."""
     from sleuth import knowledge_base
     from sleuth.knowledge_base.clients import default_client
@@ -187,7 +187,7 @@ def status(
             sources = agent.list_data_sources(knowledgeBaseId=kb, maxResults=100)["dataSourceSummaries"]
             statuses = {str(one["dataSourceId"]): str(one["status"]) for one in sources}
     lines = [f"{state}  {name}" for name, state in statuses.items()]
-    return Answer(statuses, lines or ["No data sources."])
+    return Output(statuses, lines or ["No data sources."])
 
 
 def needed(source_id: str | None) -> str:

@@ -19,7 +19,7 @@ from typer.core import TyperCommand, TyperOption
 from typer.models import ParameterInfo
 
 from sleuth.surfaces.cli.app import as_epilog
-from sleuth.surfaces.cli.common import Answer, say
+from sleuth.surfaces.cli.common import Output, say
 from sleuth.types.request import BaseRequest, Wire
 
 R = TypeVar("R", bound=BaseRequest)
@@ -59,7 +59,7 @@ HELP = {
     "repo": "Repository: id, path or URL. Default: the one here.",
     "at": "Snapshot: commit, branch, tag or content id. Default: the worktree as it is.",
     "max_refresh": "Index at most this many changed files first; with more, say how stale it is.",
-    "no_refresh": "Answer from the newest snapshot without looking at the files.",
+    "no_refresh": "Output from the newest snapshot without looking at the files.",
 }
 """Sentences of options that several commands have."""
 
@@ -102,11 +102,11 @@ def options_of(kind: type, **own_defaults: Any) -> Options:
 
 def command(
     group: Typer, name: str, examples: str, *, first: tuple[str, ...] = (), **settings: Any
-) -> Callable[[Callable[..., Answer | None]], Callable[..., None]]:
+) -> Callable[[Callable[..., Output | None]], Callable[..., None]]:
     """Make a function a command: what stands before `*` are its arguments, what follows are its options.
 
     The sentence of each stands beside its type, `Annotated[int, "How many.", Ge(1)]`, or in `HELP`. A function that
-    returns an `Answer` has `--json`.
+    returns an `Output` has `--json`.
 
     Args:
         examples: lines that call it.
@@ -114,7 +114,7 @@ def command(
         settings: of typer.
     """
 
-    def register(function: Callable[..., Answer | None]) -> Callable[..., None]:
+    def register(function: Callable[..., Output | None]) -> Callable[..., None]:
         kind = type("Command", (ShortHelp,), {"first": frozenset(first)}) if first else None
         run = callable_by_options(function)
         group.command(name, cls=kind, epilog=as_epilog(examples), **settings)(run)
@@ -123,12 +123,12 @@ def command(
     return register
 
 
-def callable_by_options(function: Callable[..., Answer | None]) -> Callable[..., None]:
+def callable_by_options(function: Callable[..., Output | None]) -> Callable[..., None]:
     """Return a function as typer calls it, by the name of each argument and option; it prints the answer."""
     makers: dict[str, Options] = {}
     parameters: dict[str, Parameter] = {}
     result = signature(function, eval_str=True).return_annotation
-    json = [_parameter("json", bool, default=False)] if Answer in (result, *get_args(result)) else []
+    json = [_parameter("json", bool, default=False)] if Output in (result, *get_args(result)) else []
     own_names = []
     for parameter in _parameters_of(function):
         notes = get_args(parameter.annotation)[1:]

@@ -9,7 +9,7 @@ import typer
 from annotated_types import Ge
 
 from sleuth.surfaces.cli.app import cluster_commands
-from sleuth.surfaces.cli.common import Answer, amount, human_bytes
+from sleuth.surfaces.cli.common import Output, amount, human_bytes
 from sleuth.surfaces.cli.options import command
 from sleuth.surfaces.cli.places import index_folder
 from sleuth.surfaces.cli.progress import Bar, shows_bytes
@@ -33,7 +33,7 @@ def publish(
     keep: Annotated[int | None, "Delete all but this many of the newest versions.", Ge(1)] = None,
     show: Bar,
     index: Path | None = None,
-) -> Answer:
+) -> Output:
     """Upload the index as a new version, if it has changed. Bytes that are already stored are not uploaded again."""
     from sleuth.cluster import prune
     from sleuth.cluster import publish as upload
@@ -54,7 +54,7 @@ def publish(
         f"{amount(manifest.passages, 'passage')}, "
         f"{human_bytes(manifest.size)}, of which {human_bytes(uploaded)} were uploaded."
     )
-    return Answer(facts | {"pruned": list(pruned)}, [line])
+    return Output(facts | {"pruned": list(pruned)}, [line])
 
 
 def plain(manifest: Any) -> dict[str, Any]:
@@ -65,7 +65,7 @@ def plain(manifest: Any) -> dict[str, Any]:
 
 
 @command(cluster_commands, "versions", "sleuth cluster versions s3://bucket/docs")
-def versions(address: AddressArgument) -> Answer:
+def versions(address: AddressArgument) -> Output:
     """List the versions of a published index, the newest first."""
     from sleuth.cluster import versions as listed
 
@@ -75,16 +75,16 @@ def versions(address: AddressArgument) -> Answer:
         for one in manifests
     ]
     facts = list(map(plain, manifests))
-    return Answer(facts, lines, found=facts, missing="nothing is published there")
+    return Output(facts, lines, found=facts, missing="nothing is published there")
 
 
 @command(cluster_commands, "fetch", "sleuth cluster fetch s3://bucket/docs .sleuth")
 def fetch(
     address: AddressArgument, folder: Annotated[Path, "A new folder for the index."], *, show: Bar
-) -> Answer:
+) -> Output:
     """Copy a published version into a new folder, where it can be changed, for example to restore a backup."""
     from sleuth.cluster import fetch as download
 
     manifest = download(address, folder, progress=shows_bytes(show))
     documents = amount(manifest.documents, "document")
-    return Answer(plain(manifest), [f"Fetched version {manifest.number} into {folder}: {documents}."])
+    return Output(plain(manifest), [f"Fetched version {manifest.number} into {folder}: {documents}."])

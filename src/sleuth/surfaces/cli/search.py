@@ -12,7 +12,7 @@ from annotated_types import Ge
 from sleuth.engine import SearchRequest
 from sleuth.errors import ArgumentError
 from sleuth.surfaces.cli.app import app, index_commands
-from sleuth.surfaces.cli.common import Answer, print_json, remark, say, styled
+from sleuth.surfaces.cli.common import Output, print_json, remark, say, styled
 from sleuth.surfaces.cli.files import file_names_of, file_of, from_here, passages_of, place
 from sleuth.surfaces.cli.hits import print_hits
 from sleuth.surfaces.cli.opening import Index, open_sources
@@ -45,7 +45,7 @@ def search(
     options: Annotated[dict[str, Any], options_of(SearchRequest, syntax=True, fold_copies=True)],
     json: bool = False,
     index: Path | None = None,
-) -> Answer:
+) -> Output:
     """Find the passages that answer a question."""
     question = " ".join(query)
     request = request_of(SearchRequest, question, options)
@@ -64,7 +64,7 @@ def search(
                 snippet=engine.snippet,
             )
     facts = {"query": question, "items": items, "parts": ranking.parts, "notes": ranking.notes}
-    return Answer(facts, found=ranking)
+    return Output(facts, found=ranking)
 
 
 def item_json(engine: Answering, query: str, item: RetrievedItem) -> dict[str, Any]:
@@ -163,7 +163,7 @@ def summarize(
     filter: Annotated[str | None, 'Use only passages that match, as in "year>=2020 lang:en".'] = None,
     json: bool = False,
     engine: Index,
-) -> Answer:
+) -> Output:
     """Summarize documents in bullet points."""
     from sleuth.answer import SummarySynthesizer, budget_of
     from sleuth.engine.answers import as_generator
@@ -200,7 +200,7 @@ def summarize(
         cited = f"{count} of {len(facts['citations'])} lines"
         lines.append(f"{styled(f'[{number}]', 'dim')} {styled(source, 'head')}  {cited}")
     notes = [f"no document supports: {clean_text(statement)}" for statement in result.extra["unsupported"]]
-    return Answer({"summary": result.response, "sources": sources, **facts}, lines, notes)
+    return Output({"summary": result.response, "sources": sources, **facts}, lines, notes)
 
 
 def show(piece: str) -> None:

@@ -12,7 +12,7 @@ import typer
 from annotated_types import Ge
 
 from sleuth.surfaces.cli.app import app, as_epilog, command_group
-from sleuth.surfaces.cli.common import Answer, remark, say
+from sleuth.surfaces.cli.common import Output, remark, say
 from sleuth.surfaces.cli.opening import open_index
 from sleuth.surfaces.cli.options import callable_by_options, command, options_of
 from sleuth.surfaces.http.settings import QUEUE_PER_THREAD, ServerSettings, threads_per_worker
@@ -190,7 +190,7 @@ def rotate(name: Annotated[str, "Name of the key."], *, keys: Keys) -> None:
 
 
 @command(keys_commands, "list", "sleuth serve keys list --keys keys.json")
-def list_keys(*, keys: Keys) -> Answer:
+def list_keys(*, keys: Keys) -> Output:
     """Print the names, scopes, filters, code, ends and rates of all keys."""
     from sleuth.surfaces.http.keys import read_entries
 
@@ -199,7 +199,7 @@ def list_keys(*, keys: Keys) -> Answer:
         rate = f"{entry.rate} a minute" if entry.rate else ""
         limits = (entry.filter or "", ",".join(entry.code), entry.expires or "", rate)
         rows.append((entry.name, ",".join(entry.scopes), *limits))
-    return Answer([entry.model_dump(mode="json", exclude={"hash"}) for entry in entries], rows)
+    return Output([entry.model_dump(mode="json", exclude={"hash"}) for entry in entries], rows)
 
 
 @command(keys_commands, "remove", "sleuth serve keys remove alice --keys keys.json")

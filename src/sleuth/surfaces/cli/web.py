@@ -10,7 +10,7 @@ from annotated_types import Ge
 from sleuth.errors import ArgumentError
 from sleuth.extensions import own_extensions
 from sleuth.surfaces.cli.app import command_group
-from sleuth.surfaces.cli.common import Answer, remark, say
+from sleuth.surfaces.cli.common import Output, remark, say
 from sleuth.surfaces.cli.hits import print_hits
 from sleuth.surfaces.cli.opening import web_cache
 from sleuth.surfaces.cli.options import command
@@ -51,7 +51,7 @@ def search(
     no_cache: Annotated[bool, "Do not use the cache."] = False,
     read: Annotated[bool, "Fetch each page and show its text."] = False,
     json: bool = False,
-) -> Answer:
+) -> Output:
     """Find pages of the web that answer a question; the word `search` may be left out."""
     from sleuth.web.retriever import item_of
     from sleuth.web.search import WebSearch, check_search, web_docs
@@ -73,7 +73,7 @@ def search(
             notes=["the service is down; these answers are from the cache"] if answer.stale else (),
             below=(lambda number: say(indent(texts[number - 1], "   "))) if read else None,
         )
-    return Answer(web_docs(answer), found=answer.hits)
+    return Output(web_docs(answer), found=answer.hits)
 
 
 def text_of(hit: Hit) -> str:
