@@ -119,7 +119,7 @@ campaigns: $(VENV)/.developed build ## the slow ones: 250 kills, 850 power cuts 
 	SLEUTH_EXPLORE=1 SLEUTH_RUNS=200 SLEUTH_CUTS=170 SLEUTH_SECONDS=60 SLEUTH_MODEL_RUNS=5000 SLEUTH_FILTERS=10000 $(BIN)/python -m pytest -n 2 -m '' \
 		tests/faults tests/code/test_workers.py tests/engine/test_model.py tests/engine/test_memory.py tests/testing/test_filters_agree.py
 	SLEUTH_EXACT_TIMES=1 SLEUTH_EXPLORE=1 $(BIN)/python -m pytest tests/web/test_web_faults.py tests/knowledge_base/test_slices_matrix.py \
-		tests/surfaces/test_isolation.py tests/plugins/importers/test_isolation.py tests/surfaces/test_prefix_law.py
+		tests/surfaces/test_isolation.py tests/surfaces/test_prefix_law.py
 	SLEUTH_EXPLORE=1 $(BIN)/python -m pytest -n 2 -m 'hypothesis and not slow'
 
 filters: $(VENV)/.developed build ## 10,000 filters: AWS, Chroma, the engine and the oracle agree

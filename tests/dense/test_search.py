@@ -295,7 +295,7 @@ def test_wrong_query() -> None:
     """A query vector of another length, or with NaN or infinity, raises an error."""
     leg, segments = index(1, [5], 16)
     searcher = DenseSearcher(leg, segments)
-    with pytest.raises(EmbeddingError, match="a query must have 16 dimensions"):
+    with pytest.raises(EmbeddingError, match="vector of a query must have 16 dimensions"):
         searcher.search(np.ones(8, np.float32))
     with pytest.raises(ArgumentError, match="query must be finite"):
         searcher.search(np.full(16, np.nan, np.float32))

@@ -67,16 +67,6 @@ def test_a_failing_store_is_a_retrieval_error() -> None:
     assert caught.value.context == {"query": "q", "k": 3, "store": "Broken"}
 
 
-def test_adding_again_replaces(tmp_path: Path) -> None:
-    """A document with an existing id replaces it; one without an id is named by text and source."""
-    store = ChromaStore(tmp_path, embedder=Words())
-    assert store.add([Document("one", {"tags": ["a", "b"], "none": None, "n": {"x": 1}}, id="1")]) == ["1"]
-    store.add([Document("two", {"source": "s"}, id="1")])
-    first = store.add([Document("three", {"source": "s"})])
-    assert store.add([Document("three", {"source": "s"})]) == first
-    assert store.store._collection.count() == 2
-
-
 def test_equal_passages_are_all_kept() -> None:
     """Equal texts of one source are all kept, and adding them again changes nothing."""
     store = ChromaStore(None, "equal", embedder=Words())
@@ -138,7 +128,8 @@ def test_a_replaced_document_leaves_no_passages() -> None:
     passages = store.add([Document("many words. " * 600, id="a")])
     assert len(passages) > 2
     assert set(store.store.get(include=[])["ids"]) == {"a-notes", *passages}
-    assert store.add([Document("few words", id="a")]) == ["a"]
+    metadata = {"tags": ["a", "b"], "none": None, "n": {"x": 1}}
+    assert store.add([Document("few words", metadata, id="a")]) == ["a"]
     assert set(store.store.get(include=[])["ids"]) == {"a-notes", "a"}
 
 

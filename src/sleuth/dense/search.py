@@ -231,7 +231,7 @@ class DenseSearcher(LegSearcher[Vector]):
         unit_vector = np.ascontiguousarray(vector, np.float32)
         if unit_vector.ndim != 1 or (self.dimension and len(unit_vector) != self.dimension):
             raise EmbeddingError(
-                f"a query must have {self.dimension} dimensions, as the index has (made with "
+                f"the vector of a query must have {self.dimension} dimensions, as the index has (made with "
                 f"{self.leg.embedder.fingerprint!r}), got shape {unit_vector.shape}",
                 service=self.leg.embedder.fingerprint,
             )

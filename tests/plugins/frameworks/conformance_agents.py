@@ -6,7 +6,7 @@ import asyncio
 import json
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,7 @@ import pytest
 from langchain_core.messages import ToolMessage
 from langchain_core.tools import BaseTool
 from pydantic_ai import Agent, ModelMessage, ModelResponse, TextPart, ToolCallPart, ToolReturnPart
-from pydantic_ai.models.function import AgentInfo, FunctionModel
+from pydantic_ai.models.function import AgentInfo, DeltaToolCall, FunctionModel
 
 from sleuth.plugins.frameworks.langgraph import SleuthToolkit
 from sleuth.plugins.frameworks.pydantic_ai import SleuthToolset
@@ -98,6 +98,23 @@ def test_an_agent_of_pydantic_ai_calls_the_tools(project: Path) -> None:
     passage, ranking = [json.loads(str(part.content)) for part in answers]
     assert "every second" in passage["text"]
     assert ranking["results"]
+
+
+async def test_a_view_of_the_toolset_is_streamed(project: Path) -> None:
+    """Some of the tools, under other names, answer in a run whose text comes bit by bit."""
+
+    async def model(messages: list[ModelMessage], _: AgentInfo) -> AsyncIterator[Any]:
+        answers = [part for part in messages[-1].parts if isinstance(part, ToolReturnPart)]
+        if answers:
+            yield str(json.loads(str(answers[0].content))["title"])
+        else:
+            yield {0: DeltaToolCall("docs_fetch", json.dumps({"id": "docs/limits.md"}))}
+
+    toolset = SleuthToolset(project / ".sleuth", project)
+    view = toolset.filtered(lambda _, tool: tool.name == "fetch").prefixed("docs")
+    async with Agent(FunctionModel(stream_function=model), toolsets=[view]).run_stream("?") as run:
+        assert await run.get_output() == "Limits"
+    toolset.close()
 
 
 @pytest.mark.parametrize("kind", [SleuthToolkit, SleuthToolset])

@@ -8,7 +8,9 @@ from typing import Any, cast
 
 import pytest
 from haystack import Document, Pipeline
+from haystack.components.builders import PromptBuilder
 from haystack.components.embedders import MockDocumentEmbedder, MockTextEmbedder
+from haystack.components.joiners import DocumentJoiner
 from haystack.components.retrievers.in_memory import InMemoryBM25Retriever, InMemoryEmbeddingRetriever
 from haystack.components.writers import DocumentWriter
 from haystack.document_stores.in_memory import InMemoryDocumentStore
@@ -99,21 +101,6 @@ def store(tmp_path: Path) -> Iterator[SleuthDocumentStore]:
     store.engine.close()
 
 
-def _contents(result: dict[str, Any]) -> list[str]:
-    return [document.content for document in result["documents"]]
-
-
-async def test_a_retriever_runs(store: SleuthDocumentStore) -> None:
-    """`run`, `run_async`, `top_k` and `filters`, those of `run` before those of the component."""
-    retriever = SleuthRetriever(store, top_k=2, filters={"field": "meta.n", "operator": "!=", "value": 2})
-    assert _contents(retriever.run("refilled bucket"))[0] == TEXTS[0]
-    assert TEXTS[2] not in _contents(retriever.run("buckets", top_k=3))
-    other = {"field": "meta.n", "operator": "==", "value": 2}
-    assert _contents(await retriever.run_async("buckets", filters=other)) == [TEXTS[2]]
-    both = SleuthRetriever(_filled(OURS), 2).run("tokens", query_embedding=meaning("who logs in"))
-    assert sorted(_contents(both)) == sorted(TEXTS[1:])
-
-
 Parts = tuple[Callable[[], Any], Any, Any]
 """A store, the retriever that searches its words, and the one that searches its vectors."""
 PEER: Parts = (InMemoryDocumentStore, InMemoryBM25Retriever, InMemoryEmbeddingRetriever)
@@ -153,7 +140,31 @@ def policies(parts: Parts) -> Any:
     return [_fields(each.run(query_embedding=meaning("x"), filters=more)) for each in retrievers]
 
 
-@pytest.mark.parametrize("page", [vectors, policies])
+def words(parts: Parts) -> Any:
+    """Find by words, and have a prompt hold what is found."""
+    pipeline = Pipeline()
+    pipeline.add_component("retriever", parts[1](_filled(parts), top_k=1))
+    template = "{% for each in documents %}{{ each.content }}{% endfor %} {{ question }}"
+    pipeline.add_component("prompt", PromptBuilder(template, required_variables="*"))
+    pipeline.connect("retriever", "prompt.documents")
+    questions = ("who logs in", "fifty tokens", "refilled every second")
+    calls = [{"retriever": {"query": text}, "prompt": {"question": text}} for text in questions]
+    return [pipeline.run(call)["prompt"]["prompt"] for call in calls]
+
+
+def joining(parts: Parts) -> Any:
+    """Join what two retrievers over one store find."""
+    store, pipeline = _filled(parts), Pipeline()
+    for name, retriever in zip(("words", "vectors"), parts[1:], strict=True):
+        pipeline.add_component(name, retriever(store, top_k=2))
+    pipeline.add_component("joiner", DocumentJoiner(join_mode="reciprocal_rank_fusion", top_k=1))
+    pipeline.connect("words", "joiner")
+    pipeline.connect("vectors", "joiner")
+    query = {"words": {"query": "user link"}, "vectors": {"query_embedding": meaning("who logs in")}}
+    return _fields(pipeline.run(query)["joiner"])
+
+
+@pytest.mark.parametrize("page", [vectors, policies, words, joining])
 def test_a_page_of_the_store_in_memory_gives_the_same_here(page: Callable[[Parts], Any]) -> None:
     """Ids, texts, metadata, order and scores are those of Haystack's own store and its two retrievers."""
     assert page(OURS) == page(PEER)

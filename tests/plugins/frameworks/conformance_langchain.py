@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncGenerator, Callable, Generator
 from itertools import count
 from pathlib import Path
@@ -9,14 +10,22 @@ from typing import Any, NamedTuple
 
 import pytest
 from langchain_chroma import Chroma
-from langchain_classic.retrievers import ContextualCompressionRetriever, EnsembleRetriever
+from langchain_classic.retrievers import (
+    ContextualCompressionRetriever,
+    EnsembleRetriever,
+    MultiQueryRetriever,
+)
 from langchain_community.document_compressors import jina_rerank
+from langchain_community.retrievers import BM25Retriever
 from langchain_community.vectorstores import FAISS
 from langchain_core.documents import Document as LangChainDocument
 from langchain_core.embeddings import DeterministicFakeEmbedding, Embeddings
 from langchain_core.indexing import InMemoryRecordManager, index
 from langchain_core.indexing.base import DocumentIndex
+from langchain_core.language_models import FakeListChatModel
+from langchain_core.prompts import ChatPromptTemplate
 from langchain_core.retrievers import BaseRetriever
+from langchain_core.runnables import RunnablePassthrough
 from langchain_core.tools import create_retriever_tool
 from langchain_core.vectorstores import VectorStore
 from langchain_qdrant import QdrantVectorStore
@@ -28,7 +37,10 @@ from sleuth import Document, Engine
 from sleuth.errors import EmbedderMismatchError
 from sleuth.plugins.frameworks.langchain import SleuthDocumentIndex, SleuthRetriever, SleuthVectorStore
 from tests.documents import NEWS, QUERY, guide_line, meaning
+from tests.documents import news as engine
 from tests.surfaces.http.conftest import serving
+
+__all__ = ["engine"]
 
 TEXTS = [f"Bucket {number} holds {number * 10} tokens." for number in range(1, 6)]
 
@@ -201,11 +213,34 @@ def test_collections_are_apart_and_in_memory(tmp_path: Path, monkeypatch: pytest
         SleuthVectorStore.open("docs", DeterministicFakeEmbedding(size=9))
 
 
+def prompting(retriever: BaseRetriever) -> Any:
+    """Give hits to a prompt, one by one, in a batch and as a stream."""
+    notes = retriever | (lambda hits: hits[0].page_content)
+    prompt = ChatPromptTemplate.from_template("{notes} {question}")
+    chain = {"notes": notes, "question": RunnablePassthrough()} | prompt | (lambda value: value.to_string())
+    return chain.invoke("cloudy weather"), chain.batch(["film", "bank"]), "".join(chain.stream("market"))
+
+
+def rewording(retriever: BaseRetriever) -> Any:
+    """Ask what a model makes of a question, too."""
+    model = FakeListChatModel(responses=["who stole a million\nwhere are robbers"])
+    return MultiQueryRetriever.from_llm(retriever, model).invoke("crime")[0].page_content
+
+
+@pytest.mark.parametrize("page", [prompting, rewording])
+def test_a_page_of_another_retriever_gives_the_same_here(engine: Engine, page: Any) -> None:
+    """A retriever by words takes the place of LangChain's own in whatever is built over it."""
+    peer = BM25Retriever.from_texts(NEWS, preprocess_func=lambda text: re.findall(r"\w+", text.lower()))
+    assert page(SleuthRetriever(source=engine, k=3)) == page(peer)
+
+
 def test_retrievers_are_combined(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """In an ensemble, as a tool, and behind the client of Jina's reranker, which asks our server."""
     with Engine.open(tmp_path / ".sleuth", create=True) as engine:
         engine.add(DOCUMENTS)  # type: ignore[arg-type]  # any object with the same attributes
         ours = SleuthRetriever(source=engine, k=3)
+        expected = [(item.id, item.score) for item in engine.retrieve("weather", 3)]
+        assert [(each.id, each.metadata["score"]) for each in ours.invoke("weather")] == expected
         both = EnsembleRetriever(retrievers=[ours, OURS.made().as_retriever()], weights=[0.5, 0.5])
         assert both.invoke("weather tomorrow")[0].page_content.startswith("The weather")
         tool = create_retriever_tool(ours, "notes", "Searches notes.")

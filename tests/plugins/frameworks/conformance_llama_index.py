@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from llama_index.core import Document as LlamaDocument
-from llama_index.core import SimpleDirectoryReader, StorageContext, VectorStoreIndex
+from llama_index.core import SimpleDirectoryReader, StorageContext, VectorStoreIndex, load_index_from_storage
 from llama_index.core.embeddings import BaseEmbedding
 from llama_index.core.ingestion import DocstoreStrategy, IngestionPipeline
 from llama_index.core.llms import MockLLM
@@ -79,18 +79,6 @@ def _is(key: str, operator: str, value: Any) -> MetadataFilter:
     return MetadataFilter(key=key, operator=FilterOperator(operator), value=value)
 
 
-def test_a_query_gives_nodes_as_they_were(store: SleuthVectorStore) -> None:
-    """Text, metadata, relationships and order are those of the nodes; the score is the cosine."""
-    result = store.query(VectorStoreQuery([1.0, 0.0, 0.0, 0.0], 2))
-    assert result.nodes is not None and result.similarities is not None
-    expected = _nodes()[0]
-    node = result.nodes[0]
-    assert (node.node_id, node.get_content()) == (expected.node_id, expected.text)
-    assert node.metadata == expected.metadata
-    assert node.ref_doc_id == "doc-0"
-    assert len(result.nodes) == 2 and result.similarities[0] > 0.9 > result.similarities[1]
-
-
 @pytest.mark.parametrize(("operator", "key", "value", "matching"), [
     ("==", "year", 1999, "0"), ("==", "theme", "Fiction", "0"), ("!=", "theme", "Fiction", "123"),
     (">", "year", 1999, "2"), (">=", "year", 1999, "02"), ("<", "rating", 8.8, "0"),
@@ -148,17 +136,6 @@ def test_nodes_are_read_deleted_and_replaced(store: SleuthVectorStore) -> None:
     assert store.get_nodes() == []
 
 
-def test_an_index_outlives_the_process(tmp_path: Path) -> None:
-    """A store that is opened again has its nodes and vectors, and takes more."""
-    for nodes in (_nodes()[:2], _nodes()[2:]):
-        store = SleuthVectorStore.open(tmp_path / "index")
-        store.add(nodes)
-        store.engine.close()
-    store = SleuthVectorStore.open(tmp_path / "index")
-    assert _ids(store, query_embedding=[0.0, 1.0, 0.0, 0.0], similarity_top_k=1) == ["node-1"]
-    store.engine.close()
-
-
 class Meaning(BaseEmbedding):
     """Vectors of the default embedder."""
 
@@ -179,7 +156,8 @@ def _read(folder: Path) -> Any:
 
 
 def _found(hits: list[NodeWithScore]) -> list[Any]:
-    return [(hit.node.get_content(), round(hit.score or 0, 2), hit.node.ref_doc_id) for hit in hits]
+    nodes = [(hit.node, round(hit.score or 0, 2)) for hit in hits]
+    return [(node.get_content(), node.metadata, score, node.ref_doc_id) for node, score in nodes]
 
 
 async def querying(make: Callable[[], Any], folder: Path) -> Any:
@@ -225,6 +203,23 @@ async def ingesting(make: Callable[[], Any], folder: Path) -> Any:
 async def test_a_page_of_the_simple_store_gives_the_same_here(page: Any, tmp_path: Path) -> None:
     """Answers, nodes, order and scores are those of LlamaIndex's own vector store."""
     assert await page(SleuthVectorStore.open, tmp_path) == await page(SimpleVectorStore, tmp_path)
+
+
+def test_an_index_is_opened_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that was persisted and loaded finds what ours finds, which is on the disk as it is."""
+    monkeypatch.chdir(tmp_path)
+    ours, theirs = SleuthVectorStore.open("nodes"), SimpleVectorStore()
+    for store in (ours, theirs):
+        context = StorageContext.from_defaults(vector_store=store)
+        VectorStoreIndex.from_documents(_read(tmp_path), context, embed_model=Meaning())
+    context.persist("saved")
+    saved = StorageContext.from_defaults(persist_dir="saved")
+    indexes = [load_index_from_storage(saved, embed_model=Meaning())]
+    ours.engine.close()
+    names = {"VectorStoreIndex": VectorStoreIndex, "SleuthVectorStore": SleuthVectorStore}
+    indexes.append(guide_line("LlamaIndex: `persist`", **names, embed_model=Meaning()))
+    first, second = [_found(index.as_retriever(similarity_top_k=3).retrieve(QUERY)) for index in indexes]
+    assert first == second != []
 
 
 def test_hits_that_differ(tmp_path: Path) -> None:

@@ -73,22 +73,17 @@ def test_a_local_task(tmp_path: Path) -> None:
     assert model.mteb_model_meta.experiment_kwargs == {"embedder": "", "legs": "['lexical']"}
 
 
-def test_a_wrong_argument_is_named(tmp_path: Path) -> None:
-    """An option that no retrieval takes is refused with the one that means the same."""
-    model = SleuthSearch(tmp_path, similarity_top_k=3)
-    model.index(CORPUS, task_metadata=LocalTask.metadata, hf_split="test", hf_subset="default")
-    with pytest.raises(TypeError, match="no argument 'similarity_top_k'; did you mean 'k'"):
-        model.search(QUERIES, top_k=1)
-    model.close()
-
-
 def test_only_given_documents_are_ranked(tmp_path: Path) -> None:
-    """`top_ranked` restricts each query before the cut, so that none of its documents is lost."""
+    """`top_ranked` restricts each query before the cut, so that none is lost; a wrong option is named."""
     model = SleuthSearch(tmp_path)
     with pytest.raises(ArgumentError, match="index must be called"):
         model.search(QUERIES, top_k=1)
     model.index(CORPUS, task_metadata=LocalTask.metadata, hf_split="test", hf_subset="default")
     run = model.search(QUERIES[:1], top_k=1, top_ranked={"1": ["b", "c"]})
+    with pytest.raises(TypeError, match="no argument 'similarity_top_k'; did you mean 'k'"):
+        wrong = SleuthSearch(tmp_path, similarity_top_k=3)
+        wrong.index((), task_metadata=LocalTask.metadata, hf_split="test", hf_subset="default")
+        wrong.search(QUERIES, top_k=1)
     model.close()
     assert len(run["1"]) == 1
     assert set(run["1"]) <= {"b", "c"}

@@ -6,16 +6,17 @@ import re
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import bm25s
 import chromadb
 import cohere
 import nbformat
+import numpy as np
 import openai
 import pytest
-from fastapi import FastAPI
-from fastapi.responses import JSONResponse
+from fastapi import FastAPI, Header
+from fastapi.responses import JSONResponse, StreamingResponse
 from fastapi.testclient import TestClient
 from llama_index.core.schema import NodeWithScore, TextNode
 from llama_index.postprocessor.tei_rerank import TextEmbeddingInference
@@ -44,16 +45,27 @@ class Meaning(chromadb.EmbeddingFunction[Any]):
         return list(map(meaning, input))
 
 
-def test_chroma(engine: Engine) -> None:
-    """A collection: query, filters on metadata and texts, and what a second `add` does."""
-    client = chromadb.Client()
+def test_chroma(engine: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A collection: queries, filters on metadata and texts, pages, changes, and what a second `add` does."""
+    monkeypatch.chdir(tmp_path)
+    client = chromadb.PersistentClient("chroma")
     news = client.create_collection("news", embedding_function=Meaning())
     news.add(ids=[*"012345"], documents=[*NEWS], metadatas=[{"n": n} for n in range(6)])
     (best,) = news.query(query_texts=[QUERY], n_results=2)["ids"]
     assert ids(guide_line("Chroma: `query", engine=engine, text=QUERY)) == [*map(int, best)] == [1, 5]
+    vector: Any = meaning("crime")
+    (nearest,) = news.query(query_embeddings=[vector], n_results=2)["ids"]
+    assert ids(engine.nearest(vector, 2)) == [*map(int, nearest)]
     n_from_2: Any = {"n": {"$gte": 2}}
     chosen = news.get(where=n_from_2, where_document={"$contains": "city bank"})["ids"]
     assert ids(guide_line("Chroma: `where`", engine=engine)) == [*map(int, chosen)] == [2]
+    page = guide_line("Chroma: `get(limit", engine=engine, id="1")
+    assert [each.id for each in page.documents] == news.get(limit=2, offset=2)["ids"] == ["2", "3"]
+    news.update(ids=["1"], metadatas=[{"kind": "sky"}])
+    guide_line("Chroma: `update`", engine=engine, id="1", metadata={"kind": "sky"})
+    assert news.get(ids=["1"])["metadatas"] == [
+        {key: engine.get("1")[0].metadata[key] for key in ("n", "kind")}
+    ]
     news.add(ids=["0"], documents=["other"])
     guide_line("Chroma: `add`", engine=engine, id="0", document=Document("other", id="0"))
     assert [item.text for item in engine.get("0")] == news.get(ids=["0"])["documents"] == [NEWS[0]]
@@ -63,6 +75,10 @@ def test_chroma(engine: Engine) -> None:
     news.delete(ids=["0"])
     engine.delete(["0"])
     assert engine.count().documents == news.count() == 5
+    for number in (0, 1):
+        with guide_line("Chroma: `PersistentClient", Engine=Engine) as opened:
+            assert opened.count().documents == number
+            opened.add([Document("one", id=str(number))])
     with pytest.raises(TypeError, match="no argument 'n_results'; did you mean 'k'"):
         engine.retrieve("rain", n_results=1)  # type: ignore[call-arg]
 
@@ -77,10 +93,18 @@ def test_bm25(engine: Engine, tmp_path: Path) -> None:
     bm25s_index.save(tmp_path / "saved")
     loaded = bm25s.BM25.load(tmp_path / "saved")
     best = [okapi.get_top_n(text.split(), range(6), n=1)[0] for text in texts]
-    assert [ids(guide_line("rank_bm25", engine=engine, text=text, n=1))[0] for text in texts] == best
-    rankings = guide_line("bm25s", engine=engine, texts=texts)
+    assert [ids(guide_line("rank_bm25: your", engine=engine, text=text, n=1))[0] for text in texts] == best
+    rankings = guide_line("bm25s: many", engine=engine, texts=texts)
     assert [ids(ranking)[0] for ranking in rankings] == best
     assert loaded.retrieve(tokens(texts), k=1, show_progress=False)[0].tolist() == [[n] for n in best]
+    for text, first in zip(texts, best, strict=True):
+        scores = guide_line("rank_bm25: `get_scores`", engine=engine, text=text)
+        assert max(scores, key=scores.__getitem__) == str(first)
+        assert {int(id) for id in scores} <= {*np.flatnonzero(okapi.get_scores(text.split()))}
+    mask = np.array([n >= 2 for n in range(6)])
+    masked = loaded.retrieve(tokens(texts), k=1, weight_mask=mask, show_progress=False)[0]
+    filtered = [engine.retrieve(text, 1, filter="n>=2", legs=["lexical"]) for text in texts]
+    assert [ids(ranking)[0] for ranking in filtered] == masked.ravel().tolist() == [5, 4]
     with pytest.raises(ValueError, match="k of 9 is larger"):
         loaded.retrieve(tokens(texts), k=9, show_progress=False)
     with pytest.raises(TypeError, match="no argument 'top_n'; did you mean 'k'"):
@@ -100,13 +124,15 @@ def test_clients_of_rerankers(served: Local) -> None:
     nodes = [NodeWithScore(node=TextNode(text=text, id_=str(n))) for n, text in enumerate(NEWS)]
     tei = TextEmbeddingInference(base_url=served.url, top_n=3).postprocess_nodes(nodes, query_str=QUERY)
     assert [int(hit.node.node_id) for hit in tei] == [result.index for result in results]
+    body = {"query": "pancakes", "texts": NEWS, "return_text": True}
+    assert served.client.post("/rerank", json=body).json()[0]["text"] == NEWS[0]
+    unused = ("/v1/rerank rank_fields", "/v2/rerank max_tokens_per_doc", "/rerank raw_scores")
+    for path, name in map(str.split, unused):
+        refused = served.client.post(path, json={**body, "documents": NEWS, name: True})
+        assert (refused.status_code, name in refused.text) == (422, True)
     assert [hit.score for hit in tei] == pytest.approx([result.relevance_score for result in results])
     with pytest.raises(cohere.UnprocessableEntityError, match="top_n"):
         client.rerank(model="rerank-v3.5", query=QUERY, documents=NEWS, top_n=0)
-    body = {"query": "pancakes", "texts": NEWS, "return_text": True}
-    assert served.client.post("/rerank", json=body).json()[0]["text"] == NEWS[0]
-    answer = served.client.post("/rerank", json=body | {"raw_scores": True})
-    assert (answer.status_code, "raw_scores" in answer.text) == (422, True)
 
 
 def test_file_search_of_openai(served: Local) -> None:
@@ -121,11 +147,8 @@ def test_file_search_of_openai(served: Local) -> None:
     in_text = {"type": "ne", "key": "n", "value": 1}
     tool = {"type": "file_search", "vector_store_ids": [store.id], "max_num_results": 2, "filters": in_text}
     ask = partial(client.responses.create, model="gpt-4.1", tools=[tool])
-    response = ask(input="Who broke into the bank?", include=["file_search_call.results"])
-    search, message = response.output
-    assert search.results[0].filename == message.content[0].annotations[0].filename == "2.md"
-    *_, last = ask(input="Who broke into the bank?", stream=True)
-    assert last.response.output_text == response.output_text
+    response = ask(input="Who broke into the bank?")
+    assert response.output[1].content[0].annotations[0].filename == "2.md"
     names = [{"role": "user", "content": text} for text in ("Who broke into the bank?", "And the weather?")]
     talk = {"response": response, "question": names[0], "follow_up": names[1]}
     assert guide_line("OpenAI: `previous", client=client, **talk).output_text
@@ -150,22 +173,33 @@ def test_the_client_of_the_guide_embeds(served: Local) -> None:
 
 
 def test_an_application_of_fastapi(engine: Engine) -> None:
-    """An application over an open index answers, and says which argument is wrong."""
+    """Results, an answer that is streamed, and documents of one tenant; a wrong argument is named."""
     app = FastAPI()
 
     @app.get("/search")
     async def search(q: str, k: int = 2) -> list[dict[str, Any]]:
         return [item.to_dict() for item in await engine.aretrieve(q, k)]
 
+    @app.get("/mine")
+    def mine(q: str, x_tenant: Annotated[int, Header()]) -> list[str]:
+        return [item.document_id for item in engine.scoped({"n": x_tenant}).retrieve(q)]
+
+    @app.get("/answer")
+    def answer(q: str) -> StreamingResponse:
+        return StreamingResponse(engine.stream_search(q, 1), media_type="text/plain")
+
     @app.exception_handler(ArgumentError)
     async def refuse(_: Any, error: Exception) -> JSONResponse:
         return JSONResponse({"detail": str(error)}, 422)
 
     with TestClient(app) as client:
-        (best,) = client.get("/search", params={"q": "who broke into the bank", "k": 1}).json()
+        question = {"q": "who broke into the bank"}
+        (best,) = client.get("/search", params=question | {"k": 1}).json()
         assert (best["id"], best["text"]) == ("2#0", NEWS[2])
-        answer = client.get("/search", params={"q": "x", "k": -1})
-        assert (answer.status_code, answer.json()["detail"][:7]) == (422, "k must ")
+        assert client.get("/mine", params=question, headers={"x-tenant": "2"}).json() == ["2"]
+        assert NEWS[2] in client.get("/answer", params=question).text
+        refused = client.get("/search", params={"q": "x", "k": -1})
+        assert (refused.status_code, refused.json()["detail"][:7]) == (422, "k must ")
 
 
 def test_a_notebook(engine: Engine, tmp_path: Path) -> None:

@@ -31,7 +31,11 @@ def embeddings() -> Embeddings:
 
 
 def test_searches_find_the_same(engine: Engine, embeddings: Embeddings) -> None:
-    """By meaning, and with a condition of SQL, which is a filter here; a wrong argument is named."""
+    """By meaning, many queries at once, and with a condition of SQL, which is a filter; a wrong argument is named."""
+    batch = embeddings.batchsearch([QUERY, "crime"], 1)
+    assert [engine.retrieve(text, 1)[0].document_id for text in (QUERY, "crime")] == [
+        row[0]["id"] for row in batch
+    ]
     for query in (QUERY, "crime", "shares fell"):
         assert engine.retrieve(query, 1)[0].document_id == embeddings.search(query, 1)[0]["id"]
         (row, *_) = embeddings.search(f"select id from txtai where similar('{query}') and n >= 2", 9)

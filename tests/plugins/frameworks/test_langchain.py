@@ -1,6 +1,5 @@
 """LangChain's retriever, vector store and document index over an index; its own suites are in `make conformance`."""
 
-import asyncio
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -47,19 +46,6 @@ def test_documents_come_back_as_they_were(tmp_path: Path) -> None:
         assert index.get(["c", "b", "a", "missing"]) == DOCUMENTS[::-1]
         assert index.invoke("refilled bucket")[0] == DOCUMENTS[0]
         index.engine.close()
-
-
-def test_a_retriever_gives_what_its_source_gives(tmp_path: Path) -> None:
-    """Ids, order, scores and options are those of the engine, also asynchronously."""
-    with Engine.open(tmp_path / "index", create=True) as engine:
-        engine.add(DOCUMENTS)  # type: ignore[arg-type]  # any object with the same attributes
-        retriever = SleuthRetriever(source=engine, k=2, options={"filter": {"year": 2021}})
-        expected = [(item.id, item.score) for item in engine.retrieve("bucket", 2, filter={"year": 2021})]
-        documents = retriever.invoke("bucket")
-        assert [(each.id, each.metadata["score"]) for each in documents] == expected != []
-        assert asyncio.run(retriever.ainvoke("bucket")) == documents
-        with pytest.raises(TypeError, match="did you mean"):
-            retriever.invoke("bucket", top_k=1)
 
 
 @pytest.mark.parametrize(("argument", "values"), [("metadatas", [{}]), ("ids", ["1", "2", "3"])])

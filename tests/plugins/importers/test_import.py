@@ -1,7 +1,6 @@
 """A Chroma collection is imported into an index with its vectors."""
 
 import json
-from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -34,22 +33,6 @@ def chroma(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("chroma")
     chroma_store(path, Words())
     return path
-
-
-def test_vectors_come_along(chroma: Path, tmp_path: Path) -> None:
-    """Documents keep ids, metadata and vectors; only a sample is embedded again for comparison."""
-    embedder = Counted()
-    with Engine.open(tmp_path, create=True, embedder=embedder) as engine:
-        report = import_vectors(engine, read_chroma(chroma, "docs"))
-        assert report.added == len(DOCUMENTS)
-        assert len(embedder.texts) == 3
-        (python,) = engine.get("python")
-        assert python.text == DOCUMENTS[0].page_content
-        assert python.metadata["source"] == "/docs/python.md"
-        nearest = engine.nearest(Words().embed_query(DOCUMENTS[2].page_content), 1)
-        assert nearest[0].id.startswith("snakes")
-        assert nearest[0].score == pytest.approx(1, abs=2e-3)
-        assert import_vectors(engine, read_chroma(chroma)).unchanged == len(DOCUMENTS)
 
 
 def test_reading_names_what_there_is(chroma: Path, tmp_path: Path) -> None:
@@ -104,22 +87,16 @@ def test_another_embedder_is_refused(chroma: Path, tmp_path: Path) -> None:
         assert import_vectors(engine, read_chroma(chroma), re_embed=True).added == len(DOCUMENTS)
 
 
-@pytest.fixture
-def ollama() -> Iterator[OllamaServer]:
-    with OllamaServer() as server:
-        yield server
-
-
-def test_command(chroma: Path, tmp_path: Path, ollama: OllamaServer) -> None:
+def test_command(chroma: Path, tmp_path: Path) -> None:
     """`sleuth index import chroma` makes an index with the collection's vectors, which the named embedder searches."""
     command = ("index", "import", "chroma", str(chroma), "--embedder", "ollama:nomic-embed-text", "--json")
-    process = sleuth(*command, "--index", "ix", cwd=tmp_path, OLLAMA_HOST=ollama.url)
-    assert process.returncode == 0, process.stderr
-    assert json.loads(process.stdout)["added"] == len(DOCUMENTS)
-    assert sum(len(batch["input"]) for batch in ollama.payloads("/api/embed")) <= 4
-    result = sleuth(
-        "search", "--index", "ix", "--leg", "dense", "--json", "snakes", cwd=tmp_path, OLLAMA_HOST=ollama.url
-    )
+    search = ("search", "--index", "ix", "--leg", "dense", "--json", "snakes")
+    with OllamaServer() as ollama:
+        process = sleuth(*command, "--index", "ix", cwd=tmp_path, OLLAMA_HOST=ollama.url)
+        assert process.returncode == 0, process.stderr
+        assert json.loads(process.stdout)["added"] == len(DOCUMENTS)
+        assert sum(len(batch["input"]) for batch in ollama.payloads("/api/embed")) <= 4
+        result = sleuth(*search, cwd=tmp_path, OLLAMA_HOST=ollama.url)
     assert json.loads(result.stdout)["items"][0]["id"].startswith("snakes")
     process = sleuth("index", "import", "chroma", "nowhere", "--re-embed", "--index", "iy", cwd=tmp_path)
     assert process.returncode == 2
