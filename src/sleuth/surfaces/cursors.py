@@ -16,16 +16,16 @@ if TYPE_CHECKING:
     from sleuth.engine import SearchRequest
 
 
-def cursor_of(offset: int, request_values: Mapping[str, Any]) -> str:
-    """Return the cursor of the page that begins at `offset` of the results of a request."""
-    return base64.urlsafe_b64encode(f"{offset}.{_mark(request_values)}".encode()).decode().rstrip("=")
+def cursor_of(offset: int, request: str) -> str:
+    """Return the cursor of the page that begins at `offset` of the results of a request, as `written` has it."""
+    return base64.urlsafe_b64encode(f"{offset}.{_mark(request)}".encode()).decode().rstrip("=")
 
 
-def offset_of(cursor: str | None, request_values: Mapping[str, Any]) -> int:
+def offset_of(cursor: str | None, request: str) -> int:
     """Return the offset that a cursor encodes, at which its page begins; 0 for None.
 
     Args:
-        request_values: the values of this request; the cursor must have been made for equal ones.
+        request: as `written` has it; the cursor must have been made for an equal one.
 
     Raises:
         ArgumentError: the cursor is malformed, or was made for another request.
@@ -38,7 +38,7 @@ def offset_of(cursor: str | None, request_values: Mapping[str, Any]) -> int:
         offset = int(number)
     except ValueError:
         offset, mark = -1, ""
-    if offset < 0 or mark != _mark(request_values):
+    if offset < 0 or mark != _mark(request):
         raise ArgumentError(f"cursor must be that of an answer to the same request, got {cursor!r}")
     return offset
 
@@ -58,6 +58,5 @@ def written(request_values: Mapping[str, Any]) -> str:
     return _WRITER.encode(request_values)
 
 
-def _mark(request_values: Mapping[str, Any]) -> str:
-    text = written(request_values)
-    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
+def _mark(request: str) -> str:
+    return blake2b(request.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()

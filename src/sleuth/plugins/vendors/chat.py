@@ -51,19 +51,17 @@ _MODEL = {"id": MODEL, "object": "model", "created": 0, "owned_by": "sleuth"}
 
 
 @router.get("/v1/models")
-async def models(call: CurrentCall) -> Response:
+def models(call: CurrentCall) -> dict[str, Any]:
     """Return the one model that answers from the index."""
-    call.require("read")
-    return json_response({"object": "list", "data": [_MODEL]})
+    return {"object": "list", "data": [_MODEL]}
 
 
 @router.get("/v1/models/{model}", responses=MISSING)
-async def model(model: str, call: CurrentCall) -> Response:
+def model(model: str, call: CurrentCall) -> dict[str, Any]:
     """Return the model of a name."""
-    call.require("read")
     if model != MODEL:
         raise Refusal(404, "UnknownModelError", f"the model must be {MODEL!r}, got {model!r}")
-    return json_response(_MODEL)
+    return _MODEL
 
 
 class TextPart(BaseModel):

@@ -39,6 +39,7 @@ from sleuth.surfaces.http import (
     add_files,
     json_response,
     text_of,
+    writes,
 )
 from sleuth.types import UPLOAD, RetrievedItem
 
@@ -88,21 +89,21 @@ async def upload_file(
 
 
 @router.get("/v1/files")
-async def list_files(
+def list_files(
     call: CurrentCall,
     limit: Annotated[int, Query(ge=1, le=10_000)] = 100,
     after: Annotated[str | None, Query(max_length=4096)] = None,
     purpose: Annotated[Purpose | None, Query(description="Only files of this purpose.")] = None,
-) -> Response:
+) -> dict[str, Any]:
     """Return the files of the index, in order of id; a document that was not uploaded is one, too."""
     key = f"{UPLOAD}.purpose"
     parts: list[Filter] = [] if purpose is None else [Compare(key, "eq", purpose)]
     if purpose == "assistants":  # as documents that were not uploaded are, too
         parts.append(Compare(key, "exists", False))
     scope = any_of(*parts) if parts else None
-    documents, has_more = await call.read(files_page, call, scope, after, limit)
+    documents, has_more = files_page(call, scope, after, limit)
     data = [_file_object(file_of(document.id, document.metadata)) for document in documents]
-    return json_response(list_of(data, has_more=has_more))
+    return list_of(data, has_more=has_more)
 
 
 @router.get(
@@ -110,97 +111,72 @@ async def list_files(
     response_class=Response,
     responses=MISSING | {200: {"description": "The text.", "content": {"text/plain": {}}}},
 )
-async def file_content(file_id: str, call: CurrentCall) -> Response:
+def file_content(file_id: str, call: CurrentCall) -> Response:
     """Return the text that was read from a file. The file itself is not kept."""
-    texts = await call.read(_texts, file_id, None, call)
-    return Response("\n".join(texts), media_type="text/plain; charset=utf-8")
+    return Response("\n".join(_texts(file_id, None, call)), media_type="text/plain; charset=utf-8")
 
 
 @router.get("/v1/files/{file_id:path}", responses=MISSING)
-async def get_file(file_id: str, call: CurrentCall) -> Response:
+def get_file(file_id: str, call: CurrentCall) -> dict[str, Any]:
     """Return a file that was uploaded; any document is one, too."""
-    file = await call.read(_stored, file_id, call)
-    return json_response(_file_object(file.facts))
+    return _file_object(_stored(file_id, call).facts)
 
 
 @router.delete("/v1/files/{file_id:path}", responses=MISSING)
-async def delete_file(file_id: str, call: CurrentCall) -> Response:
+@writes
+def delete_file(file_id: str, call: CurrentCall) -> dict[str, Any]:
     """Delete the documents of a file."""
-    await call.write(delete_file_of, file_id, call)
-    return json_response({"id": file_id, "object": "file", "deleted": True})
-
-
-def delete_file_of(file_id: str, call: Call) -> None:
-    """Delete a document, or the documents of an uploaded file.
-
-    Raises:
-        Refusal: 404.
-    """
     call.engine.delete(_stored(file_id, call).ids, timeout=call.remaining)
+    return {"id": file_id, "object": "file", "deleted": True}
 
 
 @router.post("/v1/vector_stores")
-async def create_vector_store(body: VectorStoreRequest, call: CurrentCall) -> Response:
+@writes
+def create_vector_store(body: VectorStoreRequest, call: CurrentCall) -> dict[str, Any]:
     """Return a scoped name in the index as a vector store, and attach files to it."""
     name = secrets.token_hex(8) if body.name is None else checked_name(body.name)
     store = f"{call.service.name}:{name}"
-
-    def create() -> dict[str, Any]:
-        for id in body.file_ids:
-            attach(Attachment(file_id=id), store, call)
-        return store_object(store, call)
-
-    return json_response(await call.write(create))
+    for id in body.file_ids:
+        attach(Attachment(file_id=id), store, call)
+    return store_object(store, call)
 
 
 @router.post("/v1/vector_stores/{vector_store_id}/files", responses=MISSING)
-async def attach_file(vector_store_id: str, body: Attachment, call: CurrentCall) -> Response:
+@writes
+def attach_file(vector_store_id: str, body: Attachment, call: CurrentCall) -> dict[str, Any]:
     """Attach an uploaded file; its documents get the attributes."""
     scope_of(vector_store_id, call)
-    file = await call.write(attach, body, vector_store_id, call)
-    return json_response(store_file(file.facts, file.passages[0].metadata, vector_store_id))
+    file = attach(body, vector_store_id, call)
+    return store_file(file.facts, file.passages[0].metadata, vector_store_id)
 
 
-@router.get(
-    "/v1/vector_stores/{vector_store_id}/files/{file_id:path}/content",
-    responses=MISSING,
-)
-async def vector_store_file_content(vector_store_id: str, file_id: str, call: CurrentCall) -> Response:
+@router.get("/v1/vector_stores/{vector_store_id}/files/{file_id:path}/content", responses=MISSING)
+def vector_store_file_content(vector_store_id: str, file_id: str, call: CurrentCall) -> dict[str, Any]:
     """Return the text of a file of the vector store."""
-    scope = scope_of(vector_store_id, call)
-    data = [{"type": "text", "text": text} for text in await call.read(_texts, file_id, scope, call)]
-    page = {"object": "vector_store.file_content.page", "data": data, "has_more": False, "next_page": None}
-    return json_response(page)
+    texts = _texts(file_id, scope_of(vector_store_id, call), call)
+    data = [{"type": "text", "text": text} for text in texts]
+    return {"object": "vector_store.file_content.page", "data": data, "has_more": False, "next_page": None}
 
 
-@router.get(
-    "/v1/vector_stores/{vector_store_id}/files/{file_id:path}",
-    responses=MISSING,
-)
-async def vector_store_file(vector_store_id: str, file_id: str, call: CurrentCall) -> Response:
+@router.get("/v1/vector_stores/{vector_store_id}/files/{file_id:path}", responses=MISSING)
+def vector_store_file(vector_store_id: str, file_id: str, call: CurrentCall) -> dict[str, Any]:
     """Return a file of the vector store."""
-    scope = scope_of(vector_store_id, call)
-    file = await call.read(_stored, file_id, call)
-    file.check_in(scope)
-    return json_response(store_file(file.facts, file.passages[0].metadata, vector_store_id))
+    file = _stored(file_id, call, scope_of(vector_store_id, call))
+    return store_file(file.facts, file.passages[0].metadata, vector_store_id)
 
 
 @router.delete("/v1/vector_stores/{vector_store_id}/files/{file_id:path}", responses=MISSING)
-async def delete_vector_store_file(vector_store_id: str, file_id: str, call: CurrentCall) -> Response:
+@writes
+def delete_vector_store_file(vector_store_id: str, file_id: str, call: CurrentCall) -> dict[str, Any]:
     """Delete a document of the index, whose text leaves the disk; take it out of a scoped vector store."""
     scope = scope_of(vector_store_id, call)
-
-    def leave() -> None:
-        file = _stored(file_id, call)
-        file.check_in(scope)
+    file = _stored(file_id, call, scope)
+    if scope is None:
+        call.engine.delete(file.ids, timeout=call.remaining)
+    else:
         metadata = file.passages[0].metadata
         take_out(((id, metadata) for id in file.ids), name_in(vector_store_id, call), call)
-
-    if scope is None:
-        await call.write(delete_file_of, file_id, call)
-    else:
-        await call.write(leave)
-    return json_response({"id": file_id, "object": "vector_store.file.deleted", "deleted": True})
+    return {"id": file_id, "object": "vector_store.file.deleted", "deleted": True}
 
 
 def attach(attachment: Attachment, store: str, call: Call) -> _StoredFile:
@@ -242,51 +218,30 @@ class _StoredFile(NamedTuple):
     ids: Sequence[str]
     passages: Sequence[RetrievedItem]
 
-    def check_in(self, scope: Filter | None) -> None:
-        """Refuse a file that is not in a vector store.
 
-        Raises:
-            Refusal: 404.
-        """
-        if scope is not None and not matches(scope, self.passages[0].metadata):
-            raise _unknown(self.facts.id)
-
-
-def _stored(file_id: str, call: Call) -> _StoredFile:
+def _stored(file_id: str, call: Call, scope: Filter | None = None) -> _StoredFile:
     """Return the document of that id, else the documents of the uploaded file.
 
     Raises:
-        Refusal: 404, for neither.
+        Refusal: 404, for neither, or where its documents are not in the scope of a vector store.
     """
-    if passages := call.engine.get(file_id):
-        return _StoredFile(file_of(file_id, passages[0].metadata), [file_id], passages)
-    ids, cursor, is_over = list[str](), None, False
-    scope = Compare(f"{UPLOAD}.id", "eq", file_id)
+    ids = [file_id] if call.engine.get(file_id) else []
+    uploaded, cursor, is_over = Compare(f"{UPLOAD}.id", "eq", file_id), None, bool(ids)
     while not is_over:
-        page = call.engine.list_documents(filter=scope, after=cursor, limit=1000)
+        page = call.engine.list_documents(filter=uploaded, after=cursor, limit=1000)
         ids += [document.id for document in page.documents]
         cursor, is_over = page.after, page.after is None
-    if not ids:
-        raise _unknown(file_id)
-    passages = call.engine.get(ids[0])
+    passages = call.engine.get(ids[0]) if ids else []
+    if not passages or (scope is not None and not matches(scope, passages[0].metadata)):
+        raise Refusal(
+            404, "UnknownDocumentError", f"file_id must be of an uploaded file or a document, got {file_id!r}"
+        )
     return _StoredFile(file_of(file_id, passages[0].metadata), ids, passages)
 
 
 def _texts(file_id: str, scope: Filter | None, call: Call) -> list[str]:
-    """Return the texts of the documents of a file.
-
-    Raises:
-        Refusal: 404, for a file without documents in the vector store.
-    """
-    file = _stored(file_id, call)
-    file.check_in(scope)
-    return [text_of(call.engine.get(id)) for id in file.ids]
-
-
-def _unknown(file_id: str) -> Refusal:
-    return Refusal(
-        404, "UnknownDocumentError", f"file_id must be of an uploaded file or a document, got {file_id!r}"
-    )
+    """Return the texts of the documents of a file; raises as `_stored` does."""
+    return [text_of(call.engine.get(id)) for id in _stored(file_id, call, scope).ids]
 
 
 def _file_object(file: UploadedFile) -> dict[str, Any]:

@@ -24,6 +24,7 @@ from sleuth.surfaces.http import (
     passage_url,
     retrieve,
 )
+from sleuth.types import RetrievedItem
 
 MOST_VALUES = 10_000
 """Values of a key that `end with` looks through."""
@@ -89,27 +90,22 @@ class RetrievalRequest(Strict):
 
 
 @router.post("/retrieval", responses=_ERRORS)
-async def retrieval(body: RetrievalRequest, call: CurrentCall) -> Response:
+def retrieval(body: RetrievalRequest, call: CurrentCall) -> dict[str, Any]:
     """Search the index as an external knowledge base; it has the name of its folder."""
     if body.knowledge_id != call.service.name:
         raise Refusal(404, "UnknownKnowledgeError", f"the knowledge base must be {call.service.name!r}")
-    return json_response(await call.read(_page, body, call))
-
-
-def _page(body: RetrievalRequest, call: Call) -> dict[str, Any]:
     setting = body.retrieval_setting
     tree = _filter(body.metadata_condition, call)
     page = scored_page(body.query, setting.top_k, tree, call, least=setting.score_threshold)
     records = [
-        {
-            "content": item.text,
-            "score": score,
-            "title": str(item.metadata.get("title") or item.metadata.get("source") or item.id),
-            "metadata": item.metadata,
-        }
+        {"content": item.text, "score": score, "title": _title(item), "metadata": item.metadata}
         for item, score in page.hits
     ]
     return {"records": records, **page.remarks}
+
+
+def _title(item: RetrievedItem) -> str:
+    return str(item.metadata.get("title") or item.metadata.get("source") or item.id)
 
 
 def _filter(condition: MetadataCondition | None, call: Call) -> Filter | None:
@@ -193,16 +189,13 @@ class WebSearchRequest(Strict):
 @webui_router.post("/v1/web_search")
 async def web_search(body: WebSearchRequest, request: Request, call: CurrentCall) -> Response:
     """Search the index as an external web search engine; the best passages come first."""
-    return json_response(await call.read(_hits, body, str(request.base_url), call))
-
-
-def _hits(body: WebSearchRequest, base: str, call: Call) -> list[dict[str, str]]:
-    ranking = retrieve(SearchRequest(query=body.query, k=body.count), call, body.count)
-    return [
+    search, base = SearchRequest(query=body.query, k=body.count), str(request.base_url)
+    hits = [
         {
             "link": passage_url(base, item.id, item.metadata),
-            "title": str(item.metadata.get("title") or item.metadata.get("source") or item.id),
+            "title": _title(item),
             "snippet": item.text,
         }
-        for item in ranking
+        for item in await call.read(retrieve, search, call, body.count)
     ]
+    return json_response(hits)

@@ -6,11 +6,10 @@ import base64
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, Field
-from starlette.responses import Response
 
 from sleuth.arguments import MOST_QUERY
 from sleuth.errors import ArgumentError
-from sleuth.surfaces.http import MISSING, Call, CurrentCall, JsonRouter, Refusal, Strict, json_response
+from sleuth.surfaces.http import MISSING, CurrentCall, JsonRouter, Refusal, Strict
 
 openai_router, router = JsonRouter("OpenAI"), JsonRouter("rerank")
 
@@ -34,12 +33,8 @@ class EmbeddingsRequest(Strict):
 
 
 @openai_router.post("/v1/embeddings", responses=MISSING)
-async def embeddings(body: EmbeddingsRequest, call: CurrentCall) -> Response:
+def embeddings(body: EmbeddingsRequest, call: CurrentCall) -> dict[str, Any]:
     """Embed texts with the embedder of the index."""
-    return json_response(await call.read(_embed, body, call))
-
-
-def _embed(body: EmbeddingsRequest, call: Call) -> dict[str, Any]:
     from sleuth.text import count_tokens
     from sleuth.vectors import as_vectors, ask_embedder
 
@@ -98,7 +93,7 @@ class RerankTextsRequest(Strict):
 
 @router.post("/v1/rerank")
 @router.post("/v2/rerank")
-async def rerank(body: RerankRequest, call: CurrentCall) -> Response:
+def rerank(body: RerankRequest, call: CurrentCall) -> dict[str, Any]:
     """Order documents by their relevance to a query, as clients of Jina, Cohere and Open WebUI ask."""
     from sleuth.text import count_tokens
 
@@ -106,24 +101,24 @@ async def rerank(body: RerankRequest, call: CurrentCall) -> Response:
     results: list[dict[str, Any]] = [
         {"index": place, "relevance_score": score}
         | ({"document": {"text": texts[place]}} if body.return_documents else {})
-        for place, score in (await _ranked(body.query, texts, call))[: body.top_n]
+        for place, score in _ranked(body.query, texts)[: body.top_n]
     ]
     tokens = count_tokens(body.query) + sum(map(count_tokens, texts))
     usage = {"prompt_tokens": tokens, "total_tokens": tokens}
-    return json_response({"id": call.id, "model": body.model, "results": results, "usage": usage})
+    return {"id": call.id, "model": body.model, "results": results, "usage": usage}
 
 
 @router.post("/rerank")
-async def rerank_texts(body: RerankTextsRequest, call: CurrentCall) -> Response:
+def rerank_texts(body: RerankTextsRequest, call: CurrentCall) -> list[dict[str, Any]]:
     """Order texts by their relevance to a query, as clients of TEI ask."""
+    ranking = _ranked(body.query, body.texts)
     texts: list[dict[str, Any]] = [{"text": text} if body.return_text else {} for text in body.texts]
-    ranking = await _ranked(body.query, body.texts, call)
-    return json_response([{"index": place, "score": score} | texts[place] for place, score in ranking])
+    return [{"index": place, "score": score} | texts[place] for place, score in ranking]
 
 
-async def _ranked(query: str, texts: list[str], call: Call) -> list[tuple[int, float]]:
+def _ranked(query: str, texts: list[str]) -> list[tuple[int, float]]:
     """Return the places of texts with their relevance, the best first."""
     from sleuth.engine import score_texts
 
-    scores = await call.read(score_texts, query, texts)
+    scores = score_texts(query, texts)
     return [(place, scores[place]) for place in sorted(range(len(texts)), key=lambda place: -scores[place])]

@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, NamedTuple
 
 from fastapi import Query
 from pydantic import Field, ValidationError
-from starlette.responses import Response
 
 from sleuth.arguments import MOST_QUERY
 from sleuth.engine import SearchRequest
@@ -31,9 +30,9 @@ from sleuth.surfaces.http import (
     Refusal,
     Strict,
     UploadedFile,
-    json_response,
     remarks_of,
     retrieve,
+    writes,
 )
 from sleuth.types import RESERVED, UPLOAD, RetrievedItem, document_of
 
@@ -162,13 +161,6 @@ def take_out(documents: Iterable[tuple[str, Mapping[str, Any]]], name: str, call
         call.engine.update({STORES: list(names) or None}, ids, timeout=call.remaining)
 
 
-def take_all_out(store: str, call: Call) -> None:
-    """Take all documents out of a scoped vector store; those of others that a key may not see stay."""
-    scope, name = scope_of(store, call), name_in(store, call)
-    while documents := call.engine.list_documents(filter=scope, limit=1000).documents:
-        take_out(((document.id, document.metadata) for document in documents), name, call)
-
-
 def store_object(store: str, call: Call) -> dict[str, Any]:
     """Return a vector store; a key with a filter counts its own documents.
 
@@ -190,41 +182,43 @@ def store_object(store: str, call: Call) -> dict[str, Any]:
 
 
 @router.get("/v1/vector_stores")
-async def vector_stores(
+def vector_stores(
     call: CurrentCall,
     limit: Annotated[int, Query(ge=1, le=_MOST_STORES)] = _MOST_STORES,
     after: Annotated[str | None, Query(max_length=4096)] = None,
-) -> Response:
+) -> dict[str, Any]:
     """Return the vector stores in order of id: the index, and the scoped names that documents have."""
-
-    def read() -> tuple[list[dict[str, Any]], bool]:
-        index = call.service.name
-        names = sorted(str(facet.value) for facet in call.engine.facets(STORES, limit=_MOST_STORES)[STORES])
-        stores = [index, *(f"{index}:{name}" for name in names if is_name(name))]
-        stores = [store for store in stores if after is None or store > after]
-        return [store_object(store, call) for store in stores[:limit]], len(stores) > limit
-
-    data, has_more = await call.read(read)
-    return json_response(list_of(data, has_more=has_more))
+    index = call.service.name
+    names = sorted(str(facet.value) for facet in call.engine.facets(STORES, limit=_MOST_STORES)[STORES])
+    stores = [index, *(f"{index}:{name}" for name in names if is_name(name))]
+    stores = [store for store in stores if after is None or store > after]
+    data = [store_object(store, call) for store in stores[:limit]]
+    return list_of(data, has_more=len(stores) > limit)
 
 
 @router.get("/v1/vector_stores/{vector_store_id}", responses=MISSING)
-async def vector_store(vector_store_id: str, call: CurrentCall) -> Response:
+def vector_store(vector_store_id: str, call: CurrentCall) -> dict[str, Any]:
     """Return the index, or a scoped name in it, as a vector store."""
-    return json_response(await call.read(store_object, vector_store_id, call))
+    return store_object(vector_store_id, call)
 
 
 @router.delete("/v1/vector_stores/{vector_store_id}", responses=MISSING)
-async def delete_vector_store(vector_store_id: str, call: CurrentCall) -> Response:
-    """Take all documents out of a scoped vector store; they stay in the index. The index itself is not deleted."""
-    if scope_of(vector_store_id, call) is None:
+@writes
+def delete_vector_store(vector_store_id: str, call: CurrentCall) -> dict[str, Any]:
+    """Take all documents out of a scoped vector store; they stay in the index. The index itself is not deleted.
+
+    Those of others that a key may not see stay in the store.
+    """
+    scope, name = scope_of(vector_store_id, call), name_in(vector_store_id, call)
+    if scope is None:
         raise Refusal(
             403,
             "ScopeError",
             "the index is not deleted over HTTP; POST /v1/documents/delete deletes documents",
         )
-    await call.write(take_all_out, vector_store_id, call)
-    return json_response({"id": vector_store_id, "object": "vector_store.deleted", "deleted": True})
+    while documents := call.engine.list_documents(filter=scope, limit=1000).documents:
+        take_out(((document.id, document.metadata) for document in documents), name, call)
+    return {"id": vector_store_id, "object": "vector_store.deleted", "deleted": True}
 
 
 class ScoredHit(NamedTuple):
@@ -305,42 +299,31 @@ class VectorStoreSearchRequest(Strict):
 
 
 @router.post("/v1/vector_stores/{vector_store_id}/search", responses=MISSING)
-async def search_vector_store(
+def search_vector_store(
     vector_store_id: str, body: VectorStoreSearchRequest, call: CurrentCall
-) -> Response:
+) -> dict[str, Any]:
     """Search a vector store: the index, by the name of its folder, or a scoped name in it."""
-    scope = scope_of(vector_store_id, call)
     queries = [body.query] if isinstance(body.query, str) else body.query
-    tree = body.filters.tree() if body.filters else None
-    options = body.ranking_options or RankingOptions()
-    page = await call.read(
-        scored_page,
-        " ".join(queries),
-        body.max_num_results,
-        all_of(scope, tree),
-        call,
-        least=options.score_threshold or 0.0,
-    )
-    return json_response(
-        {
-            "object": "vector_store.search_results.page",
-            "search_query": queries,
-            "data": [_hit(item, score) for item, score in page.hits],
-            "has_more": False,
-            "next_page": None,
-            **page.remarks,
-        }
-    )
+    tree = all_of(scope_of(vector_store_id, call), body.filters.tree() if body.filters else None)
+    least = (body.ranking_options or RankingOptions()).score_threshold or 0.0
+    page = scored_page(" ".join(queries), body.max_num_results, tree, call, least=least)
+    return {
+        "object": "vector_store.search_results.page",
+        "search_query": queries,
+        "data": [
+            {**file_values(item), "score": score, "content": [{"type": "text", "text": item.text}]}
+            for item, score in page.hits
+        ],
+        "has_more": False,
+        "next_page": None,
+        **page.remarks,
+    }
 
 
 def file_values(item: RetrievedItem) -> dict[str, Any]:
     """Return the document of a passage as OpenAI's clients know a file: its id, name and attributes."""
     file = file_of(document_of(item.id), item.metadata)
     return {"file_id": file.id, "filename": file.name, "attributes": attributes_of(item.metadata)}
-
-
-def _hit(item: RetrievedItem, score: float) -> dict[str, Any]:
-    return {**file_values(item), "score": score, "content": [{"type": "text", "text": item.text}]}
 
 
 def files_page(
@@ -377,14 +360,13 @@ def store_file(file: UploadedFile, metadata: Mapping[str, Any], store: str) -> d
 
 
 @router.get("/v1/vector_stores/{vector_store_id}/files", responses=MISSING)
-async def vector_store_files(
+def vector_store_files(
     vector_store_id: str,
     call: CurrentCall,
     limit: Annotated[int, Query(ge=1, le=100)] = 20,
     after: Annotated[str | None, Query(max_length=4096)] = None,
-) -> Response:
+) -> dict[str, Any]:
     """Return the files of a vector store in order of id."""
-    scope = scope_of(vector_store_id, call)
-    documents, has_more = await call.read(files_page, call, scope, after, limit)
+    documents, has_more = files_page(call, scope_of(vector_store_id, call), after, limit)
     data = [store_file(file_of(row.id, row.metadata), row.metadata, vector_store_id) for row in documents]
-    return json_response(list_of(data, has_more=has_more))
+    return list_of(data, has_more=has_more)

@@ -19,6 +19,7 @@ from sleuth.surfaces.http.documents import UploadedFile as UploadedFile
 from sleuth.surfaces.http.documents import add_files as add_files
 from sleuth.surfaces.http.keys import add_key as add_key
 from sleuth.surfaces.http.routes import JsonRouter as JsonRouter
+from sleuth.surfaces.http.routes import writes as writes
 from sleuth.surfaces.http.search import retrieve as retrieve
 from sleuth.surfaces.http.server import bind as bind
 from sleuth.surfaces.http.server import build_server as build_server

@@ -195,8 +195,9 @@ Dialect: TypeAlias = Callable[[Refusal, str], Response]
 
 
 def json_response(value: Any, status: int = 200) -> Response:
-    """Return a JSON response; infinite numbers and NaN become null."""
-    return Response(to_json(value, inf_nan_mode="null", fallback=str), status, media_type="application/json")
+    """Return a JSON response; infinite numbers and NaN become null. Bytes are JSON already."""
+    content = value if isinstance(value, bytes) else to_json(value, inf_nan_mode="null", fallback=str)
+    return Response(content, status, media_type="application/json")
 
 
 def passage_url(base: str, id: str, metadata: Mapping[str, Any]) -> str:

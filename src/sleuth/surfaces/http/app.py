@@ -15,19 +15,19 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from fastapi import FastAPI, Request
+from fastapi import FastAPI
+from fastapi.middleware.asyncexitstack import AsyncExitStackMiddleware
 from fastapi.openapi.utils import get_openapi
 from starlette.middleware.cors import CORSMiddleware
-from starlette.responses import Response
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp
 
 from sleuth.extensions import loaded
 from sleuth.surfaces.http import ask, code, documents, jobs, search, status
-from sleuth.surfaces.http.answers import EXPECTED, ProblemDocument
+from sleuth.surfaces.http.answers import ProblemDocument
 from sleuth.surfaces.http.connections import MOST_HEAD, MOST_HEADERS
 from sleuth.surfaces.http.gate import Gate
 from sleuth.surfaces.http.routes import JsonRouter
-from sleuth.surfaces.http.service import Call, Service, call_of, logger
+from sleuth.surfaces.http.service import Call, Service, logger
 
 if TYPE_CHECKING:
     from sleuth.engine import Engine
@@ -60,24 +60,6 @@ class Extension:
     lifespan: Lifespan | None = None
 
 
-class _Application(FastAPI):
-    """FastAPI behind the gate, which also precedes FastAPI's own middleware.
-
-    Attributes:
-        outermost: what gets every request first.
-    """
-
-    outermost: ASGIApp
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request."""
-        await self.outermost(scope, receive, send)
-
-    async def answer(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request that the gate let in, as FastAPI does."""
-        await super().__call__(scope, receive, send)
-
-
 def create_app(engine: Engine, settings: ServerSettings, *, extensions: Sequence[Extension] = ()) -> FastAPI:
     """Return the application over an open engine, which stays open when the application ends."""
     import sleuth
@@ -97,7 +79,7 @@ def create_app(engine: Engine, settings: ServerSettings, *, extensions: Sequence
         await service.jobs.stop()
         service.close()
 
-    app = _Application(
+    app = FastAPI(
         title="Sleuth",
         version=sleuth.__version__,
         summary="Finds the passages that answer a question.",
@@ -110,21 +92,16 @@ def create_app(engine: Engine, settings: ServerSettings, *, extensions: Sequence
     )
     app.state.service = service
 
-    async def answer_error(request: Request, error: Exception) -> Response:
-        return gate.written(call_of(request).refusal_of(error), request.scope)
-
-    for kind in (*EXPECTED, Exception):
-        app.add_exception_handler(kind, answer_error)
     routers = [*ROUTERS, *loaded("routers", JsonRouter)]
     for router in routers:
-        app.include_router(router)
+        app.routes.extend(router.routes)
     app.openapi = partial(describe, app)  # type: ignore[method-assign]
     for extension in extensions:
         warmer = extension.install(app, service)
         if warmer is not None:
             warmers.append(warmer)
-    gate = app.outermost = Gate(
-        app.answer,
+    gate: ASGIApp = Gate(
+        AsyncExitStackMiddleware(app.router),  # closes the files of forms
         service,
         public=frozenset(status.PUBLIC).union(*(extension.public for extension in extensions)),
         answers=frozenset().union(*(part.answers for part in (*routers, *extensions))),
@@ -132,13 +109,14 @@ def create_app(engine: Engine, settings: ServerSettings, *, extensions: Sequence
         dialects={path: router.dialect for router in routers for path in router.paths},
     )
     if settings.cors:
-        app.outermost = CORSMiddleware(
-            app.outermost,
+        gate = CORSMiddleware(
+            gate,
             allow_origins=list(settings.cors),
             allow_methods=["GET", "POST", "DELETE"],
             allow_headers=["authorization", "content-type", "prefer"],
             expose_headers=["x-request-id", "retry-after", "location"],
         )
+    app.middleware_stack = gate  # in place of FastAPI's, which would answer errors before the gate
     return app
 
 
@@ -160,7 +138,8 @@ async def warm(service: Service, warmers: Sequence[Warmer]) -> None:
         return "main"
 
     def find(call: Call, query: str) -> None:
-        search.search_page(search.SearchBody(query=query, k=1, snippets=True), call)
+        body = search.SearchBody(query=query, k=1, snippets=True)
+        search.search_page(body, call, body.stated())
 
     try:
         query = await service.warming.run(sample_query)

@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
 from fastapi import Query
 from pydantic import BaseModel, Field
-from starlette.responses import Response
 
 from sleuth.arguments import MOST_NAME
 from sleuth.code.search.request import CodeRequest
 from sleuth.errors import ArgumentError
-from sleuth.surfaces.http.answers import MISSING, Remarks, json_response, remarks_of
+from sleuth.surfaces.http.answers import MISSING, Remarks, remarks_of
 from sleuth.surfaces.http.routes import JsonRouter
 from sleuth.surfaces.http.service import Call, CurrentCall
 from sleuth.types import Ranking
 
 if TYPE_CHECKING:
-    from sleuth.code import Snapshot
+    from sleuth.code import Navigator, Snapshot
 
 router = JsonRouter("code")
 
@@ -59,18 +56,10 @@ def _snapshot(call: Call, repository: str | None, at: str | None) -> Snapshot:
     return storage.open_snapshot(record, storage.snapshot(record, at))
 
 
-async def _at_snapshot(
-    call: Call, repository: str | None, at: str | None, read: Callable[[Snapshot], dict[str, Any]]
-) -> Response:
-    """Return what `read` returns for a snapshot, with the snapshot's names."""
-
-    def work() -> dict[str, Any]:
-        snapshot = _snapshot(call, repository, at)
-        stale = call.freshness.check().to_dict() if at is None else None
-        names = {"repository": snapshot.repository.path, "snapshot": snapshot.info.id, "stale": stale}
-        return {**names, **read(snapshot)}
-
-    return json_response(await call.read(work))
+def _names_of(snapshot: Snapshot, call: Call, at: str | None) -> dict[str, Any]:
+    """Return the fields of `AtSnapshot`."""
+    stale = call.freshness.check().to_dict() if at is None else None
+    return {"repository": snapshot.repository.path, "snapshot": snapshot.info.id, "stale": stale}
 
 
 class StaleFiles(BaseModel):
@@ -96,20 +85,17 @@ class CodeSearchResponse(AtSnapshot, Remarks):
 
 
 @router.post("/v1/code/search", response_model=CodeSearchResponse, responses=MISSING)
-async def search(body: CodeRequest, call: CurrentCall) -> Response:
+def search(body: CodeRequest, call: CurrentCall) -> dict[str, Any]:
     """Find the code that answers a question."""
+    from sleuth.code import CodeRetriever
+    from sleuth.engine.codebase import embedder_for
 
-    def read(snapshot: Snapshot) -> dict[str, Any]:
-        from sleuth.code import CodeRetriever
-        from sleuth.engine.codebase import embedder_for
-
-        retriever = CodeRetriever(call.code, embedder_for(body))
-        hits = retriever.run(body, snapshot.repository.id, snapshot.info.id)
-        call.service.metrics.observe_parts(hits.parts)
-        parts = call.shown(Ranking((), hits.parts))
-        return {"hits": [hit.to_dict() for hit in hits], **remarks_of(parts)}
-
-    return await _at_snapshot(call, body.repository, body.at, read)
+    snapshot = _snapshot(call, body.repository, body.at)
+    names = _names_of(snapshot, call, body.at)
+    hits = CodeRetriever(call.code, embedder_for(body)).run(body, snapshot.repository.id, snapshot.info.id)
+    call.service.metrics.observe_parts(hits.parts)
+    remarks = remarks_of(call.shown(Ranking((), hits.parts)))
+    return {**names, "hits": [hit.to_dict() for hit in hits], **remarks}
 
 
 class NamesResponse(AtSnapshot):
@@ -126,32 +112,37 @@ class NamesResponse(AtSnapshot):
 
 
 @router.get("/v1/code/definitions", response_model=NamesResponse, responses=MISSING)
-async def definitions(
+def definitions(
     call: CurrentCall, name: NameParam, repository: RepositoryParam = None, at: AtParam = None
-) -> Response:
+) -> dict[str, Any]:
     """Return where a name is defined."""
-    return await _at_snapshot(call, repository, at, partial(_names, name, uses=False))
+    return _definitions(call, name, repository, at)[1]
 
 
 @router.get("/v1/code/references", response_model=NamesResponse, responses=MISSING)
-async def references(
+def references(
     call: CurrentCall, name: NameParam, repository: RepositoryParam = None, at: AtParam = None
-) -> Response:
+) -> dict[str, Any]:
     """Return where a name is defined, and every use of it."""
-    return await _at_snapshot(call, repository, at, partial(_names, name, uses=True))
+    navigator, facts = _definitions(call, name, repository, at)
+    uses = navigator.find_references(name)
+    certain = [use for use in uses if use["certain"]]
+    uncertain = [use for use in uses if not use["certain"]]
+    return {**facts, "references": certain, "uncertain": uncertain, "near": [] if uses else facts["near"]}
 
 
-def _names(name: str, snapshot: Snapshot, *, uses: bool) -> dict[str, Any]:
+def _definitions(
+    call: Call, name: str, repository: str | None, at: str | None
+) -> tuple[Navigator, dict[str, Any]]:
+    """Return the definitions of a name as fields of `NamesResponse`, and what finds its uses."""
     from sleuth.code import Navigator
 
+    snapshot = _snapshot(call, repository, at)
     navigator = Navigator(snapshot)
     definitions = navigator.find_definition(name)
-    facts: dict[str, Any] = {"name": name, "definitions": definitions}
-    references = navigator.find_references(name) if uses else []
-    if uses:
-        facts["references"] = [use for use in references if use["certain"]]
-        facts["uncertain"] = [use for use in references if not use["certain"]]
-    return {**facts, "near": [] if definitions or references else navigator.near(name)}
+    near = [] if definitions else navigator.near(name)
+    names = _names_of(snapshot, call, at)
+    return navigator, {**names, "name": name, "definitions": definitions, "near": near}
 
 
 class RepositoryEntry(BaseModel):
@@ -171,17 +162,12 @@ class RepositoriesResponse(BaseModel):
 
 
 @router.get("/v1/code/repositories", response_model=RepositoriesResponse, responses=MISSING)
-async def repositories(call: CurrentCall) -> Response:
+def repositories(call: CurrentCall) -> dict[str, Any]:
     """List the repositories."""
-
-    def work() -> list[dict[str, Any]]:
-        entries = []
-        for repository in call.repositories():
-            completed = [s for s in call.code.snapshots(repository.id) if s.status == "completed"]
-            newest = completed[0] if completed else None
-            entry = {"id": repository.id, "path": repository.path, "url": repository.url}
-            names = list(newest.names) if newest else []
-            entries.append({**entry, "snapshot": newest.id if newest else None, "names": names})
-        return entries
-
-    return json_response({"repositories": await call.read(work)})
+    entries = []
+    for repository in call.repositories():
+        newest = next((s for s in call.code.snapshots(repository.id) if s.status == "completed"), None)
+        entry = {"id": repository.id, "path": repository.path, "url": repository.url}
+        snapshot, names = (None, []) if newest is None else (newest.id, list(newest.names))
+        entries.append({**entry, "snapshot": snapshot, "names": names})
+    return {"repositories": entries}

@@ -31,60 +31,54 @@ class LimitedProtocol(HttpToolsProtocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Start the clock of the first head."""
         super().connection_made(transport)
-        self._head_size = self._head_count = 0
         self._head_timer: asyncio.TimerHandle | None = None
-        self._start_timer()
+        self.on_message_begin()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Stop the clock."""
-        self._stop_timer()
+        if self._head_timer is not None:
+            self._head_timer.cancel()
         super().connection_lost(exc)
 
     def on_message_begin(self) -> None:
-        """Reset the counts at the beginning of a request."""
+        """Begin to count a head, and start its clock where none runs."""
         self._head_size = self._head_count = 0
         if self._head_timer is None:
-            self._start_timer()
+            self._head_timer = self.loop.call_later(self.head_seconds, self._late)
         super().on_message_begin()
 
     def on_url(self, url: bytes) -> None:
-        """Count a piece of the request line."""
-        self._count(len(url))
+        """Count a piece of the request line; raises as `on_header` does."""
+        self._head_size += len(url)
+        if self._head_size > MOST_HEAD:
+            raise ValueError("the head is too long")
         super().on_url(url)
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """Count a header."""
+        """Count a header.
+
+        Raises:
+            ValueError: the head is too long; that ends the parser, which then calls `send_400_response`.
+        """
         self._head_count += 1
-        self._count(len(name) + len(value))
+        self._head_size += len(name) + len(value)
+        if self._head_size > MOST_HEAD or self._head_count > MOST_HEADERS:
+            raise ValueError("the head is too long")
         super().on_header(name, value)
 
     def on_headers_complete(self) -> None:
         """Begin the request once its head is complete."""
-        self._stop_timer()
+        if self._head_timer is not None:
+            self._head_timer.cancel()
+            self._head_timer = None
         super().on_headers_complete()
 
     def send_400_response(self, msg: str) -> None:
         """Answer a head that is malformed, or longer than the limits."""
-        if self._is_over():
+        if self._head_size > MOST_HEAD or self._head_count > MOST_HEADERS:
             self._close(431, "HeadersError", f"headers must be at most {MOST_HEADERS} of {MOST_HEAD:,} bytes")
         else:
             self._close(400, "ProtocolError", "the request must be HTTP/1.1")
-
-    def _count(self, size: int) -> None:
-        self._head_size += size
-        if self._is_over():
-            raise ValueError("the head is too long")  # ends the parser, which then calls `send_400_response`
-
-    def _is_over(self) -> bool:
-        return self._head_size > MOST_HEAD or self._head_count > MOST_HEADERS
-
-    def _start_timer(self) -> None:
-        self._head_timer = self.loop.call_later(self.head_seconds, self._late)
-
-    def _stop_timer(self) -> None:
-        if self._head_timer is not None:
-            self._head_timer.cancel()
-            self._head_timer = None
 
     def _late(self) -> None:
         if self._head_size:

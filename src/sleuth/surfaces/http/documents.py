@@ -23,7 +23,7 @@ from sleuth.remote import in_thread
 from sleuth.surfaces.http.answers import MISSING, Refusal, Strict, for_clients, json_response
 from sleuth.surfaces.http.job_runs import RecordedJob, SkippedFile
 from sleuth.surfaces.http.jobs import ACCEPTED, WAIT_PARAMETER, is_asynchronous, start_job
-from sleuth.surfaces.http.routes import JsonRouter
+from sleuth.surfaces.http.routes import JsonRouter, writes
 from sleuth.surfaces.http.search import FilterField
 from sleuth.surfaces.http.service import Call, CurrentCall
 from sleuth.types import RESERVED, UPLOAD
@@ -292,19 +292,19 @@ class ListResponse(BaseModel):
 
 
 @router.get("/v1/documents", response_model=ListResponse)
-async def list_documents(
+def list_documents(
     call: CurrentCall,
     limit: Annotated[int, Query(ge=1, le=1000)] = 100,
     cursor: Annotated[str | None, Query(max_length=4096)] = None,
     filter: Annotated[str | None, Query(max_length=10_000, examples=["year>=2020"])] = None,
-) -> Response:
+) -> dict[str, Any]:
     """List documents. A document that stays comes once, whatever is added or deleted between two pages."""
-    page = await call.read(call.engine.list_documents, filter=filter, after=cursor, limit=limit)
+    page = call.engine.list_documents(filter=filter, after=cursor, limit=limit)
     documents = [
         {"id": d.id, "source": d.source, "title": d.title, "passages": d.chunks, "metadata": d.metadata}
         for d in page.documents
     ]
-    return json_response({"documents": documents, "next_cursor": page.after})
+    return {"documents": documents, "next_cursor": page.after}
 
 
 class StoredPassage(BaseModel):
@@ -323,13 +323,13 @@ class DocumentResponse(BaseModel):
 
 
 @router.get("/v1/documents/{id:path}", response_model=DocumentResponse, responses=MISSING)
-async def get(id: str, call: CurrentCall) -> Response:
+def get(id: str, call: CurrentCall) -> dict[str, Any]:
     """Read a document, or one passage, by id."""
-    items = await call.read(call.engine.get, id)
+    items = call.engine.get(id)
     if not items:
         raise Refusal(404, "UnknownDocumentError", f"id must be of a document or passage, got {id!r}")
     passages = [{"id": item.id, "text": item.text, "metadata": item.metadata} for item in items]
-    return json_response({"id": id, "passages": passages})
+    return {"id": id, "passages": passages}
 
 
 class DeleteRequest(Strict):
@@ -346,19 +346,20 @@ class IdsResponse(BaseModel):
 
 
 @router.delete("/v1/documents/{id:path}", response_model=IdsResponse, responses=MISSING)
-async def delete(id: str, call: CurrentCall) -> Response:
+@writes
+def delete(id: str, call: CurrentCall) -> dict[str, Any]:
     """Delete a document; its text leaves the disk."""
-    ids = await call.write(call.engine.delete, [id], timeout=call.remaining)
+    ids = call.engine.delete([id], timeout=call.remaining)
     if not ids:
         raise Refusal(404, "UnknownDocumentError", f"id must be of a document, got {id!r}")
-    return json_response({"ids": ids})
+    return {"ids": ids}
 
 
 @router.post("/v1/documents/delete", response_model=IdsResponse)
-async def delete_many(body: DeleteRequest, call: CurrentCall) -> Response:
+@writes
+def delete_many(body: DeleteRequest, call: CurrentCall) -> dict[str, Any]:
     """Delete documents by id or by filter; ids that are not there are left out of the answer."""
-    ids = await call.write(call.engine.delete, body.ids, filter=body.filter, timeout=call.remaining)
-    return json_response({"ids": ids})
+    return {"ids": call.engine.delete(body.ids, filter=body.filter, timeout=call.remaining)}
 
 
 class UpdateRequest(DeleteRequest):
@@ -368,12 +369,10 @@ class UpdateRequest(DeleteRequest):
 
 
 @router.post("/v1/documents/update", response_model=IdsResponse)
-async def update(body: UpdateRequest, call: CurrentCall) -> Response:
+@writes
+def update(body: UpdateRequest, call: CurrentCall) -> dict[str, Any]:
     """Change metadata of documents; their text is neither read nor embedded again."""
-    ids = await call.write(
-        call.engine.update, body.changes, body.ids, filter=body.filter, timeout=call.remaining
-    )
-    return json_response({"ids": ids})
+    return {"ids": call.engine.update(body.changes, body.ids, filter=body.filter, timeout=call.remaining)}
 
 
 class FacetsRequest(Strict):
@@ -401,14 +400,10 @@ class FacetsResponse(BaseModel):
 
 
 @router.post("/v1/facets", response_model=FacetsResponse)
-async def facets(body: FacetsRequest, call: CurrentCall) -> Response:
+def facets(body: FacetsRequest, call: CurrentCall) -> dict[str, Any]:
     """Count, for each value of metadata keys, the documents that match a query and a filter."""
-    counts = await call.read(
-        call.engine.facets, body.keys, query=body.query, filter=body.filter, limit=body.limit
-    )
-    return json_response(
-        {"facets": {key: [facet._asdict() for facet in values] for key, values in counts.items()}}
-    )
+    counts = call.engine.facets(body.keys, query=body.query, filter=body.filter, limit=body.limit)
+    return {"facets": {key: [facet._asdict() for facet in values] for key, values in counts.items()}}
 
 
 class CountRequest(Strict):
@@ -429,6 +424,6 @@ class CountResponse(BaseModel):
 
 
 @router.post("/v1/count", response_model=CountResponse)
-async def count(body: CountRequest, call: CurrentCall) -> Response:
+def count(body: CountRequest, call: CurrentCall) -> dict[str, Any]:
     """Count the documents and passages that match a filter."""
-    return json_response((await call.read(call.engine.count, body.filter, query=body.query))._asdict())
+    return call.engine.count(body.filter, query=body.query)._asdict()

@@ -12,12 +12,11 @@ from typing import Any
 from urllib.parse import quote, urlsplit
 
 from starlette.requests import ClientDisconnect
-from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from sleuth.remote import in_thread
 from sleuth.surfaces.http.answers import EXPECTED, Dialect, Refusal, problem
-from sleuth.surfaces.http.keys import EVERYONE, PREFIX, Key
+from sleuth.surfaces.http.keys import PREFIX, Key, KeyFile
 from sleuth.surfaces.http.service import Call, Service, logger
 from sleuth.surfaces.http.tokens import AGENTS_PATH
 
@@ -75,19 +74,18 @@ class Gate:
             async with asyncio.timeout(seconds + _SLACK):
                 await self._admit(call, scope, headers, body)
                 await self.app(scope, body.receive, answer.send)
+        except EXPECTED as error:
+            await self._refuse(scope, answer, call.refusal_of(error))
         except TimeoutError:
             late = Refusal(504, "DeadlineError", "the deadline of the request passed")
             if not body.whole:
                 late = Refusal(408, "SlowRequestError", "the request did not arrive before its deadline")
             await self._refuse(scope, answer, late)
-        except EXPECTED as error:
-            await self._refuse(scope, answer, call.refusal_of(error))
         except Exception as error:  # noqa: BLE001 - whatever a handler raises is answered
             if not isinstance(error, ConnectionError | ClientDisconnect):  # else the client is gone
                 fields = {"message": "the request failed", "request_id": call.id}
                 logger.exception("the request failed", extra={"fields": fields})
-                if not answer.is_whole:  # FastAPI has told of a failure of its routes
-                    await self._refuse(scope, answer, call.refusal_of(error))
+                await self._refuse(scope, answer, call.refusal_of(error))
         finally:
             self._record(call, scope, answer.status, time.monotonic() - started)
 
@@ -100,25 +98,23 @@ class Gate:
         host = headers.get(b"host", b"").decode("latin-1")
         check_host(host, self._hosts)
         check_origin(headers, host, self._origins, scope["path"])
-        if scope["path"] not in self.public and scope["method"] != "OPTIONS":
-            call.key = await self._authenticate(headers, scope["path"])
+        keys = self.service.keys
+        if keys is not None and scope["path"] not in self.public and scope["method"] != "OPTIONS":
+            call.key = await self._authenticate(headers, scope["path"], keys)
             self.service.rates.take(call.key)
         declared = headers.get(b"content-length", b"0")
         if not declared.isdigit() or int(declared) > body.most:
             raise _too_large(body.most)
 
-    async def _authenticate(self, headers: dict[bytes, bytes], path: str) -> Key:
-        """Return the key of a request's bearer token; EVERYONE if the server has no keys.
+    async def _authenticate(self, headers: dict[bytes, bytes], path: str, keys: KeyFile) -> Key:
+        """Return the key of a request's bearer token.
 
         The token is one of the server's own keys or, on the path of agents, an access token, which lacks their prefix.
 
         Raises:
             Refusal: 401, or as of `key_of` for an access token.
         """
-        keys = self.service.keys
         tokens = self.service.tokens if path == AGENTS_PATH else None
-        if keys is None:
-            return EVERYONE
         kind, _, token = headers.get(b"authorization", b"").decode("latin-1").partition(" ")
         if kind.lower() != "bearer" or not token.strip():
             raise Refusal(
@@ -139,14 +135,11 @@ class Gate:
             )
         return key
 
-    def written(self, refusal: Refusal, scope: Scope) -> Response:
-        """Return the response to a request that is refused, or failed, as the clients of its path expect it."""
-        return self.dialects.get(scope["path"], problem)(refusal, scope["sleuth.call"].id)
-
     async def _refuse(self, scope: Scope, answer: _Answer, refusal: Refusal) -> None:
+        """Answer a request that is refused, or failed, as the clients of its path expect it."""
         if answer.status:  # it has begun: the connection is closed, so that nobody takes it for whole
             raise ConnectionError("an answer that has begun cannot become a refusal")
-        response = self.written(refusal, scope)
+        response = self.dialects.get(scope["path"], problem)(refusal, scope["sleuth.call"].id)
         if refusal.status_code in {408, 413}:
             response.headers["connection"] = "close"  # the rest of the body is not read
         await response(scope, _nothing, answer.send)
@@ -172,13 +165,12 @@ class _Answer:
 
     Attributes:
         status: 0 until the answer begins.
-        is_whole: whether its end was sent.
     """
 
-    __slots__ = ("_call", "_send", "is_whole", "status")
+    __slots__ = ("_call", "_send", "status")
 
     def __init__(self, send: Send, call: Call) -> None:
-        self._send, self._call, self.status, self.is_whole = send, call, 0, False
+        self._send, self._call, self.status = send, call, 0
 
     async def send(self, message: Message) -> None:
         if message["type"] == "http.response.start":
@@ -187,8 +179,6 @@ class _Answer:
             if parts := self._call.facts.get("degraded"):
                 headers.append((b"x-sleuth-degraded", quote(", ".join(parts), safe=", :/#").encode()))
             message["headers"] = headers
-        elif message["type"] == "http.response.body":
-            self.is_whole = not message.get("more_body", False)
         await self._send(message)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 from typing import ParamSpec, TypeVar
 
@@ -58,23 +58,29 @@ class Lane:
 
     async def take(self, function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
         """Return what `function` returns, as `run` does, but wait for a thread however many wait already."""
-        cancellation = Cancellation()
-        work = partial(context_of(cancellation).run, partial(function, *args, **kwargs))
+        loop, cancellation = asyncio.get_running_loop(), Cancellation()
+        work = context_of(cancellation).run
+        result: asyncio.Future[T] = loop.create_future()
+
+        def leave(job: Future[T]) -> None:
+            """Give the place in the queue back, and tell who waits; nobody does once the request was cancelled."""
+            self._accepted -= 1
+            if result.done():
+                return
+            if (error := job.exception()) is None:
+                result.set_result(job.result())
+            else:
+                result.set_exception(error)
+
         self._accepted += 1
-        job = self._pool.submit(work)
-        result = asyncio.wrap_future(job)
-        result.add_done_callback(self._leave)
+        job = self._pool.submit(work, partial(function, *args, **kwargs))
+        job.add_done_callback(lambda job: loop.call_soon_threadsafe(leave, job))
         try:
-            return await asyncio.shield(result)  # the place in the queue is free when the work returns
+            return await result
         except asyncio.CancelledError:
             cancellation.cancel()
             job.cancel()
             raise
-
-    def _leave(self, result: asyncio.Future[T]) -> None:
-        self._accepted -= 1
-        if not result.cancelled():
-            result.exception()  # looked at, so that asyncio logs no stack trace where nobody waits any more
 
     def close(self) -> None:
         """Let the threads go; the work that was accepted is done first."""

@@ -2,34 +2,65 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Collection, Coroutine, Mapping
-from typing import Any, TypeAlias, TypeVar, get_args, get_origin
+from functools import wraps
+from inspect import iscoroutinefunction, signature
+from typing import Any, TypeVar, get_args, get_origin
 
-from fastapi import APIRouter, Depends, Request, Response
+from fastapi import APIRouter, Depends, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.params import File, Form
 from fastapi.routing import APIRoute
 from pydantic import ValidationError
 from starlette.datastructures import ImmutableMultiDict
+from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
 
 from sleuth.arguments import check_names
 from sleuth.errors import ArgumentError
-from sleuth.surfaces.http.answers import PROBLEMS, Dialect, Refusal, problem
-from sleuth.surfaces.http.service import call_of
+from sleuth.surfaces.http.answers import PROBLEMS, Dialect, Refusal, json_response, problem
+from sleuth.surfaces.http.service import Call, call_of
 from sleuth.types.request import adapter_of, own_fault
 
 M = TypeVar("M")
 
-Handler: TypeAlias = Callable[[Request], Coroutine[Any, Any, Response]]
+Handler = TypeVar("Handler", bound=Callable[..., Any])
 
 
 class JsonRoute(APIRoute):
-    """A route that FastAPI describes and pydantic reads, for handlers that take `body`, `call` and perhaps `request`.
+    """A route that FastAPI describes, and whose handler is a plain function or awaits something.
 
-    FastAPI parses JSON in Python and resolves dependencies for each request, which takes as long as a small search.
-    pydantic's parser also refuses what RFC 8259 does: wrong UTF-8, lone surrogates and endless nesting.
+    A plain function takes `call`, runs in the queue of searches (of changes, where `writes` marks it), and what it
+    returns is written as JSON in the same thread. Of handlers that take `body`, `call` and perhaps `request`, pydantic
+    reads the body. FastAPI would parse JSON in Python and resolve dependencies for each request, which takes as long as
+    a small search. pydantic's parser also refuses what RFC 8259 does: wrong UTF-8, lone surrogates and endless nesting.
     """
+
+    def __init__(self, path: str, endpoint: Callable[..., Any], **options: Any) -> None:
+        is_plain = not iscoroutinefunction(endpoint)
+        super().__init__(path, _in_queue(endpoint) if is_plain else endpoint, **options)
+        documented = (self.openapi_extra or {}).get("parameters", ())
+        self._query = dict.fromkeys(parameter["name"] for parameter in documented)
+        self._query |= {field.alias: field.field_info.annotation for field in self.dependant.query_params}
+        parameters = signature(endpoint, eval_str=True).parameters
+        if parameters.keys() - {"request"} != {"body", "call"}:  # FastAPI resolves what others take
+            return
+        model, takes_request = parameters["body"].annotation, "request" in parameters
+
+        async def answer(scope: Scope, receive: Receive, send: Send) -> None:
+            request = Request(scope, receive)
+            if scope["query_string"]:
+                await self.check_names(request)
+            call, kind, data = call_of(request), request.headers.get("content-type", ""), await request.body()
+            if is_plain:
+                queue = call.write if _is_writer(endpoint) else call.read
+                response = await queue(lambda: _written(endpoint(read_model(model, kind, data), call)))
+            else:
+                more = {"request": request} if takes_request else {}
+                response = await endpoint(body=read_model(model, kind, data), call=call, **more)
+            await response(scope, receive, send)
+
+        self.app = answer
 
     async def check_names(self, request: Request) -> None:
         """Refuse query parameters and form fields as `check_fields` does.
@@ -37,30 +68,35 @@ class JsonRoute(APIRoute):
         Raises:
             ArgumentError: names the field.
         """
-        parameters = (self.openapi_extra or {}).get("parameters", ())
-        fields = {field.alias: field.field_info.annotation for field in self.dependant.query_params}
-        names = [*fields, *(parameter["name"] for parameter in parameters)]
-        check_fields(request.query_params, names, _lists(fields), "query parameters")
+        check_fields(request.query_params, self._query, _lists(self._query), "query parameters")
         if self.body_field is not None and isinstance(self.body_field.field_info, Form):
             fields = {field.alias: field.field_info.annotation for field in self.dependant.body_params}
             check_fields(await request.form(), fields, _lists(fields), "form fields")
 
-    def get_route_handler(self) -> Handler:
-        """Return what answers a request."""
-        parameters = inspect.signature(self.endpoint, eval_str=True).parameters
-        if parameters.keys() - {"request"} != {"body", "call"}:  # FastAPI resolves what others take
-            return super().get_route_handler()
-        model, endpoint = parameters["body"].annotation, self.endpoint
-        takes_request = "request" in parameters
 
-        async def handler(request: Request) -> Response:
-            await self.check_names(request)
-            body = read_model(model, request.headers.get("content-type", ""), await request.body())
-            arguments = {"request": request} if takes_request else {}
-            response: Response = await endpoint(body=body, call=call_of(request), **arguments)
-            return response
+def writes(handler: Handler) -> Handler:
+    """Mark a plain function that changes the index: it needs the scope `write`, and runs in the queue of changes."""
+    handler.writes = True  # type: ignore[attr-defined]
+    return handler
 
-        return handler
+
+def _is_writer(handler: Callable[..., Any]) -> bool:
+    return getattr(handler, "writes", False)
+
+
+def _written(value: Any) -> Response:
+    return value if isinstance(value, Response) else json_response(value)
+
+
+def _in_queue(handler: Callable[..., Any]) -> Callable[..., Coroutine[Any, Any, Response]]:
+    """Return what runs a plain function in the queue that it needs."""
+
+    @wraps(handler)
+    async def answer(call: Call, **values: Any) -> Response:
+        queue = call.write if _is_writer(handler) else call.read
+        return await queue(lambda: _written(handler(call=call, **values)))
+
+    return answer
 
 
 def check_fields(
@@ -98,8 +134,8 @@ async def _check_names(request: Request) -> None:
 class JsonRouter(APIRouter):
     """Routes of one noun of the API, behind the gate: its keys, limits, deadlines and log.
 
-    A handler that takes `call: CurrentCall` works by `call.read`, `call.write` or `call.answers`, which check the scope
-    of the key; one that does not calls `call.require`.
+    A handler takes `call: CurrentCall`. A plain function runs where `JsonRoute` says. One that awaits something works
+    by `call.read`, `call.write` or `call.answers`, which check the scope of the key, or calls `call.require`.
 
     Args:
         tag: of its operations in the OpenAPI document.

@@ -8,13 +8,12 @@ from typing import Annotated, Any, Literal
 from fastapi import Query
 from pydantic import BaseModel, Field
 from pydantic_core import to_json
-from starlette.responses import Response
 
 from sleuth.engine import Engine, SearchRequest
 from sleuth.engine.index import IndexBackend
 from sleuth.filters import Filter, all_of, as_filter
 from sleuth.surfaces import cursors
-from sleuth.surfaces.http.answers import MISSING, Remarks, json_response, remarks_of
+from sleuth.surfaces.http.answers import MISSING, Remarks, remarks_of
 from sleuth.surfaces.http.routes import JsonRouter
 from sleuth.surfaces.http.service import Call, CurrentCall
 from sleuth.types import Ranking, RetrievedItem
@@ -44,10 +43,10 @@ class SearchBody(SearchRequest):
         None
     )
 
-    def stated(self) -> dict[str, Any]:
+    def stated(self) -> str:
         """Return what pages of one ranking have in common: the query and the options, save the page itself."""
         options = {name: value for name, value in self.changed().items() if name not in _OF_PAGES}
-        return {"query": self.query, **options}
+        return cursors.written({"query": self.query, **options})
 
 
 _OF_PAGES = ("cursor", "snippets")
@@ -86,23 +85,29 @@ class SearchResponse(Remarks):
 
 
 @router.post("/v1/search", response_model=SearchResponse, responses=MISSING)
-async def search(body: SearchBody, call: CurrentCall) -> Response:
+def search(body: SearchBody, call: CurrentCall) -> bytes:
     """Find the passages that answer a query."""
-    call.require("read")
-    service, question, stamp = call.service, None, None
-    if service.cache.capacity and _is_plain(body, call):
-        page = {"k": body.k, "cursor": body.cursor, "snippets": body.snippets}
-        question = (call.key.filter, cursors.written(body.stated() | page))  # only its own key filter sees it
-        stamp = call.engine.store.stamp  # of the version that is newest now: the answer may be of a newer one
-        answer = service.cache.get(question, stamp)
-        (service.metrics.cache_misses if answer is None else service.metrics.cache_hits).inc()
-        if answer is not None:
-            call.facts |= {"kept": True} | ({"query": body.query} if service.settings.log_queries else {})
-            return Response(answer, media_type="application/json")
-    answer = await call.read(search_page, body, call)
-    if question is not None and "degraded" not in call.facts:  # else another try may find more
-        service.cache.put(question, stamp, answer)
-    return Response(answer, media_type="application/json")
+    cache = call.service.cache
+    stated = body.stated()
+    if not cache.capacity or not _is_plain(body, call):
+        return search_page(body, call, stated)
+    question = (
+        call.key.filter,
+        stated,
+        body.k,
+        body.cursor,
+        body.snippets,
+    )  # only its own key filter sees it
+    stamp = call.engine.store.stamp  # of the version that is newest now: the answer may be of a newer one
+    answer = cache.get(question, stamp)
+    (call.service.metrics.cache_misses if answer is None else call.service.metrics.cache_hits).inc()
+    if answer is not None:
+        call.facts |= {"kept": True} | ({"query": body.query} if call.service.settings.log_queries else {})
+        return answer
+    answer = search_page(body, call, stated)
+    if "degraded" not in call.facts:  # else another try may find more
+        cache.put(question, stamp, answer)
+    return answer
 
 
 class Completion(BaseModel):
@@ -119,13 +124,13 @@ class SuggestResponse(BaseModel):
 
 
 @router.get("/v1/suggest", response_model=SuggestResponse)
-async def suggest(
+def suggest(
     call: CurrentCall,
     q: Annotated[str, Query(max_length=200, description="What somebody types.", examples=["token buc"])],
     k: Annotated[int, Query(ge=0, le=50, description="Completions at most.")] = 8,
-) -> Response:
+) -> dict[str, Any]:
     """Complete what somebody types: with words of the documents, and with their titles and headings."""
-    return json_response({"suggestions": await call.read(completions, call, q, k)})
+    return {"suggestions": completions(call, q, k)}
 
 
 def completions(call: Call, prefix: str, k: int) -> list[dict[str, str]]:
@@ -144,9 +149,12 @@ def _is_plain(body: SearchBody, call: Call) -> bool:
     return tuple(sources) == ("docs",) and is_one and is_timeless and not engine.has_retrieval_hooks
 
 
-def search_page(body: SearchBody, call: Call) -> bytes:
-    """Return one page of a ranking as JSON. A longer ranking begins with a shorter one, so a page is a part of it."""
-    stated = body.stated()
+def search_page(body: SearchBody, call: Call, stated: str) -> bytes:
+    """Return one page of a ranking as JSON. A longer ranking begins with a shorter one, so a page is a part of it.
+
+    Args:
+        stated: what the pages of the ranking have in common.
+    """
     first = cursors.offset_of(body.cursor or None, stated)
     ranking = retrieve(body, call, first + body.k + 1)
     page = ranking[first : first + body.k]
@@ -193,7 +201,10 @@ def plain_item(item: RetrievedItem, body: SearchBody, call: Call) -> dict[str, A
         "metadata": item.metadata,
         "score": item.score,
     }
-    values |= {name: value for name, value in (("copies", item.copies), ("folded", item.folded)) if value}
+    if item.copies:
+        values["copies"] = item.copies
+    if item.folded:
+        values["folded"] = item.folded
     if body.snippets:
         snippet = call.service.engine.snippet(body.query, item)
         values["snippet"] = {"text": snippet.text, "spans": snippet.spans}

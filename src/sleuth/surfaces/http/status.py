@@ -78,19 +78,16 @@ async def metrics(call: CurrentCall) -> Response:
 
 
 @router.get("/v1/status", response_model=StatusResponse, responses=PROBLEMS)
-async def status(call: CurrentCall) -> Response:
+def status(call: CurrentCall) -> dict[str, Any]:
     """Return what the index holds. A key with a filter has no access, since the counts are of all documents."""
     call.require_whole()
     import sleuth
 
     service = call.service
-    values = await call.read(service.engine.status)
-    values = {name: values[name] for name in ("documents", "passages", "version", "settings", "legs")}
-    return json_response(
-        {
-            **values,
-            "sources": list(service.settings.sources),
-            "read_only": service.settings.read_only,
-            "server": f"sleuth {sleuth.__version__}",
-        }
-    )
+    values = service.engine.status()
+    return {
+        **{name: values[name] for name in ("documents", "passages", "version", "settings", "legs")},
+        "sources": list(service.settings.sources),
+        "read_only": service.settings.read_only,
+        "server": f"sleuth {sleuth.__version__}",
+    }

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from sleuth.arguments import check_count, check_names
 from sleuth.engine import SearchRequest
 from sleuth.errors import ArgumentError
-from sleuth.surfaces.cursors import cursor_of, offset_of
+from sleuth.surfaces.cursors import cursor_of, offset_of, written
 from sleuth.surfaces.lines import matching_lines
 from sleuth.surfaces.mcp import items
 from sleuth.surfaces.mcp.items import (
@@ -49,13 +49,13 @@ class ToolCall:
     Attributes:
         head: facts about the index.
         max_tokens: of the answer.
-        request: the arguments that a cursor belongs to.
+        request: the arguments that a cursor belongs to, as `written` has them.
         offset: where the answer begins.
     """
 
     head: dict[str, Any]
     max_tokens: int
-    request: Mapping[str, Any]
+    request: str
     offset: int
 
     def room(self, frame: Mapping[str, Any]) -> int:
@@ -141,7 +141,7 @@ class Tools:
         if self._allowed is None and not self._workspace.ready(_texts(arguments)):
             return write({"results": [], **self._head()})
         try:
-            marked = {"tool": name, **request}
+            marked = written({"tool": name, **request})
             offset = offset_of(arguments.get("cursor"), marked)
             return write(getattr(self, name)(ToolCall(self._head(), max_tokens, marked, offset), **request))
         except ArgumentError as error:
