@@ -1,7 +1,6 @@
 from sleuth.surfaces.hits import text_of as text_of
 from sleuth.surfaces.http.answers import MISSING as MISSING
 from sleuth.surfaces.http.answers import Refusal as Refusal
-from sleuth.surfaces.http.answers import Remarks as Remarks
 from sleuth.surfaces.http.answers import Strict as Strict
 from sleuth.surfaces.http.answers import json_response as json_response
 from sleuth.surfaces.http.answers import passage_url as passage_url

@@ -116,7 +116,8 @@ def definitions(
     call: CurrentCall, name: NameParam, repository: RepositoryParam = None, at: AtParam = None
 ) -> dict[str, Any]:
     """Return where a name is defined."""
-    return _definitions(call, name, repository, at)[1]
+    _, facts = _definitions(call, name, repository, at)
+    return facts
 
 
 @router.get("/v1/code/references", response_model=NamesResponse, responses=MISSING)
