@@ -222,7 +222,7 @@ def check(result: SearchResult) -> None:
 
 
 def print_sources(engine: Answering, result: SearchResult, show_context: bool) -> None:
-    """Print the sources that the answer cites, numbered, below it."""
+    """Print the sources that the answer cites, below it; all of them where none is cited or passages are shown."""
     sources = result.extra.get("sources", [])
     numbers = {citation["number"] for citation in result.extra.get("citations", [])}
     items = {item.id: item for item in result.items or ()}
