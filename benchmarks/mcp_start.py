@@ -25,14 +25,14 @@ import sys
 import tempfile
 import time
 import tomllib
-from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from benchmarks.processes import cpu_seconds, own_megabytes
 from sleuth import Engine, index_path, open_code
-from sleuth.surfaces.mcp import Tools, Workspace
+from sleuth.engine import Workspace
+from sleuth.surfaces.mcp import Tools
 from sleuth.surfaces.mcp.items import tokens_of
 
 ROOT = Path(__file__).parents[1]
@@ -172,7 +172,7 @@ def print_given_answers(checkouts: Path) -> None:
         count, sizes = 0, []
         for name, repository in repositories.items():
             root = checkouts / name
-            with closing(Workspace(indexed(root, root) / ".sleuth", root)) as workspace:
+            with Workspace(indexed(root, root) / ".sleuth", root) as workspace:
                 for query, text in repository["questions"]:
                     answer = json.loads(Tools(workspace).call("search", {"query": query, "max_tokens": most}))
                     words = " ".join(" ".join(str(each.get("text")) for each in answer["results"]).split())

@@ -155,7 +155,7 @@ def options_of_doors() -> dict[str, set[str]]:
     from sleuth.engine import SearchRequest
     from sleuth.surfaces.cli.search import search
     from sleuth.surfaces.http.search import SearchBody
-    from sleuth.surfaces.mcp.schemas import TOOLS
+    from sleuth.surfaces.mcp.tools import TOOLS
     from sleuth.surfaces.page.state import OPTIONS
 
     fields = set(SearchRequest.properties()) - {"query", "k"}

@@ -2,13 +2,13 @@
 
 import json
 import os
-from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from sleuth.code import CodeRetriever, CodeStorage, index_path, search_history
-from sleuth.surfaces.mcp import Tools, Workspace
+from sleuth.engine import Workspace
+from sleuth.surfaces.mcp import Tools
 from tests.code.conftest import Git, answer, opened, run, write
 from tests.code.test_hostile_repository import Canaries, canaries
 from tests.commands import sleuth
@@ -138,7 +138,7 @@ def test_agents_of_the_outer_repository_get_no_submodule(app: Git) -> None:
     for path in (".", "trees/feature"):
         assert sleuth("code", "index", path, "--no-submodules" if path != "." else "--submodules",
                       cwd=app.root).returncode == 0  # fmt: skip
-    with closing(Workspace(app.root / ".sleuth", app.root)) as workspace:
+    with Workspace(app.root / ".sleuth", app.root) as workspace:
         assert [repository.path for repository in workspace.repositories()] == [str(app.root)]
 
 
@@ -148,7 +148,7 @@ def test_agents_in_a_submodule_get_its_code(app: Git) -> None:
     (app.root / "notes.md").write_text("# In lib\n\nNotes about in_lib.\n")
     assert sleuth("index", "notes.md", cwd=app.root).returncode == 0
     lib = app.root / "vendor/lib"
-    with closing(Workspace(app.root / ".sleuth", lib)) as workspace:
+    with Workspace(app.root / ".sleuth", lib) as workspace:
         answer = json.loads(Tools(workspace).call("search", {"query": "in_lib"}))
         paths = [result["id"].rpartition(":")[0] for result in answer["results"]]
         assert paths[0] == "lib.py"

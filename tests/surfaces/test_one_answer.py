@@ -13,13 +13,13 @@ import pytest
 
 from sleuth import CodeRetriever, Document, Engine, Sources, index_path, open_code, open_sources
 from sleuth.code.search.request import CodeRequest
-from sleuth.engine import SearchRequest
+from sleuth.engine import SearchRequest, Workspace
 from sleuth.engine.codebase import default_embedder
 from sleuth.surfaces.cli.code import search as code_search
 from sleuth.surfaces.cli.options import FLAGS
 from sleuth.surfaces.cli.search import ask, search
 from sleuth.surfaces.cli.serve import extensions
-from sleuth.surfaces.mcp import TOOLS, Tools, Workspace
+from sleuth.surfaces.mcp import TOOLS, Tools
 from sleuth.surfaces.page.state import OPTIONS
 from sleuth.types.request import defaults
 from tests.commands import sleuth
@@ -137,13 +137,12 @@ def every_door(index: Path, root: Path | None = None, **settings: Any) -> Iterat
         settings: of the server.
     """
     offered = ("docs", "code")
-    workspace = Workspace(index, root, refresh=False)
     with (
         open_sources(index, offered, deadline=None) as sources,
         serving(index, sources=offered, extensions=extensions(), **settings) as server,
+        Workspace(index, root, refresh=False) as workspace,
     ):
         yield Place(index.parent, sources, server, Tools(workspace))
-    workspace.close()
 
 
 @pytest.fixture(scope="module")

@@ -254,7 +254,7 @@ class RowCodes(NamedTuple):
 
 
 def scalar_rows(column: Column, rows: NDArray[np.int64]) -> RowCodes:
-    """Return the scalars that these rows have, and the elements of their lists, as codes of the column.
+    """Return the scalars that these rows have, as codes of the column.
 
     Args:
         rows: ordinals, shape (n,).

@@ -6,10 +6,12 @@ from sleuth.engine.fusion import Fusion as Fusion
 from sleuth.engine.legs import open_legs as open_legs
 from sleuth.engine.legs import ranking_legs as ranking_legs
 from sleuth.engine.legs import register_leg as register_leg
+from sleuth.engine.reading import text_of as text_of
 from sleuth.engine.relevance import score_hits as score_hits
 from sleuth.engine.relevance import score_texts as score_texts
 from sleuth.engine.request import WITHOUT_VARIETY as WITHOUT_VARIETY
 from sleuth.engine.request import SearchRequest as SearchRequest
 from sleuth.engine.reranking import RerankModel as RerankModel
+from sleuth.engine.workspace import Workspace as Workspace
 
 __all__: list[str]

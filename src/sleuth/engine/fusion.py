@@ -83,7 +83,7 @@ class Fusion:
 
     @classmethod
     def parse(cls, text: str) -> Fusion:
-        """Return a fusion from its printed form. Where one weight is named, the others are 1; all else has its default.
+        """Return a fusion from its printed form; what is not named has its default, weights apart: they are 1.
 
         Raises:
             ArgumentError: shows the form.

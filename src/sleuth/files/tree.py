@@ -53,7 +53,7 @@ def files_of_worktree(root: Path) -> Iterator[bytes]:
     """Yield the files of a worktree that its ignore files do not exclude; nested repositories are not entered."""
 
     def passes_over(folder: str, name: str) -> bool:
-        return name == ".git" or os.path.lexists(f"{root}/{folder}{name}/.git")  # of a nested repository
+        return name == ".git" or os.path.lexists(f"{root}/{folder}{name}/.git")  # for every file
 
     return files_below(root, passes_over)
 

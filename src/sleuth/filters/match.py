@@ -88,13 +88,17 @@ def comparable(value: object) -> Scalar | None:
     if isinstance(value, bool | str):
         return value
     if isinstance(value, int):
-        try:
-            return value if fits_int64(value) else float(value)
-        except OverflowError:
-            return math.inf if value > 0 else -math.inf
+        return value if fits_int64(value) else _nearest_float(value)
     if isinstance(value, float):
         return None if math.isnan(value) else value
     return None
+
+
+def _nearest_float(value: int) -> float:
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf
 
 
 def _as_list(leaf: Leaf) -> list[Scalar]:

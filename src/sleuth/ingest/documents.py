@@ -132,7 +132,7 @@ class Adder(Generic[Report]):
             self.writer.put_batch(batch)
 
     def _has_changed(self, prepared: PreparedDocument, record: Known | None) -> bool:
-        """Return whether a document has to be written, for its text or its time, and count it."""
+        """Return whether a document has to be written, and count it."""
         if record is None:
             self.report.added += 1
             return True

@@ -69,7 +69,6 @@ def prepare(document: Document) -> PreparedDocument:
 
 
 def _with_metadata(document: Document, id: str | None) -> PreparedDocument:
-    """Check a document with metadata, and divide these into columns of their own and all others, as JSON."""
     metadata: Mapping[str, Any] = document.metadata
     if names := [name for name in metadata if not isinstance(name, str)]:
         raise ArgumentError(f"metadata must have names that are strings, got {names[0]!r}")

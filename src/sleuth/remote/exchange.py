@@ -154,14 +154,13 @@ class Exchange(Answer):
         try:
             return step()
         except _FAILURES as error:
-            failure = self._error_of(error)
+            failure = self._explained(error)
         connection, self._connection = self._connection, None
         if connection is not None:
             connection.close()
         raise failure
 
-    def _error_of(self, error: Exception) -> Exception:
-        """Return the error of ours that an error of the connection stands for, without keys in its text."""
+    def _explained(self, error: Exception) -> Exception:
         text = self.mask.hide("".join(filter(str.isprintable, str(error))))[:200] or type(error).__name__
         if isinstance(error, ssl.SSLCertVerificationError):
             return CertificateError(error.verify_message)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from sleuth.surfaces.plain import shown_text
+from sleuth.text.markup import shown_text
 
 if TYPE_CHECKING:
     from sleuth.text.snippets import Snippet
@@ -132,36 +132,3 @@ def matches_in(text: str, query: str, snippet: SnippetOf, item: RetrievedItem) -
         return []
     window = snippet(query, item.model_copy(update={"text": text}), width=len(text))
     return [(begin + window.start, end + window.start) for begin, end in window.spans]
-
-
-def numbered_lines(passages: Sequence[RetrievedItem]) -> tuple[dict[int, str], dict[str, range]]:
-    """Return the lines of a document by number, and the numbers of each passage's lines by its id.
-
-    Passages may overlap. Those without lines of a file are numbered from 1 as they follow each other.
-    """
-    from sleuth.answer.context import join_overlapping
-
-    lines: dict[int, str] = {}
-    numbers: dict[str, range] = {}
-    start, tail = 1, ""
-    for item in passages:
-        union = join_overlapping(tail, item.text) if tail else item.text
-        start += union.count("\n", 0, len(union) - len(item.text))
-        start = int(item.metadata.get("start_line") or start + (len(union) > len(tail) + len(item.text)))
-        tail = item.text
-        texts = tail.split("\n")
-        numbers[item.id] = range(start, start + len(texts))
-        for number, line in enumerate(texts, start):
-            earlier_line = lines.get(number)
-            if earlier_line is None or earlier_line in line:
-                lines[number] = line
-            elif line not in earlier_line:
-                lines[number] = join_overlapping(earlier_line, line).replace("\n", " ")
-    return lines, numbers
-
-
-def text_of(passages: Sequence[RetrievedItem]) -> str:
-    """Return the text of a document from its passages, with blank lines where the file had some."""
-    lines, _ = numbered_lines(passages)
-    numbers = range(min(lines, default=1), max(lines, default=0) + 1)
-    return "\n".join(lines.get(number, "") for number in numbers)

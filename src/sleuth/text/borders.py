@@ -46,8 +46,7 @@ _ABBREVIATION = (
 )
 
 
-def _sentence_end(abbreviation: str, start: str) -> re.Pattern[str]:
-    """Return what finds the ends of sentences, list items and paragraphs, unless `abbreviation` stands before."""
+def _sentence(abbreviation: str, start: str) -> re.Pattern[str]:
     return re.compile(
         r"[.!?…।॥؟۔。！？｡\n](?:"
         rf"(?<=[.!?…।॥؟۔]){abbreviation}[\"')\]”’»]?\s{{1,9}}(?={start})"
@@ -58,8 +57,8 @@ def _sentence_end(abbreviation: str, start: str) -> re.Pattern[str]:
     )
 
 
-_mixed = _sentence_end(_ABBREVIATION, r"[^\sa-z.,;:!?)\]]")
-_one_case = _sentence_end(f"(?i:{_ABBREVIATION})", r"[^\s.,;:!?)\]]")
+_mixed = _sentence(_ABBREVIATION, r"[^\sa-z.,;:!?)\]]")
+_one_case = _sentence(f"(?i:{_ABBREVIATION})", r"[^\s.,;:!?)\]]")
 
 
 def sentence_of(text: str) -> re.Pattern[str]:

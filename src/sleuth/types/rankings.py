@@ -116,7 +116,7 @@ class RetrievedItem(BaseModel):
         return items
 
     def with_extra(self, **extra: Any) -> Self:
-        """Return a copy with more values in `extra`, whose other fields are not validated again."""
+        """Return a copy with more values in `extra`."""
         item = self.__class__.__new__(self.__class__)
         _set_values(item, {**self.__dict__, "extra": {**self.extra, **extra}})
         _set_names(item, {*self.model_fields_set, "extra"})

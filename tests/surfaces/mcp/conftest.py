@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Awaitable, Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import anyio
 import pytest
 
-from sleuth.surfaces.mcp import Tools, Workspace, build_server
+from sleuth.engine import Workspace
+from sleuth.surfaces.mcp import Tools, build_server
 from tests.surfaces.project import make_project
 
 if TYPE_CHECKING:
@@ -32,15 +34,8 @@ def quiet_project(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def open_workspace() -> Any:
     """Open workspaces and close them at the end of the test."""
-    workspaces = []
-
-    def opener(index: Path, root: Path | None = None, **options: Any) -> Workspace:
-        workspaces.append(Workspace(index, root, **options))
-        return workspaces[-1]
-
-    yield opener
-    for workspace in workspaces:
-        workspace.close()
+    with ExitStack() as stack:
+        yield lambda *places, **options: stack.enter_context(Workspace(*places, **options))
 
 
 @pytest.fixture

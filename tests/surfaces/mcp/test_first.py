@@ -11,7 +11,8 @@ import pytest
 
 from sleuth import default_embedder, index_path, open_code
 from sleuth.code.snapshots import gradual
-from sleuth.surfaces.mcp import Workspace, first
+from sleuth.engine import Workspace
+from sleuth.engine import first_index as first
 from tests.surfaces.project import git
 from tests.waiting import wait_until
 
@@ -179,18 +180,19 @@ def test_a_closed_server_stops_indexing(workspace: Workspace, monkeypatch: pytes
         call(workspace, "search", query="tokens")
         wait_until(lambda: len(begun) > 1)
         workspace.close()
-    again = Workspace(workspace.index, workspace.root, index_first=True)
-    assert call(again, "search", query="how are tokens refilled")["results"]
-    wait_until(lambda: not again.indexing)
-    assert "indexing" not in call(again, "status")
-    again.close()
+    with Workspace(workspace.index, workspace.root, index_first=True) as again:
+        assert call(again, "search", query="how are tokens refilled")["results"]
+        wait_until(lambda: not again.indexing)
+        assert "indexing" not in call(again, "status")
 
 
 SCRIPT = """
 import json, sys, time
 from pathlib import Path
 from sleuth.code.snapshots import gradual
-from sleuth.surfaces.mcp import Tools, Workspace, first
+from sleuth.engine import Workspace
+from sleuth.engine import first_index as first
+from sleuth.surfaces.mcp import Tools
 gradual._FIRST, first.WORK = 1_000, 60.0
 root = Path(sys.argv[1])
 workspace = Workspace(root / ".sleuth", root, index_first=True)

@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 
 from sleuth import Document, Engine
+from sleuth.engine import Workspace
 from sleuth.errors import ArgumentError
 from sleuth.filters import as_filter
-from sleuth.surfaces.mcp import TOOLS, Tools, Workspace
+from sleuth.surfaces.mcp import TOOLS, Tools
 from sleuth.surfaces.mcp.items import tokens_of
 from sleuth.surfaces.mcp.server import LIMIT, most_tokens
 from tests.surfaces.project import git
@@ -228,7 +229,7 @@ def test_a_client_sees_only_what_its_filter_allows(workspace: Workspace) -> None
     tools = Tools(workspace, allowed=as_filter("path:docs/limits.md"))
     answer = json.loads(tools.call("search", {"query": "tokens bucket refill", "k": 50}))
     assert set(map(path_of, answer["results"])) == {"docs/limits.md"}
-    assert tools.names == ("search", "fetch", "grep", "status")
+    assert list(tools.schemas) == ["search", "fetch", "grep", "status"]
     for name in ("definitions", "references", "history"):
         with pytest.raises(ArgumentError, match="tool must be one of search, fetch, grep, status"):
             tools.call(name, {"name": "TokenBucket"})

@@ -65,7 +65,7 @@ def test_too_many_changes_are_left_to_the_command(
     project: Path, open_workspace: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Above the limit nothing is indexed, and the answer says how many files are stale."""
-    monkeypatch.setattr("sleuth.surfaces.freshness.MAX_CHANGED", 3)
+    monkeypatch.setattr("sleuth.engine.freshness.MAX_CHANGED", 3)
     for n in range(5):
         (project / "src" / f"n{n}.py").write_text(f"n = {n}\n", "utf-8")
     workspace = open_workspace(project / ".sleuth", project)

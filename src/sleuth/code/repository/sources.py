@@ -142,15 +142,15 @@ class DiskSource:
             yield content
 
     def _look(self, paths: Iterable[bytes], past: Past) -> tuple[list[Listed], Times]:
-        """Return the files at these paths, in no order, and the times of those whose next change will show in them."""
+        """Return the file at each path that is there, in no order, and the times of those that are settled."""
         base = os.fsencode(self.root) + b"/"
-        newest = time.time_ns() - _SETTLED_NS
+        settled = time.time_ns() - _SETTLED_NS
         times: Times = {}
-        files = [self._listed(base + path, git.text_of(path), newest, past.times, times) for path in paths]
+        files = [self._listed(base + path, git.text_of(path), settled, past.times, times) for path in paths]
         return [file for file in files if file is not None], times
 
     def _listed(
-        self, full: bytes, name: str, newest: int, before: Mapping[str, FileTime], times: Times
+        self, full: bytes, name: str, settled: int, before: Mapping[str, FileTime], times: Times
     ) -> Listed | None:
         try:
             status = os.lstat(full)
@@ -170,7 +170,7 @@ class DiskSource:
             return Listed(name, "", f"cannot be read: {error.strerror}")
         self._contents[name] = content
         hash = object_id(content, self._any_id)
-        if 0 <= status.st_mtime_ns < newest and len(content) == status.st_size:
+        if 0 <= status.st_mtime_ns < settled and len(content) == status.st_size:
             times[name] = FileTime(status.st_size, status.st_mtime_ns, hash)
         return Listed(name, hash)
 

@@ -5,7 +5,8 @@ A snapshot names its commit, and only ancestors of that commit are searched.
 
 from __future__ import annotations
 
-from itertools import chain, islice
+from collections.abc import Iterable
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -128,23 +129,24 @@ class PlaceHistory(NamedTuple):
     commits: list[Commit]
 
 
-def history_of(snapshot: Snapshot, *names: str, text: str = "", most: int = 20) -> PlaceHistory:
-    """Return the newest commits that touched what a name means, which has the form of `places_named`.
+def history_of(names: Iterable[tuple[Snapshot, str]], *, text: str = "", most: int = 20) -> PlaceHistory:
+    """Return the newest commits that touched the first thing that a name means.
 
     Args:
-        names: spellings of one name, of which the first that means something counts.
+        names: snapshots with names of the form of `places_named`, to be tried in this order.
         text, most: as of `commits_of`.
 
     Raises:
-        ArgumentError: nothing of that name, or a snapshot of a folder outside git.
+        ArgumentError: nothing of these names, or a snapshot of a folder outside git.
         UnknownCommitError, CodeError: as of `commits_of`.
     """
-    place = next(chain.from_iterable(places_named(snapshot, name) for name in names), None)
-    if place is None:
-        raise ArgumentError(f"name must be a file or a definition of the snapshot, got {names[-1]!r}")
-    root, base, path = Path(snapshot.repository.path), base_of(snapshot), place.file.path
-    commits = commits_of(root, path, revision=base, lines=place.lines, text=text, most=most)
-    return PlaceHistory(path, place.lines, commits)
+    name = ""
+    for snapshot, name in names:
+        if (place := next(places_named(snapshot, name), None)) is not None:
+            root, path, base = Path(snapshot.repository.path), place.file.path, base_of(snapshot)
+            commits = commits_of(root, path, revision=base, lines=place.lines, text=text, most=most)
+            return PlaceHistory(path, place.lines, commits)
+    raise ArgumentError(f"name must be a file or a definition of the snapshot, got {name!r}")
 
 
 def base_of(snapshot: Snapshot) -> str:

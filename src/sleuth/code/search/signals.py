@@ -58,7 +58,7 @@ class Signals:
     """
 
     def __init__(self, snapshot: Snapshot, query: Query, allowed: NDArray[np.bool_] | None) -> None:
-        """Compute the signals of a query, except those that need files to be read.
+        """Compute them.
 
         Args:
             allowed: which files may answer, shape (n,); None for all.

@@ -40,7 +40,7 @@ def indexed_commit(storage: CodeStorage, path: str | Path) -> str:
     """
     (commit, *_), root = ancestors(path), source_at(path).root
     repository = storage.repository(str(root))
-    _sole_repository(storage)
+    _only(storage)
     if not any(s.id == commit and s.status == "completed" for s in storage.snapshots(repository.id)):
         raise CodeError(f"commit {commit[:12]} of {root} is not indexed: `sleuth code index --rev HEAD`")
     return commit
@@ -55,7 +55,7 @@ def relocate(storage: CodeStorage, root: Path) -> None:
     Raises:
         CodeError: the index has several repositories.
     """
-    main = _sole_repository(storage)
+    main = _only(storage)
     with storage.transaction() as connection:
         for repository in storage.repositories():
             place = root / Path(repository.path).relative_to(main.path)
@@ -63,7 +63,7 @@ def relocate(storage: CodeStorage, root: Path) -> None:
         connection.execute("DELETE FROM times")  # of the files of the other clone
 
 
-def _sole_repository(storage: CodeStorage) -> Repository:
+def _only(storage: CodeStorage) -> Repository:
     repositories = outermost(storage.repositories())
     if len(repositories) != 1:
         raise CodeError(

@@ -211,8 +211,8 @@ def _check_ranges(
     max_chunks = _CHUNKS_PER_BYTE * connection.execute(pages).fetchone()[0]
     if not len(keys):
         return
-    least, most = min(keys[0], firsts.min(), counts.min()), max(keys[-1], firsts.max())
-    if least < 0 or most >= _LAST_KEY or counts.max() > max_chunks or int(counts.sum()) > max_chunks:
+    within = keys[0] >= 0 and min(firsts.min(), counts.min()) >= 0 and max(keys[-1], firsts.max()) < _LAST_KEY
+    if not within or counts.max() > max_chunks or int(counts.sum()) > max_chunks:
         raise damaged("the list of files")
     if np.any(firsts[:-1] + counts[:-1] > firsts[1:]):
         raise damaged("the list of files (chunks of two overlap)")

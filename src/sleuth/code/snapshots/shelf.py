@@ -115,7 +115,7 @@ class Shelf:
         return Built(self._folder, encoded, SMALL)
 
     def publish(self, connection: Connection, segments_built: Sequence[Built]) -> None:
-        """Record segments in the manifest, in the open transaction; their files are in place before it commits."""
+        """Name segments in the manifest, in the open transaction; their files have their names before it commits."""
         for segment in segments_built:
             segment.publish(connection)
         if any(segment.held for segment in segments_built):

@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from sleuth.engine import Workspace
 from sleuth.protocols import Closing
-from sleuth.surfaces.mcp import TOOLS, Tools, ToolSchema, Workspace
+from sleuth.surfaces.mcp import Tools, ToolSchema
 
 
 class AgentTools(Closing):
@@ -24,8 +25,7 @@ class AgentTools(Closing):
     @property
     def schemas(self) -> list[ToolSchema]:
         """The tools: name, description and JSON Schema of the arguments."""
-        names = self._tools.names
-        return [tool for tool in TOOLS if tool.name in names]
+        return list(self._tools.schemas.values())
 
     def call(self, name: str, /, **arguments: Any) -> str:
         """Run a tool and return its answer, one JSON object.

@@ -117,7 +117,7 @@ class SparseLeg(RankingLeg[TokenWeights]):
         return GREATEST * sum(weights.values()) or 1.0
 
     def unrelated(self, query: str) -> float:
-        """Return what rows that have nothing to do with a query reach, as a share of `greatest`; 1 for gibberish."""
+        """Return the share of the greatest score that unrelated rows reach; 1 for gibberish."""
         return UNRELATED if self._encoder is not None and self._encoder.has_meaning(query) else 1.0
 
     def begin(self, segments: Sequence[SegmentView], progress: Callable[[int, int], None]) -> None:

@@ -10,6 +10,7 @@ from fastapi import File, Form, Query, UploadFile
 from pydantic import Field
 from starlette.responses import Response
 
+from sleuth.engine import text_of
 from sleuth.filters import Compare, Filter, any_of, matches
 from sleuth.plugins.vendors.vector_stores import (
     MOST_NAME,
@@ -38,7 +39,6 @@ from sleuth.surfaces.http import (
     UploadedFile,
     add_files,
     json_response,
-    text_of,
     writes,
 )
 from sleuth.types import UPLOAD, RetrievedItem

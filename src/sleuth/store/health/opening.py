@@ -27,7 +27,7 @@ DOCUMENTS_SCHEMA = Schema(
 
 
 def is_whole(folder: Path) -> bool:
-    """Return whether a folder has a record, and one whose creation was completed.
+    """Return whether a record was made here, and made whole.
 
     Raises:
         IndexDamagedError: the rest of an index without its record, or a record that cannot be read.

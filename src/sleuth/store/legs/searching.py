@@ -181,7 +181,7 @@ class TermSearcher(LegSearcher[Q]):
 
     @abstractmethod
     def held(self, tokens: Iterable[str]) -> dict[str, float]:
-        """Return the idf of each token that the text of some row holds; tokens of no row are left out."""
+        """Return how rare each token is that the text of a row holds; the other tokens are left out."""
 
     @abstractmethod
     def word(self, token: str, group: str = "") -> Q:

@@ -57,7 +57,7 @@ class BatchColumn(list[T]):
         return [*self, *repeat(self.default, rows - len(self))]
 
     def join(self, values: Sequence[T], row: int) -> None:
-        """Set the values of the rows from `row` on; where all are the default, nothing is stored."""
+        """Add values behind the first `row` rows."""
         if any(value != self.default for value in values):
             self.extend(repeat(self.default, row - len(self)))
             self.extend(values)

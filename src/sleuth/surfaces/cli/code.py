@@ -147,7 +147,8 @@ def history(
     """List the commits that touched a file, some lines of it or a definition, newest first."""
     from sleuth.code.search.history import history_of
 
-    past = history_of(place.snapshot, path_inside(name, place.root), name, text=text, most=k)
+    names = [(place.snapshot, spelling) for spelling in (path_inside(name, place.root), name)]
+    past = history_of(names, text=text, most=k)
     facts = {"path": past.path, "lines": past.lines, "stale": place.stale}
     commits = [commit._asdict() for commit in past.commits]
     return Output({**facts, "commits": commits}, map(_row_of, past.commits), found=commits)

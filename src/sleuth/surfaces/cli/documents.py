@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 from annotated_types import Ge
 
+from sleuth.engine.reading import documents_at, passages_of
 from sleuth.engine.synonyms import SYNONYMS_FILE, Synonyms
 from sleuth.errors import ArgumentError, IndexNotFoundError
 from sleuth.files import whole_file
 from sleuth.surfaces.cli.app import app, index_commands
 from sleuth.surfaces.cli.common import Output, amount, human_bytes, print_json, say, styled
-from sleuth.surfaces.cli.files import documents_at, passages_of, shown
+from sleuth.surfaces.cli.files import shown
 from sleuth.surfaces.cli.opening import Index, open_index
 from sleuth.surfaces.cli.options import command
 from sleuth.surfaces.cli.places import index_folder

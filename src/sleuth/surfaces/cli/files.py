@@ -1,9 +1,8 @@
-"""Names files as seen from the working folder, and finds what a path given there names in an index."""
+"""Names files as seen from the working folder."""
 
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -11,12 +10,8 @@ from sleuth.surfaces.hits import place_of
 from sleuth.text import clean_text
 
 if TYPE_CHECKING:
-    from sleuth.engine import Engine
     from sleuth.engine.answers import Answering
     from sleuth.ingest import FileNames
-    from sleuth.types import RetrievedItem
-
-_LINES = re.compile(r"(?P<path>.+):(?P<first>\d+)-(?P<last>\d+)")
 
 
 def from_here(path: str, base: str = "") -> str:
@@ -69,40 +64,3 @@ def path_from_here(engine: Answering, id: str, metadata: Mapping[str, Any]) -> s
 def place(engine: Answering, id: str, metadata: Mapping[str, Any]) -> str:
     """Return where a passage is: the path from here, or the source, then the page or lines."""
     return str(place_of(id, metadata, path_from_here(engine, id, metadata)))
-
-
-def passages_of(engine: Engine, name: str) -> list[RetrievedItem]:
-    """Return the passages of the file at a path, of its rows or lines, or of the document of an id."""
-    from sleuth.ingest import file_of
-    from sleuth.ingest.names import printable
-
-    file = engine.files.name_of(name)
-    if items := engine.get(file) or engine.get(printable(name)):
-        return items
-    rows = [document for document in engine.documents(under=file) if file_of(document) == file]
-    rows.sort(key=lambda row: (len(row.source), row.source))  # by number
-    if rows:
-        return [item for row in rows for item in engine.get(row.id)]
-    lines = _LINES.fullmatch(name)
-    if lines is None:
-        return []
-    start, end = int(lines["first"]), int(lines["last"])
-    return [
-        item
-        for item in passages_of(engine, lines["path"])
-        if item.metadata.get("start_line", end + 1) <= end and item.metadata.get("end_line", 0) >= start
-    ]
-
-
-def documents_at(engine: Engine, name: str) -> list[str]:
-    """Return the ids of the documents from the file at a path or from the folder there, else its id."""
-    from sleuth.ingest import file_of, is_below
-    from sleuth.ingest.names import printable
-
-    root = engine.files.name_of(name)
-    ids = [
-        document.id
-        for document in engine.documents(under=root or None)
-        if "path" in document.metadata and is_below(file_of(document), root)
-    ]
-    return ids or [root if engine.get(root) else printable(name)]

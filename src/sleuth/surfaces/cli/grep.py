@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 from annotated_types import Ge
 
+from sleuth.engine.every_line import matching_lines
 from sleuth.errors import ArgumentError, IndexNotFoundError
 from sleuth.surfaces.cli.app import app
 from sleuth.surfaces.cli.common import Output
@@ -16,7 +17,6 @@ from sleuth.surfaces.cli.files import path_from_here
 from sleuth.surfaces.cli.opening import MOST_REFRESHED, open_index, opened_snapshot, path_inside
 from sleuth.surfaces.cli.options import command
 from sleuth.surfaces.cli.places import index_folder
-from sleuth.surfaces.lines import matching_lines
 
 if TYPE_CHECKING:
     from sleuth.code import Snapshot

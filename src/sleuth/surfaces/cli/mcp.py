@@ -46,7 +46,7 @@ def serve(
         if error.name not in ("mcp", "mcp_types", "anyio"):
             raise
         raise MissingPackageError("mcp", "mcp", "sleuth mcp") from error
-    from sleuth.surfaces.mcp.workspace import Workspace
+    from sleuth.engine import Workspace
 
     if root is not None:
         os.chdir(root)

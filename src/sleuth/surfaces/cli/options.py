@@ -59,7 +59,7 @@ HELP = {
     "repo": "Repository: id, path or URL. Default: the one here.",
     "at": "Snapshot: commit, branch, tag or content id. Default: the worktree as it is.",
     "max_refresh": "Index at most this many changed files first; with more, say how stale it is.",
-    "no_refresh": "Output from the newest snapshot without looking at the files.",
+    "no_refresh": "Answer from the newest snapshot without looking at the files.",
 }
 """Sentences of options that several commands have."""
 

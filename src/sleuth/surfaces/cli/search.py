@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from annotated_types import Ge
 
-from sleuth.engine import SearchRequest
+from sleuth.engine import SearchRequest, text_of
+from sleuth.engine.reading import passages_of
 from sleuth.errors import ArgumentError
 from sleuth.surfaces.cli.app import app, index_commands
 from sleuth.surfaces.cli.common import Output, print_json, remark, say, styled
-from sleuth.surfaces.cli.files import file_names_of, file_of, from_here, passages_of, place
+from sleuth.surfaces.cli.files import file_names_of, file_of, from_here, place
 from sleuth.surfaces.cli.hits import print_hits
 from sleuth.surfaces.cli.opening import Index, open_sources
 from sleuth.surfaces.cli.options import command, options_of, request_of
-from sleuth.surfaces.hits import text_of
 from sleuth.text import clean_text
 
 if TYPE_CHECKING:
@@ -222,7 +222,7 @@ def check(result: SearchResult) -> None:
 
 
 def print_sources(engine: Answering, result: SearchResult, show_context: bool) -> None:
-    """Print the sources that the answer cites, below it; all of them where none is cited or passages are shown."""
+    """Print the sources that the answer cites, numbered, below it."""
     sources = result.extra.get("sources", [])
     numbers = {citation["number"] for citation in result.extra.get("citations", [])}
     items = {item.id: item for item in result.items or ()}

@@ -1,4 +1,3 @@
-from sleuth.surfaces.hits import text_of as text_of
 from sleuth.surfaces.http.answers import MISSING as MISSING
 from sleuth.surfaces.http.answers import Refusal as Refusal
 from sleuth.surfaces.http.answers import Strict as Strict

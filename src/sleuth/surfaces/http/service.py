@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, Annotated, Any, ParamSpec, TypeAlias, TypeVar
 from fastapi import Depends, Request
 
 from sleuth.engine import SearchRequest
+from sleuth.engine.freshness import Refresher
 from sleuth.errors import ArgumentError, IndexNotFoundError, UnknownRepositoryError, UnknownSnapshotError
 from sleuth.filters import And, Compare, Filter, all_of, as_filter
 from sleuth.filters.match import lies_within
-from sleuth.surfaces.freshness import Refresher
 from sleuth.surfaces.http.answers import FAILED, Refusal, refusal_of
 from sleuth.surfaces.http.job_runs import JobRunner
 from sleuth.surfaces.http.keys import EVERYONE, NO_DOCUMENT, Key, KeyFile, Rates, Scope, Sessions

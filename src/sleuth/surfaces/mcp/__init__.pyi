@@ -1,7 +1,6 @@
-from sleuth.surfaces.mcp.schemas import TOOLS as TOOLS
 from sleuth.surfaces.mcp.schemas import ToolSchema as ToolSchema
 from sleuth.surfaces.mcp.server import build_server as build_server
+from sleuth.surfaces.mcp.tools import TOOLS as TOOLS
 from sleuth.surfaces.mcp.tools import Tools as Tools
-from sleuth.surfaces.mcp.workspace import Workspace as Workspace
 
 __all__: list[str]

@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from fastapi import FastAPI
     from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
+    from sleuth.engine import Workspace
     from sleuth.surfaces.http.keys import Key
     from sleuth.surfaces.mcp.server import Context
     from sleuth.surfaces.mcp.tools import Tools
-    from sleuth.surfaces.mcp.workspace import Workspace
 
 T = TypeVar("T")
 
@@ -97,9 +97,9 @@ def session_manager(service: Service) -> StreamableHTTPSessionManager:
     """
     from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
+    from sleuth.engine import Workspace
     from sleuth.surfaces.mcp.server import build_server
     from sleuth.surfaces.mcp.tools import Tools
-    from sleuth.surfaces.mcp.workspace import Workspace
 
     has_documents = "docs" in service.settings.sources
     workspaces: dict[tuple[str, ...], Workspace] = {}
@@ -111,7 +111,7 @@ def session_manager(service: Service) -> StreamableHTTPSessionManager:
                 service.engine.path,
                 refresh=False,
                 engine=service.engine if has_documents else None,
-                documents=has_documents,
+                with_documents=has_documents,
                 offers=service.offers_repository,
                 within=key.code or None,
             )

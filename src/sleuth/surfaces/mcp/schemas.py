@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, Final, NamedTuple
+from collections.abc import Callable
+from inspect import signature
+from types import NoneType
+from typing import Any, Final, NamedTuple, get_args
 
-from sleuth.arguments import MOST_NAME
+from sleuth.types.request import adapter_of
 
 MOST_RESULTS = 100
 """Lines and commits of one answer at most."""
@@ -38,6 +41,27 @@ class ToolSchema(NamedTuple):
     properties: dict[str, dict[str, Any]]
     is_of_code: bool = False
 
+    @classmethod
+    def of(cls, tool: Callable[..., Any], *, is_of_code: bool = False) -> ToolSchema:
+        """Return the schema of a tool for its parameters after the call; its docstring is its description.
+
+        All but the search, which has one answer, give their results in pages.
+        """
+        _, _, *parameters = signature(tool, eval_str=True).parameters.values()
+        properties: dict[str, dict[str, Any]] = {}
+        for parameter in parameters:
+            forms = [form for form in get_args(parameter.annotation) if form is not NoneType]
+            is_optional = NoneType in get_args(parameter.annotation)
+            properties[parameter.name] = adapter_of(
+                forms[0] if is_optional else parameter.annotation
+            ).json_schema()
+        if tool.__name__ == "search":
+            properties["max_tokens"] = {"type": "integer", "default": ANSWER_TOKENS}
+        elif parameters:
+            properties |= {"max_tokens": {"type": "integer"}, "cursor": {"type": "string"}}
+        description = " ".join((tool.__doc__ or "").split())
+        return cls(tool.__name__, description, properties, is_of_code)
+
     @property
     def required(self) -> list[str]:
         """The arguments that each call gives."""
@@ -53,67 +77,6 @@ class ToolSchema(NamedTuple):
             "additionalProperties": False,
         }
 
-
-_Properties = dict[str, dict[str, Any]]
-
-_TEXT: dict[str, Any] = {"type": "string"}
-_SWITCH: dict[str, Any] = {"type": "boolean"}
-_NAME: dict[str, Any] = {**_TEXT, "maxLength": MOST_NAME}
-_PAGE: _Properties = {"at": _TEXT, "max_tokens": {"type": "integer"}, "cursor": _TEXT}
-
-TOOLS = (
-    ToolSchema(
-        "search",
-        "Find what answers a question, an error message or a stack trace, or defines a name, in documents and code. "
-        "Best first; grade says how well they fit.",
-        {
-            "query": _TEXT,
-            "sources": {
-                "type": "array",
-                "items": {"enum": ["docs", "code"]},
-            },
-            "path": {**_TEXT, "description": "File or folder."},
-            "kind": {**_TEXT, "description": "Of code: function, method, class."},
-            "k": {"type": "integer"},
-            "max_tokens": {"type": "integer", "default": ANSWER_TOKENS},
-        },
-    ),
-    ToolSchema(
-        "fetch",
-        "Read a result by its id, or a file by its path: src/app.py, src/app.py:10-40.",
-        {"id": _TEXT, **_PAGE},
-    ),
-    ToolSchema(
-        "definitions",
-        "Find where a class, function, method or constant is defined, with its code: TokenBucket.refill.",
-        {"name": _NAME, **_PAGE},
-        is_of_code=True,
-    ),
-    ToolSchema(
-        "references",
-        "List every use of a name in code, with its role and the definition that is meant.",
-        {"name": _NAME, **_PAGE},
-        is_of_code=True,
-    ),
-    ToolSchema(
-        "grep",
-        "List and count every line that matches a regular expression of RE2, also in code that is not indexed yet.",
-        {
-            "pattern": _TEXT,
-            "fixed": {**_SWITCH, "description": "The pattern is plain text."},
-            "ignore_case": _SWITCH,
-            "path": _TEXT,
-            **_PAGE,
-        },
-    ),
-    ToolSchema(
-        "history",
-        "List the commits that touched a file, lines of it (src/app.py:10-40) or a definition, newest first.",
-        {"name": _TEXT, **_PAGE},
-        is_of_code=True,
-    ),
-    ToolSchema("status", "Tell what is indexed, and which files changed since.", {}),
-)
 
 ADVICE: Final = """\
 The MCP server `sleuth` searches this repository. Its index is brought up to date before each answer.

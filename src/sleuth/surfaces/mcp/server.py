@@ -13,13 +13,13 @@ from mcp.server.lowlevel import Server
 import sleuth
 from sleuth.errors import SleuthError
 from sleuth.remote import in_thread
-from sleuth.surfaces.mcp.schemas import INSTRUCTIONS, TOOLS
+from sleuth.surfaces.mcp.schemas import INSTRUCTIONS
 
 if TYPE_CHECKING:
     from mcp.server import ServerRequestContext
 
+    from sleuth.engine import Workspace
     from sleuth.surfaces.mcp.tools import Tools
-    from sleuth.surfaces.mcp.workspace import Workspace
 
     Context = ServerRequestContext[Any, Any]
 
@@ -57,8 +57,7 @@ def build_server(tools_of: Callable[[Context], Tools], *, run: Runner = run_in_t
                     input_schema=tool.input_schema,
                     annotations=hints,
                 )
-                for tool in TOOLS
-                if tool.name in tools.names
+                for tool in tools.schemas.values()
             ]
         )
 

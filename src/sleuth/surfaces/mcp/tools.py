@@ -7,34 +7,28 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
-from sleuth.arguments import check_count, check_names
+from pydantic import Field
+
+from sleuth.arguments import MOST_NAME, check_count, check_names
 from sleuth.engine import SearchRequest
+from sleuth.engine.every_line import matching_lines
+from sleuth.engine.reading import FetchedText, code_text, document_text
 from sleuth.errors import ArgumentError
 from sleuth.surfaces.cursors import cursor_of, offset_of, written
-from sleuth.surfaces.lines import matching_lines
 from sleuth.surfaces.mcp import items
-from sleuth.surfaces.mcp.items import (
-    FetchedText,
-    Graded,
-    code_text,
-    document_text,
-    fit,
-    fit_text,
-    tokens_of,
-    write,
-)
-from sleuth.surfaces.mcp.schemas import ANSWER_TOKENS, LEAST_TOKENS, MOST_RESULTS, PAGE_TOKENS, TOOLS
+from sleuth.surfaces.mcp.items import Graded, fit, fit_text, tokens_of, write
+from sleuth.surfaces.mcp.schemas import ANSWER_TOKENS, LEAST_TOKENS, MOST_RESULTS, PAGE_TOKENS, ToolSchema
 from sleuth.types.request import DEFAULT_K
 
 if TYPE_CHECKING:
     from sleuth.code import Snapshot
-    from sleuth.engine import Engine
+    from sleuth.engine import Engine, Workspace
     from sleuth.engine.sources import Sources
     from sleuth.filters import Filter
-    from sleuth.surfaces.mcp.workspace import Workspace
+
+Name = Annotated[str, Field(max_length=MOST_NAME)]
 
 _NAMES_OF_K = ("limit", "top_k")
 """What other tools call `k`: models write it unasked."""
@@ -113,9 +107,9 @@ class Tools:
             self._workspace.stale(wait=0.0)
 
     @property
-    def names(self) -> tuple[str, ...]:
-        """The tools of this client: those about code are for clients that may see some."""
-        return tuple(schema.name for schema in TOOLS if self._sees_code or not schema.is_of_code)
+    def schemas(self) -> dict[str, ToolSchema]:
+        """The tools of this client by name: those about code are for clients that may see some."""
+        return {tool.name: tool for tool in TOOLS if self._sees_code or not tool.is_of_code}
 
     def call(self, name: str, arguments: Mapping[str, Any]) -> str:
         """Run a tool and return its answer, one JSON object.
@@ -123,9 +117,9 @@ class Tools:
         Raises:
             SleuthError: what is wrong, and the command that mends it.
         """
-        if name not in self.names:
-            raise ArgumentError(f"tool must be one of {', '.join(self.names)}, got {name!r}")
-        schema = next(schema for schema in TOOLS if schema.name == name)
+        schema = self.schemas.get(name)
+        if schema is None:
+            raise ArgumentError(f"tool must be one of {', '.join(self.schemas)}, got {name!r}")
         if "k" in schema.properties and "k" not in arguments:
             arguments = {"k" if key in _NAMES_OF_K else key: value for key, value in arguments.items()}
         check_names(arguments, schema.properties, f"arguments of {name}")
@@ -153,12 +147,14 @@ class Tools:
         self,
         call: ToolCall,
         query: str,
-        sources: Sequence[str] | None = None,
-        path: str | None = None,
-        kind: str | None = None,
+        sources: list[Literal["docs", "code"]] | None = None,
+        path: Annotated[str, Field(description="File or folder.")] | None = None,
+        kind: Annotated[str, Field(description="Of code: function, method, class.")] | None = None,
         k: int = DEFAULT_K,
     ) -> dict[str, Any]:
-        """Passages of documents and code for a question, best first: with their text as far as it fits."""
+        """Find what answers a question, an error message or a stack trace, or defines a name, in documents and code.
+        Best first; grade says how well they fit.
+        """
         from sleuth.filters import all_of, as_filter, field
 
         request = SearchRequest.read({"query": query, "k": k, "sources": sources, "fold_copies": True})
@@ -180,7 +176,7 @@ class Tools:
         return {"results": results, **head, **({"omitted": omitted} if omitted else {})}
 
     def fetch(self, call: ToolCall, id: str, at: str | None = None) -> dict[str, Any]:
-        """Return the text of a passage, a document, a file or some lines of it."""
+        """Read a result by its id, or a file by its path: src/app.py, src/app.py:10-40."""
         source = self._text(id, at)
         unread_text = source.text[call.offset :]
         metadata = {key: value for key, value in source.metadata.items() if value not in (None, "", [])}
@@ -207,8 +203,8 @@ class Tools:
         answer["cursor"] = call.cursor(end) if end < len(unread_text) else None
         return answer
 
-    def definitions(self, call: ToolCall, name: str, at: str | None = None) -> dict[str, Any]:
-        """Return where a name is defined, with the code."""
+    def definitions(self, call: ToolCall, name: Name, at: str | None = None) -> dict[str, Any]:
+        """Find where a class, function, method or constant is defined, with its code: TokenBucket.refill."""
         from sleuth.code import Navigator
 
         graded = []
@@ -219,8 +215,8 @@ class Tools:
                 graded.append(items.definition(entry, self._place(snapshot, entry), text))
         return call.page(graded[call.offset :], self._suggestions(name, at, graded))
 
-    def references(self, call: ToolCall, name: str, at: str | None = None) -> dict[str, Any]:
-        """Return every use of a name, with its role and the definition that it refers to."""
+    def references(self, call: ToolCall, name: Name, at: str | None = None) -> dict[str, Any]:
+        """List every use of a name in code, with its role and the definition that is meant."""
         from sleuth.code import Navigator
 
         graded = []
@@ -236,12 +232,12 @@ class Tools:
         self,
         call: ToolCall,
         pattern: str,
-        fixed: bool = False,
+        fixed: Annotated[bool, Field(description="The pattern is plain text.")] = False,
         ignore_case: bool = False,
         path: str | None = None,
         at: str | None = None,
     ) -> dict[str, Any]:
-        """Return every line of documents and code that matches a regular expression, and how many there are."""
+        """List and count every line that matches a regular expression of RE2, also in code that is not indexed yet."""
         engine = self._documents_shown() if at is None else None
         is_code = self._sees_code and (engine is None or self._workspace.repositories())
         tree = self._below(path)
@@ -269,28 +265,22 @@ class Tools:
         return call.page(graded, facts, more=matches.lines > call.offset + MOST_RESULTS)
 
     def history(self, call: ToolCall, name: str, at: str | None = None) -> dict[str, Any]:
-        """Return the commits that touched a file, some lines of it, or a definition, newest first."""
-        from sleuth.code.repository.commits import commits_of
-        from sleuth.code.search.exact import places_named
+        """List the commits that touched a file, lines of it (src/app.py:10-40) or a definition, newest first."""
+        from sleuth.code.search.history import history_of
 
-        for snapshot in self._workspace.snapshots_at(at):
-            inside = self._absolute(_text(name, "name")).removeprefix(f"{snapshot.repository.path}/")
-            places = chain(places_named(snapshot, inside), places_named(snapshot, name))
-            if (place := next(places, None)) is not None:
-                break
-        else:
-            raise ArgumentError(f"name must be a file or a definition of the snapshot, got {name!r}")
-        row, lines = place
-        revision = snapshot.info.base or "HEAD"
-        root = Path(snapshot.repository.path)
-        end = call.offset + MOST_RESULTS
-        commits = commits_of(root, row.path, revision=revision, lines=lines, most=end + 1)
-        graded = list(map(items.commit, commits[call.offset : end]))
-        facts = {"path": row.path, **({"lines": list(lines)} if lines else {})}
-        return call.page(graded, facts, more=len(commits) > end)
+        path, end = self._absolute(_text(name, "name")), call.offset + MOST_RESULTS
+        names = [
+            (snapshot, spelling)
+            for snapshot in self._workspace.snapshots_at(at)
+            for spelling in (path.removeprefix(f"{snapshot.repository.path}/"), name)
+        ]
+        past = history_of(names, most=end + 1)
+        graded = list(map(items.commit, past.commits[call.offset : end]))
+        facts = {"path": past.path, **({"lines": list(past.lines)} if past.lines else {})}
+        return call.page(graded, facts, more=len(past.commits) > end)
 
     def status(self, call: ToolCall) -> dict[str, Any]:
-        """Return what is indexed, and whether files changed since."""
+        """Tell what is indexed, and which files changed since."""
         import sleuth
 
         engine = self._documents_shown()
@@ -433,3 +423,14 @@ def _texts(arguments: Mapping[str, Any]) -> list[str]:
     """Return the texts that say what a call is about."""
     values = (arguments.get(key) for key in ("query", "name", "id", "pattern"))
     return [value for value in values if isinstance(value, str)]
+
+
+TOOLS: Final = (
+    ToolSchema.of(Tools.search),
+    ToolSchema.of(Tools.fetch),
+    ToolSchema.of(Tools.definitions, is_of_code=True),
+    ToolSchema.of(Tools.references, is_of_code=True),
+    ToolSchema.of(Tools.grep),
+    ToolSchema.of(Tools.history, is_of_code=True),
+    ToolSchema.of(Tools.status),
+)

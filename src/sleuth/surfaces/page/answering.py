@@ -14,7 +14,7 @@ from sleuth.errors import SleuthError
 from sleuth.surfaces.http import Refusal
 from sleuth.surfaces.page.markup import fill, parse, to_html, to_nodes
 from sleuth.surfaces.page.places import roots_of, short
-from sleuth.surfaces.plain import plain
+from sleuth.text.markup import plain
 
 if TYPE_CHECKING:
     from sleuth.results import SearchResult

@@ -15,8 +15,8 @@ from xml.etree import ElementTree
 
 from markupsafe import Markup, escape
 
-from sleuth.surfaces.plain import parser, words_of_tokens
 from sleuth.text.clean import escape_text
+from sleuth.text.markup import parser, words_of_tokens
 
 if TYPE_CHECKING:
     from markdown_it.token import Token

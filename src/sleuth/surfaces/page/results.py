@@ -20,7 +20,7 @@ from sleuth.surfaces.page.answering import written_answer
 from sleuth.surfaces.page.facets import facets_of
 from sleuth.surfaces.page.markup import lines_of
 from sleuth.surfaces.page.places import roots_of, shown_place, snapshots_of, stale_files
-from sleuth.surfaces.plain import is_markdown
+from sleuth.text.markup import is_markdown
 
 if TYPE_CHECKING:
     from starlette.datastructures import QueryParams

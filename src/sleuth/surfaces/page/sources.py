@@ -10,15 +10,16 @@ from urllib.parse import urlencode
 
 from markupsafe import Markup, escape
 
+from sleuth.engine.reading import numbered_lines
 from sleuth.errors import LoadError
 from sleuth.ingest.diff import is_as_read
 from sleuth.ingest.reports import has_exceeded
-from sleuth.surfaces.hits import matches_in, numbered_lines
+from sleuth.surfaces.hits import matches_in
 from sleuth.surfaces.http import Refusal
 from sleuth.surfaces.page.markup import MOST_CHARACTERS, blocks_of, fill_lines, lines_of, marked, parse
 from sleuth.surfaces.page.places import browse_url, roots_of, shown_place, snapshots_of
 from sleuth.surfaces.page.results import language_of
-from sleuth.surfaces.plain import is_markdown, is_prose, without_heading_signs
+from sleuth.text.markup import is_markdown, is_prose, without_heading_signs
 from sleuth.types import RetrievedItem, document_of
 
 if TYPE_CHECKING:

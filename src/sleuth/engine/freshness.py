@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from sleuth.errors import IndexLockedError, SleuthError
@@ -45,57 +46,6 @@ class Stale:
         """Plain values, fit for JSON."""
         optional = {"paths": list(self.paths), "error": self.error}
         return {"files": self.files, **{name: value for name, value in optional.items() if value}}
-
-
-@dataclass(frozen=True, slots=True)
-class Changes:
-    """What differs between files and index.
-
-    Attributes:
-        documents: absolute paths of files that documents came from.
-        code: by absolute path of the repository, paths relative to it.
-    """
-
-    documents: list[str]
-    code: dict[str, list[str]]
-
-    @property
-    def paths(self) -> list[str]:
-        """All of them, absolute, each once."""
-        code = [f"{root}/{path}" for root, paths in self.code.items() for path in paths]
-        return list(dict.fromkeys([*self.documents, *code]))
-
-
-def changes_of(engine: Engine | None, snapshots: Sequence[Snapshot]) -> Changes:
-    """Return what differs between files and index; files that are new in a folder of documents are not noticed.
-
-    Raises:
-        CodeError: git failed.
-    """
-    from sleuth.code.snapshots.diff import changed_files as changed_code
-    from sleuth.ingest.diff import changed_files as changed_documents
-
-    documents: list[str] = []
-    if engine is not None:
-        with engine.store.reader() as snapshot:
-            documents = [path for paths in changed_documents(snapshot, engine.files) for path in paths]
-    return Changes(documents, {s.repository.path: changed_code(s) for s in snapshots})
-
-
-def index_changes(engine: Engine | None, snapshots: Sequence[Snapshot], changes: Changes) -> None:
-    """Index what changed, without waiting for another writer. Files are read with the options of their root.
-
-    Raises:
-        IndexLockedError: another process indexes now.
-    """
-    from sleuth.code import CodeStorage, index_path
-
-    if engine is not None and changes.documents:
-        engine.index(changes.documents, prune=True, timeout=0.0)
-    for snapshot_of_code in snapshots:
-        storage, path = snapshot_of_code.storage, snapshot_of_code.repository.path
-        if changes.code.get(path) and isinstance(storage, CodeStorage):
-            index_path(storage, path, timeout=0.0, vectors=False)
 
 
 class Refresher:
@@ -168,21 +118,49 @@ class Refresher:
 
         Returns:
             What still differs, and when the last comparison began: seconds of the monotonic clock.
+
+        Raises:
+            CodeError: git failed.
         """
-        began = time.monotonic()
-        changes, error = changes_of(self._engine(), self._snapshots()), ""
-        if changes.paths and self._write and len(changes.paths) <= MAX_CHANGED:
-            self.stale = _stale(changes.paths)
+        began, (documents, code) = time.monotonic(), self._changes()
+        self.stale, error = _stale(documents, code), ""
+        if self.stale.files and self._write and self.stale.files <= MAX_CHANGED:
             try:
-                index_changes(self._engine(), self._snapshots(), changes)
+                self._index(documents, code)
             except IndexLockedError:
                 pass  # another process indexes them now
             except SleuthError as failure:
                 error = str(failure)
-            began = time.monotonic()
-            changes = changes_of(self._engine(), self._snapshots())
-        return _stale(changes.paths, error), began
+            began, (documents, code) = time.monotonic(), self._changes()
+        return _stale(documents, code, error), began
+
+    def _changes(self) -> tuple[list[str], dict[str, list[str]]]:
+        """Return the absolute paths of changed documents, and the paths of changed code by repository.
+
+        Files that are new in a folder of documents are not noticed.
+        """
+        from sleuth.code.snapshots.diff import changed_files as changed_code
+        from sleuth.ingest.diff import changed_files as changed_documents
+
+        documents: list[str] = []
+        if (engine := self._engine()) is not None:
+            with engine.store.reader() as snapshot:
+                documents = [path for paths in changed_documents(snapshot, engine.files) for path in paths]
+        return documents, {one.repository.path: changed_code(one) for one in self._snapshots()}
+
+    def _index(self, documents: list[str], code: dict[str, list[str]]) -> None:
+        """Index what changed, without waiting for another writer. Files are read with the options of their root."""
+        from sleuth.code import CodeStorage, index_path
+
+        if documents and (engine := self._engine()) is not None:
+            engine.index(documents, prune=True, timeout=0.0)
+        for snapshot in self._snapshots():
+            storage, path = snapshot.storage, snapshot.repository.path
+            if code.get(path) and isinstance(storage, CodeStorage):
+                index_path(storage, path, timeout=0.0, vectors=False)
 
 
-def _stale(paths: Sequence[str], error: str = "") -> Stale:
-    return Stale(len(paths), tuple(paths[:_NAMED]), error)
+def _stale(documents: list[str], code: dict[str, list[str]], error: str = "") -> Stale:
+    code_paths = (f"{root}/{path}" for root, paths in code.items() for path in paths)
+    paths = tuple(dict.fromkeys(chain(documents, code_paths)))
+    return Stale(len(paths), paths[:_NAMED], error)

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sleuth import Document, Engine
-from sleuth.surfaces.plain import is_markdown, plain, shown_text
+from sleuth.text.markup import is_markdown, plain, shown_text
 from tests.commands import sleuth
 
 TEXT = """# Top

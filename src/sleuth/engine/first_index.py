@@ -7,6 +7,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterable
 from contextlib import suppress
+from importlib import import_module
 from pathlib import Path
 from threading import Event, Lock
 from typing import TYPE_CHECKING
@@ -130,11 +131,8 @@ def preload_code_modules() -> None:
     A missing package is ignored: the first call names it.
     """
     with suppress(ImportError):
-        from sleuth.code.search.source import SnapshotRetriever
-        from sleuth.code.snapshots.gradual import FirstRun
-        from sleuth.engine.sources import Sources
-
-        del SnapshotRetriever, FirstRun, Sources
+        for name in ("sleuth.code.search.source", "sleuth.code.snapshots.gradual", "sleuth.engine.sources"):
+            import_module(name)
 
 
 def _progress(coverage: Coverage | None) -> str:

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import threading
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from sleuth.engine.first_index import FirstIndex, preload_code_modules
+from sleuth.engine.freshness import WAIT, Refresher, Stale
 from sleuth.errors import ArgumentError, IndexNotFoundError, UnknownRepositoryError
 from sleuth.ingest import FileNames
+from sleuth.protocols import Closing
 from sleuth.remote import THREADS
-from sleuth.surfaces.freshness import WAIT, Refresher, Stale
-from sleuth.surfaces.mcp.first import FirstIndex, preload_code_modules
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -25,54 +26,45 @@ if TYPE_CHECKING:
     from sleuth.protocols import Retriever
 
 
-class Workspace:
+@dataclass(eq=False)
+class Workspace(Closing):
     """An index folder and the worktree it is asked about. Safe to share between threads.
 
     Nothing is opened before it is needed, and an index that is made later is found then.
 
     Attributes:
-        index: the index folder.
+        index: the index folder, which need not exist yet.
         root: the folder whose documents and code are asked about; None for all that the index holds.
+        refresh: index files that changed, in the background.
+        index_first: index the code of the root at the first call, if nothing is indexed.
+        engine: of the documents, where it is open already; it is not closed with the workspace.
+        with_documents: whether documents may answer.
+        offers: whether a repository may answer; all may where None.
+        within: the repositories and folders of code that may answer, as of `CodeView`; all where None.
+        synonyms: file of synonyms of the documents; those of the index where None.
     """
 
-    def __init__(
-        self,
-        index: Path,
-        root: Path | None = None,
-        *,
-        refresh: bool = True,
-        index_first: bool = False,
-        engine: Engine | None = None,
-        documents: bool = True,
-        offers: Callable[[Repository], bool] | None = None,
-        within: Sequence[str] | None = None,
-        synonyms: Path | None = None,
-    ) -> None:
-        """Open nothing yet: the index need not exist.
+    index: Path
+    root: Path | None = None
+    _: KW_ONLY
+    refresh: bool = True
+    index_first: bool = False
+    engine: Engine | None = None
+    with_documents: bool = True
+    offers: Callable[[Repository], bool] | None = None
+    within: Sequence[str] | None = None
+    synonyms: Path | None = None
 
-        Args:
-            refresh: index files that changed, in the background.
-            index_first: index the code of the root at the first call, if nothing is indexed.
-            engine: of the documents, where it is open already; it is not closed with the workspace.
-            documents: whether documents may answer.
-            offers: whether a repository may answer; all may where None.
-            within: the repositories and folders of code that may answer, as of `CodeView`; all where None.
-            synonyms: file of synonyms of the documents; those of the index where None.
-        """
-        self.index = index.absolute()
-        self.root = root.resolve() if root is not None else None
+    def __post_init__(self) -> None:
+        self.index = self.index.absolute()
+        self.root = self.root.resolve() if self.root is not None else None
         self._guard = threading.RLock()
-        self._shared = engine
-        self._with_documents = documents
-        self._offers = offers
-        self._within = within
-        self._synonyms = synonyms
-        self._engine = engine
+        self._engine = self.engine
         self._storage: CodeStorage | None = None
         self._tops: dict[Path, Path | None] = {}
-        self._index_first = index_first and self.root is not None
+        self._index_first = self.index_first and self.root is not None
         self._first: FirstIndex | None = None
-        self.refresher = Refresher(self.documents, self.snapshots, write=refresh)
+        self.refresher = Refresher(self.documents, self.snapshots, write=self.refresh)
 
     @property
     def indexed_root(self) -> str:
@@ -123,13 +115,13 @@ class Workspace:
         from sleuth.engine import Engine
 
         with self._guard:
-            if self._engine is None and self._with_documents and self.index.is_dir():
+            if self._engine is None and self.with_documents and self.index.is_dir():
                 if self._is_of_another_worktree():
                     if self.code() is None:
                         raise self._refusal()
                     return None
                 with suppress(IndexNotFoundError):
-                    self._engine = Engine.open(self.index, synonyms=self._synonyms)
+                    self._engine = Engine.open(self.index, synonyms=self.synonyms)
             return self._engine
 
     def code(self) -> CodeStorage | CodeView | None:
@@ -152,9 +144,9 @@ class Workspace:
                     storage.close()
                     raise self._refusal()
                 self._storage = storage
-            if self._storage is None or self._within is None:
+            if self._storage is None or self.within is None:
                 return self._storage
-            return CodeView(self._storage, self._within)
+            return CodeView(self._storage, self.within)
 
     def repositories(self) -> list[Repository]:
         """Return what may answer: the repository of the root, those below a root outside git, or all if no root is set.
@@ -165,8 +157,8 @@ class Workspace:
 
         storage = self.code()
         repositories = [] if storage is None else storage.repositories()
-        if self._offers is not None:
-            repositories = [repository for repository in repositories if self._offers(repository)]
+        if self.offers is not None:
+            repositories = [repository for repository in repositories if self.offers(repository)]
         if self.root is None:
             return repositories
         if top := self._top(self.root):
@@ -192,7 +184,7 @@ class Workspace:
             UnknownSnapshotError: `at` is not indexed; lists what is.
         """
         storage, served = self.code(), self.repositories()
-        if self._within is not None and not served:
+        if self.within is not None and not served:
             raise UnknownRepositoryError("nothing is indexed of the code that this key may search")
         if storage is None or not served:
             where = self.root or self.index.parent
@@ -248,7 +240,7 @@ class Workspace:
             self._first.close()
         self.refresher.finish()
         with self._guard:
-            if self._engine is not None and self._shared is None:
+            if self._engine is not None and self.engine is None:
                 self._engine.close(finish=False)
             if self._storage is not None:
                 self._storage.close()

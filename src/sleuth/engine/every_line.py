@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from sleuth.code.search import compile_pattern, grep
+from sleuth.filters import all_of, field
+
 if TYPE_CHECKING:
     from sleuth.code import Snapshot
     from sleuth.code.search.matching_lines import LineMatch
-    from sleuth.engine import Engine
+    from sleuth.engine.engine import Engine
     from sleuth.engine.matching_lines import DocumentLine
     from sleuth.filters import Filter
 
@@ -49,9 +52,6 @@ def matching_lines(
         of_code, of_documents: filters.
         worktree: read files that differ from their snapshot from the disk.
     """
-    from sleuth.code.search import compile_pattern, grep
-    from sleuth.filters import all_of, field
-
     compiled = compile_pattern(pattern, fixed=fixed, ignore_case=ignore_case)
     code: list[tuple[str, LineMatch]] = []
     documents: Sequence[DocumentLine] = ()
