@@ -97,6 +97,18 @@ def check_workflows() -> None:
             raise SystemExit(f"{path.name} must pin actions by hash, got {', '.join(loose)}")
 
 
+def check_platform(wheel: Path) -> None:
+    """Check that the kernels need nothing of this machine that a Linux of 2012 (glibc 2.17) does not have.
+
+    Raises:
+        SystemExit: with what they need.
+    """
+    if sys.platform == "linux":
+        report = run(sys.executable, "-m", "auditwheel", "show", wheel)
+        if "manylinux_2_17_" not in report:
+            raise SystemExit(report)
+
+
 def check_licences(wheel: Path) -> None:
     """Check the licences of all that an extra brings, as the packages state them; nothing is installed.
 
@@ -180,11 +192,13 @@ def main() -> None:
         "build",
         "twine",
         "cyclonedx-bom",
+        "auditwheel",
     )
     run(sys.executable, "-m", "build", "--outdir", folder)
     source, wheel = folder / f"sleuth-{VERSION}.tar.gz", next(folder.glob(f"sleuth-{VERSION}-*.whl"))
     run(sys.executable, "-m", "twine", "check", "--strict", source, wheel)
     check_contents(source, wheel)
+    check_platform(wheel)
     check_licences(wheel)
     check_interpreters()
     fresh, packages = folder / "environment", folder / "packages"
