@@ -152,10 +152,10 @@ def _dictionary(
     starts.append(np.zeros(1, np.uint32))
     count = size = 0
     for part, numbers_of_part in zip(parts, numbers, strict=True):
-        seen = count
+        first_new = count
         for first, data_of_terms, starts_of_terms in _terms_of(part):
             term_numbers, lengths = numbers_of_part[first : first + TERMS], np.diff(starts_of_terms)
-            is_new = (term_numbers >= seen) & (term_numbers != GONE)
+            is_new = (term_numbers >= first_new) & (term_numbers != GONE)
             new_data = data_of_terms[np.repeat(is_new, lengths)]
             bounds = size + np.cumsum(np.append(0, lengths[is_new]))
             size = int(bounds[-1])
@@ -237,11 +237,11 @@ def _windows(count: int, sizes: Callable[[slice], NDArray[np.int64]]) -> Iterato
     """
     first = size = 0
     for begin in range(0, count, TERMS):
-        ends, done = size + np.cumsum(sizes(slice(begin, begin + TERMS)) + _BYTES_OF_A_TERM), 0
-        while (place := int(np.searchsorted(ends, done + WINDOW))) < len(ends):
+        ends, window_start = size + np.cumsum(sizes(slice(begin, begin + TERMS)) + _BYTES_OF_A_TERM), 0
+        while (place := int(np.searchsorted(ends, window_start + WINDOW))) < len(ends):
             yield first, begin + place + 1
-            first, done = begin + place + 1, int(ends[place])
-        size = int(ends[-1]) - done
+            first, window_start = begin + place + 1, int(ends[place])
+        size = int(ends[-1]) - window_start
     if first < count or not count:
         yield first, count
 

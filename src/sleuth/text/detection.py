@@ -145,9 +145,9 @@ def _of_latin(words: list[str], *, is_accented: bool = False) -> str:
 
 def _holds(words: list[str], stops: Collection[str], least_share: float) -> bool:
     """Return whether enough words of a text, and enough different ones, are stop words."""
-    shown = list(filter(stops.__contains__, words))
+    stop_words = list(filter(stops.__contains__, words))
     least_words = min(1 + len(words) // _WORDS_FOR_ANOTHER, _MOST_DIFFERENT)
-    return len(shown) >= least_share * len(words) and len(set(shown)) >= least_words
+    return len(stop_words) >= least_share * len(words) and len(set(stop_words)) >= least_words
 
 
 class _Scores(dict[str, float]):

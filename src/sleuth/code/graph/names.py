@@ -153,8 +153,8 @@ def meant(snapshot: Snapshot, definition: Definition, role: str) -> Definition:
     in_interface = symbol.parent >= 0 and symbols[symbol.parent].kind == "interface"
     if (is_script and in_interface) or not (is_script or (file.language == "python" and is_function)):
         return definition
-    named = snapshot.detail(file).symbols_named(symbol.name)
-    twins = [Definition(file, i, twin) for i, twin in named if twin.parent == symbol.parent]
+    twins_by_number = snapshot.detail(file).symbols_named(symbol.name)
+    twins = [Definition(file, i, twin) for i, twin in twins_by_number if twin.parent == symbol.parent]
     if not is_script:
         head = snapshot.lines(file, symbol.start, symbol.line) if len(twins) > 1 else ""
         return twins[-1] if _OVERLOAD.search(head) else definition

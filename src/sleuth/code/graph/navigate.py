@@ -284,7 +284,8 @@ def call_path(snapshot: Snapshot, start: str, end: str, hops: int = 10) -> list[
         ArgumentError: nothing of these names is defined, or hops below 1.
     """
     check_count(hops, "hops", least=1)
-    origins, ends = (snapshot.definitions(check_name(*given)) for given in ((start, "start"), (end, "end")))
+    names = ((start, "start"), (end, "end"))
+    origins, ends = (snapshot.definitions(check_name(name, argument)) for name, argument in names)
     if not (origins and ends):
         argument, name = ("end", end) if not ends else ("start", start)
         raise ArgumentError(f"{argument} must be defined in the snapshot, got {name!r}")

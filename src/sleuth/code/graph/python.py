@@ -120,8 +120,8 @@ class PythonRules(NameRules):
 
     def _type_passed(self, file: FileRow, at: int, name: str, nesting: int) -> Type | None:
         """Return the type of what calls pass for a parameter; it does not depend on what is resolved meanwhile."""
-        passed = self.passed(Site(file, at, 0), name)
-        types = (self.resolver.inference.type_of(text, where) for text, where in passed)
+        arguments = self.passed(Site(file, at, 0), name)
+        types = (self.resolver.inference.type_of(text, where) for text, where in arguments)
         return next((passed_type for passed_type in types if passed_type is not None), None)
 
     def passed(self, site: Site, name: str) -> Iterator[tuple[str, Site]]:

@@ -177,8 +177,8 @@ class Resolver:
                 )  # of JavaScript: any class
                 qualifier, _, name = (value, ".", member) if member else value.rpartition(".")
                 role = "instantiation" if is_class else use.role
-                named = Reference(name, qualifier, role, place.line, place.symbol)
-                target = self.resolve(place.file, named) if is_path else None
+                reference = Reference(name, qualifier, role, place.line, place.symbol)
+                target = self.resolve(place.file, reference) if is_path else None
                 if target is not None and (not is_class or target.definition.symbol.kind in CONTAINERS):
                     confidence = min(BY_IMPORT, target.confidence)
                     targets[target.definition.key] = replace(target, confidence=confidence)

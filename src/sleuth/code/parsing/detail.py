@@ -329,8 +329,8 @@ class Detail:
         ends = starts + self._tables.references[:, _USED_SIZE]
         names = b" ".join([source[a:b] for a, b in zip(starts.tolist(), ends.tolist(), strict=True)])
         statements = [source[row.start : row.end] for row in self._import_rows]
-        read = ways_of(self.language).imports
-        items = (item for statement in statements for item in read(statement.decode("utf-8", "replace")))
+        names_of = ways_of(self.language).imports
+        items = (item for statement in statements for item in names_of(statement.decode("utf-8", "replace")))
         return " ".join([names.decode("utf-8", "replace"), *(item.name or item.module for item in items)])
 
     # bindings

@@ -117,8 +117,8 @@ def with_fixed_scores(
             yield piece
             ceiling = piece.score * _STEP
             continue
-        held = [word for word, rows in keys_by_word.items() if not rows.isdisjoint(own_keys.tolist())]
-        words = sum(idf[word] for word in held) / total * by_words.get(piece.file, 0.0) / top_score
+        own_words = [word for word, rows in keys_by_word.items() if not rows.isdisjoint(own_keys.tolist())]
+        words = sum(idf[word] for word in own_words) / total * by_words.get(piece.file, 0.0) / top_score
         similarity = 0.0 if share_of is None else share_of(piece.file, piece.chunks)
         score = min(ceiling, max(words, similarity, _LEAST))
         facts = {"words": words, "similarity": similarity}

@@ -35,12 +35,12 @@ class LinePattern:
         places: list[LinePlace] = []
         if self.literal not in text:
             return places
-        line, counted, end = 1, 0, -1
+        line, position, end = 1, 0, -1
         for start in self.starts(text):
             if start < end or (start == len(text) and text[-1:] in (b"", b"\n")):
                 continue  # of the same line, or behind the last one
-            line += text.count(b"\n", counted, start)
-            counted = start
+            line += text.count(b"\n", position, start)
+            position = start
             places.append(LinePlace(line, start))
             end = text.find(b"\n", start) + 1 or len(text) + 1
         return places

@@ -91,8 +91,8 @@ def rank_files(
         return RankedFiles(np.zeros(0, np.float32), {}, np.ones(0, np.float32), signals)
     if meaning is not None:
         signals.values["meaning"] = meaning
-    wanted = {"test": query.wants_tests, "docs": query.wants_docs}
-    by_category = CATEGORY_FACTORS | {name: 1.0 for name, is_wanted in wanted.items() if is_wanted}
+    wants = {"test": query.wants_tests, "docs": query.wants_docs}
+    by_category = CATEGORY_FACTORS | {name: 1.0 for name, is_wanted in wants.items() if is_wanted}
     factors = np.array([by_category[name] for name in CATEGORIES], np.float32)[snapshot.categories]
     factors *= snapshot.shared(Twins).factors(query.text, n)
     so_far = sum(weights.get(name, 0.0) * values for name, values in signals.values.items())

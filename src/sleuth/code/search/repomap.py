@@ -284,10 +284,10 @@ def _use_graph(snapshot: Snapshot) -> _UseGraph:
         outlines.append(outline)
     homes = _Homes(defaultdict(list), defaultdict(list))
     for i, outline in enumerate(outlines):
-        drawn = [item for item in outline if item.is_drawn]
-        for name in {item.name for item in drawn}:
+        map_items = [item for item in outline if item.is_drawn]
+        for name in {item.name for item in map_items}:
             homes.of[name].append(i)
-        for name in {item.name for item in drawn if item.parent < 0}:
+        for name in {item.name for item in map_items if item.parent < 0}:
             homes.at_top[name].append(i)
     rows: list[tuple[int, int, float, str]] = []
     # From the last file on: its detail was read last, and is remembered.

@@ -270,18 +270,18 @@ def _below(
     snapshot: Snapshot, fused: Sequence[Piece], answers: Mapping[str, Sequence[Piece]], pool: int
 ) -> list[Piece]:
     """Return what the legs found below their pools, by rank, with scores that fall from the least of the fused ones."""
-    known = {(piece.file, piece.chunk) for piece in fused}
-    added: list[Piece] = []
+    places = {(piece.file, piece.chunk) for piece in fused}
+    pieces_below: list[Piece] = []
     for row in zip_longest(*answers.values()):
         for piece in sorted(
             filter(None, row), key=lambda piece: (snapshot.files[piece.file].path, piece.chunk)
         ):
-            if (piece.file, piece.chunk) not in known:
-                known.add((piece.file, piece.chunk))
-                score = fused[-1].score * pool / (pool + 1 + len(added))
+            if (piece.file, piece.chunk) not in places:
+                places.add((piece.file, piece.chunk))
+                score = fused[-1].score * pool / (pool + 1 + len(pieces_below))
                 why = Explanation("below", score, "below the pools, by rank", {}, (piece.explanation,))
-                added.append(replace(piece, score=score, explanation=why))
-    return added
+                pieces_below.append(replace(piece, score=score, explanation=why))
+    return pieces_below
 
 
 def _asked(

@@ -69,17 +69,17 @@ def whole_definitions(
     piece_of_file = {piece.file: piece for piece in reversed(pieces)}
     files = list(dict.fromkeys(piece.file for piece in pieces))[:k]
     scores = _scores(snapshot, query, files)
-    ranked: list[tuple[float, int, _RankedUnit, Piece, float]] = []
+    ranking: list[tuple[float, int, _RankedUnit, Piece, float]] = []
     for place, file in enumerate(files, 1):
         check_cancelled()
         piece = piece_of_file[file]
         answers = _definitions_of(snapshot, query, piece, scores, allowed=allowed, similar=similar)
         peak = (answers[0].value if answers else 0.0) or 1.0
         for n, answer in enumerate(answers, 1):
-            ranked.append((1 / (place * n**_DEPTH), -place, answer, piece, answer.value / peak))
-    ranked.sort(key=lambda item: item[:2], reverse=True)
+            ranking.append((1 / (place * n**_DEPTH), -place, answer, piece, answer.value / peak))
+    ranking.sort(key=lambda item: item[:2], reverse=True)
     best: list[Piece] = []
-    for _, _, answer, piece, share in ranked:
+    for _, _, answer, piece, share in ranking:
         score = piece.score * (0.5 + 0.5 * share)
         score = min(score, _STEP * best[-1].score) if best else score
         why = Explanation(

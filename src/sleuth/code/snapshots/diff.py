@@ -39,18 +39,18 @@ def compare(old: Snapshot, new: Snapshot) -> SnapshotDiff:
         if not _is_unread(old_rows[path]):
             by_hash.setdefault(old_rows[path].hash, []).append(path)
     renamed = [(by_hash[new_rows[p].hash].pop(0), p) for p in come if by_hash.get(new_rows[p].hash)]
-    changed = []
+    changed_paths = []
     for path in sorted(old_rows.keys() & new_rows.keys()):
         old_row, new_row = old_rows[path], new_rows[path]
         # A link is read in a commit and not in a worktree: such versions are not known to differ.
         is_certain = old_row.skip != new_row.skip or _is_unread(old_row) == _is_unread(new_row)
         if is_certain and old_row.hash != new_row.hash:
-            changed.append(path)
+            changed_paths.append(path)
     old_names, arrived = {a for a, _ in renamed}, {b for _, b in renamed}
     return SnapshotDiff(
         [p for p in come if p not in arrived],
         [p for p in old_paths if p not in old_names],
-        changed,
+        changed_paths,
         renamed,
     )
 

@@ -238,9 +238,9 @@ def _mend(storage: CodeStorage, leg: WordLeg) -> list[Repair]:
         return []
     keys = set(missing)
     rows = [row for row in rows if (row.key in keys if is_files else row.chunks and row.first_chunk in keys)]
-    built, lost = _rebuilt(storage, leg, rows, firsts)
+    new_segments, lost = _rebuilt(storage, leg, rows, firsts)
     with storage.publishing() as (connection, segments):
-        segments.extend(built)
+        segments.extend(new_segments)
         manifest.drop(connection, [entry.name for entry in bad])
         storage.shelf.publish(connection, segments)
         if is_history:

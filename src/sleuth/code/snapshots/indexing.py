@@ -202,7 +202,7 @@ def _analyse_new(
             language, category = labels_of_path(file.path)
             batch.add([(hash, skipped(file.path, file.skip, language=language, category=category))])
     waiting: list[tuple[str, Analysed]] = []
-    done = 0
+    total = 0
     count = workers or platform.cores()
     with (
         Analyser(count) if len(pending) >= _MANY else storage.analyser.lend() as analyser,
@@ -210,11 +210,11 @@ def _analyse_new(
     ):
         for results in taken_apart:
             waiting += results
-            done += len(results)
+            total += len(results)
             report.skipped += [(file.path, file.failure) for _, file in results if file.failure]
-            if len(waiting) >= _COUNTED_AT_ONCE or done == len(pending):
+            if len(waiting) >= _COUNTED_AT_ONCE or total == len(pending):
                 batch.add(waiting)
-                if done < len(pending):  # the contents of the last round are committed soon, with their files
+                if total < len(pending):  # contents of the last round are committed soon, with their files
                     storage.add_contents(waiting)
                 waiting = []
             if len(batch.files) >= _COMMIT_FILES:
@@ -222,7 +222,7 @@ def _analyse_new(
                 keys += storage.add_files(report.repository, batch)
                 batch = storage.shelf.batch()
             if progress is not None:
-                progress(done, len(pending))
+                progress(total, len(pending))
     report.chunks += batch.chunks
     return keys, batch
 

@@ -162,8 +162,8 @@ def _whole(storage: FileVersions, repository: Repository) -> Tips:
 
     Read before git: where a clone is cut elsewhere meanwhile, the next run reads it again.
     """
-    cut = sorted(cut_commits(Path(repository.path)))
-    borders = f"{zlib.crc32(' '.join(cut).encode()):08x}" if cut else ""
+    border_ids = sorted(cut_commits(Path(repository.path)))
+    borders = f"{zlib.crc32(' '.join(border_ids).encode()):08x}" if border_ids else ""
     with storage.reading() as connection:
         tips = read_tips(connection, repository.id)
     return tips if tips is not None and tips.cut == borders else Tips(borders, ())

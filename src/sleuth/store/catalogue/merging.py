@@ -128,8 +128,8 @@ def merge(
         return Merged(tuple(entries), first_key, last_key, None)
     if ties is not None:
         ties = scratch.keep(ties)
-    built = write(leg, leg.merge(views, scratch), keys, ties, first_key, last_key, folder)
-    return Merged(tuple(entries), first_key, last_key, built)
+    segment = write(leg, leg.merge(views, scratch), keys, ties, first_key, last_key, folder)
+    return Merged(tuple(entries), first_key, last_key, segment)
 
 
 def live_keys(views: Sequence[SegmentView]) -> RowKeys:

@@ -33,8 +33,8 @@ def read(folder: Path, name: str, size: int, checksum: int, *, most_rows: Callab
         if length != size or not length:
             raise IndexDamagedError(f"{path}: {length} bytes where {size} were written", path=str(path))
         mapped = mmap.mmap(fd, 0, access=mmap.ACCESS_READ)
-        opened = decode(name, mapped, checksum, most_rows=most_rows)
-        return replace(opened, inode=(status.st_dev, status.st_ino))
+        segment = decode(name, mapped, checksum, most_rows=most_rows)
+        return replace(segment, inode=(status.st_dev, status.st_ino))
 
 
 def sync_folder(folder: Path) -> None:

@@ -99,14 +99,14 @@ def exchange(
     names = [entry.name for entry in entries]
 
     def change(connection: Connection) -> list[Built]:
-        built = make(connection)
+        segments = make(connection)
         manifest.drop(connection, names)
-        for segment in built:
+        for segment in segments:
             segment.publish(connection)
         if entries:
             first_key, last_key = min(entry.first for entry in entries), max(entry.last for entry in entries)
             manifest.purge_tombstones(connection, views.folder, first_key, last_key)
-        return built
+        return segments
 
     writer.change_manifest(change)
     for name in names:
@@ -122,8 +122,8 @@ def renew(writer: Writer, views: Views, entry: SegmentEntry) -> None:
             segment = manifest.open_segment(connection, views.folder, entry, PASSAGES)
             live = np.isin(segment.keys, manifest.record_keys(connection, entry.first, entry.last))
             view = SegmentView(segment.name, segment.key_list, None, pack(live), segment.arrays, segment.meta)
-            merged = merging.merge(PASSAGES, [entry], [view], views.folder)
-            return [merged.built] if merged.built else []
+            merge = merging.merge(PASSAGES, [entry], [view], views.folder)
+            return [merge.built] if merge.built else []
         return []
 
     exchange(writer, views, [entry], written_again)

@@ -116,12 +116,12 @@ class Writer:
         """
         facts_by_id = self._known(batch.ids)
         if facts_by_id:
-            unchanged_rows = set()
+            unchanges = set()
             for row, name in enumerate(batch.ids):
                 stored_facts = facts_by_id.get(name)
                 if stored_facts is not None and batch.known(row).is_kept_by(stored_facts):
-                    unchanged_rows.add(row)
-            batch = batch.without(unchanged_rows)
+                    unchanges.add(row)
+            batch = batch.without(unchanges)
             self._remove([name for name in batch.ids if name in facts_by_id])
         if len(batch):
             self._pending.add(batch)
@@ -145,22 +145,22 @@ class Writer:
         connection = self.transaction.connection
         with record.translated(self.transaction.path):
             rows = record.select_in(connection, record.FILE_COLUMNS, "files", "name", list(files))
-        stored = {row.name: row for row in record.sound_files(rows, connection.salt)}
-        changed: list[KnownFile] = []
+        row_by_name = {row.name: row for row in record.sound_files(rows, connection.salt)}
+        changes: list[KnownFile] = []
         for name, facts in files.items():
-            former_row = stored.get(name, KnownFile(name))
+            former_row = row_by_name.get(name, KnownFile(name))
             row = former_row._replace(**facts)
             if doubt := doubts.get(name):
                 documents, own_ids = doubt
                 row = row._replace(documents=max(row.documents, documents), own_ids=max(row.own_ids, own_ids))
             if row != former_row:
-                changed.append(row)
-        if not changed:
+                changes.append(row)
+        if not changes:
             return
         marks = ", ".join("?" * (len(KnownFile._fields) + 1))
-        forgotten = [(row.name,) for row in changed if row == KnownFile(row.name)]
+        forgotten = [(row.name,) for row in changes if row == KnownFile(row.name)]
         salt = connection.salt
-        values = ((*row, record.file_checksum(row, salt)) for row in changed if row != KnownFile(row.name))
+        values = ((*row, record.file_checksum(row, salt)) for row in changes if row != KnownFile(row.name))
         with self.transaction.changing():
             connection.executemany("DELETE FROM files WHERE name = ?", forgotten)
             connection.executemany(f"INSERT OR REPLACE INTO files VALUES ({marks})", values)
