@@ -51,6 +51,7 @@ def test_notes_are_read_as_their_authors_see_them() -> None:
     assert plain(links) == "Setup, this part, Setup > Linux, Linux, plan.png and [[code]]"
     assert plain("See [[Setup#^b15695]], [[a]](b) and [[]].") == "See Setup, a(b) and [[]]."
     assert plain("> [!tip]- Read [[Setup]] first\n> Then go on.") == "Tip: Read Setup first Then go on."
+    assert plain("Notes: [!tip] Read first.") == "Notes: Tip: Read first."
     assert plain("> [!WARNING]\n> Not [!tip] here.") == "Warning Not [!tip] here."
     assert plain("| a | b |\n|---|---|\n| [[c\\|d]] | e |") == "a · b\nd · e"
 

@@ -147,13 +147,17 @@ def _read_note_link(state: StateInline, silent: bool) -> bool:
 
 
 def _read_callout(state: StateInline, silent: bool) -> bool:
-    """Read `[!tip] Title`, the first line of a quote, as a bold line that begins with its kind."""
-    match = None if state.pos or silent else _CALLOUT.match(state.src)
+    """Read `[!tip] Title`, the first line of a quote, as a bold line that begins with its kind.
+
+    Where a quote follows its title, as in an answer, only the kind is read.
+    """
+    follows = state.src.startswith(": ", state.pos - 2) if state.pos else True
+    match = _CALLOUT.match(state.src, state.pos) if follows and not silent else None
     if match is None:
         return False
     kind, title = match[1].capitalize(), match[2]
-    if title is None:  # no line follows, so that the title is not known
-        state.pending += f"{kind}: "
+    if state.pos or title is None:  # the title ends where nobody knows
+        state.pending += f"{kind}: {title or ''}"
     else:
         state.push("strong_open", "strong", 1)
         state.md.inline.parse(f"{kind}: {title}" if title else kind, state.md, state.env, state.tokens)

@@ -118,7 +118,7 @@ def test_an_answer_is_written_once(page: Look, ollama: OllamaServer) -> None:
     page.page.go_back()
     page.page.wait_for_selector("#answer .text strong")
     page.page.locator("#hit-1 a", has_text="Why this result").click()
-    page.page.wait_for_selector(".because")
+    page.page.wait_for_selector(".why")
     page.page.reload()
     page.page.wait_for_selector("#answer .text strong")
     assert page.page.locator("#answer .text").inner_html() == written

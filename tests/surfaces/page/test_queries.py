@@ -4,8 +4,6 @@ from typing import Any
 
 import pytest
 
-from sleuth.surfaces.page.results import sentence_of
-from sleuth.types import Explanation
 from tests.surfaces.http.conftest import Local
 
 
@@ -69,20 +67,9 @@ def test_what_leaves_nothing_over_is_taken_away_with_one_link(library: Local) ->
 
 
 def test_a_result_says_that_it_was_boosted(library: Local) -> None:
-    """The sentence below a result names the boosts; the number of options in use stands at their heading."""
+    """The figures below a result name the boosts; the number of options in use stands at their heading."""
     parameters = {"q": "tokens", "why": "1", "boost": "type:markdown^3", "collapse": "type"}
     html = library.client.get("/", params=parameters).text
-    assert "counted 3 times for type:markdown." in html
+    assert "factor&nbsp;3" in html
+    assert "filter&nbsp;type:markdown" in html
     assert "<summary>Options (2)</summary>" in html
-
-
-def test_the_sentence_has_the_words_of_the_question() -> None:
-    """Terms of the index are stems, some of a language of its own; the reader sees the words that were asked for.
-
-    They are not counted, since the index cuts one word into several terms.
-    """
-    names = ("text:refil", "text@ar:رموز", "title:often", "text:automobil")
-    terms = tuple(Explanation(name, 1.0, "", {}, ()) for name in names)
-    words = Explanation("lexical", 4.0, "", {"terms": 5, "matched": 4}, terms)
-    sentence = sentence_of(words, "How often are cars refilled? الرموز")
-    assert sentence == "Refilled, الرموز, automobil in the text, often in the title."

@@ -24,8 +24,10 @@ MOST_VALUES: Final = 60
 MOST_PLACES: Final = 1_000
 """Files whose folders are counted; with more, no folders are shown."""
 
-_FIRST: Final = ("type", "language", "kind", "lang", "author", "year", "date")
-"""Keys that come first, with all of their values; of others, a value of a single document groups nothing."""
+_KINDS: Final = ("type", "language", "kind", "lang")
+"""Keys whose values are all shown; of others, a value of a single document groups nothing."""
+_FIRST: Final = (*_KINDS, "author", "year", "date")
+"""Keys that come first."""
 _NOT_FACETS: Final = frozenset({
     "source", "path", "title", "heading", "modified", "size", "content_hash", "row", "member", "page", "pages",
     "start_line", "end_line", "id", "url", "description", "upload",
@@ -109,7 +111,7 @@ def _group(name: str, counts: Mapping[Any, int | None], state: PageState) -> Gro
     """
     is_number = all(type(value) in (int, float) for value in counts)
     is_date = all(isinstance(value, str) and _DATE.fullmatch(value) for value in counts)
-    values = [value for value, count in counts.items() if count != 1 or name in _FIRST]
+    values = [value for value, count in counts.items() if count != 1 or name in _KINDS]
     if is_number or is_date:
         values = sorted(values, reverse=True) if len(values) <= 2 * VALUES else []
     elif len(counts) > MOST_VALUES:
