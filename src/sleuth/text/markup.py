@@ -157,7 +157,7 @@ def _read_callout(state: StateInline, silent: bool) -> bool:
         return False
     kind, title = match[1].capitalize(), match[2]
     if state.pos or title is None:  # the title ends where nobody knows
-        state.pending += f"{kind}: {title or ''}"
+        state.pending += f"{kind}: {title} " if title else f"{kind}: "
     else:
         state.push("strong_open", "strong", 1)
         state.md.inline.parse(f"{kind}: {title}" if title else kind, state.md, state.env, state.tokens)

@@ -11,14 +11,15 @@ from markupsafe import Markup, escape
 
 from sleuth.answer import citation_marks
 from sleuth.errors import SleuthError
-from sleuth.surfaces.http import Refusal
 from sleuth.surfaces.page.markup import fill, parse, to_html, to_nodes
 from sleuth.surfaces.page.places import roots_of, short
 from sleuth.text.markup import plain
 
 if TYPE_CHECKING:
+    from starlette.responses import Response
+
     from sleuth.results import SearchResult
-    from sleuth.surfaces.http import Call
+    from sleuth.surfaces.http import AnswerEvent, Call, Refusal
     from sleuth.surfaces.page.state import PageState
 
 PREVIEW: Final = 300
@@ -114,24 +115,22 @@ def written_answer(call: Call, state: PageState, roots: Sequence[str]) -> dict[s
     return answer_of(result, state.query, roots)
 
 
-async def events_of(
-    call: Call, state: PageState, render: Callable[[Mapping[str, Any]], str]
-) -> AsyncIterator[bytes]:
-    """Yield what a script shows while a model writes: the answer so far as events `answer`, then `done` or `error`.
+async def events_of(call: Call, state: PageState, render: Callable[[Mapping[str, Any]], str]) -> Response:
+    """Stream what a script shows while a model writes: the answer so far as events `answer`, then `done` or `error`.
 
     Args:
         render: writes an answer as the page has it.
     """
     from sleuth.surfaces.http import AskBody, Writing, sent_event
 
-    writing: Writing | None = None
-    cards: list[Card] = []
-    text, last_look = "", 0.0
-    try:
-        request, roots = state.request, await call.read(roots_of, call)
-        body = AskBody(query=request.query, k=request.k, stream=True, passages=True, **request.changed())
-        writing = Writing(body, call)
-        while (event := await writing.next()) is not None:
+    request, roots = state.request, await call.read(roots_of, call)
+    body = AskBody(query=request.query, k=request.k, stream=True, passages=True, **request.changed())
+    writing = Writing(body, call)
+
+    async def events(before: AsyncIterator[AnswerEvent]) -> AsyncIterator[bytes]:
+        cards: list[Card] = []
+        text, last_look = "", 0.0
+        async for event in before:
             if event.name == "sources":
                 cards = cards_of(event.value, state.query, roots, {})
             else:
@@ -141,11 +140,10 @@ async def events_of(
                 values = _EMPTY | {"cards": cards, "html": rendered(text, cards)}
                 yield sent_event("answer", to_nodes(render(values)))
         result = await writing.result()
-        answer = answer_of(result, state.query, roots)
-        yield sent_event("answer", to_nodes(render(answer)))
+        yield sent_event("answer", to_nodes(render(answer_of(result, state.query, roots))))
         yield sent_event("done", {"is_whole": not result.is_error()})
-    except (SleuthError, Refusal) as error:
-        yield sent_event("error", {"message": str(call.refusal_of(error).detail)})
-    finally:
-        if writing is not None:
-            writing.close()
+
+    def failure(refusal: Refusal) -> bytes:
+        return sent_event("error", {"message": str(refusal.detail)})
+
+    return await writing.stream(events, failure)

@@ -20,7 +20,6 @@ from starlette.responses import (
     JSONResponse,
     RedirectResponse,
     Response,
-    StreamingResponse,
 )
 from starlette.types import Receive, Scope, Send
 
@@ -29,7 +28,6 @@ from sleuth.ingest import ReadOptions
 from sleuth.ingest.loaders.apart import FileProcesses
 from sleuth.surfaces.http import Call, Extension, Refusal, Service, Upload, add_files
 from sleuth.surfaces.http.app import LOCAL, Warmer
-from sleuth.surfaces.http.ask import NO_BUFFER
 from sleuth.surfaces.http.keys import SECONDS
 from sleuth.surfaces.http.routes import check_fields
 from sleuth.surfaces.http.search import completions
@@ -278,8 +276,9 @@ class PageHandlers:
     async def answer(self, _: Request, call: Call, state: PageState) -> Response:
         """Answer with a stream of events."""
         render = self._environment.get_template("_pieces.html").module.answer_text  # type: ignore[attr-defined]
-        events = events_of(call, state, render)
-        return StreamingResponse(events, media_type="text/event-stream", headers=HEADERS | NO_BUFFER)
+        response = await events_of(call, state, render)
+        response.headers.update(HEADERS)
+        return response
 
     async def suggest(self, request: Request, call: Call, _: PageState) -> Response:
         """Answer with completions of what a reader types."""

@@ -125,7 +125,10 @@ function update(part, fresh) {
 // The events of a stream, as objects.
 async function* eventsOf(address, signal) {
   const response = await fetch(address, { headers: { accept: "text/event-stream" }, signal });
-  if (!response.ok || !response.body) throw new Error(String(response.status));
+  if (!response.ok) {
+    yield { name: "error", data: { message: (await response.json()).detail } };
+    return;
+  }
   const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
   for (let rest = ""; ; ) {
     const { value, done } = await reader.read();
