@@ -2,9 +2,10 @@
 
 python -m benchmarks.serve_overhead [--passages 100000] [--queries 400] [--index FOLDER]
 
-The same queries go to the bare engine and to the server, in turns of 50, so that both see the same machine. Throughput
-is measured with `wrk` (Debian's package) where it is installed; it takes part of the machine's cores. The table also
-has the server's CPU time per request, which does not depend on other programs on the same cores.
+The first table is of questions that no cache has seen. A server and the engine that it serves are in this process, and
+answer other questions in turns of 25, so that both see the same machine; the client is a process of its own. CPU time
+is that of this process, and does not depend on other programs on the same cores. Throughput is measured with `wrk`
+(Debian's package) where it is installed, of a server that is a process; it takes part of the machine's cores.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from pathlib import Path
 
@@ -25,8 +27,9 @@ from benchmarks.passages import passages, queries
 from benchmarks.processes import cpu_seconds
 from benchmarks.serve_load import built
 from sleuth import Engine
+from sleuth.surfaces.http import ServerSettings, bind, build_server
 
-TURN = 50
+TURN = 25
 
 SCRIPT = """
 local lines = {{}}
@@ -40,25 +43,53 @@ end
 
 
 def measure(
-    engine: Engine, port: int, texts: list[str], options: dict[str, list[str]]
-) -> tuple[list[float], list[float]]:
-    """Seconds of each query: over HTTP, and of the bare engine."""
-    served, bare = [], []
+    engine: Engine, texts: list[str], options: dict[str, list[str]]
+) -> dict[str, tuple[float, float]]:
+    """Return the medians of wall and CPU time in milliseconds: over HTTP, and of the bare engine."""
+    settings = ServerSettings(port=0, threads=2)
+    listener = bind(settings)
+    server = build_server(engine, settings)
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
+    thread.start()
+    command = [sys.executable, "-m", "benchmarks.serve_overhead", "--client", str(listener.getsockname()[1])]
+    client = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    assert client.stdin is not None
+    assert client.stdout is not None
+    walls: dict[str, list[float]] = {"HTTP": [], "engine": []}
+    cpu: dict[str, list[float]] = {"HTTP": [], "engine": []}
+    for number, first in enumerate(range(0, len(texts), TURN)):
+        turn, who = texts[first : first + TURN], "engine" if number % 2 else "HTTP"
+        before, seconds = time.process_time(), list[float]()
+        if who == "HTTP":
+            bodies = [json.dumps({"query": query, "k": 10, **options}) for query in turn]
+            print(json.dumps(bodies), file=client.stdin, flush=True)
+            seconds = json.loads(client.stdout.readline())
+        else:
+            for query in turn:
+                started = time.perf_counter()
+                engine.retrieve(query, 10, **options)  # type: ignore[arg-type]
+                seconds.append(time.perf_counter() - started)
+        if number > 1:  # the first turn of each loads what it needs
+            walls[who] += seconds
+            cpu[who].append((time.process_time() - before) / len(turn))
+    client.stdin.close()
+    client.wait()
+    server.should_exit = True
+    thread.join()
+    return {who: (statistics.median(walls[who]) * 1e3, statistics.median(cpu[who]) * 1e3) for who in walls}
+
+
+def run_client(port: int) -> None:
+    """Send the searches of each line of standard input, and write the seconds that each took."""
     connection = socket.create_connection(("127.0.0.1", port))
     connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    for first in range(0, len(texts), TURN):
-        turn = texts[first : first + TURN]
-        bodies = [json.dumps({"query": query, "k": 10, **options}).encode() for query in turn]
-        for body in bodies:
+    for line in sys.stdin:
+        seconds = []
+        for body in json.loads(line):
             started = time.perf_counter()
-            ask(connection, body)
-            served.append(time.perf_counter() - started)
-        for query in turn:
-            started = time.perf_counter()
-            engine.retrieve(query, 10, **options)  # type: ignore[arg-type]
-            bare.append(time.perf_counter() - started)
-    connection.close()
-    return served, bare
+            ask(connection, body.encode())
+            seconds.append(time.perf_counter() - started)
+        print(json.dumps(seconds), flush=True)
 
 
 def ask(connection: socket.socket, body: bytes) -> None:
@@ -102,11 +133,29 @@ def main() -> None:
     parser.add_argument("--queries", type=int, default=400)
     parser.add_argument("--seconds", type=int, default=8)
     parser.add_argument("--index", type=Path)
+    parser.add_argument("--client", type=int, help=argparse.SUPPRESS)
     parser.add_argument("serve", nargs="*", help="further options of sleuth serve, after --")
     arguments = parser.parse_args()
+    if arguments.client:
+        run_client(arguments.client)
+        return
     folder = tempfile.TemporaryDirectory()
     index = arguments.index or built(Path(folder.name) / "index", arguments.passages)
-    texts = queries(passages(arguments.passages), arguments.queries)
+    texts = queries(passages(arguments.passages), 2 * arguments.queries)
+    choices: list[tuple[str, dict[str, list[str]]]] = [
+        ("words and meaning", {}),
+        ("words", {"legs": ["lexical"]}),
+    ]
+    print("| search | HTTP, wall / CPU | engine, wall / CPU | ratio, wall / CPU |\n|---|---|---|---|")
+    with Engine.open(index) as engine:
+        for (name, options), first in zip(choices, (0, arguments.queries), strict=True):
+            times = measure(engine, texts[first : first + arguments.queries], options)
+            (wall, cpu), (bare_wall, bare_cpu) = times["HTTP"], times["engine"]
+            ratios = f"{wall / bare_wall:.2f} / {cpu / bare_cpu:.2f} |"
+            print(
+                f"| {name} | {wall:.2f} / {cpu:.2f} ms | {bare_wall:.2f} / {bare_cpu:.2f} ms | {ratios} |",
+                flush=True,
+            )
     command = [
         sys.executable,
         "-m",
@@ -124,19 +173,8 @@ def main() -> None:
     port = int(server.stderr.readline().rpartition(":")[2])
     time.sleep(3)
     try:
-        with Engine.open(index) as engine:
-            choices: list[dict[str, list[str]]] = [{}, {"legs": ["lexical"]}]
-            for options in choices:
-                measure(engine, port, texts[:TURN], options)
-                served, bare = measure(engine, port, texts, options)
-                middle = [statistics.median(seconds) * 1e3 for seconds in (served, bare)]
-                print(
-                    options or "both legs",
-                    f"p50: served {middle[0]:.2f} ms, engine {middle[1]:.2f} ms,",
-                    end=" ",
-                )
-                print(f"overhead {middle[0] - middle[1]:.2f} ms", flush=True)
-                print("  ", throughput(server.pid, port, texts, options, arguments.seconds), flush=True)
+        for name, options in choices:
+            print(name, throughput(server.pid, port, texts, options, arguments.seconds), flush=True)
     finally:
         server.terminate()
         server.wait(60)
