@@ -125,7 +125,7 @@ campaigns: $(VENV)/.developed build ## the slow ones: 250 kills, 850 power cuts 
 filters: $(VENV)/.developed build ## 10,000 filters: AWS, Chroma, the engine and the oracle agree
 	SLEUTH_EXPLORE=1 SLEUTH_FILTERS=10000 $(BIN)/python -m pytest tests/testing/test_filters_agree.py
 
-load: $(VENV)/.developed build ## the HTTP server under 100 clients for 60 s, and what it adds to a search (wrk, if installed)
+load: $(VENV)/.developed build ## the HTTP server under 100 clients for 60 s, and what it adds to a search
 	$(BIN)/python -m benchmarks.serve_load
 	$(BIN)/python -m benchmarks.serve_overhead
 

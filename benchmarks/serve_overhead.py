@@ -1,11 +1,9 @@
-"""What HTTP adds to a search, one client at a time, and how many searches a second are answered.
+"""What HTTP adds to a search, one client at a time.
 
 python -m benchmarks.serve_overhead [--passages 100000] [--queries 400] [--index FOLDER]
 
-The first table is of questions that no cache has seen. A server and the engine that it serves are in this process, and
-answer other questions in turns of 25, so that both see the same machine; the client is a process of its own. CPU time
-is that of this process, and does not depend on other programs on the same cores. Throughput is measured with `wrk`
-(Debian's package) where it is installed, of a server that is a process; it takes part of the machine's cores.
+No cache has seen the questions. A server and the engine that it serves are in this process, and answer other questions
+in turns of 25, so that both see the same machine; the client is a process of its own. CPU time is that of this process.
 """
 
 from __future__ import annotations
@@ -13,7 +11,6 @@ from __future__ import annotations
 import argparse
 import json
 import re
-import shutil
 import socket
 import statistics
 import subprocess
@@ -24,22 +21,11 @@ import time
 from pathlib import Path
 
 from benchmarks.passages import passages, queries
-from benchmarks.processes import cpu_seconds
 from benchmarks.serve_load import built
 from sleuth import Engine
 from sleuth.surfaces.http import ServerSettings, bind, build_server
 
 TURN = 25
-
-SCRIPT = """
-local lines = {{}}
-for line in io.lines("{file}") do lines[#lines + 1] = line end
-local i = 0
-request = function()
-  i = i % #lines + 1
-  return wrk.format("POST", "/v1/search", {{["content-type"] = "application/json"}}, lines[i])
-end
-"""
 
 
 def measure(
@@ -106,35 +92,13 @@ def ask(connection: socket.socket, body: bytes) -> None:
         missing -= len(connection.recv(1 << 16))
 
 
-def throughput(server: int, port: int, texts: list[str], options: dict[str, list[str]], seconds: int) -> str:
-    """What wrk says of 16 connections, and the CPU time of the server for each request."""
-    if not shutil.which("wrk"):
-        return "wrk is not installed"
-    with tempfile.TemporaryDirectory() as folder:
-        lines, script = Path(folder, "lines"), Path(folder, "script.lua")
-        lines.write_text("\n".join(json.dumps({"query": query, "k": 10, **options}) for query in texts))
-        script.write_text(SCRIPT.format(file=lines))
-        command = ["wrk", "-t1", "-c16", f"-d{seconds}s", "--latency", "-s", str(script)]
-        before = cpu_seconds(server)
-        output = subprocess.run(
-            [*command, f"http://127.0.0.1:{port}"], capture_output=True, text=True, check=True
-        ).stdout
-        cpu_time = cpu_seconds(server) - before
-    answered = int(re.search(r"(\d+) requests in", output)[1])  # type: ignore[index]
-    labels = ("50%", "99%", "Requests/sec", "Non-2xx")
-    rows = [" ".join(line.split()) for line in output.splitlines() if line.strip().startswith(labels)]
-    return "; ".join([*rows, f"CPU of the server: {cpu_time / answered * 1e3:.2f} ms a request"])
-
-
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--passages", type=int, default=100_000)
     parser.add_argument("--queries", type=int, default=400)
-    parser.add_argument("--seconds", type=int, default=8)
     parser.add_argument("--index", type=Path)
     parser.add_argument("--client", type=int, help=argparse.SUPPRESS)
-    parser.add_argument("serve", nargs="*", help="further options of sleuth serve, after --")
     arguments = parser.parse_args()
     if arguments.client:
         run_client(arguments.client)
@@ -151,33 +115,11 @@ def main() -> None:
         for (name, options), first in zip(choices, (0, arguments.queries), strict=True):
             times = measure(engine, texts[first : first + arguments.queries], options)
             (wall, cpu), (bare_wall, bare_cpu) = times["HTTP"], times["engine"]
-            ratios = f"{wall / bare_wall:.2f} / {cpu / bare_cpu:.2f} |"
+            ratios = f"{wall / bare_wall:.2f} / {cpu / bare_cpu:.2f}"
             print(
                 f"| {name} | {wall:.2f} / {cpu:.2f} ms | {bare_wall:.2f} / {bare_cpu:.2f} ms | {ratios} |",
                 flush=True,
             )
-    command = [
-        sys.executable,
-        "-m",
-        "sleuth",
-        "serve",
-        "--index",
-        str(index),
-        "--port",
-        "0",
-        "--quiet",
-        *arguments.serve,
-    ]
-    server = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
-    assert server.stderr is not None
-    port = int(server.stderr.readline().rpartition(":")[2])
-    time.sleep(3)
-    try:
-        for name, options in choices:
-            print(name, throughput(server.pid, port, texts, options, arguments.seconds), flush=True)
-    finally:
-        server.terminate()
-        server.wait(60)
     folder.cleanup()
 
 

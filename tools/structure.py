@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import ast
+import itertools
 import re
 import subprocess
 import sys
@@ -205,6 +206,42 @@ class Journey:
         return f"{self.calls:,} calls, {self.changes:,} changes of folder"
 
 
+def search_on_loop(engine: Any) -> Callable[[], object]:
+    """Return what sends POST /v1/search to a server, in an event loop; its threads run already at the second call."""
+    import asyncio
+
+    from sleuth.surfaces.http import ServerSettings, create_app
+
+    app, loop, numbers = (
+        create_app(engine, ServerSettings(threads=1)),
+        asyncio.new_event_loop(),
+        itertools.count(),
+    )
+    headers = [(b"host", b"localhost"), (b"content-type", b"application/json")]
+
+    async def ask() -> None:
+        body = f'{{"query": "which segments have the tokens of queries {next(numbers)}"}}'.encode()
+        scope = {
+            "type": "http",
+            "method": "POST",
+            "path": "/v1/search",
+            "headers": headers,
+            "query_string": b"",
+        }
+        messages: list[Any] = []
+
+        async def receive() -> dict[str, Any]:
+            return {"type": "http.request", "body": body}
+
+        async def send(message: Any) -> None:
+            messages.append(message)
+
+        await app(scope, receive, send)
+        assert messages[0]["status"] == 200, messages
+
+    return lambda: loop.run_until_complete(ask())
+
+
 def journeys(package: Path) -> Iterator[tuple[str, str]]:
     """Yield the calls of requests to small indexes of 600 passages, each after the same request was made once."""
     from sleuth import Document, Engine
@@ -225,6 +262,7 @@ def journeys(package: Path) -> Iterator[tuple[str, str]]:
                 "hybrid query": lambda: engine.retrieve(query),
                 "query by words": lambda: engine.retrieve(query, legs=["lexical"]),
                 "execute_search": lambda: engine.manager.execute_search(query),
+                "POST /v1/search, on the event loop": search_on_loop(engine),
             }
             for name, request in requests.items():
                 request()
