@@ -22,7 +22,7 @@ _ROW: Final = re.compile(r"\|.*\|")
 _RULE: Final = re.compile(r"\|(?: ?:?-+:? ?\|)+")
 _BORDER: Final = re.compile(r"(?<!\\)\|")
 _NOTE_LINK: Final = re.compile(r"!?\[\[([^\[\]|\n]+)(?:\|([^\[\]\n]*))?\]\]")
-_CALLOUT: Final = re.compile(r"\[!([\w-]+)\][+-]?[ \t]*(?:([^\n]*)\n)?")
+_KIND: Final = re.compile(r"\[!([\w-]+)\][+-]?[ \t]*")
 
 
 def is_markdown(metadata: Mapping[str, Any]) -> bool:
@@ -151,19 +151,23 @@ def _read_callout(state: StateInline, silent: bool) -> bool:
 
     Where a quote follows its title, as in an answer, only the kind is read.
     """
-    follows = state.src.startswith(": ", state.pos - 2) if state.pos else True
-    match = _CALLOUT.match(state.src, state.pos) if follows and not silent else None
+    begins = not state.pos
+    if silent or not (begins or state.src.startswith(": ", state.pos - 2)):
+        return False
+    match = _KIND.match(state.src, state.pos)
     if match is None:
         return False
-    kind, title = match[1].capitalize(), match[2]
-    if state.pos or title is None:  # the title ends where nobody knows
-        state.pending += f"{kind}: {title} " if title else f"{kind}: "
+    kind, end = match[1].capitalize(), state.src.find("\n") if begins else -1
+    if end < 0:  # the title ends where nobody knows
+        state.pending += f"{kind}: "
+        state.pos = match.end()
     else:
+        title = state.src[match.end() : end]
         state.push("strong_open", "strong", 1)
         state.md.inline.parse(f"{kind}: {title}" if title else kind, state.md, state.env, state.tokens)
         state.push("strong_close", "strong", -1)
         state.push("hardbreak", "br", 0)
-    state.pos = match.end()
+        state.pos = end + 1
     return True
 
 
