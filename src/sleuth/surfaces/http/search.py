@@ -91,13 +91,8 @@ def search(body: SearchBody, call: CurrentCall) -> bytes:
     stated = body.stated()
     if not cache.capacity or not _is_plain(body, call):
         return search_page(body, call, stated)
-    question = (
-        call.key.filter,
-        stated,
-        body.k,
-        body.cursor,
-        body.snippets,
-    )  # only its own key filter sees it
+    # What a key filter hides, no other one gets.
+    question = (call.key.filter, stated, body.k, body.cursor, body.snippets)
     stamp = call.engine.store.stamp  # of the version that is newest now: the answer may be of a newer one
     answer = cache.get(question, stamp)
     (call.service.metrics.cache_misses if answer is None else call.service.metrics.cache_hits).inc()
