@@ -50,10 +50,10 @@ class Sleuth(System):
     """One segment: its arrays as files, memory-mapped."""
 
     def build(self, rows: Vectors) -> None:
-        from sleuth.dense import DenseLeg
+        from sleuth.dense import DenseLeg, codes
         from sleuth.dense.wordllama import WordLlamaEmbedder
 
-        pack = DenseLeg(WordLlamaEmbedder()).pack(rows.astype(np.float16))
+        pack = DenseLeg(WordLlamaEmbedder()).pack(codes.pack(rows), rows.shape[1])
         for name, values in pack.arrays.items():
             np.save(self.home / f"{name}.npy", values)
         (self.home / "meta.json").write_text(json.dumps(pack.meta))

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sleuth.dense import DenseLeg, search
+from sleuth.dense import DenseLeg, codes, search
 from sleuth.dense.search import DenseSearcher
 from sleuth.dense.wordllama import WordLlamaEmbedder
 from sleuth.store import SegmentView
@@ -105,7 +105,7 @@ def best_ten(scores: Vectors) -> set[int]:
 def measure(name: str, rows: Vectors, queries: Vectors) -> None:
     """Prints the lines of one data set."""
     leg = DenseLeg(WordLlamaEmbedder())
-    packed_rows = leg.pack(rows.astype(np.float16))
+    packed_rows = leg.pack(codes.pack(rows), rows.shape[1])
     searcher = DenseSearcher(
         leg, [SegmentView("s", np.arange(len(rows)), None, None, packed_rows.arrays, packed_rows.meta)]
     )

@@ -52,7 +52,7 @@ def segment_data(embedder: Clustered) -> SegmentData:
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(lists, "LISTED_FROM", N)
         patched.setattr(lists, "ROWS_OF_A_LIST", N // 100)
-        return DenseLeg(embedder).pack(embedder.rows.astype(np.float16))
+        return DenseLeg(embedder).pack(codes.pack(embedder.rows), DIMENSION)
 
 
 def view_of(data: SegmentData, live: NDArray[np.bool_] | None = None) -> SegmentView:
@@ -81,16 +81,16 @@ def lists_of(data: SegmentData) -> ClusterLists:
 
 def test_a_small_segment_has_no_lists(embedder: Clustered) -> None:
     """Segments below `LISTED_FROM` rows have no lists, and `lists_in` says so."""
-    data = DenseLeg(embedder).pack(embedder.rows.astype(np.float16))
+    data = DenseLeg(embedder).pack(codes.pack(embedder.rows), DIMENSION)
     assert lists_in(data.arrays) is None
     assert "list_spread" not in data.meta
 
 
 def test_each_row_is_in_its_nearest_list_and_far_ones_in_one_apart(embedder: Clustered) -> None:
     """The kernel chooses the lists that the formula chooses among all centres, but for one row in twenty."""
-    halves = embedder.rows.astype(np.float16)
-    middles = lists.cluster(halves, 100)
-    rows, centres = halves.astype(np.float32), middles.astype(np.float32)
+    packed = codes.pack(embedder.rows)
+    middles = lists.cluster(packed, DIMENSION, 100)
+    rows, centres = codes.unpack(packed, DIMENSION), codes.unpack(middles, DIMENSION)
     products = rows @ centres.T
     first, nearness = products.argmax(axis=1), products.max(axis=1)
     residuals = rows - centres[first]
@@ -100,7 +100,7 @@ def test_each_row_is_in_its_nearest_list_and_far_ones_in_one_apart(embedder: Clu
     errors[np.arange(N), first] = np.inf
     second = errors.argmin(axis=1)
     owners: list[set[int]] = [set() for _ in range(N)]
-    for owner, members in enumerate(lists.assign(halves, middles)):
+    for owner, members in enumerate(lists.assign(packed, middles, DIMENSION)):
         for row in members.tolist():
             owners[row].add(owner)
     far = nearness < np.median(nearness)
@@ -113,10 +113,10 @@ def test_lists_do_not_depend_on_how_many_rows_are_read_at_once(
 ) -> None:
     """Lists that are made a few rows at a time, through files, are the same bytes."""
     monkeypatch.setattr(lists, "ROWS_OF_A_LIST", N // 100)
-    for name, value in {"_BATCH": 500, "_GROUP_BYTES": 0, "_CLUSTERS": 3, "_ROWS": 700}.items():
+    for name, value in {"_BATCH": 500, "_ROWS": 700}.items():
         monkeypatch.setattr(lists, name, value)
     monkeypatch.setattr(scratch, "ROOM", 1000)
-    pieces, _ = lists.list_rows(embedder.rows.astype(np.float16), Scratch(tmp_path))
+    pieces, _ = lists.list_rows(codes.pack(embedder.rows), DIMENSION, Scratch(tmp_path))
     for name, array in pieces.arrays().items():
         assert array.tobytes() == segment_data.arrays[name].tobytes()
 
@@ -129,13 +129,13 @@ def test_rows_that_are_put_into_lists_take_no_memory_each(
         monkeypatch.setattr(lists, name, value)
     monkeypatch.setattr(scratch, "ROOM", 1000)
     random = np.random.default_rng(5)
-    centres = unit(random.standard_normal((400, 8), np.float32)).astype(np.float16)
+    centres = codes.pack(random.standard_normal((400, 8), np.float32))
 
     def peak(n: int) -> int:
-        rows = unit(random.standard_normal((n, 8), np.float32)).astype(np.float16)
+        rows = codes.pack(random.standard_normal((n, 8), np.float32))
         tracemalloc.start()
         try:
-            assert sum(map(len, lists.assign(rows, centres, Scratch(tmp_path)))) >= n
+            assert sum(map(len, lists.assign(rows, centres, 8, Scratch(tmp_path)))) >= n
             return tracemalloc.get_traced_memory()[1]
         finally:
             tracemalloc.stop()
@@ -147,15 +147,18 @@ def test_rows_that_are_put_into_lists_take_no_memory_each(
 def test_the_centre_of_a_list_is_the_middle_of_its_rows(
     segment_data: SegmentData, embedder: Clustered
 ) -> None:
-    """At its scale, to the precision of halves; each row is in one list or in two."""
+    """At its scale, to the precision of rows; each row is in one list or in two."""
     row_lists = lists_of(segment_data)
-    rows = embedder.rows.astype(np.float16).astype(np.float32)
+    rows, centres = (
+        codes.unpack(codes.pack(embedder.rows), DIMENSION),
+        codes.unpack(row_lists.centres, DIMENSION),
+    )
     times = np.zeros(N, int)
     for i, (begin, end) in enumerate(zip(row_lists.begins, row_lists.begins[1:], strict=False)):
         members = row_lists.rows[begin * 64 : end * 64]
         members = members[members != lists.NO_ROW]
         times[members] += 1
-        centre = row_lists.scales[i] * row_lists.centres[i].astype(np.float32)
+        centre = row_lists.scales[i] * centres[i]
         assert not len(members) or np.abs(centre - rows[members].mean(axis=0)).max() < 1e-3
     assert set(times.tolist()) == {1, 2}
     assert np.count_nonzero(times == 2) == pytest.approx(N / 2, abs=1)
@@ -167,8 +170,7 @@ def test_the_lists_of_a_row_do_not_depend_on_the_machine(
 ) -> None:
     """Registers of every width choose the same lists."""
     row_lists = lists_of(segment_data)
-    halves = embedder.rows[:200].astype(np.float16).view(np.uint16)
-    arguments = (halves, row_lists.centres.view(np.uint16), row_lists.centre_codes, row_lists.centre_factors)
+    arguments = (embedder.rows[:200], row_lists.centres, row_lists.centre_codes, row_lists.centre_factors)
     owners, products = codes.assign(*arguments, width=width)
     assert np.array_equal(owners, codes.assign(*arguments)[0])
     assert np.array_equal(products, codes.assign(*arguments)[1])
@@ -239,9 +241,9 @@ def test_a_filter_by_lists_finds_what_every_row_scored_finds(
         views.append(SegmentView("t", keys, None, pack(lives[1]), other.arrays, other.meta))
     searcher = DenseSearcher(by_lists.leg, views)
     is_match = np.concatenate(masks) & np.concatenate(lives)
-    halves = np.tile(listed.arrays["vectors"], (segments, 1)).view(np.uint16)
+    rows = np.tile(listed.arrays["vectors"], (segments, 1))
     for query in range(20):
-        scores = np.where(is_match, codes.dots(halves, searcher.ask(str(query))), -2)
+        scores = np.where(is_match, codes.dots(rows, searcher.ask(str(query))), -2)
         expected = np.argsort(-scores, kind="stable")[: min(10, np.count_nonzero(is_match))]
         depth = None if segments == 1 else 2 * N
         hits = searcher.search(str(query), 10, allowed=[pack(mask) for mask in masks], depth=depth)
@@ -311,7 +313,7 @@ def test_a_merge_lists_the_live_rows_of_its_segments(
     ("name", "place", "value"),
     [
         ("list_factors", 3, -1.0), ("list_factors", 3, np.nan), ("list_scales", 0, np.inf),
-        ("list_centres", (0, 0), np.nan), ("list_centre_factors", 1, np.nan), ("list_begins", 1, 1 << 30),
+        ("list_centre_factors", 1, np.nan), ("list_begins", 1, 1 << 30),
         ("list_begins", 0, 1), ("list_begins", -1, 0), ("list_rows", 0, N), ("list_rows", slice(0, None), 5),
     ],
 )  # fmt: skip

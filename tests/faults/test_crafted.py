@@ -115,7 +115,6 @@ def use_vectors(leg: DenseLeg, views: Sequence[SegmentView], rng: random.Random)
         searcher.search(query, 5, depth=50)
         searcher.search(query, 5, allowed=[pack(np.arange(len(view)) % 5 == 0) for view in views])
         searcher.scores(query, keys)
-        searcher.vectors(keys)
         searcher.matcher.match(query, keys, list)
         for key in hits.keys[:1].tolist():
             searcher.explain(query, key)

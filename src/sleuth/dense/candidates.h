@@ -18,7 +18,6 @@ typedef struct {
     Candidate *at;
     size_t count, capacity, depth;
     float least; /* new candidates must beat it, and those that reach it stay */
-    int broken;  /* whether a score was no finite number, as of a crafted file: selection needs an order */
 } Candidates;
 
 static inline void swap_candidates(Candidate *a, Candidate *b) {
@@ -94,12 +93,6 @@ static void keep_best(Candidates *c) {
     c->count = k;
     c->least = c->at[0].score;
     for (size_t i = 1; i < k; i++) c->least = c->at[i].score < c->least ? c->at[i].score : c->least;
-}
-
-static inline float finite_score(float score, Candidates *c) {
-    if (isfinite(score)) return score;
-    c->broken = 1;
-    return 0;
 }
 
 #endif

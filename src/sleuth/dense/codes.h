@@ -10,7 +10,7 @@
 #define SLEUTH_CODES_H
 #include <stdlib.h>
 
-#include "vectors.h"
+#include "rows.h"
 #ifdef CLONED
 #include <immintrin.h>
 #endif
@@ -30,8 +30,6 @@ typedef uint64_t (*Estimate)(const struct Query *, const uint8_t *block, const f
 
 typedef struct Query {
     const uint8_t *table; /* shape (2 * bytes, 16): the sum for each pattern of four signs, in steps from the least */
-    const uint16_t
-        *wide; /* shape (bytes, 256): the same by whole bytes, where there is no instruction to look up halves */
     size_t bytes;
     float step, shift; /* q . s = step * (sum of entries) + shift */
     Estimate estimate;
@@ -51,12 +49,14 @@ WIDE static uint64_t estimate_portable(const Query *q, const uint8_t *block, con
                                        float least, uint64_t rows, float *scores) {
     uint16_t sums[BLOCK] = {0};
     for (size_t j = 0; j < q->bytes; j++)
-        for (int r = 0; r < BLOCK; r++) sums[r] += q->wide[j * 256 + block[j * BLOCK + r]];
+        for (int r = 0; r < BLOCK; r++) {
+            const uint8_t *table = q->table + 2 * j * NIBBLE, byte = block[j * BLOCK + r];
+            sums[r] += (uint16_t)(table[byte & 15] + table[NIBBLE + (byte >> 4)]);
+        }
     return estimates_of(q, sums, factors, base, least, rows, scores);
 }
 
 #ifdef CLONED
-#define AVX2   __attribute__((target("avx2")))
 #define AVX512 __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl")))
 
 AVX2 static uint64_t estimate_avx2(const Query *q, const uint8_t *block, const float *factors, float base, float least,
@@ -149,8 +149,7 @@ static uint64_t estimate_neon(const Query *q, const uint8_t *block, const float 
 }
 #endif
 
-/* The fastest there is for this machine, over registers of so many bits at most; NULL where whole bytes have to be
- * looked up one by one. */
+/* The fastest there is for this machine, over registers of so many bits at most. */
 static Estimate best_estimate(int width) {
 #ifdef CLONED
     if (width >= 512 && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
@@ -162,17 +161,17 @@ static Estimate best_estimate(int width) {
     if (width >= 128) return estimate_neon;
 #endif
     (void)width;
-    return NULL;
+    return estimate_portable;
 }
 
-/* The signs of one centred row into bytes, BLOCK apart; its factor, and the square of the remaining error. */
-WIDE static float encode_row(const uint16_t *row, const float *centre, size_t n, uint8_t *code, float *square_left) {
+/* The signs of one centred vector into bytes, BLOCK apart; its factor, and the square of the remaining error. */
+WIDE static float encode_row(const float *vector, const float *centre, size_t n, uint8_t *code, float *square_left) {
     float square[LANES] = {0}, absolute[LANES] = {0};
     uint8_t above[64];
     for (size_t i = 0; i < n; i += 64) {
         size_t m = n - i < 64 ? n - i : 64;
         memset(above, 0, sizeof above);
-        for (size_t k = 0; k < m; k++) above[k] = widen(row[i + k]) > centre[i + k];
+        for (size_t k = 0; k < m; k++) above[k] = vector[i + k] > centre[i + k];
         for (size_t k = 0; k < m; k += 8) {
             uint64_t bytes;
             memcpy(&bytes, above + k, 8); /* eight bytes of 0 or 1 into eight bits, the first lowest */
@@ -181,18 +180,13 @@ WIDE static float encode_row(const uint16_t *row, const float *centre, size_t n,
     }
     for (size_t i = 0; i < n; i += LANES)
         for (size_t k = 0; k < LANES && i + k < n; k++) {
-            float x = widen(row[i + k]) - centre[i + k];
+            float x = vector[i + k] - centre[i + k];
             square[k] += x * x;
             absolute[k] += x < 0 ? -x : x;
         }
-    for (size_t half = LANES / 2; half; half /= 2)
-        for (size_t k = 0; k < half; k++) square[k] += square[k + half], absolute[k] += absolute[k + half];
-    if (!(absolute[0] > 0)) {
-        *square_left = 0;
-        return 0;
-    }
-    float factor = square[0] / absolute[0];
-    *square_left = factor * factor * (float)n - square[0]; /* |x - f s|^2, as f s - x is orthogonal to x */
+    const float length_squared = sum_of_lanes(square), sum = sum_of_lanes(absolute);
+    const float factor = sum > 0 ? length_squared / sum : 0;
+    *square_left = factor * factor * (float)n - length_squared; /* |x - f s|^2, as f s - x is orthogonal to x */
     return factor;
 }
 

@@ -9,22 +9,23 @@ from sleuth.store.legs.leg import Bitmap
 Part = tuple[
     NDArray[np.uint8],
     NDArray[np.float32],
-    NDArray[np.uint16],
+    NDArray[np.uint8],
     NDArray[np.float32],
     NDArray[np.uint32] | None,
     NDArray[np.int64],
     Bitmap | None,
 ]
 
+def bytes_of_row(dimension: int) -> int: ...
+def pack(vectors: NDArray[np.float32]) -> NDArray[np.uint8]: ...
+def unpack(rows: NDArray[np.uint8], dimension: int) -> NDArray[np.float32]: ...
 def dots(
-    halves: NDArray[np.uint16], query: NDArray[np.float32], rows: NDArray[np.uint32] | None = None
+    rows: NDArray[np.uint8], query: NDArray[np.float32], ordinals: NDArray[np.uint32] | None = None
 ) -> NDArray[np.float32]: ...
 def encode(
-    halves: NDArray[np.uint16], centre: NDArray[np.float32], left_out: float = 0
+    vectors: NDArray[np.float32], centre: NDArray[np.float32], left_out: float = 0
 ) -> tuple[NDArray[np.uint8], NDArray[np.float32], float]: ...
-def add_up(halves: NDArray[np.uint16], total: NDArray[np.float64]) -> None: ...
 def steps(vector: NDArray[np.float32], most: int) -> tuple[NDArray[np.uint8], float, float, float]: ...
-def unit(vector: NDArray[np.float32]) -> NDArray[np.float32] | None: ...
 def scan(
     table: NDArray[np.uint8],
     step: float,
@@ -41,8 +42,8 @@ def scan(
     near: float = -1,
 ) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.float32], bool]: ...
 def assign(
-    halves: NDArray[np.uint16],
-    centres: NDArray[np.uint16],
+    vectors: NDArray[np.float32],
+    centres: NDArray[np.uint8],
     codes: NDArray[np.uint8],
     factors: NDArray[np.float32],
     width: int = 512,

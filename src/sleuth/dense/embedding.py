@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import NamedTuple, Protocol, runtime_checkable
+from typing import NamedTuple, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,9 @@ from sleuth.store import CachedForm, EncodingCache, SegmentView, batches_of, enc
 from sleuth.vectors import as_vectors, ask_embedder
 
 logger = logger_of("dense")
+
+Part = TypeVar("Part")
+Result = TypeVar("Result")
 
 Progress = Callable[[int, int], None]
 """Told how many texts are done, and of how many."""
@@ -121,7 +124,7 @@ def dimension_of(segments: Sequence[SegmentView]) -> int:
     Raises:
         EmbeddingError: there are several; names two.
     """
-    embedders = {view.arrays["vectors"].shape[1]: view.meta["embedder"] for view in segments if len(view)}
+    embedders = {int(view.meta["dimension"]): view.meta["embedder"] for view in segments if len(view)}
     if len(embedders) > 1:
         first, second, *_ = embedders
         raise mixed(str(embedders[first]), first, second)
@@ -131,20 +134,24 @@ def dimension_of(segments: Sequence[SegmentView]) -> int:
 def _embed(
     embedder: Embedder, texts: Sequence[str], batch_size: int, threads: int
 ) -> Iterator[NDArray[np.float32]]:
-    """Yield the vectors of texts, batch by batch, in order; at most `threads` batches at a time."""
+    """Yield the vectors of texts, batch by batch, in order; see `in_threads`."""
 
     def embed(batch: list[str]) -> NDArray[np.float32]:
         vectors = ask_embedder(embedder.embed_documents, batch, embedder.fingerprint)
         return as_vectors(vectors, len(batch), embedder.fingerprint)
 
-    batches = list(batches_of(texts, batch_size))
-    if len(batches) <= 1 or threads <= 1:
-        yield from map(embed, batches)
+    yield from in_threads(embed, list(batches_of(texts, batch_size)), threads)
+
+
+def in_threads(call: Callable[[Part], Result], parts: Sequence[Part], threads: int) -> Iterator[Result]:
+    """Yield what a call makes of each part, in order; at most `threads` calls at a time."""
+    if len(parts) <= 1 or threads <= 1:
+        yield from map(call, parts)
         return
     from concurrent.futures import ThreadPoolExecutor
 
-    with ThreadPoolExecutor(min(threads, len(batches))) as pool:
-        running = [pool.submit(embed, batch) for batch in batches]
+    with ThreadPoolExecutor(min(threads, len(parts))) as pool:
+        running = [pool.submit(call, part) for part in parts]
         try:
             for future in running:
                 yield future.result()

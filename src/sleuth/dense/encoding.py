@@ -1,10 +1,10 @@
-"""Codes of the vectors of a segment, which are read some rows at a time."""
+"""Codes of the rows of a segment, which are read some at a time."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,11 +13,9 @@ from sleuth.dense import codes
 from sleuth.store import IN_MEMORY, Scratch
 from sleuth.store.disk.scratch import let_go
 
-_Half = TypeVar("_Half", np.uint16, np.float16)
-
 BLOCK = 64
 """Rows of a block of codes (codes.h)."""
-PIECE = 1 << 14
+PIECE = 1 << 12
 """Rows that are read at a time; whole blocks."""
 
 
@@ -37,16 +35,16 @@ class EncodedVectors(NamedTuple):
     spread: float
 
 
-def encode(halves: NDArray[np.uint16], scratch: Scratch = IN_MEMORY) -> EncodedVectors:
-    """Return codes around the mean of vectors, shape (n, dimension), the bits of float16."""
-    n, dimension = halves.shape
+def encode(rows: NDArray[np.uint8], dimension: int, scratch: Scratch = IN_MEMORY) -> EncodedVectors:
+    """Return codes of rows, as of `codes.pack`, around the mean of their vectors."""
+    n = len(rows)
     total = np.zeros(dimension, np.float64)
-    for piece in _pieces(halves):
-        codes.add_up(piece, total)
+    for vectors in unpacked(rows, dimension, PIECE):
+        total += vectors.sum(axis=0, dtype=np.float64)
     centre = (total / max(n, 1)).astype(np.float32)
     bits, factors, left_out = scratch.growing(np.uint8), scratch.growing(np.float32), 0.0
-    for piece in _pieces(halves):
-        its_bits, its_factors, left_out = codes.encode(piece, centre, left_out)
+    for vectors in unpacked(rows, dimension, PIECE):
+        its_bits, its_factors, left_out = codes.encode(vectors, centre, left_out)
         bits.append(its_bits)
         factors.append(its_factors)
     shape = -(-n // BLOCK), -(-dimension // 8), BLOCK
@@ -60,12 +58,8 @@ def spread_of(left_out: float, values: int) -> float:
     return math.sqrt(max(left_out, 0.0) / values) if values else 0.0
 
 
-def are_finite(vectors: NDArray[np.float16]) -> bool:
-    """Return whether vectors, shape (n, dimension), hold finite numbers only."""
-    return all(np.isfinite(piece).all() for piece in _pieces(vectors))
-
-
-def _pieces(halves: NDArray[_Half]) -> Iterator[NDArray[_Half]]:
-    for first in range(0, len(halves), PIECE):
-        yield halves[first : first + PIECE]
-        let_go(halves)
+def unpacked(rows: NDArray[np.uint8], dimension: int, size: int) -> Iterator[NDArray[np.float32]]:
+    """Yield the vectors of rows, so many at a time; the memory of the file behind them is let go in between."""
+    for first in range(0, len(rows), size):
+        yield codes.unpack(rows[first : first + size], dimension)
+        let_go(rows)

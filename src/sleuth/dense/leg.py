@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sleuth import platform
-from sleuth.dense import lists
+from sleuth.dense import codes, lists
 from sleuth.dense.embedding import (
     Progress,
     Reading,
@@ -18,11 +18,12 @@ from sleuth.dense.embedding import (
     check_embedder,
     dimension_of,
     embed_texts,
+    in_threads,
 )
-from sleuth.dense.encoding import PIECE, are_finite, encode
+from sleuth.dense.encoding import PIECE, encode
 from sleuth.dense.late import begins_of
 from sleuth.dense.search import DenseSearcher
-from sleuth.errors import ArgumentError, EmbeddingError, IndexDamagedError
+from sleuth.errors import ArgumentError, EmbeddingError
 from sleuth.logs import logger_of
 from sleuth.protocols import Embedder
 from sleuth.store import (
@@ -47,7 +48,7 @@ from sleuth.vectors import ask_embedder, ask_if_able, unit
 
 logger = logger_of("dense")
 
-FORMAT = 2
+FORMAT = 3
 """Raised when the arrays change."""
 
 ENCODER_WEIGHT: Final = 2.0
@@ -62,10 +63,10 @@ def embedder_of(fingerprint: str) -> str:
 class DenseLeg(RankingLeg[NDArray[np.float32]]):
     """Vectors of rows: a leg that ranks by meaning. Safe to share between threads, as far as its embedder is.
 
-    A segment holds `vectors`, shape (n, dimension), float16, of length 1; `centre`, their mean; and one bit
-    per dimension and row around that mean, `codes` and `factors` (see codes.h). Half precision costs less
-    recall than can be measured over the exact product, and half the bytes; the mean belongs to the segment,
-    so nothing is trained and a merge computes it again. A large segment also lists its rows by clusters (lists.py).
+    A segment holds `vectors` as rows of 12 bits for each dimension (see rows.h); `centre`, their mean; and one bit
+    per dimension and row around that mean, `codes` and `factors` (see codes.h). 12 bits find what the exact product
+    finds, 8 do not (docs/decisions/bits-of-vectors.md). The mean belongs to the segment, so nothing is trained and a
+    merge computes it again. A large segment also lists its rows by clusters (lists.py).
 
     Over a `TokenEmbedder` it also holds the tokens of each row, which fusion matches with those of a query
     (late.py): `tokens`, one set after the other, `sizes`, their bytes, and `begins`, where every 64th begins.
@@ -217,11 +218,11 @@ class DenseLeg(RankingLeg[NDArray[np.float32]]):
             EmbeddingError: the embedder fails, or gives vectors of another length than before.
         """
         if self._reader is not None:
-            halves, tokens, sizes = self._read(self._reader, rows)
-            return self.pack(halves, (tokens, sizes))
+            packed, tokens, sizes = self._read(self._reader, rows)
+            return self.pack(packed, self.dimension, (tokens, sizes))
         vectors = self.embed(self.texts(rows))
         self.dimension = self.dimension or vectors.shape[1]
-        return self.pack(unit(vectors).astype(np.float16))
+        return self.pack(codes.pack(unit(vectors)), vectors.shape[1])
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Return the vectors of these texts as the embedder or the cache gives them, shape (len(texts), dimension).
@@ -244,10 +245,9 @@ class DenseLeg(RankingLeg[NDArray[np.float32]]):
 
         Raises:
             EmbeddingError: vectors are of several lengths.
-            IndexDamagedError: a vector is not finite.
         """
         dimension = dimension_of(segments)
-        vectors = scratch.growing(np.float16)
+        vectors = scratch.growing(np.uint8)
         tokens, sizes = scratch.growing(np.uint8), scratch.growing(np.uint16)
         for view in segments:
             self.check(view)
@@ -257,14 +257,11 @@ class DenseLeg(RankingLeg[NDArray[np.float32]]):
             _append_rows(vectors, view.arrays["vectors"], live)
             if self._reader is not None:
                 sets, set_sizes = view.arrays["tokens"], view.arrays["sizes"]
-                _append_sets(tokens, sets, set_sizes, live)
+                _append_rows(tokens, sets, live, set_sizes)
                 _append_rows(sizes, set_sizes, live)
-        rows = vectors.array().reshape(-1, dimension) if dimension else np.zeros((0, 0), np.float16)
-        if not are_finite(rows):
-            raise IndexDamagedError(
-                "vectors must be finite; `sleuth doctor --repair` makes their segment anew"
-            )
-        return self.pack(rows, (tokens.array(), sizes.array()), scratch)
+        width = codes.bytes_of_row(dimension)
+        rows = vectors.array().reshape(-1, width) if width else np.zeros((0, 0), np.uint8)
+        return self.pack(rows, dimension, (tokens.array(), sizes.array()), scratch)
 
     def check(self, view: SegmentView) -> None:
         """Raises EmbedderMismatchError where another embedder made this segment."""
@@ -280,12 +277,13 @@ class DenseLeg(RankingLeg[NDArray[np.float32]]):
 
     def pack(
         self,
-        vectors: NDArray[np.float16],
+        vectors: NDArray[np.uint8],
+        dimension: int,
         tokens: tuple[NDArray[np.uint8], NDArray[np.uint16]] | None = None,
         scratch: Scratch = IN_MEMORY,
     ) -> SegmentData:
-        """Arrays of these vectors, shape (n, dimension), of length 1, and of rows' sets of tokens with sizes."""
-        encoded = encode(np.ascontiguousarray(vectors).view(np.uint16), scratch)
+        """Arrays of these vectors, rows as of `codes.pack`, and of rows' sets of tokens with sizes."""
+        encoded = encode(vectors, dimension, scratch)
         arrays: dict[str, NDArray[Any]] = {
             "vectors": vectors,
             "centre": encoded.centre,
@@ -294,59 +292,50 @@ class DenseLeg(RankingLeg[NDArray[np.float32]]):
         }
         facts = {
             "embedder": self.embedder.fingerprint,
-            "dimension": vectors.shape[1],
+            "dimension": dimension,
             "spread": encoded.spread,
         }
         if tokens is not None and self._reader is not None:
             streams, sizes = tokens
             arrays |= {"tokens": streams, "sizes": sizes, "begins": begins_of(sizes)}
         if len(vectors) >= lists.LISTED_FROM:
-            row_lists, facts["list_spread"] = lists.list_rows(vectors, scratch)
+            row_lists, facts["list_spread"] = lists.list_rows(vectors, dimension, scratch)
             arrays |= row_lists.arrays()
         return SegmentData(arrays, facts)
 
     def _read(
         self, embedder: TokenEmbedder, rows: Rows
-    ) -> tuple[NDArray[np.float16], NDArray[np.uint8], NDArray[np.uint16]]:
-        """Vectors, and tokens as of `Reading`, in batches, which are so fast that no cache would help."""
+    ) -> tuple[NDArray[np.uint8], NDArray[np.uint8], NDArray[np.uint16]]:
+        """Rows of vectors, and tokens as of `Reading`, in batches, which are so fast that no cache would help."""
         size = max(self._batch_size, 1024)
 
-        def read_batch(first: int) -> tuple[NDArray[np.float16], NDArray[np.uint8], NDArray[np.uint16]]:
+        def read_batch(first: int) -> tuple[NDArray[np.uint8], NDArray[np.uint8], NDArray[np.uint16]]:
             texts = self.texts(rows, slice(first, first + size))
             reading: Reading = ask_embedder(embedder.read, texts, name=embedder.fingerprint)
-            return reading.vectors.astype(np.float16), reading.tokens, reading.sizes
+            self.dimension = reading.vectors.shape[1]
+            return codes.pack(reading.vectors), reading.tokens, reading.sizes
 
-        starts = range(0, len(rows), size)
-        threads = min(self._threads, platform.cores(), len(starts))
-        if threads <= 1:
-            batches = list(map(read_batch, starts or [0]))
-        else:
-            from concurrent.futures import ThreadPoolExecutor
-
-            with ThreadPoolExecutor(threads) as pool:
-                batches = list(pool.map(read_batch, starts))
+        starts = range(0, max(1, len(rows)), size)
+        batches = list(in_threads(read_batch, starts, min(self._threads, platform.cores())))
         if self.progress is not None:
             self.progress(len(rows), len(rows))
         vectors, tokens, sizes = zip(*batches, strict=True)
         return np.concatenate(vectors), np.concatenate(tokens), np.concatenate(sizes)
 
 
-def _append_rows(target: Growing, values: NDArray[Any], live: NDArray[np.bool_] | None) -> None:
-    """Append the live rows, some at a time."""
-    for first in range(0, len(values), PIECE):
-        rows = slice(first, first + PIECE)
-        target.append(values[rows] if live is None else values[rows][live[rows]])
-        let_go(values)
-
-
-def _append_sets(
-    target: Growing, sets: NDArray[np.uint8], sizes: NDArray[np.uint16], live: NDArray[np.bool_] | None
+def _append_rows(
+    target: Growing,
+    values: NDArray[Any],
+    live: NDArray[np.bool_] | None,
+    sizes: NDArray[np.uint16] | None = None,
 ) -> None:
-    """Append the sets of tokens of the live rows, some at a time."""
-    end = 0
-    for first in range(0, len(sizes), PIECE):
+    """Append the live rows, some at a time: a value each, or as many as `sizes` says."""
+    n, end = len(values if sizes is None else sizes), 0
+    for first in range(0, n, PIECE):
         rows = slice(first, first + PIECE)
-        begin, end = end, end + int(sizes[rows].sum(dtype=np.int64))
-        piece = sets[begin:end]
-        target.append(piece if live is None else piece[np.repeat(live[rows], sizes[rows])])
-        let_go(sets)
+        begin, end = end, end + (len(values[rows]) if sizes is None else int(sizes[rows].sum(dtype=np.int64)))
+        is_live = None if live is None else live[rows]
+        if is_live is not None and sizes is not None:
+            is_live = np.repeat(is_live, sizes[rows])
+        target.append(values[begin:end] if is_live is None else values[begin:end][is_live])
+        let_go(values)

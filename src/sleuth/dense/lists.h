@@ -13,9 +13,9 @@
 typedef struct {
     const uint8_t *codes;
     const float *factors;
-    const uint32_t *rows;    /* by place in the blocks: the row of the segment, or a number beyond them */
-    const uint32_t *begins;  /* shape (count + 1): the first block of each list */
-    const uint16_t *centres; /* shape (count, columns), of length 1 */
+    const uint32_t *rows;   /* by place in the blocks: the row of the segment, or a number beyond them */
+    const uint32_t *begins; /* shape (count + 1): the first block of each list */
+    const uint8_t *centres; /* `count` rows */
     const uint8_t *centre_codes;
     const float *centre_factors, *scales; /* by which the centre of a list is longer */
     size_t count;
@@ -68,17 +68,9 @@ static inline int is_new(const Part *part, uint64_t *seen, uint32_t row) {
 
 /* The centres with the best estimates, in no order: `depth` of them. */
 static void nearest_centres(const Query *q, const uint8_t *codes, const float *factors, size_t n, Candidates *c) {
-    const Estimate estimate_block = q->estimate ? q->estimate : estimate_portable;
-    float scores[BLOCK];
-    for (size_t first = 0; first < n; first += BLOCK) {
-        const uint64_t all = n - first < BLOCK ? ((uint64_t)1 << (n - first)) - 1 : ~(uint64_t)0;
-        uint64_t rows = estimate_block(q, codes + first * q->bytes, factors + first, 0, c->least, all, scores);
-        if (c->count + BLOCK > c->capacity) keep_best(c);
-        for (; rows; rows &= rows - 1) {
-            const int r = __builtin_ctzll(rows);
-            c->at[c->count++] = (Candidate){scores[r], 0, (uint32_t)first + (uint32_t)r};
-        }
-    }
+    const Part centres = {.codes = codes, .factors = factors, .n = n};
+    Exact none = {0};
+    scan_part(q, &centres, 0, &none, c);
     keep_best(c);
 }
 
@@ -99,12 +91,12 @@ static float most_of_list(float product, float scale, size_t columns) {
 /* The `probes` lists of which most is expected, into `runs`; how many are not empty. The best sixteenth comes first, so
  * that few other rows are worth an exact score, and the rest as it lies in memory. They are chosen from the lists with
  * the nearest centres, by estimate, twice as many. `products` has room for one of each list, and `chosen` a bit, 0. */
-static size_t nearest_lists(const Query *q, const Lists *lists, const float *query, size_t columns, size_t probes,
+static size_t nearest_lists(const Query *q, const Lists *lists, const Question *query, size_t columns, size_t probes,
                             Candidates *c, float *products, uint64_t *chosen, Run *runs) {
-    const Part centres = {.halves = lists->centres};
+    const Part centres = {.rows = lists->centres};
     size_t count = 0, first;
     nearest_centres(q, lists->centre_codes, lists->centre_factors, lists->count, c);
-    score_candidates(&centres, query, columns, c);
+    score_candidates(&centres, query, c);
     for (size_t i = 0; i < c->count; i++) {
         const uint32_t list = c->at[i].row;
         products[list] = c->at[i].score;
@@ -156,11 +148,10 @@ static void add_places(Places *places, const Part *part, const Lists *lists, uin
 
 /* Adds the rows of one segment that may answer and lie in these runs; `seen` has a bit per row, all 0. */
 static void scan_runs(const Query *q, const Part *part, const Lists *lists, const Run *runs, size_t n, uint64_t *seen,
-                      uint32_t number, size_t columns, Exact *x, Candidates *c) {
-    const Estimate estimate_block = q->estimate ? q->estimate : estimate_portable;
+                      uint32_t number, Exact *x, Candidates *c) {
     const Run *run = runs, *end = runs + n;
     Run next = {0, 0, 0};
-    Waiting waiting = {part, number, columns, 0, {0}};
+    Waiting waiting = {part, number, 0, {0}};
     Places places = {0};
     float scores[BLOCK];
     for (size_t i = 0; i < AHEAD; i++) fetch_next(lists, &next, &run, end, q->bytes);
@@ -169,8 +160,8 @@ static void scan_runs(const Query *q, const Part *part, const Lists *lists, cons
             const size_t first = block * BLOCK;
             uint64_t above;
             fetch_next(lists, &next, &run, end, q->bytes);
-            above = estimate_block(q, lists->codes + first * q->bytes, lists->factors + first, runs[i].base, c->least,
-                                   ~(uint64_t)0, scores);
+            above = q->estimate(q, lists->codes + first * q->bytes, lists->factors + first, runs[i].base, c->least,
+                                ~(uint64_t)0, scores);
             if (places.count > BLOCK) add_places(&places, part, lists, seen, &waiting, x, c);
             for (; above; above &= above - 1) {
                 const size_t r = (size_t)__builtin_ctzll(above);
@@ -185,27 +176,29 @@ static void scan_runs(const Query *q, const Part *part, const Lists *lists, cons
 
 /* The nearest of these centres to a row, and the next that does not lie along what the first leaves out: the centre c
  * with the least |x - c|^2 + APART (r . (x - c))^2, where r is the direction from the first centre f to the row x, so
- * that r . (x - c) = (1 - x . f - x . c + f . c) / |x - f|. Returns x . f. `first` has room for a centre. */
-static float nearest_and_apart(const uint16_t *centres, size_t columns, const float *row, float *first, Candidates *c,
-                               int32_t *owners) {
-    const Part all = {.halves = centres};
+ * that r . (x - c) = (1 - x . f - x . c + f . c) / |x - f|. Returns x . f. `first` has room for a centre, and `numbers`
+ * for one in whole numbers. */
+static float nearest_and_apart(const uint8_t *centres, size_t columns, const Question *row, float *first,
+                               int16_t *numbers, Candidates *c, int32_t *owners) {
+    const Part all = {.rows = centres};
     size_t best = 0;
     float least = INFINITY, left;
     owners[0] = owners[1] = 0;
     if (!c->count) return 0; /* a row that is no number has no estimates */
-    score_candidates(&all, row, columns, c);
+    score_candidates(&all, row, c);
     for (size_t i = 1; i < c->count; i++)
         if (c->at[i].score > c->at[best].score ||
             (c->at[i].score == c->at[best].score && c->at[i].row < c->at[best].row))
             best = i;
     owners[0] = owners[1] = (int32_t)c->at[best].row;
-    for (size_t k = 0; k < columns; k++) first[k] = widen(centres[c->at[best].row * columns + k]);
+    unpack_row(centres + c->at[best].row * row_bytes(columns), columns, first);
+    const Question head = question_of(first, columns, numbers);
     left = 2 - 2 * c->at[best].score;
     if (!(left > 1e-6f)) left = 1e-6f;
     for (size_t i = 0; i < c->count; i++) {
         float between, along, error;
         if (i == best) continue;
-        dot_rows(centres, columns, first, NULL, c->at[i].row, 1, &between);
+        dot_rows(centres, &head, NULL, c->at[i].row, 1, &between);
         along = 1 - c->at[best].score - c->at[i].score + between;
         error = APART * along * along / left - 2 * c->at[i].score;
         if (error < least || (error == least && (int32_t)c->at[i].row < owners[1]))

@@ -11,20 +11,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sleuth.dense import codes
-from sleuth.dense.encoding import BLOCK, encode, spread_of
+from sleuth.dense.encoding import BLOCK, encode, spread_of, unpacked
 from sleuth.store import IN_MEMORY, Scratch
 from sleuth.store.disk.scratch import let_go
 from sleuth.vectors import unit
 
-Halves = NDArray[np.float16]
+Rows = NDArray[np.uint8]
+"""Vectors as of `codes.pack`."""
 Vectors = NDArray[np.float32]
-_Float = TypeVar("_Float", np.float16, np.float32)
 
 LISTED_FROM = 1 << 21
 """Rows from which a segment has lists (docs/decisions/lists-of-clusters.md has the measurements)."""
@@ -48,14 +48,12 @@ PREFIX = "list_"
 _SEED = 3
 _SAMPLED = 80
 """Rows of the sample for each group."""
+_PRODUCTS_SAMPLED = 1 << 13
+"""Rows whose products stand for those of all: their middle parts the rows into halves, give or take .5 %."""
 _ROUNDS = 6
-_BATCH = 1 << 14
+_BATCH = 1 << 12
 _GATHERED = 16
 """Rows that are read at a time where they lie apart: the system maps up to 2 MB around each."""
-_GROUP_BYTES = 1 << 25
-"""Most bytes of a group whose rows are held in single precision."""
-_CLUSTERS = 16
-"""Clusters whose rows are added up at a time."""
 _PRODUCTS = 1 << 20
 """Products that are made at a time."""
 _ROWS = 1 << 18
@@ -69,7 +67,7 @@ class ClusterLists(NamedTuple):
         codes, factors: of the rows of a list around its centre, as of `codes.encode`; each list begins a block.
         rows: shape (blocks * 64,), uint32: the row of the segment at each place, or `NO_ROW`.
         begins: shape (lists + 1,), uint32: the first block of each list.
-        centres: shape (lists, dimension), float16, of length 1.
+        centres: as of `codes.pack`, one for each list.
         scales: shape (lists,), float32: the length at which a centre is in the middle of the rows of its list.
         centre_codes, centre_factors: of the centres around their mean, as of `codes.encode`.
     """
@@ -78,7 +76,7 @@ class ClusterLists(NamedTuple):
     factors: NDArray[np.float32]
     rows: NDArray[np.uint32]
     begins: NDArray[np.uint32]
-    centres: Halves
+    centres: Rows
     scales: NDArray[np.float32]
     centre_codes: NDArray[np.uint8]
     centre_factors: NDArray[np.float32]
@@ -108,28 +106,24 @@ def lists_in(arrays: Mapping[str, NDArray[Any]]) -> ClusterLists | None:
     return ClusterLists(*(arrays[f"{PREFIX}{name}"] for name in ClusterLists._fields))
 
 
-def list_rows(vectors: Halves, scratch: Scratch) -> tuple[ClusterLists, float]:
-    """Return the lists of vectors of length 1, shape (n, dimension), and the error of estimates by them.
+def list_rows(vectors: Rows, dimension: int, scratch: Scratch) -> tuple[ClusterLists, float]:
+    """Return the lists of vectors, and the error of estimates by them.
 
     The error is the root mean square of the difference between a row and its code, per dimension.
     """
-    clusters = cluster(vectors, max(1, len(vectors) // ROWS_OF_A_LIST), scratch)
+    clusters = cluster(vectors, dimension, max(1, len(vectors) // ROWS_OF_A_LIST), scratch)
     signs, factors, places = (scratch.growing(kind) for kind in (np.uint8, np.float32, np.uint32))
-    middles = scratch.growing(np.float16)
+    middles = scratch.growing(np.uint8)
     begins = np.zeros(len(clusters) + 1, np.uint32)
     scales = np.zeros(len(clusters), np.float32)
     left_out, count = 0.0, 0
-    for i, members in enumerate(assign(vectors, clusters, scratch)):
-        rows_of_list = _gather(vectors, members, np.float16)
-        centre = clusters[i]
-        if len(members):
-            middle = rows_of_list.mean(axis=0, dtype=np.float32)
-            centre = unit(middle[None])[0].astype(np.float16)
-            scales[i] = middle @ centre.astype(np.float32)
-        blocks, factor, residual = codes.encode(
-            rows_of_list.view(np.uint16), scales[i] * centre.astype(np.float32)
-        )
-        left_out += spread_of(residual, rows_of_list.size) ** 2 * len(members)
+    for i, members in enumerate(assign(vectors, clusters, dimension, scratch)):
+        its_vectors = codes.unpack(_gather(vectors, members), dimension)
+        centre = codes.pack(its_vectors.mean(axis=0)[None]) if len(members) else clusters[i : i + 1]
+        direction = codes.unpack(centre, dimension)[0]
+        scales[i] = its_vectors.sum(axis=0) @ direction / max(1, len(members))
+        blocks, factor, residual = codes.encode(its_vectors, scales[i] * direction)
+        left_out += spread_of(residual, len(members) * dimension) ** 2 * len(members)
         count += len(members)
         begins[i + 1] = begins[i] + len(blocks)
         signs.append(blocks.ravel())
@@ -137,21 +131,21 @@ def list_rows(vectors: Halves, scratch: Scratch) -> tuple[ClusterLists, float]:
         places.append(np.append(members, np.full(-len(members) % BLOCK, NO_ROW)).astype(np.uint32))
         middles.append(centre)
     centres = middles.array().reshape(clusters.shape)
-    signs_by_block = signs.array().reshape(-1, -(-vectors.shape[1] // 8), BLOCK)
-    _, centre_codes, centre_factors, _ = encode(centres.view(np.uint16), scratch)
+    signs_by_block = signs.array().reshape(-1, -(-dimension // 8), BLOCK)
+    _, centre_codes, centre_factors, _ = encode(centres, dimension, scratch)
     lists = ClusterLists(
         signs_by_block, factors.array(), places.array(), begins, centres, scales, centre_codes, centre_factors
     )
     return lists, math.sqrt(left_out / count)
 
 
-def cluster(vectors: Halves, count: int, scratch: Scratch = IN_MEMORY) -> Halves:
+def cluster(vectors: Rows, dimension: int, count: int, scratch: Scratch = IN_MEMORY) -> Rows:
     """Return the centres of about `count` clusters of these vectors."""
     random = np.random.default_rng(_SEED)
     groups = round(math.sqrt(count))
     sample = np.sort(random.choice(len(vectors), min(len(vectors), _SAMPLED * groups), replace=False))
-    tops = _k_means(_gather(vectors, sample, np.float32), groups, random)
-    owners_by_row, centres = scratch.growing(np.uint16), scratch.growing(np.float16)
+    tops = _k_means(_gather(vectors, sample), dimension, groups, random)
+    owners_by_row, centres = scratch.growing(np.uint16), scratch.growing(np.uint8)
     for start in range(0, len(vectors), _BATCH):
         owners_by_row.append(_nearest(vectors[start : start + _BATCH], tops))
         let_go(vectors)
@@ -160,8 +154,8 @@ def cluster(vectors: Halves, count: int, scratch: Scratch = IN_MEMORY) -> Halves
         members = _places(owners, group)
         share = round(count * len(members) / len(vectors))
         if len(members):
-            rows = _rows_of_group(vectors, members, scratch)
-            centres.append(_k_means(rows, max(1, share), random))
+            rows = _gather(vectors, members, scratch)
+            centres.append(codes.pack(_k_means(rows, dimension, max(1, share), random)))
     return centres.array().reshape(-1, vectors.shape[1])
 
 
@@ -174,37 +168,21 @@ def _places(owners: NDArray[np.uint16], group: int) -> NDArray[np.int64]:
     return np.concatenate(places)
 
 
-def _rows_of_group(vectors: Halves, members: NDArray[np.integer[Any]], scratch: Scratch) -> Halves | Vectors:
-    """Return a group's rows for k-means, in single precision, which is faster.
-
-    Those of a group above `_GROUP_BYTES` stay in half precision, in scratch space.
-    """
-    if len(members) * vectors.shape[1] * 4 <= _GROUP_BYTES:
-        return _gather(vectors, members, np.float32)
-    rows = scratch.growing(np.float16)
-    for first in range(0, len(members), _GATHERED):
-        rows.append(vectors[members[first : first + _GATHERED]])
-        let_go(vectors)
-    return rows.array().reshape(-1, vectors.shape[1])
-
-
-def assign(vectors: Halves, centres: Halves, scratch: Scratch = IN_MEMORY) -> Iterator[NDArray[np.int32]]:
+def assign(
+    vectors: Rows, centres: Rows, dimension: int, scratch: Scratch = IN_MEMORY
+) -> Iterator[NDArray[np.int32]]:
     """Yield the rows of each list: the nearest list of each row has it, and a second one has it of the half of the rows
     that lie farthest from theirs.
     """
-    _, signs, factors, _ = encode(centres.view(np.uint16))
+    _, signs, factors, _ = encode(centres, dimension)
     growing = scratch.growing(np.int32), scratch.growing(np.int32), scratch.growing(np.float32)
-    for start in range(0, len(vectors), _BATCH):
-        batch = np.ascontiguousarray(vectors[start : start + _BATCH]).view(np.uint16)
-        owners, nearness = codes.assign(batch, centres.view(np.uint16), signs, factors)
+    for batch in unpacked(vectors, dimension, _BATCH):
+        owners, nearness = codes.assign(batch, centres, signs, factors)
         for target, values in zip(growing, (owners[:, 0], owners[:, 1], nearness), strict=True):
             target.append(values)
-        let_go(vectors)
     let_go(centres)
     nearest, second, products = (target.array() for target in growing)
-    middle: np.float32 = np.median(  # without a copy of all of them
-        [_nth(products, (len(products) - 1) // 2), _nth(products, len(products) // 2)]
-    )
+    middle: np.float32 = np.median(products[:: 1 + len(products) // _PRODUCTS_SAMPLED])
     sizes = np.zeros(len(centres), np.int64)
     for first in range(0, len(vectors), _ROWS):
         rows = slice(first, first + _ROWS)
@@ -218,24 +196,6 @@ def assign(vectors: Halves, centres: Halves, scratch: Scratch = IN_MEMORY) -> It
         stop = max(first + 1, int(np.searchsorted(ends, ends[first] + _ROWS)))
         yield from _members(nearest, second, products, middle, range(first, min(stop, len(centres))))
         first = stop
-
-
-def _nth(values: NDArray[np.float32], place: int) -> np.float32:
-    """Return the value at a place in ascending order: byte by byte of its bits, which are put in order of values."""
-    bits = 0
-    for shift in (24, 16, 8, 0):
-        counts = np.zeros(256, np.int64)
-        for first in range(0, len(values), _ROWS):
-            piece = values[first : first + _ROWS].view(np.uint32)
-            ordered = np.where(piece >> 31, ~piece, piece | np.uint32(1 << 31)) >> shift
-            counts += np.bincount(ordered[ordered >> 8 == bits] & 0xFF, minlength=256)
-            let_go(values)
-        ends = np.cumsum(counts)
-        byte = int(np.searchsorted(ends, place, side="right"))
-        place -= int(ends[byte] - counts[byte])
-        bits = bits << 8 | byte
-    value: np.float32 = np.uint32(bits ^ (1 << 31) if bits >> 31 else ~bits & 0xFFFFFFFF).view(np.float32)
-    return value
 
 
 def _members(
@@ -264,44 +224,36 @@ def _members(
     yield from np.split(np.concatenate(rows)[order], ends[:-1])
 
 
-def _gather(vectors: Halves, members: NDArray[np.integer[Any]], dtype: type[_Float]) -> NDArray[_Float]:
+def _gather(vectors: Rows, members: NDArray[np.integer[Any]], scratch: Scratch = IN_MEMORY) -> Rows:
     """Return rows that lie apart; the memory of the file behind them is let go in between."""
-    rows = np.empty((len(members), vectors.shape[1]), dtype)
+    rows = scratch.growing(np.uint8)
     for first in range(0, len(members), _GATHERED):
-        places = slice(first, first + _GATHERED)
-        rows[places] = vectors[members[places]]
+        rows.append(vectors[members[first : first + _GATHERED]])
         let_go(vectors)
-    return rows
+    return rows.array().reshape(-1, vectors.shape[1])
 
 
-def _nearest(rows: Halves | Vectors, centres: Vectors) -> NDArray[np.intp]:
+def _nearest(rows: Rows, centres: Vectors) -> NDArray[np.intp]:
     """Return the nearest centre of each row. The rows of a product do not depend on how many are multiplied at once."""
     nearest = np.empty(len(rows), np.intp)
     step = min(max(_PRODUCTS // len(centres), 256), 1 << 12)
-    for start in range(0, len(rows), step):
-        batch = rows[start : start + step].astype(np.float32, copy=False)
-        nearest[start : start + step] = (batch @ centres.T).argmax(axis=1)
-        let_go(rows)
+    for i, batch in enumerate(unpacked(rows, centres.shape[1], step)):
+        nearest[i * step : i * step + len(batch)] = (batch @ centres.T).argmax(axis=1)
     return nearest
 
 
-def _k_means(rows: Halves | Vectors, count: int, random: np.random.Generator) -> Vectors:
+def _k_means(rows: Rows, dimension: int, count: int, random: np.random.Generator) -> Vectors:
     """Return at most `count` centres of length 1."""
-    centres = rows[random.choice(len(rows), min(count, len(rows)), replace=False)].astype(np.float32)
+    centres = codes.unpack(rows[random.choice(len(rows), min(count, len(rows)), replace=False)], dimension)
     for _ in range(_ROUNDS):
         owners = _nearest(rows, centres)
         order = np.argsort(owners, kind="stable")
         begins = np.flatnonzero(np.diff(owners[order], prepend=-1))
         ends = np.append(begins[1:], len(rows))
         centres = centres.copy()
-        for first in range(0, len(begins), _CLUSTERS):
-            group_begins = begins[first : first + _CLUSTERS]
-            its_rows = rows[order[group_begins[0] : ends[first : first + _CLUSTERS][-1]]].astype(
-                np.float32, copy=False
-            )
-            centres[owners[order[group_begins]]] = np.add.reduceat(
-                its_rows, group_begins - group_begins[0], axis=0
-            )
+        for begin, end in zip(begins, ends, strict=True):
+            members = order[begin:end]
+            centres[owners[members[0]]] = codes.unpack(rows[members], dimension).sum(axis=0)
             let_go(rows)
         centres = unit(centres)
     return centres

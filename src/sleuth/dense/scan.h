@@ -10,7 +10,7 @@
 /* The best k exact scores so far, the least on top. A row that belongs among them has, with the certainty that
  * `margin` buys, an estimate above the least of them less `margin`. */
 typedef struct {
-    const float *query;
+    const Question *query;
     float *scores;
     size_t k, count;
     float margin;
@@ -20,7 +20,7 @@ typedef struct {
 typedef struct {
     const uint8_t *codes;
     const float *factors;
-    const uint16_t *halves;
+    const uint8_t *rows;
     const uint64_t *allowed; /* NULL for all */
     const uint32_t *ties;    /* NULL where rows are in order of id */
     const int64_t *keys;
@@ -29,12 +29,11 @@ typedef struct {
 } Part;
 
 /* Scores rows exactly, and raises `least` where they are among the best k. */
-static void score_rows(Exact *x, const uint16_t *halves, size_t columns, const uint32_t *rows, size_t m,
-                       Candidates *c) {
+static void score_rows(Exact *x, const uint8_t *rows, const uint32_t *ids, size_t m, Candidates *c) {
     float scores[WAITING], least;
-    dot_rows(halves, columns, x->query, rows, 0, m, scores);
+    dot_rows(rows, x->query, ids, 0, m, scores);
     for (size_t j = 0; j < m; j++) {
-        const float score = finite_score(scores[j], c);
+        const float score = scores[j];
         size_t i = 0;
         if (x->count < x->k) {
             for (i = x->count++; i && x->scores[(i - 1) / 2] > score; i = (i - 1) / 2)
@@ -70,27 +69,26 @@ static ALWAYS_INLINE void fetch_block(const uint8_t *codes, const float *factors
 typedef struct {
     const Part *part;
     uint32_t number;
-    size_t columns, count;
+    size_t count;
     uint32_t rows[WAITING];
 } Waiting;
 
 static void score_waiting(Waiting *w, Exact *x, Candidates *c) {
-    if (w->count) score_rows(x, w->part->halves, w->columns, w->rows, w->count, c);
+    if (w->count) score_rows(x, w->part->rows, w->rows, w->count, c);
     w->count = 0;
 }
 
 static ALWAYS_INLINE void add_candidate(Waiting *w, uint32_t row, float score, Exact *x, Candidates *c) {
     c->at[c->count++] = (Candidate){score, w->number, row};
     if (!(x->count < x->k || (x->k && score > x->scores[0]))) return;
-    fetch_row(w->part->halves + row * w->columns, w->columns);
+    fetch_row(x->query, w->part->rows + row * row_bytes(x->query->width));
     w->rows[w->count++] = row;
     if (w->count == WAITING) score_waiting(w, x, c);
 }
 
 /* Adds the rows of one segment that may answer. */
-static void scan_part(const Query *q, const Part *part, uint32_t number, size_t columns, Exact *x, Candidates *c) {
-    const Estimate estimate_block = q->estimate ? q->estimate : estimate_portable;
-    Waiting waiting = {part, number, columns, 0, {0}};
+static void scan_part(const Query *q, const Part *part, uint32_t number, Exact *x, Candidates *c) {
+    Waiting waiting = {part, number, 0, {0}};
     float scores[BLOCK];
     for (size_t first = 0; first < part->n; first += BLOCK) {
         uint64_t rows = part->allowed ? part->allowed[first / BLOCK] : ~(uint64_t)0;
@@ -98,8 +96,8 @@ static void scan_part(const Query *q, const Part *part, uint32_t number, size_t 
         if (first + AHEAD * BLOCK + BLOCK <= part->n)
             fetch_block(part->codes, part->factors, first / BLOCK + AHEAD, q->bytes);
         if (!rows) continue;
-        rows = estimate_block(q, part->codes + first * q->bytes, part->factors + first, part->base, c->least, rows,
-                              scores);
+        rows =
+            q->estimate(q, part->codes + first * q->bytes, part->factors + first, part->base, c->least, rows, scores);
         if (!rows) continue;
         if (c->count + BLOCK > c->capacity) keep_best(c);
         for (; rows; rows &= rows - 1) {
@@ -130,15 +128,14 @@ static void take_part(const Part *part, uint32_t number, Candidates *c) {
 }
 
 /* Puts exact scores in the place of estimates. */
-static void score_candidates(const Part *parts, const float *query, size_t columns, Candidates *c) {
+static void score_candidates(const Part *parts, const Question *query, Candidates *c) {
     const size_t ahead = 24;
     for (size_t i = 0; i < c->count; i++) {
         if (i + ahead < c->count) {
             const Candidate *next = &c->at[i + ahead];
-            fetch_row_second(parts[next->part].halves + next->row * columns, columns);
+            fetch_row(query, parts[next->part].rows + next->row * row_bytes(query->width));
         }
-        dot_rows(parts[c->at[i].part].halves, columns, query, NULL, c->at[i].row, 1, &c->at[i].score);
-        c->at[i].score = finite_score(c->at[i].score, c);
+        dot_rows(parts[c->at[i].part].rows, query, NULL, c->at[i].row, 1, &c->at[i].score);
     }
 }
 
@@ -165,7 +162,7 @@ static void sort_best(const Part *parts, Candidates *c, size_t k) {
     const size_t n = c->count;
     size_t kept = 0;
     if (n > k) {
-        Candidates best = {c->at, n, c->capacity, k, -INFINITY, 0};
+        Candidates best = {c->at, n, c->capacity, k, -INFINITY};
         Candidate *all = malloc(n * sizeof *all);
         if (all) {
             memcpy(all, c->at, n * sizeof *all);

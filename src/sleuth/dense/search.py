@@ -83,8 +83,7 @@ class DenseSearcher(LegSearcher[Vector]):
             leg.check(view)
         self.leg = leg
         self._segments = tuple(segments)
-        self._halves = [view.arrays["vectors"].view(np.uint16) for view in segments]
-        widths = {halves.shape[1] for halves in self._halves if len(halves)}
+        widths = {int(view.meta["dimension"]) for view in segments if len(view)}
         self.dimension = max(widths, default=0)
         self._is_mixed = len(widths) > 1
         self._by_size = sorted(
@@ -98,12 +97,12 @@ class DenseSearcher(LegSearcher[Vector]):
             (
                 view.arrays["codes"],
                 view.arrays["factors"],
-                halves,
+                view.arrays["vectors"],
                 view.arrays["centre"],
                 view.tie_ranks,
                 view.keys,
             )
-            for view, halves in zip(segments, self._halves, strict=True)
+            for view in segments
         ]
         self._rows = sum(map(len, segments))
         self._whole = [(*self._arrays[i], segments[i].live) for i in self._by_size]
@@ -149,13 +148,10 @@ class DenseSearcher(LegSearcher[Vector]):
         if depth is None:
             margin = margin_of(self._spread, error, len(vector))
             list_margin = margin_of(LIST_CERTAINTY / CERTAINTY * self._list_spread, error, len(vector))
-        try:
-            owners, keys, scores, tied = codes.scan(
-                table, step, offset, parts, vector, k, depth or max(MOST_DEPTH, 2 * k), margin, few,
-                lists=self._lists if k <= LISTED_K else None, near=list_margin,
-            )  # fmt: skip
-        except ValueError as error:
-            raise self.damage(error) from error
+        owners, keys, scores, tied = codes.scan(
+            table, step, offset, parts, vector, k, depth or max(MOST_DEPTH, 2 * k), margin, few,
+            lists=self._lists if k <= LISTED_K else None, near=list_margin,
+        )  # fmt: skip
         segments = self._numbers[owners]
         return best_hits(segments, keys, scores, tied, k, request.ids, ordered=request.ordered)
 
@@ -198,22 +194,11 @@ class DenseSearcher(LegSearcher[Vector]):
         """Scores of these rows as `search` gives them, shape (len(keys),); 0 for a key in none."""
         vector = self.ask(query) if isinstance(query, str) else self._prepare(query)
         scores = np.zeros(len(keys), np.float32)
-        for view, halves in zip(self._segments, self._halves, strict=True):
-            places, rows = locate(view, keys)
-            if len(places):
-                scores[places] = codes.dots(halves, vector, rows)
-        return self._finite(scores)
-
-    def vectors(self, keys: NDArray[np.int64]) -> NDArray[np.float32]:
-        """Vectors of the given rows, shape (len(keys), dimension); zeros for a key that no segment holds."""
-        if self._is_mixed:
-            dimension_of(self._segments)
-        vectors = np.zeros((len(keys), self.dimension), np.float32)
         for view in self._segments:
             places, rows = locate(view, keys)
             if len(places):
-                vectors[places] = view.arrays["vectors"][rows]
-        return self._finite(vectors)
+                scores[places] = codes.dots(view.arrays["vectors"], vector, rows)
+        return scores
 
     def explain(self, query: str | Vector, key: int) -> Explanation:
         """Why the row has its score."""
@@ -228,24 +213,19 @@ class DenseSearcher(LegSearcher[Vector]):
         """Return a query of length 1, checked against the index."""
         if self._is_mixed:
             dimension_of(self._segments)
-        unit_vector = np.ascontiguousarray(vector, np.float32)
-        if unit_vector.ndim != 1 or (self.dimension and len(unit_vector) != self.dimension):
+        query = np.ascontiguousarray(vector, np.float32)
+        if query.ndim != 1 or (self.dimension and len(query) != self.dimension):
             raise EmbeddingError(
                 f"the vector of a query must have {self.dimension} dimensions, as the index has (made with "
-                f"{self.leg.embedder.fingerprint!r}), got shape {unit_vector.shape}",
+                f"{self.leg.embedder.fingerprint!r}), got shape {query.shape}",
                 service=self.leg.embedder.fingerprint,
             )
-        prepared = codes.unit(unit_vector)
-        if prepared is None:
+        square = float(np.square(query, dtype=np.float64).sum())
+        if not math.isfinite(square):
             raise ArgumentError("query must be finite, got a vector that is not")
-        return prepared
+        return np.divide(query, math.sqrt(square) or 1, dtype=np.float64).astype(np.float32)
 
-    def _finite(self, values: NDArray[np.float32]) -> NDArray[np.float32]:
-        if not np.isfinite(values).all():
-            raise self.damage("vectors must be finite")
-        return values
-
-    def damage(self, problem: ValueError | str) -> IndexDamagedError:
+    def damage(self, problem: ValueError) -> IndexDamagedError:
         """Return what is wrong with the arrays of segments, as an error that names these."""
         names = [view.name for view in self._segments if not _is_sound(self.leg, view)]
         return IndexDamagedError(

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sleuth.dense.encoding import BLOCK, are_finite
+from sleuth.dense import codes
+from sleuth.dense.encoding import BLOCK
 from sleuth.dense.late import begins_of
 from sleuth.dense.lists import NO_ROW, PREFIX
 from sleuth.dense.matching import are_sets
@@ -27,8 +28,6 @@ def validate_arrays(
 ) -> None:
     """Refuse arrays that `DenseLeg.pack` cannot have made.
 
-    That vectors are finite is seen where they are read (`codes.scan`); of all where `full`.
-
     Args:
         n: how many rows the segment has.
 
@@ -38,10 +37,10 @@ def validate_arrays(
     dimension = integer_of(facts, "dimension", 1 if n else 0, MOST_DIMENSIONS)
     number_of(facts, "spread", 0, MOST)
     blocks = -(-n // BLOCK)
-    vectors, _, centre, factors = arrays_of(
+    _, _, centre, factors = arrays_of(
         arrays,
         {
-            "vectors": (np.float16, (n, dimension)),
+            "vectors": (np.uint8, (n, codes.bytes_of_row(dimension))),
             "codes": (np.uint8, (blocks, -(-dimension // 8), BLOCK)),
             "centre": (np.float32, (dimension,)),
             "factors": (np.float32, (blocks * BLOCK,)),
@@ -66,7 +65,6 @@ def validate_arrays(
     if any(name.startswith(PREFIX) for name in arrays):
         number_of(facts, "list_spread", 0, MOST)
         _check_lists(arrays, n, dimension, full=full)
-    require(not full or are_finite(vectors), "'vectors' must be finite")
 
 
 def _check_within(name: str, values: NDArray[np.floating[Any]], lower: float) -> None:
@@ -80,7 +78,7 @@ def _check_within(name: str, values: NDArray[np.floating[Any]], lower: float) ->
 def _check_lists(arrays: Mapping[str, NDArray[Any]], n: int, dimension: int, *, full: bool) -> None:
     """Check shapes and ranges of the arrays that list rows by clusters; with `full`, also that each row is listed."""
     code_bytes = -(-dimension // 8)
-    count = len(array_of(arrays, f"{PREFIX}centres", np.float16, (None, dimension)))
+    count = len(array_of(arrays, f"{PREFIX}centres", np.uint8, (None, codes.bytes_of_row(dimension))))
     blocks = len(array_of(arrays, f"{PREFIX}codes", np.uint8, (None, code_bytes, BLOCK)))
     require(count > 0 and blocks > 0, "there must be lists")
     places, centre_blocks = blocks * BLOCK, -(-count // BLOCK)
@@ -93,7 +91,6 @@ def _check_lists(arrays: Mapping[str, NDArray[Any]], n: int, dimension: int, *, 
         (f"{PREFIX}centre_factors", centre_blocks * BLOCK, 0.0),
     ):
         _check_within(name, array_of(arrays, name, np.float32, (length,)), lower)
-    _check_within(f"{PREFIX}centres", arrays[f"{PREFIX}centres"].ravel(), -MOST)
     check_offsets(f"{PREFIX}begins", begins, blocks)
     if full:
         row_numbers = rows[rows != NO_ROW]

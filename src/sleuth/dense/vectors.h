@@ -34,11 +34,11 @@
 #define COLUMNS 256 /* columns whose sums fit the registers of AVX-512 */
 
 /* Asks for a row of n halves before it is read: into the first cache, or into the second, which can wait for more. */
-static ALWAYS_INLINE UNUSED void fetch_row(const uint16_t *row, size_t n) {
+static ALWAYS_INLINE UNUSED void fetch_halves(const uint16_t *row, size_t n) {
     for (size_t line = 0; line < n; line += 32) FETCH(row + line);
 }
 
-static ALWAYS_INLINE UNUSED void fetch_row_second(const uint16_t *row, size_t n) {
+static ALWAYS_INLINE UNUSED void fetch_halves_second(const uint16_t *row, size_t n) {
     for (size_t line = 0; line < n; line += 32) FETCH_SECOND(row + line);
 }
 
@@ -59,6 +59,13 @@ WIDE static void add_halves(float *into, const uint16_t *row, size_t n) {
     for (size_t i = 0; i < n; i++) into[i] += widen(row[i]);
 }
 
+/* The sum of lanes, in pairs. */
+static ALWAYS_INLINE float sum_of_lanes(float *lane) {
+    for (size_t half = LANES / 2; half; half /= 2)
+        for (size_t k = 0; k < half; k++) lane[k] += lane[k + half];
+    return lane[0];
+}
+
 /* query . row of n halves: sums of LANES products each, in pairs, whatever the machine. */
 WIDE static float dot_halves(const uint16_t *row, const float *query, size_t n) {
     float lane[LANES] = {0};
@@ -66,9 +73,7 @@ WIDE static float dot_halves(const uint16_t *row, const float *query, size_t n) 
     for (; i + LANES <= n; i += LANES)
         for (size_t k = 0; k < LANES; k++) lane[k] += query[i + k] * widen(row[i + k]);
     for (size_t k = 0; i < n; i++, k++) lane[k] += query[i] * widen(row[i]);
-    for (size_t half = LANES / 2; half; half /= 2)
-        for (size_t k = 0; k < half; k++) lane[k] += lane[k + half];
-    return lane[0];
+    return sum_of_lanes(lane);
 }
 
 #ifdef CLONED
@@ -118,9 +123,7 @@ WIDE static float square_halves(const uint16_t *row, size_t n) {
     for (; i + LANES <= n; i += LANES)
         for (size_t k = 0; k < LANES; k++) lane[k] += widen(row[i + k]) * widen(row[i + k]);
     for (size_t k = 0; i < n; i++, k++) lane[k] += widen(row[i]) * widen(row[i]);
-    for (size_t half = LANES / 2; half; half /= 2)
-        for (size_t k = 0; k < half; k++) lane[k] += lane[k + half];
-    return lane[0];
+    return sum_of_lanes(lane);
 }
 
 typedef float (*Dot)(const uint16_t *row, const float *query, size_t n);
@@ -144,7 +147,7 @@ F512 static void sum_rows_512(float *into, const uint16_t *halves, const int32_t
         for (size_t k = 0; k < COLUMNS / 16; k++) sum[k] = _mm512_setzero_ps();
         for (size_t j = 0; j < m; j++) {
             const uint16_t *row = halves + (size_t)ids[j] * n + first;
-            if (j + 6 < m) fetch_row(halves + (size_t)ids[j + 6] * n + first, COLUMNS);
+            if (j + 6 < m) fetch_halves(halves + (size_t)ids[j + 6] * n + first, COLUMNS);
 #pragma GCC unroll 16
             for (size_t k = 0; k < COLUMNS / 16; k++) {
                 const __m256i half = _mm256_loadu_si256((const __m256i *)(row + 16 * k));
@@ -168,18 +171,8 @@ UNUSED static void sum_rows(float *into, const uint16_t *halves, const int32_t *
 #endif
     memset(into, 0, n * sizeof(float));
     for (size_t j = 0; j < m; j++) {
-        if (j + 4 < m) fetch_row(halves + (size_t)ids[j + 4] * n, n);
+        if (j + 4 < m) fetch_halves(halves + (size_t)ids[j + 4] * n, n);
         add(into, halves + (size_t)ids[j] * n, n);
-    }
-}
-
-/* scores[j] = query . row rows[j], or row first + j where rows is NULL, of halves of n columns. */
-UNUSED static void dot_rows(const uint16_t *halves, size_t n, const float *query, const uint32_t *rows, size_t first,
-                            size_t m, float *scores) {
-    const Dot dot_of = best_dot(n);
-    for (size_t j = 0; j < m; j++) {
-        if (rows && j + 8 < m) fetch_row(halves + rows[j + 8] * n, n);
-        scores[j] = dot_of(halves + (rows ? rows[j] : first + j) * n, query, n);
     }
 }
 
