@@ -62,15 +62,15 @@ class Sleuth(System):
         from sleuth.dense import DenseLeg
         from sleuth.dense.search import DenseSearcher
         from sleuth.dense.wordllama import WordLlamaEmbedder
-        from sleuth.store import SegmentView
+        from sleuth.store import LegRequest, SegmentView
 
         arrays = {path.stem: np.load(path, mmap_mode="r") for path in self.home.glob("*.npy")}
         meta = json.loads((self.home / "meta.json").read_text())
         view = SegmentView("s", np.arange(len(arrays["vectors"])), None, None, arrays, meta)
-        self.searcher = DenseSearcher(DenseLeg(WordLlamaEmbedder()), [view])
+        self.searcher, self.request = DenseSearcher(DenseLeg(WordLlamaEmbedder()), [view]), LegRequest(10)
 
     def search(self, query: Vectors) -> list[int]:
-        keys: list[int] = self.searcher.search(query, 10).keys.tolist()
+        keys: list[int] = self.searcher.pool(query, self.request).keys.tolist()
         return keys
 
 

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from sleuth.dense import DenseLeg, codes, search
 from sleuth.dense.search import DenseSearcher
 from sleuth.dense.wordllama import WordLlamaEmbedder
-from sleuth.store import SegmentView
+from sleuth.store import LegRequest, SegmentView
 from sleuth.store.legs.leg import pack
 
 Vectors = NDArray[np.float32]
@@ -119,8 +119,8 @@ def measure(name: str, rows: Vectors, queries: Vectors) -> None:
         product: list[float] = []
         for query, best, best_of_some in zip(queries, truth, truth_of_some, strict=True):
             timed(product, np.matmul, rows, query)
-            hits = timed(ours, searcher.search, query, depth=depth)
-            some = timed(narrow, searcher.search, query, depth=depth, allowed=[pack(mask)])
+            hits = timed(ours, searcher.pool, query, LegRequest(10), depth=depth)
+            some = timed(narrow, searcher.pool, query, LegRequest(10, [pack(mask)]), depth=depth)
             hits_in_best += len(best & set(hits.keys.tolist()))
             filtered += len(best_of_some & set(some.keys.tolist()))
         total = 10 * len(queries)

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sleuth.store import Rows, SegmentData, SegmentView
+from sleuth.store import Hits, LegRequest, Rows, SegmentData, SegmentView
 from sleuth.store.legs.leg import Leg, pack
 
 
@@ -37,3 +37,11 @@ def view_of(
 def segment_of(leg: Leg, rows: Rows, name: str = "s", live: ArrayLike | None = None) -> SegmentView:
     """Return a segment that a leg builds of rows."""
     return view_of(leg.build(rows), rows.keys, name, live, rows.tie_ranks)
+
+
+def search(searcher: Any, query: Any, k: int = 10, *, depth: int | None = None, **asked: Any) -> Hits:
+    """Return the best `k` rows for a text, or for what the searcher of a leg makes of one; `depth` as of dense ones."""
+    options = {} if depth is None else {"depth": depth}
+    asked_for = searcher.ask(query) if isinstance(query, str) else query
+    hits: Hits = searcher.pool(asked_for, LegRequest(k, **asked), **options)
+    return hits

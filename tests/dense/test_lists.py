@@ -15,6 +15,7 @@ from sleuth.store import IN_MEMORY, Scratch, SegmentData, SegmentView
 from sleuth.store.disk import scratch
 from sleuth.store.legs.leg import pack
 from sleuth.vectors import unit
+from tests.segments import search
 
 N, DIMENSION = 6_000, 40
 
@@ -194,8 +195,8 @@ def test_the_nearest_lists_hold_nearly_all_of_the_best(
     by_lists, scanned = searchers
     same = 0
     for query in range(100):
-        best = scanned.search(str(query), 10)
-        hits = by_lists.search(str(query), 10, depth=100)
+        best = search(scanned, str(query), 10)
+        hits = search(by_lists, str(query), 10, depth=100)
         same += len(set(best.keys.tolist()) & set(hits.keys.tolist()))
         assert hits.scores.tolist() == by_lists.scores(str(query), hits.keys).tolist()
     assert same >= 900
@@ -209,9 +210,9 @@ def test_exact_search_reads_everything(
     by_lists, scanned = searchers
     few = everything = 0
     for query in range(20):
-        best = set(scanned.search(str(query), 50, exact=True).keys.tolist())
-        everything += len(best & set(by_lists.search(str(query), 50, exact=True).keys.tolist()))
-        few += len(best & set(by_lists.search(str(query), 50).keys.tolist()))
+        best = set(search(scanned, str(query), 50, exact=True).keys.tolist())
+        everything += len(best & set(search(by_lists, str(query), 50, exact=True).keys.tolist()))
+        few += len(best & set(search(by_lists, str(query), 50).keys.tolist()))
     assert everything == 20 * 50
     assert few < 20 * 50
 
@@ -246,7 +247,7 @@ def test_a_filter_by_lists_finds_what_every_row_scored_finds(
         scores = np.where(is_match, codes.dots(rows, searcher.ask(str(query))), -2)
         expected = np.argsort(-scores, kind="stable")[: min(10, np.count_nonzero(is_match))]
         depth = None if segments == 1 else 2 * N
-        hits = searcher.search(str(query), 10, allowed=[pack(mask) for mask in masks], depth=depth)
+        hits = search(searcher, str(query), 10, allowed=[pack(mask) for mask in masks], depth=depth)
         assert hits.keys.tolist() == expected.tolist()
         assert hits.scores.tolist() == scores[expected].tolist()
 
@@ -267,8 +268,8 @@ def test_a_narrow_filter_reads_more_lists(
     mask = values > np.quantile(values, 0.9)
     same = 0
     for query in range(100):
-        best = by_lists.search(str(query), 10, allowed=[pack(mask)], exact=True)
-        hits = by_lists.search(str(query), 10, allowed=[pack(mask)])
+        best = search(by_lists, str(query), 10, allowed=[pack(mask)], exact=True)
+        hits = search(by_lists, str(query), 10, allowed=[pack(mask)])
         same += len(set(best.keys.tolist()) & set(hits.keys.tolist()))
     assert same >= 950
 
@@ -282,7 +283,7 @@ def test_deleted_rows_of_lists_are_not_found(
     live = np.arange(N) % 4 != 0
     searcher = DenseSearcher(DenseLeg(embedder), [view_of(segment_data, live)])
     for query in range(20):
-        assert live[searcher.search(str(query), 100).keys].all()
+        assert live[search(searcher, str(query), 100).keys].all()
 
 
 def test_many_rows_are_found_by_all_codes(
@@ -291,7 +292,7 @@ def test_many_rows_are_found_by_all_codes(
     """A request for more rows than `LISTED_K` gets all of them, independent of the lists."""
     read_lists(monkeypatch, 1)
     by_lists, _ = searchers
-    assert len(by_lists.search("1", 3_000, depth=3_000)) == 3_000
+    assert len(search(by_lists, "1", 3_000, depth=3_000)) == 3_000
 
 
 def test_a_merge_lists_the_live_rows_of_its_segments(
@@ -354,7 +355,7 @@ def test_rows_beyond_a_segment_are_not_read(
     crafted = np.full_like(segment_data.arrays["list_rows"], N)
     crafted[::5] = 1
     data = SegmentData({**segment_data.arrays, "list_rows": crafted}, segment_data.meta)
-    assert DenseSearcher(DenseLeg(embedder), [view_of(data)]).search("1", 10).keys.tolist() == [1]
+    assert search(DenseSearcher(DenseLeg(embedder), [view_of(data)]), "1", 10).keys.tolist() == [1]
 
 
 def test_how_many_lists_are_read(segment_data: SegmentData, monkeypatch: pytest.MonkeyPatch) -> None:

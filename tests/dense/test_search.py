@@ -16,7 +16,7 @@ from sleuth.store.legs.hits import rows_allowed
 from sleuth.store.legs.leg import pack
 from tests.dense.strategies import HashEmbedder
 from tests.examples import examples
-from tests.segments import rows_of, segment_of, view_of
+from tests.segments import rows_of, search, segment_of, view_of
 
 DIMENSIONS = st.sampled_from([1, 7, 16, 64, 100, 256, 300])
 
@@ -69,7 +69,7 @@ def test_equals_the_exhaustive_ranking(
     rng = np.random.default_rng(seed)
     masks = [None if keep is None else rng.random(size) < keep for size in sizes]
     allowed = None if keep is None else [None if mask is None else pack(mask) for mask in masks]
-    hits = searcher.search("what is it", k, allowed=allowed)
+    hits = search(searcher, "what is it", k, allowed=allowed)
     expected = exhaustive(searcher, "what is it", segments, masks)[:k]
     assert list(zip(hits.keys.tolist(), hits.scores.tolist(), strict=True)) == expected
     assert [
@@ -91,9 +91,9 @@ def test_estimates_leave_exact_scores(seed: int, dimension: int, keep: float | N
     monkeypatch = pytest.MonkeyPatch()
     with monkeypatch.context() as patched:
         patched.setattr("sleuth.dense.search.EXACT_BELOW", 0)
-        sure = searcher.search("q", 3, allowed=allowed)
+        sure = search(searcher, "q", 3, allowed=allowed)
     assert set(zip(sure.keys.tolist(), sure.scores.tolist(), strict=True)) <= set(expected)
-    hits = searcher.search("q", 20, allowed=allowed, depth=30)
+    hits = search(searcher, "q", 20, allowed=allowed, depth=30)
     order = list(zip(hits.keys.tolist(), hits.scores.tolist(), strict=True))
     assert set(order) <= set(expected)
     assert order == sorted(order, key=lambda hit: (-hit[1], hit[0]))
@@ -205,11 +205,11 @@ def test_recall(dimension: int, structure: str) -> None:
         if structure == "clusters":
             query += 3 * vectors[row].astype(np.float32)
         exact = codes.dots(rows, query / np.linalg.norm(query))
-        hit_count += len(set(np.argsort(-exact)[:10]) & set(searcher.search(query).keys))
+        hit_count += len(set(np.argsort(-exact)[:10]) & set(search(searcher, query).keys))
         mask = rng.random(20_000) < 0.3
         best = np.argsort(-np.where(mask, exact, -2))[:10]
         allowed = [pack(mask[first:end]) for first, end in pairwise(bounds)]
-        filtered += len(set(best) & set(searcher.search(query, allowed=allowed).keys))
+        filtered += len(set(best) & set(search(searcher, query, allowed=allowed).keys))
     assert hit_count >= 197
     assert filtered >= 197
 
@@ -219,12 +219,12 @@ def test_recall(dimension: int, structure: str) -> None:
 def test_layout_is_irrelevant(seed: int, sizes: list[int], k: int) -> None:
     """A merged segment gives the same hits and scores as its sources, without deleted rows."""
     leg, segments = index(seed, sizes, 32, dead=0.3)
-    before = DenseSearcher(leg, segments).search("q", k)
+    before = search(DenseSearcher(leg, segments), "q", k)
     merge_result = leg.merge(segments)
     live = [np.ones(len(v), bool) if v.live is None else unpack(v.live, len(v)) for v in segments]
     keys = np.concatenate([view.keys[mask] for view, mask in zip(segments, live, strict=True)])
     whole = view_of(merge_result, keys)
-    after = DenseSearcher(leg, [whole]).search("q", k)
+    after = search(DenseSearcher(leg, [whole]), "q", k)
     assert before.keys.tolist() == after.keys.tolist()
     assert before.scores.tolist() == after.scores.tolist()
 
@@ -233,7 +233,7 @@ def test_scores_of_keys() -> None:
     """Scores of keys equal those of the search; unknown keys score 0."""
     leg, segments = index(3, [50, 60], 48)
     searcher = DenseSearcher(leg, segments)
-    hits = searcher.search("q", 40)
+    hits = search(searcher, "q", 40)
     assert searcher.scores("q", hits.keys).tolist() == hits.scores.tolist()
     assert searcher.scores("q", np.array([0, 999])).tolist() == [0, 0]
 
@@ -242,7 +242,7 @@ def test_explain() -> None:
     """The explanation's value is the score; its facts name the embedder."""
     leg, segments = index(3, [50], 48)
     searcher = DenseSearcher(leg, segments)
-    hits = searcher.search("q", 1)
+    hits = search(searcher, "q", 1)
     explained = searcher.explain("q", int(hits.keys[0]))
     assert explained.value == hits.scores[0]
     assert explained.facts == {"embedder": "hash/48/", "dimension": 48}
@@ -252,17 +252,17 @@ def test_nothing_to_find() -> None:
     """An empty index, an empty query and k = 0 give no hits and no error."""
     leg, segments = index(1, [20], 16)
     searcher = DenseSearcher(leg, segments)
-    assert len(searcher.search("", 5)) == 0
-    assert len(searcher.search("q", 0)) == 0
-    assert len(DenseSearcher(leg, []).search("q", 5)) == 0
-    assert len(DenseSearcher(leg, [segment_of(leg, rows_of([]))]).search("q", 5)) == 0
-    assert len(searcher.search("q", 100)) == 20
+    assert len(search(searcher, "", 5)) == 0
+    assert len(search(searcher, "q", 0)) == 0
+    assert len(search(DenseSearcher(leg, []), "q", 5)) == 0
+    assert len(search(DenseSearcher(leg, [segment_of(leg, rows_of([]))]), "q", 5)) == 0
+    assert len(search(searcher, "q", 100)) == 20
 
 
 def test_empty_passages_are_found_last() -> None:
     """A passage with a zero vector scores 0."""
     leg = DenseLeg(HashEmbedder())
-    hits = DenseSearcher(leg, [segment_of(leg, rows_of(["", "word"]))]).search("word", 2)
+    hits = search(DenseSearcher(leg, [segment_of(leg, rows_of(["", "word"]))]), "word", 2)
     assert hits.keys.tolist() == [1, 0]
     assert hits.scores[1] == 0
 
@@ -282,16 +282,16 @@ def test_wrong_query() -> None:
     leg, segments = index(1, [5], 16)
     searcher = DenseSearcher(leg, segments)
     with pytest.raises(EmbeddingError, match="vector of a query must have 16 dimensions"):
-        searcher.search(np.ones(8, np.float32))
+        search(searcher, np.ones(8, np.float32))
     with pytest.raises(ArgumentError, match="query must be finite"):
-        searcher.search(np.full(16, np.nan, np.float32))
+        search(searcher, np.full(16, np.nan, np.float32))
 
 
 def test_wrong_mask() -> None:
     """A bitmap of another length raises an error."""
     leg, segments = index(1, [100], 16)
     with pytest.raises(ArgumentError, match="allowed must hold 2 words for 100 rows, got 1"):
-        DenseSearcher(leg, segments).search("q", allowed=[np.zeros(1, np.uint64)])
+        search(DenseSearcher(leg, segments), "q", allowed=[np.zeros(1, np.uint64)])
 
 
 @settings(deadline=None, max_examples=examples(40))
@@ -329,10 +329,8 @@ def test_scores_are_sums_of_whole_numbers(seed: int, dimension: int) -> None:
         part = numbers[:, first : first + 256]
         product = product + (part @ whole[first : first + 256]).astype(np.float32)
         square = square + (part * part).sum(axis=1).astype(np.float32)
-    expected = np.float32(1 / scale) * product / np.sqrt(np.maximum(square, 1))
-    scores = codes.dots(rows, query)
-    assert np.array_equal(scores, expected)
-    lengths = np.sqrt(np.maximum(square, 1))
+    lengths, scores = np.sqrt(np.maximum(square, 1)), codes.dots(rows, query)
+    assert np.array_equal(scores, np.float32(1 / scale) * product / lengths)
     cosines = numbers[:, :dimension] @ query / lengths / np.linalg.norm(query)
     assert np.abs(scores / np.linalg.norm(query) - cosines).max() < 1e-4
 
@@ -341,6 +339,6 @@ def test_equal_rows_stay() -> None:
     """If more rows are equal than are scored exactly, the requested number is still returned."""
     leg = DenseLeg(HashEmbedder(16))
     segment = segment_of(leg, rows_of(["same"] * 3000))
-    hits = DenseSearcher(leg, [segment]).search("same", 20, depth=100)
+    hits = search(DenseSearcher(leg, [segment]), "same", 20, depth=100)
     assert hits.keys.tolist() == list(range(20))
     assert np.allclose(hits.scores, 1, atol=1e-3)

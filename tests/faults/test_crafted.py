@@ -26,6 +26,7 @@ from sleuth.store.catalogue import segments
 from sleuth.store.legs.leg import Leg, pack
 from tests.dense.strategies import HashEmbedder
 from tests.faults.crafting import craft, craft_header
+from tests.segments import search
 
 CRAFTED = int(os.environ.get("SLEUTH_CRAFTED", "100"))
 """Segments crafted of each leg."""
@@ -101,9 +102,9 @@ def use_words(leg: LexicalLeg, views: Sequence[SegmentView], rng: random.Random)
         allowed = [
             pack(np.random.default_rng(1).random(len(view)) < rng.choice([0.01, 0.3])) for view in views
         ]
-        searcher.search(query, k)
-        searcher.search(query, k, allowed=allowed)
-        for key in searcher.search(query, k).keys[:2].tolist():
+        search(searcher, query, k)
+        search(searcher, query, k, allowed=allowed)
+        for key in search(searcher, query, k).keys[:2].tolist():
             searcher.explain(query, key)
 
 
@@ -111,9 +112,9 @@ def use_vectors(leg: DenseLeg, views: Sequence[SegmentView], rng: random.Random)
     searcher = DenseSearcher(leg, views)
     keys = np.concatenate([view.keys[::7] for view in views])
     for query in ("w0 w7", "w390"):
-        hits = searcher.search(query, rng.choice([1, 10, 2 * N]))
-        searcher.search(query, 5, depth=50)
-        searcher.search(query, 5, allowed=[pack(np.arange(len(view)) % 5 == 0) for view in views])
+        hits = search(searcher, query, rng.choice([1, 10, 2 * N]))
+        search(searcher, query, 5, depth=50)
+        search(searcher, query, 5, allowed=[pack(np.arange(len(view)) % 5 == 0) for view in views])
         searcher.scores(query, keys)
         searcher.matcher.match(query, keys, list)
         for key in hits.keys[:1].tolist():

@@ -1,9 +1,7 @@
 /* Keeps the best of many scored rows. */
 #ifndef SLEUTH_CANDIDATES_H
 #define SLEUTH_CANDIDATES_H
-#include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "vectors.h"
 

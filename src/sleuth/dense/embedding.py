@@ -81,10 +81,14 @@ def embed_texts(
         dimension = dimension or len(vector)
         return vector if len(vector) == dimension else None
 
+    def embed_batch(batch: list[str]) -> NDArray[np.float32]:
+        vectors = ask_embedder(embedder.embed_documents, batch, embedder.fingerprint)
+        return as_vectors(vectors, len(batch), embedder.fingerprint)
+
     def embed(missing: list[str]) -> Iterator[list[NDArray[np.float32]]]:
         nonlocal dimension
         logger.debug("embedding %d texts with %s, others are cached", len(missing), embedder.fingerprint)
-        for vectors in _embed(embedder, missing, batch_size, threads):
+        for vectors in in_threads(embed_batch, list(batches_of(missing, batch_size)), threads):
             length = vectors.shape[1]
             if dimension and length != dimension:
                 raise mixed(embedder.fingerprint, dimension, length)
@@ -129,18 +133,6 @@ def dimension_of(segments: Sequence[SegmentView]) -> int:
         first, second, *_ = embedders
         raise mixed(str(embedders[first]), first, second)
     return next(iter(embedders), 0)
-
-
-def _embed(
-    embedder: Embedder, texts: Sequence[str], batch_size: int, threads: int
-) -> Iterator[NDArray[np.float32]]:
-    """Yield the vectors of texts, batch by batch, in order; see `in_threads`."""
-
-    def embed(batch: list[str]) -> NDArray[np.float32]:
-        vectors = ask_embedder(embedder.embed_documents, batch, embedder.fingerprint)
-        return as_vectors(vectors, len(batch), embedder.fingerprint)
-
-    yield from in_threads(embed, list(batches_of(texts, batch_size)), threads)
 
 
 def in_threads(call: Callable[[Part], Result], parts: Sequence[Part], threads: int) -> Iterator[Result]:

@@ -16,15 +16,12 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from sleuth.arguments import check_count
 from sleuth.dense import codes, late, matching
 from sleuth.dense.embedding import dimension_of
 from sleuth.dense.lists import lists_in
 from sleuth.errors import ArgumentError, EmbeddingError, IndexDamagedError
 from sleuth.store import Hits, LegRequest, LegSearcher, SegmentData, SegmentView, best_hits
 from sleuth.store.legs.hits import locate, no_hits, rows_allowed
-from sleuth.store.legs.leg import Bitmap
-from sleuth.store.legs.searching import Ids
 from sleuth.text import embedded_text
 from sleuth.types import Explanation
 from sleuth.vectors import as_vector, ask_embedder
@@ -131,7 +128,13 @@ class DenseSearcher(LegSearcher[Vector]):
         return self._prepare(vector)
 
     def pool(self, query: Vector, request: LegRequest, *, depth: int | None = None) -> Hits:
-        """Return the best rows; see `search`."""
+        """Return the best rows; none for a query whose vector is zero.
+
+        Args:
+            query: shape (dimension,), of any length but 0.
+            depth: scores exactly the rows of the `depth` best estimates, at least k, instead of all that may be among
+                the best k: cheaper for pools of hundreds, whose far end need not be certain.
+        """
         k, allowed = request.k, request.allowed
         vector = self._prepare(query)
         if request.pooled:
@@ -160,38 +163,8 @@ class DenseSearcher(LegSearcher[Vector]):
         """Matches the tokens of rows with those of a query."""
         return TokenMatcher(self, self.leg.token_weight)
 
-    # --- searching
-
-    def search(
-        self,
-        query: str | Vector,
-        k: int = 10,
-        *,
-        allowed: Sequence[Bitmap | None] | None = None,
-        depth: int | None = None,
-        ordered: bool = True,
-        exact: bool = False,
-        ids: Ids | None = None,
-    ) -> Hits:
-        """Return the best `k` rows; none for a query whose vector is zero.
-
-        Args:
-            query: text, or a vector of shape (dimension,) and any length but 0.
-            k: at least 0; more than there are gives all.
-            allowed: per segment, the rows that may answer; None for all of it.
-            depth: scores exactly the rows of the `depth` best estimates, at least k, instead of all that may
-                be among the best k: cheaper for pools of hundreds, whose far end need not be certain.
-            ordered: whether equal scores are in order of id; ids always decide which of them are among the best `k`.
-            exact: score every row that may answer, instead of dropping some by an estimate.
-            ids: names of rows, which order equal scores of two segments; None for order of key.
-        """
-        if depth is not None and depth < 1:
-            raise ArgumentError(f"depth must be at least 1, got {depth!r}")
-        request = LegRequest(check_count(k), allowed, ordered, exact=exact, ids=ids)
-        return self.pool(self.ask(query) if isinstance(query, str) else query, request, depth=depth)
-
     def scores(self, query: str | Vector, keys: NDArray[np.int64]) -> NDArray[np.float32]:
-        """Scores of these rows as `search` gives them, shape (len(keys),); 0 for a key in none."""
+        """Scores of these rows as `pool` gives them, shape (len(keys),); 0 for a key in none."""
         vector = self.ask(query) if isinstance(query, str) else self._prepare(query)
         scores = np.zeros(len(keys), np.float32)
         for view in self._segments:
@@ -227,7 +200,12 @@ class DenseSearcher(LegSearcher[Vector]):
 
     def damage(self, problem: ValueError) -> IndexDamagedError:
         """Return what is wrong with the arrays of segments, as an error that names these."""
-        names = [view.name for view in self._segments if not _is_sound(self.leg, view)]
+        names = []
+        for view in self._segments:
+            try:
+                self.leg.validate(SegmentData(view.arrays, view.meta), len(view), full=True)
+            except ValueError:
+                names.append(view.name)
         return IndexDamagedError(
             f"segment {' or '.join(names or [view.name for view in self._segments])}: {problem}; "
             "`sleuth doctor --repair` makes it anew"
@@ -275,14 +253,6 @@ def text_of(row: Row) -> str:
     return embedded_text(
         {"title": row.metadata.get("title"), "heading": row.fields.get("heading"), "text": row.text}
     )
-
-
-def _is_sound(leg: DenseLeg, view: SegmentView) -> bool:
-    try:
-        leg.validate(SegmentData(view.arrays, view.meta), len(view), full=True)
-    except ValueError:
-        return False
-    return True
 
 
 def margin_of(spread: float, error: float, dimension: int) -> float:
