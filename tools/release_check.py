@@ -65,7 +65,7 @@ def run(*command: str | Path, cwd: Path = HOME) -> str:
 
 
 def check_versions() -> None:
-    """Compare the version of the package with that of the changelog and the citation.
+    """Compare the version of the package with that of each other file that has it.
 
     Raises:
         SystemExit: one differs.
@@ -76,7 +76,14 @@ def check_versions() -> None:
         (HOME / "CHANGELOG.md").read_text("utf8"),
         re.MULTILINE,
     )
+    module = re.search(
+        r'^__version__ = "(\S+)"$', (HOME / "src/sleuth/__init__.py").read_text("utf8"), re.MULTILINE
+    )
+    server = json.loads((HOME / "server.json").read_text("utf8"))
     versions = {
+        "src/sleuth/__init__.py": module and module[1],
+        "server.json": server["version"],
+        "server.json (packages)": server["packages"][0]["version"],
         "CITATION.cff": citation and citation[1],
         "CHANGELOG.md": changelog and (changelog[1] or VERSION),
     }
