@@ -12,9 +12,8 @@ import pytest
 from typer.testing import CliRunner
 
 from sleuth.errors import ArgumentError
-from sleuth.ingest import Skipped
+from sleuth.ingest import Skipped, grouped
 from sleuth.surfaces.cli.app import app
-from sleuth.surfaces.cli.index import grouped
 from sleuth.surfaces.cli.main import register
 from sleuth.surfaces.cli.progress import CtrlC
 from tests.commands import sleuth, sleuth_process

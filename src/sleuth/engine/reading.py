@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from functools import reduce
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from sleuth.answer.context import join_overlapping
@@ -102,19 +103,16 @@ def document_text(engine: Engine | None, id: str, first: int | None, last: int |
     if not passages:
         return None
     metadata = dict(passages[0].metadata)
-    text = passages[0].text
-    for item in passages[1:]:
-        text = join_overlapping(text, item.text)
     begin = metadata.get("start_line")
     if len(passages) > 1:
         for key in ("end_line", "page", "heading"):
             metadata.pop(key, None)
-    if first is not None and last is not None and begin is not None:
-        lines, _ = numbered_lines(passages)
-        text = "\n".join(lines.get(n, "") for n in range(first, min(last, max(lines, default=0)) + 1))
-        metadata |= {"start_line": first, "end_line": last}
-        begin = first
-    return FetchedText(id, text, metadata, begin)
+    if first is None or last is None or begin is None:
+        text = reduce(join_overlapping, (item.text for item in passages))
+        return FetchedText(id, text, metadata, begin)
+    lines, _ = numbered_lines(passages)
+    text = "\n".join(lines.get(n, "") for n in range(first, min(last, max(lines, default=0)) + 1))
+    return FetchedText(id, text, metadata | {"start_line": first, "end_line": last}, first)
 
 
 def code_text(

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
+from collections import Counter, defaultdict
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field, replace
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias, get_args
 
 from sleuth.types import Document
@@ -283,3 +286,33 @@ class IndexInterrupted(KeyboardInterrupt):
     def __init__(self, report: IndexReport) -> None:
         super().__init__()
         self.report = report
+
+
+_WORDS: dict[SkipKind, str] = {"row": "rows", "link": "links", "empty": "empty"}
+"""Names of groups by kind; groups of other kinds are named by the extensions of their files."""
+_varying = re.compile(r"\d[\d,.]*|'[^']*'|(?<= to ).*")
+
+
+def grouped(skips: Iterable[Skipped]) -> list[str]:
+    """Return a line for each kind and reason, the largest groups first: `54 .xlsx, 49 .pptx: binary`.
+
+    Reasons that differ only in numbers and names are one group. A group of a single file names it.
+    """
+    groups: dict[tuple[SkipKind, str], list[Skipped]] = defaultdict(list)
+    for skip in skips:
+        groups[skip.kind, _varying.sub("…", skip.reason)].append(skip)
+    lines = []
+    for kind, reason in sorted(groups, key=lambda group: -len(groups[group])):
+        members = groups[kind, reason]
+        first, names = members[0], f"{len(members):,} {_WORDS.get(kind)}"
+        if kind not in _WORDS:
+            suffixes = (PurePath(member.source).suffix.lower() or "without extension" for member in members)
+            names = ", ".join(f"{count:,} {suffix}" for suffix, count in Counter(suffixes).most_common())
+        example = "" if all(member.reason == first.reason for member in members) else ", for example"
+        if kind == "empty":
+            lines.append(names)
+        elif len(members) == 1:
+            lines.append(f"{first.source}: {first.reason}")
+        else:
+            lines.append(f"{names}: {first.reason}{example}")
+    return lines

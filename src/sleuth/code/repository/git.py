@@ -275,15 +275,6 @@ def _written(path: Path) -> tuple[int, ...]:
     return status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
 
 
-def tracks(root: Path, path: str) -> bool:
-    """Return whether git tracks a path of a worktree, or something below it.
-
-    Raises:
-        CodeError: git cannot be run here, or refuses.
-    """
-    return bool(run(root, "--literal-pathspecs", "ls-files", "-z", "--", path))
-
-
 def _changes(status: bytes) -> tuple[str, set[bytes], bool]:
     """Return the commit, the paths whose content may differ from the index, and whether any path is mentioned."""
     head = ""

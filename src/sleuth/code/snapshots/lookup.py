@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from uuid import UUID
 
+from sleuth.code.repository.git import common_folder, worktree_of
 from sleuth.code.repository.objects import commit_named
 from sleuth.code.repository.sources import Source, source_at
 from sleuth.errors import ArgumentError, CodeError, UnknownRepositoryError, UnknownSnapshotError
@@ -50,6 +51,34 @@ def outermost(repositories: Iterable[Repository]) -> list[Repository]:
     repositories = list(repositories)
     paths = {Path(repository.path) for repository in repositories}
     return [repository for repository in repositories if paths.isdisjoint(Path(repository.path).parents)]
+
+
+def repository_around(folder: Path, repositories: Sequence[Repository]) -> Repository:
+    """Return the repository around a folder, or the only one that is in no other.
+
+    Raises:
+        ArgumentError: there are several, or the folder is in a worktree that is not indexed: another worktree of the
+            same repository, or a repository inside an indexed one, must not answer for it.
+    """
+    around = [r for r in repositories if folder.is_relative_to(r.path)]
+    nearest = max(around, key=lambda r: len(r.path)) if around else None
+    top = worktree_of(folder) if nearest is None or folder != Path(nearest.path) else None
+    if top is not None:
+        if nearest is not None:
+            misled = top != Path(nearest.path) and top.is_relative_to(nearest.path)
+        else:
+            shared = common_folder(top)
+            misled = shared is not None and any(common_folder(Path(r.path)) == shared for r in repositories)
+        if misled:
+            raise ArgumentError(
+                f"--repo must name a repository where the current one is not indexed: run `sleuth code index {top}`"
+            )
+    if nearest is not None:
+        return nearest
+    if len(outer := outermost(repositories)) == 1:
+        return outer[0]
+    paths = "; ".join(r.path for r in repositories) or "none yet: `sleuth code index PATH` adds one"
+    raise ArgumentError(f"--repo must name one of the repositories: {paths}")
 
 
 def _resolved(name: str) -> str | None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, cast
 import typer
 from annotated_types import Ge
 
+from sleuth.ingest import grouped
 from sleuth.surfaces.cli import (
     AddressArgument,
     Bar,
@@ -18,7 +19,6 @@ from sleuth.surfaces.cli import (
     command,
     files_read,
     gone_files,
-    grouped,
     lines_of_report,
     listen,
     read_options,

@@ -130,7 +130,7 @@ def delete_file(file_id: str, call: CurrentCall) -> dict[str, Any]:
     return {"id": file_id, "object": "file", "deleted": True}
 
 
-@router.post("/v1/vector_stores", responses=MISSING)
+@router.post("/v1/vector_stores")
 @writes
 def create_vector_store(body: VectorStoreRequest, call: CurrentCall) -> dict[str, Any]:
     """Return a scoped name in the index as a vector store, and attach files to it."""

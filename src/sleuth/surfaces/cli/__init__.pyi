@@ -5,7 +5,6 @@ from sleuth.surfaces.cli.common import human_bytes as human_bytes
 from sleuth.surfaces.cli.common import say as say
 from sleuth.surfaces.cli.index import Reading as Reading
 from sleuth.surfaces.cli.index import gone_files as gone_files
-from sleuth.surfaces.cli.index import grouped as grouped
 from sleuth.surfaces.cli.index import lines_of_report as lines_of_report
 from sleuth.surfaces.cli.index import read_options as read_options
 from sleuth.surfaces.cli.opening import new_or_open_index as new_or_open_index

@@ -113,11 +113,10 @@ def _messages(place: OpenSnapshot, request: CodeRequest, *, refresh: bool) -> Ou
     if refresh and (warning := refresh_history(place.storage, place.snapshot)):
         remark(warning)
     hits = search_history(place.snapshot, request.query, request.k, path=paths[0])
-    facts: dict[str, Any]
     facts = {"query": request.query, "snapshot": place.snapshot.info.id, "stale": place.stale}
     rows = [_row_of(hit.commit, *hit.paths) for hit in hits]
-    facts["commits"] = [hit.to_dict() for hit in hits]
-    return Output(facts, rows, found=hits, missing="nothing found")
+    commits = [hit.to_dict() for hit in hits]
+    return Output({**facts, "commits": commits}, rows, found=hits, missing="nothing found")
 
 
 _SHORT_ID = 12
@@ -193,23 +192,18 @@ def refs(
         inside = use.get("inside") or use.get("name") or ""
         where = f"{use['file_path']}:{use.get('at', use['line'])}"
         rows.append((where, use.get("role", "call"), inside, f"{use['confidence']:.2f}", use.get("text", "")))
-    rows += _uncertain_rows(uncertain)
+    more_rows, notes = _uncertain(uncertain, name)
     missing = f"nothing is called {name!r}; near it: {', '.join(spellings) or 'nothing'}"
-    return Output(facts, rows, _uncertain_note(uncertain, name), found=definitions or uses, missing=missing)
+    return Output(facts, rows + more_rows, notes, found=definitions or uses, missing=missing)
 
 
 _SHOWN = 20
 """Uncertain uses that are listed."""
 
 
-def _uncertain_note(uses: list[dict[str, Any]], name: str) -> list[str]:
-    """Return a line that counts the uses that may mean something else, if there are any."""
-    return [f"{amount(len(uses), 'more use')} of {name.rpartition('.')[2]} may refer to it"] if uses else []
-
-
-def _uncertain_rows(uses: list[dict[str, Any]]) -> list[tuple[str, ...]]:
-    """Return rows of the first uses that may mean something else."""
-    return [
+def _uncertain(uses: list[dict[str, Any]], name: str) -> tuple[list[tuple[str, ...]], list[str]]:
+    """Return rows of the first uses that may mean something else, and a note that counts them if there are any."""
+    rows: list[tuple[str, ...]] = [
         (
             "?",
             f"{use['file_path']}:{use['line']}",
@@ -219,6 +213,8 @@ def _uncertain_rows(uses: list[dict[str, Any]]) -> list[tuple[str, ...]]:
         )
         for use in uses[:_SHOWN]
     ]
+    note = f"{amount(len(uses), 'more use')} of {name.rpartition('.')[2]} may refer to it"
+    return rows, [note] if uses else []
 
 
 def _reached_rows(reached: Iterable[Touched]) -> list[tuple[str, ...]]:
@@ -244,8 +240,8 @@ def impact(name: Name, *, hops: Annotated[int, "How many uses away.", Ge(1)] = 2
     touched = navigator.impact(name, hops)
     uncertain = navigator.uncertain_uses(name)
     facts = {"name": name, "stale": place.stale, "hops": hops, "touched": touched, "uncertain": uncertain}
-    rows = _reached_rows(touched) + _uncertain_rows(uncertain)
-    return Output(facts, rows, _uncertain_note(uncertain, name), found=touched or uncertain)
+    more_rows, notes = _uncertain(uncertain, name)
+    return Output(facts, _reached_rows(touched) + more_rows, notes, found=touched or uncertain)
 
 
 @command(code_commands, "path", "sleuth code path serve TokenBucket.refill")

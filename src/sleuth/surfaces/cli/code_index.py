@@ -15,10 +15,10 @@ from annotated_types import Ge
 from sleuth.errors import ArgumentError
 from sleuth.surfaces.cli.app import code_commands
 from sleuth.surfaces.cli.common import Output, amount, human_bytes, print_json, say
-from sleuth.surfaces.cli.opening import repository_here
+from sleuth.surfaces.cli.opening import repository_of
 from sleuth.surfaces.cli.options import command
 from sleuth.surfaces.cli.places import index_folder
-from sleuth.surfaces.cli.progress import changes_below, progress_bar
+from sleuth.surfaces.cli.progress import changes_seen, progress_bar
 from sleuth.text import clean_text
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ def index(
         report = _index_visibly(run, storage, path_or_here, revision=rev, vectors=vectors, json=json)
         if watch:
             snapshots = {part.path: part.snapshot for part in report.all()}
-            for _ in changes_below([Path(report.path)]):
+            for _ in changes_seen([Path(report.path)]):
                 newer = run(storage, path_or_here)
                 news = {part.path: part.snapshot for part in newer.all()}
                 if any(snapshots.get(place) != snapshot for place, snapshot in news.items()):
@@ -124,8 +124,7 @@ def print_report(full_report: CodeIndexReport, *, json: bool) -> None:
     """Print what was indexed of a repository and of its submodules."""
     from sleuth.code.parsing.limits import UNPARSED
     from sleuth.code.snapshots.submodules import LEFT_OUT
-    from sleuth.ingest import Skipped
-    from sleuth.surfaces.cli.index import grouped
+    from sleuth.ingest import Skipped, grouped
 
     if json:
         print_json(full_report)
@@ -162,7 +161,7 @@ def snapshots(
     from sleuth.engine import open_code
 
     with open_code(index_folder(index)) as storage:
-        repository = repository_here(storage, repo)
+        repository = repository_of(storage, repo)
         if diff is not None:
             base, target = (
                 storage.open_snapshot(repository, storage.snapshot(repository, name)) for name in diff

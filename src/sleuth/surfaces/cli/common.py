@@ -87,12 +87,11 @@ def exit_code(error: Exception) -> int:
 
 def print_json(value: Any) -> None:
     """Print one JSON document in UTF-8, with keys in their order and invisible characters escaped."""
-    text = json_format.dumps(value, ensure_ascii=False, indent=2, default=_plain)
-    say(escape_json(text))
 
+    def plain(each: Any) -> Any:
+        return each.to_dict() if hasattr(each, "to_dict") else str(each)
 
-def _plain(value: Any) -> Any:
-    return value.to_dict() if hasattr(value, "to_dict") else str(value)
+    say(escape_json(json_format.dumps(value, ensure_ascii=False, indent=2, default=plain)))
 
 
 class Output(NamedTuple):
@@ -121,14 +120,13 @@ class Output(NamedTuple):
             print_json(self.facts)
         elif not quiet:
             for line in self.lines:
-                say("\t".join(map(_cell, line)) if isinstance(line, tuple) else line)
+                if isinstance(line, str):
+                    say(line)
+                else:
+                    say("\t".join(str(cell).replace("\n", "\\n").replace("\t", "\\t") for cell in line))
             for note in self.notes:
                 remark(note)
         if not self.found:
             if self.missing:
                 remark(self.missing)
             raise typer.Exit(1)
-
-
-def _cell(value: object) -> str:
-    return str(value).replace("\n", "\\n").replace("\t", "\\t")

@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 from annotated_types import Ge
 
-from sleuth.engine.reading import documents_at, passages_of
 from sleuth.engine.synonyms import SYNONYMS_FILE, Synonyms
 from sleuth.errors import ArgumentError, IndexNotFoundError
 from sleuth.files import whole_file
 from sleuth.surfaces.cli.app import app, index_commands
-from sleuth.surfaces.cli.common import Output, amount, human_bytes, print_json, say, styled
+from sleuth.surfaces.cli.common import Output, amount, human_bytes, say, styled
 from sleuth.surfaces.cli.files import shown
 from sleuth.surfaces.cli.opening import Index, open_index
 from sleuth.surfaces.cli.options import command
@@ -43,20 +42,16 @@ def list_documents(
     filter: Annotated[str | None, "Only documents with a passage that matches."] = None,
     json: bool = False,
     engine: Index,
-) -> None:
+) -> Output:
     """Print the path or id of each document."""
-    documents = _documents(engine, filter)
-    if json:
-        entries = [{"id": document.id, "metadata": dict(document.metadata)} for document in documents]
-        print_json(entries)
-        total = len(entries)
-    else:
-        total = 0
-        for total, document in enumerate(documents, 1):  # noqa: B007  # the last number counts them
+    documents, entries, total = _documents(engine, filter), list[dict[str, Any]](), 0
+    for total, document in enumerate(documents, 1):  # noqa: B007  # the last number counts them
+        if json:
+            entries.append({"id": document.id, "metadata": dict(document.metadata)})
+        else:
             is_file = "path" in document.metadata
             say(shown(engine.files, document.id) if is_file else clean_text(document.id))
-    if not total:
-        raise typer.Exit(1)
+    return Output(entries, found=total)
 
 
 def _documents(engine: Engine, filter: str | None) -> Iterator[StoredDocument]:
@@ -82,6 +77,8 @@ def show(
     id: Annotated[str, "A path or document id, or one passage of it (document#n)."], *, engine: Index
 ) -> Output:
     """Print a passage or a document with its metadata."""
+    from sleuth.engine.reading import passages_of
+
     items = passages_of(engine, id)
     if not items:
         raise ArgumentError(
@@ -108,6 +105,8 @@ def delete(
     engine: Index,
 ) -> Output:
     """Delete documents; their text leaves the disk. Files themselves are not touched."""
+    from sleuth.engine.reading import documents_at
+
     documents_by_id = {id: documents_at(engine, id) for id in ids}
     deleted = engine.delete(chain.from_iterable(documents_by_id.values()), timeout=timeout)
     missing = [id for id, documents in documents_by_id.items() if not set(deleted).intersection(documents)]

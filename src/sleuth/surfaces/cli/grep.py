@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 from annotated_types import Ge
 
-from sleuth.engine.every_line import matching_lines
 from sleuth.errors import ArgumentError, IndexNotFoundError
 from sleuth.surfaces.cli.app import app
 from sleuth.surfaces.cli.common import Output
 from sleuth.surfaces.cli.files import path_from_here
-from sleuth.surfaces.cli.opening import MOST_REFRESHED, open_index, opened_snapshot, path_inside
+from sleuth.surfaces.cli.opening import PlaceOptions, open_index, opened_snapshot, path_inside
 from sleuth.surfaces.cli.options import command
 from sleuth.surfaces.cli.places import index_folder
 
@@ -45,26 +44,22 @@ def grep(
     filter: Annotated[str | None, 'Only lines in matching text, as in "kind:class language:python".'] = None,
     k: Annotated[int, "Lines that are printed; all are counted.", Ge(0)] = 1000,
     count: Annotated[bool, "Print only how many lines match."] = False,
-    repo: str | None = None,
-    at: str | None = None,
-    max_refresh: Annotated[int, Ge(0)] = MOST_REFRESHED,
-    no_refresh: bool = False,
-    index: Path | None = None,
+    place_options: PlaceOptions,
 ) -> Output:
     """Print every line that matches, and count them all."""
     from sleuth.engine.codebase import has_code
+    from sleuth.engine.every_line import matching_lines
     from sleuth.filters import all_of, as_filter
 
-    names = _sources(sources, of_code={"--repo": repo, "--at": at, "--no-refresh": no_refresh or None})
+    repo, at, no_refresh, index = (place_options[name] for name in ("repo", "at", "no_refresh", "index"))
+    names = _sources(sources, {"--repo": repo, "--at": at, "--no-refresh": no_refresh or None})
     if not names:
         names = ("code", "docs") if has_code(index_folder(index)) else ("docs",)
     with ExitStack() as stack:
         stale, engine = None, None
         snapshots: list[Snapshot] = []
         if "code" in names:
-            place = stack.enter_context(
-                opened_snapshot(repo=repo, at=at, max_refresh=max_refresh, no_refresh=no_refresh, index=index)
-            )
+            place = stack.enter_context(opened_snapshot(**place_options))
             stale, snapshots = place.stale, [place.snapshot]
         if "docs" in names:
             try:
@@ -72,10 +67,9 @@ def grep(
             except IndexNotFoundError:
                 if sources or len(names) == 1:
                     raise
-        inside = (
-            [path_inside(str(Path.cwd() / path), place.root) for path in paths or ()] if snapshots else []
-        )
-        file_names = [engine.files.name_of(path) for path in paths or ()] if engine is not None else []
+        full_paths = [str(Path.cwd() / path) for path in paths or ()]
+        inside = [path_inside(path, place.root) for path in full_paths] if snapshots else []
+        file_names = [engine.files.name_of(path) for path in full_paths] if engine is not None else []
         lines = matching_lines(
             pattern,
             snapshots,

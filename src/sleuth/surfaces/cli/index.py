@@ -2,35 +2,32 @@
 
 from __future__ import annotations
 
-import re
 import shlex
 import sys
-from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, suppress
 from dataclasses import fields as fields_of
 from dataclasses import replace
 from functools import partial
-from pathlib import Path, PurePath
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from annotated_types import Ge
 
 from sleuth.errors import ArgumentError
-from sleuth.ingest import ReadOptions
+from sleuth.ingest import ReadOptions, grouped
 from sleuth.surfaces.cli.app import index_commands
 from sleuth.surfaces.cli.common import amount, human_bytes, print_json, say
 from sleuth.surfaces.cli.files import from_here, shown
 from sleuth.surfaces.cli.options import HELP, command, options_of
 from sleuth.surfaces.cli.places import NAME, index_folder
-from sleuth.surfaces.cli.progress import CtrlC, changes_below, files_read, progress_bar
+from sleuth.surfaces.cli.progress import CtrlC, changes_seen, files_read, progress_bar
 from sleuth.text import clean_text
 
 if TYPE_CHECKING:
     from sleuth.engine import Engine
-    from sleuth.ingest import FileNames, IndexReport, Skipped
-    from sleuth.ingest.reports import SkipKind
+    from sleuth.ingest import FileNames, IndexReport
 
 
 EXAMPLES = """
@@ -171,7 +168,7 @@ def follow(
     """Index paths again after every save, and delete documents of files that are gone; return after Ctrl-C."""
     options: dict[str, Any] = {"options": {"ocr": ocr} if ocr else None, "prune": True, "timeout": timeout}
     with suppress(KeyboardInterrupt):
-        for changed in changes_below(paths, engine.path.resolve(), quiet=quiet):
+        for changed in changes_seen(paths, engine.path.resolve(), quiet=quiet):
             report = read_paths(engine, paths, quiet=True, changed=changed, **options)
             if report.interrupted:
                 return
@@ -300,33 +297,3 @@ def print_skipped(report: IndexReport, names: FileNames, *, verbose: bool) -> No
         say(f"{head} {len(members):,}{hint}:", err=True)
         for line in lines:
             say(f"  {clean_text(' '.join(line.split()))}", err=True)
-
-
-_WORDS: dict[SkipKind, str] = {"row": "rows", "link": "links", "empty": "empty"}
-"""Names of groups by kind; groups of other kinds are named by the extensions of their files."""
-_varying = re.compile(r"\d[\d,.]*|'[^']*'|(?<= to ).*")
-
-
-def grouped(skips: Iterable[Skipped]) -> list[str]:
-    """Return a line for each kind and reason, the largest groups first: `54 .xlsx, 49 .pptx: binary`.
-
-    Reasons that differ only in numbers and names are one group. A group of a single file names it.
-    """
-    groups: dict[tuple[SkipKind, str], list[Skipped]] = defaultdict(list)
-    for skip in skips:
-        groups[skip.kind, _varying.sub("…", skip.reason)].append(skip)
-    lines = []
-    for kind, reason in sorted(groups, key=lambda group: -len(groups[group])):
-        members = groups[kind, reason]
-        first, names = members[0], f"{len(members):,} {_WORDS.get(kind)}"
-        if kind not in _WORDS:
-            suffixes = (PurePath(member.source).suffix.lower() or "without extension" for member in members)
-            names = ", ".join(f"{count:,} {suffix}" for suffix, count in Counter(suffixes).most_common())
-        example = "" if all(member.reason == first.reason for member in members) else ", for example"
-        if kind == "empty":
-            lines.append(names)
-        elif len(members) == 1:
-            lines.append(f"{first.source}: {first.reason}")
-        else:
-            lines.append(f"{names}: {first.reason}{example}")
-    return lines

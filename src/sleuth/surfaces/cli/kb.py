@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json as json_format
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,10 +12,11 @@ from annotated_types import Ge
 
 from sleuth.errors import ArgumentError, LoadError
 from sleuth.surfaces.cli.app import command_group
-from sleuth.surfaces.cli.common import Output, say
+from sleuth.surfaces.cli.common import Output
 from sleuth.surfaces.cli.hits import print_hits
 from sleuth.surfaces.cli.opening import open_index
 from sleuth.surfaces.cli.options import command
+from sleuth.surfaces.cli.progress import Bar
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -129,11 +129,15 @@ def ingest(
     # As by default in `wait_for_ingestion`: an hour, since a data source may hold many files.
     timeout: Annotated[float, "Seconds to wait until it is done."] = 3600.0,
     aws: Aws = False,
-    json: bool = False,
+    show: Bar,
     index: Path | None = None,
 ) -> Output:
     """Read a data source or the named documents into a knowledge base, and wait until it is done."""
     from sleuth import knowledge_base
+
+    def progress(job: dict[str, Any]) -> None:
+        count = (job.get("statistics") or {}).get("numberOfDocumentsScanned", "")
+        show(f"{job.get('status', len(job))} {count}".rstrip())
 
     source = needed(source_id)
     if not aws and folder is None and not uris:
@@ -145,23 +149,23 @@ def ingest(
             job = None
         else:
             job = knowledge_base.start_ingestion_with_retry(kb, source, client=client)["ingestionJobId"]
+        # AWS limits the rate of requests; local polls are cheap.
         result = knowledge_base.wait_for_ingestion(
-            kb, source, job, s3_uris=uris or (), timeout=timeout, poll=5.0 if aws else 0.05, client=client,
-            progress=None if json else show_progress,  # AWS limits the rate of requests; local polls are cheap
-        )  # fmt: skip
+            kb,
+            source,
+            job,
+            s3_uris=uris or (),
+            timeout=timeout,
+            poll=5.0 if aws else 0.05,
+            client=client,
+            progress=progress,
+        )
     if job is None:
         lines = [f"{status}  {uri}" for uri, status in result.items()]
     else:
         counts = (result.get("statistics") or {}).items()
         lines = [f"{name.removeprefix('numberOf')}: {count}" for name, count in counts]
     return Output(result, lines, found=job is not None or "FAILED" not in result.values())
-
-
-def show_progress(job: dict[str, Any]) -> None:
-    """Print one line on standard error if it is a terminal."""
-    if sys.stderr.isatty():
-        count = (job.get("statistics") or {}).get("numberOfDocumentsScanned", "")
-        say(f"{job.get('status', len(job))} {count}".rstrip(), err=True)
 
 
 @command(kb_commands, "status", EXAMPLES)

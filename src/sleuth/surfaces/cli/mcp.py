@@ -13,7 +13,7 @@ from typing import Annotated, Final
 
 import typer
 
-from sleuth.errors import ArgumentError
+from sleuth.errors import ArgumentError, requires
 from sleuth.surfaces.cli.app import mcp_commands
 from sleuth.surfaces.cli.common import say
 from sleuth.surfaces.cli.defaults import synonyms_file
@@ -38,15 +38,10 @@ def serve(
     index: Path | None = None,
 ) -> None:
     """Serve documents and code to an agent on standard input and output, until it closes them."""
-    from sleuth.errors import MissingPackageError
-
-    try:
-        from sleuth.surfaces.mcp.server import serve_stdio
-    except ImportError as error:
-        if error.name not in ("mcp", "mcp_types", "anyio"):
-            raise
-        raise MissingPackageError("mcp", "mcp", "sleuth mcp") from error
     from sleuth.engine import Workspace
+
+    with requires("mcp", "mcp", "sleuth mcp"):
+        from sleuth.surfaces.mcp.server import serve_stdio
 
     if root is not None:
         os.chdir(root)
@@ -112,15 +107,14 @@ def install(
             err=True,
         )
         return
-    if client == "vscode":
-        call = ["code", "--add-mcp", json.dumps({"name": SERVER, **entry})]
-    elif client in ADDING:
-        call = [*ADDING[client], *server]
-    else:
-        names = ", ".join((*ADDING, "vscode"))
+    calls = {name: [*words, *server] for name, words in ADDING.items()}
+    calls["vscode"] = ["code", "--add-mcp", json.dumps({"name": SERVER, **entry})]
+    if client not in calls:
+        names = ", ".join(calls)
         raise ArgumentError(
             f"client must be one of {names}, got {client!r}: `sleuth mcp install` prints the entry for others"
         )
+    call = calls[client]
     say(f"$ {shlex.join(call)}")
     if dry_run:
         return

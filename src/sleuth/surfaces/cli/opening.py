@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from annotated_types import Ge
 
-from sleuth.errors import ArgumentError
 from sleuth.files import user_folder
 from sleuth.surfaces.cli.common import remark
 from sleuth.surfaces.cli.defaults import synonyms_file
-from sleuth.surfaces.cli.options import options_from
+from sleuth.surfaces.cli.options import Options, options_from
 from sleuth.surfaces.cli.places import index_folder
 from sleuth.text import clean_text
 
@@ -107,6 +106,15 @@ def web_cache() -> Path:
     return user_folder("XDG_CACHE_HOME", ".cache") / "web"
 
 
+def repository_of(storage: CodeStorage, repo: str | None) -> Repository:
+    """Return the repository of that name, or that of the current folder."""
+    from sleuth.code.snapshots.lookup import repository_around
+
+    if repo is not None:
+        return storage.repository(repo)
+    return repository_around(Path.cwd().resolve(), storage.repositories())
+
+
 @dataclass(frozen=True, slots=True)
 class OpenSnapshot:
     """An open index and the snapshot to answer from.
@@ -139,7 +147,7 @@ def opened_snapshot(
     from sleuth.engine import open_code
 
     with open_code(index_folder(index)) as storage:
-        repository = repository_here(storage, repo)
+        repository = repository_of(storage, repo)
         if no_refresh:
             current = Current(storage.snapshot(repository, at))
         elif at is not None:
@@ -154,41 +162,8 @@ def opened_snapshot(
 
 CodePlace = Annotated[OpenSnapshot, options_from(opened_snapshot)]
 """The snapshot of a command, open for as long as it runs, for the options that choose it."""
-
-
-def repository_here(storage: CodeStorage, repo: str | None) -> Repository:
-    """Return the repository of that name, or the one around the current folder, or the only one that is in no other.
-
-    Raises:
-        ArgumentError: there are several, or the current folder is in a worktree that is not indexed: another worktree
-            of the same repository, or a repository inside an indexed one, must not answer for it.
-    """
-    from sleuth.code.repository.git import common_folder, worktree_of
-    from sleuth.code.snapshots.lookup import outermost
-
-    if repo is not None:
-        return storage.repository(repo)
-    repositories = storage.repositories()
-    cwd = Path.cwd().resolve()
-    around = [r for r in repositories if cwd.is_relative_to(r.path)]
-    nearest = max(around, key=lambda r: len(r.path)) if around else None
-    top = worktree_of(cwd) if nearest is None or cwd != Path(nearest.path) else None
-    if top is not None:
-        if nearest is not None:
-            misled = top != Path(nearest.path) and top.is_relative_to(nearest.path)
-        else:
-            shared = common_folder(top)
-            misled = shared is not None and any(common_folder(Path(r.path)) == shared for r in repositories)
-        if misled:
-            raise ArgumentError(
-                f"--repo must name a repository where the current one is not indexed: run `sleuth code index {top}`"
-            )
-    if nearest is not None:
-        return nearest
-    if len(outer := outermost(repositories)) == 1:
-        return outer[0]
-    paths = "; ".join(r.path for r in repositories) or "none yet: `sleuth code index PATH` adds one"
-    raise ArgumentError(f"--repo must name one of the repositories: {paths}")
+PlaceOptions = Annotated[dict[str, Any], Options(dict, options_from(opened_snapshot).parameters)]
+"""The options of `opened_snapshot`, for a command that may need no snapshot."""
 
 
 def path_inside(name: str, root: Path) -> str:

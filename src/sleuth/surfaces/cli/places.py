@@ -6,11 +6,10 @@ import os
 from pathlib import Path
 
 from sleuth import platform
+from sleuth.code.repository.tracked import may_be_tracked
 from sleuth.errors import IndexUnsafeError
 
 NAME = ".sleuth"
-_COMPRESSED = 4
-"""First version of git's index that does not contain every path in full."""
 
 
 def index_folder(option: Path | None) -> Path:
@@ -46,37 +45,9 @@ def check_origin(folder: Path, mend: str) -> None:
         reason = "is a link"
     elif owner != platform.user():
         reason = f"belongs to user {owner}"
-    elif folder.exists() and _is_tracked(folder):
+    elif folder.exists() and may_be_tracked(folder):
         reason = "is tracked by git"
     if reason:
         raise IndexUnsafeError(
             f"{folder} {reason}, so somebody else may have filled it: {mend}", path=str(folder)
         )
-
-
-def _is_tracked(folder: Path) -> bool:
-    """Return whether git tracks a file in a folder; True if git fails.
-
-    Reads git's index itself first: if it holds all paths in full and the folder's name is not in it, git need not run.
-    """
-    home = next((above for above in folder.parents if os.path.lexists(above / ".git")), None)
-    if home is None:
-        return False
-    git = home / ".git"
-    try:
-        index_bytes = (git / "index").read_bytes()
-        version = int.from_bytes(index_bytes[4:8])
-        has_full_paths = version < _COMPRESSED and not any(git.glob("sharedindex.*"))
-        if has_full_paths and folder.name.encode() not in index_bytes:
-            return False
-    except FileNotFoundError:
-        return False  # nothing was ever added
-    except OSError:  # of a worktree or a submodule, `.git` is a file
-        pass
-    from sleuth.code.repository.git import tracks
-    from sleuth.errors import CodeError
-
-    try:
-        return tracks(home, str(folder.relative_to(home)))
-    except CodeError:
-        return True

@@ -7,8 +7,9 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final, ParamSpec
+from typing import TYPE_CHECKING, Annotated, ParamSpec
 
+from sleuth.files.watching import changes_below
 from sleuth.surfaces.cli.common import console, human_bytes, say
 from sleuth.surfaces.cli.files import from_here
 from sleuth.surfaces.cli.options import options_from
@@ -104,70 +105,12 @@ def shows_bytes(show: Show) -> Callable[[int, int], None]:
     return lambda done, total: show(f"{human_bytes(done)} of {human_bytes(total)}", done, total)
 
 
-_MANY_CHANGES: Final = 1_000
-_STARTED_MS: Final = 200
-"""Milliseconds without a change after which the first look at everything is due."""
-_TOOLS: Final = frozenset({".git", ".sleuth"})
-"""Folders that Sleuth and git write themselves."""
-_HIDDEN: Final = _TOOLS | {"node_modules", "__pycache__"}
-
-
-def changes_below(
+def changes_seen(
     roots: Sequence[Path], apart: Path | None = None, *, quiet: bool = False
 ) -> Iterator[list[str] | None]:
-    """Yield the absolute paths that changed below some roots, once per burst of changes.
-
-    None stands for anything: at first, since files may have changed before the watch began, and where there are so
-    many changes that some may have been lost. Bursts of git's own files, of the index or of other tools alone are
-    left out. Ctrl-C raises KeyboardInterrupt.
-
-    Args:
-        roots: files and folders. A file may be replaced by another one of its name.
-        apart: a folder inside them that is not looked at, such as the index.
-        quiet: do not print on standard error what is watched.
-    """
-    from sleuth.errors import requires
-
-    with requires("watchfiles", "watch", "--watch"):
-        import watchfiles
+    """Yield what `changes_below` yields; say on standard error what is watched."""
+    changes = changes_below(roots, apart)
     if not quiet:
-        names_of_roots = ", ".join(clean_text(from_here(str(root))) for root in roots)
-        say(f"Watching {names_of_roots} ... Ctrl-C ends it", err=True)
-    notable = watchfiles.DefaultFilter()
-    places = [root.resolve() for root in roots]
-    folders = [place if place.is_dir() else place.parent for place in places]
-    is_first, names = True, set()
-    for changes in watchfiles.watch(
-        *dict.fromkeys(folders),
-        watch_filter=None,
-        debounce=100,
-        step=20,
-        rust_timeout=_STARTED_MS,
-        yield_on_timeout=True,
-        raise_interrupt=True,
-        recursive=any(place.is_dir() for place in places),
-    ):
-        is_notable = is_first
-        for change, name in changes:
-            inside = _inside(Path(name), places, apart)
-            if inside is None or not _TOOLS.isdisjoint(inside.parts):
-                continue
-            names.add(name)
-            if _HIDDEN.isdisjoint(inside.parts) and notable(change, str(inside)):
-                is_notable = True
-        if is_notable:
-            yield None if is_first or len(names) > _MANY_CHANGES else list(names)
-            is_first = False
-            names.clear()
-
-
-def _inside(path: Path, places: Sequence[Path], apart: Path | None) -> Path | None:
-    """Return a path relative to the root that is the path or contains it, or None."""
-    if apart is not None and path.is_relative_to(apart):
-        return None
-    for place in places:
-        if path == place:
-            return Path(path.name)
-        if path.is_relative_to(place):
-            return path.relative_to(place)
-    return None
+        names = ", ".join(clean_text(from_here(str(root))) for root in roots)
+        say(f"Watching {names} ... Ctrl-C ends it", err=True)
+    return changes

@@ -86,5 +86,5 @@ def fetch(
     from sleuth.cluster import fetch as download
 
     manifest = download(address, folder, progress=shows_bytes(show))
-    documents = amount(manifest.documents, "document")
-    return Output(plain(manifest), [f"Fetched version {manifest.number} into {folder}: {documents}."])
+    line = f"Fetched version {manifest.number} into {folder}: {amount(manifest.documents, 'document')}."
+    return Output(plain(manifest), [line])

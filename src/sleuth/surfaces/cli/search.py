@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from annotated_types import Ge
 
-from sleuth.engine import SearchRequest, text_of
-from sleuth.engine.reading import passages_of
+from sleuth.engine import SearchRequest
 from sleuth.errors import ArgumentError
 from sleuth.surfaces.cli.app import app, index_commands
 from sleuth.surfaces.cli.common import Output, print_json, remark, say, styled
@@ -166,7 +165,9 @@ def summarize(
 ) -> Output:
     """Summarize documents in bullet points."""
     from sleuth.answer import SummarySynthesizer, budget_of
+    from sleuth.engine import text_of
     from sleuth.engine.answers import as_generator
+    from sleuth.engine.reading import passages_of
     from sleuth.llm import LLMGenerator
 
     if bool(documents) == bool(about):

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from annotated_types import Ge
 
+from sleuth.errors import requires
 from sleuth.surfaces.cli.app import app, as_epilog, command_group
 from sleuth.surfaces.cli.common import Output, remark, say
 from sleuth.surfaces.cli.opening import open_index
@@ -106,13 +107,8 @@ def listen(settings: ServerSettings) -> tuple[socket.socket, str]:
     Raises:
         MissingPackageError: what serves HTTP is not installed.
     """
-    try:
+    with requires("fastapi", "serve", "`sleuth serve`"):
         from sleuth.surfaces.http import server
-    except ImportError as error:
-        from sleuth.errors import MissingPackageError
-
-        raise MissingPackageError(error.name or "fastapi", "serve", "`sleuth serve`") from error
-
     listener = server.bind(settings)
     return listener, server.address_of(listener)
 
