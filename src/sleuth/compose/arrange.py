@@ -223,7 +223,8 @@ class Arrangement:
         if self.sort:
             values = values_of(item, self.sort)
             order = "descending" if self.is_descending else "ascending"
-            facts = {"key": self.sort, "order": order, **({"value": _shown(values)} if values else {})}
+            shown = values[0] if len(values) == 1 else ", ".join(map(str, values))
+            facts = {"key": self.sort, "order": order, **({"value": shown} if values else {})}
             below = Explanation("sort", below.value, "the score decides among equal values", facts, (below,))
         return below
 
@@ -322,7 +323,3 @@ def _order_of(value: Scalar) -> _Order:
     if isinstance(value, str):
         return _Order(2, 0.0, value.casefold(), value)
     return _Order(0 if isinstance(value, bool) else 1, value, "", "")
-
-
-def _shown(values: Sequence[Scalar]) -> float | int | str:
-    return values[0] if len(values) == 1 else ", ".join(map(str, values))

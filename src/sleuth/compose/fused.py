@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -84,7 +85,10 @@ class FusedRetriever:
             )
         if self.prepare is not None:
             rankings = dict(self.prepare(query, rankings))
-        items = _by_id(rankings)
+        item_by_id: dict[str, RetrievedItem] = {}
+        for item in chain.from_iterable(rankings.values()):
+            item_by_id.setdefault(item.id, item)
+        items = dict(sorted(item_by_id.items()))
         fusion = fuse_hits(
             _pools(rankings, items),
             {name: weight for name, weight in self.weights.items() if name in rankings},
@@ -115,15 +119,6 @@ def _pool_of(
             context={"query": query, "k": pool},
         )
     return ranking
-
-
-def _by_id(rankings: Mapping[str, Ranking]) -> dict[str, RetrievedItem]:
-    """Return each item once, in order of id."""
-    first: dict[str, RetrievedItem] = {}
-    for ranking in rankings.values():
-        for item in ranking:
-            first.setdefault(item.id, item)
-    return dict(sorted(first.items()))
 
 
 def _pools(rankings: Mapping[str, Ranking], items: Mapping[str, RetrievedItem]) -> dict[str, Pool]:

@@ -85,16 +85,13 @@ def _gather(
     outcomes = {name: _run(name, slices[name], started, is_here=True) for name in names_here}
     while len(outcomes) < len(names):
         try:
-            outcome = arrived.get(timeout=None if end is None else _within(end - monotonic()))
+            # A thread can wait for TIMEOUT_MAX at once.
+            seconds = None if end is None else min(max(0.0, end - monotonic()), TIMEOUT_MAX)
+            outcome = arrived.get(timeout=seconds)
         except Empty:
             break
         outcomes[outcome.report.name] = outcome
     return outcomes
-
-
-def _within(seconds: float) -> float:
-    """Clip a number of seconds to what a thread can wait for at once."""
-    return min(max(0.0, seconds), TIMEOUT_MAX)
 
 
 def _run(name: str, run: Callable[[], T], started: float, *, is_here: bool = False) -> _Outcome:

@@ -44,7 +44,7 @@ def choose(
     window = WINDOW if fold_copies else 0
     places = range(k + WINDOW)
     if len(first) < k:
-        places, items_at = range(len(first)), _nothing
+        places, items_at = range(len(first)), lambda _: ()
     if k < HEAD and len(_Choice(first, items_at, window).pick(range(k), k, per_document)[0]) == len(first):
         return list(first)  # no hit has to move: spares reading beyond k
     choice = _Choice(first, items_at, window)
@@ -67,10 +67,6 @@ def choose_among(
         fold_copies=fold_copies,
         per_document=per_document,
     )
-
-
-def _nothing(_: range) -> Sequence[RetrievedItem]:
-    return ()
 
 
 class _Choice:

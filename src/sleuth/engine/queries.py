@@ -124,7 +124,10 @@ def parse_query(source: str, fields: Container[str]) -> SearchQuery:
         if not content.strip():
             continue
         is_plain = part["quoted"] is None and not field
-        excluded = bool(part["minus"]) and not (is_plain and _is_flag(content))
+        # A sign before a word is part of it: `-k` and `--limit` are options of commands, -5 a number.
+        is_letter = len(content) == 1 and content.isascii()
+        is_flag = is_letter or content.startswith("-") or content[0].isdigit()
+        excluded = bool(part["minus"]) and not (is_plain and is_flag)
         pattern = _pattern(content) if is_plain and not part["minus"] else None
         if pattern is not None:
             patterns.append(pattern)
@@ -174,11 +177,6 @@ def content_spans(text: str, analyzer: Analyzer) -> list[Span]:
         for start, end, token in analyzer.spans(text)
         if (word := text[start:end]) not in stops and len(word.split()) == 1
     ]
-
-
-def _is_flag(word: str) -> bool:
-    """Return whether a sign before a word is part of it: `-k` and `--limit` are options of commands, -5 a number."""
-    return word.startswith("-") or word[0].isdigit() or (len(word) == 1 and word.isascii())
 
 
 def is_value(value: Scalar, text_of_value: str, tokens: Sequence[str], analyzer: Analyzer) -> bool:

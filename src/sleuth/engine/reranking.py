@@ -212,7 +212,11 @@ class EncoderReranker:
         n = len(vectors)
         cosines = np.zeros(len(items))
         cosines[:n] = unit(vectors) @ unit_query(self.embedder, query)
-        closeness, former = _shares(cosines, n), _shares(_scores(items), n)
+        values = [item.score for item in items if item.score is not None]
+        values = (
+            values if len(values) == len(items) else list(range(len(items), 0, -1))
+        )  # evenly down by place
+        closeness, former = _shares(cosines, n), _shares(np.array(values, np.float64), n)
         closeness[n:] = 0
         scores = (former + self.weight * closeness) / (1 + self.weight)
         end = n if n < min(self.first, len(items)) else len(items)
@@ -236,12 +240,6 @@ class EncoderReranker:
 
 
 FORMULA = "(former score + weight * cosine) / (1 + weight), each from its least to its greatest value"
-
-
-def _scores(items: Sequence[RetrievedItem]) -> NDArray[np.float64]:
-    """Return the scores of items; where one lacks a score, evenly down by place."""
-    scores = [item.score for item in items if item.score is not None]
-    return np.array(scores if len(scores) == len(items) else range(len(items), 0, -1), np.float64)
 
 
 def _shares(values: NDArray[np.float64], n: int) -> NDArray[np.float64]:

@@ -38,10 +38,6 @@ PLACES: Final = 3
 PLAUSIBLE: Final = 0.2
 """Share of the best score from which on the best hit of a kind is plausible: below the least that was seen for a
 question about code with hits, .27, without what kinds count (docs/measured/sources.md)."""
-_READ: Final = 3
-"""Hits of each source of text whose words are compared with the query's."""
-_TERMS: Final = 100
-"""Words of a query that are compared; a longer query costs no more."""
 
 _ASKS_FOR_CODE = re.compile(
     r"^(?:(?:the|an?|what|which|find|show|me) +)*{kind}(?:e?s)?\b(?![- ]based\b)"
@@ -57,7 +53,6 @@ _ASKS_FOR_TEXT = re.compile(
     r"|guide|manual|tutorial|docs|documentation)\b",
     re.IGNORECASE,
 )
-_DEFINITE = re.compile(r"\b(?:the|of)\b", re.IGNORECASE)
 _VERBS: Final = """
 abort acquire adjust allocate analyze annotate append assert assign attach bind calculate cast clone coerce
 collapse collect combine compare compute construct consume convert copy count decode decorate delegate derive
@@ -67,8 +62,6 @@ negate normalise normalize notify pack pad parse pop populate prepare prepend pr
 scan seek serialise serialize slice sort split strip swap tokenize transform traverse trim truncate unpack unwrap
 visit walk wrap yield"""
 """Verbs with which names of functions begin, and which are seldom in headings (docs/concepts/sources.md)."""
-_TOKEN = re.compile(r"[^\W\d][\w.]*")
-_LOOKS_LIKE_CODE = re.compile(r"[a-z][A-Z]|\w_\w|\w\.\w")
 _FORMULA = "(mean of the greatest 3 worths from this hit on, weighing 1, 1/2, 1/3 - .001 * (rank - 1)) * kind"
 _FORMULA_RAISED = "just above the hit whose place is kept for this kind of source"
 _FORMULA_BELOW = "score of the last hit that was read * its rank / rank"
@@ -144,26 +137,21 @@ class Cues(NamedTuple):
         code: 1 where it begins with "function", "class" or the like, or says "function that", "where is" and the like.
         how: 1 where it says "how is", "how are", "how does" or "how do", but not "how do I".
         text: 1 where it says "how do I", "what is", "why", "guide" and the like.
-        names: 1 where it has a name that a hit of code defines.
         verb: 1 where it begins with a verb with which names of functions begin, such as "parse".
-        definite: how often it says "the" or "of", 2 at most: questions about code describe one thing.
         spelled: the greatest share of the words of a definition's name that it has, 0 to 1; 0 for a single word.
-        covered: the greatest share of its words whose stems one of the first texts holds, 0 to 1.
     """
 
     code: float
     how: float
     text: float
-    names: float
     verb: float
-    definite: float
     spelled: float
-    covered: float
 
 
-WEIGHTS_OF_CUES: Final = Cues(0.8, 0.32, -0.49, 0.61, 0.44, 0.14, 0.27, -0.75)  # by regression, see below
-BIAS: Final = 0.28
-"""With the weights: a logistic regression over questions about many projects (source_cues.py at 885da4c9)."""
+WEIGHTS_OF_CUES: Final = Cues(0.65, 0.32, -0.42, 0.4, 0.34)  # by regression, see below
+BIAS: Final = -0.15
+"""With the weights: a logistic regression over questions about 21 projects, in which documents and code count the same
+(docs/measured/sources.md)."""
 
 
 class _Kinds(NamedTuple):
@@ -191,34 +179,20 @@ def cues(query: str, heads: Sequence[Sequence[RetrievedItem]]) -> Cues:
     tokens = get_analyzer(_ANALYZER).tokens
     query = " ".join(query.split())  # the patterns have single blanks
     terms = tokens(query)
-    words = set(terms[:_TERMS])
-    names = [_name_of(item) for head in heads for item in head if _is_code(item)]
-    texts = [_text_of(item).casefold() for head in heads for item in head[:_READ] if not _is_code(item)]
-    stems = [word.rstrip("i") or word for word in words]  # "bodi" is that of "body"
-    parts = [set(tokens(name)[1:]) - {"get"} for name in names]
-    stem_count = max((sum(stem in text for stem in stems) for text in texts), default=0)
+    words = set(terms)
+    parts = [set(tokens(_name_of(item))[1:]) - {"get"} for head in heads for item in head if _is_code(item)]
     return Cues(
         code=bool(_ASKS_FOR_CODE.search(query)),
         how=bool(_ASKS_HOW.search(query)),
         text=bool(_ASKS_FOR_TEXT.search(query)),
-        names=_names_code(query, names),
         verb=not _verbs().isdisjoint(terms[:1]),
-        definite=min(2, len(_DEFINITE.findall(query))),
         spelled=max((len(words & part) / len(part) for part in parts if len(words & part) > 1), default=0.0),
-        covered=stem_count / (len(words) or 1),
     )
 
 
 @cache
 def _verbs() -> frozenset[str]:
     return frozenset(get_analyzer(_ANALYZER).tokens(_VERBS))
-
-
-def _names_code(query: str, names: Iterable[str]) -> bool:
-    """Return whether a query, or an identifier in it, is one of the names; leading underscores do not matter."""
-    tokens = [query, *filter(_LOOKS_LIKE_CODE.search, _TOKEN.findall(query))]
-    parts = {part.lstrip("_") for token in tokens for part in token.split(".")} - {""}
-    return not parts.isdisjoint(name.lstrip("_") for name in names)
 
 
 def _is_code(item: RetrievedItem) -> bool:

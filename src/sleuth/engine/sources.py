@@ -29,11 +29,14 @@ from sleuth.engine.request import WITHOUT_VARIETY, SearchRequest
 from sleuth.engine.reranking import Reranking, are_english
 from sleuth.engine.scale import FIRST, has_words_in_common, on_one_scale
 from sleuth.errors import ArgumentError, UnknownRepositoryError
+from sleuth.files.formats import CODE
+from sleuth.filters import all_of, any_of, as_filter, field
+from sleuth.ingest import is_below
 from sleuth.protocols import Closing
 from sleuth.remote import Deadline, async_twin
 from sleuth.settings import IndexSettings
 from sleuth.text.analyzers import get_analyzer
-from sleuth.types import Explanation, Ranking
+from sleuth.types import Ranking
 
 if TYPE_CHECKING:
     from sleuth.engine.engine import Engine
@@ -145,7 +148,12 @@ class Sources(Answering, Closing):
             k = max(k + WINDOW, reranking.depth)
         elif is_mixed:
             k = max(k, _TOGETHER)
-        retrievers = {name: _Asked(self.retrievers[name], request, label_of(name)) for name in names}
+        retrievers = {
+            name: _Asked(
+                self.retrievers[name], request, label_of(name), self._prose(names) if name == "docs" else None
+            )
+            for name in names
+        }
 
         def ranking_of(k: int) -> Ranking:
             if is_mixed:
@@ -172,12 +180,12 @@ class Sources(Answering, Closing):
             items, notes = tuple(arranged.items), tuple(arranged.notes)
         if is_mixed:
             is_whole = arrangement is not None or reranking is not None or len(items) < k
-            hits = _documents_first(items)
+            hits: Sequence[RetrievedItem] = items
 
             def items_at(places: range) -> Sequence[RetrievedItem]:
                 nonlocal hits, is_whole
                 if places.stop > len(hits) and not is_whole:
-                    hits, is_whole = _documents_first(ranking_of(POOL).items), True
+                    hits, is_whole = ranking_of(POOL).items, True
                 return hits[places.start : places.stop]
 
             items = tuple(choose(hits[: request.k], request.k, items_at, **variety))
@@ -192,9 +200,40 @@ class Sources(Answering, Closing):
             method="max",
             pool=max(FIRST, min(k, POOL)),
             deadline=min(seconds, default=None),
-            prepare=lambda _, rankings: on_one_scale(words, rankings),
+            prepare=lambda _, rankings: on_one_scale(words, self._once(rankings)),
         )
         return fusion.retrieve(request.query, k, filter=request.filter)
+
+    def _prose(self, names: Sequence[str]) -> Filter | None:
+        """Return what documents must fulfil beside these sources: a file of code answers as code alone."""
+        roots = [name.partition(":")[2] for name in names if name.startswith("code:/")]
+        if self.engine is None or not roots:
+            return None
+        files, source = self.engine.files, field("source")
+        places = (
+            source.starts_with(f"{root}/") | ~source.starts_with("/")
+            if is_below(files.base, root)
+            else source.starts_with(f"{files.name_of(root)}/")
+            for root in roots
+        )
+        return ~(field("type").is_in(CODE) & any_of(*places))
+
+    def _once(self, rankings: Mapping[str, Ranking]) -> dict[str, Ranking]:
+        """Leave out what code has of files that documents have, too, such as a README."""
+        if self.engine is None or "docs" not in rankings:
+            return dict(rankings)
+        files = self.engine.files
+        names = {item.metadata.get("source") for item in rankings["docs"]}
+        code = {
+            name: Ranking(
+                [item for item in ranking if files.name_of(item.metadata.get("source", "")) not in names],
+                ranking.parts,
+                ranking.notes,
+            )
+            for name, ranking in rankings.items()
+            if label_of(name) == "code"
+        }
+        return {**rankings, **code}
 
     def _spell(self, question: str, sources: Sequence[str] | None) -> tuple[str, Sequence[str]]:
         """Spell a question as the documents do, where they are searched alone: other sources hold other words."""
@@ -251,6 +290,7 @@ class _Asked:
     source: Retriever
     request: SearchRequest
     label: str
+    condition: Filter | None = None
 
     def retrieve(
         self, query: str, k: int = 10, *, filter: Filter | Mapping[str, Any] | str | None = None
@@ -263,6 +303,8 @@ class _Asked:
             source = replace(source, options=self.request.changed() | {"sources": None, "filter": None})
         elif self.request.syntax:
             source = _Conditioned(source)
+        if self.condition is not None:
+            filter = all_of(as_filter(filter), self.condition)
         ranking = LabelledRetriever(source, self.label).retrieve(query, k, filter=filter)
         if is_gibberish(query) and not has_words_in_common(query, ranking):
             return Ranking((), ranking.parts, ranking.notes)
@@ -344,7 +386,9 @@ def open_sources(
         for name in names:
             kind, _, which = name.partition(":")
             if kind == "docs":
-                engine = engine or stack.enter_context(_opened(path, synonyms))
+                from sleuth.engine.engine import Engine
+
+                engine = engine or stack.enter_context(Engine.open(path, synonyms=synonyms))
                 retrievers[name] = engine.unhooked  # these sources have the hooks
             elif kind == "code":
                 by_repository, stale = _code(stack, path, which, refresh=refresh)
@@ -366,12 +410,6 @@ def open_sources(
 
 
 aopen_sources = async_twin(open_sources)
-
-
-def _opened(path: str | Path, synonyms: SynonymForm | None) -> Engine:
-    from sleuth.engine.engine import Engine
-
-    return Engine.open(path, synonyms=synonyms)
 
 
 def _code(
@@ -398,24 +436,3 @@ def label_of(name: str) -> str:
     """Return the label of a source's items: its kind, and of a knowledge base its whole name."""
     kind, _, _ = name.partition(":")
     return name if kind == "kb" else kind
-
-
-def _documents_first(items: Sequence[RetrievedItem]) -> list[RetrievedItem]:
-    """Where a document and a file among the first code hold one text, let the document have the better place.
-
-    It knows its title and heading, and is what filters and hooks for documents let through; the other is its copy.
-    """
-    result = list(items)
-    places: dict[str, int] = {}
-    for place, item in enumerate(items[:_TOGETHER]):
-        first = places.setdefault(item.text, place)
-        better = result[first]
-        kinds = better.metadata["source_type"], item.metadata["source_type"]
-        if kinds == ("code", "docs"):
-            explanation = item.explanation and Explanation(
-                "copy", better.score or 0.0, "that of the same text among the code", {}, (item.explanation,)
-            )
-            extra = {} if explanation is None else {"explanation": explanation}
-            result[first] = item.model_copy(update={"score": better.score}).with_extra(**extra)
-            result[place] = better.model_copy(update={"score": item.score})
-    return result

@@ -88,7 +88,10 @@ def widened(
     groups = {word: additions for word, additions in groups.items() if additions}
     if not groups:
         return WiderQuery("", None, {}, {}, notes) if notes else None
-    notes += [f"{word!r} also stands for: {_listed(additions)}" for word, additions in groups.items()]
+    for word, additions in groups.items():
+        labels = list(dict.fromkeys(addition.label for addition in additions))
+        remainder = f" and {len(labels) - _SHOWN:,} more" if len(labels) > _SHOWN else ""
+        notes.append(f"{word!r} also stands for: {', '.join(labels[:_SHOWN])}{remainder}")
     weights = _weights(groups, version)
     return WiderQuery(
         searchers.word_leg,
@@ -113,12 +116,6 @@ def _weights(groups: Mapping[str, Sequence[AddedWord]], version: Pinned) -> dict
             weight = share * lowest_rarity / rarity[token]
             tokens_of_group[token] = max(weight, tokens_of_group.get(token, 0.0))
     return weights
-
-
-def _listed(additions: Sequence[AddedWord]) -> str:
-    labels = list(dict.fromkeys(addition.label for addition in additions))
-    remainder = f" and {len(labels) - _SHOWN:,} more" if len(labels) > _SHOWN else ""
-    return ", ".join(labels[:_SHOWN]) + remainder
 
 
 def _matching(pattern: WordPattern, version: Pinned) -> Iterator[AddedWord]:

@@ -38,12 +38,12 @@ class NamedDefinitions:
     def __init__(self, snapshot: Snapshot) -> None:
         self._snapshot = snapshot
         self.places = lru_cache(_MOST_FILES)(self._places)
-        self.named = lru_cache(maxsize=20_000)(self._named)
+        self.named = lru_cache(maxsize=20_000)(
+            lambda name: [
+                d for d in snapshot.definitions(name) if d.symbol.kind != "impl"
+            ]  # which has its type's name
+        )
         self.targets = lru_cache(maxsize=50_000)(self._imported)
-
-    def _named(self, name: str) -> list[Definition]:
-        """Return what a name can mean: an `impl` has the name of its type, and is never meant by it."""
-        return [d for d in self._snapshot.definitions(name) if d.symbol.kind != "impl"]
 
     def _places(self, file: FileRow) -> dict[str, list[int]]:
         """Return the places of a file's symbols by name."""

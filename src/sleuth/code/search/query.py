@@ -90,12 +90,14 @@ def read_query(text: str) -> Query:
     names = Counter(_DOTTED.findall(text))
     frames = tuple(frames_of(text))
     words = set(re.findall(r"[a-z]+", title.lower()))
+    analyzer = get_analyzer("code-english")
+    parts = [part for word in _WORD.findall(title) for part in _PART.findall(word)]  # of identifiers, too
     return Query(
         text,
         weigh(text),
         weigh(title),
         weigh(prose),
-        _pairs(title),
+        pairs_of([next(iter(analyzer.tokens(part.lower())), None) for part in parts]),
         dict(names),
         {n: times for n, times in Counter(_DOTTED.findall(prose)).items() if _names_something(n, prose)},
         tuple(dict.fromkeys(_FILE.findall(text))),
@@ -150,13 +152,6 @@ def _names_something(name: str, text: str) -> bool:
         or f"{name}(" in text
         or text.strip() == name
     )
-
-
-def _pairs(text: str) -> tuple[Pair, ...]:
-    """Return pairs of neighbouring words, identifiers split into parts."""
-    analyzer = get_analyzer("code-english")
-    words = (part.lower() for word in _WORD.findall(text) for part in _PART.findall(word))
-    return pairs_of([next(iter(analyzer.tokens(word)), None) for word in words])
 
 
 def pairs_of(words: Sequence[str | None]) -> tuple[Pair, ...]:

@@ -248,10 +248,9 @@ def search(
     else:
         pieces = fuse(snapshot, {name: pieces[:pool] for name, pieces in answers.items()}, shares)
         pieces += _below(snapshot, pieces, answers, pool)
+    nearest = next(iter(similar), None)
     if "keyword" in answers and (strategy == "keyword" or shares["keyword"]):
-        pieces = whole_definitions(
-            snapshot, question, pieces, k, allowed=allowed, similar=next(iter(similar), None)
-        )
+        pieces = whole_definitions(snapshot, question, pieces, k, allowed=allowed, similar=nearest)
     if strategy != "vector":
         pieces = _exact_first(snapshot, query, allowed, pieces)
     by_words_score = {piece.file: piece.score for piece in answers.get("keyword", ())}
@@ -263,7 +262,7 @@ def search(
             if counts[piece.file] <= per_file:
                 best.append(piece)
         pieces = best
-    return RankedCode(pieces, report, next(iter(similar), None), by_words_score)
+    return RankedCode(pieces, report, nearest, by_words_score)
 
 
 def _below(

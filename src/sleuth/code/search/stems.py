@@ -44,7 +44,8 @@ class Stems:
         positions: dict[tuple[str, ...], list[int]] = defaultdict(list)
         for i, file in enumerate(snapshot.files):
             name = file.path.rpartition("/")[2].lstrip(".").partition(".")[0]
-            positions[_words(name)].append(i)
+            name_words = (word for part in _PART.findall(name) for word in _analyzed(part.lower()))
+            positions[tuple(name_words)].append(i)
         positions.pop((), None)
         self.by_first: dict[str, list[tuple[tuple[str, ...], list[int]]]] = defaultdict(list)
         for words, files in positions.items():
@@ -71,10 +72,6 @@ class Stems:
                 if words.issuperset(remaining_words):
                     scores[positions] = 1 / math.sqrt(len(positions))
         return scores
-
-
-def _words(name: str) -> tuple[str, ...]:
-    return tuple(word for part in _PART.findall(name) for word in _analyzed(part.lower()))
 
 
 @lru_cache(maxsize=20_000)

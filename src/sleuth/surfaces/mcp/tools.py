@@ -132,7 +132,9 @@ class Tools:
             raise ArgumentError(f"max_tokens must be an int of {LEAST_TOKENS} or more, got {max_tokens!r}")
         if self._most_tokens is not None:
             max_tokens = min(max_tokens, max(self._most_tokens, LEAST_TOKENS))
-        if self._allowed is None and not self._workspace.ready(_texts(arguments)):
+        values = (arguments.get(key) for key in ("query", "name", "id", "pattern"))
+        texts = [value for value in values if isinstance(value, str)]  # what the call is about
+        if self._allowed is None and not self._workspace.ready(texts):
             return write({"results": [], **self._head()})
         try:
             marked = written({"tool": name, **request})
@@ -417,12 +419,6 @@ def _text(value: Any, argument: str) -> str:
     if not isinstance(value, str) or not value.strip():
         raise ArgumentError(f"{argument} must be a text that is not blank, got {value!r}")
     return value
-
-
-def _texts(arguments: Mapping[str, Any]) -> list[str]:
-    """Return the texts that say what a call is about."""
-    values = (arguments.get(key) for key in ("query", "name", "id", "pattern"))
-    return [value for value in values if isinstance(value, str)]
 
 
 TOOLS: Final = (
