@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any, Final
 
 from sleuth.extensions import own_extensions
@@ -150,6 +151,7 @@ MARKDOWN: Final = _kinds("markdown")
 """Kinds whose text is Markdown: as it is in the file, or as loaders write it."""
 
 
+@lru_cache(maxsize=64)  # a file is asked for where it is listed, read and noted
 def kind_of_name(path: str) -> str:
     """Return the kind that the name of a file implies; "" if it implies none."""
     for is_named, kind in _BY_PATH:

@@ -13,7 +13,7 @@ from typing import TypeAlias
 from sleuth import platform
 from sleuth.errors import LoadError, MissingPackageError
 from sleuth.files.formats import BUILT_IN
-from sleuth.ingest.loaders.apart import FileProcesses
+from sleuth.ingest.loaders.apart import SMALL_PAGE, FileProcesses
 from sleuth.ingest.loaders.registry import is_built_in, kind_of, load
 from sleuth.ingest.options import DEFAULT, ReadOptions
 from sleuth.ingest.reports import FileEntry, FileRead, LeftOut, Record, Skipped, Unchanged
@@ -73,6 +73,7 @@ def _in_order(
                 count > 1
                 and is_built_in(kind := kind_of(entry.source, loaders=options.loaders), options.loaders)
                 and BUILT_IN[kind].extract
+                and (kind != "html" or entry.size > SMALL_PAGE)
             ):
                 threads = threads or ThreadPoolExecutor(count, thread_name_prefix="sleuth-reader")
                 reading = threads.submit(lambda entry: list(read_file(entry, options, processes)), entry)

@@ -238,32 +238,28 @@ class Analyzer:
     def _expand(self, runs: list[str]) -> list[str | tuple[str, ...]]:
         """Return the tokens of each run: a str for one token, a tuple for any other number."""
         stop, find, pieces_of = self._stop, self._find, self._cut
-        out: list[str | tuple[str, ...]] = list(runs)
         is_folded = not self._keep_case
-        for place, run in enumerate(runs):
+        tokens: list[str] = []  # of all runs, which are stemmed in one call
+        counts: list[int] = []
+        for run in runs:
             is_ascii = run.isascii()
             if is_folded and is_ascii and run.isalnum():
-                if run in stop or len(run) > MAX_TOKEN:
-                    out[place] = ()
-                continue
-            tokens = (
-                pieces_of(run) if is_ascii and pieces_of is not None else [token for _, _, token in find(run)]
-            )
-            out[place] = tuple([token for token in tokens if token not in stop and len(token) <= MAX_TOKEN])
-        return _finished(out, self._finish) if self._finish else out
+                pieces = [run]
+            elif is_ascii and pieces_of is not None:
+                pieces = pieces_of(run)
+            else:
+                pieces = [token for _, _, token in find(run)]
+            pieces = [token for token in pieces if token not in stop and len(token) <= MAX_TOKEN]
+            tokens += pieces
+            counts.append(len(pieces))
+        stems = iter(self._finish(tokens) if self._finish else tokens)
+        return [next(stems) if count == 1 else tuple(islice(stems, count)) for count in counts]
 
     def _prepare(self, text: str) -> str:
         """Cut long runs of unspaced scripts beforehand, so that runs stay words. The tokens stay the same."""
         if not words.has_unspaced(text):
             return text
         return self.run.sub(lambda run: run[0] if run[0].isascii() else words.spaced(run[0]), text)
-
-
-def _finished(expanded: list[str | tuple[str, ...]], finish: Stemming) -> list[str | tuple[str, ...]]:
-    """Return tokens after stemming, which takes them all in two calls; those of one word stay together."""
-    stems = iter(finish([token for token in expanded if isinstance(token, str)]))
-    parts = iter(finish([part for tokens in expanded if isinstance(tokens, tuple) for part in tokens]))
-    return [next(stems) if isinstance(token, str) else tuple(islice(parts, len(token))) for token in expanded]
 
 
 _CAPITALS = {ord(c): c.lower() for c in _LETTERS.upper()}

@@ -114,17 +114,12 @@ def _kind(document: Document) -> str:
 
 
 def _single(text: str) -> list[Chunk]:
-    start, end = 0, len(text)
     body = text.rstrip()
     if not body:
         return []
-    line = 1
-    if len(body) != end or body[0].isspace():
-        start = _text_start(text, 0)
-        end = len(body)
-        body = body[start:]
-        line += text.count("\n", 0, start)
-    return [Chunk(body, start, end, line, line + body.count("\n"), None, {}, {})]
+    start = _text_start(text, 0)
+    body, line = body[start:], 1 + text.count("\n", 0, start)
+    return [Chunk(body, start, start + len(body), line, line + body.count("\n"), None, {}, {})]
 
 
 def _text_start(text: str, position: int) -> int:

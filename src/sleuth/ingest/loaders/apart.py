@@ -15,8 +15,8 @@ from sleuth.types import Document
 LARGE: Final = 256 << 10
 """Files of more bytes are read by a process. Smaller ones are read in the program, where every step is linear: see
 docs/decisions/reading-under-limits.md for what the worst of them take."""
-SMALL_PAGE: Final = 8 << 10
-"""Larger HTML pages are parsed in a process: with elements reopened in each paragraph, this size needs 100 MB."""
+SMALL_PAGE: Final = 32 << 10
+"""Larger HTML pages are read in a process, and smaller ones whose elements might be opened again and again."""
 DOTS_PER_INCH: Final = 300
 """Of the picture of a page: enough for programs that recognise text."""
 MANY_VALUES: Final = 20_000

@@ -233,8 +233,8 @@ def verify(segment: Opened) -> str:
 
 def _checksum(array: NDArray[Any], look: Callable[[], object] = lambda: None) -> int:
     """Return the CRC-32 of an array's bytes; `look` is called after each piece."""
-    checksum = 0
-    for piece in pieces(bytes_of(array)):
+    data, checksum = bytes_of(array), 0
+    for piece in pieces(data) if len(data) > mmap.PAGESIZE else (data,):  # less is not worth letting go
         checksum = zlib.crc32(piece, checksum)
         look()
     return checksum

@@ -125,7 +125,10 @@ class DocumentBatch:
         Raises:
             ArgumentError: a lone surrogate, a hash that is not hex, metadata that JSON cannot hold. Nothing is added.
         """
-        parts = [_part(chunk) for chunk in chunks]
+        for chunk in chunks:
+            check_text(chunk.text, "chunk text")
+        fields = [as_json({k: v for k, v in chunk.fields.items() if v}, "chunk fields") for chunk in chunks]
+        own = [as_json(chunk.metadata, "chunk metadata") for chunk in chunks]
         row, first = len(self.ids), len(self.texts)
         source = facts.get("source")
         title = facts.get("title", "")
@@ -138,16 +141,16 @@ class DocumentBatch:
         self.metadata.put(row, own_values)
         self.digests.append(digest)
         self.ids.append(id)
-        self.counts.put(row, len(parts))
-        for place, (chunk, part) in enumerate(zip(chunks, parts, strict=True), first):
+        self.counts.put(row, len(chunks))
+        for place, chunk in enumerate(chunks, first):
             self.texts.append(chunk.text)
             self.characters += len(chunk.text)
             self.pages.put(place, chunk.page)
             self.starts.put(place, chunk.start)
             self.lines.put(place, chunk.start_line)
             self.breaks.put(place, chunk.end_line - chunk.start_line)
-            self.fields.put(place, part.fields)
-            self.own.put(place, part.metadata)
+            self.fields.put(place, fields[place - first])
+            self.own.put(place, own[place - first])
 
     def add_passages(
         self,
@@ -277,24 +280,6 @@ class Keys(NamedTuple):
         """Return the keys of documents and of so many chunks each."""
         places = np.arange(int(counts.sum())) - np.repeat(np.cumsum(counts) - counts, counts)
         return cls(documents, np.repeat(documents, counts) + places, places)
-
-
-class _ChunkTexts(NamedTuple):
-    """What a chunk holds beside its text and place, serialised."""
-
-    fields: Json | None
-    metadata: Json | None
-
-
-_NO_TEXTS = _ChunkTexts(None, None)
-
-
-def _part(chunk: Chunk) -> _ChunkTexts:
-    check_text(chunk.text, "chunk text")
-    if not chunk.fields and not chunk.metadata:
-        return _NO_TEXTS
-    fields = {name: text for name, text in chunk.fields.items() if text}
-    return _ChunkTexts(as_json(fields, "chunk fields"), as_json(chunk.metadata, "chunk metadata"))
 
 
 def _origin(id: str, source: str | None, argument: str) -> str | None:
