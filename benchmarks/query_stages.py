@@ -22,10 +22,10 @@ from benchmarks.stage_clock import StageClock
 from benchmarks.versions import figures_of, versions_of
 
 STAGES = {
-    "words that no passage holds": ("sleuth.engine.plan", "_with_more_words"),
-    "ranking": ("sleuth.engine.search", "Searchers.search_legs"),
+    "words that no passage holds": ("sleuth.engine.plan", "widened"),
+    "ranking": ("sleuth.engine.retrieval", "rank"),
     "rows, checksums, metadata": ("sleuth.store.reading.snapshot", "IndexSnapshot._read"),
-    "hits": ("sleuth.engine.choice", "read_items"),
+    "hits": ("sleuth.store.reading.snapshot", "IndexSnapshot.items"),
     "choice of different hits": ("sleuth.engine.choice", "choose"),
 }
 """By stage, the function whose own time it is, without that of other stages inside of it."""

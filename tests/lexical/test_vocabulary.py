@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sleuth.lexical import LexicalLeg
-from sleuth.lexical.edits import terms_near
+from sleuth.lexical.edits import Spellings
 from sleuth.lexical.leg import FieldSpec
 from sleuth.lexical.search import LexicalSearcher
 from tests.lexical.test_search import segments_of
@@ -48,8 +48,7 @@ def test_terms_near_a_word_are_those_of_the_definition(word: str, others: list[s
     """Letters of any number of bytes count as one."""
     terms = [other.encode() for other in others]
     starts = np.cumsum([0, *map(len, terms)], dtype=np.uint32)
-    every = np.arange(len(terms), dtype=np.uint32)
-    numbers = terms_near(np.frombuffer(b"".join(terms), np.uint8), starts, every, word, most).tolist()
+    numbers = Spellings(np.frombuffer(b"".join(terms), np.uint8), starts).like(word, most)
     assert numbers == [place for place, other in enumerate(others) if is_near(word, other, most)]
 
 
@@ -57,8 +56,7 @@ def test_terms_near_a_word_are_those_of_the_definition(word: str, others: list[s
 def test_no_term_is_near_a_word_longer_than_terms_can_be(size: int) -> None:
     """Words of up to 100 letters have neighbours; of others nothing is computed."""
     term = np.frombuffer(b"a" * 100, np.uint8)
-    starts, every = np.array([0, 100], np.uint32), np.zeros(1, np.uint32)
-    numbers = terms_near(term, starts, every, "a" * size, 1).tolist()
+    numbers = Spellings(term, np.array([0, 100], np.uint32)).like("a" * size, 1)
     assert numbers == ([0] if size == 99 else [])
 
 
@@ -78,8 +76,8 @@ def test_terms_are_those_of_live_rows(
     held = [set(analyzer.tokens(" ".join(row))) for row, is_live in zip(rows, live, strict=True) if is_live]
     counts = Counter(token for tokens in held for token in tokens)
     beginning = {token: count for token, count in counts.items() if token.startswith(word)}
-    assert searcher.beginning_with(word, 99).get("text", {}) == beginning
+    assert searcher.like(word, 0, 99).get("text", {}) == beginning
     alike = {token: count for token, count in counts.items() if is_near(word, token, 2)}
-    assert searcher.near(word, 2, 99).get("text", {}) == alike
+    assert searcher.like(word, 2, 99).get("text", {}) == alike
     greatest = sorted(beginning.items(), key=lambda entry: (-entry[1], entry[0]))[:2]
-    assert list(searcher.beginning_with(word, 2).get("text", {}).items()) == greatest
+    assert list(searcher.like(word, 0, 2).get("text", {}).items()) == greatest

@@ -7,13 +7,15 @@ from typing import Final
 
 from sleuth.text.repeats import Repeats
 from sleuth.types import RetrievedItem
-from sleuth.types.rankings import documents_of
 
 HEAD: Final = 10
 """The number of first places, in which the hits of one document are limited."""
 
 WINDOW: Final = 100
 """The best hits, among which copies are looked for, and which may move up for a document with too many."""
+
+STEP: Final = HEAD // 2
+"""Hits that are read at a time, at least, where others give way."""
 
 FEW: Final = 3 * HEAD
 """Rows that are ranked beyond those asked for: nearly all lists need no more to replace copies."""
@@ -39,8 +41,10 @@ def choose(
         fold_copies: whether hits are left out whose text repeats that of a better one; no text is compared else.
         per_document: hits of one document among the first ten at most, 0 for no limit.
     """
-    if not fold_copies and not per_document:
-        return list(first)
+    if not fold_copies:
+        documents = [item.document_id for item in first[:HEAD]] if per_document else []
+        if len(documents) - len(set(documents)) < max(per_document, 1):
+            return list(first)  # no document can have too many, as in most lists
     window = WINDOW if fold_copies else 0
     places = range(k + WINDOW)
     if len(first) < k:
@@ -93,7 +97,7 @@ class _Choice:
                 break
             if per_document:
                 if place >= len(documents):
-                    documents += documents_of(items[len(documents) : place + count])
+                    documents += [item.document_id for item in items[len(documents) : place + count]]
                 document = documents[place]
                 if counts.get(document, 0) >= per_document:
                     waiting_places.append(place)
@@ -109,7 +113,7 @@ class _Choice:
         """Read hits up to a place, and so many as are missing and a few more; return whether there is a hit."""
         while place >= len(self._items) and not self._is_whole:
             start = len(self._items)
-            places = range(start, start + max(HEAD // 2, missing + missing // 4))
+            places = range(start, start + max(STEP, missing + missing // 4))
             items = self._read(places)
             self._items += items
             self._is_whole = len(items) < len(places)

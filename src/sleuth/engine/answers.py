@@ -127,13 +127,9 @@ class Answering:
     @property
     def has_retrieval_hooks(self) -> bool:
         """Whether `retrieve` goes through hooks other than the built-in one; not inside of a hook."""
-        from sleuth.hooks.registry import BUILTIN
         from sleuth.manager.manager import RETRIEVE
 
-        registry = self.morpheus
-        hooks = registry.hooks(RETRIEVE)
-        is_builtin = len(hooks) == 1 and hooks[0].plugin == BUILTIN
-        return not is_builtin and not registry.is_running
+        return self.morpheus.has_plugins(RETRIEVE)
 
     @property
     def unhooked(self) -> Unhooked:

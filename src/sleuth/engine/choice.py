@@ -7,14 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from sleuth.arguments import MOST_K
 from sleuth.compose.variety import WINDOW, choose, choose_among
 from sleuth.engine.expansion import grow
-from sleuth.engine.search import read_items
 from sleuth.engine.selection import unknown_values
 from sleuth.errors import RetrievalError
 from sleuth.filters import to_text
@@ -37,9 +35,11 @@ def choose_items(plan: SearchPlan, rows: RankedRows) -> list[RetrievedItem]:
     """
     candidates = _RankedPassages(plan, rows)
     if plan.is_reranked or (rows.is_listing and plan.request.arrangement is None):
-        items = candidates.best(plan.depth)
+        items = candidates.grown(candidates.read(range(plan.depth)))
+    elif plan.request.arrangement is not None:
+        items = candidates.arranged(plan.request.arrangement)
     else:
-        items = candidates.varied(plan.request.k)
+        items = candidates.grown(candidates.varied())
     if not items and plan.tree is not None:
         plan.notes.extend(_notes_on_values(plan, plan.tree))
     return items
@@ -54,30 +54,27 @@ class _RankedPassages:
         self._depth = MOST_K + WINDOW if plan.is_bounded else plan.rows
         self._keys: dict[str, int] = {}
 
-    def best(self, k: int) -> list[RetrievedItem]:
-        """Return the best `k` passages, grown as the request says."""
-        return self._grown(self._read(range(k)))
+    def varied(self) -> list[RetrievedItem]:
+        """Return the passages to show."""
+        k = self._request.k
+        return choose(self.read(range(k)), k, self.read, **self._request.variety())
 
-    def varied(self, k: int) -> list[RetrievedItem]:
-        """Return the `k` passages to show, arranged and grown as the request says."""
-        if self._request.arrangement is not None:
-            return self._arranged(k, self._request.arrangement)
-        return self._grown(choose(self._read(range(k)), k, self._read, **self._request.variety()))
-
-    def _arranged(self, k: int, arrangement: Arrangement) -> list[RetrievedItem]:
+    def arranged(self, arrangement: Arrangement) -> list[RetrievedItem]:
+        """Return the passages to show, arranged and grown as the request says."""
         rows = self._rows
-        ranked_items = read_items(self._snapshot, rows.keys, rows.scores)
+        ranked_items = self._snapshot.items(rows.keys, rows.scores)
         self._plan.notes.extend(arrangement.notes_on_missing_keys(ranked_items))
-        items = choose_among(arrangement.order(ranked_items), k, **self._request.variety())
+        items = choose_among(arrangement.order(ranked_items), self._request.k, **self._request.variety())
         places = {item.id: place for place, item in enumerate(ranked_items)}
         if self._request.explain:
             for item in items:
                 item.extra["explanation"] = arrangement.explained(item, rows.explain(places[item.id]))
         if self._request.expand is not None:
             self._keys.update((item.id, rows.keys[places[item.id]]) for item in items)
-        return self._grown(items)
+        return self.grown(items)
 
-    def _read(self, places: range) -> list[RetrievedItem]:
+    def read(self, places: range) -> list[RetrievedItem]:
+        """Return the passages at some places of the ranking."""
         if places.stop > self._depth and len(self._all.keys) >= self._depth:
             self._depth = places.stop + WINDOW
             with suppress(RetrievalError):  # after the deadline, the candidates so far are ranked
@@ -85,7 +82,7 @@ class _RankedPassages:
                 self._rows = in_common(self._plan, self._all)
         rows = self._rows
         keys = rows.keys[places.start : places.stop]
-        items = read_items(self._snapshot, keys, rows.scores[places.start : places.stop])
+        items = self._snapshot.items(keys, rows.scores[places.start : places.stop])
         if self._request.explain:
             for place, item in zip(places, items, strict=False):
                 item.extra["explanation"] = rows.explain(place)
@@ -93,7 +90,8 @@ class _RankedPassages:
             self._keys.update((item.id, key) for key, item in zip(keys, items, strict=True))
         return items
 
-    def _grown(self, items: list[RetrievedItem]) -> list[RetrievedItem]:
+    def grown(self, items: list[RetrievedItem]) -> list[RetrievedItem]:
+        """Return passages as the request asks for them: explained, with what stands around them."""
         if self._request.explain and not self._plan.query.is_lookup:
             for item, share in zip(items, shares_explained(self._plan, items), strict=True):
                 item.extra["share"] = share
@@ -127,15 +125,15 @@ def in_common(plan: SearchPlan, rows: RankedRows) -> RankedRows:
         return rows
     searchers, snapshot = plan.version.searchers, plan.version.snapshot
     legs, query, min_score = searchers.legs, plan.query.text, plan.request.min_score
-    certain_rows = [hits.keys for name, hits in rows.hits.items() if legs[name].is_certain]
+    has_certain = any(len(hits.keys) for name, hits in rows.hits.items() if legs[name].is_certain)
     if min_score is None:
         try:
-            if any(map(len, certain_rows)) or searchers.has_word(query, snapshot):
+            if has_certain or searchers.has_word(query, snapshot):
                 return rows
         except RetrievalError:  # a shard is missing: its documents are unknown
             return rows
         is_known = any(len(hits.keys) and legs[name].unrelated(query) < 1 for name, hits in rows.hits.items())
-        return rows if is_known else replace(rows, keys=[], scores=[])
+        return rows if is_known else rows._replace(keys=[], scores=[])
     similarities: dict[int, float] = {}
     certain_keys: set[int] = set()
     pooled = {key for hits in rows.hits.values() for key in hits.keys.tolist()}
@@ -149,18 +147,17 @@ def in_common(plan: SearchPlan, rows: RankedRows) -> RankedRows:
             for key, similarity in zip(hits.keys.tolist(), shares_of_hits, strict=True):
                 if similarity > 0 and key not in own_keys:
                     similarities[key] = max(similarity, similarities.get(key, 0.0))
-    if min_score or not certain_rows:
+    if min_score or not any(legs[name].is_certain for name in rows.hits):
         shares = shares_of(
             plan,
-            read_items(snapshot, rows.keys, rows.scores),
+            snapshot.items(rows.keys, rows.scores),
             [similarities.get(key, 0.0) for key in rows.keys],
         )
         places = [place for place, share in enumerate(shares) if share >= min_score and share > 0]
     else:
         related = similarities.keys() | certain_keys
         places = [place for place, key in enumerate(rows.keys) if key in related]
-    return replace(
-        rows,
+    return rows._replace(
         keys=[rows.keys[place] for place in places],
         scores=[rows.scores[place] for place in places],
         explain=lambda i: rows.explain(places[i]),

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from sleuth.compose.slices import run_slices
 from sleuth.errors import ArgumentError, SleuthError, StoreError, UnavailableError
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from sleuth.engine.index import Backend
     from sleuth.engine.search import PoolRequest, Searchers
     from sleuth.remote import Deadline
     from sleuth.store import Hits, IndexSnapshot
@@ -30,14 +31,13 @@ _OF_ALL_LEGS: Final = (StoreError, ArgumentError, UnavailableError)
 """Errors that concern the whole search, whichever leg met them."""
 
 
-@dataclass(frozen=True, slots=True)
-class Pools:
+class Pools(NamedTuple):
     """What the legs answered, by leg.
 
     Attributes:
         queries: what each leg was asked, in its own form.
         hits: best first; absent where a leg failed.
-        parts: a report of each leg.
+        parts: a report of each leg, but for one that was asked alone and answered.
     """
 
     queries: Mapping[str, Any]
@@ -45,34 +45,50 @@ class Pools:
     parts: Sequence[PartReport]
 
 
-@dataclass(frozen=True, slots=True)
-class WiderQuery:
+class AddedWord(NamedTuple):
+    """A term that is searched beside the word of the query, as one of a group of terms.
+
+    Attributes:
+        why: what it is beside that word: a synonym, a word that begins with it, or a few edits away.
+        share: of the weight of the word, for one word of a phrase.
+        label: what a reader calls it.
+    """
+
+    group: str
+    token: str
+    why: str
+    share: float
+    label: str
+
+
+class WiderQuery(NamedTuple):
     """A query with more words, in the form of the leg that knows words.
 
     Attributes:
-        origins: by added token, the word that it was added for, and why.
-        alternatives: by word of the query, the tokens that a passage may hold in its place.
+        leg: that is asked it; "" where no word was added.
+        added: by word of the query, the words that a passage may hold in its place.
         notes: for the author of the query.
     """
 
     leg: str
     form: Any
-    origins: Mapping[str, str]
-    alternatives: Mapping[str, Sequence[str]]
+    added: Mapping[str, Sequence[AddedWord]]
     notes: Sequence[str]
 
     def marked(self, explanation: Explanation) -> Explanation:
-        """Return an explanation whose terms say which word they were added for."""
-        _, _, token = explanation.name.rpartition(":")
-        parts = tuple(map(self.marked, explanation.parts))
-        facts = explanation.facts
-        if "df" in facts and token in self.origins:
-            facts = {**facts, "added for": self.origins[token]}
-        return replace(explanation, facts=facts, parts=parts)
+        """Return an explanation whose terms say which word they were added for, and why."""
+        origins = {term.token: f"{word} ({term.why})" for word, terms in self.added.items() for term in terms}
+
+        def with_origin(part: Explanation) -> Explanation:
+            token, facts = part.name.rpartition(":")[2], part.facts
+            if "df" in facts and token in origins:
+                facts = {**facts, "added for": origins[token]}
+            return replace(part, facts=facts, parts=tuple(map(with_origin, part.parts)))
+
+        return with_origin(explanation)
 
 
-@dataclass(frozen=True, slots=True)
-class Pinned:
+class Pinned(NamedTuple):
     """One version of an index, or of all its shards, during one query. Keys name rows in it.
 
     Attributes:
@@ -90,6 +106,12 @@ class Pinned:
     asked: IndexSnapshot
     deadline: Deadline | None = None
     wider: WiderQuery | None = None
+
+    @classmethod
+    def of(cls, backend: Backend, snapshot: IndexSnapshot) -> Pinned:
+        """Return the version that a snapshot of the store shows, with its searchers."""
+        searchers = backend.searchers_of(snapshot)
+        return cls(searchers, snapshot, searchers.words.analyzer, snapshot)
 
     def pools(self, query: str, legs: Sequence[str], request: PoolRequest) -> Pools:
         """Return the best rows of each leg: those of one index are asked one after the other, those of shards at once.
@@ -127,10 +149,12 @@ class Pinned:
                         waiting = [{leg: form} for leg, form in asked.items()]
                 else:
                     hits |= answer
+                    if is_alone:
+                        continue
                     seconds = time.perf_counter() - started
                     for leg in asked:
                         parts[leg] = PartReport(leg, "ok", seconds, len(answer[leg].keys))
-        return Pools(queries, hits, [*map(parts.__getitem__, legs), *failures])
+        return Pools(queries, hits, [*(parts[leg] for leg in legs if leg in parts), *failures])
 
     def _form(self, leg: str, query: str) -> Any:
         """Return the query in the form of a leg; where time is limited, another thread asks a slow one.

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from sleuth.compose.variety import FEW, WINDOW
+from sleuth.compose.variety import FEW, STEP, WINDOW
 from sleuth.engine.fusion import as_fusion
 from sleuth.engine.queries import SearchQuery, parse_query
 from sleuth.engine.selection import KNOWN_KEYS, unknown_keys
+from sleuth.engine.widening import widened
 from sleuth.errors import RetrievalError
 
 if TYPE_CHECKING:
@@ -21,8 +21,7 @@ if TYPE_CHECKING:
     from sleuth.filters import Filter
 
 
-@dataclass(frozen=True, slots=True)
-class SearchPlan:
+class SearchPlan(NamedTuple):
     """How a request is searched in one version of an index.
 
     Attributes:
@@ -105,8 +104,8 @@ def plan(
     is_bounded = request.arrangement is not None or request.min_score is not None
     # So many rows cost less at once than to rank once more when copies give way; fused ones cost next to nothing.
     depth, rows = k, max(min(2 * k, k + FEW), FEW if len(legs) > 1 else 0)
-    if len(legs) == 1 and searchers.legs[legs[0]].is_exact:
-        rows = max(rows, k + min(k // 2, WINDOW))
+    if len(legs) == 1 and searchers.legs[legs[0]].is_exact:  # whose rows cost the more the more they are
+        rows = max(rows, k + min(k // 2, WINDOW)) if request.fold_copies else k + STEP
     reranked_depth = reranking.depth
     if reranked_depth:  # what is arranged or judged does not depend on k
         depth = max(k + WINDOW, reranked_depth)
@@ -114,15 +113,13 @@ def plan(
     if is_bounded:
         rows = fusion.pool
     if searchers.word_leg in legs and not query.is_lookup:
-        from sleuth.engine.widening import widened
-
         try:
             wider = widened(query, request, view, version)
         except RetrievalError:  # a shard is missing, as the ranking says: its words are unknown
             wider = None
         if wider is not None:
             notes += wider.notes
-            version = replace(version, wider=wider) if wider.leg else version
+            version = version._replace(wider=wider) if wider.leg else version
     is_reranked = reranked_depth > 0 and not (query.is_lookup and reranking.is_default)
     return SearchPlan(
         request, view, version, query, tree, legs, fusion, reranking, is_reranked, rows, is_bounded, depth, notes,

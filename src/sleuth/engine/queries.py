@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
@@ -72,8 +72,7 @@ class WordPattern(NamedTuple):
     edits: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class SearchQuery:
+class SearchQuery(NamedTuple):
     """A query that was read.
 
     Attributes:
@@ -156,7 +155,7 @@ def _pattern(content: str) -> WordPattern | None:
 
 
 def all_words(
-    text: str, analyzer: Analyzer, alternatives: Mapping[str, Sequence[str]]
+    text: str, analyzer: Analyzer, alternatives: Mapping[str, Iterable[str]]
 ) -> tuple[QueryCondition, ...]:
     """Return the condition that a passage holds each word of a text, stop words of its language apart.
 
@@ -170,13 +169,19 @@ def all_words(
 
 def content_spans(text: str, analyzer: Analyzer) -> list[Span]:
     """Return the words of a text: no stop words of its language, and no compounds, whose parts are words."""
-    words = tuple(analyzer.run.findall(text)) if analyzer.reads_language else ()
-    stops = language_of_query(words).stops
+    stops = stops_in(text, analyzer)
     return [
         (start, end, token)
         for start, end, token in analyzer.spans(text)
         if (word := text[start:end]) not in stops and len(word.split()) == 1
     ]
+
+
+def stops_in(text: str, analyzer: Analyzer) -> frozenset[str]:
+    """Return the words of a text that are stop words of its language; none where the analyzer reads no language."""
+    return (
+        language_of_query(tuple(analyzer.run.findall(text))).stops if analyzer.reads_language else frozenset()
+    )
 
 
 def is_value(value: Scalar, text_of_value: str, tokens: Sequence[str], analyzer: Analyzer) -> bool:

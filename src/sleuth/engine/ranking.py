@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
@@ -36,8 +37,7 @@ _NAME = re.compile(r"[a-z][A-Z]|_|\w\.\w|::|\w\(")
 """Marks a name of code: getItem, get_item, os.path, std::map, main()."""
 
 
-@dataclass(frozen=True, slots=True)
-class RankedRows:
+class RankedRows(NamedTuple):
     """The rows of a ranking: keys and scores best first, what each leg did, and why each hit is where it is.
 
     Attributes:
@@ -55,7 +55,7 @@ class RankedRows:
     explain: Callable[[int], Explanation]
     hits: Mapping[str, Hits]
     deeper: Callable[[int], RankedRows]
-    further: Mapping[str, Hits] = field(default_factory=dict)
+    further: Mapping[str, Hits] = MappingProxyType({})
     is_listing: bool = False
 
 
@@ -102,12 +102,21 @@ def rank(
             options: dict[str, Any] = {"explain": explain, "exact": exact, "conditions": conditions}
             return rank(version, query, most, tree, legs=legs, fusion=fusion, **options)
         if weights is None:
-            rows = _rows_of_one_leg(version, pools, legs[0], most, best)
+            hits = pools.hits[legs[0]]
+            keys = hits.keys[:most].tolist()
+            rows = RankedRows(
+                keys,
+                hits.scores[:most].tolist(),
+                tuple(pools.parts),
+                lambda i: version.explain(legs[0], pools.queries[legs[0]], keys[i]),
+                pools.hits,
+                best,
+            )
         else:
             rows = _fused(version, query, most, pools, weights=weights, fusion=fusion, deeper=best)
-        further = replace(request, depth=most, ordered=True)  # ranks are told, which ids decide among ties
         if is_exact or most <= len(rows.keys) or all(len(hits.keys) < depth for hits in pools.hits.values()):
             return rows
+        further = replace(request, depth=most, ordered=True)  # ranks are told, which ids decide among ties
         return _extended(rows, version, version.pools(query, legs, further), most, depth)
 
     return best(k)
@@ -143,7 +152,7 @@ def _extended(rows: RankedRows, version: Pinned, pools: Pools, k: int, depth: in
         )
 
     keys, values = [*rows.keys, *added], [*rows.scores, *scores]
-    return replace(rows, keys=keys, scores=values, explain=explain, further=pools.hits)
+    return rows._replace(keys=keys, scores=values, explain=explain, further=pools.hits)
 
 
 class LegWeights(NamedTuple):
@@ -229,25 +238,6 @@ def _heads(hits: Hits) -> list[set[int]]:
         tied = int(np.count_nonzero(hits.scores[n:] == hits.scores[n - 1 : n]))
         heads.append(set(hits.keys[: n + tied].tolist()))
     return heads
-
-
-def _rows_of_one_leg(
-    version: Pinned, pools: Pools, leg: str, k: int, deeper: Callable[[int], RankedRows]
-) -> RankedRows:
-    """Return the best `k` rows of the only leg that was asked, without fusion.
-
-    The report of this leg is left out, because it would only repeat that the leg answered.
-    """
-    hits = pools.hits[leg]
-    keys = hits.keys[:k].tolist()
-    return RankedRows(
-        keys,
-        hits.scores[:k].tolist(),
-        tuple(part for part in pools.parts if part.name != leg),
-        lambda i: version.explain(leg, pools.queries[leg], keys[i]),
-        pools.hits,
-        deeper,
-    )
 
 
 def _fused(

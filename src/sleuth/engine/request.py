@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Annotated, Any, Final, Literal, Self
+from dataclasses import dataclass, field
+from typing import Annotated, Any, Final, Literal
 
 from pydantic import Field
 
@@ -195,10 +195,6 @@ class SearchRequest(BaseRequest):
             "fold_copies": self.fold_copies and self.collapse is None,
             "per_document": 0 if self.sort else self.per_document,
         }
-
-    def unarranged(self) -> Self:
-        """Return the request without its arrangement: what finds the candidates."""
-        return replace(self, sort=None, collapse=None, recency=None, boost=None)
 
     def check_offered(self, rerankers: Collection[str]) -> None:
         """Refuse a reranker that a server does not offer: a name makes it load a model.

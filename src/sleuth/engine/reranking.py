@@ -6,7 +6,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from threading import Lock
-from typing import TYPE_CHECKING, ClassVar, NamedTuple, Protocol
+from typing import TYPE_CHECKING, ClassVar, Final, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -73,8 +73,7 @@ class RerankModels(Protocol):
         """
 
 
-@dataclass(frozen=True, slots=True)
-class Reranking:
+class Reranking(NamedTuple):
     """How the passages of one request are reranked.
 
     Attributes:
@@ -107,7 +106,9 @@ class Reranking:
         is_plain = request.legs is None and request.fusion is None and request.sort is None
         if value is None and backend is not None and is_plain:
             value = backend.default_reranker
-        reranker = None if value == "" else value
+        if value is None or value == "":
+            return _NOT_RERANKED
+        reranker = value
         is_english = False
         if isinstance(reranker, str):
             kind, _, name = reranker.rpartition(":")
@@ -165,6 +166,9 @@ class Reranking:
         part = f"{compared:,} of {count:,} passages"
         note = f"{part} were reranked before the deadline; the others follow, without scores"
         return NotedItems(answer, [note])
+
+
+_NOT_RERANKED: Final = Reranking(None)
 
 
 def are_english(query: str, items: Sequence[RetrievedItem]) -> bool:

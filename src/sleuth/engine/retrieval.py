@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from sleuth.arguments import is_blank
 from sleuth.compose.variety import choose_among
 from sleuth.engine.choice import choose_items
 from sleuth.engine.embedders import DEFAULT, HOW_TO_ADD_LANGUAGES
+from sleuth.engine.pinned import Pinned
 from sleuth.engine.plan import SearchPlan, plan, read
 from sleuth.engine.queries import all_words
 from sleuth.engine.ranking import rank
@@ -35,7 +35,7 @@ def retrieve(view: IndexView, request: SearchRequest) -> Ranking:
     tree = None if request.filter is None else as_filter(request.filter)
     reranking = Reranking.of(request, deadline, view.backend)
     with view.store.reader() as snapshot:
-        version = view.pin(snapshot)
+        version = Pinned.of(view.backend, snapshot)
         legs = check_legs(request.legs, version.searchers.legs)
         if not request.k or is_blank(request.query):
             return Ranking(())
@@ -44,7 +44,7 @@ def retrieve(view: IndexView, request: SearchRequest) -> Ranking:
             return Ranking((), notes=notes)
         if deadline is not None:
             asked = version.searchers.until(snapshot, deadline)
-            version = replace(version, asked=asked, deadline=deadline)
+            version = version._replace(asked=asked, deadline=deadline)
         search = plan(view, request, query, version, tree=tree, legs=legs, reranking=reranking, notes=notes)
         rows = rows_of(search)
         items = choose_items(search, rows)
@@ -62,7 +62,8 @@ def rows_of(plan: SearchPlan) -> RankedRows:
     is_sorted = request.sort is not None and not query.is_lookup
     word_leg = version.searchers.word_leg
     if is_sorted and word_leg in plan.legs:
-        alternatives = {} if version.wider is None else version.wider.alternatives
+        added = {} if version.wider is None else version.wider.added
+        alternatives = {word: dict.fromkeys(term.token for term in terms) for word, terms in added.items()}
         if words := all_words(query.text, version.analyzer, alternatives):
             conditions = (*query.conditions, *words)
             rows = rank(
@@ -81,10 +82,10 @@ def rows_of(plan: SearchPlan) -> RankedRows:
         return rows
     keys = version.searchers.lookup(query.conditions, plan.tree, version.snapshot)
     explanation = Explanation("metadata", 0.0, "the metadata holds what the query asks for")
-    listing = replace(
-        rows, keys=keys, scores=[0.0] * len(keys), explain=lambda _: explanation, is_listing=True
+    listing = rows._replace(
+        keys=keys, scores=[0.0] * len(keys), explain=lambda _: explanation, is_listing=True
     )
-    return replace(listing, deeper=lambda _: listing)
+    return listing._replace(deeper=lambda _: listing)
 
 
 def show(search: SearchPlan, rows: RankedRows, items: Sequence[RetrievedItem]) -> Ranking:

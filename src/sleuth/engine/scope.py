@@ -153,7 +153,7 @@ class NamedSnapshot:
         """Return rows with the ids that are shown; that of the document stays, which other calls take as well."""
         return [row._replace(id=row.id.removeprefix(self._prefix)) for row in rows]
 
-    def items(self, keys: Iterable[int], scores: Iterable[float]) -> list[RetrievedItem]:
+    def items(self, keys: list[int], scores: list[float]) -> list[RetrievedItem]:
         """Return the chunks as hits with these scores."""
         items = self._snapshot.items(keys, scores)
         for item in items:

@@ -38,10 +38,6 @@ if TYPE_CHECKING:
     from sleuth.store import Corpus, Hits, IndexSnapshot, LegSearcher, RankingLeg
     from sleuth.store.legs.leg import Bitmap
     from sleuth.store.legs.searching import IndexLeg, RowMatcher, Tally
-    from sleuth.types import RetrievedItem
-
-READ_TOGETHER = 5_000
-"""Passages that are read at once: between two such reads, a search can be cancelled."""
 
 ALIGNED = 32
 """Filters kept as bitmaps over the segments of a leg; a million rows take 125 kB."""
@@ -170,19 +166,12 @@ class Searchers:
         """Return a snapshot with a deadline for its parts; that of one index as it is."""
         return snapshot
 
-    def matching(self, query: str, tree: Filter | None) -> NDArray[np.int64]:
-        """Keys of all rows that hold a word of the query and match a filter."""
-        return self._holding(self.words.ask(query), tree)
-
-    def holding(self, token: str) -> NDArray[np.int64]:
-        """Keys of all rows whose text holds a token."""
-        return self._holding(self.words.word(token), None)
-
     def has_word(self, query: str, snapshot: IndexSnapshot) -> bool:
         """Return whether a row holds a word of the query."""
         return len(self.words.pool(self.words.ask(query), LegRequest(1, None, ordered=False))) > 0
 
-    def _holding(self, query: Any, tree: Filter | None) -> NDArray[np.int64]:
+    def holding(self, query: Any, tree: Filter | None = None) -> NDArray[np.int64]:
+        """Keys of all rows that hold a word of a query, in the form of its leg, and match a filter."""
         allowed = self.allowed(tree, self.word_leg)
         return self.words.pool(query, LegRequest(MOST, allowed, ordered=False)).keys
 
@@ -190,7 +179,7 @@ class Searchers:
         """Return the rows that match a filter and hold a word of the query, to be counted."""
         from sleuth.engine.selection import Selection
 
-        among = None if query is None else self.matching(query, tree)
+        among = None if query is None else self.holding(self.words.ask(query), tree)
         return Selection(snapshot, self.columns, self.document_keys(snapshot), tree, among=among)
 
     def document_keys(self, snapshot: IndexSnapshot) -> NDArray[np.int64]:
@@ -286,22 +275,22 @@ class Searchers:
         """Return whether any row fulfils a condition."""
         return len(self.fulfilling((condition,), snapshot)) > 0
 
-    def held(self, tokens: Iterable[str], snapshot: IndexSnapshot) -> dict[str, float]:
-        """Return how rare each token is that the text of a row holds; the other tokens are left out."""
+    def held(self, tokens: Iterable[str], snapshot: IndexSnapshot) -> list[str]:
+        """Return the tokens that the text of a row holds, in order."""
         return self.words.held(tokens)
 
-    def beginning_with(self, prefix: str, most: int, snapshot: IndexSnapshot) -> Tally:
-        """Return the words that begin with a text, by group, with the rows that hold each."""
-        return self.words.beginning_with(prefix, most)
+    def unheld(self, text: str, snapshot: IndexSnapshot) -> Mapping[str, Sequence[str]]:
+        """Return the tokens that the text of no row holds, by the run of the query that has them."""
+        return self.words.unheld(text)
 
-    def near(self, word: str, edits: int, most: int, snapshot: IndexSnapshot) -> Tally:
-        """Return the words that differ from one by at most so many edits, by group, with the rows that hold each."""
-        return self.words.near(word, edits, most)
+    def like(self, word: str, edits: int, most: int, snapshot: IndexSnapshot) -> Tally:
+        """Return the words that are written like one, by group, with the rows that hold each."""
+        return self.words.like(word, edits, most)
 
     def best_with(self, token: str, k: int, snapshot: IndexSnapshot, group: str = "") -> list[int]:
         """Return the keys of the best `k` rows whose text holds a token of a group of words."""
         query, request = self.words.word(token, group), LegRequest(k, ids=snapshot.order)
-        return list(self.by_leg[self.word_leg].pool(query, request).keys.tolist())
+        return list(self.words.pool(query, request).keys.tolist())
 
     def lookup(
         self, conditions: tuple[QueryCondition, ...], tree: Filter | None, snapshot: IndexSnapshot
@@ -348,14 +337,14 @@ def _live_rows(searchers: Searchers) -> NDArray[np.int64]:
 def _rows_with(condition: QueryCondition, searchers: Searchers, snapshot: IndexSnapshot) -> NDArray[np.int64]:
     """Keys of the rows that hold a word or a phrase; all rows hold a phrase that has no word."""
     if condition.is_word:
-        return searchers.matching(condition.text, None)
+        return searchers.holding(searchers.words.ask(condition.text))
     analyzer = searchers.words.analyzer
     tokens = analyzer.tokens(condition.text)
     if condition.field:
         return _rows_with_value(condition, tokens, searchers)
     if not tokens:
         return _live_rows(searchers)
-    by_token = [searchers.holding(token) for token in set(tokens)]
+    by_token = [searchers.holding(searchers.words.word(token)) for token in set(tokens)]
     keys = reduce(np.intersect1d, by_token)
     if len(tokens) == 1:
         return keys
@@ -408,17 +397,6 @@ def vector_leg(legs: Mapping[str, RankingLeg[Any]]) -> str:
         if leg.takes_vectors:
             return name
     raise ArgumentError(f"the index must have vectors, got legs {', '.join(legs)}")
-
-
-def read_items(snapshot: IndexSnapshot, keys: Sequence[int], scores: Sequence[float]) -> list[RetrievedItem]:
-    """Return the passages with these keys; ends early where the caller is cancelled."""
-    items: list[RetrievedItem] = []
-    for start in range(0, len(keys), READ_TOGETHER):
-        if start:
-            check_cancelled()
-        batch = slice(start, start + READ_TOGETHER)
-        items += snapshot.items(keys[batch], scores[batch])
-    return items
 
 
 def check_legs(legs: Sequence[str] | None, available: Collection[str]) -> Sequence[str]:

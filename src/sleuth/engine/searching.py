@@ -47,11 +47,13 @@ class IndexSearch:
 
         It stays as it is if shards are missing.
         """
+        from sleuth.engine.pinned import Pinned
         from sleuth.engine.spelling import Correction, corrected
 
+        backend = self._view.backend
         with self._view.store.reader() as snapshot:
             try:
-                return corrected(question, self._view.pin(snapshot), self._view.backend.embedder)
+                return corrected(question, Pinned.of(backend, snapshot), backend.embedder)
             except RetrievalError:
                 return Correction(question)
 

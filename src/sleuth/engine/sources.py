@@ -137,8 +137,8 @@ class Sources(Answering, Closing):
                 deadline = None if request.deadline is None else Deadline(request.deadline)
                 reranking = Reranking.of(request, deadline, backend)
                 request = replace(request, rerank="")  # no source reranks its own hits
-            if (arrangement := request.arrangement) is not None:
-                request = request.unarranged()  # the hits of all are arranged together
+            if (arrangement := request.arrangement) is not None:  # the hits of all are arranged together
+                request = replace(request, sort=None, collapse=None, recency=None, boost=None)
         is_mixed = len(names) > 1
         if is_mixed:  # the hits of all are chosen together
             request = replace(request, **WITHOUT_VARIETY)

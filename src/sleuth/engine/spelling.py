@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from math import inf
 from typing import TYPE_CHECKING, NamedTuple
 
-from sleuth.engine.queries import content_spans
+from sleuth.engine.queries import stops_in
 from sleuth.remote import check_cancelled
 from sleuth.text.spelling import spellings_near
 from sleuth.vectors import ask_if_able
@@ -55,7 +55,7 @@ UNKNOWN = "\0"
 _word = re.compile(r"\w+")
 _note = re.compile(r"no passage holds '(\w+)'; did you mean '(\w+)'\?")
 _ASKS_FOR_A_MEASURE = re.compile(
-    r"\bhow (?:many|much|often|long|far|old|large|big|high|fast|soon|deep)\b", re.IGNORECASE
+    r"\bhow (many|much|often|long|far|old|large|big|high|fast|soon|deep)\b", re.IGNORECASE
 )
 """Question words of two words: the second one is not expected in an answer."""
 
@@ -106,7 +106,8 @@ def corrected(text: str, version: Pinned, embedder: Embedder | None) -> Correcti
     def is_slip(word: str, nearest: str) -> bool:
         if not (word.islower() and nearest[:1] in word[:2] and nearest in spellings_near(word, nearest)):
             return False
-        rarities = version.searchers.held(version.analyzer.tokens(nearest), version.snapshot).values()
+        tokens = version.searchers.held(version.analyzer.tokens(nearest), version.snapshot)
+        rarities = version.searchers.idf(tokens, version.snapshot).values()
         return min(rarities, default=inf) <= _FREQUENT and bool(ask_if_able(embedder, "is_mistyped", word))
 
     slips = {word: nearest for word, nearest in words if nearest and is_slip(word, nearest)}
@@ -129,15 +130,16 @@ def misspellings(words: Iterable[str], version: Pinned) -> list[Misspelling]:
 def unknown_words(text: str, version: Pinned) -> list[str]:
     """Return the words of a query that no passage holds, each once, in order."""
     searchers, snapshot, analyzer = version.searchers, version.snapshot, version.analyzer
-    tokens = analyzer.tokens(text)
-    known_tokens = searchers.held(tokens, snapshot)
-    if known_tokens.keys() >= set(tokens):  # as of most queries, whose language need not be found then
+    unheld = searchers.unheld(text, snapshot)
+    if not unheld:  # as of most queries, whose language need not be found then
         return []
-    asking_ends = set(map(re.Match.end, _ASKS_FOR_A_MEASURE.finditer(text)))
+    expected = stops_in(text, analyzer).union(_ASKS_FOR_A_MEASURE.findall(text))
     words: dict[str, None] = {}
-    for start, end, token in content_spans(text, analyzer):
-        if token not in known_tokens and end not in asking_ends:
-            words[text[start:end]] = None
+    for run, tokens in unheld.items():
+        for start, end, token in analyzer.spans(run):
+            word = run[start:end]
+            if token in tokens and word not in expected and len(word.split()) == 1:
+                words[word] = None
     _, *other_groups = searchers.words.groups()
     if not other_groups:
         return list(words)
@@ -158,13 +160,13 @@ def _nearest(word: str, version: Pinned) -> str:
     runs = sorted(set(spellings_near(word, alphabet)))
     tokens_of_each = zip(runs, analyzer.tokens_of_each(runs), strict=True)
     likely = {token: spelling for spelling, tokens in tokens_of_each for token in tokens}
-    rarities = searchers.held(likely, snapshot)
+    rarities = searchers.idf(searchers.held(likely, snapshot), snapshot)
     for token in sorted(rarities, key=lambda token: (rarities[token], token)):
         if spelt := _as_written(token, version, like=likely[token]):
             return spelt
     group = next(iter(searchers.words.groups()))
     for stem in analyzer.tokens(word) if len(word) >= TWO_EDITS else ():
-        for token in searchers.near(stem, 2, _EXAMINED, snapshot).get(group, {}):
+        for token in searchers.like(stem, 2, _EXAMINED, snapshot).get(group, {}):
             if spelt := _as_written(token, version, like=word):
                 return spelt
     return ""

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 from sleuth.engine.completions import Completions, plain_words
+from sleuth.engine.pinned import Pinned
 from sleuth.engine.spelling import spellings
 
 if TYPE_CHECKING:
-    from sleuth.engine.pinned import Pinned
     from sleuth.engine.view import IndexView
 
 MOST_TITLES: Final = 20_000
@@ -40,7 +40,7 @@ def suggest(view: IndexView, prefix: str, k: int) -> list[Suggestion]:
     if not words or not k or len(prefix) > LONGEST:
         return []
     with view.store.reader() as snapshot:
-        version = view.pin(snapshot)
+        version = Pinned.of(view.backend, snapshot)
         known = version.searchers.completions
         if known is None:
             known = version.searchers.completions = Completions(_titles(version))
@@ -83,7 +83,7 @@ def _words(
         return
     searchers, snapshot, typed = version.searchers, version.snapshot, last_word.casefold()
     terms: dict[tuple[str, str], int] = {}
-    for group, counts in searchers.beginning_with(typed, k, snapshot).items():
+    for group, counts in searchers.like(typed, 0, k, snapshot).items():
         terms |= {(group, token): count for token, count in counts.items()}
     # Terms are stems: one may be shorter than what was typed of the word.
     stems = searchers.held([typed[:end] for end in range(_LEAST_STEM, len(typed))], snapshot)

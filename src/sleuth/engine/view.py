@@ -11,10 +11,8 @@ from sleuth.errors import ArgumentError
 
 if TYPE_CHECKING:
     from sleuth.engine.index import Backend
-    from sleuth.engine.pinned import Pinned
     from sleuth.engine.synonyms import Synonyms
     from sleuth.filters import Filter
-    from sleuth.store import IndexSnapshot
     from sleuth.store.store import Store
 
 
@@ -41,13 +39,6 @@ class IndexView:
 
         backend, scope = self.backend, Scope.of(self.scope, self.backend.settings)
         return cast("Store", ScopedStore(backend.store, scope, backend.narrow))
-
-    def pin(self, snapshot: IndexSnapshot) -> Pinned:
-        """Return the version that a snapshot of the store shows, with its searchers."""
-        from sleuth.engine.pinned import Pinned
-
-        searchers = self.backend.searchers_of(snapshot)
-        return Pinned(searchers, snapshot, searchers.words.analyzer, snapshot)
 
     def idf(self, terms: Iterable[str]) -> dict[str, float]:
         """Return how rare each term is among the passages: BM25's idf, the largest for a term that none holds."""

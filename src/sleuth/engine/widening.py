@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import islice
-from typing import TYPE_CHECKING, Final, NamedTuple
+from itertools import chain, islice
+from typing import TYPE_CHECKING, Final
 
-from sleuth.engine.pinned import WiderQuery
+from sleuth.engine.pinned import AddedWord, WiderQuery
 from sleuth.engine.queries import MOST_SIGNS, WordPattern, content_spans
 from sleuth.engine.spelling import TWO_EDITS, UNKNOWN, unknown_words
 from sleuth.engine.synonyms import words_of
@@ -27,22 +27,6 @@ SHARES: Final[Mapping[str, float]] = {"prefix": 0.8, "1 edit": 0.7, "2 edits": 0
 _PARTLY: Final = f"other spellings are looked for of the first {MOST_SIGNS} words"
 _SHOWN: Final = 6
 _LEAST_FUZZY: Final = 3
-
-
-class AddedWord(NamedTuple):
-    """A term that is searched beside the word of the query, as one of a group of terms.
-
-    Attributes:
-        why: a key of `SHARES`.
-        share: of the weight of the word, for one word of a phrase.
-        label: what a reader calls it.
-    """
-
-    group: str
-    token: str
-    why: str
-    share: float
-    label: str
 
 
 def widened(
@@ -87,30 +71,27 @@ def widened(
             groups.setdefault(match.phrase, []).extend(terms)
     groups = {word: additions for word, additions in groups.items() if additions}
     if not groups:
-        return WiderQuery("", None, {}, {}, notes) if notes else None
+        return WiderQuery("", None, {}, notes) if notes else None
     for word, additions in groups.items():
         labels = list(dict.fromkeys(addition.label for addition in additions))
         remainder = f" and {len(labels) - _SHOWN:,} more" if len(labels) > _SHOWN else ""
         notes.append(f"{word!r} also stands for: {', '.join(labels[:_SHOWN])}{remainder}")
-    weights = _weights(groups, version)
-    return WiderQuery(
-        searchers.word_leg,
-        searchers.words.widened(query.text, weights),
-        {term.token: f"{word} ({term.why})" for word, additions in groups.items() for term in additions},
-        {word: list(dict.fromkeys(term.token for term in additions)) for word, additions in groups.items()},
-        notes,
-    )
+    form = searchers.words.widened(query.text, _weights(groups, version))
+    return WiderQuery(searchers.word_leg, form, groups, notes)
 
 
 def _weights(groups: Mapping[str, Sequence[AddedWord]], version: Pinned) -> dict[str, dict[str, float]]:
     """Return the weight of each added term, by group: its share of the least rarity of what stands for its word."""
     searchers, snapshot, analyzer = version.searchers, version.snapshot, version.analyzer
+    tokens_by_word = {word: analyzer.tokens(word) for word in groups}
+    held_tokens = searchers.held(chain.from_iterable(tokens_by_word.values()), snapshot)
+    added_tokens = (term.token for additions in groups.values() for term in additions)
+    rarity = searchers.idf({*held_tokens, *added_tokens}, snapshot)
     weights: dict[str, dict[str, float]] = {}
     for word, additions in groups.items():
-        rarity = searchers.idf({*analyzer.tokens(word), *(term.token for term in additions)}, snapshot)
-        rarities = [rarity[term.token] for term in additions]
-        rarities += [rarity[token] for token in searchers.held(analyzer.tokens(word), snapshot)]
-        lowest_rarity = min(rarities)
+        tokens = [term.token for term in additions]
+        tokens += [token for token in tokens_by_word[word] if token in held_tokens]
+        lowest_rarity = min(map(rarity.__getitem__, tokens))
         for group, token, _, share, _ in additions:
             tokens_of_group = weights.setdefault(group, {})
             weight = share * lowest_rarity / rarity[token]
@@ -122,15 +103,15 @@ def _matching(pattern: WordPattern, version: Pinned) -> Iterator[AddedWord]:
     """Yield the terms of the index that a pattern matches."""
     searchers, snapshot, word = version.searchers, version.snapshot, pattern.word.casefold()
     if pattern.kind == "prefix":
-        yield from _of(searchers.beginning_with(word, MOST_WORDS, snapshot), "prefix")
+        yield from _of(searchers.like(word, 0, MOST_WORDS, snapshot), "prefix")
         return
     token = next(iter(version.analyzer.tokens(word)), word)
     if len(token) < _LEAST_FUZZY:
         return
-    one_edit = searchers.near(token, 1, MOST_WORDS, snapshot)
+    one_edit = searchers.like(token, 1, MOST_WORDS, snapshot)
     yield from _of(one_edit, "1 edit")
     if pattern.edits > 1 and len(token) >= TWO_EDITS:
-        two_edits = searchers.near(token, 2, MOST_WORDS, snapshot)
+        two_edits = searchers.like(token, 2, MOST_WORDS, snapshot)
         terms_by_group = {
             group: {term: count for term, count in numbers.items() if term not in one_edit.get(group, {})}
             for group, numbers in two_edits.items()

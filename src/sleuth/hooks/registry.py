@@ -173,6 +173,12 @@ class Morpheus:
         inherited = (one for one in self._base.hooks(name) if one.plugin != BUILTIN)
         return tuple(sorted((*own_hooks, *inherited), key=lambda one: -one.priority))
 
+    def has_plugins(self, name: str) -> bool:
+        """Return whether hooks other than the built-in one run under a name; not inside of a hook."""
+        hooks = self.hooks(name)
+        is_builtin = len(hooks) == 1 and hooks[0].plugin == BUILTIN
+        return not is_builtin and not self.is_running
+
     def all_plugins(self) -> dict[str, PluginInfo]:
         """Return the plugins of this registry and of its base."""
         return {**(self._base.all_plugins() if self._base else {}), **self.plugins}

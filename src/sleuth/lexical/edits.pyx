@@ -1,13 +1,15 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
-"""Finds the terms of a dictionary that differ from a word in a few places."""
+"""Finds the terms of a dictionary that begin with a word, or differ from it in a few places."""
 
-from libc.stdint cimport uint8_t, uint32_t, uint64_t
+from libc.stdint cimport uint8_t, uint16_t, uint32_t
+from libc.string cimport memcmp
 
 import numpy as np
 
+from sleuth.lexical.postings cimport FieldPostings
+
 cdef enum:
     MOST_LETTERS = 100  # of a term: `sleuth.text.analyzers.MAX_TOKEN`
-    MOST_BYTES = 4 * MOST_LETTERS
 
 
 cdef Py_ssize_t letters_of(const uint8_t* data, Py_ssize_t size, uint32_t* letters) noexcept nogil:
@@ -29,12 +31,12 @@ cdef Py_ssize_t letters_of(const uint8_t* data, Py_ssize_t size, uint32_t* lette
     return n
 
 
-cdef uint64_t signature(const uint32_t* letters, Py_ssize_t n) noexcept nogil:
+cdef uint32_t signature(const uint32_t* letters, Py_ssize_t n) noexcept nogil:
     """Return a bit for each letter, which others may share: an edit changes two of them at most."""
-    cdef uint64_t bits = 0
+    cdef uint32_t bits = 0
     cdef Py_ssize_t i
     for i in range(n):
-        bits |= <uint64_t>1 << (letters[i] & 63)
+        bits |= <uint32_t>1 << (letters[i] & 31)
     return bits
 
 
@@ -69,49 +71,115 @@ cdef int distance(const uint32_t* word, Py_ssize_t n, const uint32_t* term, Py_s
     return rows[m % 3][n]
 
 
-def terms_near(
-    const uint8_t[::1] term_bytes not None, const uint32_t[::1] term_starts not None,
-    const uint32_t[::1] candidates not None, str word not None, int edits,
-):
-    """Return the numbers of the candidates that differ from a word by 1 to `edits` edits, shape (terms,).
+cdef class Spellings:
+    """The terms of a dictionary by first byte and number of letters, each with its signature.
 
-    A letter left out, added, replaced or swapped with the next is one edit. The first letter stays, or changes places
-    with the second: few typing mistakes are there.
+    So a word is compared with the letters of few terms: those that begin like it, are about as long and have nearly
+    the same signature.
 
     Args:
         term_bytes, term_starts: the dictionary of a field: UTF-8, and where each term begins, with the end.
-        candidates: numbers of terms.
-        word: of 1 to `MOST_LETTERS` letters; any other has no such term.
-        edits: 1 or more.
     """
-    cdef const uint8_t[::1] word_bytes = word.encode("utf-8", "surrogatepass")
-    cdef uint32_t[MOST_LETTERS] letters
-    cdef uint32_t[MOST_LETTERS] others
-    cdef Py_ssize_t n = -1, m, i, size, least, most, count = 0
-    cdef uint32_t term
-    cdef uint64_t bits, differing
-    cdef uint32_t[::1] numbers = np.empty(candidates.shape[0], np.uint32)
-    if 0 < word_bytes.shape[0] <= MOST_BYTES:
-        n = letters_of(&word_bytes[0], word_bytes.shape[0], letters)
-    if n < 1:
-        return np.empty(0, np.uint32)
-    least, most = max(1, word_bytes.shape[0] - 4 * edits), word_bytes.shape[0] + 4 * edits
-    bits = signature(letters, n)
-    with nogil:
-        for i in range(candidates.shape[0]):
-            term = candidates[i]
-            size = <Py_ssize_t>term_starts[term + 1] - term_starts[term]
-            if size < least or size > most:
-                continue
-            m = letters_of(&term_bytes[term_starts[term]], size, others)
-            if m < 1 or m > n + edits or m < n - edits:
-                continue
-            if others[0] != letters[0] and not (n > 1 and m > 1 and others[0] == letters[1] and others[1] == letters[0]):
-                continue
-            differing = bits ^ signature(others, m)
+
+    cdef const uint8_t[::1] term_bytes
+    cdef const uint32_t[::1] term_starts
+    cdef const uint32_t[::1] numbers, signatures  # of terms, by kind
+    cdef const uint16_t[::1] kinds                # first byte and number of letters; ascending
+
+    def __cinit__(self, const uint8_t[::1] term_bytes not None, const uint32_t[::1] term_starts not None):
+        cdef Py_ssize_t n = term_starts.shape[0] - 1, i, size, m
+        cdef uint32_t[MOST_LETTERS] letters
+        kind_array, signature_array = np.zeros(n, np.uint16), np.zeros(n, np.uint32)
+        cdef uint16_t[::1] kinds = kind_array
+        cdef uint32_t[::1] signatures = signature_array
+        self.term_bytes, self.term_starts = term_bytes, term_starts
+        with nogil:
+            for i in range(n):
+                size = <Py_ssize_t>term_starts[i + 1] - term_starts[i]
+                m = letters_of(&term_bytes[term_starts[i]], size, letters) if size else -1
+                if m > 0:  # else it stays of kind 0, which no word asks for
+                    kinds[i], signatures[i] = <uint16_t>(term_bytes[term_starts[i]] << 8 | m), signature(letters, m)
+        order = np.argsort(kind_array, kind="stable").astype(np.uint32)
+        self.numbers, self.kinds, self.signatures = order, kind_array[order], signature_array[order]
+
+    cdef Py_ssize_t _first(self, Py_ssize_t kind) noexcept nogil:
+        """Return where terms of a kind begin, or those of a greater one."""
+        cdef Py_ssize_t low = 0, high = self.kinds.shape[0], middle
+        while low < high:
+            middle = (low + high) >> 1
+            if self.kinds[middle] < kind:
+                low = middle + 1
+            else:
+                high = middle
+        return low
+
+    cdef list _like(self, const uint32_t* word, Py_ssize_t n, uint8_t first_byte, int edits):
+        """Return the numbers of the terms of one first byte that are like a word."""
+        cdef Py_ssize_t i, end, m
+        cdef uint32_t[MOST_LETTERS] term
+        cdef uint32_t start, differing, bits = signature(word, n)
+        cdef const uint32_t* signatures = &self.signatures[0] if self.kinds.shape[0] else NULL
+        cdef int _
+        cdef list numbers = []
+        i = self._first(first_byte << 8 | max(1, n - edits))
+        end = self._first((first_byte << 8 | min(MOST_LETTERS, n + edits if edits else MOST_LETTERS)) + 1)
+        for i in range(i, end):
+            differing = bits ^ signatures[i] if edits else bits & ~signatures[i]
             for _ in range(2 * edits):
                 differing &= differing - 1  # less its lowest bit
-            if not differing and 0 < distance(letters, n, others, m, edits) <= edits:
-                numbers[count] = term
-                count += 1
-    return np.asarray(numbers)[:count]
+            if differing:
+                continue
+            start = self.term_starts[self.numbers[i]]
+            m = letters_of(&self.term_bytes[start], self.term_starts[self.numbers[i] + 1] - start, term)
+            if not edits:
+                if not memcmp(term, word, n * sizeof(uint32_t)):
+                    numbers.append(self.numbers[i])
+                continue
+            if term[0] != word[0] and not (n > 1 and m > 1 and term[0] == word[1] and term[1] == word[0]):
+                continue
+            if 0 < distance(word, n, term, m, edits) <= edits:
+                numbers.append(self.numbers[i])
+        return numbers
+
+    def like(self, str word not None, int edits):
+        """Return the numbers of the terms that differ from a word by 1 to `edits` edits, as a sorted list.
+
+        A letter left out, added, replaced or swapped with the next is one edit. The first letter stays, or changes places
+        with the second: few typing mistakes are there.
+
+        Args:
+            word: of 1 to `MOST_LETTERS` letters; no term is like any other.
+            edits: 0 for the terms that begin with the word.
+        """
+        cdef uint32_t[MOST_LETTERS] letters
+        cdef Py_ssize_t n = len(word), i
+        cdef list numbers = []
+        if n > MOST_LETTERS:
+            return numbers
+        for i in range(n):
+            letters[i] = <Py_UCS4>word[i]
+        for first_byte in {letter.encode("utf-8", "surrogatepass")[0] for letter in word[: 2 if edits else 1]}:
+            numbers += self._like(letters, n, first_byte, edits)
+        numbers.sort()
+        return numbers
+
+
+def terms_like(list fields not None, str word not None, int edits):
+    """Return the terms of each field that are like a word: the place of the field, and their numbers.
+
+    Fields without such a term are left out, as most fields of many languages.
+
+    Args:
+        fields: postings, which keep their `Spellings` once somebody has asked for such terms.
+        word, edits: as of `Spellings.like`.
+    """
+    cdef FieldPostings field
+    cdef list matches = [], numbers
+    cdef Py_ssize_t place
+    for place, field in enumerate(fields):
+        if field.spellings is None:
+            field.spellings = Spellings(field.arrays["term_bytes"], field.arrays["term_starts"])
+        numbers = (<Spellings>field.spellings).like(word, edits)
+        if numbers:
+            matches.append((place, numbers))
+    return matches

@@ -24,7 +24,7 @@ from sleuth.lexical.postings import FieldPostings, PostingsWriter, tally
 from sleuth.lexical.query_terms import Terms
 from sleuth.lexical.scoring import K1, B, bm25_norm
 from sleuth.lexical.search import LexicalSearcher
-from sleuth.lexical.statistics import FieldLengths, FieldStatistics
+from sleuth.lexical.statistics import FieldLengths
 from sleuth.logs import logger_of
 from sleuth.store import (
     IN_MEMORY,
@@ -168,12 +168,9 @@ class LexicalLeg(RankingLeg[str | Terms]):
         self, segments: Iterable[SegmentView | SegmentData], others: Iterable[str] = ()
     ) -> list[str]:
         """Return the leg's fields, and those of languages that segments hold or that are among others."""
-        names = {*others}.union(*(segment.meta for segment in segments))
-        return [*self.fields, *sorted(name for name in names if self._is_field_of_language(name))]
-
-    def _is_field_of_language(self, name: str) -> bool:
-        base = self.fields.get(base_field(name))
-        return base is not None and base.by_language and is_language_field(name)
+        names = filter(is_language_field, {*others}.union(*(segment.meta for segment in segments)))
+        specs = {name: self.fields.get(base_field(name)) for name in names}
+        return [*self.fields, *sorted(name for name, spec in specs.items() if spec and spec.by_language)]
 
     def postings_of(self, segment: SegmentView, name: str) -> FieldPostings:
         """Return the postings of a field of a segment; no postings where it holds no row of that language."""
@@ -203,8 +200,7 @@ class LexicalLeg(RankingLeg[str | Terms]):
 
     def _norm(self, lengths: NDArray[np.uint32]) -> tuple[float, float]:
         """Return what impacts are made with, of rows of these lengths."""
-        average = FieldStatistics.of(FieldLengths.of_rows(lengths)).average
-        return bm25_norm(average, self.k1, self.b)
+        return bm25_norm(FieldLengths.of_rows(lengths).average, self.k1, self.b)
 
 
 class LexicalBuilder:

@@ -23,7 +23,7 @@ cdef extern from "postings.h" nogil:
 cdef class FieldPostings:
     cdef readonly dict arrays
     cdef readonly str where
-    cdef public list by_first_byte
+    cdef public object spellings
     cdef uint8_t* is_sound
     cdef readonly uint64_t n_terms, n_rows
     cdef Large large
@@ -45,4 +45,5 @@ cdef class FieldPostings:
     cdef const uint8_t* stream
     cpdef int64_t find(self, str token) except? -2
     cdef int64_t _find(self, const uint8_t* term, uint64_t size) noexcept nogil
+    cdef uint64_t _dense_place(self, uint32_t number) noexcept nogil
     cdef int locate(self, uint32_t number, Postings* out) except -1 nogil

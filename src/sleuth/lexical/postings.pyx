@@ -2,16 +2,12 @@
 """Writes, reads and merges the postings of a segment. postings.h describes the format."""
 
 import numpy as np
-from cpython.unicode cimport PyUnicode_AsUTF8AndSize
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free
 from libc.string cimport memcmp, memcpy
 
 from sleuth.errors import ArgumentError, IndexDamagedError
 from sleuth.store.disk.scratch import zeros
-
-cdef extern from "Python.h":
-    bint PyUnicode_IS_ASCII(object)
 
 cdef extern from "postings.h" nogil:
     ctypedef enum Outcome:
@@ -87,7 +83,7 @@ cdef class FieldPostings:
         where: names the segment in an error.
 
     Attributes:
-        by_first_byte: numbers of the terms that begin with each byte; None until somebody asks for terms near a word.
+        spellings: what finds terms that are like a word; None until somebody asks for some.
     """
 
     def __cinit__(self, arrays, where="a segment"):
@@ -127,10 +123,20 @@ cdef class FieldPostings:
     def __len__(self):
         return self.n_terms
 
+    cdef uint64_t _dense_place(self, uint32_t number) noexcept nogil:
+        """Return where a term is among those that are dense."""
+        cdef uint64_t low = 0, high = self.n_dense, mid
+        while low < high:
+            mid = (low + high) // 2
+            if self.dense_terms[mid] < number:
+                low = mid + 1
+            else:
+                high = mid
+        return low
+
     cdef int locate(self, uint32_t number, Postings* out) except -1 nogil:
         """Locate the postings of a term, verified; returns whether they are dense."""
-        cdef uint64_t low = 0, high = self.n_dense, mid
-        cdef uint64_t start = self.list_starts[number]
+        cdef uint64_t start = self.list_starts[number], low
         cdef bint is_sound
         out.number = number
         out.large = &self.large
@@ -142,12 +148,7 @@ cdef class FieldPostings:
             out.maxima = NULL
             is_sound = self.is_sound[number] or is_sound_list(out, <uint32_t>self.n_rows)
         else:
-            while low < high:
-                mid = (low + high) // 2
-                if self.dense_terms[mid] < number:
-                    low = mid + 1
-                else:
-                    high = mid
+            low = self._dense_place(number)
             out.entries = NULL
             out.df = self.dense_df[low]
             out.maxima = self.maxima + low * self.stride
@@ -183,16 +184,8 @@ cdef class FieldPostings:
 
     cpdef int64_t find(self, str token) except? -2:
         """Return the number of a term, or -1."""
-        cdef Py_ssize_t size
-        cdef const char* s
-        cdef bytes encoded
-        if PyUnicode_IS_ASCII(token):
-            s = PyUnicode_AsUTF8AndSize(token, &size)
-        else:
-            encoded = token.encode("utf-8", "surrogatepass")
-            s = encoded
-            size = len(encoded)
-        return self._find(<const uint8_t*>s, size)
+        cdef bytes encoded = token.encode("utf-8", "surrogatepass")
+        return self._find(<const uint8_t*><const char*>encoded, len(encoded))
 
     cdef int64_t _find(self, const uint8_t* term, uint64_t size) noexcept nogil:
         cdef uint64_t j = _hash(term, size) & self.slot_mask, i
@@ -205,12 +198,17 @@ cdef class FieldPostings:
 
     def term(self, uint32_t number):
         """Return the term of a number; bytes that are not UTF-8 are escaped."""
-        a = self.arrays
-        term = bytes(a["term_bytes"][a["term_starts"][number] : a["term_starts"][number + 1]])
+        cdef uint32_t start = self.term_starts[number]
+        cdef bytes term = (<const char*>self.term_bytes)[start : self.term_starts[number + 1]]
         try:
             return term.decode("utf-8", "surrogatepass")
         except UnicodeDecodeError:
             return term.decode("utf-8", "backslashreplace")
+
+    def rows(self, uint32_t number):
+        """Return how many rows hold a term, deleted ones included, without a look at its postings."""
+        cdef uint32_t n = self.list_starts[number + 1] - self.list_starts[number]
+        return n if n else self.dense_df[self._dense_place(number)]
 
     def df(self, uint32_t number, const uint64_t[::1] live=None):
         """Count the rows of `live` that contain the term."""

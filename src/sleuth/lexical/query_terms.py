@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 class _Term(Protocol):
     @property
     def field(self) -> str: ...
+    @property
+    def token(self) -> str: ...
 
 
 T = TypeVar("T", bound=_Term)
@@ -34,13 +36,6 @@ _REMEMBERED = 1 << 13
 """Most words whose terms are cached; then the cache is emptied."""
 
 
-class _Field(NamedTuple, Generic[T]):
-    """A field, as the words of a query are looked up in it."""
-
-    analyzer: Analyzer
-    terms: Index[T]
-
-
 class _Rule(NamedTuple, Generic[T]):
     """What finds the term of a word in a field."""
 
@@ -48,16 +43,30 @@ class _Rule(NamedTuple, Generic[T]):
     word: WordRule
 
 
+class _Run(NamedTuple, Generic[T]):
+    """What a run of a query stands for.
+
+    Attributes:
+        terms: those that some live row holds, of all fields.
+        unheld: tokens that the first field of these runs holds in no live row.
+    """
+
+    terms: tuple[T, ...]
+    unheld: tuple[str, ...]
+
+
 class _Splitting(NamedTuple, Generic[T]):
     """Fields whose analyzers cut a text into the same runs.
 
     Attributes:
-        known: the terms of runs that were asked for, by run.
+        name: of the first field.
+        known: the runs that were asked for.
         of_thread: keeps `rules`.
     """
 
-    fields: list[_Field[T]]
-    known: dict[str, tuple[T, ...]]
+    name: str
+    fields: list[tuple[Index[T], Analyzer]]
+    known: dict[str, _Run[T]]
     of_thread: threading.local
 
     def rules(self) -> list[_Rule[T]] | None:
@@ -65,7 +74,7 @@ class _Splitting(NamedTuple, Generic[T]):
         try:
             rules: list[_Rule[T]] | None = self.of_thread.rules
         except AttributeError:
-            by_field = [(field.terms, field.analyzer.word_rule()) for field in self.fields]
+            by_field = [(terms, analyzer.word_rule()) for terms, analyzer in self.fields]
             rules = [_Rule(terms, rule) for terms, rule in by_field if rule]
             self.of_thread.rules = rules = rules if len(rules) == len(by_field) else None
         return rules
@@ -87,8 +96,8 @@ class QueryTerms(Generic[T]):
         """
         splittings: dict[re.Pattern[str], _Splitting[T]] = {}
         for name, analyzer in analyzers.items():
-            splitting = splittings.setdefault(analyzer.run, _Splitting([], {}, threading.local()))
-            splitting.fields.append(_Field(analyzer, indexes[name]))
+            splitting = splittings.setdefault(analyzer.run, _Splitting(name, [], {}, threading.local()))
+            splitting.fields.append((indexes[name], analyzer))
         self._splittings = splittings
         self._analyzers = analyzers
         self._languages = {name: field_language(name) for name in analyzers}
@@ -109,14 +118,23 @@ class QueryTerms(Generic[T]):
             for run in runs[pattern]:
                 if stops and not stops.isdisjoint(run.split()[:1]):  # a compound of a stop word says no more
                     continue
-                terms = cache.get(run)
-                words.append(self._look_up(run, splitting) if terms is None else terms)
+                words.append((cache.get(run) or self._look_up(run, splitting)).terms)
         counts = tally(words)
-        if language.code in self._languages.values():
+        if language.code and language.code in self._languages.values():
             for term in counts:
                 if self._languages[term.field] != language.code:
                     counts[term] *= _FOREIGN
         return counts
+
+    def unheld(self, text: str) -> dict[str, tuple[str, ...]]:
+        """Return the tokens that the first field holds in no live row, by the run of the text that has them."""
+        pattern, splitting = next(iter(self._splittings.items()))
+        cache = splitting.known
+        unheld: dict[str, tuple[str, ...]] = {}
+        for run in pattern.findall(text):
+            if tokens := (cache.get(run) or self._look_up(run, splitting)).unheld:
+                unheld[run] = tokens
+        return unheld
 
     def analyse(self, query: str) -> dict[str, dict[str, float]]:
         """Return what each token of a query counts, by field, whether the index holds it or not."""
@@ -139,20 +157,23 @@ class QueryTerms(Generic[T]):
             return runs, QueryLanguage()
         return runs, language_of_query(tuple(chain.from_iterable(map(str.split, runs[self._reading]))))
 
-    def _look_up(self, run: str, splitting: _Splitting[T]) -> tuple[T, ...]:
-        """Return the terms of one run, and remember them."""
+    def _look_up(self, run: str, splitting: _Splitting[T]) -> _Run[T]:
+        """Return what one run stands for, and remember it."""
         rules = splitting.rules() if run.isascii() and run.isalnum() else None
         if rules is not None:
             word = run.lower()
             terms = tuple(terms_of_word(word, rules)) if len(word) <= MAX_TOKEN else ()
         else:
             candidates = [
-                field.terms.held(token)
-                for field in splitting.fields
-                for token in field.analyzer.tokens_of([run])
+                terms_of_field.held(token)
+                for terms_of_field, analyzer in splitting.fields
+                for token in analyzer.tokens_of([run])
             ]
             terms = tuple(term for term in candidates if term is not None)
         if len(splitting.known) >= _REMEMBERED:
             splitting.known.clear()
-        splitting.known[run] = terms
-        return terms
+        held_tokens = {term.token for term in terms if term.field == splitting.name}
+        tokens = self._analyzers[splitting.name].tokens_of([run])
+        unheld = tuple(token for token in tokens if token not in held_tokens)
+        splitting.known[run] = known = _Run(terms, unheld)
+        return known

@@ -2,26 +2,28 @@
 
 from __future__ import annotations
 
+import heapq
 import math
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from operator import attrgetter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sleuth.arguments import check_count
 from sleuth.errors import ArgumentError
-from sleuth.lexical import scoring, vocabulary
+from sleuth.lexical import scoring
 from sleuth.lexical.by_language import analyzer_of
+from sleuth.lexical.edits import terms_like
 from sleuth.lexical.postings import FieldPostings, is_dense
 from sleuth.lexical.query_terms import QueryTerms, Terms
 from sleuth.lexical.rows import SegmentRows, TermCount
-from sleuth.lexical.statistics import FieldLengths, FieldStatistics
+from sleuth.lexical.statistics import FieldLengths
 from sleuth.lexical.terms import FieldIndex, Found, weigh
 from sleuth.store import Corpus, Hits, LegRequest, SegmentView, unpack
 from sleuth.store.legs.leg import Bitmap
-from sleuth.store.legs.searching import Ids, Tally, TermSearcher
+from sleuth.store.legs.searching import Ids, Tally, TermSearcher, greatest
 from sleuth.text.analyzers import Analyzer, get_analyzer
 from sleuth.types import Explanation
 
@@ -30,7 +32,8 @@ if TYPE_CHECKING:
     from sleuth.lexical.terms import Weighed
 
 
-_NO_LENGTHS = FieldLengths(0, 0)
+_MOST_EXAMINED: Final = 1_000
+"""Terms of a segment that are looked at for one word: those of the most rows, deleted ones included."""
 
 
 class _Segment:
@@ -94,20 +97,24 @@ class LexicalSearcher(TermSearcher[str | Terms]):
             earlier = segments_before.get(view.name)
             is_unchanged = earlier is not None and earlier.view.live is view.live
             self._segments.append(earlier if is_unchanged and earlier else _Segment(view, leg, earlier))
-        self.statistics = {name: FieldStatistics.of(lengths) for name, lengths in self.lengths().items()}
+        self.statistics = self.lengths()
         if corpus:
-            lengths = {name: FieldLengths(**totals) for name, totals in corpus.totals.items()}
-            self.statistics |= {name: FieldStatistics.of(total) for name, total in lengths.items()}
+            self.statistics |= {name: FieldLengths(**totals) for name, totals in corpus.totals.items()}
         self._analyzers = {
             name: get_analyzer(analyzer_of(name) or leg.fields[name].analyzer) for name in names
         }
         self.analyzer = self._analyzers[names[0]]
+        most_rows = max(map(attrgetter("filled"), self.statistics.values()), default=0)
+        self._greatest_idf = scoring.bm25_idf(0, most_rows)
         self._norms = {
             name: scoring.bm25_norm(self.statistics[name].average, leg.k1, leg.b) for name in names
         }
         self._indexes = {name: self._build_field_index(name) for name in names}
         self._query_terms = QueryTerms(self._analyzers, self._indexes)
         self._rows = SegmentRows(segments)
+        by_segment = [segment.postings for segment in self._segments]
+        self._owners = [name for name in names for postings in by_segment if name in postings]
+        self._postings = [postings[name] for name in names for postings in by_segment if name in postings]
 
     def __len__(self) -> int:
         return sum(segment.n for segment in self._segments)
@@ -175,37 +182,41 @@ class LexicalSearcher(TermSearcher[str | Terms]):
 
     def widened(self, query: str, weights: Mapping[str, Mapping[str, float]]) -> Terms:
         """Return a query with further tokens, by field; its own tokens count as they did."""
-        query_weights = self.analyse(query)
-        return {name: {**weights.get(name, {}), **query_weights.get(name, {})} for name in self._names}
+        terms = {name: dict(tokens) for name, tokens in weights.items()}
+        if self._segments:
+            for term, times in self._query_terms.counts(query).items():
+                terms.setdefault(term.field, {})[term.token] = times
+            return terms
+        for name, times_of in self.analyse(query).items():
+            terms.setdefault(name, {}).update(times_of)
+        return terms
 
     def analyzer_of(self, group: str) -> Analyzer:
         """Return what cuts the texts of a field into tokens."""
         return self._analyzers[group]
 
-    def beginning_with(self, prefix: str, most: int) -> Tally:
-        """Return the tokens that begin with a text, by field, with the live rows that hold each."""
-        return self._most_frequent(lambda postings: vocabulary.beginning_with(postings, prefix), most)
+    def like(self, word: str, edits: int, most: int) -> Tally:
+        """Return the tokens that are like a word, by field, with the live rows that hold each."""
+        counts_by_field: dict[str, dict[str, int]] = {}
+        for place, numbers in terms_like(self._postings, word, edits):
+            postings, counts = self._postings[place], counts_by_field.setdefault(self._owners[place], {})
+            rows = dict(zip(numbers, map(postings.rows, numbers), strict=True))
+            for number in heapq.nlargest(_MOST_EXAMINED, rows, rows.__getitem__):
+                token = postings.term(number)
+                counts[token] = counts.get(token, 0) + rows[number]
+        return {
+            name: _most_frequent(self._indexes[name], counts, most)
+            for name, counts in counts_by_field.items()
+        }
 
-    def near(self, word: str, edits: int, most: int) -> Tally:
-        """Return the tokens that differ from a word by at most so many edits, by field, with the live rows."""
-        return self._most_frequent(lambda postings: vocabulary.near(postings, word, edits), most)
-
-    def _most_frequent(self, terms_in: Callable[[FieldPostings], Mapping[str, int]], most: int) -> Tally:
-        terms_by_field: dict[str, dict[str, int]] = {}
-        for name in self._names:
-            counts = [
-                terms
-                for segment in self._segments
-                if name in segment.postings and (terms := terms_in(segment.postings[name]))
-            ]
-            if counts:
-                terms_by_field[name] = vocabulary.most_frequent(self._indexes[name], counts, most)
-        return terms_by_field
-
-    def held(self, tokens: Iterable[str]) -> dict[str, float]:
-        """Return BM25's idf of each token that the text of a row holds; the other tokens are left out."""
+    def held(self, tokens: Iterable[str]) -> list[str]:
+        """Return the tokens that the text of a row holds."""
         text = self._indexes[self._names[0]]
-        return self.idf([token for token in tokens if text.held(token) is not None])
+        return [token for token in tokens if text.held(token) is not None]
+
+    def unheld(self, text: str) -> Mapping[str, Sequence[str]]:
+        """Return the tokens that the text of no row holds, by the run of the query that has them."""
+        return self._query_terms.unheld(text)
 
     # --- searching
 
@@ -240,8 +251,7 @@ class LexicalSearcher(TermSearcher[str | Terms]):
 
     def idf(self, terms: Iterable[str]) -> dict[str, float]:
         """Return BM25's idf of each term, in the field where most rows hold it; that of no rows for unknown terms."""
-        n = max(map(attrgetter("n"), self.statistics.values()), default=0)
-        worth = dict.fromkeys(terms, scoring.bm25_idf(0, n))
+        worth = dict.fromkeys(terms, self._greatest_idf)
         for index in self._indexes.values():
             for term in worth:
                 if (entry := index.held(term)) is not None:
@@ -273,7 +283,7 @@ class LexicalSearcher(TermSearcher[str | Terms]):
             "field": field,
             "tf": tf,
             "df": occurrences.df,
-            "n": self.statistics[field].n,
+            "n": self.statistics[field].filled,
             "idf": occurrences.bm25,
             "weight": -minus_weight / occurrences.bm25,
             "doc_len": length,
@@ -307,15 +317,16 @@ class LexicalSearcher(TermSearcher[str | Terms]):
 
         A segment without the field gets empty postings.
         """
-        average, no_postings = self.statistics[name].average, self.leg.no_postings
-        lengths_at_build = [segment.lengths_with_deleted.get(name, _NO_LENGTHS) for segment in self._segments]
+        average = self.statistics[name].average
+        no_lengths, no_postings = FieldLengths(0, 0), self.leg.no_postings
+        lengths_at_build = [segment.lengths_with_deleted.get(name, no_lengths) for segment in self._segments]
         c0, c1 = self._norms[name]
         has_one_field = len(self.leg.fields) == 1
         return FieldIndex(
             name=name,
             postings=[segment.postings.get(name, no_postings) for segment in self._segments],
             lives=[segment.view.live for segment in self._segments],
-            n=self.statistics[name].n,
+            n=self.statistics[name].filled,
             c0=c0,
             c1=c1,
             drifts=[_drift(lengths, average) for lengths in lengths_at_build],
@@ -328,6 +339,25 @@ class LexicalSearcher(TermSearcher[str | Terms]):
         )
 
 
+def _most_frequent(index: FieldIndex, counts: Mapping[str, int], most: int) -> dict[str, int]:
+    """Return the terms that most live rows hold, with how many do, the most frequent first, ties by term.
+
+    Args:
+        index: counts live rows, which may be few of all.
+        counts: terms with their rows, deleted ones included, of all segments.
+    """
+    live: dict[str, int] = {}
+    least_rows = 0
+    for place, (term, rows) in enumerate(greatest(counts, _MOST_EXAMINED).items()):
+        if len(live) >= most and place % most == 0:
+            least_rows = sorted(live.values(), reverse=True)[most - 1]
+        if len(live) >= most and rows < least_rows:
+            break
+        if (entry := index.held(term)) is not None:
+            live[term] = entry.df
+    return greatest(live, most)
+
+
 def _drift(at_build: FieldLengths, now: float) -> float:
     """Return how much greater an impact can be than when the segment was built: a longer average forgives length."""
-    return max(1.0, now / FieldStatistics.of(at_build).average) if at_build.total else 1.0
+    return max(1.0, now / at_build.average) if at_build.total else 1.0

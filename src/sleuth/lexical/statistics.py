@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -22,6 +21,11 @@ class FieldLengths(NamedTuple):
     total: int
     filled: int
 
+    @property
+    def average(self) -> float:
+        """Mean length of the rows that have the field, in tokens."""
+        return self.total / self.filled if self.filled else 0.0
+
     @classmethod
     def of_rows(cls, lengths: NDArray[np.uint32]) -> FieldLengths:
         """Add up the lengths of rows, shape (n,); the memory of the file behind them is let go."""
@@ -29,21 +33,3 @@ class FieldLengths(NamedTuple):
         for piece in windows(lengths):
             total, filled = total + int(piece.sum(dtype=np.int64)), filled + int(np.count_nonzero(piece))
         return cls(total, filled)
-
-
-@dataclass(frozen=True, slots=True)
-class FieldStatistics:
-    """One field over the live rows of all segments.
-
-    Attributes:
-        n: rows that have the field.
-        average: mean length of those, in tokens.
-    """
-
-    n: int
-    average: float
-
-    @classmethod
-    def of(cls, lengths: FieldLengths) -> FieldStatistics:
-        """Return the statistics of rows with these lengths."""
-        return cls(lengths.filled, lengths.total / lengths.filled if lengths.filled else 0.0)

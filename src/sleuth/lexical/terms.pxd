@@ -14,7 +14,7 @@ cdef extern from "terms.h" nogil:
 
 cdef class Found:
     cdef readonly str field, token
-    cdef readonly uint64_t df, n
+    cdef readonly uint64_t df
     cdef readonly double bm25
     cdef Term* terms
     cdef Py_hash_t hashed

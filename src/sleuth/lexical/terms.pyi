@@ -17,7 +17,6 @@ class Found:
     field: str
     token: str
     df: int
-    n: int
     bm25: float
     @property
     def numbers(self) -> list[int]: ...

@@ -18,7 +18,6 @@ cdef class Found:
     Attributes:
         field, token: which term it is.
         df: how many live rows hold it.
-        n: how many live rows have the field.
         bm25: its idf.
         terms: of each segment, ready to be searched but for the weight; with df 0 where a segment has none.
     """
@@ -97,7 +96,6 @@ cdef class FieldIndex:
             found.df += self._locate(token, i, &found.terms[i])
         if self.frequencies is not None:
             found.df = self.frequencies[token]
-        found.n = self.n
         if found.df:
             found.bm25 = bm25_idf(found.df, self.n)
         if <uint64_t>len(self.known) >= self.room:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal, Self, overload
 
@@ -52,26 +52,10 @@ class Explanation:
             yield from part.scores_of(legs)
 
 
-_set_values, _set_names, _set_extra, _set_private = (
-    BaseModel.__dict__[name].__set__
-    for name in ("__dict__", "__pydantic_fields_set__", "__pydantic_extra__", "__pydantic_private__")
-)
-"""Set the parts of an item: hits of an index need no check."""
-
-
 def document_of(id: str) -> str:
     """Return the id of the document of a passage: its id without "#3"."""
     document, _, number = id.rpartition("#")
     return document if document and number.isdecimal() else id
-
-
-def documents_of(items: Iterable[RetrievedItem]) -> list[str]:
-    """Return the id of the document of each passage, as `document_of`, in one call."""
-    return [
-        document if document and number.isdecimal() else item.id
-        for item in items
-        for document, _, number in (item.id.rpartition("#"),)
-    ]
 
 
 class RetrievedItem(BaseModel):
@@ -96,33 +80,9 @@ class RetrievedItem(BaseModel):
     score: FiniteFloat | None = None
     extra: dict[str, Any] = Field(default_factory=dict)
 
-    @classmethod
-    def of_passages(cls, passages: Iterable[dict[str, Any]], scores: Iterable[float | None]) -> list[Self]:
-        """Return items of passages of an index, which have "id", "text" and "metadata", with these scores.
-
-        Args:
-            passages: belong to the items from now on.
-        """
-        items: list[Self] = []
-        make = cls.__new__
-        for passage, score in zip(passages, scores, strict=True):
-            passage["score"], passage["extra"] = score, {}
-            item = make(cls)
-            _set_values(item, passage)
-            _set_names(item, {"id", "text", "metadata", "score"})
-            _set_extra(item, None)
-            _set_private(item, None)
-            items.append(item)
-        return items
-
     def with_extra(self, **extra: Any) -> Self:
         """Return a copy with more values in `extra`."""
-        item = self.__class__.__new__(self.__class__)
-        _set_values(item, {**self.__dict__, "extra": {**self.extra, **extra}})
-        _set_names(item, {*self.model_fields_set, "extra"})
-        _set_extra(item, None)
-        _set_private(item, None)
-        return item
+        return self.model_copy(update={"extra": {**self.extra, **extra}})
 
     @property
     def document_id(self) -> str:

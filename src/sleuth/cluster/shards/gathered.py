@@ -146,22 +146,26 @@ class GatheredSearchers:
         """Return whether any row of a shard fulfils a condition."""
         return any(snapshot.ask_all("fulfils", condition))
 
-    def held(self, tokens: Iterable[str], snapshot: GatheredSnapshot) -> dict[str, float]:
-        """Return how rare each token is that the text of a row holds; the other tokens are left out."""
-        rarities = self.idf(tokens, snapshot)
+    def held(self, tokens: Iterable[str], snapshot: GatheredSnapshot) -> list[str]:
+        """Return the tokens that the text of a row holds, in order."""
+        names = list(tokens)
+        self._count({self.word_leg: dict.fromkeys(self.words.groups(), names)}, snapshot)
         if self._failures:
             raise ShardsMissingError(self._failures)
         counts = self.corpora[self.word_leg].counts[next(iter(self.words.groups()))]
-        return {token: rarity for token, rarity in rarities.items() if counts[token]}
+        return list(filter(counts.__getitem__, names))
 
-    def beginning_with(self, prefix: str, most: int, snapshot: GatheredSnapshot) -> Tally:
-        """Return the words that begin with a text, by group, with the rows of all shards that hold each."""
-        totals = summed(snapshot.ask_all("beginning_with", prefix, most))
-        return {group: greatest(numbers, most) for group, numbers in totals.items()}
+    def unheld(self, text: str, snapshot: GatheredSnapshot) -> Mapping[str, Sequence[str]]:
+        """Return the tokens that the text of no row holds, by the run of the query that has them."""
+        analyzer = self.words.analyzer
+        held_tokens = set(self.held(analyzer.tokens(text), snapshot))
+        tokens_by_run = {run: analyzer.tokens_of([run]) for run in analyzer.run.findall(text)}
+        unheld = {run: set(tokens) - held_tokens for run, tokens in tokens_by_run.items()}
+        return {run: list(tokens) for run, tokens in unheld.items() if tokens}
 
-    def near(self, word: str, edits: int, most: int, snapshot: GatheredSnapshot) -> Tally:
-        """Return the words that differ from one by at most so many edits, by group, with the rows of all shards."""
-        totals = summed(snapshot.ask_all("near", word, edits, most))
+    def like(self, word: str, edits: int, most: int, snapshot: GatheredSnapshot) -> Tally:
+        """Return the words that are written like one, by group, with the rows of all shards that hold each."""
+        totals = summed(snapshot.ask_all("like", word, edits, most))
         return {group: greatest(numbers, most) for group, numbers in totals.items()}
 
     def best_with(self, token: str, k: int, snapshot: GatheredSnapshot, group: str = "") -> list[int]:

@@ -44,7 +44,7 @@ READS: Final = frozenset(
 )  # fmt: skip
 """Questions about rows and documents: what the method of `IndexSnapshot` with this name returns."""
 
-FINDS: Final = frozenset({"beginning_with", "fulfils", "key_names", "lookup", "match", "near"})
+FINDS: Final = frozenset({"fulfils", "key_names", "like", "lookup", "match"})
 """Questions that need the shard's own searchers: what the method of `Searchers` with this name returns."""
 
 

@@ -13,8 +13,9 @@ import numpy as np
 from sleuth.cluster.shards.layout import KEY_BITS, LOCAL, shard_of
 from sleuth.cluster.shards.shard import ShardAnswers, ShardsMissingError
 from sleuth.store import Counts, KnownFile
+from sleuth.store.passages.blocks import items_of
 from sleuth.store.record.values import Row
-from sleuth.types import RetrievedItem, StoredDocument
+from sleuth.types import StoredDocument
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from sleuth.cluster.shards.shard import Shards
     from sleuth.filters import Filter
     from sleuth.remote import Deadline
-    from sleuth.types import Chunk
+    from sleuth.types import Chunk, RetrievedItem
 
 _PAGE = 1000
 """Ids that a shard is asked for at a time."""
@@ -118,9 +119,9 @@ class GatheredSnapshot:
         rows = self._gathered("rows", numbers)
         return [row._replace(key=key) for key, row in zip(numbers, rows, strict=True)]
 
-    def items(self, keys: Iterable[int], scores: Iterable[float]) -> list[RetrievedItem]:
+    def items(self, keys: list[int], scores: list[float]) -> list[RetrievedItem]:
         """Return the chunks as hits with these scores."""
-        return RetrievedItem.of_passages(self._gathered("passages", list(map(int, keys))), scores)
+        return items_of(self._gathered("passages", keys), scores)
 
     def match(self, leg: str, query: str, keys: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return how well rows match a query, as the matcher of a leg says, shape (len(keys),)."""

@@ -180,8 +180,12 @@ class TermSearcher(LegSearcher[Q]):
         """Return how rare each term is; the largest number for a term that no row holds."""
 
     @abstractmethod
-    def held(self, tokens: Iterable[str]) -> dict[str, float]:
-        """Return how rare each token is that the text of a row holds; the other tokens are left out."""
+    def held(self, tokens: Iterable[str]) -> list[str]:
+        """Return the tokens that the text of a row holds, in order."""
+
+    @abstractmethod
+    def unheld(self, text: str) -> Mapping[str, Sequence[str]]:
+        """Return the tokens that the text of no row holds, by the run of the query that has them."""
 
     @abstractmethod
     def word(self, token: str, group: str = "") -> Q:
@@ -196,16 +200,13 @@ class TermSearcher(LegSearcher[Q]):
         """Return what cuts the texts of a group into words."""
 
     @abstractmethod
-    def beginning_with(self, prefix: str, most: int) -> Tally:
-        """Return the words that begin with a text, by group, with the rows that hold each.
+    def like(self, word: str, edits: int, most: int) -> Tally:
+        """Return the words that are written like one, by group, with the rows that hold each.
 
         Args:
+            edits: by how many they differ at most; 0 for the words that begin with it.
             most: words of each group, those in the most rows.
         """
-
-    @abstractmethod
-    def near(self, word: str, edits: int, most: int) -> Tally:
-        """Return the words that differ from one by at most so many edits, as `beginning_with` does."""
 
     @abstractmethod
     def groups(self) -> Collection[str]:

@@ -5,6 +5,7 @@ from numpy.typing import NDArray
 
 from sleuth.store.legs.leg import RowKeys
 from sleuth.store.record.values import RecordedPassage, Row
+from sleuth.types import RetrievedItem
 
 class Passages:
     def __init__(
@@ -15,3 +16,5 @@ class Passages:
     def stored(self, keys: list[int]) -> list[RecordedPassage]: ...
     def order(self, keys: list[int]) -> list[tuple[str, int]]: ...
     def damaged(self, keys: NDArray[np.int64]) -> list[int]: ...
+
+def items_of(passages: list[dict[str, Any]], scores: list[float]) -> list[RetrievedItem]: ...

@@ -5,12 +5,18 @@ from pydantic_core import from_json
 
 from sleuth.store.disk.scratch import let_go_of
 from sleuth.store.record.values import Row, RecordedPassage
+from sleuth.types import RetrievedItem
 
 from cpython.bytes cimport PyBytes_FromStringAndSize
 from cpython.mem cimport PyMem_RawFree, PyMem_RawMalloc
 from cpython.unicode cimport PyUnicode_DecodeUTF8
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy
+
+cdef extern from "Python.h":
+    ctypedef struct PyTypeObject
+    object PyType_GenericAlloc(PyTypeObject* kind, Py_ssize_t items)
+    int PyObject_GenericSetAttr(object item, object name, object value) except -1
 
 cdef extern from "crc32c.h":
     void crc_begin(int portable)
@@ -335,6 +341,26 @@ cdef class Passages:
             if row.at == NULL:
                 places.append(i)
         return places
+
+
+def items_of(list passages not None, list scores not None):
+    """Return the hits of passages, as `hits` gives them, with these scores; the dicts belong to the hits from now on.
+
+    What comes from an index need not be checked, so the parts of the model are set one by one.
+    """
+    cdef dict passage
+    cdef Py_ssize_t i
+    cdef list items = []
+    for i in range(len(passages)):
+        passage = passages[i]
+        passage["score"], passage["extra"] = scores[i], {}
+        item = PyType_GenericAlloc(<PyTypeObject*>RetrievedItem, 0)
+        PyObject_GenericSetAttr(item, "__dict__", passage)
+        PyObject_GenericSetAttr(item, "__pydantic_fields_set__", {"id", "text", "metadata", "score"})
+        PyObject_GenericSetAttr(item, "__pydantic_extra__", None)
+        PyObject_GenericSetAttr(item, "__pydantic_private__", None)
+        items.append(item)
+    return items
 
 
 cdef object string(const Text* text):

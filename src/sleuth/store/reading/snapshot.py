@@ -12,6 +12,7 @@ from sleuth.errors import IndexDamagedError
 from sleuth.store.catalogue.manifest import occupied
 from sleuth.store.catalogue.views import Loaded
 from sleuth.store.legs.leg import Rows, SegmentView
+from sleuth.store.passages.blocks import items_of
 from sleuth.store.record.layout import (
     DOCUMENT_COLUMNS,
     EMBEDDING_COLUMNS,
@@ -30,11 +31,12 @@ from sleuth.store.record.layout import (
 )
 from sleuth.store.record.scan import batches_between, read_once, rows_between
 from sleuth.store.record.values import Counts, KnownFile, RecordedPassage, Row
-from sleuth.types import Chunk, RetrievedItem, StoredDocument
+from sleuth.types import Chunk, StoredDocument
 
 if TYPE_CHECKING:
     from sleuth.filters import Filter
     from sleuth.store.record.batch import DocumentBatch
+    from sleuth.types import RetrievedItem
 
 _BATCH = 1 << 23
 """Characters of text in a batch of documents, about."""
@@ -81,9 +83,9 @@ class IndexSnapshot:
         """Return the chunks with these keys, in this order. Every key must exist in this version."""
         return self._read(self._loaded.passages.rows, keys)
 
-    def items(self, keys: Iterable[int], scores: Iterable[float]) -> list[RetrievedItem]:
+    def items(self, keys: list[int], scores: list[float]) -> list[RetrievedItem]:
         """Return the same as hits with these scores."""
-        return RetrievedItem.of_passages(self.passages(keys), scores)
+        return items_of(self.passages(keys), scores)
 
     def passages(self, keys: Iterable[int]) -> list[dict[str, Any]]:
         """Return the id, the text and the metadata of these chunks, by name."""
