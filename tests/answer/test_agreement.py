@@ -14,24 +14,7 @@ from tests.answer.conftest import item
 
 English = get_analyzer("english").words_of_each
 
-PLANTED = """
-How many vacation days do employees have? / Employees have 25 vacation days. / Employees have 30 vacation days a year.
-How many days of leave are there? / Every employee gets 25 days of leave. / Every employee gets 30 days of leave.
-How often are backups made? / Backups are made every 6 hours. / **Backups** are made every 12 hours.
-Which port does the proxy listen on? / The proxy listens on port 80. / The proxy listens on port 8080.
-When was the company founded? / The company was founded in 1998. / The company was founded in 2001.
-What is the session timeout? / The session timeout is 30 minutes. / Session timeout: 15 minutes.
-What does a licence cost? / A licence costs $40 a month. / A licence costs $55 a month.
-When does the support desk open? / The support desk opens at 8:00. / The support desk opens at 9:30.
-How much memory does the indexer need? / The indexer needs 2 GB of memory. / The indexer needs 4 GB of memory.
-When is the report due? / The report is due on March 3. / The report is due on March 10.
-How many seats does a team plan have? / A team plan has 10 seats. / A team plan has 25 seats.
-What is the discount for students? / The discount for students is 20 %. / Students get a discount of 15 %.
-How fast is the link to the lab? / The link to the lab has 10 Gbit. / The link to the lab has 40 Gbit.
-How many shards does the index have? / The index has 16 shards. / The index has 8 shards.
-On which floor is the lab? / The lab is on floor 3. / The lab is on floor 5.
-What is the refund period? / The refund period is 14 days. / The refund period is 30 days.
-"""
+PLANTED = (Path(__file__).parent / "planted.txt").read_text("utf8").splitlines()
 """A question and two sentences on a line."""
 
 
@@ -49,9 +32,7 @@ def test_planted_disagreements_are_found(pages: Engine) -> None:
         "a": "The rest of this page is about cats.",
         "b": "Nobody has read further since the last winter.",
     }
-    text_pairs = {
-        question: texts for question, *texts in (line.split(" / ") for line in PLANTED.strip().split("\n"))
-    }
+    text_pairs = {question: texts for question, *texts in (line.split(" / ") for line in PLANTED)}
     assert len(text_pairs) == 16
     documents = [
         Document(f"{text}\n\n{rest[name]}", {"source": f"{name}{number}.md"})

@@ -11,6 +11,7 @@ import pytest
 from sleuth.code import CodeStorage, index_path
 from sleuth.engine import open_code
 from tests.code.conftest import hits_by_words, open_project, parse_source, write
+from tests.code.projects import files_of
 
 
 class Sample(NamedTuple):
@@ -26,97 +27,52 @@ class Sample(NamedTuple):
     variables: set[str]
 
 
-SAMPLES = {
-    "a.py": Sample(
-        '''import logging
-logger = logging.getLogger()
-
-def run(db, items):
-    """Works with helper, for load, as fetch, except save, val other, local more."""
-    # with helper as fetch: for load in save, except more as other
-    text = "with helper for load as fetch except save val other = local more"
-    with helper(text) as opened, fetch(1) as (left, right):
-        opened(); left(); right()
-    for item in load(items):
-        item(); item.go()
-    try:
-        save(text)
-    except other() as error:
-        error()
-    numbers = [number() for number in more(items)]
-    (lambda inner: inner())(numbers)
-    global outside
-    outside = made()
-    outside()
-    logger.info(db.connect())
-    "x".join(numbers)
-    match numbers:
-        case [first, *rest]:
-            first(); rest()
-''',
+LISTED = {
+    "a.py": (
         {"helper", "fetch", "load", "save", "other", "more", "made", "outside", "logger.info"},
         {"opened", "left", "right", "item", "item.go", "error", "number", "inner", "db.connect", "join", "first", "rest", "numbers"},
     ),
-    "b.js": Sample(
-        "function run(db, {part}, ...rest) {\n  // let helper = 1; for (const load of x) catch (save) var other\n  const text = 'let helper = for load as fetch => var other';\n  for (const item of load(text)) { item(); part(); rest(); }\n  try { save(text); } catch (error) { error(); }\n  const made = () => other(), [left] = fetch(helper(text));\n  left();\n  db.connect(); logger.info(text);\n  shared = fetch; shared();\n}\n",
+    "b.js": (
         {"load", "save", "other", "fetch", "helper", "logger.info", "shared"},
         {"item", "part", "rest", "error", "left", "db.connect", "made"},
     ),
-    "c.ts": Sample(
-        "function run(db: Db, part: (n: User) => void): Answer {\n  // let helper = 1; for (const load of x) as fetch: save\n  const text: string = 'let helper = for load as fetch';\n  for (const item of load(text)) { item(); part(1); }\n  try { save(text); } catch (error) { error(); }\n  const left = fetch(helper(text)) as Answer;\n  left(); db.connect(); logger.info(text);\n}\n",
+    "c.ts": (
         {"load", "save", "fetch", "helper", "logger.info"},
         {"item", "part", "error", "left", "db.connect"},
     ),
-    "e.tsx": Sample(
-        "function run(db: Db, part: () => void) {\n  // let helper = 1; for (const load of x)\n  for (const item of load('let helper = 1')) { item(); part(); }\n  helper(); db.connect(); logger.info(1);\n  return <p>let helper</p>;\n}\n",
+    "e.tsx": (
         {"load", "helper", "logger.info"},
         {"item", "part", "db.connect"},
     ),
-    "d.go": Sample(
-        'package d\n\nfunc run(db *Db, part func(int)) (answer func()) {\n\t// var helper = 1; for load := range x; helper := 1\n\ttext := "var helper = 1"\n\tfor _, item := range load(text) {\n\t\titem(1)\n\t\tpart(1)\n\t}\n\tuser := user.New(helper(text))\n\tuser.Save()\n\tif err := save(text); err != nil {\n\t\terr.Fail()\n\t}\n\tdb.Connect()\n\tanswer()\n\tlog.Info(text)\n}\n',
+    "d.go": (
         {"load", "helper", "save", "user.New", "log.Info"},
         {"item", "part", "user.Save", "err.Fail", "db.Connect", "answer"},
     ),
-    "f.rs": Sample(
-        "fn run(db: &Db, part: fn(i32)) {\n    // let helper = 1; for load in x { |save| fetch }\n    let text = \"let helper = 1; for load in save\";\n    for item in load(text) { item(); part(1); }\n    if let Some(left) = fetch(text) { left(); }\n    match save(text) { Ok(value) => value(), Err(error) => error() }\n    let own = |inner: fn()| inner();\n    own(helper); helper(); db.connect(); logger::info(text);\n}\n",
+    "f.rs": (
         {"load", "fetch", "save", "helper", "logger.info"},
         {"item", "part", "left", "value", "error", "own", "inner", "db.connect"},
     ),
-    "h.c": Sample(
-        "void run(struct db *db, void (*part)(int)) {\n  // int helper = 1; for (load;;)\n  char *text = \"int helper = 1; for load\";\n  int (*own)(int) = fetch;\n  for (int item = load(text);;) { part(item); own(item); }\n  helper(text);\n  db->connect(text);\n  logger.info(text);\n}\n",
+    "h.c": (
         {"load", "helper", "logger.info"},
         {"part", "own", "db.connect"},
     ),
-    "i.cpp": Sample(
-        "void run(Db& db, std::function<void(int)> part) {\n  // auto helper = 1; for (auto load : x) catch (save)\n  auto text = \"auto helper = 1; for load\";\n  for (auto& item : load(text)) { item(); part(1); }\n  try { save(text); } catch (const Error& error) { error.go(); }\n  auto own = [](int inner) { return fetch(inner); };\n  own(1); helper(text); db.connect(); logger.info(text);\n}\n",
+    "i.cpp": (
         {"load", "save", "fetch", "helper", "logger.info"},
         {"item", "part", "error.go", "own", "db.connect"},
     ),
-    "k.rb": Sample(
-        "def run(db, part)\n  # for load in helper; rescue save => fetch\n  text = \"for load in helper; rescue save => fetch\"\n  for item in load(text) do item.go end\n  begin\n    save(text)\n  rescue Error => error\n    error.go\n  end\n  fetch(text) { |inner| inner.go }\n  helper = helper(text)\n  part.go\n  db.connect\n  Log.info(text)\nend\n",
+    "k.rb": (
         {"load", "save", "fetch", "helper", "Log.info"},
         {"item.go", "error.go", "inner.go", "part.go", "db.connect"},
     ),
-    "s.sh": Sample(
-        "run() {\n  # local helper=1; for load in x; read save\n  local helper='local load=1; for save in x'\n  for load in 1 2; do save $load; done\n  helper\n  load\n}\n",
+    "s.sh": (
         {"save", "helper", "load"},
         set(),
     ),
 }  # fmt: skip
+SAMPLES = {name: Sample(source, *LISTED[name]) for name, source in files_of("calls").items()}
 
 
-OUTGOING = {
-    "a.py": "import os\n\ndef helper(x):\n    return x\n\ndef work(handler, items):\n    local = lambda y: y\n    def inner(z):\n        return z\n    total = 0\n    for item in items:\n        total += handler(item) + local(item) + inner(item) + helper(item)\n        item.run()\n    with open('x') as stream:\n        stream.read()\n    os.remove(total)\n    return work(handler, [])\n",
-    "b.js": "function helper(x) { return x }\nexport function work(handler, items) {\n  const local = y => y;\n  function inner(z) { return z }\n  for (const item of items) { handler(item); local(item); inner(item); helper(item); item.run() }\n}\n",
-    "c.ts": "function helper(x: number): number { return x }\nexport function work(handler: (n: number) => void, items: number[]): void {\n  const local = (y: number) => y;\n  for (const item of items) { handler(item); local(item); helper(item); }\n}\n",
-    "d.go": "package d\nfunc helper(x int) int { return x }\nfunc work(handler func(int), items []int) {\n\tlocal := func(y int) int { return y }\n\tfor _, item := range items {\n\t\thandler(item)\n\t\tlocal(item)\n\t\thelper(item)\n\t}\n}\n",
-    "e.rs": "fn helper(x: i32) -> i32 { x }\nfn work(handler: fn(i32), items: Vec<i32>) {\n    let local = |y: i32| y;\n    for item in items {\n        handler(item);\n        local(item);\n        helper(item);\n    }\n}\n",
-    "f.c": "int helper(int x) { return x; }\nvoid work(void (*handler)(int), int n) {\n  int (*local)(int) = helper;\n  handler(n);\n  local(n);\n  helper(n);\n}\n",
-    "g.rb": "def helper(x)\n  x\nend\ndef work(handler, items)\n  local = Proc.new { |y| y }\n  items.each { |item| handler.call(item); local.call(item); helper(item) }\nend\n",
-    "i.cpp": "int helper(int x) { return x; }\nvoid work(std::function<void(int)> handler, int n) {\n  auto local = [](int y) { return y; };\n  handler(n); local(n); helper(n);\n}\n",
-    "r.tsx": "function helper(x: number): number { return x }\nexport function work(handler: (n: number) => void, items: number[]) {\n  const local = (y: number) => y;\n  for (const item of items) { handler(item); local(item); helper(item); }\n  return null;\n}\n",
-    "n.sh": "helper() { echo 1; }\nwork() {\n  local handler=$1\n  helper\n  $handler\n}\n",
-}
+OUTGOING = files_of("outgoing")
 OTHERS = {"a.py": {"os.remove"}, "g.rb": {"Proc.new", "Proc"}}
 """What belongs to no file of the repository, and yet is another place."""
 

@@ -1,7 +1,6 @@
 """Indexing runs no program that a repository's settings name, and stores none of its secrets."""
 
 import os
-import re
 import subprocess
 import time
 from collections.abc import Callable
@@ -16,19 +15,7 @@ from tests.code.conftest import Git, opened, write
 from tests.code.projects import SHOP
 from tests.commands import sleuth
 
-PROGRAMS = re.findall(
-    r"\S+",
-    """
-    core.fsmonitor core.sshCommand core.gitProxy core.pager core.editor core.askPass
-    core.alternateRefsCommand sequence.editor credential.helper credential.https://example.com.helper
-    diff.external diff.evil.command diff.evil.textconv merge.evil.driver filter.evil.clean filter.evil.smudge
-    filter.evil.process filter.a.b.clean gpg.program gpg.openpgp.program gpg.x509.program gpg.ssh.program
-    gpg.ssh.defaultKeyCommand interactive.diffFilter pager.status pager.ls-files pager.config pager.cat-file
-    browser.evil.cmd man.evil.cmd difftool.evil.cmd mergetool.evil.cmd guitool.evil.cmd trailer.evil.cmd
-    trailer.evil.command uploadpack.packObjectsHook remote.origin.uploadpack remote.origin.receivepack
-    remote.origin.vcs web.browser tar.evil.command imap.tunnel sendemail.smtpServer instaweb.httpd
-    """,
-)
+PROGRAMS = (Path(__file__).parent / "programs.txt").read_text("utf8").split()
 """Every setting of git that names a program."""
 
 ALIASES = ["status", "ls-files", "config", "cat-file", "rev-parse", "for-each-ref", "ls-tree", "check-ignore"]

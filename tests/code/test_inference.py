@@ -12,42 +12,21 @@ from tests.code.conftest import open_project
 from tests.code.projects import files_of
 from tests.code.test_graph import check_meanings, resolved
 
-CLASSES = {
-    "python": ("models.py", "class A:\n    def go(self): pass\n    def twin(self) -> 'A': pass\n\n\nclass B(A):\n    def other(self): pass\n\n\nclass Far:\n    def go(self): pass\n\n\ndef make() -> A: pass\n"),
-    "typescript": ("models.ts", "export class A { go(): void {} twin(): A { return this; } }\nexport class B extends A { other(): void {} }\nexport interface I { go(): void }\nexport class Far { go(): void {} other(): void {} }\nexport function make(): A { return new A(); }\nexport async function later(): Promise<A> { return new A(); }\n"),
-    "go": ("models.go", "package m\n\ntype A struct{}\n\nfunc (a *A) Go() {}\nfunc (a *A) Twin() *A { return a }\n\ntype B struct{ *A }\n\nfunc (b *B) Other() {}\n\ntype I interface{ Go() }\n\ntype Far struct{}\n\nfunc (f *Far) Go() {}\nfunc (f *Far) Other() {}\n\nfunc Make() (*A, error) { return nil, nil }\n"),
-    "rust": ("models.rs", "pub struct A;\nimpl A {\n    pub fn new() -> Self { A }\n    pub fn go(&self) {}\n    pub fn twin(&self) -> Box<A> { todo!() }\n}\npub trait I { fn run(&self); }\npub struct Far;\nimpl Far {\n    pub fn go(&self) {}\n    pub fn run(&self) {}\n}\n"),
-}  # fmt: skip
-"""A file of each language with classes: more than one has each method, so that no name decides alone."""
-
+FILES = files_of("receivers")
+"""Two files of each language, of classes and of uses: more than one class has each method, so that no name decides alone."""
 USES = {
-    "python": (
-        "use.py",
-        "from models import A, B, Far, make\n\n\nclass Use:\n    declared: A\n\n    def __init__(self, given: A):\n        self.taken = given\n        self.made = B()\n        self.far: Far = None\n\n    def run(self, one: 'A', many: list[A], maybe: A | None):\n        self.declared.go()\n        self.taken.go()\n        self.made.other()\n        self.made.go()\n        self.far.go()\n        one.go()\n        maybe.go()\n        a = make()\n        a.go()\n        make().go()\n        one.twin().go()\n        for each in many:\n            each.go()\n        with A() as opened:\n            opened.go()\n",
-        {"self.declared.go": "A.go", "self.taken.go": "A.go", "self.made.other": "B.other", "self.made.go": "A.go", "self.far.go": "Far.go", "one.go": "A.go", "maybe.go": "A.go", "a.go": "A.go", "make().go": "A.go", "one.twin().go": "A.go", "each.go": "A.go", "opened.go": "A.go"},
-    ),
-    "typescript": (
-        "use.ts",
-        "import { A, B, I, Far, make, later } from './models';\nexport class Use {\n  far = new Far();\n  port: I;\n  constructor(private s: A, readonly b: B) {}\n  async run(many: A[], maybe?: A) {\n    this.s.go();\n    this.b.other();\n    this.b.go();\n    this.far.go();\n    this.port.go();\n    maybe.go();\n    const a = make();\n    a.go();\n    const c = await later();\n    c.go();\n    a.twin().go();\n    for (const each of many) { each.go(); }\n  }\n}\n",
-        {"this.s.go": "A.go", "this.b.other": "B.other", "this.b.go": "A.go", "this.far.go": "Far.go", "this.port.go": "I.go", "maybe.go": "A.go", "a.go": "A.go", "c.go": "A.go", "a.twin().go": "A.go", "each.go": "A.go"},
-    ),
-    "go": (
-        "use.go",
-        "package m\n\ntype Use struct {\n\tfield *A\n\tport I\n}\n\nfunc (u *Use) Run(given *B, many []*A) {\n\tu.field.Go()\n\tu.port.Go()\n\tgiven.Go()\n\tgiven.Other()\n\ta, err := Make()\n\ta.Go()\n\tb := &Far{}\n\tb.Other()\n\tu.field.Twin().Go()\n\tfor _, each := range many {\n\t\teach.Go()\n\t}\n}\n",
-        {"u.field.Go": "A.Go", "u.port.Go": "I.Go", "given.Go": "A.Go", "given.Other": "B.Other", "a.Go": "A.Go", "b.Other": "Far.Other", "u.field.Twin().Go": "A.Go", "each.Go": "A.Go"},
-    ),
-    "rust": (
-        "use.rs",
-        "use crate::models::{A, Far, I};\nstruct Use { field: A, port: Box<dyn I> }\nimpl Use {\n    fn run(&self, given: &dyn I, many: Vec<Far>, own: &mut Far) {\n        self.field.go();\n        self.port.run();\n        given.run();\n        own.go();\n        let a = A::new();\n        a.go();\n        a.twin().go();\n        for each in many { each.go(); }\n    }\n}\n",
-        {"self.field.go": "A.go", "self.port.run": "I.run", "given.run": "I.run", "own.go": "Far.go", "a.go": "A.go", "a.twin().go": "A.go", "each.go": "Far.go"},
-    ),
+    "py": {"self.declared.go": "A.go", "self.taken.go": "A.go", "self.made.other": "B.other", "self.made.go": "A.go", "self.far.go": "Far.go", "one.go": "A.go", "maybe.go": "A.go", "a.go": "A.go", "make().go": "A.go", "one.twin().go": "A.go", "each.go": "A.go", "opened.go": "A.go"},
+    "ts": {"this.s.go": "A.go", "this.b.other": "B.other", "this.b.go": "A.go", "this.far.go": "Far.go", "this.port.go": "I.go", "maybe.go": "A.go", "a.go": "A.go", "c.go": "A.go", "a.twin().go": "A.go", "each.go": "A.go"},
+    "go": {"u.field.Go": "A.Go", "u.port.Go": "I.Go", "given.Go": "A.Go", "given.Other": "B.Other", "a.Go": "A.Go", "b.Other": "Far.Other", "u.field.Twin().Go": "A.Go", "each.Go": "A.Go"},
+    "rs": {"self.field.go": "A.go", "self.port.run": "I.run", "given.run": "I.run", "own.go": "Far.go", "a.go": "A.go", "a.twin().go": "A.go", "each.go": "Far.go"},
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("language", USES)
-def test_receivers_are_followed(storage: CodeStorage, tmp_path: Path, language: str) -> None:
+@pytest.mark.parametrize("ending", USES)
+def test_receivers_are_followed(storage: CodeStorage, tmp_path: Path, ending: str) -> None:
     """Fields, parameters, variables, elements, returned values and bases lead to the one method that is meant."""
-    check_receivers(storage, tmp_path, CLASSES[language], USES[language])
+    models, use = f"models.{ending}", f"use.{ending}"
+    check_receivers(storage, tmp_path, (models, FILES[models]), (use, FILES[use], USES[ending]))
 
 
 def check_receivers(
@@ -184,9 +163,8 @@ def test_variables_of_a_file_have_their_values(
     storage: CodeStorage, tmp_path: Path, name: str, source: str, expected: list[str]
 ) -> None:
     """A variable outside of functions has the class of its last value before the use; one of a function hides it."""
-    language = "python" if name.endswith(".py") else "typescript"
-    models, text = CLASSES[language]
-    targets = meanings(storage, tmp_path, {models: text, name: source}, name)
+    models = name.replace("use", "models")
+    targets = meanings(storage, tmp_path, {models: FILES[models], name: source}, name)
     names = [
         target.rpartition(":")[0].partition(":")[2]
         for use, target in targets.items()

@@ -21,70 +21,17 @@ N = t.NewType("N", A)
 Either = t.Optional["A"]
 Many = t.Sequence[A]
 """
-BODIES = {
-    "for key, value in {}.items(): value.go()": "d: dict[str, A]",
-    "for value in {}.values(): value.go()": "d: dict[str, A]",
-    "{}['key'].go()": "d: dict[str, A]",
-    "{}.get('key').go()": "d: dict[str, A]",
-    "[value.go() for key, value in {}.items()]": "d: dict[str, A]",
-    "key, value = {}; value.go()": "d: tuple[Far, A]",
-    "if isinstance({}, A): {}.go()": "d",
-    "assert isinstance({}, A)\n    {}.go()": "d",
-    "if not isinstance({}, A):\n        return\n    {}.go()": "d",
-    "if isinstance({}, Far):\n        return\n    elif isinstance({}, A):\n        {}.go()": "d",
-    "for value in {}: value.go()": "d: dict[A, Far]",
-    "other = t.cast(A, {})\n    other.go()": "d",
-    "value = {}[0]\n    value.go()": "d: list[A]",
-    "{}.pop().go()": "d: list[A]",
-    "for value in {}: value.go()  # values": "*d: A",
-    "{}['key'].go()  # values": "**d: A",
-    "{}().go()  # class": "d: type[A]",
-    "{}[0].go()  # item": "d: Row",
-    "for value in {}: value.go()  # row": "d: Row",
-    "Box[int].go()": "",
-    "def inner({}={}): {}.go()\n    inner()": "d: A",
-    "made().go()": "",
-    "(await later()).go()": "",
-    "B().same().same().other()": "",
-    "{}.go()  # of a name for a type": "d: Either",
-    "{}.go()  # of a bound": "d: type[T] | T",
-    "{}.go()  # of a new type": "d: N",
-    "{}.go()  # of a class that is called like a wrapper": "d: Result[Far]",
-    "{}.any.go()": "d: Open",
-    "value: t.Final = A(); value.go()": "",
-    "for value in Steps(): value.go()": "",
-    "next(Steps()).go()": "",
-    "for value in stream(): value.go()": "",
-    "with stream() as value: value.go()": "",
-    "with Door() as value: value.go()": "",
-    "far, value = pair(); value.go()": "",
-    "far, value = Far(), A(); value.go()": "",
-    "either(1).go()": "",
-    "cached().go()": "",
-    "value = copy.deepcopy({}); value.go()": "d: A",
-    "{}.append(A())\n    {}[0].go()": "d",
-    "{} = [A()]\n    for value in {}: value.go()": "d",
-    "{} = [A(x) for x in y]\n    {}[0].go()": "d",
-    "{}['key'] = A()\n    {}.get('key').go()": "d",
-    "{} = {'key': A()}\n    for value in {}.values(): value.go()": "d",
-    "value = {}.get('key', A()); value.go()": "d",
-    "for at, value in enumerate({}): value.go()": "d: list[A]",
-    "for far, value in zip([Far()], sorted({})): value.go()": "d: list[A]",
-    "{}.go()  # of a default": "d=A()",
-    "for value in {}: value.go()  # of a name for a type": "d: Many",
-}
-"""Statements of a function by its parameter: `{}` stands for its name."""
+FUNCTIONS = (Path(__file__).parent / "types.txt").read_text("utf8").rstrip("\n").split("\n\n")
+"""Functions, each of which calls a method of what it is given or makes."""
 
 
-@pytest.mark.parametrize("body", BODIES)
-def test_types_are_followed(storage: CodeStorage, tmp_path: Path, body: str) -> None:
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_types_are_followed(storage: CodeStorage, tmp_path: Path, function: str) -> None:
     """Tests of a class, items of tables and tuples, and returned values lead to the method of the class."""
-    code = f"{HEAD}async def use({BODIES[body]}):\n    {body.replace('{}', 'd')}\n"
-    targets = resolved(
-        open_project(storage, tmp_path / "types", {"models.py": CLASSES, "use.py": code}), "use.py"
-    )
+    files = {"models.py": CLASSES, "use.py": f"{HEAD}{function}\n"}
+    targets = resolved(open_project(storage, tmp_path / "types", files), "use.py")
     meant = [target for name, target in targets.items() if name.endswith((".go", ".other"))]
-    assert meant == ["models.py:B.other" if ".other" in body else "models.py:A.go"]
+    assert meant == ["models.py:B.other" if ".other" in function else "models.py:A.go"]
 
 
 USES = {
@@ -188,21 +135,7 @@ def test_modules_that_a_package_imports(storage: CodeStorage, tmp_path: Path) ->
     assert [caller["name"] for caller in Navigator(snapshot).callers("X")] == ["use"]
 
 
-FIXTURES = {
-    "returned": "@pytest.fixture\ndef x(): return A()",
-    "declared": "@fixture()\ndef x() -> A: return Far()",
-    "yielded in a block": "@pytest.fixture(scope='module')\ndef x():\n    with A() as a:\n        yield a  # one",
-    "a declared iterator": "@pytest.fixture\nasync def x() -> t.AsyncIterator[A]:\n    yield Far()",
-    "another name": "@pytest_asyncio.fixture(\n    name='x'\n)\ndef y(): return A()\ndef x(): return Far()",
-    "of a fixture": "@fixture\ndef y(): return A()\n@fixture\ndef x(y): return y.same()",
-    "of its class": "@fixture\ndef x(): return Far()\nclass TestX:\n    @fixture\n    def x(self): return A()",
-    "of another class": "class TestY:\n    @fixture\n    def x(self): return A()",
-    "the last one": "@fixture\ndef x(): return Far()\n@fixture\ndef x(): return A()",
-    "a function inside": "@fixture\ndef x():\n    def y(): return Far()\n    return A()",
-    "no fixture": "def x(): return A()",
-    "of itself": "@fixture\ndef x(x): return x",
-    "imported": "from plugin import x",
-}
+FIXTURES = files_of("fixtures")
 """What says the type of the parameter `x` of a test."""
 NO_FIXTURES = {"of another class", "no fixture", "of itself"}
 """Those of which `x.go()` means nothing; of the others it means `A.go`."""

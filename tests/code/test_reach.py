@@ -86,23 +86,7 @@ def test_tests_that_reach_a_definition(snapshot: Snapshot) -> None:
     assert [(each.name, each.hops) for each in own] == [("test_rows_are_counted", 0)]
 
 
-DIFF = """diff --git a/shop/store.py b/shop/store.py
---- a/shop/store.py
-+++ b/shop/store.py
-@@ -8 +8,2 @@ class Store:
--        self.rows.append(order)
-+        rows = self.rows
-+        rows.append(order)
-@@ -20,2 +19,0 @@ def load():
--    x
--    y
---- a/gone.py
-+++ /dev/null
-@@ -1,2 +0,0 @@
---- a/shop/no\u00efve file.py
-+++ "b/with space.py"
-@@ -0,0 +1 @@
-"""
+DIFF = (Path(__file__).parent / "change.diff").read_text("utf8")
 
 
 def test_lines_of_a_diff() -> None:

@@ -1,40 +1,15 @@
 """Detection of the language of a text."""
 
+import tomllib
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 from sleuth.text.detection import TABLES, detect_language, language_of_query
 from sleuth.text.languages import LANGUAGES
 
-TEXTS = {
-    "en": "The quick brown fox jumps over the lazy dog, and it does so because of its long legs.",
-    "de": "Die Häuser der alten Stadt sind aus Stein gebaut und stehen seit vielen Jahren am Fluss.",
-    "fr": "Les maisons de la vieille ville sont construites en pierre et se trouvent au bord de la rivière.",
-    "es": "Las casas de la ciudad antigua son de piedra y están a la orilla del río desde hace muchos años.",
-    "it": "Le case della città vecchia sono di pietra e si trovano da molti anni sulla riva del fiume.",
-    "nl": "De huizen van de oude stad zijn van steen gebouwd en staan al vele jaren aan het water.",
-    "pl": "Domy starego miasta są zbudowane z kamienia i stoją od wielu lat nad rzeką, która płynie na północ.",
-    "tr": "Eski şehrin evleri taştan yapılmış ve uzun yıllardır nehrin kıyısında duruyor.",
-    "ru": "Дома старого города построены из камня и много лет стоят на берегу реки.",
-    "uk": "Будинки старого міста збудовані з каменю і багато років стоять на березі річки.",
-    "el": "Τα σπίτια της παλιάς πόλης είναι χτισμένα από πέτρα.",
-    "ar": "بيوت المدينة القديمة مبنية من الحجر وتقع على ضفة النهر.",
-    "fa": "خانه‌های شهر قدیمی از سنگ ساخته شده‌اند و در کنار رودخانه هستند.",
-    "hi": "पुराने शहर के घर पत्थर के बने हैं और नदी के किनारे पर हैं।",
-    "vi": "Những ngôi nhà của thành phố cổ được xây bằng đá bên bờ sông.",
-    "zh": "老城的房子是用石头建成的，位于河边。",
-    "ja": "古い町の家は石で造られていて、川のそばにあります。",
-    "ko": "오래된 도시의 집들은 돌로 지어졌다.",
-    "th": "บ้านเรือนในเมืองเก่าสร้างด้วยหิน",
-    "af": "Die huise van die ou stad is van klip gebou en staan al baie jare langs die rivier, waar almal dit sien.",
-    "be": "Дамы старога горада пабудаваныя з каменю і шмат гадоў стаяць на беразе ракі.",
-    "cy": "Mae tai yr hen ddinas wedi eu hadeiladu o garreg ac yn sefyll ar lan yr afon ers blynyddoedd lawer.",
-    "he": "הבתים של העיר העתיקה בנויים מאבן ועומדים על גדת הנהר.",
-    "sk": "Domy starého mesta sú postavené z kameňa a stoja už veľa rokov na brehu rieky, ktorá tečie na sever.",
-    "sw": "Nyumba za mji wa kale zimejengwa kwa mawe na zimesimama kando ya mto kwa miaka mingi sana.",
-    "ur": "پرانے شہر کے گھر پتھر سے بنے ہیں اور کئی سالوں سے دریا کے کنارے کھڑے ہیں۔",
-    "yi": "די הייזער פֿון דער אַלטער שטאָט זענען געבויט פֿון שטיין און שטייען בײַם טייך.",
-}
+TEXTS = tomllib.loads((Path(__file__).parent / "sentences.toml").read_text("utf8"))
 
 
 @pytest.mark.parametrize("code", TEXTS)

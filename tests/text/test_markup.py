@@ -9,25 +9,7 @@ from sleuth import Document, Engine
 from sleuth.text.markup import is_markdown, plain, shown_text
 from tests.commands import sleuth
 
-TEXT = """# Top
-
-Some **bold** and `code`, a [link](https://example.org/?a="b"), a [trap](javascript:alert(1)) and ![a picture](x.png).
-
-- one
-  1. two
-
-| name | value |
-|---|---|
-| a | <script>alert(1)</script> |
-| | b |
-
-```python
-x < 1
-```
-
-| plan: *yearly* | price: 120 |
-| plan: monthly | price: 12 |
-"""
+TEXT = (Path(__file__).parent / "signs.md").read_text("utf8")
 
 
 def test_plain_text_has_no_signs() -> None:

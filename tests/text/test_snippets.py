@@ -1,5 +1,8 @@
 """Snippets: exact, bounded, and cut only at word boundaries."""
 
+import tomllib
+from pathlib import Path
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -68,42 +71,13 @@ def test_what_is_shown_and_marked(text: str, query: str, width: int, expected: t
     assert window.start == text.index(window.text)
 
 
-RIGHT_TO_LEFT = {
-    "hebrew": ("מילים רבות כאן לפני. הדלי מחזיק אסימונים, ומילים אחרות אחרי זה ועוד ועוד.", "אסימונים", "הדלי"),
-    "hebrew with marks": ("כתב \u200fABC\u200f כאן. מחיר 12.50 ₪ אסימון אחד ועוד מילים רבות", "אסימון", "מחיר"),
-    "arabic with vowels": ("كلمات أخرى كثيرة هنا. هذا نصٌّ مُشَكَّلٌ طويل جدا ثم كلمات", "مُشَكَّلٌ", "هذا"),
-    "urdu": ("یہ بہت سے الفاظ ہیں۔ بالٹی میں ٹوکن رہتے ہیں اور مزید الفاظ بھی ہیں", "ٹوکن", "بالٹی"),
-    "persian with a joiner": ("اینجا واژه‌های زیادی است؟ کتاب\u200cها را خواندم و دیگر واژه‌ها", "کتاب\u200cها", "کتاب"),
-}  # fmt: skip
-WIDE = {
-    "full width": (
-        "ｆｉｌｌｅｒ ｗｏｒｄｓ ｈｅｒｅ. Ａ ｂｕｃｋｅｔ ｈｏｌｄｓ ｔｏｋｅｎｓ ａｎｄ ｍｏｒｅ",
-        "ｔｏｋｅｎｓ",
-        "Ａ",
-    ),
-    "japanese": (
-        "ここには長い文がたくさんあります。バケツはトークンを持つ。そして他の言葉も続く",
-        "トークン",
-        "バケツ",
-    ),
-    "korean": (
-        "한국어 문장이 여기에 길게 있습니다. 양동이에는 토큰이 들어 있습니다. 그리고 더",
-        "토큰",
-        "양동이",
-    ),
-    "pictures": (
-        "👩\u200d👧 many words stand here before. 👍🏽 a token 👩\u200d👧 and more words after it",
-        "token",
-        "👍🏽",
-    ),
-}
+SCRIPTS = tomllib.loads((Path(__file__).parent / "scripts.toml").read_text("utf8"))
 
 
-@pytest.mark.parametrize(
-    ("text", "query", "first"), [*RIGHT_TO_LEFT.values(), *WIDE.values()], ids=[*RIGHT_TO_LEFT, *WIDE]
-)
-def test_right_to_left_and_wide_text(text: str, query: str, first: str) -> None:
+@pytest.mark.parametrize("script", SCRIPTS)
+def test_right_to_left_and_wide_text(script: str) -> None:
     """Text from right to left or in wide characters begins at its sentence and keeps its marks."""
+    text, query, first = (SCRIPTS[script][name] for name in ("text", "query", "first"))
     window = snippet(text, query, PLAIN, width=len(text) * 2 // 3)
     assert text[window.start : window.start + len(window.text)] == window.text
     assert window.text.startswith(first)
