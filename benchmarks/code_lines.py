@@ -133,16 +133,16 @@ def accuracies(spans: Iterable[Span], gold: set[str]) -> list[float]:
 
 def spans_of_hits(issue: Issue, per_file: int | None = None) -> Iterator[Span]:
     """Yield the lines of the hits of `sleuth code search`."""
-    answer = search(
+    hits, _ = search(
         issue.snapshot,
         issue.task.text,
         CodeFilter(),
         k=MOST_HITS,
         strategy="keyword",
-        provider=None,
+        weights={"keyword": 1.0, "vector": 0.0},
         per_file=per_file,
     )
-    for hit in answer.pieces[:MOST_HITS]:
+    for hit in hits:
         row = issue.snapshot.files[hit.file]
         chunks = issue.snapshot.detail(row).chunks
         yield Span(row.path, chunks[hit.chunks[0]].start, chunks[hit.chunks[-1]].end)

@@ -12,7 +12,7 @@ import pytest
 
 from sleuth import Document, Engine
 from sleuth.code import CodeRetriever, index_path, search_history
-from sleuth.code.search.source import SnapshotRetriever
+from sleuth.code.search.retriever import SnapshotRetriever
 from sleuth.compose import (
     BoostedRetriever,
     DedupedRetriever,

@@ -1,5 +1,5 @@
 from sleuth.code.search.retriever import CodeRetriever as CodeRetriever
-from sleuth.code.search.source import SnapshotRetriever as SnapshotRetriever
+from sleuth.code.search.retriever import SnapshotRetriever as SnapshotRetriever
 from sleuth.code.snapshots.indexing import aindex_path as aindex_path
 from sleuth.code.snapshots.indexing import index_path as index_path
 from sleuth.code.snapshots.storage import CodeStorage as CodeStorage

@@ -11,7 +11,7 @@ import pytest
 
 from sleuth.code import CodeStorage, index_path
 from sleuth.code.repository.extent import why_too_large
-from sleuth.code.search.source import SnapshotRetriever
+from sleuth.code.search.retriever import SnapshotRetriever
 from sleuth.code.snapshots import gradual
 from sleuth.code.snapshots.gradual import FirstRun, StoppedError, is_partial
 from sleuth.code.snapshots.indexing import index_source

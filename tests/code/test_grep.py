@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 from sleuth.code import CodeStorage, index_path
 from sleuth.code.search import compile_pattern, grep
-from sleuth.code.search.matching_lines import LineMatches
-from sleuth.code.search.patterns import required_literal
+from sleuth.code.search.matching_lines import LineMatches, required_literal
 from sleuth.engine import open_code
 from sleuth.errors import ArgumentError
 from sleuth.filters import as_filter

@@ -8,7 +8,7 @@ import pytest
 from sleuth.code import CodeStorage, Snapshot, index_path
 from sleuth.code.graph.navigate import affected_tests, call_path, definitions_at, unused_definitions
 from sleuth.code.repository.commits import lines_of_diff
-from sleuth.code.search.similarity import similar_pieces
+from sleuth.code.search.vectors import similar_pieces
 from sleuth.engine import open_code
 from sleuth.engine.codebase import default_embedder
 from sleuth.errors import ArgumentError

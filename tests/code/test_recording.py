@@ -12,9 +12,9 @@ import pytest
 from sleuth.code import CodeStorage, index_path, search_history
 from sleuth.code.search.history import CommitHit
 from sleuth.code.snapshots import health
+from sleuth.code.snapshots.indexing import CodeIndexReport
 from sleuth.code.snapshots.recording import History
 from sleuth.code.snapshots.refreshing import current_snapshot, refresh_history
-from sleuth.code.snapshots.report import CodeIndexReport
 from sleuth.engine import open_code
 from sleuth.engine.codebase import code_status, repair_code
 from sleuth.errors import CodeError, FormatVersionError, IndexDamagedError

@@ -19,8 +19,7 @@ from sleuth.code.search.query import read_query
 from sleuth.code.search.ranking import rank_files
 from sleuth.code.search.request import CodeRequest
 from sleuth.code.search.signals import best_of
-from sleuth.code.search.similarity import Similar
-from sleuth.code.search.vectors import embed_missing
+from sleuth.code.search.vectors import Similar, embed_missing
 from sleuth.engine.codebase import default_embedder
 from sleuth.errors import ArgumentError, EmbeddingError, FilterError, RetrievalError
 from sleuth.types import Explanation

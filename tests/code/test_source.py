@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from sleuth.code import CodeStorage
-from sleuth.code.search.source import SnapshotRetriever
+from sleuth.code.search.retriever import SnapshotRetriever
 from sleuth.compose import BoostedRetriever, DiversifiedRetriever, FusedRetriever
 from sleuth.engine.codebase import default_embedder
 from sleuth.errors import ArgumentError, FilterError, UnknownRepositoryError, UnknownSnapshotError

@@ -188,8 +188,8 @@ def test_submodules_within_each_other_end(
     for _ in range(5):
         folder /= "vendor/lib"
         write(folder, {".git": f"gitdir: {app.root}/.git\n"})
-    for name, limit, count in (("DEEPEST", 3, 3), ("MOST", 2, 2)):
-        monkeypatch.setattr(f"sleuth.code.snapshots.submodules.{name}", limit)
+    for name, limit, count in (("DEEPEST", 3, 3), ("MOST_SUBMODULES", 2, 2)):
+        monkeypatch.setattr(f"sleuth.code.snapshots.indexing.{name}", limit)
         reports = list(index_path(storage, app.root, workers=1).all())
         assert len(reports) == 1 + count
         assert "one run indexes at most" in dict(reports[-1].skipped)["vendor/lib"]

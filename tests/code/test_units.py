@@ -6,7 +6,7 @@ import pytest
 
 from benchmarks.code_lines import Span, accuracies, gold_lines, recalls
 from sleuth.code import CodeRetriever, CodeStorage, index_path
-from sleuth.code.search.source import SnapshotRetriever
+from sleuth.code.search.retriever import SnapshotRetriever
 from sleuth.engine.codebase import default_embedder
 from sleuth.errors import ArgumentError
 from tests.code.conftest import Git, hits_by_words, opened

@@ -13,7 +13,7 @@ import pytest
 
 from sleuth.code import index_path
 from sleuth.code.parsing import analyse, limits
-from sleuth.code.parsing.analyse import Analyser, KeptAnalyser
+from sleuth.code.parsing.analyse import Analyser, KeptAnalyser, Workers
 from sleuth.code.parsing.facts import (
     SourceText,
     facts_of,
@@ -23,7 +23,6 @@ from sleuth.code.parsing.facts import (
     unpack_sources,
 )
 from sleuth.code.parsing.limits import IN_PLACE_BYTES, MEMORY, seconds_for
-from sleuth.code.parsing.workers import Workers
 from sleuth.engine import open_code
 from sleuth.errors import CodeError
 from sleuth.files.processes import Processes
@@ -92,7 +91,7 @@ def test_queries_are_compiled_outside_the_limit(monkeypatch: pytest.MonkeyPatch)
 def test_memory_is_limited() -> None:
     """A source that exceeds the memory limit ends the worker and is reported."""
     code = (  # in a process of its own, since the maximum is that of all children that it ever had
-        "import resource; from sleuth.code.parsing.workers import Workers; from tests.code.test_workers import BOMB\n"
+        "import resource; from sleuth.code.parsing.analyse import Workers; from tests.code.test_workers import BOMB\n"
         "with Workers(1) as pool: print(pool.submit([BOMB]).result()[0].failure)\n"
         "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)"
     )

@@ -10,7 +10,7 @@ import pytest
 from sleuth import Document, Engine
 from sleuth import knowledge_base as kb
 from sleuth.code import CodeRetriever, index_path
-from sleuth.code.search.source import SnapshotRetriever
+from sleuth.code.search.retriever import SnapshotRetriever
 from sleuth.compose import BoostedRetriever, FusedRetriever
 from sleuth.engine import open_code
 from sleuth.engine.sources import Sources

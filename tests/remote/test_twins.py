@@ -15,7 +15,7 @@ import pytest
 
 from sleuth import CodeRetriever, Engine, FusedRetriever, Ranking, aindex_path, index_path
 from sleuth.code.search.context import RetrievedContexts
-from sleuth.code.snapshots.report import CodeIndexReport
+from sleuth.code.snapshots.indexing import CodeIndexReport
 from sleuth.llm import LLMGenerator
 from sleuth.remote import async_twin
 from sleuth.remote.twins import async_pieces

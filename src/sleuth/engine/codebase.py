@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from sleuth.code.search.request import CodeRequest
     from sleuth.code.snapshots.health import CodeStatus
-    from sleuth.code.snapshots.report import CodeIndexReport
+    from sleuth.code.snapshots.indexing import CodeIndexReport
     from sleuth.protocols import Embedder
 
 

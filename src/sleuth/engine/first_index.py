@@ -131,8 +131,9 @@ def preload_code_modules() -> None:
     A missing package is ignored: the first call names it.
     """
     with suppress(ImportError):
-        for name in ("sleuth.code.search.source", "sleuth.code.snapshots.gradual", "sleuth.engine.sources"):
-            import_module(name)
+        import_module("sleuth.code.search.retriever")
+        import_module("sleuth.code.snapshots.gradual")
+        import_module("sleuth.engine.sources")
 
 
 def _progress(coverage: Coverage | None) -> str:

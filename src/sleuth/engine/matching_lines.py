@@ -15,7 +15,7 @@ from sleuth.remote import check_cancelled
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from sleuth.code.search.patterns import LinePattern
+    from sleuth.code.search.matching_lines import LinePattern
     from sleuth.engine.view import IndexView
     from sleuth.filters import Filter
     from sleuth.store import IndexSnapshot

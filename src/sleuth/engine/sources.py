@@ -416,7 +416,7 @@ def _code(
     stack: ExitStack, path: str | Path, which: str, *, refresh: bool
 ) -> tuple[dict[str, Retriever], list[str]]:
     """Open the code of an index: retrievers of one of its repositories, or all where `which` is "", and warnings."""
-    from sleuth.code.search.source import SnapshotRetriever
+    from sleuth.code.search.retriever import SnapshotRetriever
     from sleuth.code.snapshots.refreshing import current_snapshot
     from sleuth.engine.codebase import open_code
 

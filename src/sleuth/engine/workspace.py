@@ -202,7 +202,7 @@ class Workspace(Closing):
         Raises:
             IndexNotFoundError: there is nothing yet; says how to index.
         """
-        from sleuth.code.search.source import SnapshotRetriever
+        from sleuth.code.search.retriever import SnapshotRetriever
         from sleuth.engine.codebase import embedder_for
         from sleuth.engine.sources import Sources
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from sleuth import open_code
 from sleuth.code import Navigator
 from sleuth.code.parsing.languages import LANGUAGES
-from sleuth.code.search.source import SnapshotRetriever
+from sleuth.code.search.retriever import SnapshotRetriever
 from tests.code.conftest import opened
 
 HIDDEN = ["wordllama", *sorted({language.package for language in LANGUAGES.values() if language.extra})]

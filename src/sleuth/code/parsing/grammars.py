@@ -13,7 +13,7 @@ The captures have one meaning in every language:
 - `@doc`: a string that documents its enclosing definition.
 - `@reference.call`, `.instantiation`, `.inheritance`, `.type`, `.value`: a use of `@name`, which follows
   `@qualifier`. `.mention`, a name that may be a variable, `.elsewhere` and `.quoted` are decided by
-  `sleuth.code.parsing.references`.
+  `sleuth.code.parsing.parse`.
 - `@binding.variable`, `.element`, `.member`, `.assigned`, `.outer`, `.argument`, `.generic`, `.part`: `@name` gets a
   value; `kinds.BINDINGS` explains the kinds. `@type` is its declared type. `@value` is what it is assigned, or the
   collection of an element. On the name of a definition, `@type` is what a function returns or a field holds.

@@ -2,10 +2,14 @@
 
 tree-sitter parses the source and runs the queries of its language; what they capture becomes definitions, references,
 imports and chunks. A tree with errors is used for what it still shows: tree-sitter keeps the sound parts.
+
+Which plain names are uses of a definition, and which are variables, is decided here; types in quotes are read.
 """
 
 from __future__ import annotations
 
+import re
+from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Sequence
 from operator import itemgetter
@@ -16,19 +20,35 @@ import numpy as np
 from sleuth.code.parsing.chunks import cut_definitions
 from sleuth.code.parsing.definitions import definition_table, definitions_of
 from sleuth.code.parsing.grammars import grammar, has_grammar
+from sleuth.code.parsing.kinds import BINDINGS, CONTAINERS, PARSED_ROLES, ROLES
 from sleuth.code.parsing.languages import LANGUAGES, languages_with
 from sleuth.code.parsing.lines import LineIndex
-from sleuth.code.parsing.references import imports_of_matches, references_of, spans_of
-from sleuth.code.parsing.tables import Tables
-from sleuth.code.parsing.uses import place_bindings, read_uses
+from sleuth.code.parsing.tables import BindingRow, ImportRow, ReferenceRow, Table, Tables, table_of
+from sleuth.code.parsing.uses import place_bindings, place_uses, read_uses
 
 if TYPE_CHECKING:
     from tree_sitter import Node, Range
 
-    from sleuth.code.parsing.definitions import Match
+    from sleuth.code.parsing.definitions import Match, ParsedDefinition
     from sleuth.code.parsing.grammars import Grammar, Pattern
-    from sleuth.code.parsing.tables import Table
 
+_MAX_QUALIFIER: Final = 2_000
+_CALL: Final = ROLES.index("call")
+_INSTANTIATION: Final = ROLES.index("instantiation")
+_REFERENCE: Final = ROLES.index("reference")
+_QUOTED: Final = PARSED_ROLES.index("quoted")
+_MENTION: Final = PARSED_ROLES.index("mention")
+_OUTER: Final = BINDINGS.index("outer")
+_USES: Final = [BINDINGS.index(kind) for kind in ("narrowed", "item", "keyed")]
+"""Bindings of a name that is used at the same place."""
+_ROLE: Final = ReferenceRow._fields.index("role")
+_NAME: Final = ReferenceRow._fields.index("name")
+_NAME_SIZE: Final = ReferenceRow._fields.index("name_size")
+_BOUND: Final = [BindingRow._fields.index(field) for field in ("name", "name_size", "kind", "symbol")]
+_IDENTIFIER: Final = rb"[A-Za-z_\x80-\xff][\w\x80-\xff]*"
+_WORD: Final = re.compile(_IDENTIFIER)
+_DOTTED: Final = re.compile(rb"((?:%b\.)*)(%b)" % (_IDENTIFIER, _IDENTIFIER))
+_OF_ALL: Final = re.compile(rb"\bimport\s*\*")
 _CAPITALS: Final = languages_with("capitals")
 
 
@@ -127,3 +147,138 @@ def _in_order(tables: Sequence[Table]) -> Table:
         return tables[0]
     table = np.concatenate(tables)
     return table[np.argsort(table[:, 0], kind="stable")]
+
+
+def references_of(
+    uses: Table,
+    bindings: Table,
+    lines: LineIndex,
+    definitions: Sequence[ParsedDefinition],
+    imports: Table,
+    *,
+    spans: Table,
+    capitals: bool,
+) -> Table:
+    """Return the used names in order of place, each once, without names of definitions; rows of `ReferenceRow`.
+
+    Args:
+        uses: as `uses.read_uses` returns them.
+        bindings: rows of `BindingRow`.
+        definitions: in order of start, containers first.
+        imports: rows of `ImportRow`.
+        spans: of the definitions, as `spans_of` returns them.
+        capitals: whether a call of a capitalised name makes an object.
+    """
+    source = lines.source
+    placed = place_uses(_split_quoted(source, uses), lines.newlines, spans, _MAX_QUALIFIER)
+    table = _keep_meant(source, placed, bindings, definitions, imports)
+    if capitals and len(table):  # calls of names such as `Order`, unlike `ORDER`
+        first = np.frombuffer(source, np.uint8)[table[:, _NAME]]
+        calls = (table[:, _ROLE] == _CALL) & ((first < ord("a")) | (first > 127))
+        for row in np.flatnonzero(calls).tolist():
+            start = table[row, _NAME]
+            name = source[start : start + table[row, _NAME_SIZE]].decode("utf-8", "replace")
+            if name[:1].isupper() and not name.isupper():
+                table[row, _ROLE] = _INSTANTIATION
+    return table
+
+
+def spans_of(definitions: Sequence[ParsedDefinition]) -> Table:
+    """Return start, end, container and start of the name of each definition, shape (definitions, 4)."""
+    spans = [(d.start, d.end, d.parent, d.name.start) for d in definitions]
+    return np.array(spans, np.int32).reshape(-1, 4)
+
+
+def _split_quoted(source: bytes, uses: Table) -> Table:
+    """Return uses with the names of types in quotes in the place of the text between the quotes.
+
+    Args:
+        uses: as `uses.read_uses` returns them, shape (n, 5): start and end of the name, its role, start and end of the
+            qualifier.
+    """
+    quoted = uses[:, 2] == _QUOTED
+    if not quoted.any():
+        return uses
+    rows = []
+    for start, end in uses[quoted, :2].tolist():
+        for match in _DOTTED.finditer(source, start, end):
+            qualifier = (match.start(1), match.end(1) - 1) if match[1] else (0, 0)
+            rows.append((*match.span(2), _REFERENCE, *qualifier))
+    table = np.concatenate([uses[~quoted], np.array(rows, np.int32).reshape(-1, 5)])
+    return table[np.argsort(table[:, 0], kind="stable")]
+
+
+def _keep_meant(
+    source: bytes, references: Table, bindings: Table, definitions: Sequence[ParsedDefinition], imports: Table
+) -> Table:
+    """Return references, and of the mentions those that mean an import or a definition of the file.
+
+    A name means what the innermost scope around it binds or defines, else what is imported anywhere in the file.
+
+    Args:
+        references: rows of `ReferenceRow`, whose role is a position in `PARSED_ROLES`.
+        bindings: rows of `BindingRow`; their names are no mentions.
+        definitions: in order of start, containers first.
+        imports: rows of `ImportRow`.
+    """
+    roles = references[:, _ROLE]
+    if not (roles >= len(ROLES)).any():
+        return references
+    statements = [source[start:end] for start, end in imports[:, 1:3].tolist()]
+    imported = {word for statement in statements for word in _WORD.findall(statement)}
+    everything = any(_OF_ALL.search(statement) for statement in statements)
+    bindings = bindings[~np.isin(bindings[:, BindingRow._fields.index("kind")], _USES)]
+    defined = {(source[d.name.start : d.name.end], d.parent) for d in definitions}
+    possible = imported | {name for name, _ in defined}
+    names = [source[start : start + size] for start, size in references[:, 1:3].tolist()]
+    scopes = references[:, ReferenceRow._fields.index("symbol")].tolist()
+    bound: set[tuple[bytes, int]] = set()
+    outer: set[tuple[bytes, int]] = set()
+    for start, size, kind, symbol in bindings[:, _BOUND].tolist():
+        if symbol < 0 or definitions[symbol].name.start != start:
+            (outer if kind == _OUTER else bound).add((source[start : start + size], symbol))
+    bound -= outer
+
+    def is_meant(name: bytes, scope: int) -> bool:
+        at, in_function = scope, False
+        while at >= 0:
+            kind = definitions[at].kind
+            if (name, at) in bound and kind not in CONTAINERS:
+                return False
+            if (name, at) in defined and not (kind in CONTAINERS and in_function):
+                return True
+            in_function = in_function or kind in ("function", "method")
+            at = definitions[at].parent
+        return (name, -1) in defined or name in imported or everything
+
+    is_use = roles < len(ROLES)
+    starts = set(bindings[:, BindingRow._fields.index("name")].tolist())
+    for at in np.flatnonzero(roles == _MENTION).tolist():
+        if (everything or names[at] in possible) and int(references[at, _NAME]) not in starts:
+            is_use[at] = is_meant(names[at], scopes[at])
+    references[roles == _MENTION, _ROLE] = _REFERENCE
+    return references[is_use]
+
+
+def imports_of_matches(
+    matches: Sequence[Match], lines: LineIndex, definitions: Sequence[ParsedDefinition]
+) -> Table:
+    """Return the import statements in order of place; one inside another is part of it.
+
+    Args:
+        definitions: in order of start, containers first.
+    """
+    if not matches:
+        return table_of([], ImportRow)
+    starts = [definition.start for definition in definitions]
+    statements = [match["import"][0] for match in matches]
+    rows: list[ImportRow] = []
+    reached = -1
+    for start, longest in sorted((node.start_byte, -node.end_byte) for node in statements):
+        if start >= reached:
+            reached = -longest
+            around = bisect_right(starts, start) - 1
+            while around >= 0 and definitions[around].end <= start:
+                around = definitions[around].parent
+            rows.append(ImportRow(lines.line(start), start, reached, around))
+    return table_of(rows, ImportRow)

@@ -1,5 +1,5 @@
 from sleuth.code.search.matching_lines import agrep as agrep
+from sleuth.code.search.matching_lines import compile_pattern as compile_pattern
 from sleuth.code.search.matching_lines import grep as grep
-from sleuth.code.search.patterns import compile_pattern as compile_pattern
 
 __all__: list[str]

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import zip_longest
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 from uuid import UUID
 
 from sleuth.arguments import MOST_K, check_count, check_query, is_blank
@@ -16,22 +16,28 @@ from sleuth.code.parsing.chunks import unit_at
 from sleuth.code.parsing.labels import MODULE_LABEL
 from sleuth.code.search.context import RetrievedContext, RetrievedContexts, piece_id
 from sleuth.code.search.exact import MOST, spots_of
-from sleuth.code.search.filters import CodeFilter, read_filter
+from sleuth.code.search.filters import CodeFilter, chunk_metadata, file_metadata, read_filter, read_tree
 from sleuth.code.search.fusion import Piece, fuse, with_fixed_scores
 from sleuth.code.search.query import read_query
 from sleuth.code.search.ranking import keyword_search
-from sleuth.code.search.similarity import Similar, nearest_pieces, similar_chunks, similar_files
 from sleuth.code.search.units import whole_definitions
+from sleuth.code.search.vectors import (
+    EmbeddingProvider,
+    Similar,
+    nearest_pieces,
+    similar_chunks,
+    similar_files,
+)
 from sleuth.code.search.weights import LITTLE, weights_of
 from sleuth.code.snapshots.snapshot import Definition
 from sleuth.errors import ArgumentError, RetrievalError, StoreError
+from sleuth.filters import Filter, as_filter
 from sleuth.logs import logger_of
 from sleuth.remote import async_twin, check_cancelled
-from sleuth.types import Explanation, PartReport
+from sleuth.types import Explanation, PartReport, Ranking, RetrievedItem
 
 if TYPE_CHECKING:
     from sleuth.code.search.request import CodeRequest
-    from sleuth.code.search.vectors import EmbeddingProvider
     from sleuth.code.snapshots.record import Repository, SnapshotInfo
     from sleuth.code.snapshots.snapshot import Snapshot
 
@@ -62,30 +68,6 @@ class GraphStorage(Protocol):
 
     def open_snapshot(self, repository: Repository, info: SnapshotInfo) -> Snapshot:
         """Return what can be read at that snapshot."""
-
-
-class RankedCode(NamedTuple):
-    """What a search for code gives.
-
-    Attributes:
-        pieces: best first.
-        parts: what each leg did.
-        similar: of the vector leg in a hybrid search; None where it did not answer.
-        by_words: score of the keyword leg by file.
-    """
-
-    pieces: list[Piece]
-    parts: tuple[PartReport, ...]
-    similar: Similar | None = None
-    by_words: Mapping[int, float] = {}
-
-    def best(self, snapshot: Snapshot, query: str, k: int, *, strategy: str) -> list[Piece]:
-        """Return the first `k` pieces; those of a hybrid search with scores that compare between queries."""
-        first = self.pieces[:k]
-        if strategy != "hybrid":
-            return first
-        share_of = None if self.similar is None else self.similar.share_of
-        return list(with_fixed_scores(snapshot, query, first, share_of, self.by_words))
 
 
 class CodeRetriever:
@@ -169,7 +151,7 @@ class CodeRetriever:
         allowed = read_filter(snapshot, filters)
         if is_blank(query) or limit == 0:
             return RetrievedContexts()
-        answer = search(
+        best, parts = search(
             snapshot,
             query,
             allowed,
@@ -179,8 +161,7 @@ class CodeRetriever:
             weights=shares,
             per_file=per_file,
         )
-        best = answer.best(snapshot, query, limit, strategy=strategy)
-        return RetrievedContexts(_contexts_of(snapshot, best, expand, explain=explain), answer.parts)
+        return RetrievedContexts(_contexts_of(snapshot, best, expand, explain=explain), parts)
 
     aretrieve = async_twin(retrieve)
 
@@ -207,21 +188,23 @@ def search(
     *,
     k: int,
     strategy: str,
-    provider: EmbeddingProvider | None,
-    weights: Mapping[str, float] | None = None,
+    weights: Mapping[str, float],
+    provider: EmbeddingProvider | None = None,
     per_file: int | None = None,
-) -> RankedCode:
-    """Find the best definitions by a strategy: `k` or more, of which the first `k` are those of any greater `k`.
+) -> tuple[list[Piece], tuple[PartReport, ...]]:
+    """Return the best `k` definitions by a strategy, which are the first of any greater `k`, and a report of each leg.
+
+    Scores of a hybrid search compare between queries.
 
     Args:
+        weights: of each leg.
         per_file: hits of one file at most; no limit where None.
 
     Raises:
         RetrievalError: every leg failed.
         IndexDamagedError: the index on disk does not read.
     """
-    shares = weights_of(provider, weights)
-    pool = POOL if shares["vector"] <= LITTLE else _DEEP_POOL
+    pool = POOL if weights["vector"] <= LITTLE else _DEEP_POOL
     depth = max(k, pool if strategy == "hybrid" else 0)
     question = read_query(query)
     similar: list[Similar] = []
@@ -242,18 +225,17 @@ def search(
             context={"query": query, "k": k, "strategy": strategy},
         ) from report[0].exception
     if similar and not similar[0].is_related and not keyword_search(snapshot, question, 1, allowed):
-        return RankedCode([], report)  # no code has a meaning or a word of the query
+        return [], report  # no code has a meaning or a word of the query
     if len(answers) == 1:
         pieces = next(iter(answers.values()))
     else:
-        pieces = fuse(snapshot, {name: pieces[:pool] for name, pieces in answers.items()}, shares)
+        pieces = fuse(snapshot, {name: pieces[:pool] for name, pieces in answers.items()}, weights)
         pieces += _below(snapshot, pieces, answers, pool)
     nearest = next(iter(similar), None)
-    if "keyword" in answers and (strategy == "keyword" or shares["keyword"]):
+    if "keyword" in answers and (strategy == "keyword" or weights["keyword"]):
         pieces = whole_definitions(snapshot, question, pieces, k, allowed=allowed, similar=nearest)
     if strategy != "vector":
         pieces = _exact_first(snapshot, query, allowed, pieces)
-    by_words_score = {piece.file: piece.score for piece in answers.get("keyword", ())}
     if per_file is not None:
         counts = Counter[int]()
         best: list[Piece] = []
@@ -262,7 +244,12 @@ def search(
             if counts[piece.file] <= per_file:
                 best.append(piece)
         pieces = best
-    return RankedCode(pieces, report, nearest, by_words_score)
+    pieces = pieces[:k]
+    if strategy == "hybrid":
+        share_of = None if nearest is None else nearest.share_of
+        word_scores = {piece.file: piece.score for piece in answers.get("keyword", ())}
+        pieces = list(with_fixed_scores(snapshot, query, pieces, share_of, word_scores))
+    return pieces, report
 
 
 def _below(
@@ -367,3 +354,85 @@ def _contexts_of(
         else:
             context.related = {kind: [] for kind in expand}
         yield context
+
+
+class SnapshotRetriever:
+    """Answers with pieces of code, to be fused, filtered, reranked and cited. Safe to share between threads.
+
+    An item's text is the code, its id the file's absolute path, lines and a hash of the code. Its metadata has
+    `source`, `path`, `language`, `category`, `repository`, `repository_path`, `snapshot`, `source_type` ("code"),
+    `start_line` and `end_line`, and of a definition `symbol`, `name`, `kind`, `labels`, `signature` and `container`.
+    Filters may use all of them. `doc` is the documentation of the definition, also where the piece does not hold it.
+    Scores are in [0, 1], and each item carries its explanation.
+    """
+
+    def __init__(
+        self,
+        storage: GraphStorage,
+        repository: str,
+        snapshot: str | None = None,
+        *,
+        embedder: EmbeddingProvider | None = None,
+    ) -> None:
+        """Search one repository.
+
+        Args:
+            storage: as `open_code` opens it; it stays open.
+            repository: its id, path or URL.
+            snapshot: a commit, branch, tag or content id; where None, each call takes the newest one.
+            embedder: search by words and meaning; by words alone where None.
+        """
+        self._storage = storage
+        self._repository = repository
+        self._snapshot = snapshot
+        self._embedder = embedder
+        self._weights = weights_of(embedder, None)
+
+    def __repr__(self) -> str:
+        return f"SnapshotRetriever({self._repository!r}, {self._snapshot!r})"
+
+    def retrieve(
+        self, query: str, k: int = 10, *, filter: Filter | Mapping[str, Any] | str | None = None
+    ) -> Ranking:
+        """Return the best `k` pieces of code among those that match `filter`.
+
+        Raises:
+            ArgumentError: a query that is not a string, or a wrong k.
+            FilterError: a filter that cannot be read; says where.
+            UnknownRepositoryError, UnknownSnapshotError: list the known ones.
+            RetrievalError: every leg failed.
+        """
+        k = check_count(k)
+        check_query(query)
+        tree = as_filter(filter)
+        repository = self._storage.repository(self._repository)
+        snapshot = self._storage.open_snapshot(repository, self._storage.snapshot(repository, self._snapshot))
+        if not k or is_blank(query):
+            return Ranking(())
+        allowed = read_tree(snapshot, tree)
+        strategy = "keyword" if self._embedder is None else "hybrid"
+        best, parts = search(
+            snapshot, query, allowed, k=k, strategy=strategy, provider=self._embedder, weights=self._weights
+        )
+        return Ranking([_item(snapshot, piece) for piece in best], parts if len(parts) > 1 else ())
+
+    aretrieve = async_twin(retrieve)
+
+
+def _item(snapshot: Snapshot, piece: Piece) -> RetrievedItem:
+    file = snapshot.files[piece.file]
+    detail = snapshot.detail(file)
+    chunk = detail.chunks[piece.chunk]
+    end = detail.chunks[piece.chunks[-1]].end
+    text = snapshot.lines(file, chunk.start, end)
+    metadata = file_metadata(snapshot, file) | chunk_metadata(detail, piece.chunk)
+    if chunk.symbol >= 0 and (doc := detail.symbols[chunk.symbol].doc):
+        metadata["doc"] = doc
+    item = RetrievedItem(
+        id=piece_id(metadata["source"], chunk.start, end, text),
+        text=text,
+        metadata=metadata,
+        score=piece.score,
+    )
+    item.extra["explanation"] = piece.explanation
+    return item

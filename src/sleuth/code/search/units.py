@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from sleuth.code.search.filters import CodeFilter
     from sleuth.code.search.fusion import Piece
     from sleuth.code.search.query import Query
-    from sleuth.code.search.similarity import Similar
+    from sleuth.code.search.vectors import Similar
     from sleuth.code.snapshots.snapshot import Snapshot
 
 WEIGHTS: Final = {"text": 2.0, "symbol": 1.0, "frame": 1.0, "size": 1.5}

@@ -17,10 +17,9 @@ from typing import Final, NamedTuple
 from sleuth.code.parsing.labels import CATEGORIES, labels_of_path
 from sleuth.code.repository.listing import Listed, Listing, Past, Version
 from sleuth.code.repository.sources import DiskSource, Source, content_id, source_at
-from sleuth.code.snapshots.indexing import index_path, index_source, past_of
+from sleuth.code.snapshots.indexing import CodeIndexReport, index_path, index_source, past_of
 from sleuth.code.snapshots.lookup import newest_completed
 from sleuth.code.snapshots.record import Repository, SnapshotInfo
-from sleuth.code.snapshots.report import CodeIndexReport
 from sleuth.code.snapshots.storage import CodeStorage
 
 SECONDS: Final = 600.0

@@ -1,4 +1,4 @@
-"""Makes a snapshot of a version of a repository.
+"""Makes a snapshot of a version of a repository, and of the submodules that are checked out there.
 
 Files whose path and content are known cost nothing. The rest are taken apart, in worker processes where they are many,
 and committed in batches; then the snapshot is, in one transaction. After it come the commits that led to it.
@@ -6,31 +6,33 @@ and committed in batches; then the snapshot is, in one transaction. After it com
 
 from __future__ import annotations
 
+import os
 import time
 from collections import deque
-from collections.abc import Callable, Generator, Sequence
-from contextlib import closing
+from collections.abc import Callable, Collection, Generator, Iterator, Sequence
+from contextlib import closing, suppress
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from sleuth import platform
 from sleuth.code.parsing.analyse import Analysed, Analyser, skipped
 from sleuth.code.parsing.labels import labels_of_path
+from sleuth.code.repository import git
 from sleuth.code.repository.commits import commits_between
-from sleuth.code.repository.listing import Listed, Past, Version
+from sleuth.code.repository.listing import SUBMODULE, Listed, Past, Version
+from sleuth.code.repository.process import run
 from sleuth.code.repository.sources import CommitSource, DiskSource, Source, source_at
 from sleuth.code.snapshots.lookup import newest_completed
 from sleuth.code.snapshots.memory import keep_times, read_times
 from sleuth.code.snapshots.record import Repository, SnapshotInfo
 from sleuth.code.snapshots.recording import WHOLE, History, record_history
-from sleuth.code.snapshots.report import CodeIndexReport
 from sleuth.code.snapshots.shelf import Batch
 from sleuth.code.snapshots.storage import CodeStorage
-from sleuth.code.snapshots.submodules import index_submodules
-from sleuth.errors import CodeError
+from sleuth.errors import ArgumentError, CodeError, UnknownSnapshotError
 from sleuth.logs import logger_of
 from sleuth.remote import async_twin
 
@@ -44,8 +46,55 @@ _COUNTED_AT_ONCE = 50
 """Files whose words are counted at a time; their texts are then let go."""
 _MANY = 200
 """New files from which on starting processes costs less than they save."""
-
+LEFT_OUT = f"{SUBMODULE}, not indexed: "
+"""How the reason begins for which a submodule was not indexed."""
+MOST_SUBMODULES = 200
+"""Submodules of one run, those of submodules included."""
+DEEPEST = 8
+"""Submodules within submodules."""
 logger = logger_of("code")
+
+
+@dataclass(slots=True)
+class CodeIndexReport:
+    """What an indexing run did.
+
+    Attributes:
+        repository, snapshot: their ids; `names` are the branches and tags of the snapshot.
+        files: listed by the snapshot; `added` of them were new to the index.
+        chunks: of the new files.
+        skipped: (path, reason) of files that are not searched; also of those that this run could not parse and that
+            are searched as plain text.
+        commits: of the history, recorded by this run; `commits_left` are for the next one.
+        history_error: why no more of them could be read, "" otherwise.
+        seconds: wall time.
+        submodules: reports of those that were indexed as repositories of their own.
+    """
+
+    repository: str
+    path: str
+    snapshot: str
+    names: tuple[str, ...] = ()
+    files: int = 0
+    added: int = 0
+    chunks: int = 0
+    skipped: list[tuple[str, str]] = field(default_factory=list)
+    commits: int = 0
+    commits_left: int = 0
+    history_error: str = ""
+    seconds: float = 0.0
+    submodules: list[CodeIndexReport] = field(default_factory=list)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, fit for JSON."""
+        plain = {name: getattr(self, name) for name in self.__slots__}
+        return plain | {"names": list(self.names), "submodules": [part.to_dict() for part in self.submodules]}
+
+    def all(self) -> Iterator[CodeIndexReport]:
+        """Yield this report and those of all submodules, each before the ones inside it."""
+        yield self
+        for submodule in self.submodules:
+            yield from submodule.all()
 
 
 def index_path(
@@ -250,3 +299,82 @@ def _analysed(
             yield list(zip(first, finish(), strict=True))
     for first, finish in begun:
         yield list(zip(first, finish(), strict=True))
+
+
+def index_submodules(
+    report: CodeIndexReport, index: Callable[[Source], CodeIndexReport], *, revision: str | None = None
+) -> None:
+    """Index the submodules that a report lists and that are checked out, and theirs, and add their reports to it.
+
+    One that is not indexed is in `report.skipped` with the reason.
+
+    Args:
+        index: makes a snapshot of a source.
+        revision: what the report is of; submodules are then indexed at the commit that it names. The worktree if None.
+    """
+    home = git.common_folder(Path(report.path))
+    waiting, count = deque([(report, 0)]), 0
+    while waiting and home is not None:
+        above, depth = waiting.popleft()
+        for position, (name, reason) in enumerate(above.skipped):
+            if reason != SUBMODULE:
+                continue
+            if count >= MOST_SUBMODULES or depth >= DEEPEST:
+                bounds = f"one run indexes at most {MOST_SUBMODULES} submodules, {DEEPEST} within one another"
+                above.skipped[position] = (name, f"{LEFT_OUT}{bounds}")
+                continue
+            try:
+                below = index(_source(above, name, home, of_commit=revision is not None))
+            except (ArgumentError, CodeError, OSError) as error:
+                above.skipped[position] = (name, f"{LEFT_OUT}{error}")
+            else:
+                count += 1
+                above.submodules.append(below)
+                waiting.append((below, depth + 1))
+
+
+def _source(above: CodeIndexReport, name: str, home: Path, *, of_commit: bool) -> Source:
+    """Return the source of a submodule: its worktree, or the commit that the indexed one names.
+
+    Raises:
+        ArgumentError, CodeError: why it is not to be indexed.
+    """
+    folder = submodule_at(Path(above.path), name, home)
+    if not of_commit:
+        return source_at(folder)
+    commit = run(Path(above.path), "rev-parse", "--verify", f"{above.snapshot}:{name}").decode().strip()
+    try:
+        return source_at(folder, commit)
+    except UnknownSnapshotError:
+        raise CodeError(f"it does not have commit {commit}; `git submodule update` brings it") from None
+
+
+def submodule_at(root: Path, name: str, home: Path) -> Path:
+    """Return the folder of a submodule that is checked out.
+
+    Args:
+        home: where git keeps what it knows of the repository that the user named, submodules included.
+
+    Raises:
+        CodeError: it is not checked out, or a link, its `.git` or its settings lead elsewhere.
+    """
+    folder = root / name
+    if not os.path.lexists(folder / ".git"):
+        raise CodeError("it is not checked out (`git submodule update --init`)")
+    places = git.folders_of(folder)
+    if places is None or not all(
+        place.is_relative_to(home) or place.is_relative_to(folder) for place in places
+    ):
+        raise CodeError("its .git leads out of the repository")
+    if git.root_of(folder) != folder:
+        raise CodeError("its worktree is elsewhere, by a link or `core.worktree`")
+    return folder
+
+
+def indexed_submodules(root: Path, paths: Collection[Path]) -> Iterator[Path]:
+    """Yield those of these folders that are submodules below a worktree."""
+    home = git.common_folder(root)
+    for path in paths:
+        if home is not None and path != root and path.is_relative_to(root):
+            with suppress(CodeError):
+                yield submodule_at(root, path.relative_to(root).as_posix(), home)

@@ -322,7 +322,7 @@ def similar(
     place: CodePlace,
 ) -> Output:
     """Print the pieces of code that are nearest in meaning to a place."""
-    from sleuth.code.search.similarity import similar_pieces
+    from sleuth.code.search.vectors import similar_pieces
     from sleuth.engine.codebase import default_embedder
 
     pieces = similar_pieces(place.snapshot, part, default_embedder(), k)

@@ -23,7 +23,7 @@ from sleuth.text import clean_text
 
 if TYPE_CHECKING:
     from sleuth.code import CodeStorage
-    from sleuth.code.snapshots.report import CodeIndexReport
+    from sleuth.code.snapshots.indexing import CodeIndexReport
 
 
 @command(code_commands, "index", "sleuth code index . --rev v1.2")
@@ -89,7 +89,7 @@ def index(
 def _forget_snapshots(storage: CodeStorage, path: Path, *, submodules: bool) -> None:
     """Forget all snapshots of the repository at a path, and of its submodules, so that every file is parsed again."""
     from sleuth.code.repository.sources import source_at
-    from sleuth.code.snapshots.submodules import indexed_submodules
+    from sleuth.code.snapshots.indexing import indexed_submodules
 
     root = source_at(path).root
     repositories = {Path(repository.path): repository for repository in storage.repositories()}
@@ -123,7 +123,7 @@ def _index_visibly(
 def print_report(full_report: CodeIndexReport, *, json: bool) -> None:
     """Print what was indexed of a repository and of its submodules."""
     from sleuth.code.parsing.limits import UNPARSED
-    from sleuth.code.snapshots.submodules import LEFT_OUT
+    from sleuth.code.snapshots.indexing import LEFT_OUT
     from sleuth.ingest import Skipped, grouped
 
     if json:

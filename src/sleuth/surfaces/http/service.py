@@ -345,7 +345,7 @@ class Call:
         engine, place = self.engine, (names, key.filter, key.code)
         code: dict[str, Retriever] = {}
         if key.code and place not in service.opened:
-            from sleuth.code.search.source import SnapshotRetriever
+            from sleuth.code.search.retriever import SnapshotRetriever
             from sleuth.engine.codebase import embedder_for
 
             storage, embedder, repositories = self.code, embedder_for(), self.repositories(names)
