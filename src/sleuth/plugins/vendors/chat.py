@@ -163,7 +163,7 @@ async def chat_completions(body: ChatRequest, request: Request, call: CurrentCal
             if event.name == "text":
                 yield chunk({**role, "content": event.value})
                 role = {}
-        result = await writing.result()
+        result = await writing.result
         if role:
             yield chunk({**role, "content": _text_of(result)})
         yield chunk({"annotations": url_citations(result, base)}, "stop", **_said(writing, result))
@@ -365,7 +365,7 @@ async def _events(
         if event.name == "text":
             has_text = True
             yield say("response.output_text.delta", **place, delta=event.value, logprobs=[])
-    result = await writing.result()
+    result = await writing.result
     search, message = _outputs(body, writing, query, result)
     (part,) = message["content"]
     if not has_text:

@@ -9,7 +9,6 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
 from annotated_types import Ge
 
 from sleuth.errors import ArgumentError
@@ -54,6 +53,8 @@ def index(
 ) -> None:
     """Take a snapshot of a repository; unchanged files cost nothing."""
     from sleuth.code import index_path
+    from sleuth.code.repository.sources import source_at
+    from sleuth.code.snapshots.indexing import indexed_submodules
     from sleuth.engine import open_code
     from sleuth.engine.codebase import rebuilt_code
 
@@ -74,7 +75,11 @@ def index(
         return
     with open_code(folder, create=True) as storage:
         if again:
-            _forget_snapshots(storage, path_or_here, submodules=submodules)
+            root = source_at(path_or_here).root
+            repositories = {Path(repository.path): repository for repository in storage.repositories()}
+            for place in [root, *(indexed_submodules(root, repositories) if submodules else ())]:
+                if place in repositories:
+                    storage.prune(repositories[place].id, ())
         report = _index_visibly(run, storage, path_or_here, revision=rev, vectors=vectors, json=json)
         if watch:
             snapshots = {part.path: part.snapshot for part in report.all()}
@@ -84,18 +89,6 @@ def index(
                 if any(snapshots.get(place) != snapshot for place, snapshot in news.items()):
                     print_report(newer, json=json)
                 snapshots |= news
-
-
-def _forget_snapshots(storage: CodeStorage, path: Path, *, submodules: bool) -> None:
-    """Forget all snapshots of the repository at a path, and of its submodules, so that every file is parsed again."""
-    from sleuth.code.repository.sources import source_at
-    from sleuth.code.snapshots.indexing import indexed_submodules
-
-    root = source_at(path).root
-    repositories = {Path(repository.path): repository for repository in storage.repositories()}
-    for place in [root, *(indexed_submodules(root, repositories) if submodules else ())]:
-        if place in repositories:
-            storage.prune(repositories[place].id, ())
 
 
 def _index_visibly(
@@ -184,12 +177,7 @@ def snapshots(
     return Output({"repository": asdict(repository), "snapshots": list(map(asdict, entries))}, lines)
 
 
-AddressArgument = Annotated[
-    str,
-    typer.Argument(
-        metavar="ADDRESS", help="A folder, a file ending with .tar, s3://BUCKET/NAME, gs://… or az://…."
-    ),
-]
+AddressArgument = Annotated[str, "A folder, a file ending with .tar, s3://BUCKET/NAME, gs://… or az://…."]
 
 
 @command(code_commands, "push", "sleuth code index --rev HEAD && sleuth code push s3://bucket/app")

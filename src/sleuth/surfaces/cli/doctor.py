@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import json as json_format
 import os
-from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -17,10 +16,6 @@ from sleuth.surfaces.cli.defaults import Setting, files, settings
 from sleuth.surfaces.cli.options import command
 from sleuth.surfaces.cli.places import index_folder
 from sleuth.text import clean_text
-
-if TYPE_CHECKING:
-    from sleuth.engine.doctor import Diagnosis
-    from sleuth.hooks import PluginInfo
 
 EXAMPLES = """
   sleuth doctor            environment, optional packages, and that every passage is covered
@@ -48,21 +43,17 @@ def doctor(
 
     path = index_folder(index)
     findings = [*(mend(path) if repair else []), *examine(path, full=full)]
-    has_errors = any(finding.level == "error" for finding in findings)
-    return Output(findings, _lines_of_findings(findings, verbose=verbose), found=not has_errors)
-
-
-def _lines_of_findings(findings: Iterable[Diagnosis], *, verbose: bool) -> Iterator[str]:
-    """Yield one line for each finding, the worst first, and the remedy below it."""
     by_level = {level: [finding for finding in findings if finding.level == level] for level in _STYLES}
+    lines = []
     for level, members in by_level.items():
         for finding in members if verbose or level != "ok" else ():
             head = styled(f"{level:<8}", _STYLES[level])
-            yield f"{head}{clean_text(finding.subject)}: {clean_text(finding.message)}"
+            lines.append(f"{head}{clean_text(finding.subject)}: {clean_text(finding.message)}")
             if finding.remedy:
-                yield f"        → {clean_text(finding.remedy)}"
+                lines.append(f"        → {clean_text(finding.remedy)}")
     if not verbose:
-        yield f"ok      {len(by_level['ok'])} checks passed; --verbose lists them"
+        lines.append(f"ok      {len(by_level['ok'])} checks passed; --verbose lists them")
+    return Output(findings, lines, found=not by_level["error"])
 
 
 ENVIRONMENT = {"SLEUTH_INDEX": "index", "SLEUTH_MODEL": "model"}
@@ -109,20 +100,18 @@ def plugins(
 
     infos = try_plugins(index_folder(index), folder)
     has_failed = any(info.status == "failed" for info in infos)
-    return Output(infos, _lines_of_plugins(infos, folder), found=not has_failed)
-
-
-def _lines_of_plugins(infos: Iterable[PluginInfo], folder: Path | None) -> Iterator[str]:
-    """Yield the name and origin of each plugin, then its hooks or its error; then other extensions."""
+    lines = []
     if not infos:
         where = f" in {os.fspath(folder)}" if folder else ""
-        yield f"No plugins are installed{where}. How to write one: docs/how-to/write-a-plugin.md"
+        lines.append(f"No plugins are installed{where}. How to write one: docs/how-to/write-a-plugin.md")
     for info in infos:
         failed = info.status == "failed"
-        yield f"{styled(info.name, 'head')}  {styled(info.origin, 'dim')}{'  failed' if failed else ''}"
-        if failed:
-            yield f"   {info.error}"
-        yield from (f"   {name}, priority {priority}" for name, priority in info.hooks)
+        lines.append(
+            f"{styled(info.name, 'head')}  {styled(info.origin, 'dim')}{'  failed' if failed else ''}"
+        )
+        lines += [f"   {info.error}"] if failed else []
+        lines += [f"   {name}, priority {priority}" for name, priority in info.hooks]
     for kind in KINDS:
         if kind != "plugins" and (rows := extensions(kind)):
-            yield f"{styled(kind, 'head')}  {', '.join(rows)}"
+            lines.append(f"{styled(kind, 'head')}  {', '.join(rows)}")
+    return Output(infos, lines, found=not has_failed)

@@ -23,8 +23,6 @@ from sleuth.text import clean_text
 
 if TYPE_CHECKING:
     from sleuth.engine import Engine
-    from sleuth.ingest import FileNames
-    from sleuth.ingest.roots import Root
     from sleuth.types import StoredDocument
 
 _PAGE: Final = 1_000
@@ -146,7 +144,7 @@ def facets(
     described = {key.name: key for key in engine.metadata_keys(tree)}
     names = list(dict.fromkeys(keys or [name for name in described if name not in OF_PASSAGES]))
     values = engine.facets(names, query=query, filter=tree, limit=k) if names else {}
-    entries = [
+    entries: list[dict[str, Any]] = [
         {
             "key": name,
             "types": list(described[name].types) if name in described else [],
@@ -155,21 +153,17 @@ def facets(
         }
         for name in names
     ]
-    lines = chain.from_iterable(map(_lines_of_key, entries))
+    lines = []
+    for entry in entries:
+        types = ", ".join(entry["types"]) or "no document has it"
+        documents = f", {amount(entry['documents'], 'document')}" if entry["documents"] else ""
+        lines.append(f"{styled(clean_text(entry['key']), 'head')}  {styled(types + documents, 'dim')}")
+        rows = entry["values"]
+        if len(rows) > 1 and rows[0]["documents"] == 1:
+            lines.append(f"   a value of its own for each document, such as {_spelled(rows[0]['value'])}")
+        else:
+            lines += [f"{facet['documents']:>8,}  {_spelled(facet['value'])}" for facet in rows]
     return Output({"keys": entries}, lines, found=any(entry["values"] for entry in entries))
-
-
-def _lines_of_key(entry: dict[str, Any]) -> Iterator[str]:
-    """Yield a key, then a line for each value with the documents that have it."""
-    types = ", ".join(entry["types"]) or "no document has it"
-    documents = f", {amount(entry['documents'], 'document')}" if entry["documents"] else ""
-    yield f"{styled(clean_text(entry['key']), 'head')}  {styled(types + documents, 'dim')}"
-    values = entry["values"]
-    if len(values) > 1 and values[0]["documents"] == 1:
-        yield f"   a value of its own for each document, such as {_spelled(values[0]['value'])}"
-        return
-    for facet in values:
-        yield f"{facet['documents']:>8,}  {_spelled(facet['value'])}"
 
 
 def _spelled(value: Any) -> str:
@@ -250,7 +244,16 @@ def status(*, index: Path | None = None) -> Output:
         with open_index(index) as engine:
             roots = engine.roots()
             documents = {**engine.status(), "roots": roots}
-            lines = [*_lines_of_status(documents), *_lines_of_roots(roots, engine.files)]
+            lines = [*_lines_of_status(documents), *([""] if roots else [])]
+            for root in roots:
+                options = " ".join(
+                    f"{name}={_spelled(value)}" for name, value in root.options.to_dict().items()
+                )
+                advice = (
+                    "  gone: `sleuth index --prune` deletes its documents, `sleuth index move` renames them"
+                )
+                line = f"root   {shown(engine.files, root.name)}  {clean_text(options)}"
+                lines.append(f"{line}{advice if root.is_gone else ''}".rstrip())
     except IndexNotFoundError:
         if not code:
             raise
@@ -267,16 +270,6 @@ def _lines_of_facts(facts: Mapping[str, str]) -> Iterator[str]:
     width = max(map(len, facts))
     yield ""
     yield from (f"{name:<{width}}  {clean_text(value)}" for name, value in facts.items() if value)
-
-
-def _lines_of_roots(roots: list[Root], names: FileNames) -> Iterator[str]:
-    """Yield an empty line, then a line for each folder that is remembered, with its options."""
-    yield from [""] if roots else []
-    for root in roots:
-        options = " ".join(f"{name}={_spelled(value)}" for name, value in root.options.to_dict().items())
-        advice = "  gone: `sleuth index --prune` deletes its documents, `sleuth index move` renames them"
-        line = f"root   {shown(names, root.name)}  {clean_text(options)}{advice if root.is_gone else ''}"
-        yield line.rstrip()
 
 
 def _lines_of_status(index: dict[str, Any]) -> Iterator[str]:

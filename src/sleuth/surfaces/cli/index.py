@@ -96,7 +96,10 @@ def index(
     Which files are read, and how, is remembered for each path: the next run need not be told again.
     """
     paths = paths or []
-    fields |= {"all": all, "ocr": None if ocr is None else words_of(ocr)}
+    try:
+        fields |= {"all": all, "ocr": None if ocr is None else shlex.split(ocr)}
+    except ValueError:  # a quotation that does not end
+        raise ArgumentError(f"--ocr must be a command as a shell reads it, got {ocr!r}") from None
     options = read_options(fields, defaults=defaults)
     place = index_folder(folder)
     creates = not place.exists()
@@ -178,18 +181,6 @@ def follow(
             elif has_changed and not quiet:
                 for line in lines_of_report(report, from_here(str(engine.path))):
                     say(line)
-
-
-def words_of(command: str) -> list[str]:
-    """Return the program of --ocr and its arguments.
-
-    Raises:
-        ArgumentError: a quotation that does not end.
-    """
-    try:
-        return shlex.split(command)
-    except ValueError:
-        raise ArgumentError(f"--ocr must be a command as a shell reads it, got {command!r}") from None
 
 
 def print_run(engine: Engine, report: IndexReport, paths: list[Path]) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
 from annotated_types import Ge
 
 from sleuth.surfaces.cli.app import cluster_commands
@@ -14,9 +13,7 @@ from sleuth.surfaces.cli.options import command
 from sleuth.surfaces.cli.places import index_folder
 from sleuth.surfaces.cli.progress import Bar, shows_bytes
 
-AddressArgument = Annotated[
-    str, typer.Argument(metavar="ADDRESS", help="s3://BUCKET/NAME, gs://…, az://… or file:///FOLDER.")
-]
+AddressArgument = Annotated[str, "s3://BUCKET/NAME, gs://…, az://… or file:///FOLDER."]
 
 EXAMPLES = """
   sleuth cluster publish s3://bucket/docs                       a new version of the nearest index

@@ -110,7 +110,7 @@ async def ask(body: AskBody, request: Request, call: CurrentCall) -> Response:
     async def events(before: AsyncIterator[AnswerEvent]) -> AsyncIterator[bytes]:
         async for event in before:
             yield sent_event(event.name, {event.name: event.value})
-        yield sent_event("result", writing.values(await writing.result()))
+        yield sent_event("result", writing.values(await writing.result))
 
     def failure(refusal: Refusal) -> bytes:
         return b"event: error\ndata: " + bytes(problem(refusal, call.id).body) + b"\n\n"
@@ -140,6 +140,7 @@ class Writing:
 
     Attributes:
         standalone: what is searched for a question that follows others; None where it is the question itself.
+        result: the answer, after its last piece.
     """
 
     def __init__(self, body: AskBody, call: Call) -> None:
@@ -154,8 +155,8 @@ class Writing:
         self.standalone: str | None = None
         self._events: asyncio.Queue[AnswerEvent | None] = asyncio.Queue()
         self._loop = asyncio.get_running_loop()
-        self._task = asyncio.create_task(call.service.answers.run(self._pump, body))
-        self._task.add_done_callback(lambda _: self._events.put_nowait(None))
+        self.result = asyncio.create_task(call.service.answers.run(self._pump, body))
+        self.result.add_done_callback(lambda _: self._events.put_nowait(None))
 
     def _pump(self, body: AskBody) -> SearchResult:
         """Read the stream in a thread of the queue."""
@@ -198,7 +199,7 @@ class Writing:
             self.close()
             raise
         if event is None:
-            await self._task
+            await self.result
         return event
 
     async def stream(
@@ -231,10 +232,6 @@ class Writing:
 
         return StreamingResponse(pieces(), media_type="text/event-stream", headers=NO_BUFFER)
 
-    async def result(self) -> SearchResult:
-        """Return the answer after its last piece."""
-        return await self._task
-
     async def whole(self, request: Request) -> SearchResult:
         """Return the answer, or stop writing it if its client leaves."""
 
@@ -245,13 +242,13 @@ class Writing:
         disconnection = asyncio.create_task(disconnected())
         try:
             await asyncio.wait(
-                (self._task, disconnection), timeout=self.call.remaining, return_when=asyncio.FIRST_COMPLETED
+                (self.result, disconnection), timeout=self.call.remaining, return_when=asyncio.FIRST_COMPLETED
             )
-            if not self._task.done():
+            if not self.result.done():
                 if disconnection.done():
                     raise ConnectionAbortedError("the client is gone")
                 raise Refusal(504, "DeadlineError", "the deadline of the request passed")
-            return await self._task
+            return await self.result
         finally:
             disconnection.cancel()
             self.close()
@@ -280,7 +277,7 @@ class Writing:
         """Stop the model, if it still writes."""
         if self._stream is not None:
             self._stream.close()
-        self._task.cancel()
+        self.result.cancel()
 
 
 def sent_event(name: str, value: Any) -> bytes:

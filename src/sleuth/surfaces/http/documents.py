@@ -79,32 +79,6 @@ class UploadedFile(BaseModel):
         default="assistants", description="What it was uploaded for.", examples=["assistants"]
     )
 
-    @classmethod
-    def new(cls, name: str | None, size: int | None, purpose: str = "assistants") -> UploadedFile:
-        """Return a new file; two of one name differ.
-
-        Raises:
-            ArgumentError: a name that could not name a file.
-        """
-        parts: list[str] = []
-        for part in PurePosixPath((name or "").replace("\\", "/")).parts:
-            if part == ".." or part.endswith((":", "/")):
-                parts.clear()  # what is before it is no folder of the upload
-            else:
-                parts.append(part)
-        path = "/".join(parts)
-        is_short = len(path.encode()) <= 4096 and all(len(part.encode()) <= 255 for part in parts)
-        if not parts or not parts[-1].strip(" .") or not path.isprintable() or not is_short:
-            raise ArgumentError(f"files must have names of 1 to 255 bytes, got {name!r}")
-        return cls(
-            id=f"file-{secrets.token_hex(12)}",
-            name=path.rpartition("/")[2],
-            path=path,
-            bytes=size or 0,
-            created_at=int(time.time()),
-            purpose=purpose,
-        )
-
     def metadata(self, attributes: Mapping[str, Any]) -> dict[str, Any]:
         """Return the metadata `upload` of its documents: the file, and the names of the client's own metadata."""
         names = {"names": list(attributes)} if attributes else {}
@@ -209,12 +183,30 @@ class Upload(NamedTuple):
 
     @classmethod
     def of(cls, file: FormFile, purpose: str = "assistants") -> Upload:
-        """Return a file of a form, with a new id.
+        """Return a file of a form, with a new id: two of one name differ.
 
         Raises:
             ArgumentError: a name that could not name a file.
         """
-        return cls(UploadedFile.new(file.filename, file.size, purpose), file.file)
+        parts: list[str] = []
+        for part in PurePosixPath((file.filename or "").replace("\\", "/")).parts:
+            if part == ".." or part.endswith((":", "/")):
+                parts.clear()  # what is before it is no folder of the upload
+            else:
+                parts.append(part)
+        path = "/".join(parts)
+        is_short = len(path.encode()) <= 4096 and all(len(part.encode()) <= 255 for part in parts)
+        if not parts or not parts[-1].strip(" .") or not path.isprintable() or not is_short:
+            raise ArgumentError(f"files must have names of 1 to 255 bytes, got {file.filename!r}")
+        uploaded = UploadedFile(
+            id=f"file-{secrets.token_hex(12)}",
+            name=parts[-1],
+            path=path,
+            bytes=file.size or 0,
+            created_at=int(time.time()),
+            purpose=purpose,
+        )
+        return cls(uploaded, file.file)
 
 
 def add_files(uploads: Sequence[Upload], values: dict[str, Any], call: Call) -> dict[str, Any]:

@@ -89,21 +89,21 @@ LIMIT = "MAX_MCP_OUTPUT_TOKENS"
 
 def serve_stdio(workspace: Workspace) -> None:
     """Answer one client over standard input and output, until the input ends."""
+
+    async def serve() -> None:
+        from mcp.server.stdio import stdio_server
+
+        from sleuth.surfaces.mcp.tools import Tools
+
+        tools = Tools(workspace, most_tokens=most_tokens())
+        server = build_server(lambda _: tools)
+        async with stdio_server() as (incoming, outgoing):
+            await server.run(incoming, outgoing, server.create_initialization_options())
+
     try:
-        anyio.run(_serve, workspace)
+        anyio.run(serve)
     finally:
         workspace.close()
-
-
-async def _serve(workspace: Workspace) -> None:
-    from mcp.server.stdio import stdio_server
-
-    from sleuth.surfaces.mcp.tools import Tools
-
-    tools = Tools(workspace, most_tokens=most_tokens())
-    server = build_server(lambda _: tools)
-    async with stdio_server() as (incoming, outgoing):
-        await server.run(incoming, outgoing, server.create_initialization_options())
 
 
 def most_tokens() -> int | None:

@@ -139,7 +139,7 @@ async def events_of(call: Call, state: PageState, render: Callable[[Mapping[str,
                 last_look = time.monotonic()
                 values = _EMPTY | {"cards": cards, "html": rendered(text, cards)}
                 yield sent_event("answer", to_nodes(render(values)))
-        result = await writing.result()
+        result = await writing.result
         yield sent_event("answer", to_nodes(render(answer_of(result, state.query, roots))))
         yield sent_event("done", {"is_whole": not result.is_error()})
 
