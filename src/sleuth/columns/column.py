@@ -191,7 +191,7 @@ class Column:
 
     def by_table(self, table: NDArray[np.bool_]) -> NDArray[np.uint64]:
         """Return the bitmap of the rows whose code is in `table`, shape (n_codes,)."""
-        return self._bitmap(np.take(table, self.codes, mode="clip"))
+        return pack(self._of_rows(np.take(table, self.codes, mode="clip")))
 
     def by_intervals(self, intervals: Sequence[Interval]) -> NDArray[np.uint64]:
         """Return the bitmap of the rows whose code lies in one of these."""
@@ -199,9 +199,6 @@ class Column:
         for low, high in intervals:
             if low < high:
                 mask |= _within(self.codes, low, high, self.n_codes)
-        return self._bitmap(mask)
-
-    def _bitmap(self, mask: NDArray[np.bool_]) -> NDArray[np.uint64]:
         return pack(self._of_rows(mask))
 
     def _of_rows(self, values: Array) -> Array:

@@ -99,10 +99,9 @@ class ColumnsSearcher:
         return bitmap
 
     def _evaluate(self, view: SegmentView, filter: Filter) -> Bitmap:
-        if isinstance(filter, And):
-            return reduce(np.bitwise_and, [self._cached(view, part) for part in filter.parts])
-        if isinstance(filter, Or):
-            return reduce(np.bitwise_or, [self._cached(view, part) for part in filter.parts])
+        if isinstance(filter, And | Or):
+            join = np.bitwise_and if isinstance(filter, And) else np.bitwise_or
+            return reduce(join, [self._cached(view, part) for part in filter.parts])
         if isinstance(filter, Not):
             return _complement(self._cached(view, filter.part), len(view))
         if (positive := _POSITIVES.get(filter.operator)) is not None:

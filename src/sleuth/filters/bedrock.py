@@ -56,10 +56,8 @@ def to_bedrock(filter: Filter) -> dict[str, Any]:
 
 
 def _union(filter: Filter) -> dict[str, Any]:
-    if isinstance(filter, And):
-        return {"andAll": [_union(part) for part in filter.parts]}
-    if isinstance(filter, Or):
-        return {"orAll": [_union(part) for part in filter.parts]}
+    if isinstance(filter, And | Or):
+        return {"andAll" if isinstance(filter, And) else "orAll": [_union(part) for part in filter.parts]}
     if isinstance(filter, Compare):
         return _attribute(filter)
     test = filter.part

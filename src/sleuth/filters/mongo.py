@@ -29,10 +29,8 @@ def from_mongo(value: Mapping[str, Any]) -> Filter:
 
 def to_mongo(filter: Filter) -> dict[str, Any]:
     """Return the dict that `from_mongo` reads as exactly this tree; JSON can hold it."""
-    if isinstance(filter, And):
-        return {"$and": [to_mongo(part) for part in filter.parts]}
-    if isinstance(filter, Or):
-        return {"$or": [to_mongo(part) for part in filter.parts]}
+    if isinstance(filter, And | Or):
+        return {"$and" if isinstance(filter, And) else "$or": [to_mongo(part) for part in filter.parts]}
     if isinstance(filter, Not):
         return {"$not": to_mongo(filter.part)}
     value = list(filter.value) if isinstance(filter.value, tuple) else filter.value
@@ -91,14 +89,11 @@ def _conditions(key: Any, item: object, where: str, level: int) -> Iterator[Filt
 
 
 def _compare(key: Any, operator: Operator, value: Any, where: str) -> Compare:
+    is_tuple = operator in MEMBERSHIP and isinstance(value, list | tuple)
     try:
-        return Compare(key, operator, tuple(value) if _is_list(operator, value) else value)
+        return Compare(key, operator, tuple(value) if is_tuple else value)
     except FilterError as error:
         raise FilterError(str(error), where=where) from None
-
-
-def _is_list(operator: str, value: object) -> bool:
-    return operator in MEMBERSHIP and isinstance(value, list | tuple)
 
 
 def _joined(parts: list[Filter]) -> Filter:

@@ -68,10 +68,8 @@ def from_text(text: str) -> Filter:
 
 def to_text(filter: Filter) -> str:
     """Return the text that `from_text` reads as exactly this tree."""
-    if isinstance(filter, And):
-        return " ".join(map(_grouped, filter.parts))
-    if isinstance(filter, Or):
-        return " OR ".join(map(_grouped, filter.parts))
+    if isinstance(filter, And | Or):
+        return (" " if isinstance(filter, And) else " OR ").join(map(_grouped, filter.parts))
     if isinstance(filter, Not):
         return "-" + _grouped(filter.part)
     return _key(filter.key) + _condition(filter)

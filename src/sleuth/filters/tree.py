@@ -252,10 +252,8 @@ def keys_in(filter: Filter) -> frozenset[str]:
 
 def in_any_case(filter: Filter) -> Filter:
     """Return a filter that ignores case when it compares strings for equality; its other conditions stay."""
-    if isinstance(filter, And):
-        return And(tuple(in_any_case(part) for part in filter.parts))
-    if isinstance(filter, Or):
-        return Or(tuple(in_any_case(part) for part in filter.parts))
+    if isinstance(filter, And | Or):
+        return type(filter)(tuple(in_any_case(part) for part in filter.parts))
     if isinstance(filter, Not) or filter.operator not in ("eq", "in"):
         return filter
     values = filter.value if isinstance(filter.value, tuple) else (filter.value,)
@@ -264,10 +262,8 @@ def in_any_case(filter: Filter) -> Filter:
 
 def negations_inward(filter: Filter) -> Filter:
     """Return an equal filter, by De Morgan's laws, with `Not` only over comparisons without an opposite."""
-    if isinstance(filter, And):
-        return And(tuple(negations_inward(part) for part in filter.parts))
-    if isinstance(filter, Or):
-        return Or(tuple(negations_inward(part) for part in filter.parts))
+    if isinstance(filter, And | Or):
+        return type(filter)(tuple(negations_inward(part) for part in filter.parts))
     return _opposite(filter.part) if isinstance(filter, Not) else filter
 
 

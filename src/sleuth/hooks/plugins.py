@@ -59,12 +59,12 @@ def plugin_files(folder: str | Path) -> Iterator[Path]:
     for path in sorted(root.iterdir(), key=lambda path: path.stem):
         if path.name.startswith((".", "_")):
             continue
-        if _holds_modules(path) if path.is_dir() else path.suffix == ".py" or not path.exists():
+        if not path.is_dir():
+            is_plugin = path.suffix == ".py" or not path.exists()
+        else:
+            is_plugin = not os.access(path, os.R_OK | os.X_OK) or any(path.rglob("*.py"))
+        if is_plugin:
             yield path
-
-
-def _holds_modules(folder: Path) -> bool:
-    return not os.access(folder, os.R_OK | os.X_OK) or any(folder.rglob("*.py"))
 
 
 def load_file(registry: Morpheus, path: Path, instance: Any = None, *, activate: bool = True) -> PluginInfo:

@@ -1,20 +1,25 @@
 """Makes and chooses the clients of a hosted knowledge base.
 
 By default boto3 waits a minute to connect and a minute to read, and tries several times. Clients made here have short
-timeouts, make one attempt, and limit the time of a whole answer.
+timeouts, make one attempt, and limit the time of a whole answer: botocore limits only each read of a socket, so a
+server that sends a byte now and then outlasts that limit, and an endless answer fills the memory.
 """
 
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Iterator
 from functools import cache
 from threading import Lock
 from typing import Any
 
 from sleuth.errors import KnowledgeBaseError, requires
-from sleuth.knowledge_base.transport import sender
+from sleuth.remote import BrokenError, CertificateError, Deadline, LargeError
+from sleuth.remote.answer import LateError, UnreachableError
+from sleuth.remote.endpoints import Endpoint, endpoint_at
 
 CONNECT_TIMEOUT = 2.0
+MAX_BYTES = 64_000_000
 
 _default: Any = None
 _lock = Lock()
@@ -71,11 +76,10 @@ def _aws_client(service: str, timeout: float, _settings: tuple[tuple[str, str], 
     return client
 
 
-def endpoint_of(client: Any) -> str | None:
-    """Return the address that a client talks to, or None if it is not a client of boto3."""
-    meta = getattr(client, "meta", None)
-    address = getattr(meta, "endpoint_url", None)
-    return address if isinstance(address, str) else None
+def endpoint_of(client: Any) -> Endpoint | None:
+    """Return the pace and guard of the service that a client talks to, or None if it is not a client of boto3."""
+    address = getattr(getattr(client, "meta", None), "endpoint_url", None)
+    return endpoint_at(address) if isinstance(address, str) and address else None
 
 
 def limit_of(client: Any, operation: str, member: str, fallback: int) -> int:
@@ -86,3 +90,57 @@ def limit_of(client: Any, operation: str, member: str, fallback: int) -> int:
         return fallback
     limit = model.operation_model(operation).input_shape.members[member].metadata.get("max", fallback)
     return int(limit)
+
+
+class _Raw:
+    """A complete body in the form that botocore expects."""
+
+    def __init__(self, body: bytes) -> None:
+        self._body = body
+
+    def stream(self) -> Iterator[bytes]:
+        """Yield the body in one piece."""
+        yield self._body
+
+
+def sender(timeout: float) -> Callable[..., Any]:
+    """Return a handler of botocore's `before-send` that sends requests in place of the client's own transport.
+
+    Errors are raised as botocore's, which its retries know. Too large an answer counts as a read timeout: botocore has
+    no error for it.
+
+    Args:
+        timeout: seconds for a whole request.
+    """
+    from botocore.awsrequest import AWSResponse
+    from botocore.exceptions import ConnectionClosedError, EndpointConnectionError, ReadTimeoutError, SSLError
+
+    # Loads httpx here, not within the deadline of the first request.
+    from sleuth.remote.exchange import exchange_with_host, tls_context
+
+    def send(request: Any, **_: Any) -> Any:
+        try:
+            bundle = os.environ.get("AWS_CA_BUNDLE") or os.environ.get("REQUESTS_CA_BUNDLE")
+            headers = {
+                name: value.decode("latin-1") if isinstance(value, bytes) else str(value)
+                for name, value in request.headers.items()
+            }
+            with exchange_with_host(
+                request.method, request.url, deadline=Deadline(timeout), headers=headers,
+                body=request.body.encode() if isinstance(request.body, str) else request.body,
+                context=tls_context(bundle),
+            ) as exchange:  # fmt: skip
+                response = exchange.read(MAX_BYTES)
+        except (LateError, LargeError) as error:
+            failure: Exception = ReadTimeoutError(endpoint_url=request.url, error=error)
+        except UnreachableError as error:
+            failure = EndpointConnectionError(endpoint_url=request.url, error=error)
+        except BrokenError as error:
+            failure = ConnectionClosedError(endpoint_url=request.url, error=error)
+        except CertificateError as error:
+            failure = SSLError(endpoint_url=request.url, error=error)
+        else:
+            return AWSResponse(request.url, response.status, dict(response.headers), _Raw(response.body))
+        raise failure
+
+    return send

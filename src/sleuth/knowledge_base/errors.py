@@ -51,8 +51,12 @@ _VERBS = {
 
 def code_of(error: BaseException) -> str:
     """Return the service's code of an error, such as "ConflictException", or "" for other errors."""
+    return str(_response(error).get("Error", {}).get("Code", ""))
+
+
+def _response(error: BaseException) -> dict[str, Any]:
     response = getattr(error, "response", None)
-    return str(response.get("Error", {}).get("Code", "")) if isinstance(response, dict) else ""
+    return response if isinstance(response, dict) else {}
 
 
 def again_when_down(error: Exception) -> retry.Again | None:
@@ -74,9 +78,7 @@ def again_when_busy(error: Exception) -> retry.Again | None:
 
 
 def _retry_after(error: Exception) -> float | None:
-    response = getattr(error, "response", None)
-    metadata = response.get("ResponseMetadata") if isinstance(response, dict) else None
-    headers = (metadata or {}).get("HTTPHeaders") or {}
+    headers = (_response(error).get("ResponseMetadata") or {}).get("HTTPHeaders") or {}
     return retry.retry_after(headers.get("retry-after"))
 
 
@@ -121,10 +123,7 @@ def wrapped(error: BaseException, message: str) -> BaseException:
 
 
 def _status(error: BaseException) -> int | None:
-    response = getattr(error, "response", None)
-    status = (
-        response.get("ResponseMetadata", {}).get("HTTPStatusCode") if isinstance(response, dict) else None
-    )
+    status = _response(error).get("ResponseMetadata", {}).get("HTTPStatusCode")
     return status if isinstance(status, int) else None
 
 

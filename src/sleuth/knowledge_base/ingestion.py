@@ -11,7 +11,6 @@ from sleuth.knowledge_base.clients import default_client, endpoint_of, limit_of
 from sleuth.knowledge_base.errors import again_when_busy, again_when_down
 from sleuth.logs import logger_of
 from sleuth.remote import Deadline, async_twin, retry
-from sleuth.remote.endpoints import endpoint_at
 
 logger = logger_of("knowledge_base")
 
@@ -323,14 +322,13 @@ def _retrying(run: Callable[[], T], client: Any, retries: int, base: float) -> T
     retries = check_count(retries, "max_retries")
     if not base >= 0:
         raise ArgumentError(f"base_delay must be 0 seconds or more, got {base!r}")
-    endpoint = endpoint_of(client)
     return retry.call(
         lambda _: run(),
         again=again_when_busy,
         retries=retries,
         base=float(base),
         deadline=Deadline(None),
-        endpoint=endpoint_at(endpoint) if endpoint else None,
+        endpoint=endpoint_of(client),
         guarded=False,  # the caller sets the number of retries
     )
 

@@ -11,19 +11,22 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from secrets import token_hex
+from threading import Event, Lock, Thread
 from typing import Any, Protocol
 
 from sleuth.arguments import check_names
-from sleuth.errors import ArgumentError, FilterError, LoadError
+from sleuth.errors import ArgumentError, FilterError, LoadError, SleuthError
 from sleuth.filters import And, Compare, Filter, Not, Or, from_bedrock
 from sleuth.knowledge_base.errors import local_error
 from sleuth.knowledge_base.ingestion import identifier, uri_of_identifier
-from sleuth.knowledge_base.local_jobs import Jobs
 from sleuth.knowledge_base.local_places import Places, read_text
 from sleuth.knowledge_base.results import SOURCE_KEY
 from sleuth.knowledge_base.retriever import REQUEST_OPTIONS, SEARCH_OPTIONS
+from sleuth.logs import logger_of
 from sleuth.protocols import Closing
 from sleuth.types import Document, Ranking, RetrievedItem
+
+logger = logger_of("knowledge_base")
 
 URI_KEY = "x-amz-bedrock-kb-source-uri"
 MAX_RESULTS = 100
@@ -211,10 +214,13 @@ class LocalKnowledgeBase(Closing):
         ]
 
     def _detail(self, base: str, source: str, uri: str) -> dict[str, Any]:
-        if (source, uri) in self._failed:
-            return _detail(base, source, uri, "FAILED", self._failed[source, uri])
+        reason = self._failed.get((source, uri), "")
         is_there = any(uri in (document.source, document.id) for document in self._owned(source, uri))
-        return _detail(base, source, uri, "INDEXED" if is_there else "NOT_FOUND")
+        status = "FAILED" if reason else "INDEXED" if is_there else "NOT_FOUND"
+        is_s3 = uri.startswith(("s3://", "file://"))
+        name = identifier(uri) if not is_s3 else {"dataSourceType": "S3", "s3": {"uri": uri}}
+        detail = {"knowledgeBaseId": base, "dataSourceId": source, "status": status, "identifier": name}
+        return {**detail, "statusReason": reason} if reason else detail
 
     def _ingest(self, base: str, source: str, entry: Mapping[str, Any], operation: str) -> dict[str, Any]:
         try:
@@ -264,10 +270,8 @@ def _owned_by(source: str, uri: str, documents: Iterable[Document]) -> list[Docu
 
 def _unowned(tree: Filter) -> Filter:
     """Widen a filter, so that documents without a data source match every data source."""
-    if isinstance(tree, And):
-        return And(tuple(_unowned(part) for part in tree.parts))
-    if isinstance(tree, Or):
-        return Or(tuple(_unowned(part) for part in tree.parts))
+    if isinstance(tree, And | Or):
+        return type(tree)(tuple(_unowned(part) for part in tree.parts))
     if isinstance(tree, Compare) and tree.key == SOURCE_KEY and tree.operator in ("eq", "in"):
         return Or((tree, Not(Compare(SOURCE_KEY, "exists", True))))
     return tree
@@ -307,13 +311,6 @@ def _result(item: RetrievedItem, base: str, source: str | None) -> dict[str, Any
         "metadata": metadata,
         "score": positive / (1.0 + positive),  # on the service's scale from 0 to 1, in the same order
     }
-
-
-def _detail(base: str, source: str, uri: str, status: str, reason: str = "") -> dict[str, Any]:
-    is_s3 = uri.startswith(("s3://", "file://"))
-    name = identifier(uri) if not is_s3 else {"dataSourceType": "S3", "s3": {"uri": uri}}
-    detail = {"knowledgeBaseId": base, "dataSourceId": source, "status": status, "identifier": name}
-    return {**detail, "statusReason": reason} if reason else detail
 
 
 def _required(request: Mapping[str, Any], name: str, operation: str) -> Any:
@@ -386,3 +383,104 @@ def _page(request: Mapping[str, Any], items: list[dict[str, Any]], name: str) ->
     start = int(request.get("nextToken") or 0)
     end = start + int(request.get("maxResults") or 10)
     return {name: items[start:end], **({"nextToken": str(end)} if end < len(items) else {})}
+
+
+_STATISTICS = {
+    "scanned": "numberOfDocumentsScanned",
+    "new": "numberOfNewDocumentsIndexed",
+    "modified": "numberOfModifiedDocumentsIndexed",
+    "deleted": "numberOfDocumentsDeleted",
+    "failed": "numberOfDocumentsFailed",
+}
+Run = Callable[[str, Callable[[], bool]], dict[str, int]]
+"""Reads a data source. Takes its id and a function that tells whether to stop; returns counts by the names above."""
+
+
+class Jobs:
+    """Jobs by id, one running at a time, each in a thread of its own."""
+
+    def __init__(self, run: Run) -> None:
+        self._run = run
+        self._jobs: dict[str, dict[str, Any]] = {}
+        self._lock = Lock()
+        self._stop = Event()
+        self._thread: Thread | None = None
+
+    def start(self, base: str, source: str) -> dict[str, Any]:
+        """Begin a job.
+
+        Raises:
+            LocalServiceError: a ConflictException, if one is running.
+        """
+        with self._lock:
+            running = self._running()
+            if running is not None:
+                message = f"data source {running['dataSourceId']!r} has an ongoing ingestion job"
+                raise local_error("ConflictException", message, "StartIngestionJob", 409)
+            now = datetime.now(UTC)
+            job: dict[str, Any] = {
+                "knowledgeBaseId": base,
+                "dataSourceId": source,
+                "ingestionJobId": token_hex(5).upper(),
+                "status": "STARTING",
+                "startedAt": now,
+                "updatedAt": now,
+            }
+            self._jobs[job["ingestionJobId"]] = job
+            self._stop.clear()
+            self._thread = Thread(target=self._work, args=(job,), name="sleuth-ingestion", daemon=True)
+            started = dict(job)
+            self._thread.start()
+            return started
+
+    def get(self, name: str) -> dict[str, Any]:
+        """Return the current state of a job.
+
+        Raises:
+            LocalServiceError: a ResourceNotFoundException, if there is no such job.
+        """
+        with self._lock:
+            if name not in self._jobs:
+                raise local_error(
+                    "ResourceNotFoundException", f"there is no ingestion job {name!r}", "GetIngestionJob", 404
+                )
+            return dict(self._jobs[name])
+
+    def of(self, source: str) -> list[dict[str, Any]]:
+        """Return the jobs of a data source, newest first."""
+        with self._lock:
+            return [dict(job) for job in reversed(self._jobs.values()) if job["dataSourceId"] == source]
+
+    def running(self) -> dict[str, Any] | None:
+        """Return the running job, or None."""
+        with self._lock:
+            return self._running()
+
+    def close(self) -> None:
+        """End a running job, and wait for it."""
+        self._stop.set()
+        if self._thread is not None:
+            self._thread.join()
+
+    def _running(self) -> dict[str, Any] | None:
+        states = ("STARTING", "IN_PROGRESS", "STOPPING")
+        return next((dict(job) for job in self._jobs.values() if job["status"] in states), None)
+
+    def _change(self, name: str, **values: Any) -> None:
+        with self._lock:
+            self._jobs[name] |= {**values, "updatedAt": datetime.now(UTC)}
+
+    def _work(self, job: dict[str, Any]) -> None:
+        name, source = job["ingestionJobId"], job["dataSourceId"]
+        self._change(name, status="IN_PROGRESS")
+        try:
+            counts = self._run(source, self._stop.is_set)
+        except SleuthError as error:
+            self._change(name, status="FAILED", failureReasons=[str(error)])
+        except BaseException as error:
+            self._change(name, status="FAILED", failureReasons=[f"{type(error).__name__}: {error}"])
+            logger.exception("ingestion job %s of data source %r failed", name, source)
+        else:
+            statistics = {_STATISTICS[key]: count for key, count in counts.items()}
+            status = "STOPPED" if self._stop.is_set() else "COMPLETE"
+            self._change(name, status=status, statistics=statistics)

@@ -17,7 +17,7 @@ from sleuth.knowledge_base.clients import default_client, endpoint_of
 from sleuth.knowledge_base.errors import KnowledgeBaseTimeoutError, again_when_down, explain, wrapped
 from sleuth.knowledge_base.results import SOURCE_KEY, deduplicate_results, documented, uri_of
 from sleuth.remote import Deadline, async_twin, retry
-from sleuth.remote.endpoints import TurnError, endpoint_at
+from sleuth.remote.endpoints import TurnError
 from sleuth.types import PartReport, Ranking, RetrievedItem
 
 MAX_RESULTS = 100
@@ -201,7 +201,7 @@ class MultiSliceRetriever:
                     retries=_RETRIES if self._agent_client is None else 0,
                     base=_BACKOFF,
                     deadline=deadline,
-                    endpoint=endpoint_at(endpoint) if endpoint else None,
+                    endpoint=endpoint,
                 )
             except TurnError as error:
                 raise KnowledgeBaseTimeoutError(str(error), service="bedrock") from error

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from http.client import responses
 from time import monotonic
@@ -158,13 +158,17 @@ class JsonClient:
 
     def lines(self, path: str, payload: Mapping[str, Any]) -> Iterator[bytes]:
         """Yield the lines of a streamed answer as they arrive, without line ends. No retry once it answered."""
-        url = self.base_url + path
         response = self._ask(path, payload, lambda answer, _: answer, keep_open=True)
+        with self.described(path), response:
+            yield from read_lines(response, self.timeout)
+
+    @contextmanager
+    def described(self, path: str) -> Iterator[None]:
+        """Raise a failure in a block as the error for callers, which `describe` builds."""
         try:
-            with response:
-                yield from read_lines(response, self.timeout)
+            yield
         except FAILURES as cause:
-            failure = self.describe(url, cause)
+            failure = self.describe(self.base_url + path, cause)
             failure.__cause__ = cause
         else:
             return
@@ -192,7 +196,7 @@ class JsonClient:
                     stack.pop_all()
                 return answer
 
-        try:
+        with self.described(path):
             return retry.call(
                 attempt,
                 again=self.again,
@@ -201,10 +205,6 @@ class JsonClient:
                 deadline=Deadline(self.timeout),
                 endpoint=endpoint_at(self.base_url),
             )
-        except FAILURES as cause:
-            failure = self.describe(url, cause)
-            failure.__cause__ = cause
-        raise failure
 
     @property
     def mask(self) -> Mask:

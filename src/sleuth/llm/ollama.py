@@ -5,12 +5,10 @@ Requests are those of https://github.com/ollama/ollama/blob/main/docs/api.md.
 
 from __future__ import annotations
 
-import json
 import os
 import re
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 from urllib.parse import urlsplit
@@ -25,8 +23,8 @@ from sleuth.llm.http import (
     again_when_pure,
     again_when_refused,
     checked_timeout,
-    error_message,
     never_again,
+    parse,
 )
 from sleuth.llm.urllib_client import send
 from sleuth.llm.vectors import close, unit, vector, vectors
@@ -144,9 +142,7 @@ class Ollama:
 
         It runs with `num_ctx` of the options, else with that of its own parameters, else with Ollama's default.
         """
-        client = JsonClient(
-            self.base_url, min(self.timeout, SHOWN), send, self._client.describe, never_again, retries=0
-        )
+        client = replace(self._client, timeout=min(self.timeout, SHOWN), again=never_again, retries=0)
         try:
             answer = client.post("/api/show", {"model": self.model})
         except GenerationError:  # then it is asked no more
@@ -169,7 +165,8 @@ class Ollama:
             GenerationError: no server, no model, an error, a timeout, or an answer without a response.
         """
         answer = self._client.post("/api/generate", self._payload(prompt, stream=False))
-        return self._response(answer)
+        with self._client.described("/api/generate"):
+            return _response(answer)
 
     acomplete = async_twin(complete)
 
@@ -179,25 +176,16 @@ class Ollama:
         Raises:
             GenerationError: as `complete`, after the pieces that arrived; also if the stream ends too early.
         """
-        is_over = False
-        for line in self._client.lines("/api/generate", self._payload(prompt, stream=True)):
-            try:
-                piece = json.loads(line)
-            except (ValueError, RecursionError) as cause:
-                excerpt = line[:80].decode("utf-8", "replace")
-                raise self._failure(f"streamed a line that is not JSON: {excerpt!r}") from cause
-            message = error_message(piece)
-            if message is not None:
-                raise self._failure(f"answered with an error: {message}")
-            if not isinstance(piece, dict):
-                raise self._failure(f"streamed a line that is no object: {str(piece)[:80]!r}")
-            if text := self._response(piece):
-                yield text
-            is_over = piece.get("done") is True
-            if is_over:
-                break
-        if not is_over:
-            raise self._failure("ended its stream before it was done")
+        with self._client.described("/api/generate"):
+            for line in self._client.lines("/api/generate", self._payload(prompt, stream=True)):
+                piece = parse(line)
+                if not isinstance(piece, dict):
+                    raise AnswerError(f"streamed a line that is no object: {str(piece)[:80]!r}")
+                if text := _response(piece):
+                    yield text
+                if piece.get("done") is True:
+                    return
+            raise AnswerError("ended its stream before it was done")
 
     astream = async_pieces(stream)
 
@@ -206,14 +194,12 @@ class Ollama:
         payload: dict[str, Any] = {"model": self.model, "prompt": prompt, "stream": stream}
         return {**payload, "options": self.options} if self.options else payload
 
-    def _response(self, answer: Any) -> str:
-        response = answer.get("response") if isinstance(answer, dict) else None
-        if not isinstance(response, str):
-            raise self._failure(f"answered without a response: {str(answer)[:80]!r}")
-        return response
 
-    def _failure(self, what: str) -> RemoteError:
-        return self._client.describe(f"{self.base_url}/api/generate", AnswerError(what))
+def _response(answer: Any) -> str:
+    response = answer.get("response") if isinstance(answer, dict) else None
+    if not isinstance(response, str):
+        raise AnswerError(f"answered without a response: {str(answer)[:80]!r}")
+    return response
 
 
 class OllamaEmbedder:
@@ -264,7 +250,7 @@ class OllamaEmbedder:
 
     def _get_embedding(self, text: str) -> list[float]:
         answer = self._client.post("/api/embeddings", {"model": self.model, "prompt": text})
-        with self._checks("/api/embeddings"):
+        with self._client.described("/api/embeddings"):
             return vector(answer.get("embedding") if isinstance(answer, dict) else None)
 
     def embed_query(self, text: str) -> list[float]:
@@ -290,7 +276,7 @@ class OllamaEmbedder:
             rows = [row for start in starts for row in self._batch(texts[start : start + self.batch_size])]
         else:
             rows += [self._get_embedding(text) for text in texts[len(rows) :]]
-        with self._checks("/api/embeddings"):
+        with self._client.described("/api/embeddings"):
             rows = vectors(rows, len(texts))
         return [unit(row) for row in rows] if self.normalize else rows
 
@@ -317,15 +303,8 @@ class OllamaEmbedder:
 
     def _batch(self, texts: list[str]) -> list[list[float]]:
         answer = self._client.post("/api/embed", {"model": self.model, "input": texts})
-        with self._checks("/api/embed"):
+        with self._client.described("/api/embed"):
             return vectors(answer.get("embeddings") if isinstance(answer, dict) else None, len(texts))
-
-    @contextmanager
-    def _checks(self, path: str) -> Iterator[None]:
-        try:
-            yield
-        except AnswerError as cause:
-            raise self._client.describe(self.base_url + path, cause) from cause
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,6 @@ hosted services also understand.
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar
@@ -22,7 +21,7 @@ from sleuth.llm.http import (
     again_when_refused,
     checked_secret,
     checked_timeout,
-    error_message,
+    parse,
 )
 from sleuth.llm.vectors import vectors
 from sleuth.llm.window import window_of
@@ -90,10 +89,8 @@ def _send(url: str, body: bytes | None, secret_headers: Mapping[str, str], deadl
     """Send a request through httpx, to a resolved address or through the environment's proxy."""
     from sleuth.remote.exchange import exchange_with_host
 
-    method, headers = (
-        "GET" if body is None else "POST",
-        {"Content-Type": "application/json", **secret_headers},
-    )
+    headers = {"Content-Type": "application/json", **secret_headers}
+    method = "GET" if body is None else "POST"
     return exchange_with_host(method, url, deadline=deadline, headers=headers, body=body)
 
 
@@ -142,15 +139,14 @@ class OpenAIGenerator:
             GenerationError: the endpoint failed, or answered without a message.
         """
         answer = self._client.post("/chat/completions", self._payload(prompt, stream=False))
-        try:
-            content = answer["choices"][0]["message"]["content"]
-        except (KeyError, IndexError, TypeError):
-            missing = "message"
-        else:
-            if isinstance(content, str):
-                return content
-            missing = "text"
-        raise self._failure(f"answered without a {missing}: {self._client.shown(answer)}")
+        with self._client.described("/chat/completions"):
+            try:
+                content = answer["choices"][0]["message"]["content"]
+            except (KeyError, IndexError, TypeError):
+                raise AnswerError(f"answered without a message: {self._client.shown(answer)}") from None
+            if not isinstance(content, str):
+                raise AnswerError(f"answered without a text: {self._client.shown(answer)}")
+            return content
 
     acomplete = async_twin(complete)
 
@@ -161,47 +157,32 @@ class OpenAIGenerator:
             GenerationError: as `complete`, after the pieces that arrived; also if the stream ends too early.
         """
         is_over = False
-        for line in self._client.lines("/chat/completions", self._payload(prompt, stream=True)):
-            if not line.startswith(b"data:"):
-                continue  # comments and event names of the stream format
-            data = line[5:].strip()
-            if data == b"[DONE]":
-                is_over = True
-                break
-            choice = self._choice(data)
-            delta = choice.get("delta") or {}
-            text = delta.get("content") if isinstance(delta, dict) else delta
-            if text is not None and not isinstance(text, str):
-                raise self._failure(f"streamed something that is no text: {self._client.shown(text)}")
-            if text:
-                yield text
-            is_over = is_over or choice.get("finish_reason") is not None
-        if not is_over:
-            raise self._failure("ended its stream before it was done")
+        with self._client.described("/chat/completions"):
+            for line in self._client.lines("/chat/completions", self._payload(prompt, stream=True)):
+                if not line.startswith(b"data:"):
+                    continue  # comments and event names of the stream format
+                data = line[5:].strip()
+                if data == b"[DONE]":
+                    return
+                event = parse(data, self._client.mask)
+                choices = event.get("choices") if isinstance(event, dict) else None
+                choice = choices[0] if isinstance(choices, list) and choices else {}
+                delta = (choice.get("delta") if isinstance(choice, dict) else None) or {}
+                text = delta.get("content") if isinstance(delta, dict) else delta
+                if text is not None and not isinstance(text, str):
+                    raise AnswerError(f"streamed something that is no text: {self._client.shown(text)}")
+                if text:
+                    yield text
+                is_over = is_over or (isinstance(choice, dict) and choice.get("finish_reason") is not None)
+            if not is_over:
+                raise AnswerError("ended its stream before it was done")
 
     astream = async_pieces(stream)
-
-    def _choice(self, data: bytes) -> dict[str, Any]:
-        try:
-            event = json.loads(data)
-        except (ValueError, RecursionError):
-            event = None
-        if event is None:
-            excerpt = self._client.shown(data.decode("utf-8", "replace"))
-            raise self._failure(f"streamed an event that is not JSON: {excerpt}")
-        message = error_message(event)
-        if message is not None:
-            raise self._failure(f"answered with an error: {message}")
-        choices = event.get("choices") if isinstance(event, dict) else None
-        return choices[0] if isinstance(choices, list) and choices and isinstance(choices[0], dict) else {}
 
     def _payload(self, prompt: str, *, stream: bool) -> dict[str, Any]:
         check_strings([prompt], "prompt")
         messages = [{"role": "user", "content": prompt}]
         return {"model": self.model, "messages": messages, "stream": stream, **self.options}
-
-    def _failure(self, what: str) -> RemoteError:
-        return self._client.describe(f"{self.base_url}/chat/completions", AnswerError(what))
 
 
 class OpenAIEmbedder:
@@ -262,11 +243,10 @@ class OpenAIEmbedder:
         if self.dimension is not None:
             payload["dimensions"] = self.dimension
         answer = self._client.post("/embeddings", payload)
-        try:
-            rows = sorted(answer["data"], key=lambda row: row["index"])
-            return vectors([row["embedding"] for row in rows], len(texts))
-        except (KeyError, TypeError):
-            problem = f"answered without vectors: {self._client.shown(answer)}"
-        except AnswerError as error:
-            problem = str(error)
-        raise self._client.describe(f"{self.base_url}/embeddings", AnswerError(problem))
+        with self._client.described("/embeddings"):
+            try:
+                rows = sorted(answer["data"], key=lambda row: row["index"])
+                return vectors([row["embedding"] for row in rows], len(texts))
+            except (KeyError, TypeError):
+                problem = f"answered without vectors: {self._client.shown(answer)}"
+                raise AnswerError(problem) from None

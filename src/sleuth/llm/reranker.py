@@ -58,11 +58,12 @@ class RemoteReranker:
         answer = self._client.post(
             "/rerank", {"model": self.model, "query": query, "documents": texts, "top_n": len(texts)}
         )
-        try:
-            score_by_place = _scores(answer, len(items))
-        except (KeyError, TypeError, ValueError):
-            problem = f"answered without scores of the documents: {self._client.shown(answer)}"
-            raise self._client.describe(f"{self.base_url}/rerank", AnswerError(problem)) from None
+        with self._client.described("/rerank"):
+            try:
+                score_by_place = _scores(answer, len(items))
+            except (KeyError, TypeError, ValueError):
+                problem = f"answered without scores of the documents: {self._client.shown(answer)}"
+                raise AnswerError(problem) from None
         scored = [
             rescored(items[place], score, "rerank", f"the score of {self.model}")
             for place, score in score_by_place.items()

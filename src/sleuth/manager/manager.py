@@ -298,24 +298,6 @@ def install_builtins(
         for_answers: their values where an answer is written from the passages, and the call has no others.
         correct: spells the words of a question as the passages do, before it is answered.
     """
-    registry.add(
-        Hook(RETRIEVE, retrieve_hook(retriever, for_answers, correct), 0, BUILTIN, frozenset(options))
-    )
-    if synthesizer is not None:
-        registry.on(SYNTHESIZE, synthesize_hook(synthesizer), priority=0, plugin=BUILTIN)
-
-
-def retrieve_hook(
-    retriever: Retriever,
-    for_answers: Mapping[str, Any] = MappingProxyType({}),
-    correct: Correct | None = None,
-) -> Callable[..., RetrieveResult | None]:
-    """Return a hook that fills the result from `retriever`, unless an earlier hook already gave items or an error.
-
-    Args:
-        for_answers: options used when an answer will be written, unless the call gives them.
-        correct: respells the question for that case.
-    """
 
     def retrieve(
         result: RetrieveResult,
@@ -327,6 +309,7 @@ def retrieve_hook(
         rag2f: Any,
         **options_of_call: Any,
     ) -> RetrieveResult | None:
+        """Fill the result, unless an earlier hook already gave items or an error."""
         if result.is_error() or result.items:
             return None
         if for_synthesize:
@@ -351,14 +334,10 @@ def retrieve_hook(
             result.extra["notes"] = notes
         return result
 
-    return retrieve
-
-
-def synthesize_hook(synthesizer: Synthesizer) -> Callable[..., SearchResult | None]:
-    """Make the built-in synthesizer a hook. It does nothing if an earlier hook wrote a response.
-
-    Its `kwargs` may hold `synthesizer`, which then writes this one answer.
-    """
+    registry.add(Hook(RETRIEVE, retrieve, 0, BUILTIN, frozenset(options)))
+    if synthesizer is None:
+        return
+    own_writer: Synthesizer = synthesizer
 
     def synthesize(
         result: SearchResult,
@@ -368,10 +347,11 @@ def synthesize_hook(synthesizer: Synthesizer) -> Callable[..., SearchResult | No
         *,
         rag2f: Any,
     ) -> SearchResult | None:
+        """Write the response, unless an earlier hook did; `synthesizer` of the call writes this one answer."""
         if result.is_error() or result.response:
             return None
         items = retrieve_result.items if result.items is None else result.items
-        writer: Synthesizer = kwargs.get("synthesizer", synthesizer)
+        writer: Synthesizer = kwargs.get("synthesizer", own_writer)
         question = result.extra.get("corrected_query", result.query)
         announce = kwargs.get("on_sources")
         if announce is not None and isinstance(writer, Announcing) and (sources := writer.sources(items)):
@@ -383,7 +363,7 @@ def synthesize_hook(synthesizer: Synthesizer) -> Callable[..., SearchResult | No
         result.detail = answer.detail or result.detail
         return result
 
-    return synthesize
+    registry.on(SYNTHESIZE, synthesize, priority=0, plugin=BUILTIN)
 
 
 def _check(query: Any, k: Any, return_mode: Any) -> StatusDetail | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import uuid
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -98,21 +98,19 @@ class ChromaStore:
                     metadatas=[passage_by_id[id].metadata for id in page],
                     ids=page,
                 )
-            self._delete_old(list(newest), passage_by_id)
+            # What the store holds of these documents, but the added passages.
+            old_ids = self.store.get(ids=list(newest), include=[])["ids"]
+            of_these: Any = {DOCUMENT_KEY: {"$in": list(newest)}}
+            parts = self.store.get(where=of_these, include=["metadatas"])
+            for id, metadata in zip(parts["ids"], parts["metadatas"], strict=True):
+                if id.startswith(f"{metadata[DOCUMENT_KEY]}#"):
+                    old_ids.append(id)
+            if old_ids := [id for id in old_ids if id not in passage_by_id]:
+                self.store.delete(ids=old_ids)
             ids.extend(id for name in names for id in passages[name])
         return ids
 
     aadd = async_twin(add)
-
-    def _delete_old(self, names: list[str], passage_by_id: Collection[str]) -> None:
-        """Delete what the store holds of documents with these ids, but the added passages."""
-        ids_of_documents = self.store.get(ids=names, include=[])["ids"]
-        of_these: Any = {DOCUMENT_KEY: {"$in": names}}
-        page = self.store.get(where=of_these, include=["metadatas"])
-        parts = zip(page["ids"], page["metadatas"], strict=True)
-        parts_of_these = [id for id, metadata in parts if id.startswith(f"{metadata[DOCUMENT_KEY]}#")]
-        if old_ids := [id for id in (*ids_of_documents, *parts_of_these) if id not in passage_by_id]:
-            self.store.delete(ids=old_ids)
 
 
 def _documents(records: Iterable[Any]) -> Iterator[Document]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, Unpack
 
 from sleuth.arguments import check_count, check_query
@@ -42,12 +43,9 @@ class WebRetriever:
         k, condition = check_count(k), as_filter(filter)
         if k == 0 or not check_query(query).strip():
             return Ranking(())
-        domains = _domains(condition)
-        search = (
-            self._search.with_domains(domains)
-            if domains and not self._search.include_domains
-            else self._search
-        )
+        search = self._search
+        if not search.include_domains and (domains := _domains(condition)):
+            search = replace(search, include_domains=domains)
         result = search.search(query, MAX_RESULTS)
         items = [item_of(hit, stale=result.stale) for hit in result.hits]
         ranked = sorted(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, TypedDict, Unpack
@@ -134,10 +134,6 @@ class WebSearch:
         """
         check_options(cls, options)
         return cls(**options)
-
-    def with_domains(self, domains: Sequence[str]) -> WebSearch:
-        """Return the same search among these domains only."""
-        return replace(self, include_domains=tuple(domains))
 
     def search(self, query: str, k: int) -> WebSearchResult:
         """Return at most `k` hits; request more while there are too few and larger requests bring new ones.
