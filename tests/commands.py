@@ -7,7 +7,7 @@ import pty
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
@@ -56,6 +56,19 @@ def python(
         [sys.executable, "-c", program, *map(str, arguments)], cwd=cwd, capture_output=True, text=True, check=False,
         timeout=600, env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), **environment},
     )  # fmt: skip
+
+
+def run_in_child(work: Callable[[], None]) -> None:
+    """Run a function in a forked child, and assert that it does not raise."""
+    child = os.fork()
+    if child == 0:
+        status = 1
+        try:
+            work()
+            status = 0
+        finally:
+            os._exit(status)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
 
 
 def sleuth_on_terminal(*arguments: str, cwd: Path) -> tuple[int, str]:

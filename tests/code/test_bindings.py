@@ -138,11 +138,7 @@ def check_definitions(
 
 def test_the_example_of_calls(storage: CodeStorage, tmp_path: Path) -> None:
     """A function that logs and connects within `with` renders both calls."""
-    source = (
-        "from app import db, logger\n\n\nclass App:\n    def run():\n        # as logger says, with db\n"
-        "        logger.info('for db')\n        with db.connect() as connection:\n            connection.go()\n"
-    )
-    repository = open_project(storage, tmp_path / "app", {"main.py": source}).repository.id
+    repository = open_project(storage, tmp_path / "app", files_of("connection")).repository.id
     hit = hits_by_words(storage, repository, "def run", limit=1)[0]
     assert "[RELATIONS] Calls: logger.info, db.connect" in hit.render()
 

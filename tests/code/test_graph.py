@@ -10,6 +10,7 @@ from sleuth.code import CodeStorage, GraphWalker, Navigator, Snapshot
 from sleuth.code.graph.resolve import resolver_of
 from sleuth.errors import ArgumentError
 from tests.code.conftest import hits_by_words, open_project
+from tests.code.projects import files_of
 
 
 def resolved(snapshot: Snapshot, path: str) -> dict[str, str]:
@@ -139,25 +140,13 @@ def test_absolute_imports_are_absolute(storage: CodeStorage, tmp_path: Path) -> 
     """An import of the standard library does not resolve to a file of that name in a package; a module below src is
     found.
     """
-    files = {
-        "src/app/__init__.py": "",
-        "src/app/json.py": "def dumps(x): pass\n",
-        "src/app/use.py": "import json\nfrom app import json as own\njson.dumps(1)\nown.dumps(2)\n",
-    }
     expected = {"json.dumps": "", "own.dumps": "src/app/json.py:dumps"}
-    check_meanings(storage, tmp_path, files, "src/app/use.py", expected)
+    check_meanings(storage, tmp_path, files_of("absolute"), "src/app/use.py", expected)
 
 
 def test_circles_end(storage: CodeStorage, tmp_path: Path) -> None:
     """Circular inheritance, circular imports and names defined by themselves do not loop."""
-    files = {
-        "a.py": "from b import B\nclass A(B):\n    def f(self, x: 'X'):\n        X = X.y()\n        self.g()\n        x.h()\n",
-        "b.py": "from a import A\nclass B(A):\n    pass\n",
-        "c.py": "from d import name\n\nname()\n",
-        "d.py": "from c import name\n",
-        "e.py": "class E(E):\n    e: E = E.e.e()\n    def go(self, E: E):\n        E = E.e()\n        return E.e.x()\n",
-    }
-    snapshot = open_project(storage, tmp_path / "round", files)
+    snapshot = open_project(storage, tmp_path / "round", files_of("circles"))
     assert resolved(snapshot, "a.py")["B"] == "b.py:B"
     assert resolved(snapshot, "c.py")["name"] == ""
     assert resolved(snapshot, "e.py")
@@ -165,49 +154,19 @@ def test_circles_end(storage: CodeStorage, tmp_path: Path) -> None:
 
 def test_an_overload_means_its_implementation(storage: CodeStorage, tmp_path: Path) -> None:
     """A call resolves to the function behind its overloads; the first of two properties stays the one that is read."""
-    source = """
-import typing
-from typing import overload
-
-
-@overload
-def f(a: int) -> int: ...
-@typing.overload
-def f(a: str) -> str: ...
-def f(a):
-    return a
-
-
-class A:
-    @property
-    def x(self):
-        return f(1)
-
-    @x.setter
-    def x(self, value):
-        self.x()
-"""
-    snapshot = open_project(storage, tmp_path / "overloads", {"a.py": source})
+    snapshot = open_project(storage, tmp_path / "overloads", files_of("overloads"))
     (file,) = snapshot.files
     lines = {
         reference.name: means.definition.symbol.line
         for reference in snapshot.detail(file).references
         if reference.role == "call" and (means := resolver_of(snapshot).resolve(file, reference))
     }
-    assert lines == {"f": source.split("\n").index("def f(a):") + 1, "x": 16}
+    assert lines == {"f": 9, "x": 15}
 
 
 def test_a_name_means_nothing_of_another_language(storage: CodeStorage, tmp_path: Path) -> None:
     """A folder, a base or a unique name never resolves to another language; languages that share files count as one."""
-    files = {
-        "a.py": "class Base:\n    pass\n\n\nclass Helper:\n    pass\n\n\ndef save(): pass\n\n\ndef draw(): pass\n",
-        "a.go": "package a\n\nfunc run() { save() }\n",
-        "a.ts": "save(); show();\n",
-        "b.js": "function show() {}\n",
-        "a.c": "int main() { draw(); return deep(); }\n",
-        "b.cpp": "int deep() { return 1; }\n",
-    }
-    snapshot = open_project(storage, tmp_path / "mixed", files)
+    snapshot = open_project(storage, tmp_path / "mixed", files_of("mixed"))
     assert resolved(snapshot, "a.go") == {"save": ""}
     assert resolved(snapshot, "a.ts") == {"save": "", "show": "b.js:show"}
     assert resolved(snapshot, "a.c") == {"draw": "", "deep": "b.cpp:deep"}
@@ -215,26 +174,13 @@ def test_a_name_means_nothing_of_another_language(storage: CodeStorage, tmp_path
 
 def test_members_of_a_package_are_found_behind_it(storage: CodeStorage, tmp_path: Path) -> None:
     """`pkg.go()` resolves to what the package imports under that name; `pkg.other.go()` does not."""
-    files = {
-        "pkg/__init__.py": "from .core import go, Thing as Thing\n",
-        "pkg/core.py": "def go(): pass\n\n\nclass Thing: pass\n",
-        "far.py": "def go(): pass\n",
-        "use.py": "import pkg as p\nimport pkg\n\np.go()\np.Thing()\npkg.go()\np.other.go()\n",
-    }
     core = {"p.go": "pkg/core.py:go", "pkg.go": "pkg/core.py:go", "p.Thing": "pkg/core.py:Thing"}
-    check_meanings(storage, tmp_path, files, "use.py", core | {"p.other.go": ""})
+    check_meanings(storage, tmp_path, files_of("members"), "use.py", core | {"p.other.go": ""})
 
 
 def test_modules_that_are_named_whole(storage: CodeStorage, tmp_path: Path) -> None:
     """A definition in a Rust module or a sourced Bash file is found by its name."""
-    files = {
-        "src/inner.rs": "pub fn f() {}\npub struct S;\n",
-        "src/other.rs": "pub fn f() {}\n",
-        "src/main.rs": "use crate::inner::{self, S};\nfn main() { inner::f(); let s: S = S {}; }\n",
-        "lib.sh": "log::info() { :; }\n",
-        "run.sh": 'source "$(dirname "$0")/lib.sh"\nlog::info x\n',
-    }
-    snapshot = open_project(storage, tmp_path / "whole", files)
+    snapshot = open_project(storage, tmp_path / "whole", files_of("whole"))
     rust = resolved(snapshot, "src/main.rs")
     assert (rust["inner.f"], rust["S"]) == ("src/inner.rs:f", "src/inner.rs:S")
     assert resolved(snapshot, "run.sh")["log::info"] == "lib.sh:log::info"

@@ -4,7 +4,6 @@ import json
 import os
 import shutil
 import sqlite3
-from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
@@ -18,14 +17,9 @@ from sleuth.engine.codebase import check_code, code_status, repair_code
 from sleuth.errors import IndexDamagedError, StoreError, UnknownSnapshotError
 from tests.code.conftest import Git
 from tests.code.projects import SHOP
+from tests.commands import run_in_child
 
-CELL = {
-    "cell_type": "code",
-    "metadata": {},
-    "outputs": [],
-    "source": ["def refund_all(orders):\n", "    return 0"],
-}
-NOTEBOOK = json.dumps({"cells": [CELL], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}, indent=1)
+NOTEBOOK = (Path(__file__).parent / "refund.ipynb").read_text("utf8")
 
 
 @pytest.fixture
@@ -209,19 +203,6 @@ def test_doctor_and_status_cover_code(indexed: Path, capsys: pytest.CaptureFixtu
 
     status(json=True, index=indexed)
     assert json.loads(capsys.readouterr().out)["code"]["snapshots"] == 2
-
-
-def run_in_child(work: Callable[[], None]) -> None:
-    """Run a function in a forked child, and assert that it does not raise."""
-    child = os.fork()
-    if child == 0:
-        status = 1
-        try:
-            work()
-            status = 0
-        finally:
-            os._exit(status)
-    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
 
 
 def test_a_forked_child_reads_and_writes(indexed: Path, git: Git) -> None:

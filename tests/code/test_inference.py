@@ -139,12 +139,7 @@ def test_types_are_read(text: str, name: str, element: str) -> None:
 
 def test_uncertain_uses_stand_apart(storage: CodeStorage, tmp_path: Path) -> None:
     """Uses of a dotted name come with those that may mean it; a guess by the name of the method is not certain."""
-    source = (
-        "class A:\n    def launch(self): pass\n    def go(self): pass\n\n\nclass B:\n    def go(self): pass\n\n\n"
-        "def run(known: A, other: B, unknown):\n    known.launch()\n    unknown.launch()\n"
-        "    known.go()\n    other.go()\n    unknown.go()\n"
-    )
-    navigator = Navigator(open_project(storage, tmp_path / "apart", {"a.py": source}))
+    navigator = Navigator(open_project(storage, tmp_path / "apart", files_of("apart")))
 
     def uses(name: str) -> list[tuple[str, bool]]:
         return [(use["text"], use["certain"]) for use in navigator.find_references(name)]

@@ -80,12 +80,7 @@ def test_uses_in_a_method(storage: CodeStorage, tmp_path: Path, name: str) -> No
 
 def test_a_mixin_calls_what_its_heirs_have(storage: CodeStorage, tmp_path: Path) -> None:
     """A call through `self` of what neither the class nor its bases have means what the heirs of the class have."""
-    code = (
-        "class Mixin:\n    def run(self):\n        self.go(); self.one_of(); self.far()\n"
-        "class A:\n    def go(self): pass\nclass B(Mixin, A):\n    def one_of(self): pass\n"
-        "class C(Mixin, A):\n    def one_of(self): pass\nclass Far:\n    def far(self): pass\n"
-    )
-    snapshot = open_project(storage, tmp_path / "mixin", {"a.py": code})
+    snapshot = open_project(storage, tmp_path / "mixin", files_of("mixin"))
     uses = {name: Navigator(snapshot).find_references(name)[0] for name in ("go", "one_of", "far")}
     meant = [(use["definition"] and use["definition"]["name"], use["confidence"]) for use in uses.values()]
     assert meant == [("A.go", 0.85), ("B.one_of", 0.5), (None, 0.0)]
@@ -125,12 +120,7 @@ def test_parts_of_collections() -> None:
 
 def test_modules_that_a_package_imports(storage: CodeStorage, tmp_path: Path) -> None:
     """A name through a package means what the package imports under it, and so the name has its callers."""
-    files = {
-        "pk/__init__.py": "from . import b\n",
-        "pk/b.py": "class X: pass\n",
-        "use.py": "import pk\n\ndef use():\n    return pk.b.X()\n",
-    }
-    snapshot = open_project(storage, tmp_path / "package", files)
+    snapshot = open_project(storage, tmp_path / "package", files_of("package"))
     assert resolved(snapshot, "use.py")["pk.b.X"] == "pk/b.py:X"
     assert [caller["name"] for caller in Navigator(snapshot).callers("X")] == ["use"]
 
@@ -174,23 +164,13 @@ def test_what_is_no_parameter_of_a_test_has_no_fixture(
 
 def test_modules_beside_a_stub_and_below_a_package(storage: CodeStorage, tmp_path: Path) -> None:
     """The stub of a module that is there means the module; a package has modules that it does not import itself."""
-    files = {
-        "pk/__init__.py": "from .b import go\n",
-        "pk/__init__.pyi": "def go() -> None: ...\n",
-        "pk/b.py": "def go(): pass\n",
-        "use.py": "import pk\npk.go()\npk.b.go()\npk.c.go()\n",
-    }
     expected = {"pk.go": "pk/b.py:go", "pk.b.go": "pk/b.py:go", "pk.c.go": ""}
-    check_meanings(storage, tmp_path, files, "use.py", expected)
+    check_meanings(storage, tmp_path, files_of("stub"), "use.py", expected)
 
 
 def test_the_last_definition_of_a_name_is_meant(storage: CodeStorage, tmp_path: Path) -> None:
     """From another file a name means its last definition, as it does when the program runs."""
-    files = {
-        "a.py": "if x:\n    def go(): pass\nelse:\n    def go(): pass\n",
-        "b.py": "from a import go\ngo()\n",
-    }
-    snapshot = open_project(storage, tmp_path / "last", files)
+    snapshot = open_project(storage, tmp_path / "last", files_of("last"))
     (hit,) = [use for use in Navigator(snapshot).find_references("go") if use["role"] == "call"]
     assert hit["definition"]["line"] == 4
 

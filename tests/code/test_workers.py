@@ -3,7 +3,6 @@
 import os
 import resource
 import signal
-import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import suppress
@@ -29,6 +28,7 @@ from sleuth.files.processes import Processes
 from tests.code.conftest import hits_by_words, write
 from tests.code.stored import ENDINGS
 from tests.code.test_parse import SOURCES
+from tests.commands import python
 
 ROOT = Path(__file__).parents[2]
 UNITS = {"/*": 4_096, "a<": 4_096, "%w(": 4_096, "a|": 4_096, "(": 40_000, "{": 40_000, "f(": 40_000}
@@ -95,9 +95,7 @@ def test_memory_is_limited() -> None:
         "with Workers(1) as pool: print(pool.submit([BOMB]).result()[0].failure)\n"
         "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)"
     )
-    failure, kilobytes = subprocess.check_output(
-        [sys.executable, "-c", code], cwd=ROOT, text=True
-    ).splitlines()
+    failure, kilobytes = python(code, cwd=ROOT).stdout.splitlines()
     assert failure.startswith("not parsed: it takes more than")
     assert int(kilobytes) * 1024 < 2 * limits.MEMORY
 

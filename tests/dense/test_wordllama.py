@@ -1,8 +1,6 @@
 import json
 import random
 import re
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from string import ascii_lowercase
@@ -27,6 +25,7 @@ from sleuth.dense.wordpieces import Vocabulary
 from sleuth.errors import LoadError
 from sleuth.protocols import Embedder
 from sleuth.testing.contracts import EmbedderContract
+from tests.commands import python
 from tests.examples import examples
 
 tokenizers = pytest.importorskip("tokenizers", reason="the oracle comes with wordllama")
@@ -84,15 +83,9 @@ def test_vectors_are_those_of_wordllama() -> None:
     script = (
         "import json, sys, wordllama; from pathlib import Path;"
         "model = wordllama.WordLlama.load(cache_dir=Path(wordllama.__file__).parent, disable_download=True);"
-        "print(json.dumps(model.embed(json.load(sys.stdin), norm=True).tolist()))"
+        "print(json.dumps(model.embed(json.loads(sys.argv[1]), norm=True).tolist()))"
     )  # in a process of its own: importing it configures the root logger
-    result = subprocess.run(
-        [sys.executable, "-c", script],
-        input=json.dumps([legible(text).decode() for text in texts]),
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    result = python(script, json.dumps([legible(text).decode() for text in texts]))
     expected = np.array(json.loads(result.stdout), np.float32)
     assert np.allclose(WordLlamaEmbedder().embed_documents(texts), expected, atol=1e-6)
 
@@ -150,7 +143,7 @@ def test_wordllama_is_not_imported() -> None:
         "WordLlamaEmbedder().embed_query('x');"
         "assert not {'wordllama', 'tokenizers', 'requests'} & set(sys.modules); assert not logging.root.handlers"
     )
-    subprocess.run([sys.executable, "-c", script], check=True)
+    assert python(script).returncode == 0
 
 
 @pytest.mark.parametrize(

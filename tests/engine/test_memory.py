@@ -1,10 +1,10 @@
 """The memory that indexing takes does not grow with the corpus."""
 
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+
+from tests.commands import python
 
 INDEX = """
 import re, sys
@@ -60,8 +60,7 @@ pytestmark = pytest.mark.skipif(
 
 def peak(program: str, *arguments: object) -> float:
     """Return the MB that a program takes."""
-    command = [sys.executable, "-c", program, *map(str, arguments)]
-    return int(subprocess.run(command, capture_output=True, text=True, check=True).stdout) / 1000
+    return int(python(program, *arguments).stdout) / 1000
 
 
 @pytest.mark.slow

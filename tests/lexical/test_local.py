@@ -2,8 +2,6 @@
 
 import gc
 import random
-import subprocess
-import sys
 import weakref
 from typing import Any
 
@@ -13,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sleuth.lexical import local, retrieve_local_docs
+from tests.commands import python
 from tests.examples import examples
 
 words = st.one_of(
@@ -131,7 +130,7 @@ def test_scikit_learn_is_not_imported() -> None:
         "import sys; from sleuth.lexical import retrieve_local_docs as r; r('a cat', [{'id': 1, 'content': 'cat'}]);"
         "sys.exit(any(m.split('.')[0] in ('sklearn', 'scipy') for m in sys.modules))"
     )
-    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+    assert python(code).returncode == 0
 
 
 def test_no_score_is_above_one() -> None:

@@ -8,6 +8,7 @@ import pytest
 
 from sleuth.remote import THREADS
 from sleuth.remote.threads import SharedThreads
+from tests.commands import run_in_child
 from tests.waiting import wait_until
 
 
@@ -49,8 +50,8 @@ def test_fork() -> None:
     """A forked child does not use threads that only its parent has."""
     assert THREADS.submit(int).wait(60)
     wait_until(lambda: THREADS._idle)  # the parent has threads waiting
-    child = os.fork()
-    if child == 0:
-        os._exit(0 if THREADS.submit(int).wait(60) else 1)
-    _, status = os.waitpid(child, 0)
-    assert os.waitstatus_to_exitcode(status) == 0
+
+    def work() -> None:
+        assert THREADS.submit(int).wait(60)
+
+    run_in_child(work)

@@ -15,6 +15,7 @@ from sleuth.store.catalogue.lock import WriterLock, read_holder
 from sleuth.store.disk.files import opened_folder
 from sleuth.store.record.layout import Connection, connect
 from sleuth.store.store import Store
+from tests.commands import run_in_child
 
 
 def test_a_lock_on_a_file_that_was_removed_keeps_nobody_out(
@@ -124,15 +125,12 @@ def test_a_child_uses_no_connection_of_its_parent(tmp_path: Path) -> None:
         first.execute("SELECT 1")
     first, held = pool.acquire(), pool.acquire()
     pool.release(first)
-    child = os.fork()
-    if child == 0:
-        status = 1
-        try:
-            pool.release(held)  # which nobody may use here
-            status = 0 if makers[pool.acquire()] == os.getpid() else 2
-        finally:
-            os._exit(status)
-    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+    def work() -> None:
+        pool.release(held)  # which nobody may use here
+        assert makers[pool.acquire()] == os.getpid()
+
+    run_in_child(work)
     pool.release(held)
     assert pool.acquire() is held
     assert pool.acquire() is not first

@@ -1,8 +1,6 @@
 """Arrays are built piece by piece, in memory or in a file."""
 
 import mmap
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +13,7 @@ from sleuth.store import Scratch, SegmentData
 from sleuth.store.catalogue import segment_files, segments
 from sleuth.store.catalogue.building import Built
 from sleuth.store.disk import scratch
+from tests.commands import python
 
 pieces = st.lists(st.lists(st.integers(0, 2**32 - 1), max_size=40), max_size=8)
 
@@ -143,9 +142,6 @@ print(resident() - before)
 @pytest.mark.skipif(not Path("/proc/self/status").is_file(), reason="memory is read from /proc")
 def test_large_blocks_are_given_back() -> None:
     """After `give_blocks_back`, no memory stays behind that was freed; without it, the C library may keep it."""
-    growth = {
-        mode: int(subprocess.run([sys.executable, "-c", KEEP, mode], capture_output=True, check=True).stdout)
-        for mode in ("back", "by itself")
-    }
+    growth = {mode: int(python(KEEP, mode).stdout) for mode in ("back", "by itself")}
     assert growth["back"] < 4_000
     assert growth["back"] <= growth["by itself"]

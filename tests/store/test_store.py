@@ -3,7 +3,6 @@
 import os
 import sqlite3
 import subprocess
-import sys
 import threading
 from functools import partial
 from pathlib import Path
@@ -18,6 +17,7 @@ from sleuth.store import KnownFile, text_hash
 from sleuth.store.catalogue import building, erasing
 from sleuth.store.store import Store
 from sleuth.types import Chunk
+from tests.commands import python, run_in_child
 from tests.examples import examples
 from tests.store.words import SumsLeg, add, contents, faults, live, opened, put, put_passages, read
 
@@ -386,7 +386,7 @@ def test_commits_that_the_log_lost_are_noticed(store: Store) -> None:
         "os._exit(0)\n"
     )
     store.close()
-    subprocess.run([sys.executable, "-c", code, store.path], check=True)
+    assert python(code, store.path).returncode == 0
     store.path.rename(copy)
     (copy / "record.sqlite-wal").unlink()
     with Store.open(copy) as again:
@@ -433,17 +433,13 @@ def test_a_forked_child_reads_and_writes(store: Store) -> None:
     """A forked child uses the store on its own while the parent has a reader, and the parent continues."""
     add(store, "a", "one")
     with store.reader() as snapshot:
-        child = os.fork()
-        if child == 0:
-            status = 1
-            try:
-                assert read(store) == {"a#0": "one"}
-                add(store, "b", "two")
-                assert len(read(store)) == 2
-                status = 0
-            finally:
-                os._exit(status)
-        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+        def work() -> None:
+            assert read(store) == {"a#0": "one"}
+            add(store, "b", "two")
+            assert len(read(store)) == 2
+
+        run_in_child(work)
         assert contents(snapshot) == {"a#0": "one"}
     assert read(store) == {"a#0": "one", "b#0": "two"}
     assert faults(store) == []
