@@ -11,6 +11,7 @@ import pytest
 import sleuth
 from sleuth.testing.ollama import OllamaServer
 from sleuth.testing.tavily import TavilyServer, page
+from tests.code.conftest import write
 
 GUIDE = Path(__file__).parents[1] / "docs" / "five-systems.md"
 
@@ -34,10 +35,7 @@ def test_its_examples_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
         "letters/judy.txt.metadata.json": '{"metadataAttributes": {"topic": "genealogy"}}',
         "letters/lake.txt": "Pictures of a lake and of boats",
     }
-    for name, text in files.items():
-        path = tmp_path / name
-        path.parent.mkdir(exist_ok=True)
-        path.write_text(text)
+    write(tmp_path, files)
     result = doctest.testfile(str(GUIDE), module_relative=False)
     assert result.attempted > 25
     assert result.failed == 0

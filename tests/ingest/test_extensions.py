@@ -14,38 +14,8 @@ from sleuth.cluster import ShardedEngine
 from sleuth.ingest import FileFormat, chunks_at
 from sleuth.protocols import DocumentChunker
 
-PACKAGE = """
-from sleuth import Document
-from sleuth.ingest import FileFormat, chunks_at
-
-
-def load(file, options):
-    text, metadata = file.text()
-    yield Document(text.replace("@@", ""), {"title": "Log", **metadata})
-
-
-LOGS = FileFormat("log-book", load, [".book"])
-
-
-class Lines:
-    fingerprint = "lines-1"
-
-    def split(self, document):
-        text, spans, start = document.page_content, [], 0
-        for line in text.splitlines(keepends=True):
-            spans.append((start, start + len(line)))
-            start += len(line)
-        return chunks_at(text, spans)
-"""
-POINTS = """
-[sleuth.loaders]
-logs = log_book:LOGS
-broken = no_such_module:LOGS
-odd = log_book:load
-
-[sleuth.chunkers]
-lines = log_book:Lines
-"""
+PACKAGE = Path(__file__).with_name("log_book.txt").read_text("utf8")
+POINTS = Path(__file__).with_name("entry_points.txt").read_text("utf8")
 
 
 class Sentences:

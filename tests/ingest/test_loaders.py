@@ -123,13 +123,7 @@ def test_files_without_a_document(tmp_path: Path, name: str, content: bytes | st
     assert reason(tmp_path / name, content) == expected
 
 
-HTML = """<!doctype html><html><head><title>The &amp; Title</title><style>p {color: red}</style></head>
-<body><header>Site</header><nav><a href="/">Home</a></nav>§ and ¶<h1>Heading<a class="headerlink" href="#x">¶</a></h1>
-<p>One   <b>bold</b> word,<br>new line.</p><script>alert(1)</script>
-<ul><li>first</li><li>second <ol><li>inner</li><li>next</li></ol></li></ul>
-<table><tr><th>a</th><th>b</th></tr><tr><td>1</td><td><p>2</p></td></tr></table>
-<pre>  x = 1
-  y = 2</pre><p hidden>secret</p><p>Caf\u00e9 &lt;tag&gt;</p><footer>Imprint</footer></body></html>"""
+HTML = Path(__file__).with_name("page.txt").read_text("utf8")
 
 
 def test_html(tmp_path: Path) -> None:

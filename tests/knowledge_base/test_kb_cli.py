@@ -8,8 +8,7 @@ import pytest
 from sleuth.testing.aws import BedrockServer
 from tests.code.conftest import write
 from tests.commands import sleuth
-
-KB, DS = "KB12345678", "DS12345678"
+from tests.knowledge_base.conftest import DS, KB
 
 
 @pytest.fixture
@@ -58,11 +57,8 @@ def test_a_fresh_folder_gets_an_index(tmp_path: Path) -> None:
     assert "judy.txt" in sleuth("kb", "search", "judy", cwd=tmp_path).stdout
 
 
-def test_without_a_region(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_region(tmp_path: Path) -> None:
     """`--aws` without a region says how to set one, and how to do without AWS."""
-    for name in ("AWS_REGION", "AWS_DEFAULT_REGION", "AWS_PROFILE"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "none"))
     result = sleuth("kb", "search", "judy", "--aws", "--kb", KB, cwd=tmp_path)
     assert result.returncode == 5
     assert "AWS_REGION=us-east-1" in result.stderr

@@ -4,25 +4,11 @@ import subprocess
 from pathlib import Path
 
 from sleuth import Engine, index_path, open_code
+from tests.code.conftest import write
 
 LIMITS = "# Limits\n\nTokens are refilled every second.\n\n## Burst\n\nA burst takes what there is.\n"
-BUCKET = '''"""Token buckets."""
-
-
-class TokenBucket:
-    """Limits how often something happens."""
-
-    def refill(self, seconds: Any) -> Any:
-        """Add the tokens of some seconds."""
-        self.tokens += seconds * self.rate
-'''
-SHOP = """from bucket import TokenBucket
-
-
-def serve(request: Any) -> Any:
-    bucket = TokenBucket()
-    bucket.refill(1)
-"""
+BUCKET = Path(__file__).with_name("bucket.txt").read_text("utf8")
+SHOP = Path(__file__).with_name("shop.txt").read_text("utf8")
 
 
 def git(folder: Path, *arguments: str) -> str:
@@ -36,17 +22,13 @@ def git(folder: Path, *arguments: str) -> str:
 
 def make_project(root: Path) -> Path:
     """Return a repository of two commits whose documents and code are indexed in `.sleuth`."""
-    (root / "docs").mkdir(parents=True)
-    (root / "src").mkdir()
-    (root / ".gitignore").write_text(".sleuth\n", "utf-8")
-    (root / "docs" / "limits.md").write_text(LIMITS, "utf-8")
-    (root / "src" / "bucket.py").write_text(BUCKET.replace("refill", "replenish"), "utf-8")
+    first = {"src/bucket.py": BUCKET.replace("refill", "replenish"), "docs/limits.md": LIMITS}
+    write(root, {**first, ".gitignore": ".sleuth\n"})
     git(root, "init", "-q", "-b", "main")
     git(root, "add", ".")
     git(root, "commit", "-qm", "Buckets replenish")
     git(root, "tag", "v1")
-    (root / "src" / "bucket.py").write_text(BUCKET, "utf-8")
-    (root / "src" / "shop.py").write_text(SHOP, "utf-8")
+    write(root / "src", {"bucket.py": BUCKET, "shop.py": SHOP})
     git(root, "add", ".")
     git(root, "commit", "-qm", "Buckets refill", "-m", "Customers call it that.")
     index = root / ".sleuth"

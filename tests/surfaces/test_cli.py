@@ -16,29 +16,22 @@ from sleuth.ingest import Skipped, grouped
 from sleuth.surfaces.cli.app import app
 from sleuth.surfaces.cli.main import register
 from sleuth.surfaces.cli.progress import CtrlC
+from tests.code.conftest import write
 from tests.commands import sleuth, sleuth_process
 from tests.ingest.files import pdf
 from tests.waiting import wait_until
 
-GUIDE = """# Guide
-
-## Install
-
-Run the installer, then restart the service.
-
-## Limits
-
-Tokens are refilled every second. A bucket holds fifty tokens.
-"""
+GUIDE = Path(__file__).with_name("guide.txt").read_text("utf8")
 
 
 @pytest.fixture
 def home(tmp_path: Path) -> Path:
-    (tmp_path / "docs").mkdir()
-    (tmp_path / "docs" / "guide.md").write_text(GUIDE)
-    (tmp_path / "docs" / "cats.txt").write_text("Cats sleep most of the day.\n")
-    (tmp_path / "docs" / "picture.bin").write_bytes(bytes(range(256)) * 8)
-    return tmp_path
+    files = {
+        "guide.md": GUIDE,
+        "cats.txt": "Cats sleep most of the day.\n",
+        "picture.bin": bytes(range(256)) * 8,
+    }
+    return write(tmp_path / "docs", files).parent
 
 
 @pytest.fixture
@@ -189,12 +182,8 @@ def test_skipped_files(indexed: Path) -> None:
 
 def test_hidden_and_ignored_names(indexed: Path) -> None:
     """Hidden and ignored names are counted, and read on request."""
-    docs = indexed / "docs"
-    (docs / ".gitignore").write_text("*.log\nmade/\n")
-    (docs / ".notes.md").write_text("hidden ocelot")
-    (docs / "a.log").write_text("ignored margay")
-    (docs / "made").mkdir()
-    (docs / "made" / "b.md").write_text("ignored caracal")
+    ignored = {".gitignore": "*.log\nmade/\n", "a.log": "ignored margay", "made/b.md": "ignored caracal"}
+    write(indexed / "docs", {**ignored, ".notes.md": "hidden ocelot"})
     process = sleuth("index", "docs", cwd=indexed)
     assert "Left out 1 hidden (--hidden reads them), 2 ignored (--no-ignore reads them).\n" in process.stderr
     report = json.loads(sleuth("index", "docs", "--json", cwd=indexed).stdout)

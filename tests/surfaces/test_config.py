@@ -14,6 +14,7 @@ from sleuth.errors import ArgumentError
 from sleuth.surfaces.cli import defaults
 from sleuth.surfaces.cli.app import app
 from sleuth.surfaces.cli.main import register
+from tests.code.conftest import write
 from tests.commands import sleuth
 
 HOME = Path(__file__).parents[2]
@@ -25,9 +26,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "user"))
     monkeypatch.delenv("SLEUTH_CONFIG", raising=False)
     project = tmp_path / "project"
-    (project / "docs").mkdir(parents=True)
-    for name in "abc":
-        (project / "docs" / f"{name}.md").write_text(f"A bucket of tokens, {name}.")
+    write(project / "docs", {f"{name}.md": f"A bucket of tokens, {name}." for name in "abc"})
     assert sleuth("index", "docs", "--embedder", "", cwd=project).returncode == 0
     return project
 

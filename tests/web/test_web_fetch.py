@@ -4,6 +4,7 @@ import asyncio
 import ipaddress
 import socket
 from collections.abc import Iterator
+from pathlib import Path
 from time import monotonic
 from typing import Any
 
@@ -19,12 +20,7 @@ from sleuth.web import robots as robots_rules
 from sleuth.web.fetch import Page
 
 LOOPBACK = ["127.0.0.1/32"]
-ARTICLE = """<html><head><title>The tides</title></head><body><nav><a href="/">Home</a> <a
-href="/x">Imprint</a></nav> <script>alert("no text")</script><article><h1>The tides</h1> <p>The tide rises
-and falls twice a day, because the moon pulls at the water of the oceans.</p> <p>Spring tides come when sun
-and moon pull together; neap tides when they pull across each other.</p> </article><footer>Cookies make this
-site better.</footer></body></html>
-"""
+ARTICLE = Path(__file__).with_name("article.txt").read_text("utf8")
 HTML = {"Content-Type": "text/html; charset=utf-8"}
 
 

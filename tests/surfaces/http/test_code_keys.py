@@ -16,6 +16,7 @@ from sleuth.errors import ArgumentError
 from sleuth.surfaces.cli.serve import extensions
 from sleuth.surfaces.http import add_key
 from sleuth.surfaces.http.keys import read_entries
+from tests.code.conftest import write
 from tests.surfaces.project import git
 
 from .conftest import DOCUMENTS, Local, serving
@@ -44,9 +45,7 @@ class Shop(NamedTuple):
 
 def make_repositories(root: Path) -> Path:
     """Create two repositories with a commit each, and an index of both beside some documents."""
-    for name, text in FILES.items():
-        (root / name).parent.mkdir(parents=True, exist_ok=True)
-        (root / name).write_text(text)
+    write(root, FILES)
     with Engine.open(root / ".sleuth", create=True) as engine:
         engine.add(DOCUMENTS)
     with open_code(root / ".sleuth", create=True) as storage:

@@ -1,73 +1,14 @@
 """Routers of installed packages are served as the server's own."""
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from .conftest import Local, keyed
 
-PACKAGE = '''
-import time
-from typing import Annotated
-
-from fastapi import File, UploadFile
-from pydantic import BaseModel
-from starlette.responses import Response
-
-from sleuth.surfaces.http import CurrentCall, Refusal, JsonRouter, Strict, json_response
-
-
-class Tide(Strict):
-    """A tide to add."""
-
-    height: int
-
-
-class Tides(BaseModel):
-    """How many documents tell of tides."""
-
-    documents: int
-    passages: int
-
-
-router = JsonRouter("tides", answers={"/v1/tides/slow"})
-plain = JsonRouter("tides", {}, dialect=lambda refusal, _: Response(f"tide: {refusal.detail}", refusal.status_code))
-
-
-@router.get("/v1/tides", response_model=Tides)
-async def tides(call: CurrentCall, query: str = "tide") -> Response:
-    """Count what is known of tides."""
-    return json_response((await call.read(call.engine.count, query=query))._asdict())
-
-
-@router.post("/v1/tides")
-async def add(body: Tide, call: CurrentCall) -> Response:
-    """Add a tide."""
-    return json_response({"height": await call.write(lambda: body.height)})
-
-
-@router.post("/v1/tides/chart")
-async def chart(call: CurrentCall, file: Annotated[UploadFile, File(description="A chart.")]) -> Response:
-    """Take a chart."""
-    call.require("write")
-    return json_response({"size": len(await file.read())})
-
-
-@router.get("/v1/tides/slow")
-async def slow(call: CurrentCall) -> Response:
-    """Answer after some seconds, as a model may."""
-    return json_response(await call.answers(time.sleep, 2.5))
-
-
-@plain.get("/v1/tides/plain")
-async def ebb(call: CurrentCall) -> Response:
-    """Refuse in words."""
-    raise Refusal(404, "EbbError", "the tide is out")
-
-
-ROUTERS = (router, plain)
-'''
+PACKAGE = Path(__file__).with_name("tides.txt").read_text("utf8")
 
 
 @pytest.fixture(scope="module")

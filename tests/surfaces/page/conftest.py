@@ -10,8 +10,10 @@ import pytest
 
 from sleuth import Document, Engine, index_path, open_code
 from sleuth.surfaces.cli.serve import extensions
+from tests.code.conftest import write
 from tests.ingest.files import pdf
 from tests.surfaces.http.conftest import Local, serving
+from tests.surfaces.project import BUCKET, LIMITS
 
 SCRIPT = "<script>window.hacked=1</script><img src=x onerror=window.hacked=1>"
 SVG = '<svg onload="window.hacked=1"><a xlink:href="javascript:window.hacked=1">x</a></svg>'
@@ -21,34 +23,8 @@ MARKDOWN = (
 )
 BIDI = "\u202etxt.exe\u2066 right"
 
-GUIDE = "# Limits\n\nTokens are refilled every second.\n\n## Burst\n\nA burst takes what there is.\n"
-BUCKET = '''"""Token buckets."""
-
-
-class TokenBucket:
-    """Limits how often something happens."""
-
-    def refill(self, seconds):
-        """Add the tokens of some seconds."""
-        self.tokens += seconds * self.rate
-
-
-def serve(bucket: TokenBucket):
-\tbucket.refill(1)
-'''
-PLANS = """# Plans
-
-Each `plan` has a refund.
-
-| plan | refund |
-|---|---|
-| **monthly** | a week |
-| yearly | a month |
-
-```python
-refund = plan.refund  # a month
-```
-"""
+TABBED = f"{BUCKET}\n\ndef serve(bucket: TokenBucket):\n\tbucket.refill(1)\n"
+PLANS = Path(__file__).with_name("plans.txt").read_text("utf8")
 WIDE = f"# {'Donaudampfschifffahrt' * 9}\n\nQuokkas {'x' * 300} and https://example.org/{'quokka/' * 60}\n"
 OTTERS = "".join(f"## Part {n}\n\n{f'Otters swim in river {n}. ' * 60}\n\n" for n in ("one", "two", "three"))
 HOSTILE = [
@@ -70,20 +46,19 @@ HOSTILE = [
 def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with documents, code, hostile documents and a PDF, indexed in `.sleuth`."""
     root = tmp_path_factory.mktemp("page") / "corpus"
-    (root / "docs").mkdir(parents=True)
-    (root / "code").mkdir()
-    (root / "docs" / "limits.md").write_text(GUIDE, "utf-8")
-    (root / "docs" / "plans.md").write_text(PLANS, "utf-8")
-    (root / "docs" / "otters.md").write_text(OTTERS, "utf-8")
-    (root / "docs" / "wide.md").write_text(WIDE, "utf-8")
-    (root / "docs" / "hostile.md").write_text(f"# Poison {SCRIPT}\n\nPoison {MARKDOWN} {SVG}\n", "utf-8")
-    (root / "docs" / "report.pdf").write_bytes(
-        pdf([["Rivers carry silt to the sea."], ["Glaciers calve into fjords in summer."]])
-    )
-    (root / "code" / "bucket.py").write_text(BUCKET, "utf-8")
-    (root / "code" / "evil.py").write_text(
-        f'def poison():\n    """{SCRIPT} {BIDI}"""\n    return 1\n', "utf-8"
-    )
+    files: dict[str, str | bytes] = {
+        "docs/limits.md": LIMITS,
+        "docs/plans.md": PLANS,
+        "docs/otters.md": OTTERS,
+        "docs/wide.md": WIDE,
+        "docs/hostile.md": f"# Poison {SCRIPT}\n\nPoison {MARKDOWN} {SVG}\n",
+        "docs/report.pdf": pdf(
+            [["Rivers carry silt to the sea."], ["Glaciers calve into fjords in summer."]]
+        ),
+        "code/bucket.py": TABBED,
+        "code/evil.py": f'def poison():\n    """{SCRIPT} {BIDI}"""\n    return 1\n',
+    }
+    write(root, files)
     teams = (
         Document(f"Quotas of team {n} hold {n} items.", {"source": f"t{n}.md", "team": f"team {n % 3}"})
         for n in range(30)

@@ -11,29 +11,10 @@ from tests.surfaces.http.conftest import Local, rewriting
 
 from .conftest import SCRIPT, Look, pages
 
-ANSWER = f"""**Tokens** are refilled every second [1], as `refill` does.
-
-- outer
-  - inner [1]
-
-| when | how |
-|---|---|
-| now | {SCRIPT} |
-
-```python
-x = "[1]"
-```
-
-See [the guide](https://example.org/) and [this](javascript:window.hacked=1) or [99].
-"""
+ANSWER = Path(__file__).with_name("answer.txt").read_text("utf8").replace("{SCRIPT}", SCRIPT)
 QUESTION = "/?q=how+often+are+tokens+refilled&in=docs"
 FOLLOW_UP = {"q": "how many", "after": "otters swim", "follow": "1", "in": "docs"}
-SHIFTS = """
-window.shifts = 0;
-new PerformanceObserver((list) => {
-  for (const entry of list.getEntries()) if (!entry.hadRecentInput) window.shifts += entry.value;
-}).observe({ type: "layout-shift", buffered: true });
-"""
+SHIFTS = Path(__file__).with_name("shifts.js").read_text("utf8")
 
 
 @pytest.fixture

@@ -1,6 +1,7 @@
 """Markdown as elements of a fixed list."""
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 from hypothesis import given
@@ -10,21 +11,7 @@ from markupsafe import Markup
 from sleuth.surfaces.page.answering import rendered
 from sleuth.surfaces.page.markup import TAGS, blocks_of, fill_lines, parse, to_html, to_nodes
 
-TEXT = """# Top
-
-Some **bold** and `code`, a [link](https://example.org/?a="b"), a [trap](javascript:alert(1)) and ![a picture](x.png).
-
-- one
-  1. two
-
-| name | value |
-|:-:|---:|
-| a | <script>alert(1)</script> |
-
-```python
-x < 1
-```
-"""
+TEXT = Path(__file__).with_name("markdown.txt").read_text("utf8")
 
 
 def _tags(nodes: list[Any]) -> Iterator[tuple[str, dict[str, str]]]:
