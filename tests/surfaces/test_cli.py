@@ -26,12 +26,8 @@ GUIDE = Path(__file__).with_name("guide.txt").read_text("utf8")
 
 @pytest.fixture
 def home(tmp_path: Path) -> Path:
-    files = {
-        "guide.md": GUIDE,
-        "cats.txt": "Cats sleep most of the day.\n",
-        "picture.bin": bytes(range(256)) * 8,
-    }
-    return write(tmp_path / "docs", files).parent
+    files: dict[str, str | bytes] = {"guide.md": GUIDE, "picture.bin": bytes(range(256)) * 8}
+    return write(tmp_path / "docs", {**files, "cats.txt": "Cats sleep most of the day.\n"}).parent
 
 
 @pytest.fixture
@@ -365,11 +361,8 @@ def test_an_index_gets_synonyms(tmp_path: Path) -> None:
 
 def test_a_file_of_defaults_names_synonyms(tmp_path: Path) -> None:
     """Searches of documents alone or with code use them, before those of the index; a project names a file below it."""
-    (tmp_path / "docs").mkdir()
-    (tmp_path / "docs" / "a.md").write_text("# Kubernetes\n\nKubernetes runs containers.")
-    (tmp_path / "own.txt").write_text("k8s, clusters\n")
-    (tmp_path / "docs" / "words.txt").write_text("k8s, kubernetes\n")
-    (tmp_path / "app.py").write_text("def start():\n    return 1\n")
+    docs = {"docs/a.md": "# Kubernetes\n\nKubernetes runs containers.", "docs/words.txt": "k8s, kubernetes\n"}
+    write(tmp_path, {**docs, "own.txt": "k8s, clusters\n", "app.py": "def start():\n    return 1\n"})
     assert sleuth("index", "docs/a.md", "--embedder", "", cwd=tmp_path).returncode == 0
     assert sleuth("code", "index", ".", cwd=tmp_path).returncode == 0
     assert sleuth("index", "synonyms", "own.txt", cwd=tmp_path).returncode == 0
@@ -388,16 +381,14 @@ def test_a_file_of_defaults_names_synonyms(tmp_path: Path) -> None:
 @pytest.fixture(scope="module")
 def folders(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a folder with an index of five files in three folders."""
-    home = tmp_path_factory.mktemp("home")
-    for name, text in {
+    files = {
         "docs/a.md": "---\nyear: 2020\nauthor: Ann\n---\nA token bucket in English words that are long enough to tell.",
         "docs/b.md": "---\nyear: 2020\nauthor: Bob\n---\nAnother bucket.",
         "docs/deep/c.md": "---\nyear: 2021\n---\nCats sleep.",
         "notes/d.txt": "A bucket of notes.",
         "top.txt": "Nothing else.",
-    }.items():
-        (home / name).parent.mkdir(parents=True, exist_ok=True)
-        (home / name).write_text(text)
+    }
+    home = write(tmp_path_factory.mktemp("home"), files)
     assert sleuth("index", ".", "--embedder", "", cwd=home).returncode == 0
     return home
 
