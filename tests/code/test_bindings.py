@@ -27,49 +27,31 @@ class Sample(NamedTuple):
     variables: set[str]
 
 
-LISTED = {
-    "a.py": (
-        {"helper", "fetch", "load", "save", "other", "more", "made", "outside", "logger.info"},
-        {"opened", "left", "right", "item", "item.go", "error", "number", "inner", "db.connect", "join", "first", "rest", "numbers"},
-    ),
-    "b.js": (
-        {"load", "save", "other", "fetch", "helper", "logger.info", "shared"},
-        {"item", "part", "rest", "error", "left", "db.connect", "made"},
-    ),
-    "c.ts": (
-        {"load", "save", "fetch", "helper", "logger.info"},
-        {"item", "part", "error", "left", "db.connect"},
-    ),
-    "e.tsx": (
-        {"load", "helper", "logger.info"},
-        {"item", "part", "db.connect"},
-    ),
-    "d.go": (
-        {"load", "helper", "save", "user.New", "log.Info"},
-        {"item", "part", "user.Save", "err.Fail", "db.Connect", "answer"},
-    ),
-    "f.rs": (
-        {"load", "fetch", "save", "helper", "logger.info"},
-        {"item", "part", "left", "value", "error", "own", "inner", "db.connect"},
-    ),
-    "h.c": (
-        {"load", "helper", "logger.info"},
-        {"part", "own", "db.connect"},
-    ),
-    "i.cpp": (
-        {"load", "save", "fetch", "helper", "logger.info"},
-        {"item", "part", "error.go", "own", "db.connect"},
-    ),
-    "k.rb": (
-        {"load", "save", "fetch", "helper", "Log.info"},
-        {"item.go", "error.go", "inner.go", "part.go", "db.connect"},
-    ),
-    "s.sh": (
-        {"save", "helper", "load"},
-        set(),
-    ),
+KEPT = {
+    "a.py": {"helper", "fetch", "load", "save", "other", "more", "made", "outside", "logger.info"},
+    "b.js": {"load", "save", "other", "fetch", "helper", "logger.info", "shared"},
+    "c.ts": {"load", "save", "fetch", "helper", "logger.info"},
+    "e.tsx": {"load", "helper", "logger.info"},
+    "d.go": {"load", "helper", "save", "user.New", "log.Info"},
+    "f.rs": {"load", "fetch", "save", "helper", "logger.info"},
+    "h.c": {"load", "helper", "logger.info"},
+    "i.cpp": {"load", "save", "fetch", "helper", "logger.info"},
+    "k.rb": {"load", "save", "fetch", "helper", "Log.info"},
+    "s.sh": {"save", "helper", "load"},
 }  # fmt: skip
-SAMPLES = {name: Sample(source, *LISTED[name]) for name, source in files_of("calls").items()}
+VARIABLES: dict[str, set[str]] = {
+    "a.py": {"opened", "left", "right", "item", "item.go", "error", "number", "inner", "db.connect", "join", "first", "rest", "numbers"},
+    "b.js": {"item", "part", "rest", "error", "left", "db.connect", "made"},
+    "c.ts": {"item", "part", "error", "left", "db.connect"},
+    "e.tsx": {"item", "part", "db.connect"},
+    "d.go": {"item", "part", "user.Save", "err.Fail", "db.Connect", "answer"},
+    "f.rs": {"item", "part", "left", "value", "error", "own", "inner", "db.connect"},
+    "h.c": {"part", "own", "db.connect"},
+    "i.cpp": {"item", "part", "error.go", "own", "db.connect"},
+    "k.rb": {"item.go", "error.go", "inner.go", "part.go", "db.connect"},
+    "s.sh": set(),
+}  # fmt: skip
+SAMPLES = {name: Sample(source, KEPT[name], VARIABLES[name]) for name, source in files_of("calls").items()}
 
 
 OUTGOING = files_of("outgoing")

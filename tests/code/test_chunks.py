@@ -34,23 +34,10 @@ def check(source: str, chunks: list[CodeChunk]) -> None:
     assert all(not line.strip() for n, line in enumerate(lines, 1) if n not in covered)
 
 
-LINE = st.sampled_from(
-    [
-        "def f(x):",
-        "    return x",
-        "class A:",
-        "    def m(self):",
-        "        pass",
-        "",
-        "x = 1",
-        "# note",
-        "@deco",
-        "if x:",
-        "    y(",
-        "    )",
-        "}",
-    ]
-)
+LINE = st.sampled_from([
+    "def f(x):", "    return x", "class A:", "    def m(self):", "        pass", "", "x = 1", "# note", "@deco",
+    "if x:", "    y(", "    )", "}",
+])  # fmt: skip
 
 
 @settings(max_examples=examples(150), deadline=None)

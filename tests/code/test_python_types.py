@@ -46,22 +46,14 @@ USES = {
     "A method of the base": ("super(H, self).run()", "m.py:Base.run", ""),
     "A method of the base of another class": ("super(X, self).run()", "", ""),
     "A parameter whose type is a class": ("x()", "h.py:X", ""),
-    "A method of the base of a class that the object also is of": (
-        "super(Z, self).run()",
-        "m.py:Base.run",
-        "",
-    ),
-    "A field that holds a method of an object": (
-        "self.field()",
-        "m.py:Base.run",
-        "self.field = m.Base().run",
-    ),
+    "A method of the base of a class that the object also is of": ("super(Z, self).run()", "m.py:Base.run", ""),
+    "A field that holds a method of an object": ("self.field()", "m.py:Base.run", "self.field = m.Base().run"),
     "An element of a field": ("self.field[0].run()", "m.py:Base.run", "self.field.append(m.Base())"),
     "A function that a variable is in other cases": ("inner()", "h.py:H.__init__.inner", "inner = x.y"),
     "An import of the function": ("go()", "m.py:go", "from m import go"),
     "An import of the function from outside": ("go()", "", "from outside import go"),
     "A method of a class from outside": ("y.request.go()", "", ""),
-}
+}  # fmt: skip
 """Uses in a method: what is written, what it means, and the statement before it."""
 
 
