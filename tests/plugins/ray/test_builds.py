@@ -10,7 +10,7 @@ from pathlib import Path
 from sleuth import Document, Engine
 from sleuth.cluster import prune
 from sleuth.cluster.storage import ObjectFolder, upload_parts
-from sleuth.plugins.ray.progress import Build
+from sleuth.plugins.ray.builder import Build
 
 
 def test_objects_of_a_build_that_goes_on_are_not_pruned(tmp_path: Path) -> None:

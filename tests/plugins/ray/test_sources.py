@@ -13,7 +13,7 @@ from sleuth.cluster.storage import objects
 from sleuth.errors import StorageError
 from sleuth.ingest import ReadOptions
 from sleuth.plugins.ray import index_on_ray
-from sleuth.plugins.ray.progress import BuildReport
+from sleuth.plugins.ray.builder import BuildReport
 from tests.cluster.conftest import BUCKET
 from tests.commands import sleuth
 

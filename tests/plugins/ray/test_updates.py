@@ -15,7 +15,7 @@ from sleuth.cluster import versions
 from sleuth.cluster.storage import objects
 from sleuth.ingest import IndexReport, ReadOptions, rows_below
 from sleuth.plugins.ray import index_on_ray
-from sleuth.plugins.ray.progress import BuildReport
+from sleuth.plugins.ray.builder import BuildReport
 from sleuth.store import KnownFile
 from tests.commands import python
 from tests.plugins.ray.conftest import ranked

@@ -171,7 +171,10 @@ class WholeIndex:
             self.engine.add(documents)
             return names
         embedder = cast("VectorsOfOthers", self.engine.embedder)
-        with embedder.holding(dict(zip(map(_embedded, documents), vectors, strict=True))):
+        texts = (
+            embedded_text({**document.metadata, "text": document.page_content}) for document in documents
+        )
+        with embedder.holding(dict(zip(texts, vectors, strict=True))):
             self.engine.add(documents)
         return names
 
@@ -229,10 +232,6 @@ def _discard(backend: Any, scratch: TemporaryDirectory[str]) -> None:
 def nothing(key: str) -> Filter:
     """Return a filter that nothing matches: of a key that exists and does not."""
     return And((field(key).exists(), field(key).exists(False)))
-
-
-def _embedded(document: Document) -> str:
-    return embedded_text({**document.metadata, "text": document.page_content})
 
 
 def _stored(text: str, metadata: Mapping[str, Any] | None, id: str) -> Document:

@@ -6,7 +6,7 @@ import re
 from base64 import b64decode
 from binascii import a2b_qp
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC
 from email import message_from_bytes
 from email.message import EmailMessage, MIMEPart
@@ -61,6 +61,10 @@ _LONG_HEADER: Final = 2_000
 _POLICY: Final = _OncePolicy(refold_source="none")  # to write a header again would parse all of it
 
 
+_DAMAGED: Final = (AttributeError, IndexError, OverflowError, RecursionError, TypeError, ValueError)
+"""What the parsers of headers and dates raise for some that are damaged."""
+
+
 @lru_cache(maxsize=256)
 def _parsed_header(name: str, value: str) -> Any:
     return EmailPolicy.header_fetch_parse(_POLICY, name, value)
@@ -86,7 +90,15 @@ def load_email(file: FileBytes, options: ReadOptions) -> Iterator[Document | Ski
             if mail_text(headers, body) or not attachments:  # a digest may hold mails alone
                 yield mail_document(file, headers, body)
             for number, part in enumerate(attachments, 1):
-                yield from load_member(file, _attached(part, number), options)
+                name, payload = " ".join((part.get_filename() or "").split()), part.get_payload(decode=True)
+                member = Member(
+                    name or f"attachment {number}", payload if isinstance(payload, bytes) else b""
+                )
+                if part.get_content_type() == "message/rfc822":
+                    inner = part.get_payload()
+                    data = inner[0].as_bytes() if isinstance(inner, list) and inner else b""
+                    member = Member(name or f"message {number}.eml", data, kind="email")
+                yield from load_member(file, member, options)
 
 
 def mail_document(file: FileBytes, headers: dict[str, Any], body: str) -> Document:
@@ -126,7 +138,7 @@ def load_mhtml(file: FileBytes, options: ReadOptions) -> Iterator[Document]:
         pages = [part for part in message.walk() if part.get_content_type() == "text/html"]
         if not pages or not isinstance(message, EmailMessage):
             raise LoadError(file.entry.source, "not readable as mhtml: it holds no page")
-        title, text = _from_html(_decoded(pages[0]))
+        title, text = read_html(_decoded(pages[0]))
         fields = _fields(message)
         title = title or _header("subject", fields.get("subject", ""))
         address = _header("snapshot-content-location", fields.get("snapshot-content-location", ""))
@@ -150,12 +162,6 @@ def mail_text(headers: dict[str, Any], body: str) -> str:
     subject = headers.get("subject", "")
     text = body.strip() or subject
     return "\n".join([*head, "", text]) if text else ""
-
-
-def html_body(html: str) -> str:
-    """Return the text of a mail in HTML."""
-    _, text = _from_html(html)
-    return text
 
 
 class SimpleMail(NamedTuple):
@@ -284,39 +290,29 @@ def _fields(message: EmailMessage) -> dict[str, str]:
 def _headers(raw: Mapping[str, str]) -> dict[str, Any]:
     """Return the headers that a reader looks for, decoded; those that are damaged are left out."""
     headers: dict[str, str] = {
-        name: raw[name] if _is_plain(name, raw[name]) else _header(name, raw[name])
+        name: _header(name, raw[name])
         for name in ("subject", "from", "to", "cc", "message-id", "in-reply-to")
         if name in raw
     }
-    try:
+    with suppress(*_DAMAGED):
         date = raw.get("date", "")
         is_ascii = _ascii.fullmatch(date)
         moment = (
             parsedate_to_datetime(date) if is_ascii else _POLICY.header_fetch_parse("date", date).datetime
         )
         headers["date"] = (moment.astimezone(UTC) if moment.tzinfo else moment).strftime("%Y-%m-%d %H:%M")
-    except (AttributeError, ValueError, TypeError, OverflowError, RecursionError):
-        pass
     return {name.replace("-", "_"): value for name, value in headers.items() if value}
 
 
-def _is_plain(name: str, value: str) -> bool:
-    """Return whether a header is surely written as `_header` returns it, which takes far longer."""
-    return name in _PLAIN and "=?" not in value and _PLAIN[name].fullmatch(value) is not None
-
-
 def _header(name: str, value: str) -> str:
+    """Return a header decoded, "" if it is damaged; one that is surely plain as it is, which takes far less time."""
+    if name in _PLAIN and "=?" not in value and _PLAIN[name].fullmatch(value):
+        return value
     try:
         header = str(_POLICY.header_fetch_parse(name, value))
-        return " ".join(header.encode("utf-8", "replace").decode().split())
-    except (
-        ValueError,
-        TypeError,
-        AttributeError,
-        IndexError,
-        RecursionError,
-    ):  # the parser of headers fails on some damaged ones
+    except _DAMAGED:
         return ""
+    return " ".join(header.encode("utf-8", "replace").decode().split())
 
 
 def _body(message: EmailMessage) -> str:
@@ -325,8 +321,9 @@ def _body(message: EmailMessage) -> str:
     if part is None:
         return ""
     text = _decoded(part)
-    texts = [html_body(text) if part.get_content_type() == "text/html" else text]
-    texts += [_decoded(further) for further in _plain_parts(message) if further is not part]
+    if part.get_content_type() == "text/html":
+        _, text = read_html(text)
+    texts = [text, *(_decoded(further) for further in _plain_parts(message) if further is not part)]
     return "\n\n".join(filter(str.strip, texts))
 
 
@@ -345,7 +342,7 @@ def _decoded(part: Any) -> str:
     return text
 
 
-def _from_html(html: str) -> tuple[str, str]:
+def read_html(html: str) -> tuple[str, str]:
     """Return title and text of a page, whose quotations are marked with "> "."""
     with_marks = _quotation.sub(lambda match: f"{match[0]}<p>{_OUT if match[1] else _IN}</p>", html)
     try:
@@ -369,13 +366,3 @@ def _attachments(message: EmailMessage) -> Iterator[Any]:
     for part in message.iter_attachments() if message.is_multipart() else ():
         if part.get_filename() or part.get_content_type() == "message/rfc822" or part.is_attachment():
             yield part
-
-
-def _attached(part: Any, number: int) -> Member:
-    name = " ".join((part.get_filename() or "").split())
-    if part.get_content_type() == "message/rfc822":
-        inner = part.get_payload()
-        data = inner[0].as_bytes() if isinstance(inner, list) and inner else b""
-        return Member(name or f"message {number}.eml", data, kind="email")
-    payload = part.get_payload(decode=True)
-    return Member(name or f"attachment {number}", payload if isinstance(payload, bytes) else b"")

@@ -12,7 +12,7 @@ from sleuth.errors import LoadError, requires
 from sleuth.files import decode
 from sleuth.ingest import ReadOptions, Skipped
 from sleuth.ingest.loaders import FileBytes, Member, load_member
-from sleuth.plugins.mail.mime import html_body, mail_document
+from sleuth.plugins.mail.mime import mail_document, read_html
 from sleuth.types import Document
 
 if TYPE_CHECKING:
@@ -76,7 +76,8 @@ def _text(ole: OleFileIO) -> str:
     if plain.strip():
         return plain
     html = _stream(ole, f"__substg1.0_{_HTML}0102") or _string(ole, _HTML).encode()
-    return html_body(decode(html)[0]) if html else ""
+    _, text = read_html(decode(html)[0]) if html else ("", "")
+    return text
 
 
 def _sent(ole: OleFileIO) -> str:

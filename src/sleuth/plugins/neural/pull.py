@@ -17,7 +17,6 @@ from sleuth.errors import ArgumentError, RemoteError
 from sleuth.plugins.neural.folder import MODEL_FILES, ORIGIN, QUERY_WEIGHTS, ModelFolder, models_folder
 from sleuth.plugins.neural.known import KNOWN, known_model
 from sleuth.remote import (
-    Answer,
     BrokenError,
     CertificateError,
     Deadline,
@@ -34,6 +33,7 @@ ENDPOINT: Final = "https://huggingface.co"
 
 _SILENCE = 60.0  # seconds until an address must answer
 _REDIRECTS = 5
+_NOTHING = "did not give the model: "
 _LARGEST_LIST = 10_000_000
 _REPOSITORY = re.compile(r"[\w-][\w.-]*/[\w-][\w.-]*")
 _SETTINGS = (
@@ -108,17 +108,13 @@ def find_model(name: str) -> RemoteModel:
         with _get(url) as answer:
             raw = answer.read(_LARGEST_LIST).body
     except (BrokenError, LargeError) as error:
-        raise _unanswered(url, str(error)) from None
+        raise _failure(url, f"{_NOTHING}{error}") from None
     try:
         facts = json.loads(raw)
         files = {file.path: file for file in map(_file, facts["siblings"])}
         revision, licence = str(facts["sha"]), (facts.get("cardData") or {}).get("license") or "unknown"
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise RemoteError(
-            f"{shown_url(url)} must list the files of a model ({error!r})",
-            service="models",
-            url=shown_url(url),
-        ) from error
+        raise _failure(url, f"must list the files of a model ({error!r})") from error
     model = next((path for path in MODEL_FILES if path in files), None)
     if model is None or "tokenizer.json" not in files:
         raise ArgumentError(f"name must be that of a model with model.onnx and tokenizer.json, got {name!r}")
@@ -181,7 +177,7 @@ def _download(model: RemoteModel, file: RemoteFile, path: Path, tell: Callable[[
                     break
                 tell(size)
         except BrokenError as error:
-            raise _unanswered(url, str(error)) from None
+            raise _failure(url, f"{_NOTHING}{error}") from None
     problem = ""
     if size != file.size:
         excess = " or more" if size > file.size else ""
@@ -190,9 +186,7 @@ def _download(model: RemoteModel, file: RemoteFile, path: Path, tell: Callable[[
         problem = f"must have the checksum {file.checksum}, got another one"
     if problem:
         path.unlink()
-        raise RemoteError(
-            f"{shown_url(url)} {problem}: the file was dropped", service="models", url=shown_url(url)
-        )
+        raise _failure(url, f"{problem}: the file was dropped")
 
 
 def _file(facts: dict[str, Any]) -> RemoteFile:
@@ -228,21 +222,17 @@ def _get(url: str) -> Exchange:
             host, port = (proxy.host, proxy.port) if proxy else (parts.hostname or "", port_of(parts))
             answer = Exchange("GET", url, resolve(host, port, deadline), deadline=deadline, proxy=proxy)
         except (BrokenError, CertificateError) as error:
-            raise _unanswered(url, str(error)) from None
+            raise _failure(url, f"{_NOTHING}{error}") from None
         if answer.status == 200:
             return answer
         answer.close()
         target = urljoin(url, answer.headers.get("Location") or "")
         if answer.status not in (301, 302, 303, 307, 308) or urlsplit(target).scheme not in ("http", "https"):
-            raise _unanswered(first, f"status {answer.status}", answer)
+            raise _failure(first, f"{_NOTHING}status {answer.status}", answer.status)
         url = target
-    raise _unanswered(first, "too many redirects")
+    raise _failure(first, f"{_NOTHING}too many redirects")
 
 
-def _unanswered(url: str, why: str, answer: Answer | None = None) -> RemoteError:
-    return RemoteError(
-        f"{shown_url(url)} did not give the model: {why}",
-        service="models",
-        url=shown_url(url),
-        status=None if answer is None else answer.status,
-    )
+def _failure(url: str, why: str, status: int | None = None) -> RemoteError:
+    shown = shown_url(url)
+    return RemoteError(f"{shown} {why}", service="models", url=shown, status=status)

@@ -15,14 +15,16 @@ from sleuth.plugins.office.zips import opened_zip
 
 @dataclass(slots=True)
 class _Package:
-    """What the package document of a book states.
+    """What the container of a book and its package document state.
 
     Attributes:
+        place: path of the package document, as the container names it.
         facts: title and creator.
         files: path by id of an item, without the table of contents.
         spine: ids of the chapters, in reading order.
     """
 
+    place: str = ""
     facts: dict[str, str] = field(default_factory=dict)
     files: dict[str, str] = field(default_factory=dict)
     spine: list[str] = field(default_factory=list)
@@ -31,7 +33,9 @@ class _Package:
 def extract_epub(data: bytes, limit: int) -> Extracted:
     """Extract all chapters as Markdown, titled by the book's title."""
     with opened_zip(data, limit, "EPUB") as archive:
-        place = _package_path(archive.read("META-INF/container.xml"))
+        place = _package(archive.read("META-INF/container.xml")).place
+        if not place:
+            raise ExtractionError("not readable as EPUB: no package document is named")
         package = _package(archive.read(place))
         folder = posixpath.dirname(place)
         members = frozenset(archive.namelist())
@@ -53,19 +57,6 @@ def extract_epub(data: bytes, limit: int) -> Extracted:
     return Extracted(text, package.facts.get("title", "").strip(), metadata)
 
 
-def _package_path(container: bytes) -> str:
-    paths: list[str] = []
-
-    def start(name: str, attributes: Mapping[str, str]) -> None:
-        if name == "rootfile" and "full-path" in attributes:
-            paths.append(attributes["full-path"])
-
-    parse(container, start, lambda name: None, lambda text: None, "EPUB")
-    if not paths:
-        raise ExtractionError("not readable as EPUB: no package document is named")
-    return paths[0]
-
-
 def _package(data: bytes) -> _Package:
     package = _Package()
     open_fact = ""
@@ -74,6 +65,8 @@ def _package(data: bytes) -> _Package:
         nonlocal open_fact
         if name == "item" and "nav" not in attributes.get("properties", "").split():
             package.files[attributes.get("id", "")] = urldefrag(attributes.get("href", "")).url
+        elif name == "rootfile":
+            package.place = package.place or attributes.get("full-path", "")
         elif name == "itemref":
             package.spine.append(attributes.get("idref", ""))
         elif name in ("title", "creator") and name not in package.facts:

@@ -149,19 +149,15 @@ class _ElementLines:
                     self.cells.append(" ".join(filter(None, self.lines[self.cell :])))
                     del self.lines[self.cell :]
                     self.cell = None
-            elif name.lower() in _ROWS:
-                self._end_row()
+            elif name.lower() in _ROWS and self.cells is not None and self.cell is None:
+                cells, self.cells = self.cells, None
+                if any(cells):
+                    rule = [f"|{'---|' * len(cells)}"]
+                    begins = not (self.lines and self.lines[-1].startswith("|"))
+                    self.lines += [""] * begins + [f"| {' | '.join(cells)} |"] + rule * begins
 
     def text(self, text: str) -> None:
         self.words.append(text)
-
-    def _end_row(self) -> None:
-        if self.cells is None or self.cell is not None:
-            return
-        cells, self.cells = self.cells, None
-        if any(cells):
-            begins = not (self.lines and self.lines[-1].startswith("|"))
-            self.lines += [""] * begins + [f"| {' | '.join(cells)} |"] + [f"|{'---|' * len(cells)}"] * begins
 
     def _end_line(self) -> None:
         line = _blanks.sub(" ", "".join(self.words)).strip()

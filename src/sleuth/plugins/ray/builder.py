@@ -1,4 +1,4 @@
-"""A builder: fills some shards of an index that is being built, and uploads them."""
+"""A builder fills some shards of an index and uploads them; the storage has records of what the build has done."""
 
 from __future__ import annotations
 
@@ -7,16 +7,17 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from sleuth.cluster import Manifest
 from sleuth.cluster.shards import Layout, decode, encode
-from sleuth.cluster.storage import ObjectFolder, digest_of, fetch_part, upload_parts
+from sleuth.cluster.storage import BUILDS, ObjectFolder, digest_of, fetch_part, read_build, upload_parts
 from sleuth.engine import Engine
-from sleuth.ingest import file_of, is_file, rows_below
+from sleuth.ingest import IndexReport, file_of, is_file, rows_below
 from sleuth.plugins.ray.encoding import decode_batch, encode_listing
-from sleuth.plugins.ray.progress import Build
 
 if TYPE_CHECKING:
     from sleuth.cluster.storage import PublishedPart
@@ -24,6 +25,51 @@ if TYPE_CHECKING:
 
 _COMMIT_BYTES = 64_000_000
 """Characters of text between two commits of a shard."""
+
+
+class Build:
+    """Records of a build: a manifest for each wave of its files, which says what all shards are after it.
+
+    Wave 0 is what the build began with.
+    """
+
+    def __init__(self, objects: ObjectFolder, name: str) -> None:
+        """Name a build, which need not have begun."""
+        self._objects = objects
+        self._folder = f"{BUILDS}/{name}"
+
+    def waves(self) -> int:
+        """Return how many waves are done."""
+        return max((int(name.rpartition("/")[2]) for name in self._names()), default=0)
+
+    def parts(self) -> tuple[PublishedPart, ...]:
+        """Return the shards as the build has them; none where it began with nothing."""
+        names = sorted(self._names())
+        return read_build(self._objects, names[-1]).parts if names else ()
+
+    def record(self, wave: int, settings: Mapping[str, Any], parts: tuple[PublishedPart, ...]) -> None:
+        """Say what the shards are after a wave."""
+        now = datetime.now(UTC).isoformat(timespec="seconds")
+        manifest = Manifest(wave, now, len(parts), settings, parts)
+        self._objects.put(f"{self._folder}/{wave:06d}", manifest.encode())
+
+    def forget(self) -> None:
+        """Delete the records."""
+        self._objects.delete(list(self._names()))
+
+    def _names(self) -> list[str]:
+        return [name for name, _ in self._objects.list(self._folder)]
+
+
+@dataclass(slots=True)
+class BuildReport(IndexReport):
+    """The result of a build; `version` is the one before where nothing changed.
+
+    Attributes:
+        resumed: files that an earlier attempt read.
+    """
+
+    resumed: int = 0
 
 
 @dataclass

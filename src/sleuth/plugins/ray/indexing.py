@@ -13,9 +13,9 @@ from sleuth.cluster.storage import Address, ObjectFolder, commit_version
 from sleuth.engine import is_slow
 from sleuth.errors import ArgumentError, StoreError
 from sleuth.ingest import IndexProgress, ReadOptions, Skipped
+from sleuth.plugins.ray.builder import Build, BuildReport
 from sleuth.plugins.ray.builders import Builders, ProcessDiedError, RayBuilders
 from sleuth.plugins.ray.planning import Plan, plan_of
-from sleuth.plugins.ray.progress import Build, BuildReport
 from sleuth.plugins.ray.reading import PlannedFile
 from sleuth.plugins.ray.router import error_named
 from sleuth.remote import async_twin

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from dataclasses import dataclass, fields
@@ -138,12 +138,20 @@ def plan_of(
         gone += [PlannedFile(FileEntry("", row.name, 0, 0), row) for row in missing]
     if wave_bytes is None:
         wave_bytes = SLOW_WAVE_BYTES if is_slow(str(full["embedder"])) else WAVE_BYTES
+    waves: list[list[PlannedFile]] = []
+    size = wave_bytes
+    for file in files:
+        if size >= wave_bytes:
+            waves.append([])
+            size = 0
+        waves[-1].append(file)
+        size += file.entry.size
     reading = encode({option.name: getattr(options, option.name) for option in fields(options)})
     entries = [file.entry for file in files], [file.entry for file in gone]
     identity = (base.number if base else 0, count, dict(full), wave_bytes, *map(list, entries))
     return Plan(
         name=digest_of(encode(identity) + reading),
-        waves=_waves(files, wave_bytes),
+        waves=waves,
         gone=gone,
         left=0 if prune else len(missing),
         unchanged=unchanged,
@@ -169,19 +177,6 @@ def _check_base(base: Manifest, source: Address, shards: int | None, settings: M
             raise ArgumentError(
                 f"{name} must be {base.settings.get(name)!r} as in the index at {source}, got {value!r}"
             )
-
-
-def _waves(files: Iterable[PlannedFile], most: int) -> list[list[PlannedFile]]:
-    """Return files in order, about so many bytes at a time."""
-    waves: list[list[PlannedFile]] = []
-    size = most
-    for file in files:
-        if size >= most:
-            waves.append([])
-            size = 0
-        waves[-1].append(file)
-        size += file.entry.size
-    return waves
 
 
 def _listed_files(base: Manifest | None, objects: ObjectFolder) -> tuple[ListedFiles, bool]:

@@ -195,8 +195,6 @@ class Router:
         """Ask some shards of a version the same question, all at once; see `Shards.ask`."""
         try:
             return self._ask(version, question, arguments, deadline, scope)
-        except SleuthError:
-            raise
         except Exception as error:
             if not self._cut_off(error):
                 raise
@@ -311,7 +309,7 @@ class Router:
 
     def _cut_off(self, error: Exception) -> bool:
         """Return whether an error means that the head of Ray is lost; then connect again in the background."""
-        if self._ray.is_initialized() and not self._is_cut_off:
+        if isinstance(error, SleuthError) or (self._ray.is_initialized() and not self._is_cut_off):
             return False
         with self._lock:
             if self._is_cut_off or self._closed.is_set():
@@ -394,9 +392,7 @@ class Router:
                     except self._ray.exceptions.RayActorError as error:
                         self._lost(replica, str(error).partition("\n")[0])
         except BaseException as error:
-            is_cut_off = (
-                isinstance(error, Exception) and not isinstance(error, SleuthError) and self._cut_off(error)
-            )
+            is_cut_off = isinstance(error, Exception) and self._cut_off(error)
             if is_cut_off and not former_versions and self._reconnect is not None:
                 return
             self.drop(version)

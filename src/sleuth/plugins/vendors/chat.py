@@ -216,15 +216,11 @@ def _text_of(result: SearchResult) -> str:
     return result.response or (result.detail.message if result.detail else "")
 
 
-_FACTS = (
-    "sources", "citations", "unknown_citations", "degraded", "notes", "standalone_query", "detail",
-)  # fmt: skip
-
-
 def _said(writing: Writing, result: SearchResult) -> dict[str, Any]:
     """Return what is said of an answer beside its text."""
     values = writing.values(result)
-    return {name: values[name] for name in _FACTS}
+    facts = ("sources", "citations", "unknown_citations", "degraded", "notes", "standalone_query", "detail")
+    return {name: values[name] for name in facts}
 
 
 class FileSearch(Strict):
@@ -258,25 +254,17 @@ class ResponsesRequest(Strict):
         default=None, description="Refused, as `previous_response_id`."
     )
 
-    def check_unkept(self) -> None:
-        """Refuse what names an earlier response.
-
-        Raises:
-            ArgumentError: it does.
-        """
-        for name in ("previous_response_id", "conversation"):
-            if getattr(self, name) is not None:
-                raise ArgumentError(
-                    f"{name} must be left out, since this server keeps no responses: send the conversation as `input`, "
-                    "a list of its messages with the new question last"
-                )
-
 
 @router.post("/v1/responses", responses=MISSING | _STREAM)
 async def responses(body: ResponsesRequest, request: Request, call: CurrentCall) -> Response:
     """Answer from the passages that file search finds; citations are annotations of the text."""
     call.require("read")
-    body.check_unkept()
+    for name in ("previous_response_id", "conversation"):
+        if getattr(body, name) is not None:
+            raise ArgumentError(
+                f"{name} must be left out, since this server keeps no responses: send the conversation as `input`, "
+                "a list of its messages with the new question last"
+            )
     tool = (
         body.tools[0] if body.tools else FileSearch(type="file_search", vector_store_ids=[call.service.name])
     )

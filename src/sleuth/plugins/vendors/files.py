@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Annotated, Any, Literal, NamedTuple, TypeAlias
 
 from fastapi import File, Form, Query, UploadFile
@@ -11,14 +11,15 @@ from pydantic import Field
 from starlette.responses import Response
 
 from sleuth.engine import text_of
+from sleuth.errors import ArgumentError
 from sleuth.filters import Compare, Filter, any_of, matches
 from sleuth.plugins.vendors.vector_stores import (
     MOST_NAME,
     OWN_KEYS,
     STORES,
-    checked_name,
     file_of,
     files_page,
+    is_name,
     list_of,
     name_in,
     names_of,
@@ -134,7 +135,11 @@ def delete_file(file_id: str, call: CurrentCall) -> dict[str, Any]:
 @writes
 def create_vector_store(body: VectorStoreRequest, call: CurrentCall) -> dict[str, Any]:
     """Return a scoped name in the index as a vector store, and attach files to it."""
-    name = secrets.token_hex(8) if body.name is None else checked_name(body.name)
+    name = secrets.token_hex(8) if body.name is None else body.name.strip()
+    if not is_name(name):
+        raise ArgumentError(
+            f"name must be 1 to {MOST_NAME} printable characters without a slash, got {body.name!r}"
+        )
     store = f"{call.service.name}:{name}"
     for id in body.file_ids:
         attach(Attachment(file_id=id), store, call)
@@ -188,27 +193,19 @@ def attach(attachment: Attachment, store: str, call: Call) -> _StoredFile:
     """
     file, name = _stored(attachment.file_id, call), name_in(store, call)
     metadata, attributes = file.passages[0].metadata, attachment.attributes
-    values = {} if attributes is None else _attribute_changes(metadata, attributes, call)
+    values: dict[str, Any] = {}
+    if attributes is not None:  # in place of those that it has
+        upload = upload_of(metadata)
+        plain = {key: value for key, value in attributes.items() if key not in OWN_KEYS}
+        fields = {key: value for key, value in attributes.items() if key in OWN_KEYS}
+        former = dict.fromkeys(key for key in upload.get("names", ()) if key not in OWN_KEYS)
+        facts = {**upload, "names": list(plain), "attributes": fields}
+        values = {**former, **call.filled(plain), UPLOAD: facts}
     if name:
         values[STORES] = list(dict.fromkeys([*names_of(metadata), name]))
     if values:
         call.engine.update(values, file.ids, timeout=call.remaining)
     return _stored(attachment.file_id, call)
-
-
-def _attribute_changes(
-    metadata: Mapping[str, Any], attributes: Mapping[str, Any], call: Call
-) -> dict[str, Any]:
-    """Return the changes of metadata that give a document these attributes, in place of those it has.
-
-    Raises:
-        ArgumentError: as of `Call.filled`.
-    """
-    upload = upload_of(metadata)
-    plain = {name: value for name, value in attributes.items() if name not in OWN_KEYS}
-    fields = {name: value for name, value in attributes.items() if name in OWN_KEYS}
-    former = dict.fromkeys(name for name in upload.get("names", ()) if name not in OWN_KEYS)
-    return {**former, **call.filled(plain), UPLOAD: {**upload, "names": list(plain), "attributes": fields}}
 
 
 class _StoredFile(NamedTuple):

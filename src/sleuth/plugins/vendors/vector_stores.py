@@ -20,8 +20,7 @@ from pydantic import Field, ValidationError
 
 from sleuth.arguments import MOST_QUERY
 from sleuth.engine import SearchRequest
-from sleuth.errors import ArgumentError
-from sleuth.filters import And, Compare, Filter, Operator, Or, all_of, any_of
+from sleuth.filters import And, Compare, Filter, Or, all_of, any_of
 from sleuth.surfaces.http import (
     MISSING,
     Call,
@@ -84,17 +83,6 @@ def attributes_of(metadata: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in values.items() if isinstance(value, str | int | float | bool)}
 
 
-def attribute_filter(name: str, operator: Operator, value: Any) -> Filter:
-    """Return a comparison of an attribute; one with a name of the engine's means the client's where it gave one."""
-    if name not in OWN_KEYS:
-        return Compare(name, operator, value)
-    own_key = f"{UPLOAD}.attributes.{name}"
-    return any_of(
-        And((Compare(own_key, "exists", True), Compare(own_key, operator, value))),
-        And((Compare(own_key, "exists", False), Compare(name, operator, value))),
-    )
-
-
 def list_of(data: Sequence[dict[str, Any]], *, has_more: bool) -> dict[str, Any]:
     """Return objects as a list of OpenAI's API."""
     return {
@@ -123,20 +111,8 @@ def scope_of(store: str, call: Call) -> Filter | None:
     return Compare(STORES, "eq", name)
 
 
-def checked_name(name: str) -> str:
-    """Return the name of a scoped vector store without spaces around it.
-
-    Raises:
-        ArgumentError: it cannot be part of an id.
-    """
-    if not is_name(name.strip()):
-        raise ArgumentError(
-            f"name must be 1 to {MOST_NAME} printable characters without a slash, got {name!r}"
-        )
-    return name.strip()
-
-
 def is_name(name: str) -> bool:
+    """Return whether a name can be part of the id of a vector store."""
     return 0 < len(name) <= MOST_NAME and name.isprintable() and name == name.strip() and "/" not in name
 
 
@@ -221,17 +197,10 @@ def delete_vector_store(vector_store_id: str, call: CurrentCall) -> dict[str, An
     return {"id": vector_store_id, "object": "vector_store.deleted", "deleted": True}
 
 
-class ScoredHit(NamedTuple):
-    """A passage with its score from 0 to 1."""
-
-    item: RetrievedItem
-    score: float
-
-
 class ScoredPage(NamedTuple):
-    """Hits with their scores, and the fields of `Remarks`."""
+    """Passages with their scores from 0 to 1, and the fields of `Remarks`."""
 
-    hits: list[ScoredHit]
+    hits: list[tuple[RetrievedItem, float]]
     remarks: dict[str, Any]
 
 
@@ -245,7 +214,7 @@ def scored_page(query: str, k: int, filter: Filter | None, call: Call, *, least:
 
     ranking = retrieve(SearchRequest(query=query, k=k, explain=True), call, k, filter=filter)
     scores = accumulate(score_hits(call.engine, query, ranking), min)
-    hits = [ScoredHit(item, score) for item, score in zip(ranking, scores, strict=True) if score >= least]
+    hits = [(item, score) for item, score in zip(ranking, scores, strict=True) if score >= least]
     return ScoredPage(hits, remarks_of(ranking))
 
 
@@ -260,9 +229,16 @@ class ComparisonFilter(Strict):
     value: str | int | float | bool | list[str | int | float | bool]
 
     def tree(self) -> Filter:
-        """Return the comparison as a filter of Sleuth's."""
+        """Return the comparison as a filter; a name of the engine's means the client's attribute where it gave one."""
         value = tuple(self.value) if isinstance(self.value, list) else self.value
-        return attribute_filter(self.key, self.type, value)
+        comparison = Compare(self.key, self.type, value)
+        if self.key not in OWN_KEYS:
+            return comparison
+        own_key = f"{UPLOAD}.attributes.{self.key}"
+        return any_of(
+            And((Compare(own_key, "exists", True), Compare(own_key, self.type, value))),
+            And((Compare(own_key, "exists", False), comparison)),
+        )
 
 
 class CompoundFilter(Strict):

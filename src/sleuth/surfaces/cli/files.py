@@ -6,7 +6,6 @@ import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from sleuth.surfaces.hits import place_of
 from sleuth.text import clean_text
 
 if TYPE_CHECKING:
@@ -59,8 +58,3 @@ def path_from_here(engine: Answering, id: str, metadata: Mapping[str, Any]) -> s
     file = file_of(engine, metadata)
     where = from_here(file, file_names_of(engine).base) if file else str(metadata.get("source") or id)
     return clean_text(" ".join(where.split()))
-
-
-def place(engine: Answering, id: str, metadata: Mapping[str, Any]) -> str:
-    """Return where a passage is: the path from here, or the source, then the page or lines."""
-    return str(place_of(id, metadata, path_from_here(engine, id, metadata)))

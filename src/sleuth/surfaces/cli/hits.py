@@ -27,7 +27,7 @@ def print_hits(
     *,
     parts: Iterable[PartReport] = (),
     notes: Iterable[str] = (),
-    where: Callable[[RetrievedItem], str] | None = None,
+    path: Callable[[RetrievedItem], str] | None = None,
     snippet: SnippetOf = snippet_of,
     below: Callable[[int], None] | None = None,
 ) -> None:
@@ -36,14 +36,14 @@ def print_hits(
     The codes are written without rich, whose import costs more than a search.
 
     Args:
-        where: the place of a hit as a reader sees it; that of its metadata otherwise.
+        path: of a hit as a reader sees it; that of its metadata otherwise.
         snippet: chooses the window of a passage.
         below: prints more of a hit, by number from 1.
     """
     width = max(20, shutil.get_terminal_size().columns) - 4
     number = 0
     for number, item in enumerate(items, 1):
-        name = where(item) if where else clean_text(str(place_of(item.id, item.metadata)))
+        name = clean_text(str(place_of(item.id, item.metadata, path(item) if path else "")))
         score = f"  {score_text(item)}".rstrip()
         kind = f"  {item.metadata['source_type']}" if item.metadata.get("source_type") else ""
         say(f"{styled(f'{number:>2}', 'dim')} {styled(name, 'head')}{styled(f'{score}{kind}', 'dim')}")
@@ -77,7 +77,12 @@ def print_hits(
 
 def excerpt_lines(part: ShownText, metadata: Mapping[str, Any], width: int) -> list[str]:
     """Return an excerpt with its matches marked: lines of code with their numbers, other text wrapped."""
-    text = marked(part)
+    text, cursor = "", 0
+    for start, end in part.spans:
+        match = styled(clean_text(part.text[start:end]), "match")
+        text += clean_text(part.text[cursor:start]) + match
+        cursor = end
+    text += clean_text(part.text[cursor:])
     if metadata.get("source_type") == "code":
         first, lines = int(metadata.get("start_line") or 1), text.split("\n")
         digits = len(str(first + len(lines) - 1))
@@ -89,16 +94,6 @@ def excerpt_lines(part: ShownText, metadata: Mapping[str, Any], width: int) -> l
         ]
         return [line for pieces in wrapped_lines for line in pieces or [""]][:CODE_LINES]
     return wrapped(" ".join(text.split()), width, 4)
-
-
-def marked(snippet: ShownText) -> str:
-    """Return the text of a snippet with marks around its matches."""
-    text, cursor = "", 0
-    for start, end in snippet.spans:
-        match = styled(clean_text(snippet.text[start:end]), "match")
-        text += clean_text(snippet.text[cursor:start]) + match
-        cursor = end
-    return text + clean_text(snippet.text[cursor:])
 
 
 def wrapped(text: str, width: int, most: int, *, keep_indentation: bool = False) -> list[str]:

@@ -13,7 +13,7 @@ from sleuth.engine import SearchRequest
 from sleuth.errors import ArgumentError
 from sleuth.surfaces.cli.app import app, index_commands
 from sleuth.surfaces.cli.common import Output, print_json, remark, say, styled
-from sleuth.surfaces.cli.files import file_names_of, file_of, from_here, place
+from sleuth.surfaces.cli.files import file_names_of, file_of, from_here, path_from_here
 from sleuth.surfaces.cli.hits import print_hits
 from sleuth.surfaces.cli.opening import Index, open_sources
 from sleuth.surfaces.cli.options import command, options_of, request_of
@@ -22,7 +22,6 @@ from sleuth.text import clean_text
 if TYPE_CHECKING:
     from sleuth.engine.answers import Answering
     from sleuth.results import SearchResult
-    from sleuth.types import RetrievedItem
 
 EXAMPLES = """
   sleuth search "how do I rotate a key"
@@ -50,7 +49,11 @@ def search(
     request = request_of(SearchRequest, question, options)
     with open_sources(options["sources"], index) as engine:
         ranking = engine.run(request if json else replace(request, explain=True))
-        items = [item_json(engine, question, item) for item in ranking] if json else []
+        items = []
+        for item in ranking if json else ():
+            snippet, file = engine.snippet(question, item), file_of(engine, item.metadata)
+            window = {"text": snippet.text, "spans": [list(span) for span in snippet.spans]}
+            items.append({**item.to_dict(), **({"file": file} if file else {}), "snippet": window})
         for item in ranking if not request.explain else ():  # it gave the share
             item.extra.pop("explanation", None)
         if not json:
@@ -59,23 +62,11 @@ def search(
                 ranking,
                 parts=ranking.parts,
                 notes=ranking.notes,
-                where=lambda item: place(engine, item.id, item.metadata),
+                path=lambda item: path_from_here(engine, item.id, item.metadata),
                 snippet=engine.snippet,
             )
     facts = {"query": question, "items": items, "parts": ranking.parts, "notes": ranking.notes}
     return Output(facts, found=ranking)
-
-
-def item_json(engine: Answering, query: str, item: RetrievedItem) -> dict[str, Any]:
-    """Return an item with its snippet and the absolute path of its file, fit for JSON."""
-    snippet = engine.snippet(query, item)
-    file = file_of(engine, item.metadata)
-    file_entry = {"file": file} if file else {}
-    return {
-        **item.to_dict(),
-        **file_entry,
-        "snippet": {"text": snippet.text, "spans": [list(span) for span in snippet.spans]},
-    }
 
 
 ASK_EXAMPLES = """

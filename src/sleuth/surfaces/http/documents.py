@@ -7,7 +7,7 @@ import secrets
 import shutil
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, NamedTuple
@@ -78,11 +78,6 @@ class UploadedFile(BaseModel):
     purpose: str = Field(
         default="assistants", description="What it was uploaded for.", examples=["assistants"]
     )
-
-    def metadata(self, attributes: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the metadata `upload` of its documents: the file, and the names of the client's own metadata."""
-        names = {"names": list(attributes)} if attributes else {}
-        return {UPLOAD: self.model_dump(exclude={"path"}) | names}
 
     def skipped(self, name: str, reason: str) -> SkippedFile:
         """Return why the file, or a part of it with another name, is skipped."""
@@ -229,7 +224,8 @@ def add_files(uploads: Sequence[Upload], values: dict[str, Any], call: Call) -> 
             path.parent.mkdir()
             with path.open("xb") as out:
                 shutil.copyfileobj(data, out)
-            file_metadata = {**call.filled(values), **file.metadata(values), "path": file.path}
+            about = file.model_dump(exclude={"path"}) | ({"names": list(values)} if values else {})
+            file_metadata = {**call.filled(values), UPLOAD: about, "path": file.path}
             for record in read([path], options=ReadOptions(hidden=True)):
                 if isinstance(record, Skipped):
                     name = record.path.replace(str(path), file.path)

@@ -89,7 +89,11 @@ def search(body: SearchBody, call: CurrentCall) -> bytes:
     """Find the passages that answer a query."""
     cache = call.service.cache
     stated = body.stated()
-    if not cache.capacity or not _is_plain(body, call):
+    sources = call.sources if body.sources is None else body.sources
+    # Kept is what asks an index of this machine alone, so that it depends on nothing but its version; ages grow.
+    is_one = tuple(sources) == ("docs",) and isinstance(call.engine.backend, IndexBackend)
+    is_plain = is_one and body.recency is None and not call.engine.has_retrieval_hooks
+    if not cache.capacity or not is_plain:
         return search_page(body, call, stated)
     # What a key filter hides, no other one gets.
     question = (call.key.filter, stated, body.k, body.cursor, body.snippets)
@@ -133,15 +137,6 @@ def completions(call: Call, prefix: str, k: int) -> list[dict[str, str]]:
     if "docs" not in call.sources:
         return []
     return [{"text": entry.text, "kind": entry.kind} for entry in call.engine.suggest(prefix, k)]
-
-
-def _is_plain(body: SearchBody, call: Call) -> bool:
-    """Return whether a search asks an index of this machine alone, so that it depends on nothing but its version."""
-    sources = call.sources if body.sources is None else body.sources
-    engine = call.engine
-    is_one = isinstance(engine.backend, IndexBackend)
-    is_timeless = body.recency is None  # ages grow
-    return tuple(sources) == ("docs",) and is_one and is_timeless and not engine.has_retrieval_hooks
 
 
 def search_page(body: SearchBody, call: Call, stated: str) -> bytes:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from sleuth.errors import ArgumentError
 from sleuth.surfaces.hits import title_of
@@ -32,18 +32,6 @@ class Graded:
     name: Fields
 
 
-class FittingResults(NamedTuple):
-    """The results that fit.
-
-    Attributes:
-        results: the first ones, in order.
-        omitted: how many did not fit.
-    """
-
-    results: list[Fields]
-    omitted: int
-
-
 def write(value: Any) -> str:
     """Write compact JSON; invisible characters are escaped."""
     return escape_json(json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=str))
@@ -54,7 +42,7 @@ def tokens_of(value: Any) -> int:
     return approximate_tokens(write(value))
 
 
-def fit(graded: Sequence[Graded], room: int) -> FittingResults:
+def fit(graded: Sequence[Graded], room: int) -> tuple[list[Fields], int]:
     """Choose a length for each result: as many names as fit in half of the room, then each whole that fits, best first.
 
     If the text of the first result does not fit, half of the room holds its first lines, with `lines_left_out`.
@@ -62,6 +50,9 @@ def fit(graded: Sequence[Graded], room: int) -> FittingResults:
     Args:
         graded: best first.
         room: tokens.
+
+    Returns:
+        The first results, in order, and how many did not fit.
 
     Raises:
         ArgumentError: there is no room for the first result.
@@ -85,7 +76,7 @@ def fit(graded: Sequence[Graded], room: int) -> FittingResults:
             results.append(fields)
         else:
             results.append(item.name)
-    return FittingResults(results, len(graded) - number)
+    return results, len(graded) - number
 
 
 def _cut(whole: Fields, room: int) -> Fields:
