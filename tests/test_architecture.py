@@ -238,7 +238,7 @@ def test_imports_by_name_are_seen(tmp_path: Path) -> None:
     )
     whole, several = import_statements(path)
     assert whole.names == ("sleuth.cluster.engine",)
-    assert "sleuth.answer.prompt" in several.names
+    assert "sleuth.answer.quotes" in several.names
     assert all(name.startswith("sleuth.answer.") for name in several.names)
     assert imports(path) == {"cluster", "answer"}
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from sleuth import Document, Engine
-from sleuth.answer.agreement import date_of, disagree, read_claim
+from sleuth.answer.quotes import date_of, disagree, read_claim
 from sleuth.text.analyzers import get_analyzer
 from tests.answer.conftest import item
 

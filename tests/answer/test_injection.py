@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sleuth.answer import assemble, build_prompt
-from sleuth.answer.prompt import make_mark
+from sleuth.answer.synthesis import make_mark
 from sleuth.text import clean_text
 from tests.answer.conftest import item
 

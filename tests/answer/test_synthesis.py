@@ -4,8 +4,7 @@ import pytest
 
 from sleuth.answer import LLMSynthesizer, budget_of
 from sleuth.answer.extractive import INTRODUCTIONS, NEAREST, ExtractiveSynthesizer
-from sleuth.answer.prompt import REFUSAL
-from sleuth.answer.synthesis import trim_pieces
+from sleuth.answer.synthesis import REFUSAL, trim_pieces
 from sleuth.errors import ArgumentError
 from sleuth.llm import Ollama, OpenAIGenerator, open_generator
 from sleuth.results import Grade

@@ -137,8 +137,8 @@ def test_the_map_reads_most_files_once(
 ) -> None:
     """Of more files than a snapshot remembers, the map reads those once that are remembered, and the others twice."""
     files = {f"m{i:02}.py": f"import m{i - 1:02}\n\nclass C{i}: ...\n" for i in range(40)}
+    monkeypatch.setattr("sleuth.code.snapshots.snapshot._MOST_DETAILS", 30)
     snapshot = open_project(storage, tmp_path / "a", files)
-    monkeypatch.setattr("sleuth.code.snapshots.snapshot._REMEMBERED", 30)
     keys: list[int] = []
     detail = storage.detail
 

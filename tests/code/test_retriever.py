@@ -263,12 +263,12 @@ def test_embedding_keeps_no_files_in_memory(shop: tuple[CodeStorage, str]) -> No
     storage, id = shop
     snapshot = opened(storage, id)
     snapshot.detail(snapshot.files[0])
-    assert snapshot._details
+    assert snapshot._details.cache_info().currsize
     provider = Fickle([[1.0, 0.0], [0.0, 1.0]], [1.0, 0.0])
     provider.fingerprint = "another"
     embed_missing(snapshot, provider)
-    assert not snapshot._details
-    assert not snapshot._contents
+    assert not snapshot._details.cache_info().currsize
+    assert not snapshot._contents.cache_info().currsize
 
 
 def test_context_fits_the_budget() -> None:

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from operator import attrgetter, itemgetter
 from typing import Final
 
-from sleuth.answer.agreement import date_of, rivals_of, source_of
 from sleuth.answer.citations import Citation, CitationReport
 from sleuth.answer.context import Passage, describe_source, drop_repeats
 from sleuth.answer.quotes import (
@@ -17,9 +16,12 @@ from sleuth.answer.quotes import (
     Quote,
     best_of,
     cosines,
+    date_of,
     quote_of,
+    rivals_of,
     score_units,
     shortened,
+    source_of,
     weight_share,
 )
 from sleuth.answer.sentences import QUESTION_MARKS

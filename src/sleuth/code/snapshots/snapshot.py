@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import re
-import threading
-from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 
@@ -34,7 +32,8 @@ if TYPE_CHECKING:
     from sleuth.store.record.layout import Connection
 
 T = TypeVar("T")
-_REMEMBERED = 4_096
+_MOST_DETAILS, _MOST_CONTENTS = 4_096, 256
+"""Files whose details, and whose texts, are remembered."""
 
 
 class FileVersions(Protocol):
@@ -133,15 +132,13 @@ class Snapshot:
         self.firsts = np.array([row.first_chunk for row in self.files], np.int64)
         self.counts = np.array([row.chunks for row in self.files], np.int64)
         self.vectors: dict[str, tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float32]]] = {}
-        self._details: OrderedDict[int, Detail] = OrderedDict()
-        self._contents: OrderedDict[str, LineIndex] = OrderedDict()
-        self._guard = threading.Lock()
+        self._details = lru_cache(_MOST_DETAILS)(self._read_detail)
+        self._contents = lru_cache(_MOST_CONTENTS)(lambda hash: LineIndex(storage.content(hash)))
 
     def forget_files(self) -> None:
         """Drop what was read of files, after a pass over many."""
-        with self._guard:
-            self._details.clear()
-            self._contents.clear()
+        self._details.cache_clear()
+        self._contents.cache_clear()
 
     def may_hold(self, path: str) -> bool:
         """Return whether a path is below the folders that this snapshot is limited to."""
@@ -245,36 +242,21 @@ class Snapshot:
 
     def detail(self, file: FileRow) -> Detail:
         """Return the results of parsing a file."""
-        with self._guard:
-            detail = self._details.get(file.key)
-        if detail is None:
-            detail = Detail.read(self.storage.detail(file.key), self.source(file), file.path)
-            if len(detail.chunk_table) != file.chunks:
-                raise damaged(f"what is kept of {file.path}")
-            with self._guard:
-                self._details[file.key] = detail
-                if len(self._details) > _REMEMBERED:
-                    self._details.popitem(last=False)
+        return self._details(file)
+
+    def _read_detail(self, file: FileRow) -> Detail:
+        detail = Detail.read(self.storage.detail(file.key), self.source(file), file.path)
+        if len(detail.chunk_table) != file.chunks:
+            raise damaged(f"what is kept of {file.path}")
         return detail
 
     def source(self, file: FileRow) -> bytes:
         """Return a file's text as UTF-8."""
-        return self._content(file).source
+        return self._contents(file.hash).source
 
     def lines(self, file: FileRow, first: int, last: int) -> str:
         """Return the text of lines `first` to `last`, without the newline after the last."""
-        return self._content(file).cut(first, last)
-
-    def _content(self, file: FileRow) -> LineIndex:
-        with self._guard:
-            content = self._contents.get(file.hash)
-        if content is None:
-            content = LineIndex(self.storage.content(file.hash))
-            with self._guard:
-                self._contents[file.hash] = content
-                if len(self._contents) > 256:
-                    self._contents.popitem(last=False)
-        return content
+        return self._contents(file.hash).cut(first, last)
 
     def file(self, path: str) -> FileRow:
         """Return the file at a path.
