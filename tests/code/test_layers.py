@@ -10,7 +10,7 @@ import pytest
 
 from sleuth.code import CodeStorage, Navigator
 from sleuth.code.parsing import analyse
-from sleuth.code.parsing.notebooks import code_of_notebook
+from sleuth.code.parsing.analyse import code_of_notebook
 from tests.code.conftest import hits_by_words, open_project, parse_source
 from tests.code.projects import files_of
 

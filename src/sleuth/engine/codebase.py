@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sleuth.code import CodeStorage
-from sleuth.code.snapshots.words import ANALYZERS, SOURCES, Words
+from sleuth.code.snapshots.shelf import ANALYZERS, SOURCES, Words
 from sleuth.errors import StoreError
 from sleuth.lexical import LexicalLeg
 from sleuth.lexical.leg import FieldSpec

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from sleuth.code import CodeStorage
 from sleuth.code.graph.resolve import resolver_of
-from sleuth.code.graph.types import CERTAIN
+from sleuth.code.graph.rules import CERTAIN
 from tests.code.conftest import open_project
 from tests.code.projects import files_of
 from tests.code.test_graph import resolved

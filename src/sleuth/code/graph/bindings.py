@@ -9,7 +9,7 @@ from sleuth.code.parsing.kinds import CONTAINERS, YIELDING
 from sleuth.code.parsing.languages import SCRIPTS, languages_with
 
 if TYPE_CHECKING:
-    from sleuth.code.graph.types import Site
+    from sleuth.code.graph.rules import Site
     from sleuth.code.parsing.detail import Binding, Detail, Reference, Symbol
     from sleuth.code.snapshots.snapshot import Snapshot
 

@@ -10,8 +10,7 @@ from sleuth.code.graph import expressions
 from sleuth.code.graph.bindings import PARTS, binding_at
 from sleuth.code.graph.expressions import Step, element_of, read_chain, type_name
 from sleuth.code.graph.names import MODULES
-from sleuth.code.graph.rules import NameResolver
-from sleuth.code.graph.types import Site, Type
+from sleuth.code.graph.rules import NameResolver, Site, Type
 from sleuth.code.parsing.detail import Binding, Reference
 from sleuth.code.parsing.kinds import CONTAINERS
 from sleuth.code.parsing.languages import languages_with, ways_of

@@ -11,8 +11,7 @@ from functools import lru_cache
 
 from sleuth.code.graph.bindings import may_mean
 from sleuth.code.graph.modules import files_of, nearest
-from sleuth.code.graph.rules import NameResolver
-from sleuth.code.graph.types import CERTAIN, IN_SCOPE, OF_BASE, Resolved
+from sleuth.code.graph.rules import CERTAIN, IN_SCOPE, OF_BASE, NameResolver, Resolved
 from sleuth.code.parsing.detail import Reference
 from sleuth.code.parsing.kinds import CONTAINERS, YIELDING
 from sleuth.code.parsing.language import Import

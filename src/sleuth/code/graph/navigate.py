@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from sleuth.arguments import check_count, check_name
 from sleuth.code.graph.resolve import resolver_of
-from sleuth.code.graph.types import CERTAIN, Resolved
+from sleuth.code.graph.rules import CERTAIN, Resolved
 from sleuth.code.graph.walker import GraphWalker, describe
 from sleuth.code.parsing.kinds import CONTAINERS
 from sleuth.code.snapshots.snapshot import Definition, PlainValues, Snapshot

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from sleuth.code.graph.bindings import binding_at
 from sleuth.code.graph.expressions import OF_ELEMENTS, STRING, after_bracket, form_of, parameters_of
-from sleuth.code.graph.rules import NameRules
-from sleuth.code.graph.types import Site, Type
+from sleuth.code.graph.rules import NameRules, Site, Type
 from sleuth.code.parsing.detail import Reference
 from sleuth.code.parsing.imports import split_outside
 from sleuth.code.parsing.kinds import CONTAINERS

@@ -13,8 +13,18 @@ from sleuth.code.graph.expressions import alternatives_of, type_name
 from sleuth.code.graph.inference import BARE_MEMBERS, OWN_OBJECT, Inference
 from sleuth.code.graph.modules import files_of, package_folder
 from sleuth.code.graph.names import MODULES, REEXPORTS, Members, NamedDefinitions, meant, speak_alike
-from sleuth.code.graph.rules import rules_class
-from sleuth.code.graph.types import BY_IMPORT, CERTAIN, GUESS, IN_SCOPE, VISIBLE, Resolved, Site, State, Type
+from sleuth.code.graph.rules import (
+    BY_IMPORT,
+    CERTAIN,
+    GUESS,
+    IN_SCOPE,
+    VISIBLE,
+    Resolved,
+    Site,
+    State,
+    Type,
+    rules_class,
+)
 from sleuth.code.parsing.detail import Binding, Reference, Symbol
 from sleuth.code.parsing.kinds import CONTAINERS, YIELDING
 from sleuth.code.parsing.languages import languages_with, ways_of

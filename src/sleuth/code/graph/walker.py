@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from sleuth.code.graph.bindings import is_variable
 from sleuth.code.graph.inference import OWN_OBJECT
 from sleuth.code.graph.resolve import resolver_of
-from sleuth.code.graph.types import CERTAIN
+from sleuth.code.graph.rules import CERTAIN
 from sleuth.code.parsing.detail import Reference, Symbol
 from sleuth.code.parsing.kinds import CONTAINERS
 from sleuth.code.snapshots.record import FileRow

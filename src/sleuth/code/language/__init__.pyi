@@ -9,8 +9,8 @@ from sleuth.code.graph.modules import files_ending as files_ending
 from sleuth.code.graph.modules import package_folder as package_folder
 from sleuth.code.graph.rules import NameResolver as NameResolver
 from sleuth.code.graph.rules import NameRules as NameRules
-from sleuth.code.graph.types import Site as Site
-from sleuth.code.graph.types import Type as Type
+from sleuth.code.graph.rules import Site as Site
+from sleuth.code.graph.rules import Type as Type
 from sleuth.code.parsing.detail import Detail as Detail
 from sleuth.code.parsing.detail import Reference as Reference
 from sleuth.code.parsing.detail import Symbol as Symbol

@@ -14,12 +14,12 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from sleuth.code.parsing.chunks import CodeChunk
+from sleuth.code.parsing.imports import lines_before
 from sleuth.code.parsing.kinds import BINDINGS, CHUNK_KINDS, CONTAINERS, KINDS, ROLES
 from sleuth.code.parsing.labels import labels_of
 from sleuth.code.parsing.language import Import
 from sleuth.code.parsing.languages import LANGUAGES, SCRIPTS, ways_of
 from sleuth.code.parsing.lines import LineIndex
-from sleuth.code.parsing.naming import OUTSIDE, Name, clean_comment, name_of, short_text
 from sleuth.code.parsing.tables import (
     BindingRow,
     ChunkRow,
@@ -33,6 +33,100 @@ from sleuth.code.parsing.tables import (
     unpack_tables,
     validate_tables,
 )
+
+_METHOD_HOLDERS = CONTAINERS - {"module"}
+_SEPARATORS = re.compile(r"\.|::|->|\\|\?\.")
+_OPERATOR = re.compile(
+    r"((?:\w+(?:<[^<>]*>)?::)*)operator\b\s*(?:(\(\s*\)|[^\w\s(][^\w(]*)|([^(]+?)\s*(?:\(.*)?$)", re.S
+)
+"""The part before `operator` in a name of C++, and the sign or the type after it."""
+_REFERRING = re.compile(r"^(?:&\s*(?:'\w+\s+)?(?:mut\s+)?)+")
+"""The signs before the type of `impl Trait for &'a mut Type`."""
+_GENERIC = re.compile(r"<[^<>]*>|\[[^\[\]]*\]")
+_LONG: Final = 80
+_LONGEST: Final = 200
+_QUOTED = re.compile(r"\"[^\"\\]*+(?>(?:\\.[^\"\\]*+)*)\"?|'(?:[^'\\]|\\.)'")
+_INNERMOST = re.compile(r"\([^()\[\]{}]*+\)|\[[^()\[\]{}]*+\]|\{[^()\[\]{}]*+\}")
+_BRACKETS: Final = {"(": "\1", "[": "\2", "{": "\3"}
+_EMPTY: Final = {1: "()", 2: "[0]", 3: "{}"}
+_MOST_NESTED: Final = 40
+_MAX_NAME: Final = 120
+_MAX_QUALIFIED: Final = 300
+
+
+class Name(NamedTuple):
+    """What a definition is called: its kind, its name, and its name joined to its containers with dots."""
+
+    kind: str
+    name: str
+    qualified: str
+
+
+OUTSIDE: Final = Name("", "", "")
+"""The container of definitions at a file's top."""
+
+
+def name_of(source: bytes, language: str, row: DefinitionRow, outer: Name) -> Name:
+    """Return what a definition inside `outer` is called."""
+    kind = KINDS[row.kind]
+    name = source[row.start + row.name : row.start + row.name + row.name_size].decode("utf-8", "replace")
+    scope = ""
+    if not name.isidentifier() or name in ("prototype", "self"):
+        scope, name = _split_name(name, language)
+    if row.scope_size:
+        scope = source[row.start + row.scope : row.start + row.scope + row.scope_size].decode(
+            "utf-8", "replace"
+        )
+    if kind == "function":
+        in_module = outer.kind == "module" and language == "ruby"
+        if outer.kind in _METHOD_HOLDERS or in_module or (scope and language == "cpp"):
+            kind = "method"
+    return Name(
+        kind, name[:_MAX_NAME], ".".join([p for p in (outer.qualified, scope, name) if p])[:_MAX_QUALIFIED]
+    )
+
+
+def _split_name(name: str, language: str) -> tuple[str, str]:
+    """Return the qualifiers before a name, joined with dots, and the name itself."""
+    operator_match = _OPERATOR.match(name) if language == "cpp" and "operator" in name else None
+    if operator_match is not None:
+        parts = [part for part in _SEPARATORS.split(_GENERIC.sub("", operator_match[1])) if part]
+        sign = operator_match[2].strip() if operator_match[2] else f" {operator_match[3]}"
+        return ".".join(parts), f"operator{sign}"
+    if language == "bash":
+        return "", name  # `log::info` is one word there
+    if language == "rust":
+        name = _REFERRING.sub("", name)
+    plain_name = name.strip("\"'`@")
+    parts = [
+        part
+        for part in _SEPARATORS.split(_GENERIC.sub("", plain_name))
+        if part and part not in ("prototype", "self")
+    ]
+    return (".".join(parts[:-1]), parts[-1]) if parts else ("", plain_name)
+
+
+_MARKS = re.compile(r"^\s*(?:/\*\*?|\*/|\*|///?!?|#|--)?\s?|\*/\s*$")
+
+
+def clean_comment(text: list[str]) -> str:
+    """Return comment lines without their marks; attributes, decorators and cell marks are left out."""
+    lines = [_MARKS.sub("", line).strip() for line in text if not line.startswith(("#[", "@", "# %%"))]
+    return "\n".join(lines).strip()
+
+
+def short_text(text: bytes) -> str:
+    """Return an expression on one line; of a long one the last 200 characters, without what brackets hold."""
+    line = " ".join(text.decode("utf-8", "replace").split())
+    if len(line) <= _LONG:
+        return line
+    line, count = _QUOTED.sub('""', line), 1
+    for _ in range(_MOST_NESTED):
+        line, count = _INNERMOST.subn(lambda match: _BRACKETS[match[0][0]], line)
+        if not count:
+            break
+    return line.translate(_EMPTY)[-_LONGEST:]
+
 
 _BEFORE: Final = {
     "rust": re.compile(rb"^[ \t]*#\[[^\n]*\n?", re.M),
@@ -379,7 +473,7 @@ class Detail:
         for row in self._import_rows:
             text = self.text(row.start, row.end)
             items = ways_of(self.language).imports(text)
-            imported.append([item._replace(line=row.line + _lines_before(item, text)) for item in items])
+            imported.append([item._replace(line=row.line + lines_before(item, text)) for item in items])
         return imported
 
     @cached_property
@@ -397,18 +491,6 @@ class Detail:
         """Where it is cut, in order of lines."""
         rows = starmap(ChunkRow, self._tables.chunks.tolist())
         return [CodeChunk(row.start, row.end, row.symbol, CHUNK_KINDS[row.kind]) for row in rows]
-
-
-def _lines_before(item: Import, statement: str) -> int:
-    """Return how many lines of an import statement stand before the name that it brings in."""
-    if "\n" not in statement:
-        return 0
-    name, module = (re.escape(text) for text in (item.name or item.module, item.module))
-    if item.name and (module_match := re.search(rf"(?<!\w){module}(?!\w)", statement)):
-        start, end = module_match.span()
-        statement = statement[:start] + "\0" * (end - start) + statement[end:]
-    name_match = re.search(rf"(?<!\w){name}(?!\w)", statement)
-    return statement.count("\n", 0, name_match.start()) if name_match else 0
 
 
 _ORDER: Final = {role: rank for rank, role in enumerate((*ROLES, "import"))}

@@ -153,3 +153,15 @@ def markup_imports(text: str) -> Iterator[Import]:
         yield from css_imports(text) if text.startswith("@") else javascript_imports(text)
     elif not _REMOTE.match(path := attribute_match[1].strip()):
         yield Import(path if path.startswith((".", "/")) else f"./{path}", "*", "*")
+
+
+def lines_before(item: Import, statement: str) -> int:
+    """Return how many lines of an import statement stand before the name that it brings in."""
+    if "\n" not in statement:
+        return 0
+    name, module = (re.escape(text) for text in (item.name or item.module, item.module))
+    if item.name and (module_match := re.search(rf"(?<!\w){module}(?!\w)", statement)):
+        start, end = module_match.span()
+        statement = statement[:start] + "\0" * (end - start) + statement[end:]
+    name_match = re.search(rf"(?<!\w){name}(?!\w)", statement)
+    return statement.count("\n", 0, name_match.start()) if name_match else 0

@@ -24,8 +24,8 @@ from sleuth.remote import async_twin
 
 if TYPE_CHECKING:
     from sleuth.code.repository.commits import Commit
+    from sleuth.code.snapshots.shelf import WordSearcher
     from sleuth.code.snapshots.snapshot import Snapshot
-    from sleuth.code.snapshots.words import WordSearcher
     from sleuth.store.record.layout import Connection
 
 WEIGHTS: Final = {"message": 1.0, "paths": 0.5, "changes": 0.5}

@@ -32,8 +32,8 @@ from sleuth.code.search.stems import Stems
 from sleuth.remote import check_cancelled
 
 if TYPE_CHECKING:
+    from sleuth.code.snapshots.shelf import WordSearcher
     from sleuth.code.snapshots.snapshot import Snapshot
-    from sleuth.code.snapshots.words import WordSearcher
     from sleuth.store.legs.leg import Bitmap
 
 Scores = NDArray[np.float32]

@@ -12,9 +12,8 @@ from numpy.typing import NDArray
 from sleuth.code.parsing.analyse import Analysed, analyse
 from sleuth.code.snapshots import commits, record
 from sleuth.code.snapshots.record import CODE_SCHEMA, FileRow
-from sleuth.code.snapshots.shelf import Batch, ranges
+from sleuth.code.snapshots.shelf import Batch, WordLeg, ranges
 from sleuth.code.snapshots.storage import CodeStorage
-from sleuth.code.snapshots.words import WordLeg
 from sleuth.errors import IndexDamagedError
 from sleuth.store import Finding, Repair
 from sleuth.store.catalogue import manifest, segment_files

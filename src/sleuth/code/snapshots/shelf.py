@@ -1,30 +1,99 @@
-"""Writes the segments of a code index, opens them for a snapshot, and merges them."""
+"""Writes the segments of a code index, opens them for a snapshot, and merges them.
+
+Code search uses the lexical family by the protocols here, without importing it. `Words` is the seam: two legs over the
+files of a snapshot, one row per file and one row per chunk, and a leg over the commits that led to it. The engine gives
+the legs; statistics are taken over the rows that a snapshot holds.
+"""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sleuth.code.snapshots.words import WordBuilder, WordLeg, Words
 from sleuth.errors import IndexDamagedError
-from sleuth.store import SegmentView
+from sleuth.store import Hits, SegmentData, SegmentView
 from sleuth.store.catalogue import manifest, merging, segments
 from sleuth.store.catalogue.building import Built
 from sleuth.store.catalogue.database import Database
 from sleuth.store.catalogue.manifest import SegmentEntry, SegmentMissingError
 from sleuth.store.catalogue.segment_files import sync_folder
-from sleuth.store.legs.leg import pack
+from sleuth.store.legs.leg import Bitmap, Leg, pack
 from sleuth.store.record.layout import Connection
 
 if TYPE_CHECKING:
     from sleuth.code.parsing.analyse import Analysed
+
+ANALYZERS = {
+    "files": {
+        "body": "code-english",
+        "path": "code-english",
+        "names": "code-english",
+        "defines": "names",
+        "uses": "names",
+    },
+    "chunks": {"context": "code-english", "symbol": "code-english"},
+    "commits": {"message": "code-english", "paths": "code-english", "changes": "code-english"},
+}
+"""By leg and field, the analyzer of `sleuth.text` that cuts it into terms."""
+
+SOURCES: dict[str, dict[str, dict[str, int]]] = {
+    "files": {name: {name: 1} for name in ANALYZERS["files"]},
+    "chunks": {"context": {"body": 1, "symbol": 1, "path": 1}, "symbol": {"symbol": 1}},
+    "commits": {name: {name: 1} for name in ANALYZERS["commits"]},
+}
+"""By leg and field, the texts that feed it and how often a token of each counts."""
+
+
+class WordSearcher(Protocol):
+    """Searches the rows of one snapshot by BM25."""
+
+    def search(
+        self,
+        query: str | Mapping[str, Mapping[str, float]],
+        k: int = 10,
+        *,
+        allowed: Sequence[Bitmap | None] | None = None,
+    ) -> Hits:
+        """Return the best `k` rows for weighted terms by field."""
+
+    def idf(self, terms: Iterable[str]) -> dict[str, float]:
+        """Return how rare each term is among the rows; that of no rows for unknown terms."""
+
+
+class WordBuilder(Protocol):
+    """Makes a segment of rows that come in batches."""
+
+    def add(self, texts: Mapping[str, Sequence[str]], n: int | None = None) -> None:
+        """Append `n` rows, column-wise; all texts have that length."""
+
+    def finish(self) -> SegmentData:
+        """Return the segment."""
+
+
+class WordLeg(Leg, Protocol):
+    """A leg whose segments can be searched, and made bit by bit."""
+
+    def builder(self) -> WordBuilder:
+        """Create a builder."""
+
+    def searcher(self, segments: Sequence[SegmentView]) -> WordSearcher:
+        """Create a searcher of these rows, safe to share between threads."""
+
+
+class Words(NamedTuple):
+    """The three legs: their rows are file versions, chunks, and commits."""
+
+    files: WordLeg
+    chunks: WordLeg
+    commits: WordLeg
+
 
 MANY = 12
 """Segments of a leg before they are merged: a run merges while somebody waits for it."""

@@ -18,8 +18,7 @@ from sleuth.code.parsing.labels import CATEGORIES
 from sleuth.code.parsing.lines import LineIndex
 from sleuth.code.snapshots.places import Endings, Folders, Modules, is_below
 from sleuth.code.snapshots.record import FileRow, Repository, SnapshotInfo, damaged
-from sleuth.code.snapshots.shelf import ranges
-from sleuth.code.snapshots.words import WordLeg, WordSearcher
+from sleuth.code.snapshots.shelf import WordLeg, WordSearcher, ranges
 from sleuth.errors import ArgumentError
 from sleuth.store import SegmentView
 from sleuth.store.legs.leg import Bitmap, pack
@@ -27,8 +26,7 @@ from sleuth.store.legs.leg import Bitmap, pack
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from sleuth.code.snapshots.shelf import Shelf
-    from sleuth.code.snapshots.words import Words
+    from sleuth.code.snapshots.shelf import Shelf, Words
     from sleuth.store.record.layout import Connection
 
 T = TypeVar("T")

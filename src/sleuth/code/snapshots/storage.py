@@ -27,9 +27,8 @@ from sleuth.code.snapshots import commits, record
 from sleuth.code.snapshots.lookup import repository_named, snapshot_named
 from sleuth.code.snapshots.memory import Memory
 from sleuth.code.snapshots.record import CODE_SCHEMA, FileRow, Repository, SnapshotInfo
-from sleuth.code.snapshots.shelf import Batch, Shelf, ranges
+from sleuth.code.snapshots.shelf import Batch, Shelf, WordLeg, Words, ranges
 from sleuth.code.snapshots.snapshot import Snapshot
-from sleuth.code.snapshots.words import WordLeg, Words
 from sleuth.errors import CodeError, StoreError
 from sleuth.protocols import Closing
 from sleuth.store.catalogue import schema
