@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sleuth.columns.alignment import align
 from sleuth.columns.column import (
     NO_FLOATS,
     NO_INTEGERS,
@@ -25,7 +24,7 @@ from sleuth.columns.column import (
 )
 from sleuth.columns.layout import read_column
 from sleuth.columns.leg import ColumnsLeg
-from sleuth.columns.search import ColumnsSearcher, FilterCache
+from sleuth.columns.search import ColumnsSearcher, FilterCache, align
 from sleuth.errors import IndexDamagedError
 from sleuth.filters import Compare, Filter, Not, field, from_text, matches
 from sleuth.store import Rows, SegmentData, SegmentView, unpack

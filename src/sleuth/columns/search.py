@@ -3,6 +3,8 @@
 A comparison becomes intervals of codes, or where there are lists a table of codes, and one pass over the rows; And, Or
 and Not work on bitmaps. Bitmaps are of all rows, deleted ones included: they depend on the segment's bytes alone, so
 they can be kept for as long as the segment lives, and the searcher ands them with the live rows.
+
+Legs merge at their own pace, so two legs may hold the same rows in different segments, which `align` maps.
 """
 
 from __future__ import annotations
@@ -14,6 +16,7 @@ from threading import Lock
 from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sleuth.columns.column import (
     END,
@@ -30,11 +33,13 @@ from sleuth.columns.column import (
 from sleuth.columns.layout import keys_of, naming_damage, read_column
 from sleuth.filters import And, Compare, Filter, Not, Operator, Or
 from sleuth.filters.tree import Scalar
-from sleuth.store import SegmentView
-from sleuth.store.legs.leg import Bitmap
+from sleuth.store import SegmentView, unpack
+from sleuth.store.legs.leg import Bitmap, pack
 
 _MAX_SCANS: Final = 4
 """Intervals up to which a scan for each is faster than one look at a table for every row."""
+SPARSE = 64
+"""Keys further apart than this, on average, are looked up one by one: a table over their range could be any size."""
 
 
 class FilterCache:
@@ -186,3 +191,53 @@ def _complement(bitmap: Bitmap, n: int) -> Bitmap:
     if n % 64:
         complement[-1] &= np.uint64((1 << n % 64) - 1)
     return complement
+
+
+def align(
+    bitmaps: Sequence[Bitmap], source: Sequence[SegmentView], target: Sequence[SegmentView]
+) -> list[Bitmap]:
+    """Return the same set of rows, as bitmaps over `target`.
+
+    Args:
+        bitmaps: per segment of `source`.
+        source, target: segments of two legs, each in order of key. A row of `target` that `source` lacks is in no set.
+    """
+    is_alike = len(source) == len(target) and all(
+        len(a) == len(b)
+        and (not len(a) or (a.keys[0] == b.keys[0] and a.keys[-1] == b.keys[-1]))
+        and (_is_range(a.keys) or np.array_equal(a.keys, b.keys))
+        for a, b in zip(source, target, strict=True)
+    )
+    if is_alike:
+        return list(bitmaps)
+    masks = [unpack(bitmap, len(view)) for bitmap, view in zip(bitmaps, source, strict=True)]
+    return [pack(_gather(view.keys, source, masks)) for view in target]
+
+
+def _is_range(keys: NDArray[np.int64]) -> bool:
+    return not len(keys) or int(keys[-1] - keys[0]) == len(keys) - 1
+
+
+def _gather(
+    keys: NDArray[np.int64], source: Sequence[SegmentView], masks: Sequence[NDArray[np.bool_]]
+) -> NDArray[np.bool_]:
+    """Return the mask of these keys, by a table over their range: ranges of keys are copied whole."""
+    is_matched = np.zeros(len(keys), np.bool_)
+    if not len(keys):
+        return is_matched
+    first_key, last_key = int(keys[0]), int(keys[-1])
+    if last_key - first_key > SPARSE * len(keys):
+        for view, mask in zip(source, masks, strict=True):
+            is_matched |= np.isin(keys, view.keys[mask], assume_unique=True)
+        return is_matched
+    table = is_matched if _is_range(keys) else np.zeros(last_key - first_key + 1, np.bool_)
+    for view, mask in zip(source, masks, strict=True):
+        low, high = np.searchsorted(view.keys, [first_key, last_key + 1])
+        inside = view.keys[low:high]
+        if not len(inside):
+            continue
+        if _is_range(inside):
+            table[int(inside[0]) - first_key : int(inside[-1]) - first_key + 1] = mask[low:high]
+        else:
+            table[inside - first_key] = mask[low:high]
+    return table if table is is_matched else table[keys - first_key]

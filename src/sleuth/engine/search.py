@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sleuth.columns.alignment import align
 from sleuth.columns.column import scalar_rows, values_of
 from sleuth.columns.layout import naming_damage, read_column
 from sleuth.columns.leg import ColumnsLeg
+from sleuth.columns.search import ColumnsSearcher, align
 from sleuth.engine.fusion import MOST
 from sleuth.engine.legs import legs_that_rank
 from sleuth.engine.narrowing import ByScope, NarrowedSnapshot, Narrowing, Scope
@@ -29,7 +29,6 @@ from sleuth.types import Explanation, PartReport
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from sleuth.columns.search import ColumnsSearcher
     from sleuth.engine.completions import Completions
     from sleuth.engine.queries import QueryCondition
     from sleuth.engine.selection import MetadataKey, Selection

@@ -110,20 +110,15 @@ def _equality(test: Compare, lists: bool) -> dict[str, Any]:
     values = test.value if isinstance(test.value, tuple) else (test.value,)
     fractions = [value for value in values if _is_fraction(value)]
     parts = [_equals_fraction(test.key, "eq" if join == "$or" else "ne", value) for value in fractions]
+    plain_values: list[Any] = [] if fractions else [test.value]
     if isinstance(test.value, tuple):
-        plain_values: list[Any] = list(_by_type(tuple(value for value in values if not _is_fraction(value))))
-    else:
-        plain_values = [] if fractions else [test.value]
+        groups: dict[type, list[Scalar]] = {}
+        for value in values:
+            if not _is_fraction(value):
+                groups.setdefault(type(value), []).append(value)
+        plain_values = list(groups.values())
     parts += [{test.key: {scalar_operator: one}} for one in plain_values]
     return _joined(join, parts + (_per_element(test, list_operator) if lists else []))
-
-
-def _by_type(value: tuple[Scalar, ...]) -> list[list[Scalar]]:
-    """Split the values into lists of one type each."""
-    groups: dict[type, list[Scalar]] = {}
-    for one in value:
-        groups.setdefault(type(one), []).append(one)
-    return list(groups.values())
 
 
 def _per_element(test: Compare, operator: str) -> list[dict[str, Any]]:

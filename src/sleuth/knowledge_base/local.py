@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from secrets import token_hex
-from threading import Event, Lock, Thread
+from threading import Event, RLock, Thread
 from typing import Any, Protocol
 
 from sleuth.arguments import check_names
@@ -402,7 +402,7 @@ class Jobs:
     def __init__(self, run: Run) -> None:
         self._run = run
         self._jobs: dict[str, dict[str, Any]] = {}
-        self._lock = Lock()
+        self._lock = RLock()
         self._stop = Event()
         self._thread: Thread | None = None
 
@@ -413,7 +413,7 @@ class Jobs:
             LocalServiceError: a ConflictException, if one is running.
         """
         with self._lock:
-            running = self._running()
+            running = self.running()
             if running is not None:
                 message = f"data source {running['dataSourceId']!r} has an ongoing ingestion job"
                 raise local_error("ConflictException", message, "StartIngestionJob", 409)
@@ -453,18 +453,15 @@ class Jobs:
 
     def running(self) -> dict[str, Any] | None:
         """Return the running job, or None."""
+        states = ("STARTING", "IN_PROGRESS", "STOPPING")
         with self._lock:
-            return self._running()
+            return next((dict(job) for job in self._jobs.values() if job["status"] in states), None)
 
     def close(self) -> None:
         """End a running job, and wait for it."""
         self._stop.set()
         if self._thread is not None:
             self._thread.join()
-
-    def _running(self) -> dict[str, Any] | None:
-        states = ("STARTING", "IN_PROGRESS", "STOPPING")
-        return next((dict(job) for job in self._jobs.values() if job["status"] in states), None)
 
     def _change(self, name: str, **values: Any) -> None:
         with self._lock:

@@ -264,6 +264,25 @@ def parse(body: bytes, mask: Mask | None = None) -> Any:
     raise AnswerError(f"answered with something that is not JSON: {start!r}")
 
 
+def vectors(rows: Any, count: int) -> list[list[float]]:
+    """Return `rows` as vectors of one length, shape (count, dimension).
+
+    Raises:
+        AnswerError: another number of vectors, vectors of several lengths, or one that holds something else than
+            finite numbers.
+    """
+    if not isinstance(rows, list):
+        raise AnswerError(f"answered without vectors: {str(rows)[:80]!r}")
+    if rows or count:
+        from sleuth.vectors import checked_vectors
+
+        try:
+            checked_vectors(rows, count)
+        except ValueError as error:
+            raise AnswerError(f"must answer {error}") from error
+    return rows
+
+
 def read_all(response: Answer, deadline: Deadline) -> bytes:
     """Read the whole body.
 

@@ -5,9 +5,10 @@ Requests are those of https://github.com/ollama/ollama/blob/main/docs/api.md.
 
 from __future__ import annotations
 
+import math
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -25,9 +26,9 @@ from sleuth.llm.http import (
     checked_timeout,
     never_again,
     parse,
+    vectors,
 )
 from sleuth.llm.urllib_client import send
-from sleuth.llm.vectors import close, unit, vector, vectors
 from sleuth.remote import async_twin, checked_base, port_of
 from sleuth.remote.twins import async_pieces
 
@@ -250,8 +251,11 @@ class OllamaEmbedder:
 
     def _get_embedding(self, text: str) -> list[float]:
         answer = self._client.post("/api/embeddings", {"model": self.model, "prompt": text})
+        values = answer.get("embedding") if isinstance(answer, dict) else None
         with self._client.described("/api/embeddings"):
-            return vector(answer.get("embedding") if isinstance(answer, dict) else None)
+            if not isinstance(values, list) or not values:
+                raise AnswerError(f"answered without a vector: {str(values)[:80]!r}")
+            return vectors([values], 1)[0]
 
     def embed_query(self, text: str) -> list[float]:
         """Return the vector of a text, shape (dimension,).
@@ -349,3 +353,17 @@ def _checked_model(model: str) -> str:
     if not isinstance(model, str) or not model.strip():
         raise ArgumentError(f"model must be the name of a model, got {model!r}")
     return model
+
+
+def unit(values: Sequence[float]) -> list[float]:
+    """Scale `values` to length 1; a zero vector stays as it is."""
+    norm = math.sqrt(math.fsum(value * value for value in values))
+    return [value / norm for value in values] if norm else list(values)
+
+
+def close(a: Sequence[float], b: Sequence[float]) -> bool:
+    """Tell whether two vectors differ by at most a thousandth of their length, which float16 servers need."""
+    if len(a) != len(b):
+        return False
+    difference = math.sqrt(math.fsum((x - y) ** 2 for x, y in zip(a, b, strict=True)))
+    return difference <= 1e-3 * math.sqrt(math.fsum(x * x for x in a))  # float16 rounds

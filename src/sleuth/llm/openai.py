@@ -22,8 +22,8 @@ from sleuth.llm.http import (
     checked_secret,
     checked_timeout,
     parse,
+    vectors,
 )
-from sleuth.llm.vectors import vectors
 from sleuth.llm.window import window_of
 from sleuth.remote import Answer, Deadline, async_twin, checked_base
 from sleuth.remote.secrets import Mask

@@ -5,9 +5,9 @@ from sleuth.remote.answer import Answer as Answer
 from sleuth.remote.answer import BrokenError as BrokenError
 from sleuth.remote.answer import CertificateError as CertificateError
 from sleuth.remote.answer import LargeError as LargeError
+from sleuth.remote.cancellation import Deadline as Deadline
 from sleuth.remote.cancellation import check_cancelled as check_cancelled
 from sleuth.remote.cancellation import in_thread as in_thread
-from sleuth.remote.deadline import Deadline as Deadline
 from sleuth.remote.exchange import Exchange as Exchange
 from sleuth.remote.exchange import Response as Response
 from sleuth.remote.hosts import proxy_for as proxy_for

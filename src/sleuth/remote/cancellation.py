@@ -1,11 +1,15 @@
-"""Ends the waits and connections of a call whose async caller was cancelled."""
+"""Ends the waits and connections of a call: at the deadline that its attempts share, or where its async caller is
+cancelled.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext, suppress
 from contextvars import Context, ContextVar, copy_context
 from threading import Event, Lock
+from time import monotonic
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 from sleuth.errors import SleuthError
@@ -103,6 +107,46 @@ def context_of(cancellation: Cancellation) -> Context:
     context = copy_context()
     context.run(_current.set, cancellation)
     return context
+
+
+class Deadline:
+    """A point in time that a whole call shares.
+
+    Args:
+        seconds: from now on; None never passes.
+        cancellation: ends waits and makes the deadline pass; by default that of the current async call.
+
+    Attributes:
+        seconds, cancellation: as given.
+    """
+
+    __slots__ = ("_end", "cancellation", "seconds")
+
+    def __init__(self, seconds: float | None, cancellation: Cancellation | None = None) -> None:
+        self.seconds = seconds
+        self.cancellation = cancellation or current_cancellation() or Cancellation()
+        self._end = math.inf
+        self.renew()
+
+    def renew(self) -> None:
+        """Restart the deadline: `seconds` from now. For streams, where a deadline bounds silence."""
+        self._end = math.inf if self.seconds is None else monotonic() + self.seconds
+
+    def remaining(self) -> float:
+        """Return the remaining seconds, 0 after the deadline; infinite without a limit."""
+        return 0.0 if self.cancellation.requested else max(0.0, self._end - monotonic())
+
+    def passed(self) -> bool:
+        """Tell whether no time is left."""
+        return self.remaining() == 0.0
+
+    def within(self, seconds: float) -> Deadline:
+        """Return a deadline for a part of the call: `seconds` from now, but not later than this one."""
+        return Deadline(min(seconds, self.remaining()), self.cancellation)
+
+    def sleep(self, seconds: float) -> None:
+        """Wait, but not past the deadline."""
+        self.cancellation.wait(min(seconds, self.remaining()))
 
 
 async def in_thread(function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:

@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 import httpcore
 
 from sleuth import platform
-from sleuth.remote.deadline import Deadline
+from sleuth.remote.cancellation import Deadline
 from sleuth.remote.hosts import Address, Proxy
 from sleuth.remote.secrets import Mask
 from sleuth.remote.threads import THREADS

@@ -7,7 +7,7 @@ from collections import deque
 from threading import Condition, Lock
 from time import monotonic
 
-from sleuth.remote.deadline import Deadline
+from sleuth.remote.cancellation import Deadline
 
 SLOWEST = 0.25
 """Minimum pace in requests a second: one per longest documented wait, so that a recovery is noticed."""

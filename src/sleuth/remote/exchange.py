@@ -24,8 +24,8 @@ from sleuth.remote.answer import (
     LateError,
     UnreachableError,
 )
+from sleuth.remote.cancellation import Deadline
 from sleuth.remote.connections import Channel, NotConnectedError, Peer, channel_to
-from sleuth.remote.deadline import Deadline
 from sleuth.remote.hosts import Address, Proxy, proxy_for, resolve
 from sleuth.remote.secrets import Mask
 

@@ -16,7 +16,7 @@ from urllib.request import getproxies_environment, proxy_bypass
 from sleuth.errors import ArgumentError
 from sleuth.remote.address import port_of, shown_url
 from sleuth.remote.answer import LateError, UnreachableError
-from sleuth.remote.deadline import Deadline
+from sleuth.remote.cancellation import Deadline
 from sleuth.remote.threads import THREADS
 
 Address: TypeAlias = ipaddress.IPv4Address | ipaddress.IPv6Address

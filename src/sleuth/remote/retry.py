@@ -10,7 +10,7 @@ from time import time
 from typing import Literal, TypeVar
 
 from sleuth.logs import logger_of
-from sleuth.remote.deadline import Deadline
+from sleuth.remote.cancellation import Deadline
 from sleuth.remote.endpoints import Endpoint, Guard
 
 T = TypeVar("T")

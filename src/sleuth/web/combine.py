@@ -55,17 +55,28 @@ def fuse(
         Copies, best first, equal scores in order of `merge`, with the ids that `merge` gives and the fused
         `score`.
     """
+    documents = merge(local_docs, web_docs)
+    split = len(local_docs)
+    rankings = {"local": range(split), "web": range(split, len(documents))}
+    pairs = fuse_ranks(rankings, k, weights=weights, rank_constant=rank_constant)
+    return [{**documents[key], "score": score} for key, score in pairs]
+
+
+def fuse_ranks(
+    rankings: Mapping[str, Sequence[int]],
+    k: int | None = None,
+    *,
+    weights: Mapping[str, float] | None = None,
+    rank_constant: float = 60,
+) -> list[tuple[int, float]]:
+    """Return the numbers in several rankings, by name and best first, with their scores by reciprocal rank."""
     import numpy as np
 
     from sleuth.compose.fuse import Pool, fuse_hits
 
-    documents = merge(local_docs, web_docs)
-    split = len(local_docs)
-
     pools = {
-        name: Pool(np.arange(first, end, dtype=np.int64), np.arange(end - first, 0, -1).astype(np.float64))
-        for name, first, end in (("local", 0, split), ("web", split, len(documents)))
+        name: Pool(np.array(ranking, np.int64), np.arange(len(ranking), 0, -1).astype(np.float64))
+        for name, ranking in rankings.items()
     }
     fusion = fuse_hits(pools, weights, "rrf", k, rank_constant=rank_constant)
-    pairs = zip(fusion.keys.tolist(), fusion.scores.tolist(), strict=True)
-    return [{**documents[key], "score": score} for key, score in pairs]
+    return list(zip(fusion.keys.tolist(), fusion.scores.tolist(), strict=True))

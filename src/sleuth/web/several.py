@@ -12,7 +12,7 @@ import stat
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import urlsplit
 
 from sleuth import platform
@@ -20,11 +20,8 @@ from sleuth.errors import ArgumentError, WebError
 from sleuth.extensions import extension, extensions, installed_extensions, own_extensions
 from sleuth.logs import logger_of
 from sleuth.remote import Deadline, checked_base
+from sleuth.web.combine import fuse_ranks
 from sleuth.web.service import Hit, MissingKeyError, RemoteService, WebApi, WebQuery, WebService
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
 
 logger = logger_of("web")
 
@@ -98,13 +95,9 @@ class MergedService:
 
 def _merged(answers: Sequence[Sequence[Hit]]) -> list[Hit]:
     """Return the hits of several rankings as one, by reciprocal rank; a page has the text of its first ranking."""
-    import numpy as np
-
-    from sleuth.compose.fuse import Pool, fuse_hits
-
     keys: dict[str, int] = {}
     hits: list[Hit] = []
-    pools = {}
+    rankings = {}
     for place, answer in enumerate(answers):
         ranking: dict[int, None] = {}
         for hit in answer:
@@ -112,11 +105,8 @@ def _merged(answers: Sequence[Sequence[Hit]]) -> list[Hit]:
             if key == len(hits):
                 hits.append(hit)
             ranking[key] = None
-        scores: NDArray[np.float64] = np.arange(len(ranking), 0, -1).astype(np.float64)
-        pools[str(place)] = Pool(np.array(list(ranking), np.int64), scores)
-    fusion = fuse_hits(pools, None, "rrf", None)
-    pairs = zip(fusion.keys.tolist(), fusion.scores.tolist(), strict=True)
-    return [replace(hits[key], score=score) for key, score in pairs]
+        rankings[str(place)] = list(ranking)
+    return [replace(hits[key], score=score) for key, score in fuse_ranks(rankings)]
 
 
 def _page(url: str) -> str:
