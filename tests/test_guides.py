@@ -12,6 +12,7 @@ from sleuth.testing.ollama import OllamaServer
 from sleuth.testing.tavily import TavilyServer, page
 from sleuth.web.search import SearchOptions
 from tests.cluster.conftest import s3, s3_endpoint  # noqa: F401 - fixtures
+from tests.code.conftest import write
 from tests.guides import HOME, run_page
 from tests.plugins.neural import tiny
 from tests.plugins.neural.hub import Hub
@@ -60,9 +61,7 @@ def project(hub: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     shutil.copytree(HOME / "examples", folder / "examples")
     (folder / "src").mkdir()
     shutil.copy(HOME / "examples" / "handbook" / "bucket.py", folder / "src")
-    for name, text in FILES.items():
-        (folder / name).parent.mkdir(exist_ok=True)
-        (folder / name).write_text(text)
+    write(folder, FILES)
     for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "SLEUTH_PLUGINS", "SLEUTH_INDEX", "SLEUTH_MODEL"):
         monkeypatch.delenv(name, raising=False)
     for name in ("CACHE", "CONFIG", "DATA", "STATE"):

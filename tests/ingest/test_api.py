@@ -12,6 +12,7 @@ from sleuth import ArgumentError, Document, Engine
 from sleuth.ingest import FileFormat, ReadOptions, documents
 from sleuth.ingest.reports import IndexInterrupted
 from sleuth.store import Writer
+from tests.code.conftest import write
 
 
 @pytest.fixture
@@ -82,9 +83,7 @@ def test_a_document_that_cannot_be_kept(engine: Engine, docs: Path) -> None:
         FileFormat("odd", lambda file, options: [Document("text", {"set": {1}})], [".odd"]),
         FileFormat("rows", lambda file, options: rows, [".rows"]),
     ]
-    (docs / "a.odd").write_text("x")
-    (docs / "b.rows").write_text("x")
-    (docs / "c.txt").write_text("plain")
+    write(docs, {"a.odd": "x", "b.rows": "x", "c.txt": "plain"})
     report = engine.index([docs], options=ReadOptions(loaders=loaders))
     assert [skip.source for skip in report.skipped] == ["docs/a.odd", "docs/b.rows#1"]
     assert "must be a JSON value" in report.skipped[0].reason
@@ -96,10 +95,7 @@ def test_a_document_that_cannot_be_kept(engine: Engine, docs: Path) -> None:
 
 def test_pruning_spares_what_exists(engine: Engine, docs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Only files that are gone are pruned, not those that were unlisted, filtered or unreadable."""
-    (docs / "shut").mkdir()
-    names = ("a.md", "b.txt", "gone.txt", "shut/c.txt", "was.txt")
-    for name in names:
-        (docs / name).write_text(name)
+    write(docs, {name: name for name in ("a.md", "b.txt", "gone.txt", "shut/c.txt", "was.txt")})
     (docs / os.fsdecode(b"\xff.txt")).write_text("not UTF-8")
     engine.index([docs])
     (docs / "gone.txt").unlink()
@@ -153,9 +149,7 @@ def test_files_that_cannot_be_read_keep_their_text(
     engine: Engine, docs: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The documents of an unreadable file stay."""
-    for name in ("a.txt", "b.txt", "c.txt"):
-        (docs / name).write_text(name)
-    engine.index([docs])
+    engine.index([write(docs, {name: name for name in ("a.txt", "b.txt", "c.txt")})])
     errors = {
         "a.txt": PermissionError(13, "no"),
         "b.txt": OSError(5, "Input/output error"),
@@ -202,8 +196,7 @@ def test_interruptions_in_the_midst(
     engine: Engine, docs: Path, monkeypatch: pytest.MonkeyPatch, method: str, added: int
 ) -> None:
     """Ctrl-C within a document or a commit keeps earlier commits, and the report counts only those."""
-    for name in "abcd":
-        (docs / f"{name}.txt").write_text(f"text {name}")
+    write(docs, {f"{name}.txt": f"text {name}" for name in "abcd"})
     interrupt(monkeypatch, method, added)
     with pytest.raises(IndexInterrupted) as raised:
         engine.index([docs])
@@ -228,9 +221,7 @@ def test_a_file_whose_reading_was_interrupted(
 
 def test_what_was_deleted_is_read_again(engine: Engine, docs: Path) -> None:
     """A document that was deleted by its id comes back with its file, which has not changed."""
-    (docs / "a.md").write_text("text")
-    (docs / "b.csv").write_text("t\none\ntwo\n")
-    engine.index([docs])
+    engine.index([write(docs, {"a.md": "text", "b.csv": "t\none\ntwo\n"})])
     engine.delete(["docs/a.md", "docs/b.csv#1"])
     report = engine.index([docs])
     assert (report.read, report.added, report.documents) == (2, 2, 3)
@@ -250,8 +241,7 @@ def test_the_index_leaves_itself_out(tmp_path: Path) -> None:
 def test_paths_that_are_not_utf8(tmp_path: Path) -> None:
     """A folder whose name is not UTF-8 is read, and can contain an index."""
     folder = tmp_path / os.fsdecode(b"r\xff")
-    folder.mkdir()
-    (folder / "a.txt").write_text("text")
+    write(folder, {"a.txt": "text"})
     with Engine.open(folder / "index", create=True, embedder="") as engine:
         assert engine.index([folder]).added == 1
         assert engine.index([folder]).unchanged == 1
@@ -261,9 +251,7 @@ def test_paths_that_are_not_utf8(tmp_path: Path) -> None:
 
 def test_other_options_read_again(engine: Engine, docs: Path) -> None:
     """A file whose options change is read again once; files that the options do not affect are not."""
-    (docs / "a.csv").write_text("name,year\nann,2020\n")
-    (docs / "b.csv").write_text("name,year\nbob,2021\n")
-    (docs / "c.txt").write_text("text")
+    write(docs, {"a.csv": "name,year\nann,2020\n", "b.csv": "name,year\nbob,2021\n", "c.txt": "text"})
     engine.index([docs])
     year = ReadOptions(metadata_fields=["year"], workers=1)
     assert engine.index([docs], options=year).read == 2
@@ -281,8 +269,7 @@ def test_other_options_read_again(engine: Engine, docs: Path) -> None:
 def test_ids_that_are_taken(engine: Engine, docs: Path) -> None:
     """A row whose id another row of the run has is reported, and the first one stays."""
     options = ReadOptions(id_field="id")
-    (docs / "a.csv").write_text("id,t\n1,one\n1,two\n2,three\n")
-    (docs / "b.csv").write_text("id,t\n2,four\n3,five\n")
+    write(docs, {"a.csv": "id,t\n1,one\n1,two\n2,three\n", "b.csv": "id,t\n2,four\n3,five\n"})
     report = engine.index([docs], options=options)
     assert list(map(str, report.skipped)) == [
         "docs/a.csv#2: its id '1' is that of docs/a.csv#1: ids must be distinct",
@@ -302,8 +289,7 @@ def test_ids_that_move(engine: Engine, docs: Path) -> None:
     options = ReadOptions(id_field="id")
     (docs / "b.csv").write_text("id,t\n1,one\n2,two\n")
     engine.index([docs], options=options)
-    (docs / "a.csv").write_text("id,t\n1,one\n")
-    (docs / "b.csv").write_text("id,t\n2,two\n")
+    write(docs, {"a.csv": "id,t\n1,one\n", "b.csv": "id,t\n2,two\n"})
     assert engine.index([docs], options=options).deleted == 0
     (docs / "b.csv").rename(docs / "c.csv")
     assert engine.index([docs], options=options, prune=True).pruned == 0
@@ -312,10 +298,7 @@ def test_ids_that_move(engine: Engine, docs: Path) -> None:
 
 def test_folders_that_are_gone(engine: Engine, docs: Path) -> None:
     """Pruning a folder that was removed deletes its documents; a folder that was never indexed raises an error."""
-    for name in ("a", "b"):
-        (docs / name).mkdir()
-        (docs / name / "x.txt").write_text(name)
-    engine.index([docs])
+    engine.index([write(docs, {"a/x.txt": "a", "b/x.txt": "b"})])
     (docs / "a").rename(docs / "c")
     with pytest.raises(
         ArgumentError, match=r"exist, got .*/docs/a; prune=True \(--prune\) deletes their documents"
@@ -330,8 +313,7 @@ def test_folders_that_are_gone(engine: Engine, docs: Path) -> None:
 
 def test_a_file_that_is_touched(engine: Engine, docs: Path) -> None:
     """A new modification time of an unchanged file is visible to filters; nothing counts as updated."""
-    (docs / "a.txt").write_text("text")
-    (docs / "b.csv").write_text("t\nrow\n")
+    write(docs, {"a.txt": "text", "b.csv": "t\nrow\n"})
     for name in ("a.txt", "b.csv"):
         os.utime(docs / name, (1_000_000_000, 1_000_000_000))
     engine.index([docs])
@@ -366,8 +348,7 @@ def test_a_folder_may_be_named_like_an_address(
     engine: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What is there is read."""
-    (tmp_path / "s3:" / "bucket").mkdir(parents=True)
-    (tmp_path / "s3:" / "bucket" / "a.md").write_text("The tide.")
+    write(tmp_path / "s3:" / "bucket", {"a.md": "The tide."})
     monkeypatch.chdir(tmp_path)
     assert engine.index(["s3://bucket"]).added == 1
 

@@ -6,16 +6,14 @@ from pathlib import Path
 import pytest
 
 from sleuth import Engine
+from tests.code.conftest import write
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    for name in ("a.md", "b.md", "deep/c.md", "deep/d.md", "out/e.md", "notes.txt"):
-        path = tmp_path / "docs" / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(f"Contents of {name}.")
-    (tmp_path / "docs/.gitignore").write_text("out/\n")
-    return tmp_path / "docs"
+    names = ("a.md", "b.md", "deep/c.md", "deep/d.md", "out/e.md", "notes.txt")
+    files = {name: f"Contents of {name}." for name in names}
+    return write(tmp_path / "docs", {**files, ".gitignore": "out/\n"})
 
 
 @pytest.fixture

@@ -13,6 +13,7 @@ from sleuth import ArgumentError, Chunk, Document, Engine
 from sleuth.cluster import ShardedEngine
 from sleuth.ingest import FileFormat, chunks_at
 from sleuth.protocols import DocumentChunker
+from tests.code.conftest import write
 
 PACKAGE = Path(__file__).with_name("log_book.txt").read_text("utf8")
 POINTS = Path(__file__).with_name("entry_points.txt").read_text("utf8")
@@ -38,19 +39,14 @@ def shout(file: Any, options: Any) -> Iterator[Document]:
 def site(tmp_path: Path) -> Path:
     """Return a folder with an installed package."""
     folder = tmp_path / "site"
-    meta = folder / "log_book-1.0.dist-info"
-    meta.mkdir(parents=True)
-    (folder / "log_book.py").write_text(PACKAGE)
-    (meta / "METADATA").write_text("Metadata-Version: 2.1\nName: log-book\nVersion: 1.0\n")
-    (meta / "entry_points.txt").write_text(POINTS)
-    return folder
+    metadata = "Metadata-Version: 2.1\nName: log-book\nVersion: 1.0\n"
+    write(folder / "log_book-1.0.dist-info", {"METADATA": metadata, "entry_points.txt": POINTS})
+    return write(folder, {"log_book.py": PACKAGE})
 
 
 def test_a_format_by_argument(tmp_path: Path) -> None:
     """`loaders` reads files of a format, by extension or first bytes; a file is read again with another loader."""
-    (tmp_path / "a.txt").write_text("a plain zebra")
-    (tmp_path / "b.loud").write_text("a loud zebra")
-    (tmp_path / "c").write_text("LOUD! zebra")
+    write(tmp_path, {"a.txt": "a plain zebra", "b.loud": "a loud zebra", "c": "LOUD! zebra"})
     loud = FileFormat("loud", shout, [".Loud"], sniff=lambda head: head.startswith(b"LOUD!"))
     with Engine.open(tmp_path / "index", create=True, embedder="") as engine:
         assert engine.index([tmp_path / "b.loud"]).added == 1
@@ -127,8 +123,7 @@ def test_a_chunker_of_shards(tmp_path: Path) -> None:
 
 def test_installed_formats_and_chunkers(site: Path, tmp_path: Path) -> None:
     """Entry points add formats and chunkers by name, at a shell too; one that does not load is logged."""
-    (tmp_path / "docs").mkdir()
-    (tmp_path / "docs" / "trip.book").write_text("@@ Left harbour.\n@@ Saw a zebra.\n")
+    write(tmp_path / "docs", {"trip.book": "@@ Left harbour.\n@@ Saw a zebra.\n"})
     script = "import logging, sys; logging.basicConfig(); from sleuth.__main__ import main; main()"
 
     def run(*arguments: str) -> subprocess.CompletedProcess[str]:

@@ -15,6 +15,7 @@ from sleuth.ingest.loaders.apart import FileProcesses
 from sleuth.ingest.reports import FileRead
 from sleuth.store import KnownFile
 from sleuth.types import Document
+from tests.code.conftest import write
 from tests.ingest.files import pdf
 
 
@@ -30,10 +31,7 @@ def names(records: Sequence[Record]) -> list[str]:
 
 def test_records(tmp_path: Path) -> None:
     """A file gives its documents and a record that it was read, or a record with the reason why not."""
-    (tmp_path / "a.md").write_text("text")
-    (tmp_path / "b.csv").write_text("x\n1\n2\n")
-    (tmp_path / "c.md").write_text("")
-    records = list(read([tmp_path]))
+    records = list(read([write(tmp_path, {"a.md": "text", "b.csv": "x\n1\n2\n", "c.md": ""})]))
     assert names(records) == [
         "Document a.md", "FileRead a.md", "Document b.csv#1", "Document b.csv#2", "FileRead b.csv", "Skipped c.md",
     ]  # fmt: skip
@@ -55,8 +53,7 @@ def test_unchanged_files_are_not_opened(tmp_path: Path) -> None:
 
 def test_progress(tmp_path: Path) -> None:
     """Progress counts every file once and knows the totals from the start."""
-    for number in range(5):
-        (tmp_path / f"{number}.md").write_text("x" * number)
+    write(tmp_path, {f"{number}.md": "x" * number for number in range(5)})
     events: list[tuple[int, int, int]] = []
     list(read([tmp_path], progress=lambda *counts: events.append(counts)))
     assert events == [(1, 0, 5), (2, 1, 5), (3, 3, 5), (4, 6, 5), (5, 10, 5)]
@@ -64,9 +61,7 @@ def test_progress(tmp_path: Path) -> None:
 
 def test_reading_streams(tmp_path: Path) -> None:
     """The first document is yielded before the second file is opened."""
-    (tmp_path / "a.md").write_text("first")
-    (tmp_path / "b.md").write_text("second")
-    records = read([tmp_path])
+    records = read([write(tmp_path, {"a.md": "first", "b.md": "second"})])
     assert isinstance(next(records), Document)
     (tmp_path / "b.md").write_text("changed")
     assert [record.page_content for record in records if isinstance(record, Document)] == ["changed"]
@@ -74,9 +69,7 @@ def test_reading_streams(tmp_path: Path) -> None:
 
 def test_a_file_that_vanishes(tmp_path: Path) -> None:
     """A file that was removed or replaced before it is opened costs only itself."""
-    for name in ("a.md", "b.md", "c.md"):
-        (tmp_path / name).write_text("text")
-    records = read([tmp_path])
+    records = read([write(tmp_path, dict.fromkeys(("a.md", "b.md", "c.md"), "text"))])
     next(records)
     (tmp_path / "b.md").unlink()
     os.mkfifo(tmp_path / "b.md")

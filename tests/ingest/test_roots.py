@@ -8,15 +8,12 @@ import pytest
 from sleuth import ArgumentError, Engine
 from sleuth.ingest import ReadOptions
 from sleuth.ingest.roots import Root
+from tests.code.conftest import write
 
 
 @pytest.fixture
 def docs(tmp_path: Path) -> Path:
-    folder = tmp_path / "docs"
-    (folder / "data").mkdir(parents=True)
-    (folder / "a.md").write_text("ocelot")
-    (folder / "data" / "b.csv").write_text("t,year\nmargay,2020\n")
-    return folder
+    return write(tmp_path / "docs", {"a.md": "ocelot", "data/b.csv": "t,year\nmargay,2020\n"})
 
 
 def ids(engine: Engine) -> list[str]:
@@ -62,9 +59,7 @@ def test_overlapping_roots(engine: Engine, docs: Path) -> None:
 
 def test_two_roots_with_the_same_file_names(engine: Engine, docs: Path, tmp_path: Path) -> None:
     """Files with the same name in two folders differ in `path` and `source`."""
-    (tmp_path / "other").mkdir()
-    (tmp_path / "other" / "a.md").write_text("ocelot of another kind")
-    engine.index([docs, tmp_path / "other"])
+    engine.index([docs, write(tmp_path / "other", {"a.md": "ocelot of another kind"})])
     for key in ("path", "source"):
         (item,) = engine.retrieve("ocelot", filter={key: "other/a.md"})
         assert item.text == "ocelot of another kind"
@@ -116,9 +111,7 @@ def test_what_is_gone_is_counted(engine: Engine, docs: Path) -> None:
 
 def test_what_cannot_be_seen_is_not_gone(engine: Engine, docs: Path) -> None:
     """Files of a root that cannot be looked at, as on a drive that is away, are not counted as gone."""
-    (docs / "deep").mkdir()
-    (docs / "deep" / "d.md").write_text("dormouse")
-    engine.index([docs / "deep"])
+    engine.index([write(docs / "deep", {"d.md": "dormouse"})])
     shutil.rmtree(docs)
     docs.symlink_to(docs)  # a loop: who looks into it gets an error that is not "missing"
     assert engine.roots() == [Root("docs/deep", is_gone=False)]
@@ -129,9 +122,7 @@ def test_a_root_that_was_renamed(engine: Engine, docs: Path, tmp_path: Path) -> 
     engine.index([docs], options={"metadata_fields": ["year"]})
     engine.update({"team": "cats"}, ids=["docs/a.md"])
     papers = docs.rename(tmp_path / "papers")
-    (tmp_path / "other").mkdir()
-    (tmp_path / "other" / "a.md").write_text("another text")
-    (unknown,) = engine.index([tmp_path / "other"]).gone_roots
+    (unknown,) = engine.index([write(tmp_path / "other", {"a.md": "another text"})]).gone_roots
     assert (unknown.name, unknown.documents, unknown.moved_to) == ("docs", 2, None)
     assert engine.move(docs, papers) == (2, 0)
     assert ids(engine) == ["other/a.md", "papers/a.md", "papers/data/b.csv#1"]

@@ -10,6 +10,7 @@ import pytest
 from sleuth import Engine
 from sleuth.ingest.reports import skips_of
 from sleuth.store import KnownFile
+from tests.code.conftest import write
 
 BROKEN = b"%PDF-1.4 broken"
 
@@ -18,11 +19,8 @@ BROKEN = b"%PDF-1.4 broken"
 def docs(tmp_path: Path) -> Path:
     """Two folders with a broken PDF each, and a table with a row that is too long for the limit."""
     for name in ("a", "b"):
-        (tmp_path / "docs" / name).mkdir(parents=True)
-        (tmp_path / "docs" / name / "bad.pdf").write_bytes(BROKEN)
-        (tmp_path / "docs" / name / "good.md").write_text("ocelot")
-    (tmp_path / "docs" / "rows.csv").write_text(f"text\nshort\n{'long ' * 300}\n")
-    return tmp_path / "docs"
+        write(tmp_path / "docs" / name, {"bad.pdf": BROKEN, "good.md": "ocelot"})
+    return write(tmp_path / "docs", {"rows.csv": f"text\nshort\n{'long ' * 300}\n"})
 
 
 def names(engine: Engine) -> list[str]:

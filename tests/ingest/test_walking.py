@@ -10,13 +10,11 @@ import pytest
 
 from sleuth.ingest import FileEntry, ReadOptions, Skipped, walk
 from sleuth.ingest.reports import SkipKind
+from tests.code.conftest import write
 
 
 def make(root: Path, *names: str) -> None:
-    for name in names:
-        path = root / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(name)
+    write(root, {name: name for name in names})
 
 
 def paths(root: Path | Sequence[Path], options: ReadOptions | None = None) -> list[str]:
@@ -74,9 +72,8 @@ def test_include_and_exclude(tmp_path: Path) -> None:
 def test_ignore_files(tmp_path: Path) -> None:
     """.gitignore and .sleuthignore apply below their folder; the nearest one wins, and both can re-include."""
     make(tmp_path, "a.log", "keep.log", "build/x.md", "docs/b.log", "docs/c.tmp", "docs/d.md", "drafts/e.md")
-    (tmp_path / ".gitignore").write_text("*.log\n!keep.log\nbuild/\n*.tmp\n")
-    (tmp_path / ".sleuthignore").write_text("/drafts\n")
-    (tmp_path / "docs" / ".gitignore").write_text("!*.tmp\n")
+    rules = {".gitignore": "*.log\n!keep.log\nbuild/\n*.tmp\n", "docs/.gitignore": "!*.tmp\n"}
+    write(tmp_path, {**rules, ".sleuthignore": "/drafts\n"})
     assert paths(tmp_path) == ["docs/c.tmp", "docs/d.md", "keep.log"]
     assert paths(tmp_path, ReadOptions(gitignore=False)) == [
         "a.log", "build/x.md", "docs/b.log", "docs/c.tmp", "docs/d.md", "keep.log",
@@ -144,9 +141,7 @@ def test_special_files(tmp_path: Path) -> None:
 
 def test_oversized(tmp_path: Path) -> None:
     """Files over the limit are skipped with both sizes; row files have no limit."""
-    (tmp_path / "a.md").write_text("x" * 1001)
-    (tmp_path / "b.md").write_text("x" * 1000)
-    (tmp_path / "c.csv").write_text("x" * 1001)
+    write(tmp_path, {"a.md": "x" * 1001, "b.md": "x" * 1000, "c.csv": "x" * 1001})
     options = ReadOptions(max_bytes=1000)
     assert paths(tmp_path, options) == ["b.md", "c.csv"]
     assert skipped(tmp_path, options) == {"a.md": ("oversized", "1,001 bytes, over the limit of 1,000")}

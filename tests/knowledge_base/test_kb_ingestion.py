@@ -12,9 +12,8 @@ from sleuth.errors import ArgumentError, KnowledgeBaseError
 from sleuth.knowledge_base import ingestion
 from sleuth.testing.aws import BedrockServer, encode
 from sleuth.testing.serving import Reply
-from tests.knowledge_base.conftest import Account
+from tests.knowledge_base.conftest import DS, KB, Account
 
-KB, DS = "KB12345678", "DS12345678"
 FAST: dict[str, Any] = {"base_delay": 0.001}
 
 

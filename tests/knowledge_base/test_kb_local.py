@@ -15,8 +15,8 @@ from sleuth.errors import KnowledgeBaseError
 from sleuth.knowledge_base.results import uri_of
 from sleuth.testing.aws import BedrockServer
 from tests.code.conftest import write
+from tests.knowledge_base.conftest import DS, KB
 
-KB, DS = "KB12345678", "DS12345678"
 SOURCE_KEY = "x-amz-bedrock-kb-data-source-id"
 
 

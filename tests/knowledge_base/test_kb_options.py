@@ -1,5 +1,6 @@
 """Options of a search: each request is checked by boto3 against the service's own model."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -15,23 +16,8 @@ from sleuth.knowledge_base.results import uri_of
 from sleuth.testing.aws import BedrockServer
 from tests.knowledge_base.conftest import DS, KB
 
-RERANKING = {
-    "type": "BEDROCK_RERANKING_MODEL",
-    "bedrockRerankingConfiguration": {
-        "modelConfiguration": {
-            "modelArn": "arn:aws:bedrock:us-east-1::foundation-model/cohere.rerank-v3-5:0"
-        },
-        "numberOfRerankedResults": 5,
-        "metadataConfiguration": {
-            "selectionMode": "SELECTIVE",
-            "selectiveModeConfiguration": {"fieldsToInclude": [{"fieldName": "title"}]},
-        },
-    },
-}
-IMPLICIT = {
-    "metadataAttributes": [{"key": "year", "type": "NUMBER", "description": "year in which it was written"}],
-    "modelArn": "arn:aws:bedrock:us-east-1::foundation-model/anthropic.claude-3-5-sonnet-20240620-v1:0",
-}
+OPTIONS = json.loads(Path(__file__).with_name("options.json").read_text("utf8"))
+RERANKING, IMPLICIT = OPTIONS["reranking"], OPTIONS["implicit filter"]
 GUARDRAIL = {"guardrailId": "abcdefghij", "guardrailVersion": "1"}
 
 

@@ -13,8 +13,8 @@ from sleuth.knowledge_base import MultiSliceRetriever, deduplicate_results
 from sleuth.knowledge_base.results import documented, uri_of
 from sleuth.testing.aws import BedrockServer, encode
 from sleuth.testing.serving import Reply
+from tests.knowledge_base.conftest import DS, KB
 
-KB, DS = "KB12345678", "DS12345678"
 SOURCE = {"equals": {"key": "x-amz-bedrock-kb-data-source-id", "value": DS}}
 TOPIC = {"topic": {"$eq": "genealogy"}}
 

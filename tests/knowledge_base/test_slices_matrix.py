@@ -15,10 +15,9 @@ from sleuth.testing.aws import BedrockServer, encode
 from sleuth.testing.faults import FAULTS, Fault, FaultServer
 from sleuth.testing.serving import Reply
 from tests.examples import examples
-from tests.knowledge_base.conftest import set_account
+from tests.knowledge_base.conftest import DS, KB, set_account
 from tests.waiting import latest, settle
 
-KB, DS = "KB12345678", "DS12345678"
 QUERY = "pictures of judy"
 DEADLINE = 3.0
 LATEST = latest(DEADLINE)

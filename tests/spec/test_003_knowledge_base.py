@@ -28,6 +28,7 @@ from sleuth.knowledge_base import (
     wait_for_ingestion,
 )
 from sleuth.knowledge_base.local_places import read_text
+from tests.code.conftest import write
 
 logger = logging.getLogger(__name__)
 
@@ -35,12 +36,10 @@ logger = logging.getLogger(__name__)
 @pytest.fixture(autouse=True)
 def embedded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[LocalKnowledgeBase]:
     """Use an index in place of AWS: two photographs and a page, in a folder that stands for a bucket."""
-    bucket = tmp_path / "bucket"
-    bucket.mkdir()
-    (bucket / "doc1.txt").write_text("Pictures of Judy with her family")
-    (bucket / "doc1.txt.metadata.json").write_text(json.dumps({"metadataAttributes": {"topic": "genealogy"}}))
-    (bucket / "doc2.txt").write_text("Pictures of Judy")
-    (bucket / "document.txt").write_text("What is RAGStack? A stack for retrieval.")
+    topic = json.dumps({"metadataAttributes": {"topic": "genealogy"}})
+    files = {"doc1.txt": "Pictures of Judy with her family", "doc1.txt.metadata.json": topic}
+    files |= {"doc2.txt": "Pictures of Judy", "document.txt": "What is RAGStack? A stack for retrieval."}
+    bucket = write(tmp_path / "bucket", files)
     monkeypatch.setattr(ingestion, "SETTLE_SECONDS", 0.01)
     with Engine.open(tmp_path / "index", create=True) as engine:
         local = LocalKnowledgeBase(engine, sources={"DS456": "s3://bucket/"}, buckets={"bucket": bucket})

@@ -2,7 +2,9 @@
 
 import inspect
 import json
+import tomllib
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 from unittest.mock import MagicMock, patch
 from urllib.error import HTTPError
@@ -13,6 +15,8 @@ from sleuth.errors import EmbeddingError, GenerationError
 from sleuth.llm import LLMGenerator, Ollama, OllamaEmbedder
 from sleuth.testing.ollama import OllamaServer
 from sleuth.types import Document
+
+PROMPTS = tomllib.loads(Path(__file__).with_name("prompts.toml").read_text("utf8"))
 
 
 @pytest.fixture
@@ -48,60 +52,19 @@ def test_ollama_complete(server: OllamaServer) -> None:
     assert json.loads(request.body) == {"model": "llama3.1", "prompt": "What is Python?", "stream": False}
 
 
-def test_generate_answer(server: OllamaServer) -> None:
-    """The prompt of an answer equals the document's exactly."""
-    generator = LLMGenerator(model="llama3.1")
-    docs = [
-        Document(page_content="Python was created in 1991.", metadata={"source": "wiki"}),
-        Document(page_content="Python is interpreted.", metadata={"source": "docs"}),
-    ]
-    answer = generator.generate_answer("When was Python created?", docs)
-    assert answer == (
-        "<Use the following context to answer the question:\n"
-        "\n"
-        "Source: {'source': 'wiki'}\n"
-        "Content: Python was created in 1991.\n"
-        "\n"
-        "Source: {'source': 'docs'}\n"
-        "Content: Python is interpreted.\n"
-        "\n"
-        "Question: When was Python created?\n"
-        "Answer:>"
-    )
-
-
-def test_summarize_docs(server: OllamaServer) -> None:
-    """The prompt of a summary equals the document's exactly, without metadata."""
-    generator = LLMGenerator()
-    docs = [
-        Document(page_content="Python is versatile.", metadata={}),
-        Document(page_content="Python has extensive libraries.", metadata={}),
-    ]
-    summary = generator.summarize_docs(docs)
-    assert summary == (
-        "<Summarize the following text in concise bullet points:\n"
-        "\n"
-        "Python is versatile.\n"
-        "\n"
-        "Python has extensive libraries.\n"
-        "\n"
-        "Summary:>"
-    )
-
-
-def test_evaluate_relevance(server: OllamaServer) -> None:
-    """The prompt of a judgement equals the document's exactly."""
-    generator = LLMGenerator()
-    evaluation = generator.evaluate_relevance(
+def test_prompts(server: OllamaServer) -> None:
+    """The prompts of an answer, a summary, which has no metadata, and a judgement equal the document's exactly."""
+    wiki = Document(page_content="Python was created in 1991.", metadata={"source": "wiki"})
+    docs = Document(page_content="Python is interpreted.", metadata={"source": "docs"})
+    answer = LLMGenerator(model="llama3.1").generate_answer("When was Python created?", [wiki, docs])
+    assert answer == f"<{PROMPTS['answer']}>"
+    texts = ("Python is versatile.", "Python has extensive libraries.")
+    summary = LLMGenerator().summarize_docs([Document(text, {"source": "docs"}) for text in texts])
+    assert summary == f"<{PROMPTS['summary']}>"
+    judgement = LLMGenerator().evaluate_relevance(
         question="What is Python?", answer="Python is a high-level programming language."
     )
-    assert evaluation == (
-        "<Question: What is Python?\n"
-        "Answer: Python is a high-level programming language.\n"
-        "\n"
-        "Rate the relevance of the answer to the question on a scale of 1 to 10.\n"
-        "Provide a brief explanation for your rating.>"
-    )
+    assert judgement == f"<{PROMPTS['judgement']}>"
 
 
 def test_embedder(server: OllamaServer) -> None:

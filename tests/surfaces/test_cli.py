@@ -53,8 +53,7 @@ def test_index_reports_what_it_did(home: Path) -> None:
 
 def test_index_without_paths(indexed: Path) -> None:
     """The folders that the index remembers are read again, from any folder; one that is gone is named."""
-    (indexed / "docs" / "new.md").write_text("A quail is a bird.")
-    (indexed / "docs" / "cats.txt").write_text("Cats sleep at noon.")
+    write(indexed / "docs", {"new.md": "A quail is a bird.", "cats.txt": "Cats sleep at noon."})
     below = indexed / "docs" / "below"
     below.mkdir()
     process = sleuth("index", cwd=below)
@@ -341,9 +340,8 @@ def test_the_command_is_read_as_a_shell_reads_it(tmp_path: Path, monkeypatch: py
 
 def test_an_index_gets_synonyms(tmp_path: Path) -> None:
     """A file is checked before it is kept; searches use it, --remove takes it away."""
+    write(tmp_path, {"words.txt": "k8s, kubernetes\n", "wrong.txt": "k8s\n"})
     (tmp_path / "a.md").write_text("# Kubernetes\n\nKubernetes runs containers.")
-    (tmp_path / "words.txt").write_text("k8s, kubernetes\n")
-    (tmp_path / "wrong.txt").write_text("k8s\n")
     assert sleuth("index", "a.md", "--embedder", "", cwd=tmp_path).returncode == 0
     assert sleuth("index", "synonyms", cwd=tmp_path).returncode == 1
     assert sleuth("search", "k8s", cwd=tmp_path).returncode == 1

@@ -40,10 +40,7 @@ def count(home: Path, *arguments: str, **environment: str) -> int:
 
 def user_file(home: Path, text: str) -> Path:
     """Write the file of the user."""
-    file = home.parent / "user" / "sleuth" / "sleuth.toml"
-    file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text(text)
-    return file
+    return write(home.parent / "user" / "sleuth", {"sleuth.toml": text}) / "sleuth.toml"
 
 
 def test_a_file_sets_defaults_and_flags_win(home: Path) -> None:

@@ -22,6 +22,7 @@ from sleuth.surfaces.cli.serve import extensions
 from sleuth.surfaces.mcp import TOOLS, Tools
 from sleuth.surfaces.page.state import OPTIONS
 from sleuth.types.request import defaults
+from tests.code.conftest import write
 from tests.commands import sleuth
 from tests.surfaces.http.conftest import Local, serving
 from tests.surfaces.project import BUCKET
@@ -150,9 +151,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
     """Return an index of ten documents and a repository of two files, open at every door."""
     root = tmp_path_factory.mktemp("doors")
     code, index = root / "code", root / ".sleuth"
-    code.mkdir()
-    (code / "bucket.py").write_text(SERVED)
-    (code / "server.pem").write_text(KEY)
+    write(code, {"bucket.py": SERVED, "server.pem": KEY})
     with Engine.open(index, create=True) as engine:
         engine.add(DOCUMENTS)
     with open_code(index, create=True) as storage:

@@ -12,15 +12,14 @@ import pytest
 from sleuth import Engine
 from sleuth.surfaces.cli.files import from_here
 from tests import commands
+from tests.code.conftest import write
 
 
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Return a folder with a lexical index, created by the command line."""
     monkeypatch.chdir(tmp_path)
-    for path, text in {"docs/README.md": "An ocelot sleeps.", "README.md": "An ocelot hunts."}.items():
-        Path(path).parent.mkdir(exist_ok=True)
-        Path(path).write_text(text)
+    write(tmp_path, {"docs/README.md": "An ocelot sleeps.", "README.md": "An ocelot hunts."})
     assert sleuth("index", ".", "--embedder", "").startswith("2 added")
     return tmp_path
 

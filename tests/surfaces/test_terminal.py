@@ -13,7 +13,7 @@ import pytest
 from sleuth.__main__ import main
 from sleuth.surfaces import cli
 from sleuth.text.clean import escape_json, escape_text, is_invisible
-from tests.code.conftest import Git, need_git
+from tests.code.conftest import Git, need_git, write
 from tests.commands import sleuth, sleuth_on_terminal
 
 EVIL = "\x1b]0;owned\x07\x9b31m\x1b[8m\u202egnp\u2066\x7f\U000e0041\r\x85\u2028\ufeff"
@@ -120,13 +120,11 @@ def test_commands_print_in_one_way() -> None:
 
 @pytest.fixture
 def notes(tmp_path: Path) -> Path:
-    (tmp_path / "notes").mkdir()
-    for n in range(30):
-        (tmp_path / "notes" / f"{n}.md").write_text(f"# Note {n}\n\nThe zebra of day {n} is asleep.\n")
-    (tmp_path / "notes" / "tool.py").write_text("def zebra():\n    return '\x1b]0;owned\x07 stripes'\n")
-    (tmp_path / "notes" / "hostile.txt").write_text("A \x1b[31mred\x1b]0;owned\x07 quagga \u202egnp.exe\n")
-    (tmp_path / "notes" / "東京.txt").write_text("東京の天気は晴れです。明日は雨が降るでしょう。" * 20)
-    return tmp_path
+    files = {f"{n}.md": f"# Note {n}\n\nThe zebra of day {n} is asleep.\n" for n in range(30)}
+    files["tool.py"] = "def zebra():\n    return '\x1b]0;owned\x07 stripes'\n"
+    files["hostile.txt"] = "A \x1b[31mred\x1b]0;owned\x07 quagga \u202egnp.exe\n"
+    files["東京.txt"] = "東京の天気は晴れです。明日は雨が降るでしょう。" * 20
+    return write(tmp_path / "notes", files).parent
 
 
 def test_progress_is_drawn(notes: Path) -> None:

@@ -11,6 +11,7 @@ import pytest
 
 from sleuth import Engine
 from sleuth.errors import IndexNotFoundError
+from tests.code.conftest import write
 from tests.waiting import wait_until
 
 pytest.importorskip("watchfiles", reason="the extra 'watch' is not installed")
@@ -19,8 +20,7 @@ pytest.importorskip("watchfiles", reason="the extra 'watch' is not installed")
 @pytest.fixture
 def folder(tmp_path: Path) -> Iterator[Path]:
     """A folder that a process watches; it ends with exit code 0 by Ctrl-C."""
-    (tmp_path / "notes").mkdir()
-    (tmp_path / "notes/old.md").write_text("ocelot")
+    write(tmp_path / "notes", {"old.md": "ocelot"})
     command = [sys.executable, "-m", "sleuth", "index", "notes", "--watch", "--embedder", ""]
     with subprocess.Popen(
         command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, process_group=0

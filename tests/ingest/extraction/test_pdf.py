@@ -14,6 +14,7 @@ from sleuth import Engine
 from sleuth.ingest import ReadOptions, Skipped
 from sleuth.ingest.loaders.apart import FileProcesses
 from sleuth.text.chunkers import Chunker
+from tests.code.conftest import write
 from tests.ingest.extraction.reading import load, only, reason
 from tests.ingest.files import Placed, filled_form, pdf
 
@@ -167,8 +168,7 @@ def test_a_program_that_fails(tmp_path: Path, command: list[str], why: str) -> N
 
 def test_a_program_is_named_by_the_caller_alone(tmp_path: Path) -> None:
     """It is not remembered, and a note of an index that names one is not obeyed; what it read stays."""
-    (tmp_path / "docs").mkdir()
-    (tmp_path / "docs" / "a.pdf").write_bytes(pdf([prose(0), []], pictures=(1,)))
+    write(tmp_path / "docs", {"a.pdf": pdf([prose(0), []], pictures=(1,))})
     command = recogniser(tmp_path)
     with Engine.open(tmp_path / "index", create=True) as engine:
         assert engine.index([tmp_path / "docs"]).added == 1
@@ -180,8 +180,7 @@ def test_a_program_is_named_by_the_caller_alone(tmp_path: Path) -> None:
     assert "ocr" not in ReadOptions(ocr=command).to_dict()
     canary = tmp_path / "canary"
     evil = json.dumps({"ocr": [sys.executable, "-c", f"open({str(canary)!r}, 'w')"]})
-    (tmp_path / "more").mkdir()
-    (tmp_path / "more" / "b.pdf").write_bytes(pdf([prose(0), []], pictures=(1,)))
+    write(tmp_path / "more", {"b.pdf": pdf([prose(0), []], pictures=(1,))})
     with Engine.open(tmp_path / "index") as engine:
         engine.index([tmp_path / "more"])
         with engine.store.writer() as writer:

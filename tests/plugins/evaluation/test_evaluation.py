@@ -17,6 +17,7 @@ from sleuth.plugins.evaluation.collections import read_qrels
 from sleuth.plugins.evaluation.command import search
 from sleuth.surfaces.cli.app import app
 from sleuth.types import Ranking, RetrievedItem
+from tests.code.conftest import write
 
 DOCUMENTS = {"d1": "Tokens are refilled every second.", "d2": "Cats sleep.", "d3": "A bucket of tokens."}
 
@@ -24,16 +25,14 @@ DOCUMENTS = {"d1": "Tokens are refilled every second.", "d2": "Cats sleep.", "d3
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     rows = [{"_id": id, "title": "", "text": text} for id, text in DOCUMENTS.items()]
-    (tmp_path / "corpus.jsonl").write_text("\n".join(map(json.dumps, rows)))
-    queries = [
-        {"_id": "q1", "text": "refill tokens"},
-        {"_id": "q2", "text": "cats"},
-        {"_id": "q9", "text": "x"},
-    ]
-    (tmp_path / "queries.jsonl").write_text("\n".join(map(json.dumps, queries)))
-    (tmp_path / "qrels").mkdir()
-    (tmp_path / "qrels" / "test.tsv").write_text("query-id\tcorpus-id\tscore\nq1\td3\t1\nq2\td2\t2\n")
-    return tmp_path
+    texts = {"q1": "refill tokens", "q2": "cats", "q9": "x"}
+    queries = [{"_id": id, "text": text} for id, text in texts.items()]
+    files = {
+        "corpus.jsonl": "\n".join(map(json.dumps, rows)),
+        "queries.jsonl": "\n".join(map(json.dumps, queries)),
+    }
+    judged = "query-id\tcorpus-id\tscore\nq1\td3\t1\nq2\td2\t2\n"
+    return write(tmp_path, {**files, "qrels/test.tsv": judged})
 
 
 def test_a_collection_end_to_end(folder: Path, tmp_path: Path) -> None:

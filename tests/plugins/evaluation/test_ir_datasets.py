@@ -8,6 +8,7 @@ import pytest
 
 from sleuth.errors import EvaluationError
 from sleuth.plugins.evaluation import open_collection
+from tests.code.conftest import write
 from tests.commands import sleuth_process
 from tests.documents import check_examples
 
@@ -18,13 +19,9 @@ ir_datasets: Any = pytest.importorskip("ir_datasets", reason="it is no dependenc
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The folder of ir_datasets in the layout of a collection that was downloaded, which is `antique/test` here."""
     monkeypatch.setenv("IR_DATASETS_HOME", str(tmp_path / "home"))
-    folder = tmp_path / "home" / "antique"
-    (folder / "test").mkdir(parents=True)
-    (folder / "collection.tsv").write_text(
-        "a\tA bucket is refilled every second.\nb\tA user logs in with a link.\n"
-    )
-    (folder / "test" / "queries.txt").write_text("1\tbucket refilled\n2\tnot judged\n")
-    (folder / "test" / "qrels").write_text("1 U0 a 4\n")
+    files = {"collection.tsv": "a\tA bucket is refilled every second.\nb\tA user logs in with a link.\n"}
+    files |= {"test/queries.txt": "1\tbucket refilled\n2\tnot judged\n", "test/qrels": "1 U0 a 4\n"}
+    write(tmp_path / "home" / "antique", files)
     return tmp_path
 
 
@@ -41,9 +38,8 @@ def test_a_downloaded_collection_is_measured(home: Path) -> None:
 
 def test_files_of_ones_own_have_an_id(home: Path) -> None:
     """TSV and TREC files that are registered in ir_datasets are a collection, too."""
-    (home / "docs.tsv").write_text("d1\tA bucket is refilled.\nd2\tA link.\n")
-    (home / "queries.tsv").write_text("q\tbucket\n")
-    (home / "qrels").write_text("q 0 d1 1\n")
+    docs = "d1\tA bucket is refilled.\nd2\tA link.\n"
+    write(home, {"docs.tsv": docs, "queries.tsv": "q\tbucket\n", "qrels": "q 0 d1 1\n"})
     own = ir_datasets.create_dataset(home / "docs.tsv", home / "queries.tsv", home / "qrels")
     if "sleuth-own" not in ir_datasets.registry:
         ir_datasets.registry.register("sleuth-own", own)

@@ -11,7 +11,7 @@ from sleuth import open_code
 from sleuth.code import Navigator
 from sleuth.code.parsing.languages import LANGUAGES
 from sleuth.code.search.retriever import SnapshotRetriever
-from tests.code.conftest import opened
+from tests.code.conftest import opened, write
 
 HIDDEN = ["wordllama", *sorted({language.package for language in LANGUAGES.values() if language.extra})]
 START = "import sys; sys.modules.update(dict.fromkeys({hidden})); from sleuth.__main__ import main; main()"
@@ -26,15 +26,9 @@ def sleuth(folder: Path, *arguments: str, modules: list[str] = HIDDEN) -> subpro
 
 def test_such_files_are_counted_and_found_by_their_words(tmp_path: Path) -> None:
     """One line counts them and names the extra; `--again` parses them once it is installed."""
-    (tmp_path / "shop").mkdir()
-    for name in ("Cart.kt", "Bill.kt", "Tax.cs"):
-        lines = [
-            f"class {name[:-3]} {{",
-            *(f"    fun refill{i}() {{ println({i}) }}" for i in range(30)),
-            "}",
-        ]
-        (tmp_path / "shop" / name).write_text("\n".join(lines))
-    (tmp_path / "shop" / "bucket.py").write_text("def refill(): return 1\n")
+    methods = "\n".join(f"    fun refill{i}() {{ println({i}) }}" for i in range(30))
+    files = {name: f"class {name[:-3]} {{\n{methods}\n}}" for name in ("Cart.kt", "Bill.kt", "Tax.cs")}
+    write(tmp_path / "shop", {**files, "bucket.py": "def refill(): return 1\n"})
     indexed = sleuth(tmp_path, "code", "index", "shop")
     assert (indexed.returncode, "3 skipped" in indexed.stdout) == (0, True), indexed.stderr
     assert indexed.stderr.startswith(

@@ -17,6 +17,7 @@ from sleuth.plugins.neural import OnnxSparseEncoder
 from sleuth.plugins.sparse.impacts import levels_of, weight_of
 from sleuth.store import text_hash
 from sleuth.types import Explanation, Ranking
+from tests.code.conftest import write
 from tests.commands import sleuth
 from tests.plugins.neural import tiny
 
@@ -239,9 +240,7 @@ def test_a_kept_value_that_is_none_is_made_again(tmp_path: Path, raw: bytes) -> 
 
 def test_commands(tmp_path: Path) -> None:
     """`sleuth index --legs sparse:MODEL` makes the leg, `search --leg` asks it, `status` and `doctor` show it."""
-    (tmp_path / "notes").mkdir()
-    (tmp_path / "notes" / "a.txt").write_text("token limiter")
-    (tmp_path / "notes" / "b.txt").write_text("one text")
+    write(tmp_path / "notes", {"a.txt": "token limiter", "b.txt": "one text"})
     outcome = sleuth("index", "notes", "--legs", "sparse:splade", cwd=tmp_path)
     assert outcome.returncode == 0, outcome.stderr
     answer = sleuth("search", "bucket", "--leg", "sparse", "--json", cwd=tmp_path)

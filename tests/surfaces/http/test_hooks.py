@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from sleuth.surfaces.cli.serve import extensions
+from tests.code.conftest import write
 
 from .conftest import Local, make_index, serving
 
@@ -26,8 +27,7 @@ def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Local]:
     """Run a server whose plugin shows one of two tenants."""
     folder = tmp_path_factory.mktemp("guarded")
     index = make_index(folder / "index")
-    (folder / "plugins").mkdir()
-    (folder / "plugins" / "permission.py").write_text(PERMISSION)
+    write(folder / "plugins", {"permission.py": PERMISSION})
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("SLEUTH_PLUGINS", str(folder / "plugins"))
         with serving(index, read_only=True, extensions=extensions()) as started:

@@ -20,6 +20,7 @@ from schemathesis.specs.openapi import checks
 
 from sleuth import index_path, open_code
 from sleuth.surfaces.http import add_key
+from tests.code.conftest import write
 
 from .conftest import Local, make_index, serving
 
@@ -30,12 +31,9 @@ EXAMPLES = int(os.environ.get("SLEUTH_API_EXAMPLES", "1"))
 def described_server(folder: Path, *, has_keys: bool) -> Iterator[Local]:
     """Run a writable server with documents and code; its client has a key where the server has keys."""
     index = make_index(folder / "index")
-    (folder / "shop").mkdir()
-    (folder / "shop" / "bucket.py").write_text(
-        "class TokenBucket:\n    def refill(self):\n        return 1\n"
-    )
+    shop = {"bucket.py": "class TokenBucket:\n    def refill(self):\n        return 1\n"}
     with open_code(index, create=True) as storage:
-        index_path(storage, folder / "shop")
+        index_path(storage, write(folder / "shop", shop))
     file = folder / "keys.json" if has_keys else None
     headers = {} if file is None else {"authorization": f"Bearer {add_key(file, 'all')}"}
     with serving(index, sources=("docs", "code"), deadline=20, keys=file) as started:

@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+from tests.code.conftest import write
+
 from .conftest import Local, keyed
 
 PACKAGE = Path(__file__).with_name("tides.txt").read_text("utf8")
@@ -16,12 +18,10 @@ def tidal(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Local]:
     """Run a server beside a package with routers, and one that fails; its keys have the names of scopes."""
     site = tmp_path_factory.mktemp("site")
     for name, module in (("tides", PACKAGE), ("broken", "raise ValueError('low water')")):
-        info = site / f"{name}-1.dist-info"
-        info.mkdir()
-        (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1\n")
+        metadata = f"Metadata-Version: 2.1\nName: {name}\nVersion: 1\n"
         points = f"[sleuth.routers]\n{name} = {name}_of_a_package:ROUTERS\n"
-        (info / "entry_points.txt").write_text(points)
-        (site / f"{name}_of_a_package.py").write_text(module)
+        write(site / f"{name}-1.dist-info", {"METADATA": metadata, "entry_points.txt": points})
+        write(site, {f"{name}_of_a_package.py": module})
     limits: dict[str, Any] = {"deadline": 2, "max_body": 100, "max_upload": 10_000}
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(str(site))

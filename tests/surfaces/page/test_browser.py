@@ -12,11 +12,7 @@ HOME = Path(__file__).parents[3]
 AXE = HOME / "build" / "browser" / "node_modules" / "axe-core" / "axe.min.js"
 
 
-TABS = """() => [...document.querySelectorAll(".line")].filter(line => line.textContent.startsWith("\\t")).map(line => {
-  const range = new Range(), text = document.createTreeWalker(line, NodeFilter.SHOW_TEXT).nextNode();
-  range.setStart(text, 0), range.setEnd(text, 1);
-  return range.getBoundingClientRect().width / parseFloat(getComputedStyle(line).fontSize);
-})"""
+TABS = Path(__file__).with_name("tabs.js").read_text("utf8")
 
 
 def test_the_answer_is_whole_and_its_citation_leads_to_the_result(look: Any) -> None:
