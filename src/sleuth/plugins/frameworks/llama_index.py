@@ -199,11 +199,8 @@ class SleuthVectorStore(BasePydanticVectorStore):
     def _part(self, part: MetadataFilter | MetadataFilters) -> Filter | None:
         if isinstance(part, MetadataFilters):
             return self._filter(part)
-        key, value, values = (
-            field(part.key),
-            part.value,
-            part.value if isinstance(part.value, list) else [part.value],
-        )
+        key, value = field(part.key), part.value
+        values = value if isinstance(value, list) else [value]
         if part.operator == FilterOperator.TEXT_MATCH_INSENSITIVE:  # by the values that the index has
             values_there = self._index.values(part.key)
             return _in(part.key, [item for item in values_there if str(value).lower() in str(item).lower()])

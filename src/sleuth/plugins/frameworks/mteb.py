@@ -91,7 +91,12 @@ class SleuthSearch:
             raise ArgumentError("index must be called before search")
         run = {}
         for row in queries:
-            text = " ".join(part for part in (_text(row["text"]), row.get("instruction")) if part)
+            text = row["text"]
+            if not isinstance(
+                text, str
+            ):  # a conversation has a text or a mapping with `content` for each turn
+                text = "; ".join(turn if isinstance(turn, str) else turn["content"] for turn in text)
+            text = " ".join(part for part in (text, row.get("instruction")) if part)
             among = (top_ranked or {}).get(row["id"])
             ranking = self._engine.retrieve(
                 text,
@@ -107,10 +112,3 @@ class SleuthSearch:
         if self._engine is not None:
             self._engine.close()
         self._engine = None
-
-
-def _text(text: Any) -> str:
-    """Return a query as one text; a conversation has a text or a mapping with `content` for each turn."""
-    if isinstance(text, str):
-        return text
-    return "; ".join(turn if isinstance(turn, str) else turn["content"] for turn in text)

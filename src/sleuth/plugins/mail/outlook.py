@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from io import BytesIO
 from struct import Struct
@@ -54,8 +55,12 @@ def _headers(ole: OleFileIO) -> dict[str, Any]:
     values.pop("smtp", None)
     full_sender = f"{sender} <{address}>" if sender and address and sender != address else sender or address
     values["from"] = full_sender
-    if moment := _sent(ole):
-        values["date"] = moment
+    properties = _stream(ole, "__properties_version1.0")[_HEAD_BYTES:]
+    size = len(properties) - len(properties) % _FILED.size
+    times = {tag: value for kind, tag, _, value in _FILED.iter_unpack(properties[:size]) if kind == _TIME}
+    if moment := times.get(_SENT) or times.get(_RECEIVED):
+        with suppress(OverflowError):
+            values["date"] = (_EPOCH + timedelta(microseconds=moment / 10)).strftime("%Y-%m-%d %H:%M")
     return {name: value for name, value in values.items() if value}
 
 
@@ -78,18 +83,6 @@ def _text(ole: OleFileIO) -> str:
     html = _stream(ole, f"__substg1.0_{_HTML}0102") or _string(ole, _HTML).encode()
     _, text = read_html(decode(html)[0]) if html else ("", "")
     return text
-
-
-def _sent(ole: OleFileIO) -> str:
-    """Return when the message was sent, else received; "" if it does not say."""
-    properties = _stream(ole, "__properties_version1.0")[_HEAD_BYTES:]
-    size = len(properties) - len(properties) % _FILED.size
-    times = {tag: value for kind, tag, _, value in _FILED.iter_unpack(properties[:size]) if kind == _TIME}
-    value = times.get(_SENT) or times.get(_RECEIVED)
-    try:
-        return (_EPOCH + timedelta(microseconds=value / 10)).strftime("%Y-%m-%d %H:%M") if value else ""
-    except OverflowError:
-        return ""
 
 
 def _attachments(ole: OleFileIO) -> Iterator[Member]:

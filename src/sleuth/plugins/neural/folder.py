@@ -93,7 +93,8 @@ class ModelFolder:
 
         Raises:
             EmbeddingError: there is no such model; gives the command that gets it.
-            ArgumentError: the folder does not hold a model, or a file in it cannot be read.
+            ArgumentError: the folder does not hold a model, a file in it cannot be read, or it records another pooling,
+                several, or none of those that it lists.
         """
         path = folder_of(model)
         files = packaged_files() if path == PACKAGED else {}
@@ -114,13 +115,24 @@ class ModelFolder:
             read_json(path / "tokenizer_config.json").get("model_max_length"),
             config.get("max_position_embeddings"),
         )
+        architectures = [str(name) for name in config.get("architectures") or ()]
+        # An encoder may be a masked language model whose token vectors are pooled.
+        is_masked = any(name.endswith("ForMaskedLM") for name in architectures)
+        kind: Kind = "sparse encoder" if is_masked and not (path / "1_Pooling").is_dir() else "encoder"
+        if any(name.endswith("ForSequenceClassification") for name in architectures):
+            kind = "cross-encoder"
+        modes = read_json(path / "1_Pooling" / "config.json")  # as sentence-transformers recorded them
+        names = [name for name, mode in _POOLINGS.items() if modes.get(mode)]
+        enabled = [name for name, on in modes.items() if "mode" in name and on is True]
+        if modes and (len(names) != 1 or len(enabled) != 1):
+            raise ArgumentError(f"pooling must be mean or cls, got {modes!r} in {path / '1_Pooling'}")
         sizes = [size for size in limits if isinstance(size, int | float) and size > 1]
         return cls(
             path,
             file,
             tokenizer,
-            _kind(path, config),
-            _pooling(path) or defaults.pooling,
+            kind,
+            names[0] if names else defaults.pooling,
             str(prompts.get("query") or query_prefix),
             str(prompts.get("document") or prompts.get("passage") or passage_prefix),
             defaults.unrelated,
@@ -180,29 +192,6 @@ def folder_of(model: str | Path) -> Path:
     raise EmbeddingError(
         f"the model {text!r} is not in {home}: sleuth index models pull {text}", service="onnx"
     )
-
-
-def _kind(path: Path, config: dict[str, Any]) -> Kind:
-    """Return the kind of a model. An encoder may be a masked language model whose token vectors are pooled."""
-    architectures = [str(name) for name in config.get("architectures") or ()]
-    if any(name.endswith("ForSequenceClassification") for name in architectures):
-        return "cross-encoder"
-    is_masked = any(name.endswith("ForMaskedLM") for name in architectures)
-    return "sparse encoder" if is_masked and not (path / "1_Pooling").is_dir() else "encoder"
-
-
-def _pooling(path: Path) -> str:
-    """Return the pooling that sentence-transformers recorded; "" where it recorded none.
-
-    Raises:
-        ArgumentError: it recorded another pooling, several, or none of those that it lists.
-    """
-    modes = read_json(path / "1_Pooling" / "config.json")
-    names = [name for name, mode in _POOLINGS.items() if modes.get(mode)]
-    enabled = [name for name, on in modes.items() if "mode" in name and on is True]
-    if modes and (len(names) != 1 or len(enabled) != 1):
-        raise ArgumentError(f"pooling must be mean or cls, got {modes!r} in {path / '1_Pooling'}")
-    return names[0] if names else ""
 
 
 def read_json(path: Path) -> dict[str, Any]:

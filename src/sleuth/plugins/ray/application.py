@@ -9,7 +9,7 @@ applications:
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping
-from contextlib import AbstractContextManager, asynccontextmanager
+from contextlib import asynccontextmanager
 from dataclasses import fields
 from pathlib import Path
 from typing import Any, Final
@@ -17,7 +17,7 @@ from typing import Any, Final
 from fastapi import FastAPI
 
 from sleuth.errors import ArgumentError, requires
-from sleuth.plugins.ray.engine import RayEngine, serve_from_ray
+from sleuth.plugins.ray.engine import serve_from_ray
 from sleuth.plugins.ray.metrics import METRICS
 from sleuth.plugins.ray.router import RouterOptions
 from sleuth.surfaces.cli import extensions, settings_of
@@ -68,15 +68,11 @@ def _build(options: Mapping[str, Any]) -> FastAPI:
     context = serve_from_ray(options["index"], options=routing, follow=options.get("follow"))
     engine = context.__enter__()
     engine.use_model(settings.model)
-    return create_app(engine, settings, extensions=[*extensions(), METRICS, _closing(context)])
-
-
-def _closing(context: AbstractContextManager[RayEngine]) -> Extension:
-    """Return an extension that ends the searchers when the application ends."""
 
     @asynccontextmanager
     async def lifespan() -> AsyncIterator[None]:
         yield
         context.__exit__(None, None, None)
 
-    return Extension(lambda *_: None, lifespan=lifespan)
+    closing = Extension(lambda *_: None, lifespan=lifespan)
+    return create_app(engine, settings, extensions=[*extensions(), METRICS, closing])

@@ -241,15 +241,11 @@ class RayEngine(Engine):
     def __init__(self, backend: RayBackend, *, scope: Filter | None = None) -> None:
         """Create an engine; users call `serve_from_ray`."""
         super().__init__(backend, scope=scope)
-        self._served = backend.served
+        self.served = backend.served
 
     def roll_out(self) -> int | None:
         """Go over to the newest published version; see `RayStore.roll_out`."""
-        return self._served.roll_out()
-
-    def serving(self) -> tuple[dict[str, int], dict[str, int]]:
-        """Return how it is served; see `RayStore.serving`."""
-        return self._served.serving()
+        return self.served.roll_out()
 
 
 @contextmanager

@@ -166,7 +166,14 @@ class SparseLeg(RankingLeg[TokenWeights]):
             EmbeddingError: the model is missing, or fails.
         """
         texts, form = embedded_texts(rows.texts, len(rows)), CachedForm(self._cache, self.model)
-        levels = encode_once(texts, self._encode, form, read=_read, write=_written, progress=self._progress)
+        levels = encode_once(
+            texts,
+            self._encode,
+            form,
+            read=_read,
+            write=lambda row: json.dumps(row).encode(),
+            progress=self._progress,
+        )
         return self._pack(postings_of(levels))
 
     def merge(self, segments: Sequence[SegmentView], scratch: Scratch = IN_MEMORY) -> SegmentData:
@@ -200,10 +207,6 @@ class SparseLeg(RankingLeg[TokenWeights]):
 
     def _pack(self, arrays: Arrays) -> SegmentData:
         return SegmentData(arrays, {"model": self.model, **facts_of(arrays)})
-
-
-def _written(levels: Levels) -> bytes:
-    return json.dumps(levels).encode()
 
 
 def _read(raw: bytes) -> Levels | None:

@@ -21,7 +21,7 @@ from sleuth.surfaces.cli.opening import MOST_REFRESHED, CodePlace, OpenSnapshot,
 from sleuth.surfaces.cli.options import FLAGS, command, options_of, request_of
 
 if TYPE_CHECKING:
-    from sleuth.code import RetrievedContext, Snapshot
+    from sleuth.code import Snapshot
     from sleuth.code.graph.navigate import Touched
     from sleuth.code.repository.commits import Commit
     from sleuth.code.snapshots.snapshot import Definition
@@ -78,6 +78,13 @@ def search(
         is_name = len(name.split()) == 1 and len(name) <= MOST_NAME
         spellings = Navigator(snapshot).near(name) if is_name and not hits else []
     facts = {"query": text, "snapshot": snapshot.info.id, "stale": place.stale}
+
+    def print_related(number: int) -> None:
+        """Print the definitions that are related to a hit, a line for each kind."""
+        for kind, related in hits[number - 1].related.items():
+            names = [f"{r.get('name') or r['file_path']} ({r['file_path']}:{r['line']})" for r in related]
+            say(f"   {styled(f'{kind}:', 'italic')} {', '.join(names) or 'none'}")
+
     if not json and budget is not None and hits:
         say(render_context(hits, budget))
     elif not json:
@@ -86,16 +93,9 @@ def search(
             [hit.to_item(explain=request.explain) for hit in hits],
             parts=hits.parts,
             notes=[f"names near it: {', '.join(spellings)}"] if spellings else (),
-            below=lambda number: _print_related(hits[number - 1]),
+            below=print_related,
         )
     return Output({**facts, "hits": list(hits), "parts": hits.parts}, found=hits)
-
-
-def _print_related(hit: RetrievedContext) -> None:
-    """Print the definitions that are related to a hit, a line for each kind."""
-    for kind, related in hit.related.items():
-        names = [f"{r.get('name') or r['file_path']} ({r['file_path']}:{r['line']})" for r in related]
-        say(f"   {styled(f'{kind}:', 'italic')} {', '.join(names) or 'none'}")
 
 
 def _messages(place: OpenSnapshot, request: CodeRequest, *, refresh: bool) -> Output:

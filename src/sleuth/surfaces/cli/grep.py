@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Final
 
 from annotated_types import Ge
 
@@ -19,8 +19,6 @@ from sleuth.surfaces.cli.places import index_folder
 
 if TYPE_CHECKING:
     from sleuth.code import Snapshot
-    from sleuth.engine import Engine
-    from sleuth.engine.matching_lines import DocumentLine
     from sleuth.filters import Filter
 
 EXAMPLES = r"""
@@ -84,7 +82,15 @@ def grep(
         )
         matches = [match.to_dict() for _, match in lines.code]
         if engine is not None:
-            matches += [_entry(engine, match) for match in lines.documents]
+            for found in lines.documents:
+                entry = {
+                    "file_path": path_from_here(engine, found.id, found.metadata),
+                    "line": found.line,
+                    "text": found.text,
+                    "inside": found.metadata.get("heading") or "",
+                }
+                page = found.metadata.get("page")
+                matches.append(entry | ({"page": page} if page else {}))
     texts = []
     for match in matches:
         page, line = match.get("page"), match["line"]
@@ -127,15 +133,3 @@ def _below(names: Sequence[str]) -> Filter | None:
         for name in names
     ]
     return any_of(*parts) if parts else None
-
-
-def _entry(engine: Engine, match: DocumentLine) -> dict[str, Any]:
-    """Return a line of a document as one of code is returned, with its page if it has one."""
-    page = match.metadata.get("page")
-    return {
-        "file_path": path_from_here(engine, match.id, match.metadata),
-        "line": match.line,
-        "text": match.text,
-        "inside": match.metadata.get("heading") or "",
-        **({"page": page} if page else {}),
-    }

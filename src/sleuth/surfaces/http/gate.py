@@ -247,7 +247,11 @@ def check_origin(headers: dict[bytes, bytes], host: str, origins: Collection[str
     origin = headers.get(b"origin")
     if origin is not None:
         text = origin.decode("latin-1")
-        if text not in origins and _place_of(text) != host.lower():
+        try:
+            place = urlsplit(text).netloc.lower()
+        except ValueError:  # such as http://[
+            place = ""
+        if text not in origins and place != host.lower():
             raise Refusal(403, "OriginError", f"Origin must be this server or an allowed site, got {text!r}")
         return
     site = headers.get(b"sec-fetch-site", b"none")
@@ -261,14 +265,6 @@ def host_name(host: str) -> str:
     if host.startswith("["):
         return host[1:].partition("]")[0].lower()
     return host.partition(":")[0].rstrip(".").lower()
-
-
-def _place_of(origin: str) -> str:
-    """Return the host and port of an origin, or ""."""
-    try:
-        return urlsplit(origin).netloc.lower()
-    except ValueError:  # such as http://[
-        return ""
 
 
 @lru_cache(maxsize=64)
