@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from textwrap import indent
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from annotated_types import Ge
 
-from sleuth.errors import ArgumentError
+from sleuth.errors import ArgumentError, WebError
 from sleuth.extensions import own_extensions
 from sleuth.surfaces.cli.app import command_group
 from sleuth.surfaces.cli.common import Output, remark, say
 from sleuth.surfaces.cli.hits import print_hits
 from sleuth.surfaces.cli.opening import web_cache
 from sleuth.surfaces.cli.options import command
-
-if TYPE_CHECKING:
-    from sleuth.web.service import Hit
 
 EXAMPLES = """
   sleuth web "climate change policy"
@@ -53,6 +50,7 @@ def search(
     json: bool = False,
 ) -> Output:
     """Find pages of the web that answer a question; the word `search` may be left out."""
+    from sleuth.web import fetch_page
     from sleuth.web.retriever import item_of
     from sleuth.web.search import WebSearch, check_search, web_docs
 
@@ -66,7 +64,13 @@ def search(
     if answer.error is not None:
         remark(f"results may be incomplete: {answer.error}")
     if not json:
-        texts = [text_of(hit) for hit in answer.hits] if read else []
+        texts = []
+        for hit in answer.hits if read else ():
+            try:
+                texts.append(fetch_page(hit.url).text)
+            except WebError as error:  # it has what the service sent of it
+                remark(str(error))
+                texts.append(hit.content)
         print_hits(
             question,
             map(item_of, answer.hits),
@@ -74,15 +78,3 @@ def search(
             below=(lambda number: say(indent(texts[number - 1], "   "))) if read else None,
         )
     return Output(web_docs(answer), found=answer.hits)
-
-
-def text_of(hit: Hit) -> str:
-    """Return the text of a page; what the service sent of it where it cannot be fetched."""
-    from sleuth.errors import WebError
-    from sleuth.web import fetch_page
-
-    try:
-        return fetch_page(hit.url).text
-    except WebError as error:
-        remark(str(error))
-        return hit.content
