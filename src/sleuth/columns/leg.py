@@ -54,7 +54,10 @@ class ColumnsLeg(IndexLeg):
 
     def merge(self, segments: Sequence[SegmentView], scratch: Scratch = IN_MEMORY) -> SegmentData:
         """Return the columns of the live rows; values that only dead rows had are dropped."""
-        keep = [_live(view) for view in segments]
+        keep = [
+            np.broadcast_to(np.True_, len(view)) if view.live is None else unpack(view.live, len(view))
+            for view in segments
+        ]
         n = sum(int(np.count_nonzero(mask)) for mask in keep)
         return to_segment(n, _merged(segments, keep), scratch)
 
@@ -84,9 +87,3 @@ def _merged(
             column = merge_column(parts)
         if column is not None:
             yield key, column
-
-
-def _live(view: SegmentView) -> NDArray[np.bool_]:
-    if view.live is None:
-        return np.broadcast_to(np.True_, len(view))
-    return unpack(view.live, len(view))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import compress
 from typing import TypeAlias
@@ -54,8 +54,13 @@ def merge_column(parts: Sequence[Part]) -> Column | None:
     for one in inputs:
         in_use = one.lists()
         one.mapping[one.column.first_list + in_use], list_codes = np.split(list_codes, [len(in_use)])
-    codes = _rows(parts, (one.mapping for one in inputs), narrowest(first_list + len(lists)))
-    return Column.of(codes, integers, floats, Strings.of(texts), lists)
+    dtype, rows, used = narrowest(first_list + len(lists)), [], iter(inputs)
+    for part, keep in parts:
+        if part is None:
+            rows.append(np.zeros(np.count_nonzero(keep), dtype))
+        else:
+            rows.append(next(used).mapping.astype(dtype)[part.row_codes()[keep]])
+    return Column.of(np.concatenate(rows), integers, floats, Strings.of(texts), lists)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,16 +106,3 @@ class _Input:
     def lists(self) -> NDArray[np.int64]:
         """Return the places of the lists in use."""
         return np.flatnonzero(self.is_used[self.column.first_list :])
-
-
-def _rows(
-    parts: Sequence[Part], mappings: Iterable[NDArray[np.uint32]], dtype: type[np.unsignedinteger]
-) -> Array:
-    """Return the new codes of the rows kept, shape (n,)."""
-    rows, mappings = [], iter(mappings)
-    for column, keep in parts:
-        if column is None:
-            rows.append(np.zeros(np.count_nonzero(keep), dtype))
-        else:
-            rows.append(next(mappings).astype(dtype)[column.row_codes()[keep]])
-    return np.concatenate(rows)

@@ -222,16 +222,6 @@ def field(key: str) -> Field:
     return Field(key)
 
 
-def depth(filter: Filter) -> int:
-    """Nodes on the longest way from the root to a comparison; needs no stack, so takes any tree."""
-    deepest, pending = 0, [(filter, 1)]
-    while pending:
-        node, level = pending.pop()
-        deepest = max(deepest, level)
-        pending += [(part, level + 1) for part in children(node)]
-    return deepest
-
-
 def children(filter: Filter) -> tuple[Filter, ...]:
     """Return the filters that this one is made of."""
     if isinstance(filter, And | Or):
@@ -286,8 +276,13 @@ def check_depth(filter: Filter) -> None:
     Raises:
         FilterError: it is.
     """
-    if (levels := depth(filter)) > MAX_DEPTH:
-        raise FilterError(f"filter must be nested at most {MAX_DEPTH} deep, got {levels}")
+    deepest, pending = 0, [(filter, 1)]  # needs no stack, so takes any tree
+    while pending:
+        node, level = pending.pop()
+        deepest = max(deepest, level)
+        pending += [(part, level + 1) for part in children(node)]
+    if deepest > MAX_DEPTH:
+        raise FilterError(f"filter must be nested at most {MAX_DEPTH} deep, got {deepest}")
 
 
 def fits_int64(*values: int) -> bool:

@@ -9,6 +9,7 @@ from math import isfinite
 from typing import Any, NoReturn
 
 from sleuth.arguments import check_count, check_names, check_query
+from sleuth.compose.items import best_first
 from sleuth.compose.slices import run_slices
 from sleuth.errors import ArgumentError, KnowledgeBaseError
 from sleuth.filters import Filter, as_filter, to_bedrock
@@ -326,7 +327,7 @@ class KnowledgeBaseRetriever:
         )
         # Results are best first: reversed, so that the best passage of a document overwrites its others.
         items = {item.id: item for item in reversed([item_of(result) for result in results])}
-        return Ranking(sorted(items.values(), key=lambda item: (-(item.score or 0.0), item.id))[:k])
+        return Ranking(best_first(items.values())[:k])
 
     aretrieve = async_twin(retrieve)
 

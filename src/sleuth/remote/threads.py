@@ -24,6 +24,9 @@ class SharedThreads:
 
     Args:
         idle_seconds: how long a thread waits for its next job before it ends.
+
+    Attributes:
+        running: how many jobs are not over yet.
     """
 
     def __init__(self, *, idle_seconds: float = 1.0) -> None:
@@ -36,12 +39,7 @@ class SharedThreads:
     def _forget(self) -> None:
         self._lock = Lock()
         self._idle: list[SimpleQueue[_Job]] = []
-        self._running = 0
-
-    @property
-    def running(self) -> int:
-        """How many jobs are not over yet."""
-        return self._running
+        self.running = 0
 
     def submit(self, run: Callable[[], object]) -> Event:
         """Run a job, which must not raise, in a waiting thread or a new one.
@@ -55,7 +53,7 @@ class SharedThreads:
         job = _Job(run, Event())
         with self._lock:
             inbox = self._idle.pop() if self._idle else None
-            self._running += 1
+            self.running += 1
         if inbox is not None:
             inbox.put(job)
             return job.done
@@ -63,7 +61,7 @@ class SharedThreads:
             Thread(target=self._serve, args=(job,), name="sleuth-worker", daemon=True).start()
         except RuntimeError:
             with self._lock:
-                self._running -= 1
+                self.running -= 1
             raise
         return job.done
 
@@ -74,7 +72,7 @@ class SharedThreads:
                 job.run()
             finally:
                 with self._lock:
-                    self._running -= 1
+                    self.running -= 1
                 job.done.set()
             del job  # a waiting thread must not keep the last job's results alive
             with self._lock:

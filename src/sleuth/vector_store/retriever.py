@@ -10,6 +10,7 @@ from types import SimpleNamespace
 from typing import Any, TypeVar
 
 from sleuth.arguments import MOST_K, check_count, check_query
+from sleuth.compose.items import best_first
 from sleuth.errors import EmbeddingError, RetrievalError, SleuthError
 from sleuth.filters import Filter, any_of, as_filter, field, to_chroma
 from sleuth.logs import logger_of
@@ -259,6 +260,6 @@ class VectorStoreRetriever:
             )
             for document, score in pairs
         ]
-        return Ranking(sorted(items, key=lambda item: (-(item.score or 0.0), item.id))[:k])
+        return Ranking(best_first(items)[:k])
 
     aretrieve = async_twin(retrieve)

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
 from pathlib import Path
-from typing import Any, Final, Protocol, TypeVar
+from typing import Any, Final, Protocol
 
 from sleuth.errors import ArgumentError, requires
 from sleuth.types import Document
-
-T = TypeVar("T")
-
 
 BATCH: Final = 500
 """Rows that are read at a time."""
@@ -131,24 +128,25 @@ def _json_rows(path: Path) -> Iterator[Mapping[str, Any]]:
             yield row
 
 
-def _parquet_rows(path: Path) -> Iterator[Mapping[str, Any]]:
-    from pyarrow import parquet
-
-    return _unpacked(parquet.ParquetFile(path).iter_batches(BATCH))
-
-
 def _arrow_rows(path: Path) -> Iterator[Mapping[str, Any]]:
-    """Read a stream of Arrow, as Hugging Face writes it, or an IPC file."""
-    from pyarrow import ipc, memory_map
-
-    with memory_map(str(path)) as file:
-        is_file = file.read(len(_MAGIC)) == _MAGIC
-        file.seek(0)
-        if not is_file:
-            yield from _unpacked(ipc.open_stream(file))
+    """Read Parquet, a stream of Arrow, as Hugging Face writes it, or an IPC file."""
+    with requires("pyarrow", "tables", f"reading {path.suffix} files"):
+        from pyarrow import ArrowException, ipc, memory_map, parquet
+    kind = "Parquet" if path.suffix == ".parquet" else "Arrow"
+    try:
+        if kind == "Parquet":
+            yield from _unpacked(parquet.ParquetFile(path).iter_batches(BATCH))
             return
-        batches = ipc.open_file(file)
-        yield from _unpacked(map(batches.get_batch, range(batches.num_record_batches)))
+        with memory_map(str(path)) as file:
+            is_file = file.read(len(_MAGIC)) == _MAGIC
+            file.seek(0)
+            if not is_file:
+                yield from _unpacked(ipc.open_stream(file))
+                return
+            batches = ipc.open_file(file)
+            yield from _unpacked(map(batches.get_batch, range(batches.num_record_batches)))
+    except ArrowException as error:
+        raise ArgumentError(f"path must be {kind}, got {str(path)!r}: {error}") from error
 
 
 _MAGIC = b"ARROW1"
@@ -163,25 +161,10 @@ def _unpacked(batches: Iterable[Any]) -> Iterator[Mapping[str, Any]]:
                 yield row
 
 
-def _by_arrow(reader: Callable[[Path], Iterator[T]]) -> Callable[[Path], Iterator[T]]:
-    """Return a reader that names a missing package and a damaged file."""
-
-    def rows(path: Path) -> Iterator[T]:
-        with requires("pyarrow", "tables", f"reading {path.suffix} files"):
-            from pyarrow import ArrowException
-        try:
-            yield from reader(path)
-        except ArrowException as error:
-            kind = "Parquet" if path.suffix == ".parquet" else "Arrow"
-            raise ArgumentError(f"path must be {kind}, got {str(path)!r}: {error}") from error
-
-    return rows
-
-
 _KINDS: Final = {
-    ".parquet": _by_arrow(_parquet_rows),
-    ".arrow": _by_arrow(_arrow_rows),
-    ".feather": _by_arrow(_arrow_rows),
+    ".parquet": _arrow_rows,
+    ".arrow": _arrow_rows,
+    ".feather": _arrow_rows,
     ".jsonl": _json_rows,
     ".ndjson": _json_rows,
 }

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any, Unpack
 
 from sleuth.arguments import check_count, check_query
+from sleuth.compose.items import best_first
 from sleuth.filters import And, Compare, Filter, as_filter, matches
 from sleuth.remote import async_twin
 from sleuth.types import Ranking, RetrievedItem
@@ -48,11 +49,7 @@ class WebRetriever:
             search = replace(search, include_domains=domains)
         result = search.search(query, MAX_RESULTS)
         items = [item_of(hit, stale=result.stale) for hit in result.hits]
-        ranked = sorted(
-            (item for item in items if matches(condition, item.metadata)),
-            key=lambda item: (-(item.score or 0.0), item.id),
-        )
-        return Ranking(ranked[:k])
+        return Ranking(best_first([item for item in items if matches(condition, item.metadata)])[:k])
 
     aretrieve = async_twin(retrieve)
 

@@ -170,7 +170,7 @@ def test_a_storage_that_ignores_put_if_absent_is_refused(index: Path, forgetful_
 def test_missing_and_damaged_objects_are_named(index: Path, s3: Any, cache: Path) -> None:
     """A version with a missing or damaged object does not open; the error names the object."""
     manifest = publish(index, ADDRESS)
-    digest = next(file.blocks[0] for file in manifest.files())
+    digest = next(file.blocks[0] for part in manifest.parts for file in part.files)
     key = f"docs/objects/{digest[:2]}/{digest}"
     content = s3.get_object(Bucket="indexes", Key=key)["Body"].read()
     s3.put_object(Bucket="indexes", Key=key, Body=content[:-1] + b"?")

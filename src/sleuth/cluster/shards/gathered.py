@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from sleuth.cluster.shards.snapshot import GatheredSnapshot
     from sleuth.engine.completions import Completions
     from sleuth.engine.queries import QueryCondition
-    from sleuth.engine.selection import MetadataKey
     from sleuth.filters import Filter
     from sleuth.filters.tree import Scalar
     from sleuth.remote import Deadline

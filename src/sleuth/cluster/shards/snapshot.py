@@ -6,6 +6,7 @@ from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, field, replace
 from heapq import merge
 from itertools import chain
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -170,13 +171,13 @@ class GatheredSnapshot:
     def by_id(self, after: str = "") -> Iterator[tuple[int, str]]:
         """Keys and ids of documents whose id comes after this one, in order of id."""
         streams = [self._ids(number, after) for number in range(len(self.shards.names))]
-        return merge(*streams, key=_id_of)
+        return merge(*streams, key=itemgetter(1))
 
     def _ids(self, number: int, after: str) -> Iterator[tuple[int, str]]:
         last_id = after
         while page := self._ask(number, "by_id", last_id, _PAGE):
             yield from ((number << KEY_BITS | key, name) for key, name in page)
-            last_id = _id_of(page[-1])
+            _, last_id = page[-1]
 
     def files(self, names: Sequence[str]) -> dict[str, KnownFile]:
         """Return what `Writer.note_file` noted of these files, by name; absent where nothing is."""
@@ -225,8 +226,3 @@ def _complete(answers: ShardAnswers) -> dict[int, Any]:
 
 def _global(number: int, rows: Sequence[Row]) -> list[Row]:
     return [row._replace(key=number << KEY_BITS | row.key) for row in rows]
-
-
-def _id_of(entry: tuple[int, str]) -> str:
-    _, document_id = entry
-    return document_id

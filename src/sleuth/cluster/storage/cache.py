@@ -92,7 +92,12 @@ class Cache:
         with (self._views / f"{name}.lock").open("a+b") as lock:
             os.utime(lock.name)
             platform.lock(lock.fileno(), shared=True)  # nobody evicts what is open
-            while missing := _missing(self._views / name, manifest):
+            files = [
+                (self._views / name / part.folder / file.path, file)
+                for part in manifest.parts
+                for file in part.files
+            ]
+            while missing := [(path, file) for path, file in files if not _is_whole(path, file.size)]:
                 try:
                     platform.lock(lock.fileno(), wait=False)  # one process fetches, the others wait for it
                 except BlockingIOError:
@@ -224,12 +229,6 @@ def _object(digest: str, file: PublishedFile, objects: ObjectFolder) -> bytes:
             f"{where}, a part of {file.path}, is damaged: delete it and publish again", path=where
         )
     return data
-
-
-def _missing(view: Path, manifest: Manifest) -> _Missing:
-    """Return the files of a version that its folder lacks, with their paths."""
-    files = [(view / part.folder / file.path, file) for part in manifest.parts for file in part.files]
-    return [(path, file) for path, file in files if not _is_whole(path, file.size)]
 
 
 def _is_whole(path: Path, size: int) -> bool:

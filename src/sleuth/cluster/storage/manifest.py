@@ -132,14 +132,10 @@ class Manifest:
         """Return the digests of all objects of this version."""
         return {digest for part in self.parts for digest in part.objects()}
 
-    def files(self) -> Iterator[PublishedFile]:
-        """Yield the files of all parts."""
-        return (file for part in self.parts for file in part.files)
-
     @property
     def size(self) -> int:
         """Bytes of all files."""
-        return sum(file.size for file in self.files())
+        return sum(file.size for part in self.parts for file in part.files)
 
     @property
     def documents(self) -> int:

@@ -205,17 +205,16 @@ def _copy(folder: Path, scratch: Path, stack: ExitStack, names: Names = DOCUMENT
         files = [(names.record, scratch), *((name, folder / name) for name in segments)]
         try:
             version, documents, passages = facts
-            return _Copy(version, documents, passages, [_open(path, file, stack) for path, file in files])
+            sources = []
+            for path, file in files:
+                handle = stack.enter_context(os.fdopen(open_file(file, os.O_RDONLY), "rb"))
+                sources.append(_Source(path, handle, os.fstat(handle.fileno()).st_size))
+            return _Copy(version, documents, passages, sources)
         except FileNotFoundError:
             continue
     raise StoreError(
         f"{folder} changes too fast to be copied: publish again when less is written", path=str(folder)
     )
-
-
-def _open(path: str, file: Path, stack: ExitStack) -> _Source:
-    handle = stack.enter_context(os.fdopen(open_file(file, os.O_RDONLY), "rb"))
-    return _Source(path, handle, os.fstat(handle.fileno()).st_size)
 
 
 class _Upload:

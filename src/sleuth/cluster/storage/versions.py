@@ -47,18 +47,13 @@ def numbers(objects: ObjectFolder) -> list[int]:
     return sorted(int(match[1]) for name, _ in objects.list(_FOLDER) if (match := _NAME.fullmatch(name)))
 
 
-def read(objects: ObjectFolder, number: int) -> Manifest:
-    """Return the manifest of a version.
+def read_build(objects: ObjectFolder, name: str) -> Manifest:
+    """Return the manifest with a name: of a version, or of what a build has done so far.
 
     Raises:
         IndexDamagedError, FormatVersionError: as `Manifest.decode`.
-        ObjectMissingError: there is no such version.
+        ObjectMissingError: there is no such version or build.
     """
-    return read_build(objects, manifest_name(number))
-
-
-def read_build(objects: ObjectFolder, name: str) -> Manifest:
-    """Return what a build has done so far."""
     return Manifest.decode(objects.get(name), f"{objects.url}/{name}")
 
 
@@ -70,7 +65,7 @@ def find_version(address: Address, objects: ObjectFolder) -> Manifest:
     """
     if address.version is not None:
         try:
-            return read(objects, address.version)
+            return read_build(objects, manifest_name(address.version))
         except ObjectMissingError:
             names = ", ".join(map(str, numbers(objects))) or "none"
             raise IndexNotFoundError(
@@ -88,13 +83,13 @@ def find_version(address: Address, objects: ObjectFolder) -> Manifest:
 def newest_version(objects: ObjectFolder) -> Manifest | None:
     """Return the manifest of the newest version; None where nothing is published."""
     published = numbers(objects)
-    return read(objects, published[-1]) if published else None
+    return read_build(objects, manifest_name(published[-1])) if published else None
 
 
 def versions(address: str) -> list[Manifest]:
     """Return the manifests of all versions at an address, the newest first."""
     objects = ObjectFolder(Address.parse(address).url)
-    return [read(objects, number) for number in reversed(numbers(objects))]
+    return [read_build(objects, manifest_name(number)) for number in reversed(numbers(objects))]
 
 
 def prune(address: str, *, keep: int, grace: timedelta = GRACE) -> Pruned:
@@ -112,8 +107,8 @@ def prune(address: str, *, keep: int, grace: timedelta = GRACE) -> Pruned:
     limit = datetime.now(UTC) - grace
     builds = dict(objects.list(BUILDS))
     objects.delete(name for name, facts in builds.items() if facts.modified < limit)
-    in_use = [read(objects, number) for number in newest]
-    in_use += [read_build(objects, name) for name, facts in builds.items() if facts.modified >= limit]
+    names = [*map(manifest_name, newest), *(name for name in builds if builds[name].modified >= limit)]
+    in_use = [read_build(objects, name) for name in names]
     references = {object_name(digest) for manifest in in_use for digest in manifest.objects()}
     orphans = [
         name for name, facts in objects.list("objects") if name not in references and facts.modified < limit
