@@ -206,11 +206,15 @@ class _Draft:
         """Yield the lines of the answer."""
         grade = self.fit.grade
         best = best_of(self._candidates, self._weights)
+        # A few words to search, without a question mark, ask nothing if pages hold one of them.
+        words = WORD.findall(self._question)
+        is_short = 0 < len(words) <= TOPIC_WORDS and self._question.rstrip()[-1:] not in QUESTION_MARKS
+        is_there = any(candidate.held for candidate in self._candidates)
         if grade is Grade.NOTHING_CLOSE:
             yield INTRODUCTIONS[grade]
             if self._items:
                 yield from [NEAREST, *(f"- {title}" for title in nearest_titles(drop_repeats(self._items)))]
-        elif self._is_topic():
+        elif is_short and is_there and all(self._analyze(words)):
             yield TOPIC
             yield from self._further(sorted(self._candidates, key=attrgetter("item")), PAGES, with_page=True)
         elif best and (
@@ -230,13 +234,6 @@ class _Draft:
             yield from (f"> {line}".rstrip() for line in quote.lines)
             further = list(self._further(self._candidates, MORE))
             yield from ["", *further] if further else []
-
-    def _is_topic(self) -> bool:
-        """Return whether the query asks nothing: a few words to search, without a question mark, and pages hold one."""
-        words = WORD.findall(self._question)
-        is_short = 0 < len(words) <= TOPIC_WORDS and self._question.rstrip()[-1:] not in QUESTION_MARKS
-        is_there = any(candidate.held for candidate in self._candidates)
-        return is_short and is_there and all(self._analyze(words))
 
     def _further(
         self, candidates: Sequence[Candidate], count: int, *, with_page: bool = False

@@ -309,19 +309,14 @@ def rivals_of(
         if source in rivals or candidate.score < RIVAL * best.score:
             continue
         candidate_claim = read_claim(candidate.unit.text, analyze)
-        subjects = set(
-            _numbers_of(" ".join([question, *map(_name_of, (source, source_of(items[best.item])))]))
-        )
+        names = map(_name_of, (source, source_of(items[best.item])))
+        subjects = set(re.findall(r"\d+", " ".join([question, *names])))
         is_same = candidate.held == best.held and len(best.held) >= ASKED
         if disagree(claim, candidate_claim, is_same_question=is_same) and subjects.isdisjoint(
             number for number, _ in {*claim.values} ^ {*candidate_claim.values}
         ):
             rivals[source] = candidate
     return list(rivals.values())[1:]
-
-
-def _numbers_of(text: str) -> list[str]:
-    return re.findall(r"\d+", text)
 
 
 def _name_of(source: str) -> str:
@@ -336,7 +331,8 @@ def source_of(item: RetrievedItem) -> str:
 def date_of(item: RetrievedItem) -> str:
     """Return the year that the name or the title of a document holds, else the day of its last change, or ""."""
     for text in (_name_of(source_of(item)), str(item.metadata.get("title") or "")):
-        years = [number for number in _numbers_of(text) if len(number) == 4 and "1900" <= number <= "2100"]
+        numbers: list[str] = re.findall(r"\d+", text)
+        years = [number for number in numbers if len(number) == 4 and "1900" <= number <= "2100"]
         if years:
             return years[-1]
     time = time_of(item.metadata)

@@ -59,22 +59,16 @@ def javascript_imports(text: str) -> Iterator[Import]:
     head = re.sub(r"^\s*(?:import|export|const|let|var)\b", "", head)
     head = re.sub(r"^\s*type\s+(?=[\w{])", "", head)
     named_match = re.search(r"\{([^{}]*)\}", head)
-    has_names = False
-    if named_match:
-        for name, alias in aliases_in(named_match[1], "as"):
-            has_names = True
-            yield Import(module, name, alias)
+    names = aliases_in(named_match[1], "as") if named_match else ()
+    items = [Import(module, name, alias) for name, alias in names]
     unbraced_head = re.sub(r"\{[^{}]*\}", "", head)
     star_match = re.search(r"\*(?:\s*as\s+([\w$]+))?", unbraced_head)
     if star_match:
-        has_names = True
-        yield Import(module, "" if star_match[1] else "*", star_match[1] or "*")
+        items.append(Import(module, "" if star_match[1] else "*", star_match[1] or "*"))
     default_match = re.match(r"\s*([\w$]+)", re.sub(r"\*(?:\s*as\s+[\w$]+)?", "", unbraced_head))
     if default_match:
-        has_names = True
-        yield Import(module, "default", default_match[1])
-    if not has_names:
-        yield Import(module, "", "")
+        items.append(Import(module, "default", default_match[1]))
+    yield from items or [Import(module, "", "")]
 
 
 def go_imports(text: str) -> Iterator[Import]:

@@ -135,11 +135,6 @@ class Index:
         """Return the object id of a tracked plain file; "" of anything else."""
         return self.tracked.get(path) or self.unwatched.get(path, "")
 
-    @property
-    def any_id(self) -> str:
-        """An object id of the repository; "" where no plain file is tracked."""
-        return next(iter(self.tracked.values()), "") or next(iter(self.unwatched.values()), "")
-
     def bytes_of(self, path: str) -> bytes:
         """Return the bytes of a tracked path in git."""
         return self.odd.get(path) or path.encode()

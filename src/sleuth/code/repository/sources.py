@@ -12,6 +12,7 @@ import stat
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from itertools import chain
 from pathlib import Path
 from typing import Protocol
 
@@ -206,7 +207,8 @@ class WorktreeSource(DiskSource):
         def look(index: git.Index) -> None:
             nonlocal current, times
             _recall(index, past)
-            self._any_id = index.any_id
+            # An id of the repository tells which hash it uses.
+            self._any_id = next(chain(index.tracked.values(), index.unwatched.values()), "")
             current, times = self._look(index.others | recall.unknown, past)
 
         self._contents.clear()
