@@ -12,7 +12,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from sleuth.code.parsing.kinds import CONTAINERS
-from sleuth.code.search.twins import Twins
+from sleuth.code.search.stems import Twins
 from sleuth.code.snapshots.places import module_steps
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from sleuth.code.parsing.labels import CATEGORIES
 from sleuth.code.search.filters import CodeFilter
 from sleuth.code.search.fusion import Piece, ordered
 from sleuth.code.search.signals import Scores, Signals
-from sleuth.code.search.twins import Twins
+from sleuth.code.search.stems import Twins
 from sleuth.remote import check_cancelled
 from sleuth.types import Explanation
 

@@ -3,6 +3,8 @@
 A word of a name stands for a word of the query that begins with it, as `arg` for "argument", and for one that ends in
 other ways, as `recoverer` for "recovery": in 32 repositories of a public board this found what a table of short forms
 did, and more (docs/decisions/signals-of-code.md).
+
+Also finds files of an older version that stand beside those of a newer one.
 """
 
 from __future__ import annotations
@@ -12,6 +14,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable
 from functools import lru_cache
+from posixpath import basename, dirname
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -77,3 +80,54 @@ class Stems:
 @lru_cache(maxsize=20_000)
 def _analyzed(part: str) -> tuple[str, ...]:
     return tuple(get_analyzer("code-english").tokens(part))[:1]
+
+
+_VERSION: Final = re.compile(r"v(\d{1,4})")
+_WORD: Final = re.compile(r"[a-z]+\d*")
+TWIN_FACTOR: Final = 0.7
+"""What such a file counts; 1 where the query names its folder."""
+
+
+class Twins:
+    """The files of a snapshot below `v3` where `v4` stands beside it.
+
+    Attributes:
+        by_folder: positions of these files by the name of the folder, in lower case.
+    """
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        """Look at the folders of all paths."""
+        folders = {dirname(file.path) for file in snapshot.files}
+        folders |= {above for folder in folders for above in _above(folder)}
+        versions = {
+            folder: int(match[1])
+            for folder in folders
+            if (match := _VERSION.fullmatch(basename(folder).lower()))
+        }
+        newest: dict[str, int] = defaultdict(int)
+        for folder, version in versions.items():
+            newest[dirname(folder)] = max(newest[dirname(folder)], version)
+        older = {folder for folder, version in versions.items() if version < newest[dirname(folder)]}
+        positions: dict[str, list[int]] = defaultdict(list)
+        for i, file in enumerate(snapshot.files) if older else ():
+            for folder in _above(file.path):
+                if folder in older:
+                    positions[basename(folder).lower()].append(i)
+        self.by_folder: dict[str, NDArray[np.int64]] = {
+            name: np.array(files, np.int64) for name, files in positions.items()
+        }
+
+    def factors(self, text: str, files: int) -> NDArray[np.float32]:
+        """Return what each file counts for a query, shape (files,)."""
+        factors = np.ones(files, np.float32)
+        words = set(_WORD.findall(text.lower())) if self.by_folder else set()
+        for name, positions in self.by_folder.items():
+            if name not in words:
+                factors[positions] = TWIN_FACTOR
+        return factors
+
+
+def _above(path: str) -> list[str]:
+    """Return the folders above a path, without the root."""
+    steps = path.split("/")[:-1]
+    return ["/".join(steps[: i + 1]) for i in range(len(steps))]
