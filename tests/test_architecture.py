@@ -47,7 +47,7 @@ ALLOWED: dict[str, set[str]] = {
     "engine": ENGINE,
     "cluster": GROUND | {"engine", "ingest", "lexical", "dense", "remote"},
     "surfaces": ENGINE - INTERNAL | {"engine", "cluster"},
-    "testing": BASE | {"filters", "knowledge_base"},
+    "testing": BASE | {"filters", "knowledge_base", "engine", "ingest"},
     "__main__": {"surfaces"},
 }
 ALLOWED["plugins"] = ALLOWED.keys() - {"__main__"}  # their public names alone: test_plugins.py

@@ -52,6 +52,8 @@ PACKAGES = (
     "sleuth.plugins.evaluation",
 )
 VARIABLES: Mapping[str, str] = {
+    "SLEUTH_IMAP_PASSWORD": "Password of the user in an address of mail, `imaps://`.",
+    "SLEUTH_SQL_PASSWORD": "Password of the user in an address of a database, `sql:`.",
     "SLEUTH_CACHE": "Folder of the cache of published indexes.",
     "SLEUTH_CACHE_BYTES": "Bytes that this cache may take.",
     "SLEUTH_CONFIG": "A `sleuth.toml` that is trusted in place of the project's; empty for none.",

@@ -28,6 +28,7 @@ KINDS: Final = {
     "routers": "a `JsonRouter` of `sleuth.surfaces.http`, or a tuple of them",
     "backends": "a `BackendKind`, or a tuple of them",
     "web": "a `WebApi`: a service that searches the web",
+    "sources": "what opens an address by its scheme: `str -> Source` of `sleuth.ingest`",
     "plugins": "a module with hooks",
 }
 """What an extension of each kind is."""

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sleuth.answer import Passage, check_citations, citation_marks
-from sleuth.answer.citations import support
+from sleuth.answer import Passage, citation_marks
+from sleuth.answer.citations import check_citations, support
 from tests.answer.conftest import item
 
 FIRST = Passage(1, "The bucket is refilled every 60 seconds.", (item("a", ""), item("b", "")))

@@ -26,7 +26,8 @@ from sleuth.columns.layout import read_column
 from sleuth.columns.leg import ColumnsLeg
 from sleuth.columns.search import ColumnsSearcher, FilterCache, align
 from sleuth.errors import IndexDamagedError
-from sleuth.filters import Compare, Filter, Not, field, from_text, matches
+from sleuth.filters import Compare, Filter, Not, field, matches
+from sleuth.filters.text import from_text
 from sleuth.store import Rows, SegmentData, SegmentView, unpack
 from sleuth.store.legs.leg import Bitmap, Leg, pack
 from tests.examples import examples

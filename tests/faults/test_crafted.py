@@ -17,7 +17,7 @@ from sleuth.dense import DenseLeg, lists
 from sleuth.dense.search import DenseSearcher
 from sleuth.dense.wordllama import WordLlamaEmbedder
 from sleuth.errors import IndexDamagedError
-from sleuth.filters import from_text
+from sleuth.filters.text import from_text
 from sleuth.lexical import LexicalLeg
 from sleuth.lexical.leg import FieldSpec
 from sleuth.lexical.search import LexicalSearcher

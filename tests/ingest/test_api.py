@@ -326,22 +326,12 @@ def test_a_file_that_is_touched(engine: Engine, docs: Path) -> None:
     assert engine.index([docs]).read == 0
 
 
-@pytest.mark.parametrize(
-    ("address", "command"),
-    [
-        ("s3://bucket/folder", "sleuth cluster index file:///FOLDER s3://bucket/folder"),
-        (Path("gs://bucket/folder"), "sleuth cluster index file:///FOLDER gs://bucket/folder"),
-        ("https://example.org/docs", "sleuth web crawl https://example.org/docs"),
-    ],
-)
-def test_an_address_names_the_command_that_reads_it(
-    engine: Engine, address: str | Path, command: str
-) -> None:
-    """Object storage and sites are no folders; a folder with such a name is one."""
-    with pytest.raises(
-        ArgumentError, match=f"paths must be files and folders of this machine, .*`{command}`"
-    ):
-        engine.index([address])
+def test_an_address_that_nothing_opens_is_refused(engine: Engine) -> None:
+    """The error names the command that reads a site, or the addresses that there are."""
+    with pytest.raises(ArgumentError, match=r"`sleuth web crawl https://example\.org/docs` reads a site"):
+        engine.index(["https://example.org/docs"])
+    with pytest.raises(ArgumentError, match=r"begin with .*imaps, sql"):
+        engine.index(["gopher://example.org"])
 
 
 def test_a_folder_may_be_named_like_an_address(

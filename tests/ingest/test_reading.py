@@ -5,14 +5,17 @@ from __future__ import annotations
 import os
 import signal
 import threading
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Generator, Sequence
+from itertools import chain
 from pathlib import Path
 
 import pytest
 
 from sleuth.ingest import FileEntry, ReadOptions, Record, Skipped, Unchanged, read, read_file, walk
 from sleuth.ingest.loaders.apart import FileProcesses
+from sleuth.ingest.reading import read_listed
 from sleuth.ingest.reports import FileRead
+from sleuth.ingest.walking import DiskFolders
 from sleuth.store import KnownFile
 from sleuth.types import Document
 from tests.code.conftest import write
@@ -43,19 +46,18 @@ def test_unchanged_files_are_not_opened(tmp_path: Path) -> None:
     """A file that the comparison knows is reported as unchanged without opening it."""
     (tmp_path / "b.md").write_text("text")
 
-    def compare(entries: Iterable[FileEntry | Skipped]) -> Iterator[FileEntry | Skipped | Unchanged]:
-        yield Unchanged(KnownFile("a.md"))
-        yield from entries
-
-    records = list(read([tmp_path], compare=compare))
+    folders = DiskFolders([tmp_path])
+    listing = chain([Unchanged(KnownFile("a.md"))], folders.list())
+    records = list(read_listed(folders, listing, ReadOptions()))
     assert names(records) == ["Unchanged a.md", "Document b.md", "FileRead b.md"]
 
 
 def test_progress(tmp_path: Path) -> None:
     """Progress counts every file once and knows the totals from the start."""
     write(tmp_path, {f"{number}.md": "x" * number for number in range(5)})
-    events: list[tuple[int, int, int]] = []
-    list(read([tmp_path], progress=lambda *counts: events.append(counts)))
+    events: list[tuple[int, int, int | None]] = []
+    folders = DiskFolders([tmp_path])
+    list(read_listed(folders, folders.list(), ReadOptions(), lambda *counts: events.append(counts)))
     assert events == [(1, 0, 5), (2, 1, 5), (3, 3, 5), (4, 6, 5), (5, 10, 5)]
 
 

@@ -1,6 +1,4 @@
-from sleuth.answer.citations import Citation as Citation
 from sleuth.answer.citations import CitationMark as CitationMark
-from sleuth.answer.citations import check_citations as check_citations
 from sleuth.answer.citations import citation_marks as citation_marks
 from sleuth.answer.context import Passage as Passage
 from sleuth.answer.context import assemble as assemble

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from sleuth.engine.view import IndexView
     from sleuth.filters import Filter
-    from sleuth.ingest import AddReport, IndexProgress, IndexReport, ReadOptions, Skipped
+    from sleuth.ingest import AddReport, IndexProgress, IndexReport, ReadOptions, Skipped, Source
     from sleuth.ingest.reports import MoveReport
     from sleuth.ingest.roots import Root
     from sleuth.store import IndexSnapshot
@@ -96,7 +96,7 @@ class Documents:
 
     def index(
         self,
-        paths: Sequence[str | Path],
+        paths: Sequence[str | Path | Source],
         *,
         options: ReadOptions | Mapping[str, Any] | None = None,
         prune: bool = False,
@@ -105,15 +105,16 @@ class Documents:
         embedding: Callable[[int, int], None] | None = None,
         timeout: float = 10.0,  # as of `add`
     ) -> IndexReport:
-        """Read files and folders into the index: what changed is replaced, what did not costs nothing.
+        """Read files, folders and other sources into the index: what changed is replaced, what did not costs nothing.
 
-        A file is named by its path relative to the folder that holds the index folder if it lies below that, else by
-        its absolute path (`files`). The options are remembered for each of `paths` and hold for all below it.
+        Sources are given as a `Source`, or by an address such as `imaps://anna@mail.example.org/INBOX`. A file is named
+        by its path relative to the folder that holds the index folder if it lies below that, else by its absolute path
+        (`files`). The options are remembered for each path and address, and hold for all below it.
 
         Args:
             options: which files to read, and how: `ReadOptions`, a mapping that changes some of the remembered options,
                 or None for the remembered ones.
-            prune: also delete documents below `paths` whose file is gone.
+            prune: also delete documents of `paths` whose file is gone.
             changed: files and folders that may have changed, are new or gone, as a watcher names them; nothing else
                 below `paths` is looked at. None looks at everything.
             progress: called now and then while files are read.
@@ -122,6 +123,7 @@ class Documents:
 
         Raises:
             ArgumentError: a path that does not exist, or an engine with a scope.
+            RemoteError: a source does not answer; what was read before is committed, and the next run goes on there.
             IndexInterrupted: Ctrl-C; what was read so far is committed, and the report so far is attached.
             EmbeddingError: as `embed`; the files are read.
         """

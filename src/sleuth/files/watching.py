@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
@@ -16,7 +17,9 @@ _TOOLS: Final = frozenset({".git", ".sleuth"})
 _HIDDEN: Final = _TOOLS | {"node_modules", "__pycache__"}
 
 
-def changes_below(roots: Sequence[Path], apart: Path | None = None) -> Iterator[list[str] | None]:
+def changes_below(
+    roots: Sequence[Path], apart: Path | None = None, *, every: float | None = None
+) -> Iterator[list[str] | None]:
     """Yield the absolute paths that changed below some roots, once per burst of changes.
 
     None stands for anything: at first, since files may have changed before the watch began, and where there are so
@@ -26,6 +29,7 @@ def changes_below(roots: Sequence[Path], apart: Path | None = None) -> Iterator[
     Args:
         roots: files and folders. A file may be replaced by another one of its name.
         apart: a folder inside them that is not looked at, such as the index.
+        every: seconds after which an empty list is yielded where nothing was saved, for what no folder tells of.
 
     Raises:
         MissingPackageError: watchfiles is not installed.
@@ -35,7 +39,7 @@ def changes_below(roots: Sequence[Path], apart: Path | None = None) -> Iterator[
     notable = watchfiles.DefaultFilter()
     places = [root.resolve() for root in roots]
     folders = [place if place.is_dir() else place.parent for place in places]
-    is_first, names = True, set()
+    is_first, names, told = True, set(), time.monotonic()
     for changes in watchfiles.watch(
         *dict.fromkeys(folders),
         watch_filter=None,
@@ -46,7 +50,7 @@ def changes_below(roots: Sequence[Path], apart: Path | None = None) -> Iterator[
         raise_interrupt=True,
         recursive=any(place.is_dir() for place in places),
     ):
-        is_notable = is_first
+        is_notable = is_first or (every is not None and time.monotonic() >= told + every)
         for change, name in changes:
             inside = _inside(Path(name), places, apart)
             if inside is None or not _TOOLS.isdisjoint(inside.parts):
@@ -56,7 +60,7 @@ def changes_below(roots: Sequence[Path], apart: Path | None = None) -> Iterator[
                 is_notable = True
         if is_notable:
             yield None if is_first or len(names) > _MANY_CHANGES else list(names)
-            is_first = False
+            is_first, told = False, time.monotonic()
             names.clear()
 
 

@@ -10,6 +10,7 @@ from sleuth.ingest.names import FileNames as FileNames
 from sleuth.ingest.names import is_below as is_below
 from sleuth.ingest.options import ReadOptions as ReadOptions
 from sleuth.ingest.reading import read as read
+from sleuth.ingest.reading import read_fetched as read_fetched
 from sleuth.ingest.reading import read_file as read_file
 from sleuth.ingest.reports import REFUSED as REFUSED
 from sleuth.ingest.reports import AddReport as AddReport
@@ -23,6 +24,9 @@ from sleuth.ingest.reports import grouped as grouped
 from sleuth.ingest.run import Run as Run
 from sleuth.ingest.run import file_of as file_of
 from sleuth.ingest.run import is_file as is_file
+from sleuth.ingest.source import Source as Source
+from sleuth.ingest.source import chosen as chosen
+from sleuth.ingest.source import open_source as open_source
 from sleuth.ingest.walking import walk as walk
 
 __all__: list[str]

@@ -5,30 +5,35 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sleuth.errors import ArgumentError
+from sleuth.errors import ArgumentError, RemoteError
 from sleuth.files.ignore import IGNORE_FILES
 from sleuth.ingest.diff import Diff
 from sleuth.ingest.documents import Adder
-from sleuth.ingest.names import FileNames, is_below, outermost, printable
-from sleuth.ingest.options import AUTO
-from sleuth.ingest.reading import read
+from sleuth.ingest.names import FileNames, is_address, is_below, outermost, printable
+from sleuth.ingest.options import AUTO, DEFAULT, ReadOptions
+from sleuth.ingest.reading import read_listed
 from sleuth.ingest.reports import (
     AddReport,
+    FileEntry,
     IndexInterrupted,
     IndexProgress,
     IndexReport,
     LeftOut,
     Record,
+    Skipped,
 )
-from sleuth.ingest.roots import Options, RootReading, plan, remember, roots_in
+from sleuth.ingest.roots import Options, RootReading, covering, plan, remember, roots_in
+from sleuth.ingest.roots import changed as changed_options
 from sleuth.ingest.run import Run, ids_in
+from sleuth.ingest.source import Source, chosen, open_source
 from sleuth.ingest.updates import gone_roots
-from sleuth.ingest.walking import WalkScope
+from sleuth.ingest.walking import DiskFolders, WalkScope
 from sleuth.logs import logger_of
 from sleuth.types import Document
 
@@ -77,7 +82,7 @@ def add_documents(
 def index_paths(
     store: Store,
     chunker: Chunker | CheckedChunker,
-    paths: Sequence[str | Path],
+    paths: Sequence[str | Path | Source],
     *,
     names: FileNames,
     index: Path,
@@ -87,7 +92,7 @@ def index_paths(
     progress: Callable[[IndexProgress], None] | None = None,
     timeout: float = 10.0,  # as of `add_documents`
 ) -> IndexReport:
-    """Bring the index up to date with files and folders; see `Engine.index`.
+    """Bring the index up to date with files, folders and other sources; see `Engine.index`.
 
     Args:
         names: those of files in this index.
@@ -95,6 +100,7 @@ def index_paths(
     """
     started = time.monotonic()
     roots = roots_of(paths, names)
+    sources = sources_of(paths, names)
     only = _resolved(changed)
     with store.reader() as snapshot:
         report = IndexReport(version=snapshot.version)
@@ -103,19 +109,36 @@ def index_paths(
         roots = present(roots, lambda root: any(snapshot.file_names(names.name_of(root))), prune=prune)
     readings = plan(roots, remembered, options, names)
     diff = Diff(store.reader, names_read, names)
-    adder: Adder[IndexReport] | None = None
     left_out = LeftOut()
+    parts: list[tuple[ReadOptions, Source]] = _folders(
+        readings, names, index=index, left_out=left_out, only=only
+    )
+    for source in sources:
+        root = covering(source.name, remembered)
+        parts.append((changed_options(root.options if root else DEFAULT, options), source))
+    adder: Adder[IndexReport] | None = None
     try:
-        with store.writer(timeout=timeout) as writer:
+        with ExitStack() as stack:
+            for source in sources:
+                if source not in paths:  # opened here
+                    stack.callback(source.close)
+            writer = stack.enter_context(store.writer(timeout=timeout))
             adder = Adder(writer, chunker, report)
             run = Run(adder, diff, ids_in(store))
-            remember(writer, roots, remembered, options, names)
-            entries = _read(readings, run, progress, started, index=index, left_out=left_out, only=only)
-            for entry in _until_interrupted(entries, report):
+            addresses = [source.name for source in sources if source not in paths]
+            remember(writer, [*roots, *addresses], remembered, options, names)
+            failures: list[RemoteError] = []
+            for entry in _until_ended(_read(parts, run, progress, started), report, failures):
                 run.take(entry)
-            if not report.interrupted:
+            if not (report.interrupted or failures):
                 run.finish(prune=prune)
+                if not report.gone:  # else the next run must meet them again
+                    for used, source in parts:
+                        if source.cursor:
+                            writer.note_file(source.name, version=source.cursor, reading=used.spelling)
             run.commit()
+            if failures:
+                raise failures[0]
     except KeyboardInterrupt:  # during a document or a commit, which is rolled back
         report = replace(adder.kept if adder else report, skipped=report.skipped, interrupted=True)
     with store.reader() as snapshot:
@@ -127,7 +150,7 @@ def index_paths(
     report.seconds = time.monotonic() - started
     logger.info(
         "indexed %d roots in %.1f s: %d documents added, %d updated, %d unchanged, %d deleted, %d pruned; %d skipped",
-        *(len(readings), report.seconds, report.added, report.updated, report.unchanged),
+        *(len(parts), report.seconds, report.added, report.updated, report.unchanged),
         *(report.deleted, report.pruned, len(report.skipped)),
     )
     if report.interrupted:
@@ -135,30 +158,52 @@ def index_paths(
     return report
 
 
-def _until_interrupted(entries: Iterator[Record], report: IndexReport) -> Iterator[Record]:
-    """Yield entries until Ctrl-C interrupts reading; entries before it are complete and stay in the index."""
+def _until_ended(
+    entries: Iterator[Record], report: IndexReport, failures: list[RemoteError]
+) -> Iterator[Record]:
+    """Yield entries until Ctrl-C or a source that does not answer ends them; those before are complete and stay."""
     try:
         yield from entries
     except KeyboardInterrupt:
         report.interrupted = True
+    except RemoteError as error:
+        failures.append(error)
 
 
-def roots_of(paths: Sequence[str | Path], names: FileNames) -> list[str]:
-    """Return the absolute paths of files and folders.
+def sources_of(paths: Sequence[str | Path | Source], names: FileNames) -> list[Source]:
+    """Return the sources among paths: those that are one, and those at addresses.
 
     Raises:
-        ArgumentError: something else than a list of paths, or an address of object storage or of the web.
+        ArgumentError: an address that nothing opens.
     """
-    if isinstance(paths, str | Path):
-        raise ArgumentError(
-            f"paths must be a list of files and folders, got {paths!r}; write [{str(paths)!r}]"
-        )
-    if not isinstance(paths, Iterable):
-        raise ArgumentError(f"paths must be a list of files and folders, got {paths!r}")
-    return [_absolute(path, names) for path in paths]
+    addresses = {path for path in paths if isinstance(path, str) and is_source(path, names)}
+    opened = {address: open_source(address) for address in sorted(addresses)}
+    sources = [opened.get(path) if isinstance(path, str) else path for path in paths]
+    return list({one.name: one for one in sources if isinstance(one, Source)}.values())
 
 
-def _absolute(path: str | Path, names: FileNames) -> str:
+def is_source(path: str | Path | Source, names: FileNames) -> bool:
+    """Return whether a path is a source or the address of one; a folder that is named like an address is none."""
+    if isinstance(path, str):
+        return is_address(path) and not os.path.lexists(names.locate(path))
+    return isinstance(path, Source)
+
+
+def roots_of(paths: Sequence[str | Path | Source], names: FileNames) -> list[str]:
+    """Return the absolute paths of files and folders, without sources and their addresses.
+
+    Raises:
+        ArgumentError: something else than a list of paths.
+    """
+    if isinstance(paths, str | Path) or not isinstance(paths, Iterable):
+        mend = f"; write [{str(paths)!r}]" if isinstance(paths, str | Path) else ""
+        raise ArgumentError(f"paths must be a list of files and folders, got {paths!r}{mend}")
+    return [_absolute(path, names) for path in paths if not is_source(path, names)]
+
+
+def _absolute(path: object, names: FileNames) -> str:
+    if not isinstance(path, str | Path):
+        raise ArgumentError(f"paths must be of text or Paths, got {path!r}")
     try:
         absolute = names.locate(path)
         os.fsencode(absolute)
@@ -166,14 +211,6 @@ def _absolute(path: str | Path, names: FileNames) -> str:
         raise ArgumentError(f"paths must be of text or Paths, got {path!r}") from None
     except ValueError:  # a NUL; the walk names it
         return os.path.abspath(path)  # noqa: PTH100
-    # An address is refused with the command that reads it; a `Path` of one has lost a slash.
-    scheme, separator, address_path = str(path).partition(":/")
-    if separator and scheme.isalnum() and len(scheme) > 1 and not os.path.lexists(absolute):
-        address = f"{scheme}://{address_path.lstrip('/')}"
-        mend = f"`sleuth cluster index file:///FOLDER {address}` reads it into the index at file:///FOLDER"
-        if scheme.startswith("http"):
-            mend = f"`sleuth web crawl {address}` reads a site"
-        raise ArgumentError(f"paths must be files and folders of this machine, got {address!r}: {mend}")
     return absolute
 
 
@@ -212,48 +249,60 @@ def present(roots: Sequence[str], is_indexed: Callable[[str], bool], *, prune: b
     return [root for root in roots if root not in absent_roots]
 
 
-def _read(
+def _folders(
     readings: Sequence[RootReading],
-    run: Run,
-    progress: Callable[[IndexProgress], None] | None,
-    started: float,
+    names: FileNames,
     *,
     index: Path,
     left_out: LeftOut,
     only: Collection[str] | None,
-) -> Iterator[Record]:
-    """Yield the records of all readings, those with the same options together."""
-    diff = run.diff
-    names = [diff.names.name_of(reading.root) for reading in readings]
-    names_so_far: set[str] | None = None if len(outermost(names)) == len(names) else set()
-    done = IndexProgress(0, 0, None, 0.0)
-
-    def show(before: IndexProgress, files: int, size: int, total: int) -> None:
-        nonlocal done
-        counts = before.files + files, before.bytes + size, before.files + total
-        done = IndexProgress(*counts, time.monotonic() - started)
-        if progress is not None:
-            progress(done)
-
+) -> list[tuple[ReadOptions, Source]]:
+    """Return the folders of a run as sources, those that are read with the same options together."""
+    roots = [names.name_of(reading.root) for reading in readings]
+    seen: set[str] | None = None if len(outermost(roots)) == len(roots) else set()
+    parts: list[tuple[ReadOptions, Source]] = []
     while readings:
         options = readings[0].options
         alike = [reading for reading in readings if reading.options == options]
         readings = [reading for reading in readings if reading.options != options]
-        diff.read_with(options)
+        anchors = {reading.root: reading.anchor for reading in alike}
+        apart = [path for reading in alike for path in reading.apart]
+        scope = WalkScope(names.name_of, anchors, index, apart, seen, only, left_out)
+        parts.append((options, DiskFolders([reading.root for reading in alike], options, scope)))
+    return parts
+
+
+def _read(
+    parts: Sequence[tuple[ReadOptions, Source]],
+    run: Run,
+    progress: Callable[[IndexProgress], None] | None,
+    started: float,
+) -> Iterator[Record]:
+    """Yield the records of all sources: each is listed, compared with the table, and read."""
+    done = IndexProgress(0, 0, None, 0.0)
+
+    def show(before: IndexProgress, files: int, size: int, total: int | None) -> None:
+        nonlocal done
+        total_files = None if total is None else before.files + total
+        counts = before.files + files, before.bytes + size, total_files
+        done = IndexProgress(*counts, time.monotonic() - started)
+        if progress is not None:
+            progress(done)
+
+    for options, source in parts:
+        run.diff.read_with(options)
         run.adder.language, run.adder.loaders = options.language, options.loaders
-        scope = WalkScope(
-            diff.names.name_of,
-            {reading.root: reading.anchor for reading in alike},
-            index,
-            [path for reading in alike for path in reading.apart],
-            names_so_far,
-            only,
-            left_out,
-        )
-        yield from read(
-            [reading.root for reading in alike],
-            options=options,
-            compare=diff.compare,
-            progress=partial(show, done) if progress else None,
-            scope=scope,
-        )
+        listing = run.diff.compare(_listed(source, run.diff, options), source.batch)
+        yield from read_listed(source, listing, options, partial(show, done) if progress else None)
+
+
+def _listed(source: Source, diff: Diff, options: ReadOptions) -> Iterator[FileEntry | Skipped]:
+    """Yield what a source lists: what has changed since its cursor if it can tell, else everything."""
+    if isinstance(source, DiskFolders):  # `Diff` has its roots, and a walk heeds the options
+        yield from source.list(diff.known)
+        return
+    entries = source.since(cursor) if (cursor := diff.cursor_of(source.name)) else None
+    lists_all = entries is None and source.lists_all
+    yield from chosen(source.list(diff.known) if entries is None else entries, source, options)
+    if lists_all:  # as a listing that fails has not got here
+        diff.roots.append(source.name)

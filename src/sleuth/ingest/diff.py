@@ -14,9 +14,9 @@ import numpy as np
 from sleuth.files import bounded_time
 from sleuth.files.formats import ROWS
 from sleuth.ingest.loaders.registry import is_built_in, kind_of
-from sleuth.ingest.names import FileNames, outermost
+from sleuth.ingest.names import FileNames, is_address, is_below, outermost
 from sleuth.ingest.options import DEFAULT, ReadOptions
-from sleuth.ingest.reports import LIMITS, FileEntry, Skipped, Unchanged, has_exceeded
+from sleuth.ingest.reports import LIMITS, REFUSED, FileEntry, Skipped, Unchanged, has_exceeded, skips_of
 from sleuth.ingest.walking import is_gone
 from sleuth.store import KnownFile
 
@@ -32,12 +32,12 @@ class FileTable(Protocol):
     def files(self, names: Sequence[str]) -> Mapping[str, KnownFile]:
         """Return what is known of these files, by name; absent where nothing is."""
 
-    def file_names(self, root: str) -> Iterable[str]:
-        """Return the names of the files at this name or below it; with "", all relative names."""
+    def file_names(self, root: str | None) -> Iterable[str]:
+        """Return the names of the files at this name or below it; with "", all relative names; with None, all."""
 
 
-def rows_below(table: FileTable, root: str) -> Iterator[KnownFile]:
-    """Yield what is known of the files at a name or below it."""
+def rows_below(table: FileTable, root: str | None) -> Iterator[KnownFile]:
+    """Yield what is known of the files at a name or below it; of all with None."""
     names = iter(table.file_names(root))
     while page := list(islice(names, _TOGETHER)):
         yield from table.files(page).values()
@@ -51,7 +51,9 @@ class Diff:
 
     Attributes:
         rows: of files in the table that are to be read or skipped, until they are.
+        roots: names below which what the run has not met is missing.
         skipped: names of what could not be read.
+        vanished: names that a source says are gone.
     """
 
     def __init__(
@@ -66,6 +68,7 @@ class Diff:
         self.table, self.names, self.roots = table, names, outermost(roots)
         self.rows: dict[str, KnownFile] = {}
         self.skipped: set[str] = set()
+        self.vanished: list[str] = []
         self._read = array("Q")
         self.read_with(DEFAULT)
 
@@ -89,10 +92,16 @@ class Diff:
             self._readings[kind] = reading
         return self._readings[kind]
 
-    def compare(self, entries: Iterable[FileEntry | Skipped]) -> Iterator[FileEntry | Skipped | Unchanged]:
-        """Yield what a source lists, in order; a file that is as the table knows it as `Unchanged`."""
+    def compare(
+        self, entries: Iterable[FileEntry | Skipped], together: int = _TOGETHER
+    ) -> Iterator[FileEntry | Skipped | Unchanged]:
+        """Yield what a source lists, in order; a file that is as the table knows it as `Unchanged`.
+
+        Args:
+            together: how many files are looked up together.
+        """
         iterator = iter(entries)
-        while page := list(islice(iterator, _TOGETHER)):
+        while page := list(islice(iterator, together)):
             with self.table() as table:
                 rows = table.files([entry.source for entry in page])
             for entry in page:
@@ -105,12 +114,37 @@ class Diff:
                 yield entry
 
     def _is_same(self, entry: FileEntry, row: KnownFile) -> bool:
-        if (row.size, row.version) != (entry.size, entry.version):
-            return False
+        return (row.size, row.version) == (entry.size, entry.version) and self._is_settled(row)
+
+    def _is_settled(self, row: KnownFile) -> bool:
+        """Return whether a file need not be read with the present options while it is the same."""
+        if row.version is None:
+            return (
+                not row.documents
+                and bool(skips := skips_of(row))
+                and all(one.kind in REFUSED for one in skips)
+            )
         if has_exceeded(row):
             return row.reading == self.limits
-        reading = self.reading_of(entry.source)
+        reading = self.reading_of(row.name)
         return reading in (row.reading, row.reading.removesuffix(WITH_OCR))  # what a program recognised stays
+
+    def known(self, name: str) -> FileEntry | None:
+        """Return a file as the index has it; None of one that is to be read."""
+        with self.table() as table:
+            row = table.files([name]).get(name)
+        is_same = row is not None and row.version is not None and self._is_settled(row)
+        return FileEntry("", name, row.size, None, row.version or "") if row and is_same else None
+
+    def cursor_of(self, root: str) -> str:
+        """Return where the last listing of a source ended, if that was with these options and all of it was read."""
+        with self.table() as table:
+            cursor = table.files([root]).get(root)
+            rows = rows_below(table, root)
+            if cursor is None or cursor.reading != self._options.spelling:
+                return ""
+            is_settled = all(row.name == root or self._is_settled(row) for row in rows)
+        return cursor.version or "" if is_settled else ""
 
     def mark(self, source: str) -> None:
         """Note that a file was read, or need not be."""
@@ -127,12 +161,13 @@ class Diff:
 
     def missing(self) -> Iterator[tuple[KnownFile, bool]]:
         """Yield what the run has not met of the table, and whether nothing has its name any more."""
+        vanished = {name for name in self.vanished if not any(is_below(name, root) for root in self.roots)}
         with self.table() as table:
-            for root in self.roots:
-                names = (name for name in self.unread(table.file_names(root)) if name not in self.skipped)
+            for listed in (*map(table.file_names, self.roots), sorted(vanished)):
+                names = (name for name in self.unread(listed) if name not in self.skipped)
                 while page := list(islice(names, _TOGETHER)):
                     for row in table.files(page).values():
-                        yield row, is_gone(self.names.path_of(row.name))
+                        yield row, is_address(row.name) or is_gone(self.names.path_of(row.name))
 
 
 class ChangedFiles(NamedTuple):

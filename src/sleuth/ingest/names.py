@@ -22,10 +22,15 @@ def printable(path: str) -> str:
         return name.replace(b"\\x", rb"\x5cx").decode("utf-8", "backslashreplace")
 
 
+def is_address(name: str) -> bool:
+    """Return whether a name is that of a source, or of a file of one; no relative path has two slashes in a row."""
+    return "://" in name and not name.startswith("/")
+
+
 def is_below(name: str, root: str) -> bool:
     """Return whether a name is this root or lies below it. Below the root "" are all relative names."""
     if not root:
-        return not name.startswith("/")
+        return not (name.startswith("/") or is_address(name))
     return name == root or name.startswith(root.rstrip("/") + "/")
 
 
@@ -59,7 +64,12 @@ class FileNames:
         return cls("" if base == "/" else base)
 
     def name_of(self, path: str | Path) -> str:
-        """Return the name of the file or folder at a path, which is relative to the working folder or absolute."""
+        """Return the name of the file or folder at a path, which is relative to the working folder or absolute.
+
+        An address is its own name and its own path.
+        """
+        if is_address(str(path)):
+            return printable(str(path))
         absolute = self.locate(path)
         if not self.base or not is_below(absolute, self.base):
             return printable(absolute)
@@ -67,7 +77,7 @@ class FileNames:
 
     def path_of(self, name: str) -> str:
         """Return the absolute path of a named file, with bytes that are not UTF-8 as in the name."""
-        if name.startswith("/") or not self.base:
+        if name.startswith("/") or not self.base or is_address(name):
             return name
         return f"{printable(self.base)}/{name}".removesuffix("/")
 

@@ -167,6 +167,11 @@ class ReadOptions:
         return blake2b(json.dumps(values, sort_keys=True, default=str).encode(), digest_size=8).hexdigest()
 
     @property
+    def spelling(self) -> str:
+        """All options that are remembered, as text."""
+        return json.dumps(self.to_dict(), sort_keys=True)
+
+    @property
     def limits(self) -> str:
         """The limits of reading one file, as text; a file that exceeded them is tried again under others."""
         values = (self.max_seconds, self.max_memory_bytes, self.max_unpacked_bytes, self.max_bytes)

@@ -8,7 +8,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
-from typing import TypeAlias
+from pathlib import Path, PurePosixPath
+from tempfile import TemporaryDirectory
+from typing import Final, TypeAlias
 
 from sleuth import platform
 from sleuth.errors import LoadError, MissingPackageError
@@ -16,40 +18,42 @@ from sleuth.files.formats import BUILT_IN
 from sleuth.ingest.loaders.apart import SMALL_PAGE, FileProcesses
 from sleuth.ingest.loaders.registry import is_built_in, kind_of, load
 from sleuth.ingest.options import DEFAULT, ReadOptions
-from sleuth.ingest.reports import FileEntry, FileRead, LeftOut, Record, Skipped, Unchanged
-from sleuth.ingest.walking import WalkScope, failure, walk
+from sleuth.ingest.reports import FileEntry, FileRead, Record, Skipped, Unchanged
+from sleuth.ingest.source import Source
+from sleuth.ingest.walking import DiskFolders, failure
 from sleuth.types import Document
 
 FileRecord: TypeAlias = Document | Skipped | FileRead
 Listed: TypeAlias = FileEntry | Skipped
+_MOST_SUFFIX: Final = 20
 
 
-def read(
-    paths: Sequence[str | os.PathLike[str]],
-    *,
-    options: ReadOptions | None = None,
-    compare: Callable[[Iterable[Listed]], Iterator[Listed | Unchanged]] = iter,
-    progress: Callable[[int, int, int], None] | None = None,
-    scope: WalkScope | None = None,
-) -> Iterator[Record]:
+def read(paths: Sequence[str | os.PathLike[str]], *, options: ReadOptions | None = None) -> Iterator[Record]:
     """Yield the documents of all files under `paths`, one at a time, in order of the paths and then of names.
 
-    Each file yields its documents and then a `FileRead`, or one `Skipped`, or one `Unchanged`; an unreadable row
-    yields a `Skipped` among the documents of its file. No file stops the run.
-
-    Args:
-        compare: yields what is walked, with `Unchanged` for files that need not be read.
-        progress: called after every file with how many and how many bytes were read, unchanged or skipped, and how many
-            files there are. With it, all folders are walked before the first file is read, and then once more.
-        scope: what is not walked, and how files are named; by absolute paths where None.
+    Each file yields its documents and then a `FileRead`, or one `Skipped`; an unreadable row yields a `Skipped` among
+    the documents of its file. No file stops the run.
     """
     options = options or DEFAULT
-    scope = scope or WalkScope()
-    files = size = total_files = 0
-    if progress is not None:
-        counting = replace(scope, seen=None if scope.seen is None else set(scope.seen), left_out=LeftOut())
-        total_files = sum(1 for _ in walk(paths, options, scope=counting))
-    for entry, records in _in_order(compare(walk(paths, options, scope=scope)), options):
+    folders = DiskFolders(paths, options)
+    return read_listed(folders, folders.list(), options)
+
+
+def read_listed(
+    source: Source,
+    listing: Iterator[Listed | Unchanged],
+    options: ReadOptions,
+    progress: Callable[[int, int, int | None], None] | None = None,
+) -> Iterator[Record]:
+    """Yield the records of what a source has listed, as `read` does, and `Unchanged` as it is.
+
+    Args:
+        progress: called after every file with how many and how many bytes were read, unchanged or skipped, and how many
+            the source says there are. To say so, all folders are walked before the first file is read.
+    """
+    files = size = 0
+    total_files = None if progress is None else source.count()
+    for entry, records in _in_order(source, listing, options):
         yield from records
         if progress is not None:
             files += 1
@@ -58,7 +62,7 @@ def read(
 
 
 def _in_order(
-    listing: Iterator[Listed | Unchanged], options: ReadOptions
+    source: Source, listing: Iterator[Listed | Unchanged], options: ReadOptions
 ) -> Iterator[tuple[Listed | Unchanged, Iterable[Record]]]:
     """Yield each walked entry with its records, in order; their number of threads does not change them."""
     count = options.workers or min(platform.cores(), 8)
@@ -69,6 +73,8 @@ def _in_order(
         for entry in listing:
             if not isinstance(entry, FileEntry):
                 begun.append((entry, partial(iter, (entry,))))
+            elif not entry.file:
+                begun.append((entry, partial(read_fetched, source, entry, options, processes)))
             elif (
                 count > 1
                 and is_built_in(kind := kind_of(entry.source, loaders=options.loaders), options.loaders)
@@ -92,6 +98,23 @@ def _in_order(
         processes.close()  # makes the threads that wait for its processes return
         if threads is not None:
             threads.shutdown(wait=True)
+
+
+def read_fetched(
+    source: Source, entry: FileEntry, options: ReadOptions, processes: FileProcesses | None = None
+) -> Iterator[FileRecord]:
+    """Yield what `read_file` does of a file that its source is asked for."""
+    with TemporaryDirectory(prefix="sleuth-source-") as folder:
+        # Loaders of other packages may look at the end of the name.
+        path = Path(folder, f"file{PurePosixPath(entry.source).suffix[:_MOST_SUFFIX]}")
+        try:
+            source.read(entry, path)
+        except FileNotFoundError:
+            yield Skipped(entry.source, "it has changed or gone since it was listed", "vanished")
+        except LoadError as error:
+            yield Skipped(entry.source, error.reason, error.kind)
+        else:
+            yield from read_file(replace(entry, file=str(path)), options, processes)
 
 
 def read_file(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias, get_args
@@ -50,18 +50,22 @@ class FileEntry:
     """A regular file that was found and may be read.
 
     Attributes:
-        file: the path to open; holds surrogates if the name is not UTF-8.
+        file: the path to open; holds surrogates if the name is not UTF-8. "" where its `Source` is asked for it.
         source: its name everywhere in the index, see `FileNames`; printable and UTF-8.
         size: bytes.
-        modified_ns: time of last change, nanoseconds since 1970 UTC.
-        etag: of an object in object storage, which changes with its content; "" for a file.
+        modified_ns: time of last change, nanoseconds since 1970 UTC; None where nobody knows it.
+        etag: changes when the content or `metadata` does; "" where the time says that.
+        kind: of its format, such as "markdown"; "" to tell it from the name and the first bytes.
+        metadata: of all its documents; replaces what is read from the file. Key `principals` lists who may read it.
     """
 
     file: str
     source: str
     size: int
-    modified_ns: int
+    modified_ns: int | None
     etag: str = ""
+    kind: str = ""
+    metadata: Mapping[str, Any] | None = None
 
     @property
     def version(self) -> str:

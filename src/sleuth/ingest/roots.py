@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from sleuth.errors import ArgumentError
-from sleuth.ingest.names import FileNames, is_below
+from sleuth.ingest.names import FileNames, is_address, is_below
 from sleuth.ingest.options import DEFAULT, ReadOptions
 from sleuth.ingest.walking import is_gone
 
@@ -65,7 +65,7 @@ def roots_in(rows: Iterable[KnownFile], names: FileNames) -> list[Root]:
     for row in rows:
         if row.options is not None:
             path = names.path_of(row.name)
-            is_missing = is_gone(path) and not os.path.isdir(path)  # noqa: PTH112 - many, as strings
+            is_missing = not is_address(path) and is_gone(path) and not os.path.isdir(path)  # noqa: PTH112 - many
             try:
                 options = replace(ReadOptions(**json.loads(row.options)), ocr=())
             except (ValueError, TypeError, ArgumentError):
@@ -151,5 +151,5 @@ def remember(
                     writer.note_file(inner.name, options=None)
         if root is not None and root.options == settings:
             continue
-        if root is not None or settings != DEFAULT or os.path.isdir(path):  # noqa: PTH112
-            writer.note_file(name, options=json.dumps(settings.to_dict()))
+        if root is not None or settings != DEFAULT or is_address(path) or os.path.isdir(path):  # noqa: PTH112
+            writer.note_file(name, options=settings.spelling)

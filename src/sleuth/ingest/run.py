@@ -107,6 +107,7 @@ class Run:
         counts, ids = self._counts, self._ids
         self._begin("")
         if skip.kind == "vanished":
+            self.diff.vanished.append(source)
             if counts["documents"]:
                 self._note(source, _unfinished(row, counts))
             return
@@ -211,7 +212,7 @@ def is_named_by(id: str, source: str) -> bool:
 
 def is_file(document: StoredDocument) -> bool:
     """Return whether a document was read from a file by a run, not added by a program."""
-    return "path" in document.metadata and "modified" in document.metadata
+    return "path" in document.metadata and "size" in document.metadata
 
 
 def file_of(document: StoredDocument) -> str:
@@ -222,8 +223,6 @@ def file_of(document: StoredDocument) -> str:
 
 def unsettle(snapshot: IndexSnapshot, writer: Writer, ids: Iterable[str]) -> None:
     """Let the next run read the files of these documents again, which are about to be deleted."""
-    if not any(True for root in ("", "/") for _ in snapshot.file_names(root)):
-        return
     for id in ids:
         document = snapshot.document(id)
         if document is not None and is_file(document):

@@ -7,8 +7,9 @@ import os
 import re
 import stat
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from shutil import copyfile
 from typing import Final, NamedTuple, TypeAlias
 
 from sleuth import platform
@@ -18,6 +19,7 @@ from sleuth.files.ignore import IGNORE_FILES, MAX_BYTES, VERSION_CONTROL, Ignore
 from sleuth.ingest.names import is_below, printable
 from sleuth.ingest.options import DEFAULT, ReadOptions
 from sleuth.ingest.reports import FileEntry, LeftOut, Skipped
+from sleuth.ingest.source import Source
 
 _escaped = re.compile(rb"\\x([0-9a-f]{2})")
 _UNBOUNDED: Final = frozenset({"csv", "tsv", "jsonl", "parquet"})
@@ -79,6 +81,34 @@ def walk(
     outside is refused. Unreadable entries are yielded as `Skipped`; ignored and hidden names are counted.
     """
     return _Walk(options, scope or WalkScope()).roots(roots)
+
+
+class DiskFolders(Source):
+    """Files and folders of this machine; their files are read where they lie."""
+
+    name = ""
+
+    def __init__(
+        self,
+        roots: Sequence[str | os.PathLike[str]],
+        options: ReadOptions = DEFAULT,
+        scope: WalkScope | None = None,
+    ) -> None:
+        self.roots, self.options, self.scope = roots, options, scope or WalkScope()
+
+    def list(self, known: Callable[[str], FileEntry | None] = lambda name: None) -> Iterator[Found]:
+        """Yield what `walk` finds."""
+        return walk(self.roots, self.options, scope=self.scope)
+
+    def read(self, entry: FileEntry, path: Path) -> None:
+        """Copy a file; runs read it where it is."""
+        copyfile(entry.file, path)
+
+    def count(self) -> int:
+        """Return how many files and skipped names a walk finds."""
+        seen = None if self.scope.seen is None else set(self.scope.seen)
+        scope = replace(self.scope, seen=seen, left_out=LeftOut())
+        return sum(1 for _ in walk(self.roots, self.options, scope=scope))
 
 
 class _Child(NamedTuple):

@@ -41,6 +41,11 @@ TABLE: Final[dict[str, dict[str, str]]] = {
     },
     "rerankers": {"onnx": "sleuth.plugins.neural.reranking:RERANKERS"},
     "routers": {"vendors": "sleuth.plugins.vendors.routers:ROUTERS"},
+    "sources": {
+        **dict.fromkeys(("imap", "imaps"), "sleuth.plugins.sources.imap:ImapSource"),
+        "sql": "sleuth.plugins.sources.sql:open_sql",
+        **dict.fromkeys(("s3", "gs", "az"), "sleuth.plugins.sources.objects:ObjectSource"),
+    },
     "web": {
         "brave": "sleuth.plugins.websearch:BRAVE",
         "exa": "sleuth.plugins.websearch:EXA",

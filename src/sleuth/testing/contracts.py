@@ -9,16 +9,25 @@ class TestMyRetriever(RetrieverContract):
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, contextmanager
+from dataclasses import replace
 from functools import partial
-from typing import Any
+from pathlib import Path, PurePath
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
+from unittest.mock import patch
 
 import numpy as np
 
 from sleuth.errors import ArgumentError
 from sleuth.protocols import Embedder, Reranker, Retriever
 from sleuth.types import Explanation, Ranking, RetrievedItem
+
+if TYPE_CHECKING:
+    from sleuth.engine import Engine
+    from sleuth.ingest import IndexReport, Source
 
 
 def raises(error: type[BaseException], call: Callable[[], Any]) -> bool:
@@ -144,3 +153,114 @@ class RerankerContract:
         order = [(-(item.score or 0.0), item.id) for item in ranking]
         assert order == sorted(order)
         assert len(reranker.rerank("text a", [])) == 0
+
+
+class Killed(BaseException):
+    """Ends a run where it is: nothing after its last commit stays."""
+
+
+class SourceContract:
+    """What every `Source` keeps that has at least three files, each a document of its own.
+
+    Attributes:
+        renames: whether a file that changes is another one, with a name of its own.
+    """
+
+    renames = False
+
+    def make(self) -> Source:
+        """Return a new source over the files as they are now."""
+        raise NotImplementedError
+
+    def change(self) -> None:
+        """Change one file, delete another and add a third."""
+        raise NotImplementedError
+
+    def index(self, engine: Engine, **options: Any) -> IndexReport:
+        """Bring an index up to date with the source."""
+        with closing(self.make()) as source:
+            return engine.index([source], **options)
+
+    def entries(self) -> list[Any]:
+        """Return what it lists where nothing is known."""
+        with closing(self.make()) as source:
+            return list(source.list(lambda name: None))
+
+    @contextmanager
+    def engine(self) -> Iterator[Engine]:
+        """Open an empty index."""
+        from sleuth.engine import Engine
+
+        with TemporaryDirectory() as folder, Engine.open(folder, create=True, embedder="") as engine:
+            yield engine
+
+    def texts(self, engine: Engine) -> list[tuple[str, str]]:
+        """Return ids and texts of all passages."""
+        return sorted((item.id, item.text) for one in engine.documents() for item in engine.get(one.id))
+
+    def test_lists_the_same_twice(self) -> None:
+        """Files come in one order, with versions, under distinct printable names below its own."""
+        name, entries = self.make().name, self.entries()
+        assert entries == self.entries()
+        assert len({entry.source for entry in entries}) == len(entries) >= 3
+        for entry in entries:
+            assert entry.version
+            assert entry.source.startswith(f"{name}/" if name else "")
+            assert entry.source.isprintable()
+
+    def test_reads_what_it_lists(self) -> None:
+        """A listed file can be read; one that is not there raises FileNotFoundError."""
+        with closing(self.make()) as source, TemporaryDirectory() as folder:
+            path = Path(folder, "file")
+            listed: Any = source.list(lambda name: None)
+            for entry in listed:
+                source.read(entry, path)
+                assert path.stat().st_size
+            suffix = PurePath(entry.source).suffix
+            name = f"{entry.source.removesuffix(suffix)}00{suffix}"
+            absent = replace(entry, file=f"{folder}/absent", source=name)
+            assert raises(FileNotFoundError, lambda: source.read(absent, path))
+
+    def test_changes_and_deletes(self) -> None:
+        """What is as before is not read, what changed is, and what is gone is deleted when pruning."""
+        with self.engine() as engine, self.engine() as fresh:
+            assert self.index(engine).added == len(self.entries()) == len(engine.documents())
+            again = self.index(engine, prune=True)
+            assert (again.read, again.pruned, again.added, again.updated) == (0, 0, 0, 0)
+            self.change()
+            changed = self.index(engine)
+            counts = (2, 2, 0, 2) if self.renames else (2, 1, 1, 1)
+            assert (changed.read, changed.added, changed.updated, changed.gone) == counts
+            assert [self.index(engine, prune=True).pruned for _ in range(2)] == [counts[-1], 0]
+            self.index(fresh)
+            assert self.texts(engine) == self.texts(fresh)
+
+    def test_goes_on_after_a_kill(self) -> None:
+        """What was committed is not read again, and the index is as if nothing had been."""
+        kind = type(self.make())
+        every = kind.list
+
+        def killed(source: Any, known: Any) -> Iterator[Any]:
+            for number, entry in enumerate(every(source, known)):
+                if number == 2:
+                    raise Killed
+                yield entry
+
+        with self.engine() as engine, self.engine() as fresh:
+            with patch.object(kind, "batch", 1), patch("sleuth.ingest.documents.COMMIT_SECONDS", 0.0):
+                with patch.object(kind, "list", killed):
+                    assert raises(Killed, lambda: self.index(engine))
+                assert len(engine.documents()) == 2
+                assert self.index(engine).read == len(self.entries()) - 2
+            self.index(fresh)
+            assert self.texts(engine) == self.texts(fresh)
+
+    def test_tells_who_may_read(self) -> None:
+        """Each document has the principals of its file, where the source knows them, whatever the file says."""
+        with self.engine() as engine:
+            self.index(engine)
+            principals = {one.source: one.metadata.get("principals") for one in engine.documents()}
+            for entry in self.entries():
+                assert principals[engine.files.name_of(entry.source)] == (entry.metadata or {}).get(
+                    "principals"
+                )

@@ -8,14 +8,14 @@ import signal
 from collections.abc import Iterator
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
 from sleuth import Engine
 from sleuth.errors import ArgumentError, WebError
-from sleuth.plugins.crawl import CrawlLimits, crawl_site
-from sleuth.plugins.crawl.indexing import CrawlReport
+from sleuth.ingest import IndexReport
+from sleuth.plugins.crawl import CrawlLimits, SiteSource
 from sleuth.testing.serving import LocalServer, Reply, Request
 from sleuth.web import robots
 from tests.commands import python, sleuth
@@ -93,9 +93,32 @@ def waits(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     return seconds
 
 
-def crawl(engine: Engine, start: str, memory: Path | None = None, **limits: Any) -> CrawlReport:
-    bounds = CrawlLimits(delay=0, allow_networks=("127.0.0.0/8",), **limits)
-    return crawl_site(engine, start, memory=memory, limits=bounds)
+class Crawled(NamedTuple):
+    """A run over a site, and the source that it asked."""
+
+    report: IndexReport
+    source: SiteSource
+
+    @property
+    def counts(self) -> tuple[int, int, int, int]:
+        """Pages that were added, updated, not sent again, and deleted."""
+        report = self.report
+        return report.added, report.updated, self.source.not_modified, report.pruned
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether no address is left."""
+        return self.source.crawl.is_complete
+
+    @property
+    def skipped(self) -> list[tuple[str, str]]:
+        """Addresses that could not be read, and why."""
+        return [(skip.path, skip.reason) for skip in self.report.skipped if skip.kind != "vanished"]
+
+
+def crawl(engine: Engine, start: str, memory: Path | None = None, **limits: Any) -> Crawled:
+    source = SiteSource(start, CrawlLimits(delay=0, allow_networks=("127.0.0.0/8",), **limits), memory)
+    return Crawled(engine.index([source], prune=True), source)
 
 
 def names(engine: Engine, site: Site) -> set[str]:
@@ -108,14 +131,13 @@ def test_pages_of_one_host_become_documents(site: Site, engine: Engine) -> None:
     report = crawl(engine, f"{site.url}/#top")
     assert names(engine, site) == {"/", "/one", "/one?q=1", "/two", "/three"}
     assert sorted(site.paths) == ["/", "/one", "/one?q=1", "/three", "/two"]
-    assert (report.pages, report.added, report.is_complete, report.waiting) == (6, 5, True, 0)
+    assert (report.source.crawl.pages, report.counts[0], report.is_complete) == (6, 5, True)
     assert [reason for _, reason in report.skipped if "robots.txt" in reason]
     (item,) = engine.retrieve("sun and moon pull at the flood", 1)
     assert item.document_id == f"{site.url}/two"
     assert (item.metadata["title"], item.metadata["domain"]) == ("The flood", "127.0.0.1")
     assert (item.metadata["url"], item.metadata["source_type"]) == (f"{site.url}/two", "web")
     assert item.metadata["modified"] == "2026-03-02T10:00:00Z"
-    assert "path" not in item.metadata
 
 
 def test_a_sitemap_lists_pages_whose_links_are_not_followed(site: Site, engine: Engine) -> None:
@@ -132,36 +154,36 @@ def test_a_sitemap_lists_pages_whose_links_are_not_followed(site: Site, engine: 
     site.pages["/b.xml.gz"] = Reply(200, gzip.compress(second.encode()), {"Content-Type": "application/gzip"})
     report = crawl(engine, f"{site.url}/sitemap.xml")
     assert names(engine, site) == {"/one", "/one?q=1", "/three"}
-    assert (report.pages, report.is_complete) == (6, True)
+    assert (report.source.crawl.pages, report.is_complete) == (6, True)
 
 
 def test_what_did_not_change_is_not_sent_again(site: Site, engine: Engine, tmp_path: Path) -> None:
     """A second crawl sends the versions of the first: changed pages alone are read, and one that is gone is deleted."""
     memory = tmp_path / "memory.jsonl"
-    assert crawl(engine, f"{site.url}/", memory).added == 5
+    assert crawl(engine, f"{site.url}/", memory).counts == (5, 0, 0, 0)
     site.add("/two", article("spring tide", "/one", "/new"))
     site.add("/new", article("current"))
     del site.pages["/three"]
     report = crawl(engine, f"{site.url}/", memory)
-    assert (report.added, report.updated, report.not_modified, report.gone) == (1, 1, 3, 1)
+    assert report.counts == (1, 1, 3, 1)
     assert names(engine, site) == {"/", "/one", "/one?q=1", "/two", "/new"}
     assert engine.retrieve("spring tide", 1)[0].document_id == f"{site.url}/two"
     report = crawl(engine, f"{site.url}/", memory)
-    assert (report.added, report.updated, report.not_modified, report.gone) == (0, 0, 5, 0)
+    assert report.counts == (0, 0, 5, 0)
     assert report.is_complete
     engine.delete([f"{site.url}/two"])  # a page is asked for as before only while the index has its document
     report = crawl(engine, f"{site.url}/", memory)
-    assert (report.added, report.not_modified) == (1, 4)
+    assert report.counts == (1, 0, 4, 0)
 
 
 def test_limits_end_a_crawl_and_the_next_goes_on(site: Site, engine: Engine, tmp_path: Path) -> None:
     """After its number of requests a crawl ends, and the next one does not ask for these pages again."""
     memory = tmp_path / "memory.jsonl"
     report = crawl(engine, f"{site.url}/", memory, pages=2)
-    assert (report.pages, report.added, report.is_complete) == (2, 2, False)
-    assert report.waiting > 0
+    assert (report.source.crawl.pages, report.counts[0], report.is_complete) == (2, 2, False)
+    assert report.source.crawl.waiting > 0
     report = crawl(engine, f"{site.url}/", memory, pages=100)
-    assert (report.added, report.is_complete) == (3, True)
+    assert (report.counts[0], report.is_complete) == (3, True)
     assert len(site.paths) == len(set(site.paths))
     assert not crawl(engine, f"{site.url}/", max_bytes=1000).is_complete
     assert not crawl(engine, f"{site.url}/", seconds=0.000001).is_complete
@@ -171,16 +193,13 @@ KILLED_CRAWL = """
 import os, signal, sys
 from pathlib import Path
 from sleuth import Engine
-from sleuth.plugins.crawl import indexing
-from sleuth.plugins.crawl import CrawlLimits
+from sleuth.ingest import documents
+from sleuth.plugins.crawl import CrawlLimits, SiteSource
 
-indexing.BATCH = 2
-limits = CrawlLimits(delay=0, allow_networks=("127.0.0.0/8",))
+documents.COMMIT_SECONDS, SiteSource.batch = 0.0, 1
+site = SiteSource(sys.argv[1], CrawlLimits(delay=0, allow_networks=("127.0.0.0/8",)), "memory.jsonl")
 with Engine.open("index", embedder="") as engine:
-    indexing.crawl_site(
-        engine, sys.argv[1], limits=limits, memory="memory.jsonl",
-        progress=lambda report: report.pages >= 4 and os.kill(os.getpid(), signal.SIGKILL),
-    )
+    engine.index([site], progress=lambda _: site.crawl.pages >= 4 and os.kill(os.getpid(), signal.SIGKILL))
 """
 
 
@@ -202,7 +221,7 @@ def test_a_crawl_that_was_killed_goes_on(site: Site, engine: Engine, tmp_path: P
 def test_private_addresses_are_refused(site: Site, engine: Engine) -> None:
     """Without its network a private address is not asked; neither is one that a redirect names."""
     with pytest.raises(WebError, match="not a public address"):
-        crawl_site(engine, f"{site.url}/", limits=CrawlLimits(delay=0))
+        engine.index([SiteSource(f"{site.url}/", CrawlLimits(delay=0))])
     assert site.requests == []
     site.pages["/two"] = Reply(302, headers={"Location": "http://169.254.169.254/latest/meta-data/"})
     site.add("/one", article("ebb", "http://10.0.0.1/", "http://user:secret@127.0.0.1/"))
@@ -224,7 +243,7 @@ def test_redirects_are_links(site: Site, engine: Engine, tmp_path: Path) -> None
     assert {document.id for document in engine.documents()} == {f"{other}/one", f"{other}/two"}
     assert report.is_complete
     site.pages["/two"] = Reply(301, headers={"Location": "/one"})
-    assert crawl(engine, f"{site.url}/start", memory).gone == 1
+    assert crawl(engine, f"{site.url}/start", memory).counts[3] == 1
 
 
 def test_a_page_may_ask_robots_to_stay_away(site: Site, engine: Engine, tmp_path: Path) -> None:
@@ -237,7 +256,7 @@ def test_a_page_may_ask_robots_to_stay_away(site: Site, engine: Engine, tmp_path
     crawl(engine, f"{site.url}/", memory)
     assert names(engine, site) == {"/", "/one", "/two", "/deep/x"}
     site.add("/two", article("flood", "/deep/x", head='<meta name="robots" content="noindex, follow">'))
-    assert crawl(engine, f"{site.url}/", memory).gone == 1
+    assert crawl(engine, f"{site.url}/", memory).counts[3] == 1
     assert names(engine, site) == {"/", "/one", "/deep/x"}
 
 

@@ -199,7 +199,7 @@ class GatheredSnapshot:
         """Return the files and folders with options or skips, by name."""
         return sorted(chain.from_iterable(self.ask_all("noted_files")))
 
-    def file_names(self, root: str) -> Iterator[str]:
+    def file_names(self, root: str | None) -> Iterator[str]:
         """Names of the files at this name or below it, shard by shard; with "", all relative names."""
         return iter(dict.fromkeys(chain.from_iterable(self.ask_all("file_names", root))))
 

@@ -31,7 +31,7 @@ _KINDS = {stat.S_IFLNK: "a link", stat.S_IFDIR: SUBMODULE}
 _SKIPPED_FOLDERS = frozenset({"node_modules", "__pycache__", "venv", "site-packages"})
 
 
-class Source(Protocol):
+class Checkout(Protocol):
     """A version of a repository that can be read. `root` is the place of the repository."""
 
     root: Path
@@ -43,7 +43,7 @@ class Source(Protocol):
         """Contents, in order."""
 
 
-def source_at(path: str | Path, revision: str | None = None) -> Source:
+def source_at(path: str | Path, revision: str | None = None) -> Checkout:
     """Return the source at a path, or at a revision of it.
 
     Raises:

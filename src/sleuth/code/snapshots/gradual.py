@@ -16,7 +16,7 @@ from typing import Final, NamedTuple
 
 from sleuth.code.parsing.labels import CATEGORIES, labels_of_path
 from sleuth.code.repository.listing import Listed, Listing, Past, Version
-from sleuth.code.repository.sources import DiskSource, Source, content_id, source_at
+from sleuth.code.repository.sources import Checkout, DiskSource, content_id, source_at
 from sleuth.code.snapshots.indexing import CodeIndexReport, index_path, index_source, past_of
 from sleuth.code.snapshots.lookup import newest_completed
 from sleuth.code.snapshots.record import Repository, SnapshotInfo
@@ -129,7 +129,7 @@ class FirstRun:
         if time.monotonic() > self._deadline:
             raise StoppedError(f"it took more than {SECONDS:.0f} s")
 
-    def _index_parts(self, source: Source, repository: Repository) -> None:
+    def _index_parts(self, source: Checkout, repository: Repository) -> None:
         storage = self._storage
         files = source.listing(past_of(storage, repository.id, source)).files
         keys = storage.known_files(repository.id)
@@ -154,7 +154,7 @@ class FirstRun:
 class _PartialSource:
     """Some files of a source, as a source."""
 
-    def __init__(self, whole: Source, files: list[Listed]) -> None:
+    def __init__(self, whole: Checkout, files: list[Listed]) -> None:
         self.root = whole.root
         self._whole = whole
         self._files = files
@@ -168,11 +168,11 @@ class _PartialSource:
         return self._whole.read(files)
 
 
-def _length(source: Source, file: Listed) -> int:
+def _length(source: Checkout, file: Listed) -> int:
     return len(source.content_of(file.path)) if isinstance(source, DiskSource) else 0
 
 
-def _ordered(source: Source, files: Sequence[Listed], words: Sequence[str]) -> list[Listed]:
+def _ordered(source: Checkout, files: Sequence[Listed], words: Sequence[str]) -> list[Listed]:
     """Return files in the order in which they are indexed: by BM25 of the question's words, code before the rest."""
     counts = _counts(source, files, words) if isinstance(source, DiskSource) and words else {}
     holders = Counter(word for word_counts in counts.values() for word, count in word_counts.items() if count)

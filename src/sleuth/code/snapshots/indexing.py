@@ -25,7 +25,7 @@ from sleuth.code.repository import git
 from sleuth.code.repository.commits import commits_between
 from sleuth.code.repository.listing import SUBMODULE, Listed, Past, Version
 from sleuth.code.repository.process import run
-from sleuth.code.repository.sources import CommitSource, DiskSource, Source, source_at
+from sleuth.code.repository.sources import Checkout, CommitSource, DiskSource, source_at
 from sleuth.code.snapshots.lookup import newest_completed
 from sleuth.code.snapshots.memory import keep_times, read_times
 from sleuth.code.snapshots.record import Repository, SnapshotInfo
@@ -146,7 +146,7 @@ aindex_path = async_twin(index_path)
 
 def index_source(
     storage: CodeStorage,
-    source: Source,
+    source: Checkout,
     *,
     workers: int | None = None,
     progress: Callable[[int, int], None] | None = None,
@@ -193,7 +193,7 @@ def index_source(
 
 
 def _newer(
-    storage: CodeStorage, repository: Repository, source: Source, version: Version
+    storage: CodeStorage, repository: Repository, source: Checkout, version: Version
 ) -> SnapshotInfo | None:
     """Return the snapshot that stays the newest when a named commit is indexed: one that does not lead to it."""
     newest = newest_completed(storage.snapshots(repository.id))
@@ -206,7 +206,7 @@ def _newer(
     return None if leads_to_it and newest.base != version.commit else newest
 
 
-def past_of(storage: CodeStorage, repository: str, source: Source) -> Past:
+def past_of(storage: CodeStorage, repository: str, source: Checkout) -> Past:
     """Return what earlier runs know of a source's repository."""
     recall, keys = storage.memory.recall(repository), storage.known_files(repository)
     if not isinstance(source, DiskSource):
@@ -218,7 +218,7 @@ def past_of(storage: CodeStorage, repository: str, source: Source) -> Past:
 
 def _analyse_new(
     storage: CodeStorage,
-    source: Source,
+    source: Checkout,
     entries: Sequence[Listed],
     report: CodeIndexReport,
     *,
@@ -277,7 +277,7 @@ def _analyse_new(
 
 
 def _analysed(
-    source: Source, pending: Sequence[tuple[Listed, str]], analyser: Analyser, ahead: int
+    source: Checkout, pending: Sequence[tuple[Listed, str]], analyser: Analyser, ahead: int
 ) -> Generator[list[tuple[str, Analysed]], None, None]:
     """Yield files taken apart, in order, in batches that are bounded in bytes and in files.
 
@@ -302,7 +302,7 @@ def _analysed(
 
 
 def index_submodules(
-    report: CodeIndexReport, index: Callable[[Source], CodeIndexReport], *, revision: str | None = None
+    report: CodeIndexReport, index: Callable[[Checkout], CodeIndexReport], *, revision: str | None = None
 ) -> None:
     """Index the submodules that a report lists and that are checked out, and theirs, and add their reports to it.
 
@@ -333,7 +333,7 @@ def index_submodules(
                 waiting.append((below, depth + 1))
 
 
-def _source(above: CodeIndexReport, name: str, home: Path, *, of_commit: bool) -> Source:
+def _source(above: CodeIndexReport, name: str, home: Path, *, of_commit: bool) -> Checkout:
     """Return the source of a submodule: its worktree, or the commit that the indexed one names.
 
     Raises:

@@ -9,7 +9,7 @@ from uuid import UUID
 
 from sleuth.code.repository.git import common_folder, worktree_of
 from sleuth.code.repository.objects import commit_named
-from sleuth.code.repository.sources import Source, source_at
+from sleuth.code.repository.sources import Checkout, source_at
 from sleuth.errors import ArgumentError, CodeError, UnknownRepositoryError, UnknownSnapshotError
 from sleuth.remote import shown_url
 
@@ -141,7 +141,7 @@ def newest_completed(snapshots: Sequence[SnapshotInfo]) -> SnapshotInfo | None:
     return next((s for s in snapshots if s.status == "completed"), None)
 
 
-def source_of(storage: FileVersions, repository: Repository, revision: str | None = None) -> Source:
+def source_of(storage: FileVersions, repository: Repository, revision: str | None = None) -> Checkout:
     """Return the files of a repository; as `source_at`.
 
     Raises:

@@ -10,7 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from sleuth.code.repository.listing import Listed, Listing
-from sleuth.code.repository.sources import Source, source_at
+from sleuth.code.repository.sources import Checkout, source_at
 from sleuth.code.snapshots.indexing import index_source, past_of
 from sleuth.code.snapshots.lookup import check_place, newest_completed, source_of
 from sleuth.code.snapshots.record import Repository, SnapshotInfo
@@ -143,7 +143,7 @@ def refresh_history(storage: CodeStorage, snapshot: Snapshot) -> str:
     return f"{recorded.left} older commits are not recorded yet; {remedy}" if recorded.left else ""
 
 
-def _listed(storage: CodeStorage, repository: Repository, source: Source) -> Listing:
+def _listed(storage: CodeStorage, repository: Repository, source: Checkout) -> Listing:
     return source.listing(past_of(storage, repository.id, source))
 
 

@@ -39,7 +39,7 @@ from sleuth.store.record.layout import Connection, select_in, translated
 
 if TYPE_CHECKING:
     from sleuth.code.parsing.analyse import Analysed, KeptAnalyser
-    from sleuth.code.repository.sources import Source
+    from sleuth.code.repository.sources import Checkout
 
 _LOST = "snapshots that were indexed last are lost: `sleuth code index` indexes them again"
 _NEWEST = "serial = (SELECT max(serial) + 1 FROM snapshots)"  # clocks go back, and a serial does not
@@ -224,7 +224,7 @@ class CodeStorage(Closing):
         """Return the repository at that path; None for an unknown one."""
         return next((repository for repository in self.repositories() if repository.path == path), None)
 
-    def repository_of(self, source: Source) -> Repository:
+    def repository_of(self, source: Checkout) -> Repository:
         """Return the repository of a source, adding it where it is unknown."""
         path = str(source.root)
         return self.repository_at(path) or self.add_repository(path, origin_of(source.root))

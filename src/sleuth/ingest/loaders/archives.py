@@ -108,7 +108,7 @@ def load_compressed(file: FileBytes, options: ReadOptions) -> Iterator[Document 
         raise
     except _ERRORS as error:
         raise LoadError(file.entry.source, f"not readable as {name.suffix[1:]}: {error}") from error
-    yield from load_member(file, Member(name.stem, data, file.entry.modified_ns), options)
+    yield from load_member(file, Member(name.stem, data, file.entry.modified_ns or 0), options)
 
 
 def _unpacked(file: FileBytes, most: int) -> bytes:

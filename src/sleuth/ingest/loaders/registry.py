@@ -101,7 +101,7 @@ def load(
             processes = stack.enter_context(FileProcesses(options.max_seconds, options.max_memory_bytes))
         head = stream.read(HEAD_BYTES)
         stream.seek(0)
-        kind = kind_of(entry.source, head, options.loaders)
+        kind = entry.kind or kind_of(entry.source, head, options.loaders)
         room = Room(options.max_unpacked_bytes)
         file = FileBytes(entry, stream, head, kind, processes, load_inside, room)
         common = common_metadata(entry, kind)
@@ -125,7 +125,7 @@ def load(
                     raise LoadError(entry.source, reason, kind="limits")
                 if judged:
                     item = as_prose(item, entry.source, kind)  # noqa: PLW2901 - the same document
-                item.metadata = {**common, **item.metadata, **options.metadata}
+                item.metadata = {**common, **item.metadata, **options.metadata, **(entry.metadata or {})}
                 yield _checked(item, entry.source)
             else:
                 yield item
@@ -207,12 +207,13 @@ def _checked(document: Document, file: str) -> Document | Skipped:
 
 def common_metadata(entry: FileEntry, kind: str) -> dict[str, Any]:
     """Return the metadata that all documents have."""
-    name = entry.source.rpartition("/")[2]
+    name = entry.source.rstrip("/").rpartition("/")[2]
+    modified = {} if entry.modified_ns is None else {"modified": iso_time(entry.modified_ns)}
     return {
         "source": entry.source,
         "path": entry.source,
         "title": name.rpartition(".")[0] or name,
-        "modified": iso_time(entry.modified_ns),
+        **modified,
         "size": entry.size,
         "type": kind,
     }

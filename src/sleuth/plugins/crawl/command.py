@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from annotated_types import Ge
 
@@ -17,9 +17,6 @@ from sleuth.surfaces.cli import (
     web_cache,
     web_commands,
 )
-
-if TYPE_CHECKING:
-    from sleuth.plugins.crawl.indexing import CrawlReport
 
 EXAMPLES = """
   sleuth web crawl https://docs.example.org/              pages that links of this host lead to
@@ -53,26 +50,27 @@ def crawl(
     """Crawl a web site into the index: `robots.txt` is obeyed, and pages that did not change are not sent again."""
     from hashlib import sha256
 
-    from sleuth.plugins.crawl import CrawlLimits, crawl_site
+    from sleuth.plugins.crawl import CrawlLimits, SiteSource
 
     limits = CrawlLimits(pages, bytes, seconds, delay, tuple(host or ()), tuple(allow_network or ()))
     target = index_folder(index)
     name = sha256(f"{target.absolute()}\n{start}".encode()).hexdigest()[:32]
-    memory = web_cache().parent / "crawls" / f"{name}.jsonl"
+    source = SiteSource(start, limits, web_cache().parent / "crawls" / f"{name}.jsonl")
+    crawl = source.crawl
 
-    def progress(now: CrawlReport) -> None:
-        show(f"crawling {start}: {now.pages:,} requests, {now.waiting:,} addresses left")
+    def progress(now: object) -> None:
+        show(f"crawling {start}: {crawl.pages:,} requests, {crawl.waiting:,} addresses left")
 
     with new_or_open_index(target) as engine:
-        report = crawl_site(engine, start, limits=limits, memory=memory, progress=progress)
+        report = engine.index([source], prune=True, progress=progress)
+    facts = {name: getattr(crawl, name) for name in ("pages", "size", "waiting", "is_complete")}
     lines = [
-        f"{report.pages:,} requests, {human_bytes(report.size)}: {report.added:,} added, {report.updated:,} updated, "
-        f"{report.unchanged + report.not_modified:,} unchanged, {report.gone:,} deleted in {target}"
+        f"{crawl.pages:,} requests, {human_bytes(crawl.size)}: {report.added:,} added, {report.updated:,} updated, "
+        f"{report.unchanged:,} unchanged, {report.pruned:,} deleted in {target}"
     ]
-    if not report.is_complete:
-        lines.append(f"{report.waiting:,} addresses are left: run it again to go on")
-    skips = [
-        f"skipped {address}: {reason.removeprefix(address).strip()}" for address, reason in report.skipped
-    ]
+    if not crawl.is_complete:
+        lines.append(f"{crawl.waiting:,} addresses are left: run it again to go on")
+    wrong = [skip for skip in report.skipped if skip.kind != "vanished"]
+    skips = [f"skipped {skip.path}: {skip.reason.removeprefix(skip.path).strip()}" for skip in wrong]
     more = [f"and {len(skips) - _SHOWN:,} more"] if len(skips) > _SHOWN else []
-    return Output(report, lines, skips[:_SHOWN] + more)
+    return Output({**report.to_dict(), **facts}, lines, skips[:_SHOWN] + more)

@@ -12,6 +12,7 @@ import zlib
 from collections import deque
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
+from hashlib import blake2b
 from html import unescape
 from typing import Literal
 from urllib.parse import SplitResult, urldefrag, urljoin, urlsplit
@@ -33,14 +34,14 @@ from sleuth.web import (
 
 Outcome = Literal["changed", "unchanged", "gone", "skipped"]
 
-SUFFIXES: Mapping[str, str] = {
-    "text/html": ".html",
-    "application/xhtml+xml": ".html",
-    "text/plain": ".txt",
-    "text/markdown": ".md",
-    "application/pdf": ".pdf",
+KINDS: Mapping[str, str] = {
+    "text/html": "html",
+    "application/xhtml+xml": "html",
+    "text/plain": "text",
+    "text/markdown": "markdown",
+    "application/pdf": "pdf",
 }
-"""Types of pages that are read, with the suffix of a file of that type."""
+"""Types of pages that are read, with the kind of a file of that type."""
 
 MOST_ADDRESSES = 200_000
 """Addresses that one crawl remembers; further links are ignored."""
@@ -95,7 +96,8 @@ class PageRecord:
     Attributes:
         etag, modified: what the server said about its version; "" if nothing.
         links: addresses on the page that a crawl may follow.
-        is_stored: whether the page became a document.
+        is_stored: whether the page may be a document.
+        version: what the server said, else a hash of the page.
     """
 
     url: str
@@ -103,6 +105,7 @@ class PageRecord:
     modified: str = ""
     links: tuple[str, ...] = ()
     is_stored: bool = False
+    version: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +115,7 @@ class Visit:
     Attributes:
         outcome: "gone" is a page that must not be found any more; "skipped" one that says nothing about its document.
         record: to remember; None for an address that has to be asked again.
-        body: of a changed page, as a file with the suffix `suffix` holds it.
+        body: of a changed page, as a file of the kind `kind` holds it.
         reason: why a page is gone or skipped.
     """
 
@@ -120,7 +123,7 @@ class Visit:
     outcome: Outcome
     record: PageRecord | None = None
     body: bytes = b""
-    suffix: str = ""
+    kind: str = ""
     reason: str = ""
 
 
@@ -247,27 +250,28 @@ class Crawl:
 
     def _page(self, url: str, answer: Response) -> Visit:
         headers = content_headers(answer)
-        suffix = SUFFIXES.get(headers.get_content_type())
-        if suffix is None:
+        kind = KINDS.get(headers.get_content_type())
+        if kind is None:
             return Visit(url, "skipped", reason=f"{url} is of type {headers.get_content_type()!r}")
         if headers.get("Content-Encoding", "identity") != "identity":
             return Visit(url, "skipped", reason=f"{url} is in the encoding {headers['Content-Encoding']!r}")
         body = answer.body
         links: tuple[str, ...] = ()
         wishes: frozenset[str] = frozenset()
-        if suffix != ".pdf" and headers.get_content_charset():
+        if kind != "pdf" and headers.get_content_charset():
             body = b"\xef\xbb\xbf" + decoded(headers, body).encode()
-        if suffix == ".html":
+        if kind == "html":
             links, wishes = _links_of(url, decoded(headers, answer.body))
             links = () if self._from_sitemap or "nofollow" in wishes else links
         links = tuple(link for link in links if self._is_allowed(link))
         self._follow(links)
         etag, modified = (answer.headers.get(name) or "" for name in ("ETag", "Last-Modified"))
         is_stored = "noindex" not in wishes
-        record = PageRecord(url, etag[:1000], modified[:100], links, is_stored)
+        version = etag[:1000] or modified[:100] or blake2b(body, digest_size=16).hexdigest()
+        record = PageRecord(url, etag[:1000], modified[:100], links, is_stored, version)
         if not is_stored:
             return Visit(url, "gone", record, reason=f"{url} asks not to be indexed")
-        return Visit(url, "changed", record, body, suffix)
+        return Visit(url, "changed", record, body, kind)
 
     def _follow(self, links: Collection[str]) -> None:
         for link in links:

@@ -8,7 +8,6 @@ from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -215,7 +214,7 @@ class ShardBuilder:
             engine.embed()
             engine.wait()
             with engine.store.reader() as snapshot:
-                rows = chain(rows_below(snapshot, ""), rows_below(snapshot, "/"))
+                rows = rows_below(snapshot, None)
                 listing = list(encode_listing(rows))
                 # Files are noted without a new version; the listing holds them.
                 state = snapshot.version, tuple(map(digest_of, listing))

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from sleuth.cluster import Manifest
 from sleuth.cluster.shards import DEFAULT_SHARDS, Layout, encode
-from sleuth.cluster.storage import digest_of, newest_version, object_name
+from sleuth.cluster.storage import SCHEMES, digest_of, newest_version, object_name
 from sleuth.engine import is_slow
 from sleuth.errors import ArgumentError
 from sleuth.ingest import (
@@ -22,13 +22,14 @@ from sleuth.ingest import (
     FileNames,
     ReadOptions,
     Skipped,
+    chosen,
+    open_source,
     present,
     roots_of,
     walk,
 )
 from sleuth.plugins.ray.encoding import decode_listing
 from sleuth.plugins.ray.reading import ListedFiles, PlannedFile
-from sleuth.plugins.ray.sources import is_remote, walk_remote
 from sleuth.settings import IndexSettings
 from sleuth.store import KnownFile
 
@@ -109,15 +110,16 @@ def plan_of(
         )
     rows, is_complete = _listed_files(base, objects)
     # All machines see the files under the same absolute paths, and so they are named.
-    remote = [str(path).rstrip("/") for path in paths if is_remote(path)]
+    remote = [open_source(str(path)) for path in paths if is_remote(path)]
     local = roots_of([path for path in paths if not is_remote(path)], FileNames())
-    diff = Diff(lambda: nullcontext(rows), [*local, *remote], FileNames())
+    diff = Diff(lambda: nullcontext(rows), [*local, *(source.name for source in remote)], FileNames())
     diff.read_with(options)
     roots = present(local, lambda root: any(rows.file_names(root)), prune=prune)
     files: list[PlannedFile] = []
     skipped: list[Skipped] = []
     unchanged = 0
-    for item in diff.compare(chain(walk(roots, options), *(walk_remote(root, options) for root in remote))):
+    listings = [chosen(source.list(diff.known), source, options) for source in remote]
+    for item in diff.compare(chain(walk(roots, options), *listings)):
         if isinstance(item, Skipped):
             skipped.append(item)
             diff.skipped.add(item.source)
@@ -161,6 +163,23 @@ def plan_of(
         options=reading,
         base=base,
     )
+
+
+def is_remote(path: str | Path) -> bool:
+    """Return whether a path is an address in object storage, such as `s3://bucket/docs`.
+
+    Raises:
+        ArgumentError: an address of another kind.
+    """
+    scheme, separator, path_text = str(path).partition("://")
+    if not separator:
+        return False
+    if scheme not in SCHEMES or scheme == "file" or not path_text.strip("/"):
+        raise ArgumentError(
+            "paths must be files and folders that all machines see, or s3://BUCKET/FOLDER, gs://BUCKET/FOLDER or "
+            f"az://CONTAINER/FOLDER, got {str(path)!r}"
+        )
+    return True
 
 
 def _check_base(base: Manifest, source: Address, shards: int | None, settings: Mapping[str, Any]) -> None:

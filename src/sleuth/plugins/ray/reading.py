@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 
 from sleuth.cluster import shard_of
 from sleuth.cluster.shards import by_shard, decode, encode
-from sleuth.cluster.storage import ObjectMissingError
 from sleuth.dense import DenseLeg
 from sleuth.engine import is_slow, open_embedder
 from sleuth.errors import SleuthError
@@ -23,13 +22,13 @@ from sleuth.ingest import (
     IndexReport,
     ReadOptions,
     Run,
-    Skipped,
     is_below,
     open_chunker,
+    open_source,
+    read_fetched,
     read_file,
 )
 from sleuth.plugins.ray.encoding import encode_batch
-from sleuth.plugins.ray.sources import fetched
 from sleuth.settings import IndexSettings
 from sleuth.store import KnownFile, rows_of, text_hash
 
@@ -60,9 +59,9 @@ class ListedFiles(dict[str, KnownFile]):
         """Return what is known of these files, by name; absent where nothing is."""
         return {name: self[name] for name in names if name in self}
 
-    def file_names(self, root: str) -> Iterator[str]:
-        """Names of the files at this name or below it."""
-        return (name for name in self if is_below(name, root))
+    def file_names(self, root: str | None) -> Iterator[str]:
+        """Names of the files at this name or below it; all with None."""
+        return (name for name in self if root is None or is_below(name, root))
 
 
 class Sender:
@@ -226,14 +225,12 @@ def read_files(
                 kind = "deleted" if entry.file else "pruned"
                 setattr(report, kind, getattr(report, kind) + run.forget(row))
             else:
-                try:
-                    # An object of object storage is fetched first.
-                    with fetched(entry) if entry.etag else nullcontext(entry) as local_entry:
-                        for record in read_file(local_entry, reading):
-                            run.take(record)
-                except ObjectMissingError:
-                    reason = "it has changed or gone since it was listed"
-                    run.take(Skipped(entry.source, reason, "vanished"))
+                if entry.file:
+                    records = read_file(entry, reading)
+                else:
+                    records = read_fetched(open_source(entry.source), entry, reading)
+                for record in records:
+                    run.take(record)
         run.finish(prune=False)
         run.commit()
     except SleuthError as error:

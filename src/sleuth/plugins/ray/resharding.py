@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable
-from itertools import chain
 from pathlib import Path
 
 from sleuth.cluster import Manifest, shard_of
@@ -67,7 +66,7 @@ def reshard(address: str, shards: int, *, progress: Callable[[int, int], None] |
                             builder.add(number, encode_batch(part), fingerprint, encode(vectors), "reshard")
                         if progress:
                             progress(documents, base.documents)
-                    for row in chain(rows_below(snapshot, ""), rows_below(snapshot, "/")):
+                    for row in rows_below(snapshot, None):
                         builder.note_file(shard_of(row.name, count), row.name, row.facts)
         parts = decode(builder.upload())
     finally:

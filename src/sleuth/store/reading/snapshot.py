@@ -194,17 +194,17 @@ class IndexSnapshot:
         )
         return list(sound_files(rows, self._connection.salt))
 
-    def file_names(self, root: str) -> Iterator[str]:
-        """Names of the files at this name or below it; with "", all relative names."""
-        folder = root.rstrip("/")
+    def file_names(self, root: str | None) -> Iterator[str]:
+        """Names of the files at this name or below it; with "", all relative paths, and with None all there are."""
+        folder = (root or "").rstrip("/")
         spans = [(f"{folder}/", f"{folder}0")]
         if not root:
-            spans = [("", "/"), ("0", "\U0010ffff")]
+            spans = [("", "/"), ("0", "\U0010ffff")] if root == "" else [("", "\U0010ffff")]
         elif folder:
             spans.append((root, f"{root}\0"))
         for span in spans:
             rows = self._connection.execute("SELECT name FROM files WHERE name >= ? AND name < ?", span)
-            yield from (name for (name,) in rows)
+            yield from (name for (name,) in rows if root != "" or "://" not in name)
 
     def chunks_of(self, document_id: str) -> list[Row]:
         """Return all chunks of a document, in order; empty where there is no such document."""

@@ -83,7 +83,7 @@ def index(
         report = _index_visibly(run, storage, path_or_here, revision=rev, vectors=vectors, json=json)
         if watch:
             snapshots = {part.path: part.snapshot for part in report.all()}
-            for _ in changes_seen([Path(report.path)]):
+            for _ in changes_seen([report.path]):
                 newer = run(storage, path_or_here)
                 news = {part.path: part.snapshot for part in newer.all()}
                 if any(snapshots.get(place) != snapshot for place, snapshot in news.items()):

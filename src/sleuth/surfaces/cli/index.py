@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from annotated_types import Ge
 
-from sleuth.errors import ArgumentError
+from sleuth.errors import ArgumentError, RemoteError
 from sleuth.ingest import ReadOptions, grouped
+from sleuth.ingest.names import is_address
 from sleuth.surfaces.cli.app import index_commands
 from sleuth.surfaces.cli.common import amount, human_bytes, print_json, say
 from sleuth.surfaces.cli.files import from_here, shown
@@ -39,6 +40,7 @@ EXAMPLES = """
   sleuth index src/ --analyzer code         identifiers split and kept whole
   sleuth index --re-embed --embedder onnx:all-MiniLM-L6-v2       `sleuth index models` lists what is here
   sleuth index --rebuild                    an index that another version of Sleuth made
+  sleuth index imaps://anna@mail.example.org/INBOX 'sql:sqlite:///shop.db#articles'    mail, and rows of a table
 """
 
 
@@ -51,8 +53,8 @@ Reading = Annotated[
 @command(index_commands, "add", EXAMPLES)
 def index(
     paths: Annotated[
-        list[Path] | None,
-        "Files and folders to read. Without any, the folders that the index remembers; with --re-embed, nothing.",
+        list[str] | None,
+        "Files, folders and addresses to read. Without any, the folders that the index remembers.",
     ] = None,
     *,
     fields: Reading,
@@ -112,7 +114,7 @@ def index(
     opener = opener_of(place, paths, shards=shards, rebuild=rebuild, settings=settings, timeout=timeout)
     with opener(embedder=embedder, re_embed=re_embed) as engine:
         if not paths and not re_embed:
-            paths = [Path(engine.files.path_of(root.name)) for root in engine.roots() if not root.is_gone]
+            paths = remembered_paths(engine)
         report = read_paths(engine, paths, quiet=quiet or json, options=options, prune=prune, timeout=timeout)
         if rebuild and report.interrupted:
             say("Interrupted. The index is as it was before.", err=True)
@@ -138,7 +140,7 @@ def index(
 
 def opener_of(
     place: Path,
-    paths: list[Path],
+    paths: list[str],
     *,
     shards: int | None,
     rebuild: bool,
@@ -148,11 +150,14 @@ def opener_of(
     """Return what opens an index, or makes it if that would not stay empty."""
     from sleuth.engine import Engine
     from sleuth.ingest import FileNames, present, roots_of
+    from sleuth.ingest.api import sources_of
 
     if not place.exists():
         if not paths:
             raise ArgumentError("paths must name files or folders that exist, got none")
-        present(roots_of(paths, FileNames.beside(place)), lambda root: False, prune=False)
+        names = FileNames.beside(place)
+        present(roots_of(paths, names), lambda root: False, prune=False)
+        sources_of(paths, names)
     if rebuild:
         from sleuth.engine.rebuilding import rebuilt
 
@@ -165,14 +170,26 @@ def opener_of(
     return partial(ShardedEngine.open, place, shards=shards, **options)
 
 
+def remembered_paths(engine: Engine) -> list[str]:
+    """Return the paths of the folders that an index remembers; addresses must be named, whoever made the index."""
+    paths = [engine.files.path_of(root.name) for root in engine.roots() if not root.is_gone]
+    for address in filter(is_address, paths):
+        say(f"{address} is read only if it is named: sleuth index {shlex.quote(address)}", err=True)
+    return [path for path in paths if not is_address(path)]
+
+
 def follow(
-    engine: Engine, paths: list[Path], ocr: list[str] | None, timeout: float, *, json: bool, quiet: bool
+    engine: Engine, paths: list[str], ocr: list[str] | None, timeout: float, *, json: bool, quiet: bool
 ) -> None:
     """Index paths again after every save, and delete documents of files that are gone; return after Ctrl-C."""
     options: dict[str, Any] = {"options": {"ocr": ocr} if ocr else None, "prune": True, "timeout": timeout}
     with suppress(KeyboardInterrupt):
         for changed in changes_seen(paths, engine.path.resolve(), quiet=quiet):
-            report = read_paths(engine, paths, quiet=True, changed=changed, **options)
+            try:
+                report = read_paths(engine, paths, quiet=True, changed=changed, **options)
+            except RemoteError as error:  # a source is away for a while
+                say(str(error), err=True)
+                continue
             if report.interrupted:
                 return
             has_changed = report.added or report.updated or report.deleted or report.pruned
@@ -183,7 +200,7 @@ def follow(
                     say(line)
 
 
-def print_run(engine: Engine, report: IndexReport, paths: list[Path]) -> None:
+def print_run(engine: Engine, report: IndexReport, paths: list[str]) -> None:
     """Print what the run did, and what its user may want to know or do next."""
     for line in lines_of_report(report, from_here(str(engine.path)), has_read=bool(paths)):
         say(line)
@@ -208,7 +225,7 @@ def print_run(engine: Engine, report: IndexReport, paths: list[Path]) -> None:
             err=True,
         )
     for place in paths:
-        if (place / ".git").exists():
+        if Path(place, ".git").exists():
             hint = f"{place} is a git repository; for its code, definitions and history: sleuth code index {place}"
             say(hint, err=True)
 
@@ -225,7 +242,7 @@ def read_options(fields: Mapping[str, Any], *, defaults: bool) -> ReadOptions | 
     return valid if defaults else options or None
 
 
-def read_paths(engine: Engine, paths: list[Path], *, quiet: bool, **options: Any) -> IndexReport:
+def read_paths(engine: Engine, paths: list[str], *, quiet: bool, **options: Any) -> IndexReport:
     """Read files with a progress bar; Ctrl-C ends it after the current file, and the report says so.
 
     Args:

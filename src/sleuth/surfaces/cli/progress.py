@@ -7,9 +7,10 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, ParamSpec
+from typing import TYPE_CHECKING, Annotated, Final, ParamSpec
 
 from sleuth.files.watching import changes_below
+from sleuth.ingest.names import is_address
 from sleuth.surfaces.cli.common import console, human_bytes, say
 from sleuth.surfaces.cli.files import from_here
 from sleuth.surfaces.cli.options import options_from
@@ -105,12 +106,17 @@ def shows_bytes(show: Show) -> Callable[[int, int], None]:
     return lambda done, total: show(f"{human_bytes(done)} of {human_bytes(total)}", done, total)
 
 
+_ASK_SECONDS: Final = 60.0
+"""Between two questions to an address, which cannot tell by itself that something is new: as programs of mail ask."""
+
+
 def changes_seen(
-    roots: Sequence[Path], apart: Path | None = None, *, quiet: bool = False
+    roots: Sequence[str], apart: Path | None = None, *, quiet: bool = False
 ) -> Iterator[list[str] | None]:
-    """Yield what `changes_below` yields; say on standard error what is watched."""
-    changes = changes_below(roots, apart)
+    """Yield what `changes_below` yields for files, folders and addresses; say on standard error what is watched."""
+    places = [Path(root) for root in roots if not is_address(root)]
+    changes = changes_below(places, apart, every=_ASK_SECONDS if len(places) < len(roots) else None)
     if not quiet:
-        names = ", ".join(clean_text(from_here(str(root))) for root in roots)
+        names = ", ".join(clean_text(from_here(root)) for root in roots)
         say(f"Watching {names} ... Ctrl-C ends it", err=True)
     return changes
