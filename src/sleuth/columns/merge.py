@@ -39,12 +39,9 @@ def merge_column(parts: Sequence[Part]) -> Column | None:
     for one in inputs:
         column, mapping = one.column, one.mapping
         mapping[:FIRST_INTEGER] = np.arange(FIRST_INTEGER)
-        mapping[FIRST_INTEGER : column.first_float] = FIRST_INTEGER + np.searchsorted(
-            integers, column.integers
-        )
-        mapping[column.first_float : column.first_string] = first_float + np.searchsorted(
-            floats, column.floats
-        )
+        new_integers, new_floats = integers.searchsorted(column.integers), floats.searchsorted(column.floats)
+        mapping[FIRST_INTEGER : column.first_float] = FIRST_INTEGER + new_integers
+        mapping[column.first_float : column.first_string] = first_float + new_floats
         one.place_texts(places, first_string)
         owner, element = column.lists.elements_of(one.lists())
         owners.append(n_lists + owner)
@@ -54,13 +51,16 @@ def merge_column(parts: Sequence[Part]) -> Column | None:
     for one in inputs:
         in_use = one.lists()
         one.mapping[one.column.first_list + in_use], list_codes = np.split(list_codes, [len(in_use)])
-    dtype, rows, used = narrowest(first_list + len(lists)), [], iter(inputs)
-    for part, keep in parts:
-        if part is None:
-            rows.append(np.zeros(np.count_nonzero(keep), dtype))
-        else:
-            rows.append(next(used).mapping.astype(dtype)[part.row_codes()[keep]])
-    return Column.of(np.concatenate(rows), integers, floats, Strings.of(texts), lists)
+    dtype, used = narrowest(first_list + len(lists)), iter(inputs)
+    codes = np.concatenate(
+        [
+            np.zeros(np.count_nonzero(keep), dtype)
+            if part is None
+            else next(used).mapping.astype(dtype)[part.row_codes()[keep]]
+            for part, keep in parts
+        ]
+    )
+    return Column.of(codes, integers, floats, Strings.of(texts), lists)
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from importlib import import_module
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import yaml
@@ -53,7 +54,8 @@ def test_metrics_have_the_counts_of_searchers(tmp_path: Path, monkeypatch: pytes
     gauges = {"published_version": 7, "searchers": 4, "searchers_up": 3, "shards": 8, "shards_up": 6}
     gauges |= {"published_cache_bytes": 100, "published_cache_limit_bytes": 200}
     with Engine.open(tmp_path / "index", create=True) as engine:
-        monkeypatch.setattr(engine, "serving", lambda: (gauges, {"lost": 2}), raising=False)
+        served = SimpleNamespace(serving=lambda: (gauges, {"lost": 2}))
+        monkeypatch.setattr(engine, "served", served, raising=False)
         app = create_app(engine, ServerSettings(), extensions=[METRICS])
         with TestClient(app, "http://localhost") as client:
             lines = client.get("/metrics").text
