@@ -266,8 +266,8 @@ def _folders(
         alike = [reading for reading in readings if reading.options == options]
         readings = [reading for reading in readings if reading.options != options]
         anchors = {reading.root: reading.anchor for reading in alike}
-        apart = [path for reading in alike for path in reading.apart]
-        scope = WalkScope(names.name_of, anchors, index, apart, seen, only, left_out)
+        exclusions = [path for reading in alike for path in reading.apart]
+        scope = WalkScope(names.name_of, anchors, index, exclusions, seen, only, left_out)
         parts.append((options, DiskFolders([reading.root for reading in alike], options, scope)))
     return parts
 

@@ -218,8 +218,8 @@ class SourceContract:
                 assert path.stat().st_size
             suffix = PurePath(entry.source).suffix
             name = f"{entry.source.removesuffix(suffix)}00{suffix}"
-            absent = replace(entry, file=f"{folder}/absent", source=name)
-            assert raises(FileNotFoundError, lambda: source.read(absent, path))
+            missing_entry = replace(entry, file=f"{folder}/absent", source=name)
+            assert raises(FileNotFoundError, lambda: source.read(missing_entry, path))
 
     def test_changes_and_deletes(self) -> None:
         """What is as before is not read, what changed is, and what is gone is deleted when pruning."""
@@ -238,10 +238,10 @@ class SourceContract:
     def test_goes_on_after_a_kill(self) -> None:
         """What was committed is not read again, and the index is as if nothing had been."""
         kind = type(self.make())
-        every = kind.list
+        listing = kind.list
 
         def killed(source: Any, known: Any) -> Iterator[Any]:
-            for number, entry in enumerate(every(source, known)):
+            for number, entry in enumerate(listing(source, known)):
                 if number == 2:
                     raise Killed
                 yield entry

@@ -147,8 +147,8 @@ class ImapSource(Source):
     def _entries(self, uids: Sequence[int]) -> Iterator[FileEntry]:
         metadata = {"principals": list(self._principals)}
         for at in range(0, len(uids), _TOGETHER):
-            some = ",".join(map(str, uids[at : at + _TOGETHER]))
-            for line in self._ask(lambda server: server.uid("FETCH", some, "(RFC822.SIZE INTERNALDATE)")):  # noqa: B023
+            batch = ",".join(map(str, uids[at : at + _TOGETHER]))
+            for line in self._ask(lambda server: server.uid("FETCH", batch, "(RFC822.SIZE INTERNALDATE)")):  # noqa: B023
                 uid, size, date = (fact.search(line or b"") for fact in (_UID, _SIZE, _DATE))
                 if uid and size:  # else about flags that another program changed
                     moment = parsedate_tz(date.group(1).decode().replace("-", " ")) if date else None

@@ -55,8 +55,8 @@ class SqlSource(Source):
             if hash(entry.source) in names:
                 raise ArgumentError(f"column id must have distinct values, got {row['id']!r} twice")
             names.add(hash(entry.source))
-            before = known(entry.source)
-            if before is None or before.etag != entry.etag:
+            known_entry = known(entry.source)
+            if known_entry is None or known_entry.etag != entry.etag:
                 self._texts[entry.source] = str(row["text"] or "")
                 if len(self._texts) > _MOST_TEXTS:
                     del self._texts[next(iter(self._texts))]

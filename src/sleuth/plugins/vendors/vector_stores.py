@@ -281,8 +281,8 @@ def search_vector_store(
     """Search a vector store: the index, by the name of its folder, or a scoped name in it."""
     queries = [body.query] if isinstance(body.query, str) else body.query
     tree = all_of(scope_of(vector_store_id, call), body.filters.tree() if body.filters else None)
-    least = (body.ranking_options or RankingOptions()).score_threshold or 0.0
-    page = scored_page(" ".join(queries), body.max_num_results, tree, call, least=least)
+    threshold = (body.ranking_options or RankingOptions()).score_threshold or 0.0
+    page = scored_page(" ".join(queries), body.max_num_results, tree, call, least=threshold)
     return {
         "object": "vector_store.search_results.page",
         "search_query": queries,

@@ -128,7 +128,7 @@ class DocumentBatch:
         for chunk in chunks:
             check_text(chunk.text, "chunk text")
         fields = [as_json({k: v for k, v in chunk.fields.items() if v}, "chunk fields") for chunk in chunks]
-        own = [as_json(chunk.metadata, "chunk metadata") for chunk in chunks]
+        chunk_metadata = [as_json(chunk.metadata, "chunk metadata") for chunk in chunks]
         row, first = len(self.ids), len(self.texts)
         source = facts.get("source")
         title = facts.get("title", "")
@@ -150,7 +150,7 @@ class DocumentBatch:
             self.lines.put(place, chunk.start_line)
             self.breaks.put(place, chunk.end_line - chunk.start_line)
             self.fields.put(place, fields[place - first])
-            self.own.put(place, own[place - first])
+            self.own.put(place, chunk_metadata[place - first])
 
     def add_passages(
         self,

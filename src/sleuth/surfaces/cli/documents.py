@@ -54,12 +54,12 @@ def list_documents(
 
 def _documents(engine: Engine, filter: str | None) -> Iterator[StoredDocument]:
     """Yield the documents that match a filter, by id."""
-    after = None
+    position = None
     while True:
-        page = engine.list_documents(filter=filter, after=after, limit=_PAGE)
+        page = engine.list_documents(filter=filter, after=position, limit=_PAGE)
         yield from page.documents
-        after = page.after
-        if after is None:
+        position = page.after
+        if position is None:
             return
 
 

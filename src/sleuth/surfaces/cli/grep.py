@@ -99,8 +99,8 @@ def grep(
     facts = {"matches": matches, "lines": lines.lines, "files": lines.files, "stale": stale}
     if count:
         return Output(facts, [str(lines.lines)], found=lines.lines)
-    left = lines.lines - len(matches)
-    notes = [f"{left} more lines in {lines.files} files"] if left else []
+    rest_count = lines.lines - len(matches)
+    notes = [f"{rest_count} more lines in {lines.files} files"] if rest_count else []
     return Output(facts, texts, notes, found=lines.lines)
 
 

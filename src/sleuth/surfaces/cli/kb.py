@@ -149,14 +149,13 @@ def ingest(
             job = None
         else:
             job = knowledge_base.start_ingestion_with_retry(kb, source, client=client)["ingestionJobId"]
-        # AWS limits the rate of requests; local polls are cheap.
         result = knowledge_base.wait_for_ingestion(
             kb,
             source,
             job,
             s3_uris=uris or (),
             timeout=timeout,
-            poll=5.0 if aws else 0.05,
+            poll=5.0 if aws else 0.05,  # AWS limits the rate of requests; local polls are cheap
             client=client,
             progress=progress,
         )

@@ -49,8 +49,10 @@ def register(arguments: list[str]) -> None:
     A plugin's command is named "web crawl", where it joins a group.
     """
     first, second = ([word for word in arguments if not word.startswith("-")] + ["", ""])[:2]
-    own = {name: partial(import_module, f"{__package__}.{module}") for name, module in COMMANDS.items()}
-    loaders = own | {name: entry.load for name, entry in own_extensions("commands").items()}
+    core_loaders = {
+        name: partial(import_module, f"{__package__}.{module}") for name, module in COMMANDS.items()
+    }
+    loaders = core_loaders | {name: entry.load for name, entry in own_extensions("commands").items()}
     names = [
         name
         for name in loaders

@@ -138,10 +138,10 @@ def callable_by_options(function: Callable[..., Output | None]) -> Callable[...,
         else:
             makers[parameter.name] = options
         for option in (parameter,) if options is None else options.parameters.values():
-            for each in (*json, option) if option.name in ("repo", "index") else (option,):
-                parameters.setdefault(each.name, each)
-    for each in json:
-        parameters.setdefault(each.name, each)
+            for entry in (*json, option) if option.name in ("repo", "index") else (option,):
+                parameters.setdefault(entry.name, entry)
+    for parameter in json:
+        parameters.setdefault(parameter.name, parameter)
 
     def run(**values: Any) -> None:
         arguments = {name: values[name] for name in own_names}

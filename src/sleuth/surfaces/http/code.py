@@ -141,9 +141,9 @@ def _definitions(
     snapshot = _snapshot(call, repository, at)
     navigator = Navigator(snapshot)
     definitions = navigator.find_definition(name)
-    near = [] if definitions else navigator.near(name)
+    spellings = [] if definitions else navigator.near(name)
     names = _names_of(snapshot, call, at)
-    return navigator, {**names, "name": name, "definitions": definitions, "near": near}
+    return navigator, {**names, "name": name, "definitions": definitions, "near": spellings}
 
 
 class RepositoryEntry(BaseModel):

@@ -56,8 +56,8 @@ class JsonRoute(APIRoute):
                 queue = call.write if _is_writer(endpoint) else call.read
                 response = await queue(lambda: _written(endpoint(read_model(model, kind, data), call)))
             else:
-                more = {"request": request} if takes_request else {}
-                response = await endpoint(body=read_model(model, kind, data), call=call, **more)
+                arguments = {"request": request} if takes_request else {}
+                response = await endpoint(body=read_model(model, kind, data), call=call, **arguments)
             await response(scope, receive, send)
 
         self.app = answer
