@@ -157,10 +157,10 @@ class GatheredSearchers:
     def unheld(self, text: str, snapshot: GatheredSnapshot) -> Mapping[str, Sequence[str]]:
         """Return the tokens that the text of no row holds, by the run of the query that has them."""
         analyzer = self.words.analyzer
-        held_tokens = set(self.held(analyzer.tokens(text), snapshot))
         tokens_by_run = {run: analyzer.tokens_of([run]) for run in analyzer.run.findall(text)}
-        unheld = {run: set(tokens) - held_tokens for run, tokens in tokens_by_run.items()}
-        return {run: list(tokens) for run, tokens in unheld.items() if tokens}
+        held_tokens = set(self.held({t for tokens in tokens_by_run.values() for t in tokens}, snapshot))
+        unheld = {run: [t for t in tokens if t not in held_tokens] for run, tokens in tokens_by_run.items()}
+        return {run: tokens for run, tokens in unheld.items() if tokens}
 
     def like(self, word: str, edits: int, most: int, snapshot: GatheredSnapshot) -> Tally:
         """Return the words that are written like one, by group, with the rows of all shards that hold each."""

@@ -109,8 +109,8 @@ class _Memory:
                 if line.get("start") == start:
                     is_open = line.get("mark") == "began"
                     self.visited.clear()
-                elif "url" in line:
-                    record = PageRecord(**{**line, "links": tuple(line["links"])})
+                elif isinstance(line.get("url"), str):
+                    record = PageRecord(**{**line, "links": tuple(line.get("links", ()))})
                     self.records[record.url] = record
                     self.visited.add(record.url)
         self._began, self._ended = ({"start": start, "mark": mark} for mark in ("began", "ended"))

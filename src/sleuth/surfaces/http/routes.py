@@ -53,7 +53,7 @@ class JsonRoute(APIRoute):
                 await self.check_names(request)
             call, kind, data = call_of(request), request.headers.get("content-type", ""), await request.body()
             if is_plain:
-                queue = call.write if _is_writer(endpoint) else call.read
+                queue = _queue_of(endpoint, call)
                 response = await queue(lambda: _written(endpoint(read_model(model, kind, data), call)))
             else:
                 arguments = {"request": request} if takes_request else {}
@@ -80,8 +80,10 @@ def writes(handler: Handler) -> Handler:
     return handler
 
 
-def _is_writer(handler: Callable[..., Any]) -> bool:
-    return getattr(handler, "writes", False)
+def _queue_of(
+    handler: Callable[..., Any], call: Call
+) -> Callable[[Callable[[], Response]], Coroutine[Any, Any, Response]]:
+    return call.write if getattr(handler, "writes", False) else call.read
 
 
 def _written(value: Any) -> Response:
@@ -93,8 +95,7 @@ def _in_queue(handler: Callable[..., Any]) -> Callable[..., Coroutine[Any, Any, 
 
     @wraps(handler)
     async def answer(call: Call, **values: Any) -> Response:
-        queue = call.write if _is_writer(handler) else call.read
-        return await queue(lambda: _written(handler(call=call, **values)))
+        return await _queue_of(handler, call)(lambda: _written(handler(call=call, **values)))
 
     return answer
 
