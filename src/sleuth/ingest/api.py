@@ -110,9 +110,7 @@ def index_paths(
     readings = plan(roots, remembered, options, names)
     diff = Diff(store.reader, names_read, names)
     left_out = LeftOut()
-    parts: list[tuple[ReadOptions, Source]] = _folders(
-        readings, names, index=index, left_out=left_out, only=only
-    )
+    parts = _folders(readings, names, index=index, left_out=left_out, only=only)
     for source in sources:
         root = covering(source.name, remembered)
         parts.append((changed_options(root.options if root else DEFAULT, options), source))

@@ -119,11 +119,8 @@ class Diff:
     def _is_settled(self, row: KnownFile) -> bool:
         """Return whether a file need not be read with the present options while it is the same."""
         if row.version is None:
-            return (
-                not row.documents
-                and bool(skips := skips_of(row))
-                and all(one.kind in REFUSED for one in skips)
-            )
+            kinds = {one.kind for one in skips_of(row)}
+            return not row.documents and bool(kinds) and kinds <= REFUSED
         if has_exceeded(row):
             return row.reading == self.limits
         reading = self.reading_of(row.name)

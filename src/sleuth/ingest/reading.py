@@ -114,7 +114,7 @@ def read_fetched(
         except LoadError as error:
             yield Skipped(entry.source, error.reason, error.kind)
         else:
-            yield from read_file(replace(entry, file=str(path)), options, processes)
+            yield from read_file(replace(entry, file=str(path), content=None), options, processes)
 
 
 def read_file(

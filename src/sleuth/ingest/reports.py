@@ -57,6 +57,7 @@ class FileEntry:
         etag: changes when the content or `metadata` does; "" where the time says that.
         kind: of its format, such as "markdown"; "" to tell it from the name and the first bytes.
         metadata: of all its documents; replaces what is read from the file. Key `principals` lists who may read it.
+        content: where a `Source` has it as soon as it lists the file.
     """
 
     file: str
@@ -66,6 +67,7 @@ class FileEntry:
     etag: str = ""
     kind: str = ""
     metadata: Mapping[str, Any] | None = None
+    content: bytes | None = field(default=None, repr=False)
 
     @property
     def version(self) -> str:

@@ -18,8 +18,8 @@ class Source(Protocol):
     """Where files come from: folders, a mailbox, a bucket, the rows of a query, a site.
 
     A run compares the files that a source lists with the table of files, asks it for those that are new or changed, and
-    deletes the documents of those that are gone. It uses a source from one thread. Subclasses write `name`, `list` and
-    `read`, and more where the source can do more.
+    deletes the documents of those that are gone. It uses a source from one thread. Subclasses write `name` and `list`,
+    `read` where entries do not carry their content, and more where the source can do more.
 
     Attributes:
         name: its address without secrets, such as "imaps://anna@example.org/INBOX"; the names of its files are this and
@@ -54,7 +54,9 @@ class Source(Protocol):
             LoadError: it alone cannot be read.
             SleuthError: the source does not answer; the next run goes on where this one ends.
         """
-        ...
+        if entry.content is None:
+            raise FileNotFoundError(entry.source)
+        path.write_bytes(entry.content)
 
     def since(self, cursor: str) -> Iterable[FileEntry | Skipped] | None:
         """Return the files that are new or changed since a listing, if nothing is gone; None where it cannot tell."""

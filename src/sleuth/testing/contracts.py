@@ -218,7 +218,7 @@ class SourceContract:
                 assert path.stat().st_size
             suffix = PurePath(entry.source).suffix
             name = f"{entry.source.removesuffix(suffix)}00{suffix}"
-            missing_entry = replace(entry, file=f"{folder}/absent", source=name)
+            missing_entry = replace(entry, file=f"{folder}/absent", source=name, content=None)
             assert raises(FileNotFoundError, lambda: source.read(missing_entry, path))
 
     def test_changes_and_deletes(self) -> None:

@@ -46,7 +46,6 @@ class SiteSource(Source):
         self.crawl = Crawl(start, limits or CrawlLimits())
         self.name = "/".join(start.split("/")[:3])
         self.not_modified = 0
-        self._bodies: dict[str, bytes] = {}
 
     def list(self, known: Callable[[str], FileEntry | None]) -> Iterator[FileEntry | Skipped]:
         """Yield pages as they are asked. What is remembered of one counts while the index has that version of it."""
@@ -71,23 +70,15 @@ class SiteSource(Source):
         record = visit.record
         if visit.outcome != "changed" or record is None:
             return Skipped(visit.url, visit.reason, "vanished" if visit.outcome == "gone" else "unreadable")
-        self._bodies[visit.url] = visit.body
-        if len(self._bodies) > 2 * self.batch:  # as before, and so not read
-            del self._bodies[next(iter(self._bodies))]
         moment = parsedate_tz(record.modified)
         try:
             modified_ns = None if moment is None else mktime_tz(moment) * 1_000_000_000
         except (OverflowError, ValueError):
             modified_ns = None
         metadata = {"url": visit.url, "domain": domain_of(visit.url), "source_type": "web"}
-        return FileEntry("", visit.url, len(visit.body), modified_ns, record.version, visit.kind, metadata)
-
-    def read(self, entry: FileEntry, path: Path) -> None:
-        """Write a page that was just listed."""
-        body = self._bodies.pop(entry.source, None)
-        if body is None:
-            raise FileNotFoundError(entry.source)
-        path.write_bytes(body)
+        return FileEntry(
+            "", visit.url, len(visit.body), modified_ns, record.version, visit.kind, metadata, visit.body
+        )
 
 
 class _Memory:

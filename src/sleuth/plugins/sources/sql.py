@@ -22,8 +22,6 @@ from sleuth.types import RESERVED
 VARIABLE: Final = "SLEUTH_SQL_PASSWORD"
 """Of the environment: holds the password of the user in an address."""
 _SQLITE: Final = "sqlite:///"
-_MOST_TEXTS: Final = 4096
-"""Texts that wait to be read; more have been left out by options such as `exclude`, and will not be."""
 
 
 class SqlSource(Source):
@@ -45,29 +43,16 @@ class SqlSource(Source):
         is_name = query.replace("_", "").replace(".", "").isalnum()
         self.name, self._connect = name, connect
         self._query = f"SELECT * FROM {query if is_name else f'({query}) AS source'}"
-        self._texts: dict[str, str] = {}
 
     def list(self, known: Callable[[str], FileEntry | None]) -> Iterator[FileEntry]:
-        """Yield all rows. The text of one that is new or changed is kept until it is read."""
+        """Yield all rows with their texts."""
         names: set[int] = set()
         for row in self._rows():
             entry = self._entry(row)
             if hash(entry.source) in names:
                 raise ArgumentError(f"column id must have distinct values, got {row['id']!r} twice")
             names.add(hash(entry.source))
-            known_entry = known(entry.source)
-            if known_entry is None or known_entry.etag != entry.etag:
-                self._texts[entry.source] = str(row["text"] or "")
-                if len(self._texts) > _MOST_TEXTS:
-                    del self._texts[next(iter(self._texts))]
             yield entry
-
-    def read(self, entry: FileEntry, path: Path) -> None:
-        """Write the text of a row."""
-        text = self._texts.pop(entry.source, None)
-        if text is None:
-            raise FileNotFoundError(entry.source)
-        path.write_bytes(text.encode("utf-8", "replace"))
 
     def _rows(self) -> Iterator[dict[str, Any]]:
         """Yield all rows by the names of their columns.
@@ -111,7 +96,7 @@ class SqlSource(Source):
         facts = json.dumps([metadata, None if modified is None else str(modified)], sort_keys=True).encode()
         version = blake2b(facts + (text if modified is None else b""), digest_size=16).hexdigest()
         name = f"{self.name}/{re.sub('^[.]', '%2E', quote(str(row['id']), ''))}"  # no row is hidden
-        return FileEntry("", name, len(text), _nanoseconds(modified), version, "markdown", metadata)
+        return FileEntry("", name, len(text), _nanoseconds(modified), version, "markdown", metadata, text)
 
 
 def open_sql(address: str) -> SqlSource:
