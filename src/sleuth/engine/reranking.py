@@ -107,7 +107,7 @@ class Reranking(NamedTuple):
         if value is None and backend is not None and is_plain:
             value = backend.default_reranker
         if value is None or value == "":
-            return _NOT_RERANKED
+            return NOT_RERANKED
         reranker = value
         is_english = False
         if isinstance(reranker, str):
@@ -168,7 +168,7 @@ class Reranking(NamedTuple):
         return NotedItems(answer, [note])
 
 
-_NOT_RERANKED: Final = Reranking(None)
+NOT_RERANKED: Final = Reranking(None)
 
 
 def are_english(query: str, items: Sequence[RetrievedItem]) -> bool:

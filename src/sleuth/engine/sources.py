@@ -13,7 +13,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,7 +26,7 @@ from sleuth.engine.codebase import embedder_for
 from sleuth.engine.hooked import Unhooked
 from sleuth.engine.queries import parse_query
 from sleuth.engine.request import WITHOUT_VARIETY, SearchRequest
-from sleuth.engine.reranking import Reranking, are_english
+from sleuth.engine.reranking import NOT_RERANKED, Reranking, are_english
 from sleuth.engine.scale import FIRST, has_words_in_common, on_one_scale
 from sleuth.errors import ArgumentError, UnknownRepositoryError
 from sleuth.files.formats import CODE
@@ -127,82 +127,71 @@ class Sources(Answering, Closing):
     aretrieve = async_twin(retrieve)
 
     def _fuse(self, request: SearchRequest) -> Ranking:
+        """Ask the sources, and order what they answer together as one index orders its own: rerank, arrange, choose."""
         names = self._names(request.sources)
-        reranking = arrangement = None
-        variety, k = request.variety(), request.k
-        if names != ["docs"]:
-            _check_shared(request, names)
-            if request.rerank is not None:
-                backend = None if self.engine is None else self.engine.backend
-                deadline = None if request.deadline is None else Deadline(request.deadline)
-                reranking = Reranking.of(request, deadline, backend)
-                request = replace(request, rerank="")  # no source reranks its own hits
-            if (arrangement := request.arrangement) is not None:  # the hits of all are arranged together
-                request = replace(request, sort=None, collapse=None, recency=None, boost=None)
-        is_mixed = len(names) > 1
-        if is_mixed:  # the hits of all are chosen together
-            request = replace(request, **WITHOUT_VARIETY)
+        if names == ["docs"]:  # the engine does all of it
+            return self._ask(names, request, request.k)
+        _check_shared(request, names)
+        shared = replace(request, sort=None, collapse=None, recency=None, boost=None)
+        reranking, arrangement = NOT_RERANKED, request.arrangement
+        if request.rerank is not None:
+            deadline = None if request.deadline is None else Deadline(request.deadline)
+            reranking = Reranking.of(request, deadline, None if self.engine is None else self.engine.backend)
+            shared = replace(shared, rerank="")  # no source reranks its own hits
+        k = request.k
         if arrangement is not None:
             k = POOL  # what is arranged does not depend on k
-        elif reranking is not None and reranking.depth:
+        elif reranking.depth:
             k = max(k + WINDOW, reranking.depth)
-        elif is_mixed:
+        elif len(names) > 1:
             k = max(k, _TOGETHER)
-        retrievers = {
-            name: _Asked(
-                self.retrievers[name], request, label_of(name), self._prose(names) if name == "docs" else None
-            )
-            for name in names
-        }
-
-        def ranking_of(k: int) -> Ranking:
-            if is_mixed:
-                ranking = self._on_one_scale(retrievers, request, k)
-            else:
-                ranking = retrievers[names[0]].retrieve(request.query, k, filter=request.filter)
-            if not request.explain:
-                for item in ranking:
-                    item.extra.pop("explanation", None)
-            return ranking
-
-        ranking = ranking_of(k)
-        items, notes = ranking.items, ranking.notes
-        if reranking is not None and reranking.depth and request.k:
-            reranked = reranking.apply(
-                request.query, items, is_english=are_english(request.query, items[: reranking.depth])
-            )
-            items, notes = tuple(reranked.items), (*notes, *reranked.notes)
+        ranking = self._ask(names, shared, k)
+        items, notes = ranking.items, [*ranking.notes]
+        if reranking.depth and request.k:
+            is_english = are_english(request.query, items[: reranking.depth])
+            reranked = reranking.apply(request.query, items, is_english=is_english)
+            items, notes = tuple(reranked.items), [*notes, *reranked.notes]
         if arrangement is not None:
-            sorted_note = f"sorted: the best {len(items):,} results of {', '.join(names)}"
-            arranged = arrangement.apply(
-                NotedItems(items, (*notes, sorted_note) if arrangement.sort else notes)
-            )
-            items, notes = tuple(arranged.items), tuple(arranged.notes)
-        if is_mixed:
-            is_whole = arrangement is not None or reranking is not None or len(items) < k
-            hits: Sequence[RetrievedItem] = items
+            if arrangement.sort:
+                notes.append(f"sorted: the best {len(items):,} results of {', '.join(names)}")
+            arranged = arrangement.apply(NotedItems(items, notes))
+            items, notes = tuple(arranged.items), [*arranged.notes]
+        if len(names) > 1:
+            is_whole = arrangement is not None or reranking.depth > 0 or len(items) < k
+            whole = cache(lambda: items if is_whole else self._ask(names, shared, POOL).items)
 
             def items_at(places: range) -> Sequence[RetrievedItem]:
-                nonlocal hits, is_whole
-                if places.stop > len(hits) and not is_whole:
-                    hits, is_whole = ranking_of(POOL).items, True
-                return hits[places.start : places.stop]
+                return (items if places.stop <= len(items) else whole())[places.start : places.stop]
 
-            items = tuple(choose(hits[: request.k], request.k, items_at, **variety))
+            chosen = choose(items[: request.k], request.k, items_at, **request.variety())
+            return Ranking(chosen, ranking.parts, notes)
         return Ranking(items[: request.k], ranking.parts, notes)
 
-    def _on_one_scale(self, retrievers: Mapping[str, Retriever], request: SearchRequest, k: int) -> Ranking:
-        """Ask several sources at the same time; return the best `k` items of all."""
-        seconds = [limit for limit in (self._deadline, request.deadline) if limit is not None]
-        words = parse_query(request.query, _FIELDS).text if request.syntax else request.query
-        fusion = FusedRetriever(
-            retrievers,
-            method="max",
-            pool=max(FIRST, min(k, POOL)),
-            deadline=min(seconds, default=None),
-            prepare=lambda _, rankings: on_one_scale(words, self._once(rankings)),
-        )
-        return fusion.retrieve(request.query, k, filter=request.filter)
+    def _ask(self, names: Sequence[str], request: SearchRequest, k: int) -> Ranking:
+        """Return the best `k` items of these sources, which are asked at the same time, on one scale."""
+        if len(names) > 1:
+            request = replace(request, **WITHOUT_VARIETY)  # the hits of all are chosen together
+        prose = self._prose(names)
+        retrievers = {
+            name: _Asked(self.retrievers[name], request, label_of(name), prose if name == "docs" else None)
+            for name in names
+        }
+        asked: Retriever = retrievers[names[0]]
+        if len(names) > 1:
+            seconds = [limit for limit in (self._deadline, request.deadline) if limit is not None]
+            words = parse_query(request.query, _FIELDS).text if request.syntax else request.query
+            asked = FusedRetriever(
+                retrievers,
+                method="max",
+                pool=max(FIRST, min(k, POOL)),
+                deadline=min(seconds, default=None),
+                prepare=lambda _, rankings: on_one_scale(words, self._once(rankings)),
+            )
+        ranking = asked.retrieve(request.query, k, filter=request.filter)
+        if not request.explain:
+            for item in ranking:
+                item.extra.pop("explanation", None)
+        return ranking
 
     def _prose(self, names: Sequence[str]) -> Filter | None:
         """Return what documents must fulfil beside these sources: a file of code answers as code alone."""
