@@ -6,7 +6,8 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from sleuth.text.repeats import Repeats
-from sleuth.types import RetrievedItem, document_of
+from sleuth.types import RetrievedItem
+from sleuth.types.rankings import documents_of
 
 HEAD: Final = 10
 """The number of first places, in which the hits of one document are limited."""
@@ -42,7 +43,7 @@ def choose(
         per_document: hits of one document among the first ten at most, 0 for no limit.
     """
     if not fold_copies:
-        documents = [document_of(item.id) for item in first[:HEAD]] if per_document else []
+        documents = documents_of([item.id for item in first[:HEAD]]) if per_document else []
         if len(documents) - len(set(documents)) < max(per_document, 1):
             return list(first)  # no document can have too many, as in most lists
     window = WINDOW if fold_copies else 0
@@ -97,7 +98,7 @@ class _Choice:
                 break
             if per_document:
                 if place >= len(documents):
-                    documents += [document_of(item.id) for item in items[len(documents) : place + count]]
+                    documents += documents_of([item.id for item in items[len(documents) : place + count]])
                 document = documents[place]
                 if counts.get(document, 0) >= per_document:
                     waiting_places.append(place)

@@ -17,6 +17,7 @@ from sleuth.engine.selection import unknown_values
 from sleuth.errors import RetrievalError
 from sleuth.filters import to_text
 from sleuth.filters.tree import in_any_case
+from sleuth.remote import check_cancelled
 
 if TYPE_CHECKING:
     from sleuth.compose.arrange import Arrangement
@@ -63,6 +64,7 @@ class _RankedPassages:
         """Return the passages to show, arranged and grown as the request says."""
         rows = self._rows
         ranked_items = self._snapshot.items(rows.keys, rows.scores)
+        check_cancelled()  # they may be many
         self._plan.notes.extend(arrangement.notes_on_missing_keys(ranked_items))
         items = choose_among(arrangement.order(ranked_items), self._request.k, **self._request.variety())
         places = {item.id: place for place, item in enumerate(ranked_items)}
@@ -125,10 +127,12 @@ def in_common(plan: SearchPlan, rows: RankedRows) -> RankedRows:
         return rows
     searchers, snapshot = plan.version.searchers, plan.version.snapshot
     legs, query, min_score = searchers.legs, plan.query.text, plan.request.min_score
-    has_certain = any(len(hits.keys) for name, hits in rows.hits.items() if legs[name].is_certain)
     if min_score is None:
+        for name, hits in rows.hits.items():
+            if legs[name].is_certain and len(hits.keys):
+                return rows
         try:
-            if has_certain or searchers.has_word(query, snapshot):
+            if searchers.has_word(query, snapshot):
                 return rows
         except RetrievalError:  # a shard is missing: its documents are unknown
             return rows

@@ -154,7 +154,7 @@ class Pinned(NamedTuple):
                     seconds = time.perf_counter() - started
                     for leg in asked:
                         parts[leg] = PartReport(leg, "ok", seconds, len(answer[leg].keys))
-        return Pools(queries, hits, [*(parts[leg] for leg in legs if leg in parts), *failures])
+        return Pools(queries, hits, [*filter(None, map(parts.get, legs)), *failures])
 
     def _form(self, leg: str, query: str) -> Any:
         """Return the query in the form of a leg; where time is limited, another thread asks a slow one.

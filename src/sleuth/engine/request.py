@@ -162,8 +162,10 @@ class SearchRequest(BaseRequest):
 
     def __post_init__(self) -> None:
         super(SearchRequest, self).__post_init__()
-        check_expansion(self.expand)
-        as_fusion(self.fusion)
+        if self.expand is not None:
+            check_expansion(self.expand)
+        if self.fusion is not None:
+            as_fusion(self.fusion)
         if self.deadline is not None and not (type(self.deadline) in (int, float) and self.deadline > 0):
             raise ArgumentError(
                 f"deadline must be a number of seconds above 0, or None, got {self.deadline!r}"

@@ -48,9 +48,9 @@ def widened(
         words = [query.text[start:end] for start, end, _ in content_spans(query.text, analyzer)]
     else:
         words = unknown_words(query.text, version)
-        words = [
-            word for word in words if word.isalpha() and not ask_if_able(view.backend.embedder, "knows", word)
-        ]
+        if words:
+            embedder = view.backend.embedder
+            words = [word for word in words if word.isalpha() and not ask_if_able(embedder, "knows", word)]
     if not (words or query.patterns or synonyms):  # as most queries
         return None
     patterns = {pattern.word.casefold(): pattern for pattern in query.patterns}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal, Self, overload
 
@@ -52,10 +52,18 @@ class Explanation:
             yield from part.scores_of(legs)
 
 
+def documents_of(ids: Iterable[str]) -> list[str]:
+    """Return the id of the document of each passage: its id without "#3"."""
+    documents = []
+    for id in ids:
+        document, _, number = id.rpartition("#")
+        documents.append(document if document and number.isdecimal() else id)
+    return documents
+
+
 def document_of(id: str) -> str:
-    """Return the id of the document of a passage: its id without "#3"."""
-    document, _, number = id.rpartition("#")
-    return document if document and number.isdecimal() else id
+    """Return the id of the document of a passage."""
+    return documents_of((id,))[0]
 
 
 class RetrievedItem(BaseModel):

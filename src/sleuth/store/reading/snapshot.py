@@ -85,7 +85,7 @@ class IndexSnapshot:
 
     def items(self, keys: list[int], scores: list[float]) -> list[RetrievedItem]:
         """Return the same as hits with these scores."""
-        return items_of(self.passages(keys), scores)
+        return items_of(self._read(self._loaded.passages.hits, keys), scores)
 
     def passages(self, keys: Iterable[int]) -> list[dict[str, Any]]:
         """Return the id, the text and the metadata of these chunks, by name."""
