@@ -20,6 +20,7 @@
 #define GROUP_SHIFT  6   /* rows per entry of `firsts` */
 #define PRUNED_TERMS 128 /* more are scored in full; 80 terms take a third of that time when they are pruned */
 #define COLUMN       16  /* blocks per seed candidate */
+#define AHEAD        4   /* blocks that are visited while the memory of another comes */
 #define REGION_SHIFT 10  /* rows per set of terms: of many languages, most terms are in few rows */
 #define SET_WORDS    (PRUNED_TERMS / 64)
 
@@ -263,52 +264,23 @@ static inline uint64_t list_from(const Term *t, uint32_t base) {
     return i;
 }
 
-/* The highest score of a row of a block. Lists tell which row each of their impacts belongs to, so those of
- * different rows need not be summed. Per term that may be in it: the most it adds to a row, and of a list the first
- * posting in the block.
- */
-static float bound_of(const Search *s, uint32_t block, float *most, uint64_t *from) {
-    float sums[BLOCK] = {0}, best = 0, rest = 0;
-    uint32_t base = block << BLOCK_SHIFT, doc;
-    EACH_TERM(j, terms_in(s, block)) {
-        const Term *t = s->terms + j;
-        const Postings *p = &t->postings;
-        if (!p->entries) {
-            rest += most[j] = t->unit * (float)p->maxima[block];
-            continue;
-        }
-        uint8_t impact = 0;
-        from[j] = list_from(t, base);
-        for (uint64_t i = from[j]; i < p->df && (doc = list_doc(p->entries[i])) < base + BLOCK; i++) {
-            if (!may_answer(s, doc)) continue;
-            if (p->impacts[i] > impact) impact = p->impacts[i];
-            float sum = sums[doc - base] += t->unit * (float)p->impacts[i];
-            if (sum > best) best = sum;
-        }
-        most[j] = t->unit * (float)impact;
-    }
-    return (best + rest) * 1.00001f;
-}
-
 /* Scores the rows of a block, giving up where the terms left cannot lift any to the threshold. */
 static void visit(Search *s, uint32_t block) {
-    float sums[BLOCK] = {0}, most[PRUNED_TERMS], left = 0, best = 0;
-    uint64_t from[PRUNED_TERMS];
+    float sums[BLOCK] = {0}, left = s->bounds[block] * 1.00001f, best = 0;
     uint32_t base = block << BLOCK_SHIFT, doc;
-    if (bound_of(s, block, most, from) < s->top.threshold) return;
-    EACH_TERM(j, terms_in(s, block)) left += most[j];
-    left *= 1.00001f;
     EACH_TERM(j, terms_in(s, block)) {
         const Term *t = s->terms + j;
         const Postings *p = &t->postings;
-        if (most[j] == 0) continue;
+        float most = 0;
         if (p->entries) {
-            for (uint64_t i = from[j]; i < p->df && (doc = list_doc(p->entries[i])) < base + BLOCK; i++) {
+            for (uint64_t i = list_from(t, base); i < p->df && (doc = list_doc(p->entries[i])) < base + BLOCK; i++) {
                 if (!may_answer(s, doc)) continue;
+                most += t->unit * (float)p->impacts[i];
                 float sum = sums[doc - base] += contribution(t, list_count(p, p->entries[i]), doc);
                 if (sum > best) best = sum;
             }
-        } else {
+        } else if (p->maxima[block]) {
+            most = t->unit * (float)p->maxima[block];
             const uint8_t *at = p->stream + block_start(p, block), *end = at + p->sizes[block];
             while (at < end) {
                 uint32_t count = read_dense(p, &at, base, &doc);
@@ -317,7 +289,7 @@ static void visit(Search *s, uint32_t block) {
                 if (sum > best) best = sum;
             }
         }
-        left -= most[j];
+        left -= most;
         if (best + left < s->top.threshold) return;
     }
     for (uint32_t i = 0; i < BLOCK; i++)
@@ -336,12 +308,40 @@ static void order_by_bound(const float *bounds, const uint32_t *from, uint32_t *
     for (uint64_t i = n; i-- > 0;) to[--starts[256 - (int)((bounds[from[i]] - low) * scale)]] = from[i];
 }
 
-/* Visits blocks in this order, `most` of them, each if its bound still reaches the threshold. */
+/* Fetches the memory that a visit of a block reads: where its postings are, or once that is here, the postings. Inlined
+ * in any case, since GCC drops calls of a function that only fetches. */
+__attribute__((always_inline)) static inline void fetch(const Search *s, uint32_t block, int has_places) {
+    uint32_t base = block << BLOCK_SHIFT;
+    EACH_TERM(j, terms_in(s, block)) {
+        const Term *t = s->terms + j;
+        const Postings *p = &t->postings;
+        if (p->entries)
+            __builtin_prefetch(has_places ? (const void *)(p->entries + t->firsts[base >> GROUP_SHIFT])
+                                          : (const void *)(t->firsts + (base >> GROUP_SHIFT)));
+        else if (has_places)
+            __builtin_prefetch(p->stream + block_start(p, block));
+        else {
+            __builtin_prefetch(p->maxima + block);
+            __builtin_prefetch(p->sizes + block);
+            __builtin_prefetch(p->anchors + (block >> ANCHOR_SHIFT));
+        }
+        if (!has_places) __builtin_prefetch(t->lengths + base);
+    }
+    if (!has_places && s->top.ties) __builtin_prefetch(s->top.ties + base);
+}
+
+/* Visits blocks in this order, `most` of them, each if its bound still reaches the threshold. A block waits in two
+ * steps for its memory, meanwhile those before it are visited. */
 static void visit_all(Search *s, const uint32_t *blocks, uint64_t n, uint64_t most) {
-    for (uint64_t i = 0; i < n && most; i++) {
-        if (s->bounds[blocks[i]] < s->top.threshold) continue;
-        visit(s, blocks[i]);
-        s->bounds[blocks[i]] = -1;
+    for (uint64_t i = 0; i < n + 2 * AHEAD && most; i++) {
+        if (i < n && s->bounds[blocks[i]] >= s->top.threshold) fetch(s, blocks[i], 0);
+        if (i >= AHEAD && i - AHEAD < n && s->bounds[blocks[i - AHEAD]] >= s->top.threshold)
+            fetch(s, blocks[i - AHEAD], 1);
+        if (i < 2 * AHEAD) continue;
+        uint32_t block = blocks[i - 2 * AHEAD];
+        if (s->bounds[block] < s->top.threshold) continue;
+        visit(s, block);
+        s->bounds[block] = -1;
         most--;
     }
 }
