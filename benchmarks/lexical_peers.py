@@ -73,17 +73,17 @@ class Sleuth(System):
             engine.add(Document(text, id=str(i)) for i, text in enumerate(lines(source)))
 
     def sizes(self) -> dict[str, int]:
-        segments = folder_bytes(self.home / "index" / "segments")
-        return {"whole": folder_bytes(self.home), "search": segments}
+        return {"whole": folder_bytes(self.home), "search": folder_bytes(self.home / "index" / "segments")}
 
     def open(self) -> None:
         from sleuth import Engine
+        from sleuth.store import LegRequest
 
-        self.engine = Engine.open(self.home / "index")
+        self.engine, self.request = Engine.open(self.home / "index"), LegRequest
         self.searcher = self.engine.searcher("lexical")
 
     def index(self, query: str, k: int) -> Any:
-        return self.searcher.search(query, k)
+        return self.searcher.pool(query, self.request(k))
 
     def text(self, query: str, k: int) -> Any:
         return self.engine.retrieve(query, k)

@@ -12,6 +12,7 @@ import pytest
 from sleuth.lexical import LexicalLeg
 from sleuth.lexical.leg import FieldSpec
 from sleuth.lexical.search import LexicalSearcher
+from sleuth.store import LegRequest
 from tests.segments import rows_of, segment_of
 
 DATA = Path(__file__).parents[2] / ".data"
@@ -43,7 +44,7 @@ def test_quality_on_scifact(scifact: Path) -> None:
     for query in read(scifact / "queries.jsonl"):
         grades = judged.get(query["_id"])
         if grades:
-            ranking = [documents[key]["_id"] for key in searcher.search(query["text"], 10).keys]
+            ranking = [documents[key]["_id"] for key in searcher.pool(query["text"], LegRequest(10)).keys]
             ideal = sum(
                 g / math.log2(i + 2) for i, g in enumerate(sorted(grades.values(), reverse=True)[:10])
             )

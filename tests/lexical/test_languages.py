@@ -11,7 +11,7 @@ from sleuth.lexical import LexicalLeg, blockmax
 from sleuth.lexical.leg import FieldSpec
 from sleuth.lexical.search import LexicalSearcher
 from sleuth.lexical.terms import weigh
-from sleuth.store import Rows, SegmentData, SegmentView
+from sleuth.store import LegRequest, Rows, SegmentData, SegmentView
 from sleuth.store.legs.leg import pack
 from tests import segments
 from tests.examples import examples
@@ -56,7 +56,7 @@ def test_a_query_is_analysed_in_each_language_of_the_index(
     rare in a French field, find no French row beside other words of the query.
     """
     searcher = LexicalSearcher(LEG, [segment_of(LEG, rows_of(texts))])
-    assert sorted(searcher.search(query).keys.tolist()) == keys
+    assert sorted(searcher.pool(query, LegRequest(10)).keys.tolist()) == keys
 
 
 def test_merged_segments_score_like_one() -> None:
@@ -76,7 +76,7 @@ def test_merged_segments_score_like_one() -> None:
         searchers = [LexicalSearcher(LEG, parts)] + [
             LexicalSearcher(LEG, [view_of(d, keys)]) for d in (merge_result, build_result)
         ]
-        hits = [searcher.search(query) for searcher in searchers]
+        hits = [searcher.pool(query, LegRequest(10)) for searcher in searchers]
         assert len({tuple(hit.keys.tolist()) for hit in hits}) == 1
         assert len({tuple(hit.scores.tolist()) for hit in hits}) == 1
 
@@ -92,7 +92,8 @@ def test_a_field_of_a_language_is_explained_by_its_name() -> None:
     searcher = LexicalSearcher(LEG, [segment_of(LEG, rows_of(TEXTS))])
     explanation = searcher.explain("Häuser", 1)
     assert [part.name for part in explanation.parts] == ["text@de:haus"]
-    assert explanation.value == pytest.approx(float(searcher.scores("Häuser", np.array([1]))[0]))
+    hits = searcher.pool("Häuser", LegRequest(9))
+    assert explanation.value == pytest.approx(float(hits.scores[hits.keys == 1][0]))
 
 
 def test_fields_of_languages_are_written_in_order_of_their_names() -> None:
@@ -176,6 +177,5 @@ def test_a_new_version_reads_new_segments_only(monkeypatch: pytest.MonkeyPatch) 
     assert not reads
     assert third.lengths() == LexicalSearcher(LEG, parts).lengths()
     for query in ("house", "Haus", "maison"):
-        assert (
-            third.search(query).scores.tolist() == LexicalSearcher(LEG, parts).search(query).scores.tolist()
-        )
+        third_hits, hits = (s.pool(query, LegRequest(10)) for s in (third, LexicalSearcher(LEG, parts)))
+        assert third_hits.scores.tolist() == hits.scores.tolist()

@@ -13,7 +13,7 @@ from sleuth.errors import ArgumentError
 from sleuth.lexical import LexicalLeg, merging, postings
 from sleuth.lexical.leg import FieldSpec, field_arrays
 from sleuth.lexical.search import LexicalSearcher
-from sleuth.store import SegmentData, SegmentView
+from sleuth.store import LegRequest, SegmentData, SegmentView
 from sleuth.store.disk import scratch
 from sleuth.text.tokens import TermTable
 from tests.examples import examples
@@ -100,7 +100,7 @@ def test_a_field_that_no_row_has_is_empty() -> None:
     leg = LexicalLeg({"text": FieldSpec("plain"), "heading": FieldSpec("plain", {"heading": 1})})
     view = segment_of(leg, rows_of(["a b", "b"]))
     assert view.arrays["heading.lengths"].tolist() == [0, 0]
-    assert LexicalSearcher(leg, [view]).search("b", 5).keys.tolist() == [1, 0]
+    assert LexicalSearcher(leg, [view]).pool("b", LegRequest(5)).keys.tolist() == [1, 0]
 
 
 def test_the_fingerprint_names_what_shapes_the_arrays() -> None:
@@ -138,7 +138,7 @@ def test_any_text_can_be_indexed(texts: list[str]) -> None:
     searcher = LexicalSearcher(LEG, [view])
     for i, text in enumerate(texts):
         if oracle.field_tokens(LEG, {"text": text}, "text"):
-            assert i in searcher.search(text, len(texts)).keys.tolist()
+            assert i in searcher.pool(text, LegRequest(len(texts))).keys.tolist()
 
 
 def test_a_merge_in_pieces_is_the_merge_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

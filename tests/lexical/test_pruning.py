@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sleuth.lexical import LexicalLeg
 from sleuth.lexical.leg import FieldSpec
 from sleuth.lexical.search import LexicalSearcher
-from sleuth.store import Rows
+from sleuth.store import LegRequest, Rows
 from sleuth.store.legs.leg import pack
 from tests.segments import segment_of
 
@@ -110,8 +110,7 @@ def test_hits_are_those_of_the_exhaustive_scorer(corpus: Corpus, k: int, share: 
         allowed = rng.random(N) < share
         scores = np.where(allowed, corpus.scores(words), np.float32(0))
         expected = corpus.best(scores, k)
-        hits = corpus.searcher.search(
-            " ".join(map(name_of, words)), k, allowed=None if share == 1 else [pack(allowed)]
-        )
+        request = LegRequest(k, None if share == 1 else [pack(allowed)])
+        hits = corpus.searcher.pool(" ".join(map(name_of, words)), request)
         np.testing.assert_array_equal(hits.keys, expected)
         np.testing.assert_array_equal(hits.scores, scores[expected])

@@ -13,7 +13,7 @@ from sleuth.lexical import LexicalLeg, blockmax
 from sleuth.lexical.leg import FieldSpec
 from sleuth.lexical.search import LexicalSearcher
 from sleuth.lexical.terms import weigh
-from sleuth.store import SegmentView, unpack
+from sleuth.store import LegRequest, SegmentView, unpack
 from sleuth.store.legs.leg import pack
 from tests.examples import examples
 from tests.lexical import oracle
@@ -89,7 +89,7 @@ def test_hits_equal_exhaustive_scoring(  # noqa: PLR0917 - drawn by hypothesis, 
     allowed = [pack(np.array([int(key) not in barred for key in view.keys], bool)) for view in views]
     live_rows = [i for i in range(len(rows)) if live[i]]
     expected = oracle.scores(TWO, [rows[i] for i in live_rows], query)
-    hits = searcher.search(query, k, allowed=allowed, ids=names_of)
+    hits = searcher.pool(query, LegRequest(k, allowed=allowed, ids=names_of))
     visible = [(score, key) for score, key in zip(expected, live_rows, strict=True) if key not in barred]
     best = ranked([score for score, _ in visible], [key for _, key in visible], k)
     assert len(hits) == len(best)
@@ -99,11 +99,12 @@ def test_hits_equal_exhaustive_scoring(  # noqa: PLR0917 - drawn by hypothesis, 
         abs(by_key[int(key)] - score) < 1e-5 * score
         for key, score in zip(hits.keys, hits.scores, strict=True)
     )
-    every = searcher.search(query, len(rows), allowed=allowed, ids=names_of)
+    every = searcher.pool(query, LegRequest(len(rows), allowed=allowed, ids=names_of))
     assert hits.keys.tolist() == every.keys[:k].tolist()  # also of rows that tie with the last of them
     results = list(zip((-every.scores).tolist(), names_of(every.keys), strict=True))
     assert results == sorted(results)
-    np.testing.assert_array_equal(searcher.scores(query, hits.keys), hits.scores)
+    explained = [searcher.explain(query, int(key)).value for key in hits.keys]
+    np.testing.assert_array_equal(np.array(explained, np.float32), hits.scores)
 
 
 @settings(max_examples=examples(40), deadline=None)
@@ -141,17 +142,17 @@ def test_block_maxima_stay_bounds_when_the_average_grows() -> None:
     rows = short + long
     searcher = LexicalSearcher(LEG, segments_of(LEG, rows, [500], [True] * 1000))
     expected = np.array(oracle.scores(LEG, rows, "a1 b2 c3"), np.float32)
-    hits = searcher.search("a1 b2 c3", 20)
+    hits = searcher.pool("a1 b2 c3", LegRequest(20))
     np.testing.assert_allclose(hits.scores, np.sort(expected)[::-1][:20], rtol=1e-5)
 
 
 def test_no_segments_and_empty_segments_find_nothing() -> None:
     """An index without rows gives no hits."""
-    assert len(LexicalSearcher(LEG, []).search("a1", 10)) == 0
+    assert len(LexicalSearcher(LEG, []).pool("a1", LegRequest(10))) == 0
     empty = segment_of(LEG, rows_of([]))
-    assert len(LexicalSearcher(LEG, [empty]).search("a1", 10)) == 0
+    assert len(LexicalSearcher(LEG, [empty]).pool("a1", LegRequest(10))) == 0
     blank = segment_of(LEG, rows_of(["", "  "]))
-    assert len(LexicalSearcher(LEG, [blank]).search("a1", 10)) == 0
+    assert len(LexicalSearcher(LEG, [blank]).pool("a1", LegRequest(10))) == 0
 
 
 def test_a_very_long_query_is_answered() -> None:
@@ -161,7 +162,7 @@ def test_a_very_long_query_is_answered() -> None:
     searcher = LexicalSearcher(LEG, segments_of(LEG, rows, [100], [True] * 300))
     query = " ".join(f"t{x}" for x in rng.integers(0, 12000, 10_000))
     expected = np.sort(np.array(oracle.scores(LEG, rows, query)))[::-1][:10]
-    np.testing.assert_allclose(searcher.search(query, 10).scores, expected, rtol=1e-5)
+    np.testing.assert_allclose(searcher.pool(query, LegRequest(10)).scores, expected, rtol=1e-5)
 
 
 def test_unknown_fields_and_bitmaps_are_refused() -> None:
@@ -170,11 +171,11 @@ def test_unknown_fields_and_bitmaps_are_refused() -> None:
     bad: list[dict[str, Any]] = [{"allowed": []}, {"allowed": [np.zeros(9, np.uint64)]}]
     for options in bad:
         with pytest.raises(ArgumentError, match="must"):
-            searcher.search("a1", 3, **options)
+            searcher.pool("a1", LegRequest(3, **options))
     with pytest.raises(ArgumentError, match="text"):
-        searcher.search({"body": {"a1": 1.0}}, 3)
+        searcher.pool({"body": {"a1": 1.0}}, LegRequest(3))
     with pytest.raises(ArgumentError, match="above 0"):
-        searcher.search({"text": {"a1": 0.0}}, 3)
+        searcher.pool({"text": {"a1": 0.0}}, LegRequest(3))
 
 
 def test_weighed_terms_are_the_query_they_came_from() -> None:
@@ -183,10 +184,10 @@ def test_weighed_terms_are_the_query_they_came_from() -> None:
     searcher = LexicalSearcher(LEG, segments_of(LEG, rows, [1], [True] * 3))
     terms = searcher.analyse("a1 d4 a1 zz")
     assert terms == {"text": {"a1": 2, "d4": 1, "zz": 1}}
-    a, b = searcher.search("a1 d4 a1 zz", 3), searcher.search(terms, 3)
+    a, b = searcher.pool("a1 d4 a1 zz", LegRequest(3)), searcher.pool(terms, LegRequest(3))
     np.testing.assert_array_equal(a.keys, b.keys)
     np.testing.assert_array_equal(a.scores, b.scores)
-    doubled = searcher.search({"text": {"a1": 4.0, "d4": 2.0}}, 3)
+    doubled = searcher.pool({"text": {"a1": 4.0, "d4": 2.0}}, LegRequest(3))
     np.testing.assert_allclose(doubled.scores, 2 * a.scores, rtol=1e-6)
 
 
@@ -196,7 +197,7 @@ def test_threads_get_what_one_gets() -> None:
     rows = [{"text": " ".join(rng.choice(WORDS, 6))} for _ in range(4000)]
     searcher = LexicalSearcher(LEG, segments_of(LEG, rows, [1500], [True] * 4000))
     queries = [" ".join(rng.choice(WORDS, 3)) for _ in range(200)]
-    alone = [searcher.search(query, 15).keys.tolist() for query in queries]
+    alone = [searcher.pool(query, LegRequest(15)).keys.tolist() for query in queries]
     with ThreadPoolExecutor(4) as pool:
-        together = list(pool.map(lambda query: searcher.search(query, 15).keys.tolist(), queries))
+        together = list(pool.map(lambda query: searcher.pool(query, LegRequest(15)).keys.tolist(), queries))
     assert together == alone

@@ -40,7 +40,8 @@ def choose_items(plan: SearchPlan, rows: RankedRows) -> list[RetrievedItem]:
     elif plan.request.arrangement is not None:
         items = candidates.arranged(plan.request.arrangement)
     else:
-        items = candidates.grown(candidates.varied())
+        k, read = plan.request.k, candidates.read
+        items = candidates.grown(choose(read(range(k)), k, read, **plan.request.variety()))
     if not items and plan.tree is not None:
         plan.notes.extend(_notes_on_values(plan, plan.tree))
     return items
@@ -54,11 +55,6 @@ class _RankedPassages:
         self._all, self._rows = rows, in_common(plan, rows)
         self._depth = MOST_K + WINDOW if plan.is_bounded else plan.rows
         self._keys: dict[str, int] = {}
-
-    def varied(self) -> list[RetrievedItem]:
-        """Return the passages to show."""
-        k = self._request.k
-        return choose(self.read(range(k)), k, self.read, **self._request.variety())
 
     def arranged(self, arrangement: Arrangement) -> list[RetrievedItem]:
         """Return the passages to show, arranged and grown as the request says."""
@@ -127,12 +123,10 @@ def in_common(plan: SearchPlan, rows: RankedRows) -> RankedRows:
         return rows
     searchers, snapshot = plan.version.searchers, plan.version.snapshot
     legs, query, min_score = searchers.legs, plan.query.text, plan.request.min_score
+    certain_counts = [len(hits.keys) for name, hits in rows.hits.items() if legs[name].is_certain]
     if min_score is None:
-        for name, hits in rows.hits.items():
-            if legs[name].is_certain and len(hits.keys):
-                return rows
         try:
-            if searchers.has_word(query, snapshot):
+            if any(certain_counts) or searchers.has_word(query, snapshot):
                 return rows
         except RetrievalError:  # a shard is missing: its documents are unknown
             return rows
@@ -151,7 +145,7 @@ def in_common(plan: SearchPlan, rows: RankedRows) -> RankedRows:
             for key, similarity in zip(hits.keys.tolist(), shares_of_hits, strict=True):
                 if similarity > 0 and key not in own_keys:
                     similarities[key] = max(similarity, similarities.get(key, 0.0))
-    if min_score or not any(legs[name].is_certain for name in rows.hits):
+    if min_score or not certain_counts:
         shares = shares_of(
             plan,
             snapshot.items(rows.keys, rows.scores),

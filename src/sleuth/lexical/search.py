@@ -9,9 +9,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
-from numpy.typing import NDArray
 
-from sleuth.arguments import check_count
 from sleuth.errors import ArgumentError
 from sleuth.lexical import scoring
 from sleuth.lexical.by_language import analyzer_of
@@ -22,8 +20,7 @@ from sleuth.lexical.rows import SegmentRows, TermCount
 from sleuth.lexical.statistics import FieldLengths
 from sleuth.lexical.terms import FieldIndex, Found, weigh
 from sleuth.store import Corpus, Hits, LegRequest, SegmentView, unpack
-from sleuth.store.legs.leg import Bitmap
-from sleuth.store.legs.searching import Ids, Tally, TermSearcher, greatest
+from sleuth.store.legs.searching import Tally, TermSearcher, greatest
 from sleuth.text.analyzers import Analyzer, get_analyzer
 from sleuth.types import Explanation
 
@@ -137,7 +134,14 @@ class LexicalSearcher(TermSearcher[str | Terms]):
         return query if self._segments else self.analyse(query)
 
     def pool(self, query: str | Terms, request: LegRequest) -> Hits:
-        """Return the best rows; see `search`."""
+        """Return the best rows that hold a term of the query; scores are above 0.
+
+        Args:
+            query: text, analysed per field; or terms that are weighed already. A word that occurs twice counts twice.
+
+        Raises:
+            ArgumentError: a field or a weight that terms cannot have, or bitmaps that do not fit the segments.
+        """
         return self._rows.search(weigh(self._look_up_terms(query)), request)
 
     def analyse(self, query: str) -> dict[str, dict[str, float]]:
@@ -218,36 +222,7 @@ class LexicalSearcher(TermSearcher[str | Terms]):
         """Return the tokens that the text of no row holds, by the run of the query that has them."""
         return self._query_terms.unheld(text)
 
-    # --- searching
-
-    def search(
-        self,
-        query: str | Terms,
-        k: int = 10,
-        *,
-        allowed: Sequence[Bitmap | None] | None = None,
-        ordered: bool = True,
-        ids: Ids | None = None,
-    ) -> Hits:
-        """Return the best `k` rows that hold a term of the query; scores are above 0.
-
-        Args:
-            query: text, analysed per field; or terms that are weighed already. A word that occurs twice counts twice.
-            k: at least 0; more than there are gives all.
-            allowed: per segment, the rows that may answer; None for all of it.
-            ordered: whether equal scores are in order of id, for which names may have to be read; which of them are
-                among the best `k` is decided by id in any case.
-            ids: names of rows, which order equal scores of two segments; None for order of key.
-
-        Raises:
-            ArgumentError: k or allowed breaks its rule.
-        """
-        request = LegRequest(check_count(k), allowed, ordered, ids=ids)
-        return self.pool(query, request)
-
-    def scores(self, query: str | Terms, keys: NDArray[np.int64]) -> NDArray[np.float32]:
-        """Scores of the given rows, shape (len(keys),), as `search` would give them; 0 where no term matches."""
-        return self._rows.scores(weigh(self._look_up_terms(query)), np.asarray(keys, np.int64))
+    # --- scores
 
     def idf(self, terms: Iterable[str]) -> dict[str, float]:
         """Return BM25's idf of each term, in the field where most rows hold it; that of no rows for unknown terms."""

@@ -13,7 +13,7 @@ import numpy as np
 from sleuth.columns.leg import ColumnsLeg
 from sleuth.lexical import LexicalLeg
 from sleuth.lexical.search import LexicalSearcher
-from sleuth.store import IndexSnapshot, text_hash
+from sleuth.store import IndexSnapshot, LegRequest, text_hash
 from sleuth.store.catalogue import building
 from sleuth.store.legs.leg import Leg
 from sleuth.store.store import FORMAT, Store
@@ -40,7 +40,7 @@ def facts(snapshot: IndexSnapshot) -> dict[str, Any]:
     documents = list(snapshot.documents())
     rows = [row for document in documents for row in snapshot.chunks_of(document.id)]
     searcher = LexicalSearcher(LexicalLeg(), snapshot.segments("lexical"))
-    hits_by_query = {query: searcher.search(query, 5) for query in QUERIES}
+    hits_by_query = {query: searcher.pool(query, LegRequest(5)) for query in QUERIES}
     return {
         "version": snapshot.version,
         "files": list(snapshot.files(list(snapshot.file_names(""))).values()),

@@ -11,6 +11,7 @@ import numpy as np
 from sleuth.code.search.filters import read_tree
 from sleuth.code.search.query import read_query
 from sleuth.filters import Filter, as_filter
+from sleuth.store import LegRequest
 
 if TYPE_CHECKING:
     from sleuth.code.snapshots.record import FileRow
@@ -46,7 +47,7 @@ def code_matches(
         return CodeMatches([], {})
     searcher, views = snapshot.chunk_words
     masks = None if allowed.files is None else snapshot.bitmaps(views, snapshot.chunks_of(allowed.files))
-    hits = searcher.search({"context": terms}, len(snapshot.chunk_keys), allowed=masks)
+    hits = searcher.pool({"context": terms}, LegRequest(len(snapshot.chunk_keys), allowed=masks))
     files = snapshot.positions_of_chunks(hits.keys)
     places = hits.keys - snapshot.firsts[files]
     if allowed.accepts is not None:

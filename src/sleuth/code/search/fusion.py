@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from sleuth.code.search.query import weigh
 from sleuth.compose.fuse import Pool, fuse_hits
 from sleuth.compose.methods import RANK_CONSTANT
+from sleuth.store import LegRequest
 from sleuth.types import Explanation
 
 if TYPE_CHECKING:
@@ -108,7 +109,7 @@ def with_fixed_scores(
         searcher, views = snapshot.chunk_words
         masks = snapshot.bitmaps(views, all_keys)
         for word in idf:
-            hits = searcher.search({"context": {word: 1.0}}, len(all_keys), allowed=masks)
+            hits = searcher.pool({"context": {word: 1.0}}, LegRequest(len(all_keys), allowed=masks))
             keys_by_word[word] = set(hits.keys.tolist())
     ceiling = 1.0
     top_score = max(by_words.values(), default=0.0) or 1.0

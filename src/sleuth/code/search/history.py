@@ -21,6 +21,7 @@ from sleuth.code.snapshots.places import is_below
 from sleuth.code.snapshots.recording import is_recorded
 from sleuth.errors import ArgumentError, CodeError
 from sleuth.remote import async_twin
+from sleuth.store import LegRequest
 
 if TYPE_CHECKING:
     from sleuth.code.repository.commits import Commit
@@ -72,7 +73,7 @@ def search_history(snapshot: Snapshot, query: str, limit: int = 10, *, path: str
     if not limit or not terms:
         return []
     weighted = {field: {term: n * weight for term, n in terms.items()} for field, weight in WEIGHTS.items()}
-    hits = searcher.search(weighted, len(ancestors.keys))
+    hits = searcher.pool(weighted, LegRequest(len(ancestors.keys)))
     order = np.lexsort((ancestors.places[np.searchsorted(ancestors.keys, hits.keys)], -hits.scores))
     scores = dict(zip(hits.keys[order].tolist(), hits.scores[order].tolist(), strict=True))
     with snapshot.storage.reading() as connection:

@@ -30,6 +30,7 @@ from sleuth.arguments import MOST_NAME
 from sleuth.code.search.query import Pair, Query, parts_of
 from sleuth.code.search.stems import Stems
 from sleuth.remote import check_cancelled
+from sleuth.store import LegRequest
 
 if TYPE_CHECKING:
     from sleuth.code.snapshots.shelf import WordSearcher
@@ -158,13 +159,13 @@ def best_rows(
     Args:
         rows: how many there are.
     """
-    hits = searcher.search(terms, pool, allowed=masks)
+    hits = searcher.pool(terms, LegRequest(pool, allowed=masks))
     if len(hits.keys) < min(pool, rows) or pool >= rows:
         return hits.keys, hits.scores
     above = hits.scores > hits.scores[-1]
     if above.any():
         return hits.keys[above], hits.scores[above]
-    hits = searcher.search(terms, rows, allowed=masks)
+    hits = searcher.pool(terms, LegRequest(rows, allowed=masks))
     return hits.keys, hits.scores
 
 

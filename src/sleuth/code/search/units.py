@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from sleuth.code.parsing.chunks import unit_at
 from sleuth.remote import check_cancelled
+from sleuth.store import LegRequest
 from sleuth.types import Explanation
 
 if TYPE_CHECKING:
@@ -99,7 +100,9 @@ def _scores(snapshot: Snapshot, query: Query, files: Sequence[int]) -> Mapping[s
     scores = {}
     for name, field in (("text", "context"), ("symbol", "symbol")):
         hits = (
-            searcher.search({field: query.terms}, len(keys), allowed=masks) if query.terms and files else None
+            searcher.pool({field: query.terms}, LegRequest(len(keys), allowed=masks))
+            if query.terms and files
+            else None
         )
         scores[name] = dict(zip(hits.keys.tolist(), hits.scores.tolist(), strict=True)) if hits else {}
     return scores

@@ -18,13 +18,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sleuth.errors import IndexDamagedError
-from sleuth.store import Hits, SegmentData, SegmentView
+from sleuth.store import Hits, LegRequest, SegmentData, SegmentView
 from sleuth.store.catalogue import manifest, merging, segments
 from sleuth.store.catalogue.building import Built
 from sleuth.store.catalogue.database import Database
 from sleuth.store.catalogue.manifest import SegmentEntry, SegmentMissingError
 from sleuth.store.catalogue.segment_files import sync_folder
-from sleuth.store.legs.leg import Bitmap, Leg, pack
+from sleuth.store.legs.leg import Leg, pack
 from sleuth.store.record.layout import Connection
 
 if TYPE_CHECKING:
@@ -54,14 +54,8 @@ SOURCES: dict[str, dict[str, dict[str, int]]] = {
 class WordSearcher(Protocol):
     """Searches the rows of one snapshot by BM25."""
 
-    def search(
-        self,
-        query: str | Mapping[str, Mapping[str, float]],
-        k: int = 10,
-        *,
-        allowed: Sequence[Bitmap | None] | None = None,
-    ) -> Hits:
-        """Return the best `k` rows for weighted terms by field."""
+    def pool(self, query: str | Mapping[str, Mapping[str, float]], request: LegRequest) -> Hits:
+        """Return the best rows for weighted terms by field."""
 
     def idf(self, terms: Iterable[str]) -> dict[str, float]:
         """Return how rare each term is among the rows; that of no rows for unknown terms."""

@@ -20,7 +20,7 @@ from sleuth.code.snapshots.places import Endings, Folders, Modules, is_below
 from sleuth.code.snapshots.record import FileRow, Repository, SnapshotInfo, damaged
 from sleuth.code.snapshots.shelf import WordLeg, WordSearcher, ranges
 from sleuth.errors import ArgumentError
-from sleuth.store import SegmentView
+from sleuth.store import LegRequest, SegmentView
 from sleuth.store.legs.leg import Bitmap, pack
 
 if TYPE_CHECKING:
@@ -283,7 +283,7 @@ class Snapshot:
         words = [words_of_name[-1] for name in names if (words_of_name := re.findall(r"\w+", name))]
         if not words:
             return []
-        hits = self.file_words[0].search({field: dict.fromkeys(words, 1.0)}, len(self.files))
+        hits = self.file_words[0].pool({field: dict.fromkeys(words, 1.0)}, LegRequest(len(self.files)))
         return sorted(self.positions_of_files(hits.keys).tolist())
 
     def definitions(self, name: str) -> list[Definition]:
