@@ -24,9 +24,9 @@ import os
 import re
 import struct
 import zlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -128,18 +128,27 @@ def encode(  # noqa: PLR0917 - the header, in order
         keys: of its rows.
     """
     name = new_name(leg, first, last)
-    arrays = {  # `ascontiguousarray` makes arrays without a dimension arrays of one
-        array_name: np.ascontiguousarray(array).reshape(np.shape(array))
-        for array_name, array in _stored(keys, tie_ranks, data).items()
-    }
-    described = [_describe(array_name, array) for array_name, array in arrays.items()]
-    described += [
-        {"name": array_name, "dtype": content[0].dtype.str, "shape": [sum(map(len, content))], "crc": None}
-        for array_name, content in data.unsealed.items()
-    ]
-    contents = [*[[array] for array in arrays.values()], *data.unsealed.values()]
-    sizes = [sum([array.nbytes for array in content]) for content in contents]
-    head: dict[str, Any] = {
+    contents = {**{key: (array,) for key, array in _stored(keys, tie_ranks, data).items()}, **data.unsealed}
+    described: list[dict[str, Any]] = []
+    body: list[bytes | memoryview] = []
+    size = 0  # of the arrays, each at a multiple of the alignment from the header's aligned end on
+    for array_name, content in contents.items():
+        dtype, shape, checksum = content[0].dtype, list(content[0].shape), None
+        if dtype.hasobject or dtype.fields:
+            raise TypeError(f"array {array_name!r} must have a dtype without objects and fields, got {dtype}")
+        parts = list(map(bytes_of, content))
+        if array_name in data.unsealed:
+            shape = [sum(map(len, content))]
+        else:
+            checksum = _checksum(parts[0])
+        gap = bytes(-size % ALIGNMENT)
+        body += [gap, *parts]
+        size += len(gap)
+        described.append(
+            {"name": array_name, "dtype": dtype.str, "shape": shape, "crc": checksum, "offset": size}
+        )
+        size += sum(map(len, parts))
+    head = {
         "name": name,
         "leg": leg,
         "fingerprint": fingerprint,
@@ -147,16 +156,15 @@ def encode(  # noqa: PLR0917 - the header, in order
         "rows": len(keys),
         "start": int(keys[0]) if len(keys) else first,  # the key that the packed keys count from
         "meta": dict(data.meta),
+        "arrays": described,
+        "size": size,
     }
-    header, offsets, size = _lay_out(head, described, sizes)
-    checksum = zlib.crc32(header)
-    parts: list[bytes | memoryview] = [PRELUDE.pack(MAGIC, CONTAINER, len(header), checksum, 0), header]
-    position = PRELUDE.size + len(header)
-    for offset, content, nbytes in zip(offsets, contents, sizes, strict=True):
-        parts.append(b"\0" * (offset - position))
-        parts += map(bytes_of, content)
-        position = offset + nbytes
-    return Encoded(name, leg, fingerprint, first, last, len(keys), size, checksum, tuple(parts))
+    header = json.dumps(head, separators=(",", ":"), ensure_ascii=False).encode()
+    crc = zlib.crc32(header)
+    prelude = PRELUDE.pack(MAGIC, CONTAINER, len(header), crc, 0)
+    gap = bytes(-(PRELUDE.size + len(header)) % ALIGNMENT if described else 0)
+    size += PRELUDE.size + len(header) + len(gap)
+    return Encoded(name, leg, fingerprint, first, last, len(keys), size, crc, (prelude, header, gap, *body))
 
 
 def decode(
@@ -173,28 +181,44 @@ def decode(
         IndexDamagedError: the bytes are not those that were written under this name, or no writer wrote them.
     """
     header = _header(name, buffer, checksum)
+    stored: dict[str, NDArray[Any]] = {}
+    checksums: dict[str, int | None] = {}
+    # The bytes outside arrays: the last word of the prelude, and what aligns.
+    *_, length, _, _ = PRELUDE.unpack_from(buffer)
+    padding, end = [bytes(buffer[PRELUDE.size - 4 : PRELUDE.size])], PRELUDE.size + length
+    base = end + -end % ALIGNMENT
     try:
-        entries = _entries(header["arrays"], header["base"])
-        named_arrays = {entry.name: _view(buffer, entry) for entry in entries}
+        for entry in header["arrays"]:
+            key, dtype, shape = (
+                str(entry["name"]),
+                np.dtype(str(entry["dtype"])),
+                tuple(map(int, entry["shape"])),
+            )
+            offset, size = base + int(entry["offset"]), math.prod(shape)
+            # Where a writer would have placed it, behind the one before it.
+            if dtype.hasobject or offset != end + -end % ALIGNMENT or min(shape, default=0) < 0:
+                raise ValueError(f"array {key!r} is not where it should be")
+            padding.append(bytes(buffer[end:offset]))
+            end = offset + size * dtype.itemsize
+            if size and end > len(buffer):
+                raise ValueError(f"array {key!r} reaches beyond its end")
+            view = np.frombuffer(buffer, dtype, size, offset) if size else np.zeros(0, dtype)
+            stored[key] = view.reshape(shape)
+            checksums[key] = None if entry["crc"] is None else int(entry["crc"])
         most_keys = len(buffer) if header["rows"] <= len(buffer) else most_rows()
-        keys = _unpack_keys(header["start"], header["rows"], named_arrays.get(_KEYS), most_keys)
-        ties = named_arrays.get(_TIES)
+        keys = _unpack_keys(header["start"], header["rows"], stored.get(_KEYS), most_keys)
+        ties = stored.get(_TIES)
         if ties is not None and (ties.dtype != np.uint32 or ties.shape != (len(keys),)):
             raise ValueError(f"{ties.dtype} tie ranks, shape {ties.shape}, of {len(keys)} rows")
         if not isinstance(header["meta"], dict):
             raise TypeError("its facts have no names")
     except _MALFORMED as error:
         raise IndexDamagedError(f"segment {name}: its header describes no segment ({error})") from error
-    arrays = {key: array for key, array in named_arrays.items() if key not in (_KEYS, _TIES)}
-    checksums = {entry.name: entry.checksum for entry in entries}
-    # The bytes outside arrays: the last word of the prelude, and what aligns.
-    *_, length, _, _ = PRELUDE.unpack_from(buffer)
-    padding, end = [bytes(buffer[PRELUDE.size - 4 : PRELUDE.size])], PRELUDE.size + length
-    for entry in entries:
-        padding.append(bytes(buffer[end : entry.offset]))
-        end = entry.end
+    arrays = dict(stored)
+    arrays.pop(_KEYS, None)
+    arrays.pop(_TIES, None)
     file = buffer if isinstance(buffer, mmap.mmap) else None
-    return Opened(name, keys, ties, arrays, header["meta"], named_arrays, checksums, tuple(padding), file)
+    return Opened(name, keys, ties, arrays, header["meta"], stored, checksums, tuple(padding), file)
 
 
 def validate(segment: Opened, kind: SegmentKind, *, full: bool = False) -> None:
@@ -223,7 +247,8 @@ def verify(segment: Opened) -> str:
         wrong = [
             name.removeprefix("$")
             for name, array in segment.stored.items()
-            if segment.checksums[name] is not None and _checksum(array, look) != segment.checksums[name]
+            if segment.checksums[name] is not None
+            and _checksum(bytes_of(array), look) != segment.checksums[name]
         ]
     except EOFError:
         return f"segment {segment.name} was cut off"
@@ -231,12 +256,13 @@ def verify(segment: Opened) -> str:
     return f"segment {segment.name}: {', '.join(wrong)} not as written" if wrong else ""
 
 
-def _checksum(array: NDArray[Any], look: Callable[[], object] = lambda: None) -> int:
+def _checksum(data: memoryview, look: Callable[[], object] | None = None) -> int:
     """Return the CRC-32 of an array's bytes; `look` is called after each piece."""
-    data, checksum = bytes_of(array), 0
+    checksum = 0
     for piece in pieces(data) if len(data) > mmap.PAGESIZE else (data,):  # less is not worth letting go
         checksum = zlib.crc32(piece, checksum)
-        look()
+        if look:
+            look()
     return checksum
 
 
@@ -266,40 +292,15 @@ def _unpack_keys(start: int, rows: int, array: NDArray[Any] | None, most_rows: i
     return keys
 
 
-def _describe(name: str, array: NDArray[Any]) -> dict[str, Any]:
-    if array.dtype.hasobject or array.dtype.fields:
-        raise TypeError(f"array {name!r} must have a dtype without objects and fields, got {array.dtype}")
-    return {"name": name, "dtype": array.dtype.str, "shape": list(array.shape), "crc": _checksum(array)}
-
-
-def _lay_out(
-    head: dict[str, Any], described: Sequence[dict[str, Any]], sizes: Sequence[int]
-) -> tuple[bytes, list[int], int]:
-    """Return the header, the offset of each array and the total size. Offsets count from the header's aligned end."""
-    offsets, position = [], 0
-    for entry, size in zip(described, sizes, strict=True):
-        entry["offset"] = position = _align(position)
-        offsets.append(position)
-        position += size
-    head["arrays"], head["size"] = list(described), position
-    header = json.dumps(head, separators=(",", ":"), ensure_ascii=False).encode()
-    base = _align(PRELUDE.size + len(header))
-    return (
-        header,
-        [base + offset for offset in offsets],
-        base + position if described else PRELUDE.size + len(header),
-    )
-
-
 def _header(name: str, buffer: bytes | mmap.mmap, checksum: int) -> dict[str, Any]:
-    """Return the header, verified, with absolute offsets."""
+    """Return the header, verified."""
     if len(buffer) < PRELUDE.size:
         raise IndexDamagedError(f"segment {name}: too short for a segment")
     magic, version, length, crc, _ = PRELUDE.unpack_from(buffer)
     header = bytes(buffer[PRELUDE.size : PRELUDE.size + length])
     if magic != MAGIC or version != CONTAINER or crc != checksum or zlib.crc32(header) != checksum:
         raise IndexDamagedError(f"segment {name}: its header is not as it was written")
-    base = _align(PRELUDE.size + length)
+    base = PRELUDE.size + length + -(PRELUDE.size + length) % ALIGNMENT
     try:
         head: dict[str, Any] = json.loads(header)
         is_whole = head["name"] == name and (not head["arrays"] or base + head["size"] == len(buffer))
@@ -307,48 +308,4 @@ def _header(name: str, buffer: bytes | mmap.mmap, checksum: int) -> dict[str, An
         raise IndexDamagedError(f"segment {name}: its header is no description of a segment") from error
     if not is_whole:
         raise IndexDamagedError(f"segment {name}: these are the bytes of another segment, or not all of them")
-    return {**head, "base": base}
-
-
-class _Entry(NamedTuple):
-    """An array as the header describes it: `size` values from `offset` to `end`, which are absolute."""
-
-    name: str
-    dtype: np.dtype[Any]
-    shape: tuple[int, ...]
-    size: int
-    offset: int
-    end: int
-    checksum: int | None
-
-
-def _entries(described: Sequence[Mapping[str, Any]], base: int) -> list[_Entry]:
-    """Return what the header says of each array; raises ValueError where a writer would have placed it elsewhere."""
-    entries: list[_Entry] = []
-    position = base
-    for entry in described:
-        name, dtype, shape = (
-            str(entry["name"]),
-            np.dtype(str(entry["dtype"])),
-            tuple(map(int, entry["shape"])),
-        )
-        offset, size = base + int(entry["offset"]), math.prod(shape)
-        if dtype.hasobject or offset != _align(position) or min(shape, default=0) < 0:
-            raise ValueError(f"array {name!r} is not where it should be")
-        position = offset + size * dtype.itemsize
-        checksum = None if entry["crc"] is None else int(entry["crc"])
-        entries.append(_Entry(name, dtype, shape, size, offset, position, checksum))
-    return entries
-
-
-def _view(buffer: bytes | mmap.mmap, entry: _Entry) -> NDArray[Any]:
-    if not entry.size:
-        return np.zeros(entry.shape, entry.dtype)
-    if entry.end > len(buffer):
-        raise ValueError(f"array {entry.name!r} reaches beyond its end")
-    view: NDArray[Any] = np.frombuffer(buffer, entry.dtype, entry.size, entry.offset)
-    return view.reshape(entry.shape)
-
-
-def _align(position: int) -> int:
-    return -(-position // ALIGNMENT) * ALIGNMENT
+    return head
