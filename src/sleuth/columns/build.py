@@ -7,9 +7,8 @@ type goes to numpy or to a sort at once. Only rows that hold objects are first r
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from itertools import chain, compress
+from collections.abc import Mapping, Sequence
+from itertools import chain, compress, count
 from operator import itemgetter
 from typing import Any, Final, TypeVar
 
@@ -20,15 +19,15 @@ from sleuth.columns.column import (
     BARE,
     FALSE,
     FIRST_INTEGER,
+    NO_FLOATS,
+    NO_INTEGERS,
     NO_LISTS,
+    NO_STRINGS,
     Column,
     Lists,
     Strings,
-    narrowest,
-    utf8,
 )
 from sleuth.filters.match import comparable, leaves
-from sleuth.filters.tree import fits_int64
 from sleuth.store.legs.leg import Table
 
 _Number = TypeVar("_Number", bound=np.generic)
@@ -38,85 +37,61 @@ _SCALARS: Final = frozenset({str, int, float, bool, type(None)})
 def build_columns(metadata: Sequence[Mapping[str, Any]]) -> dict[str, Column]:
     """Return a column for every key that some row has; the rows are in the order of `metadata`."""
     n = len(metadata)
-    return {key: _column(n, values) for key, values in _by_key(metadata).items() if values.rows}
-
-
-@dataclass(slots=True)
-class _Values:
-    """What rows hold under one key: row `rows[i]` holds `values[i]`, a scalar or a list of scalars, never null."""
-
-    rows: list[int] = field(default_factory=list)
-    values: list[Any] = field(default_factory=list)
-
-    def add(self, rows: Sequence[int], values: Sequence[Any], *, has_null: bool) -> None:
-        if has_null:
-            places = [index for index, value in enumerate(values) if value is not None]
-            rows, values = [rows[index] for index in places], [values[index] for index in places]
-        self.rows += rows
-        self.values += values
-
-
-def _by_key(metadata: Sequence[Mapping[str, Any]]) -> dict[str, _Values]:
-    values_by_key: dict[str, _Values] = {}
+    rows_of_key: defaultdict[str, list[int]] = defaultdict(list)
+    values_of_key: defaultdict[str, list[Any]] = defaultdict(list)
     if isinstance(metadata, Table):
-        for key, values in metadata.columns.items():
-            values_by_key[key] = _Values()
-            values_by_key[key].add(range(len(metadata)), values, has_null=None in values)
-        return values_by_key
-    nested: list[int] = []
-    for keys, rows in _by_shape(metadata, range(len(metadata))).items():
-        if not _collect(keys, rows, [metadata[row] for row in rows], values_by_key):
-            nested += rows
-    flat = {row: leaves(metadata[row]) for row in nested}
-    for keys, rows in _by_shape(flat.values(), nested).items():
-        _collect(keys, rows, [flat[row] for row in rows], values_by_key, is_flat=True)
-    return values_by_key
+        rows_of_key.update({key: list(range(n)) for key in metadata.columns})
+        values_of_key.update(zip(metadata.columns, map(list, metadata.columns.values()), strict=True))
+    else:
+        shapes: defaultdict[tuple[str, ...], list[int]] = defaultdict(list)
+        for row, keys in enumerate(map(tuple, metadata)):
+            shapes[keys].append(row)
+        nested: list[int] = []
+        for keys, rows in shapes.items():
+            mappings = list(map(metadata.__getitem__, rows))
+            columns: list[list[Any]] = []
+            for key in keys:
+                values = list(map(itemgetter(key), mappings))
+                if not (set(map(type, values)) <= _SCALARS or _are_flat(values)):
+                    nested += rows
+                    break
+                columns.append(values)
+            else:
+                for key, values in zip(keys, columns, strict=True):
+                    rows_of_key[key] += rows
+                    values_of_key[key] += values
+        for row in nested:
+            for key, leaf in leaves(metadata[row]).items():
+                rows_of_key[key].append(row)
+                values_of_key[key].append(leaf)
+    built = {}
+    for key, rows in rows_of_key.items():
+        if (column := _column(n, rows, values_of_key[key])) is not None:
+            built[key] = column
+    return built
 
 
-def _by_shape(mappings: Iterable[Mapping[str, Any]], rows: Iterable[int]) -> dict[tuple[str, ...], list[int]]:
-    """Rows by the keys they have, in the order they have them."""
-    shapes: defaultdict[tuple[str, ...], list[int]] = defaultdict(list)
-    for row, keys in zip(rows, map(tuple, mappings), strict=True):
-        shapes[keys].append(row)
-    return shapes
+def _are_flat(values: list[Any]) -> bool:
+    """Return whether values are scalars and lists of scalars."""
+    kinds = set(map(type, values)) - {list, tuple}
+    lists = [value for value in values if type(value) in (list, tuple)]
+    return kinds.union(map(type, chain.from_iterable(lists))) <= _SCALARS
 
 
-def _collect(
-    keys: tuple[str, ...],
-    rows: list[int],
-    mappings: list[Mapping[str, Any]],
-    values_by_key: dict[str, _Values],
-    *,
-    is_flat: bool = False,
-) -> bool:
-    """Add what rows of one shape hold; False, and nothing added, where it is more than scalars and lists of them."""
-    columns = []
-    for key in keys:
-        values = list(map(itemgetter(key), mappings))
-        types = set(map(type, values))
-        if not is_flat and not _is_flat(types, values):
-            return False
-        columns.append((key, values, type(None) in types))
-    for key, values, has_null in columns:
-        values_by_key.setdefault(key, _Values()).add(rows, values, has_null=has_null)
-    return True
+def _column(n: int, rows: list[int], values: list[Any]) -> Column | None:
+    """Return the column of a key, None where it has only nulls.
 
-
-def _is_flat(types: set[type], values: list[Any]) -> bool:
-    """Return whether values of these types are scalars, or lists of scalars."""
-    foreign_types = types - _SCALARS
-    if not foreign_types:
-        return True
-    if not foreign_types <= {list, tuple}:
-        return False
-    elements = chain.from_iterable(value for value in values if type(value) in (list, tuple))
-    return set(map(type, elements)) <= _SCALARS
-
-
-def _column(n: int, collected: _Values) -> Column:
-    values = collected.values
+    Args:
+        values: a scalar or a list of scalars of each of these rows.
+    """
+    kinds = set(map(type, values))
+    if type(None) in kinds:
+        is_there = [value is not None for value in values]
+        rows, values = list(compress(rows, is_there)), list(compress(values, is_there))
+    if not values:
+        return None
     is_list, scalars, sequences = np.zeros(0, np.bool_), values, []
-    if any(issubclass(kind, list | tuple) for kind in set(map(type, values))):
+    if not kinds <= _SCALARS:
         is_list = np.fromiter((isinstance(value, list | tuple) for value in values), np.bool_, len(values))
         scalars, sequences = list(compress(values, ~is_list)), list(compress(values, is_list))
     integers, floats, strings, atom_codes = _encode(scalars + list(chain.from_iterable(sequences)))
@@ -127,43 +102,53 @@ def _column(n: int, collected: _Values) -> Column:
         codes[~is_list] = atom_codes[: len(scalars)]
         owners = np.repeat(np.arange(len(sequences)), list(map(len, sequences)))
         codes[is_list], lists = distinct_lists(owners, atom_codes[len(scalars) :], len(sequences), first_list)
-    rows = np.zeros(n, narrowest(first_list + len(lists)))
-    rows[collected.rows] = codes
-    return Column.of(rows, integers, floats, strings, lists)
+    codes_of_rows = np.zeros(n, np.min_scalar_type(first_list + len(lists) - 1))
+    codes_of_rows[rows] = codes
+    return Column.of(codes_of_rows, integers, floats, strings, lists)
 
 
-def _encode(atoms: list[Any]) -> tuple[NDArray[np.int64], NDArray[np.float64], Strings, NDArray[np.uint32]]:
+def _encode(
+    atoms: list[Any],
+) -> tuple[NDArray[np.int64], NDArray[np.float64], Strings, NDArray[np.uint32]]:
     """Return the distinct integers, floats and strings, and the code of each atom; BARE if it equals nothing."""
     groups = _by_type(atoms)
     codes = np.full(len(atoms), BARE, np.uint32)
-    places, truths = groups[bool]
-    codes[places] = FALSE + np.array(truths, np.uint32)
-    whole_places, whole_values, broken_places, broken_values = _numbers(*groups[int], *groups[float])
-    worded, words = groups[str]
-    strings, word_codes = _strings(words)
-    integers, floats = ascending(whole_values), ascending(broken_values)
-    first_float = FIRST_INTEGER + len(integers)
-    codes[whole_places] = FIRST_INTEGER + np.searchsorted(integers, whole_values)
-    codes[broken_places] = first_float + np.searchsorted(floats, broken_values)
-    codes[worded] = first_float + len(floats) + word_codes
+    integers, floats, strings = NO_INTEGERS, NO_FLOATS, NO_STRINGS
+    if bool in groups:
+        places, truths = groups[bool]
+        codes[places] = FALSE + np.array(truths, np.uint32)
+    if int in groups or float in groups:
+        none: tuple[NDArray[np.int64], list[Any]] = NO_INTEGERS, []
+        whole_places, whole_values, broken_places, broken_values = _numbers(
+            *groups.get(int, none), *groups.get(float, none)
+        )
+        integers, floats = ascending(whole_values), ascending(broken_values)
+        codes[whole_places] = FIRST_INTEGER + np.searchsorted(integers, whole_values)
+        codes[broken_places] = FIRST_INTEGER + len(integers) + np.searchsorted(floats, broken_values)
+    if str in groups:
+        places, words = groups[str]
+        distinct = sorted(set(words))
+        code = dict(zip(distinct, count(FIRST_INTEGER + len(integers) + len(floats)), strict=False))
+        codes[places] = np.fromiter(map(code.__getitem__, words), np.uint32, len(words))
+        strings = Strings.of([word.encode("utf-8", "surrogatepass") for word in distinct])
     return integers, floats, strings, codes
 
 
 def _by_type(atoms: list[Any]) -> dict[type, tuple[NDArray[np.int64], list[Any]]]:
     """Places and values of the booleans, integers of 64 bits, floats and strings among the atoms."""
-    groups: dict[type, tuple[Any, list[Any]]] = {kind: ([], []) for kind in (bool, int, float, str)}
-    types = set(map(type, atoms))
-    if len(types) == 1 and (
-        types <= {bool, float, str} or (types == {int} and fits_int64(min(atoms), max(atoms)))
-    ):
-        groups[types.pop()] = (range(len(atoms)), atoms)
-    else:
-        for place, atom in enumerate(map(comparable, atoms)):
-            if atom is not None:
-                kind = next(kind for kind in (bool, int, float, str) if isinstance(atom, kind))
-                places, values = groups[kind]
-                places.append(place)
-                values.append(atom)
+    kinds = set(map(type, atoms))
+    if len(kinds) == 1:
+        kind = kinds.pop()
+        is_int64 = kind is int and min(atoms) >= -(2**63) and max(atoms) < 2**63
+        if is_int64 or kind in (bool, float, str):
+            return {kind: (np.arange(len(atoms)), atoms)}
+    groups: dict[type, tuple[list[int], list[Any]]] = {}
+    for place, atom in enumerate(map(comparable, atoms)):
+        if atom is not None:
+            kind = next(kind for kind in (bool, int, float, str) if isinstance(atom, kind))
+            places, values = groups.setdefault(kind, ([], []))
+            places.append(place)
+            values.append(atom)
     return {kind: (np.array(places, np.int64), values) for kind, (places, values) in groups.items()}
 
 
@@ -182,14 +167,6 @@ def _numbers(
     )
 
 
-def _strings(words: list[str]) -> tuple[Strings, NDArray[np.uint32]]:
-    """Return the distinct strings, in order, and the place of each word among them."""
-    distinct = sorted(set(words))
-    place = dict(zip(distinct, range(len(distinct)), strict=True))
-    places = np.fromiter(map(place.__getitem__, words), np.uint32, len(words))
-    return Strings.of(list(map(utf8, distinct))), places
-
-
 def ascending(values: NDArray[_Number]) -> NDArray[_Number]:
     """Return the distinct values, ascending; several times as fast as np.unique where most are distinct."""
     ordered = np.sort(values)
@@ -199,28 +176,28 @@ def ascending(values: NDArray[_Number]) -> NDArray[_Number]:
 
 
 def distinct_lists(
-    owners: NDArray[np.int64], codes: NDArray[np.uint32], count: int, first: int
+    owners: NDArray[np.int64], codes: NDArray[np.uint32], n_lists: int, first: int
 ) -> tuple[NDArray[np.uint32], Lists]:
     """Make sets of lists, and keep each set once.
 
     Args:
-        owners: the list that each element belongs to, shape (elements,), 0 to count - 1.
+        owners: the list that each element belongs to, shape (elements,), 0 to n_lists - 1.
         codes: the code of each element, shape (elements,); BARE and MISSING are dropped.
         first: the code of the first distinct list.
 
     Returns:
-        The code of each list, shape (count,), BARE where nothing is left of it; and the distinct lists.
+        The code of each list, shape (n_lists,), BARE where nothing is left of it; and the distinct lists.
     """
     is_kept = codes > BARE
     pairs = ascending(owners[is_kept].astype(np.uint64) << np.uint64(32) | codes[is_kept].astype(np.uint64))
     elements = (pairs & np.uint64(0xFFFFFFFF)).astype(np.uint32)
-    ends = np.cumsum(np.bincount((pairs >> np.uint64(32)).astype(np.int64), minlength=count))[:count]
+    ends = np.cumsum(np.bincount((pairs >> np.uint64(32)).astype(np.int64), minlength=n_lists))[:n_lists]
     raw = elements.tobytes()
-    starts = np.concatenate((np.zeros(1, np.int64), ends[:-1]))[:count]
+    starts = np.concatenate((np.zeros(1, np.int64), ends[:-1]))[:n_lists]
     sets = [raw[4 * start : 4 * end] for start, end in zip(starts.tolist(), ends.tolist(), strict=True)]
     place = {one: index for index, one in enumerate(sorted(set(filter(None, sets))))}
-    list_codes = np.fromiter((first + place[one] if one else BARE for one in sets), np.uint32, count)
+    list_codes = np.fromiter((first + place[one] if one else BARE for one in sets), np.uint32, n_lists)
     offsets = np.zeros(len(place) + 1, np.int64)
     np.cumsum(np.fromiter((len(one) // 4 for one in place), np.int64, len(place)), out=offsets[1:])
-    distinct = np.frombuffer(b"".join(place), np.uint32).astype(narrowest(first))
-    return list_codes, Lists(offsets.astype(narrowest(len(distinct) + 1)), distinct)
+    distinct = np.frombuffer(b"".join(place), np.uint32).astype(np.min_scalar_type(first - 1))
+    return list_codes, Lists(offsets.astype(np.min_scalar_type(len(distinct))), distinct)

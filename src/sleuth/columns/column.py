@@ -60,7 +60,7 @@ class Strings:
         offsets = np.zeros(len(strings) + 1, np.int64)
         np.cumsum(np.fromiter(map(len, strings), np.int64, len(strings)) + 1, out=offsets[1:])
         block = np.frombuffer(END.join([*strings, b""]), np.uint8)
-        return cls(block, offsets.astype(narrowest(len(block) + 1)))
+        return cls(block, offsets.astype(np.min_scalar_type(len(block))))
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
@@ -217,15 +217,6 @@ def _within(codes: Array, low: int, high: int, n_codes: int) -> NDArray[np.bool_
     else:  # unsigned: codes below `low` wrap to large ones
         is_within = codes - as_code(low) < as_code(high - low)
     return is_within
-
-
-def narrowest(count: int) -> type[np.unsignedinteger[Any]]:
-    """Return the narrowest type that holds 0 to count - 1."""
-    if count <= 1 << 8:
-        return np.uint8
-    if count <= 1 << 16:
-        return np.uint16
-    return np.uint32 if count <= 1 << 32 else np.uint64
 
 
 def utf8(text: str) -> bytes:

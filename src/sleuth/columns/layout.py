@@ -20,7 +20,6 @@ from sleuth.columns.column import (
     Column,
     Lists,
     Strings,
-    narrowest,
 )
 from sleuth.errors import IndexDamagedError
 from sleuth.store import IN_MEMORY, Scratch, SegmentData, SegmentView, check_offsets, require
@@ -51,17 +50,19 @@ def to_segment(n: int, columns: Iterable[tuple[str, Column]], scratch: Scratch =
         pieces = {
             "codes": column.codes,
             "runs": column.runs,
-            "integers": column.integers if len(column.integers) else None,
-            "floats": column.floats if len(column.floats) else None,
-            "strings": column.strings.block if len(column.strings) else None,
-            "ends": column.strings.offsets if len(column.strings) else None,
-            "elements": column.lists.elements if len(column.lists) else None,
-            "offsets": column.lists.offsets if len(column.lists) else None,
+            "integers": column.integers,
+            "floats": column.floats,
+            "strings": column.strings.block,
+            "elements": column.lists.elements,
         }
+        if len(column.strings.block):
+            pieces["ends"] = column.strings.offsets
+        if len(column.lists.elements):
+            pieces["offsets"] = column.lists.offsets
         keys[key] = {}
         aligned: list[NDArray[np.uint8]] = []
         for name, piece in pieces.items():
-            if piece is None:
+            if piece is None or not len(piece):
                 continue
             dtype = piece.dtype.newbyteorder("<")
             raw = np.ascontiguousarray(piece, dtype).view(np.uint8)
@@ -138,9 +139,8 @@ def validate_column(column: Column) -> None:
     if column.runs is not None:
         require(len(column.runs) == rows, "runs must be one for each code")
         rows = int(column.runs.sum(dtype=np.uint64))
-    require(
-        column.codes.dtype == narrowest(column.n_codes) and rows == column.n, "codes must be one for each row"
-    )
+    is_narrow = column.codes.dtype == np.min_scalar_type(column.n_codes - 1)
+    require(is_narrow and rows == column.n, "codes must be one for each row")
 
 
 def _check_below(name: str, codes: NDArray[Any], limit: int) -> None:

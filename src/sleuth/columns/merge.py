@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sleuth.columns.build import ascending, distinct_lists
-from sleuth.columns.column import FIRST_INTEGER, MISSING, Array, Column, Strings, narrowest
+from sleuth.columns.column import FIRST_INTEGER, MISSING, Array, Column, Strings
 
 Part: TypeAlias = tuple[Column | None, NDArray[np.bool_]]
 """A segment's column, None where no row has the key, and the mask of the rows to keep, shape (rows,)."""
@@ -51,7 +51,7 @@ def merge_column(parts: Sequence[Part]) -> Column | None:
     for one in inputs:
         in_use = one.lists()
         one.mapping[one.column.first_list + in_use], list_codes = np.split(list_codes, [len(in_use)])
-    dtype, used = narrowest(first_list + len(lists)), iter(inputs)
+    dtype, used = np.min_scalar_type(first_list + len(lists) - 1), iter(inputs)
     codes = np.concatenate(
         [
             np.zeros(np.count_nonzero(keep), dtype)

@@ -124,7 +124,12 @@ def failing_disk(path: Path | None) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise StoreError(f"cannot write into {path}: {error.strerror}", path=str(path)) from error
+        raise disk_failure(path, error) from error
+
+
+def disk_failure(path: Path | None, error: OSError) -> StoreError:
+    """Return the Sleuth error for an error of the file system in an index folder."""
+    return StoreError(f"cannot write into {path}: {error.strerror}", path=str(path))
 
 
 @contextmanager

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from sleuth import platform
-from sleuth.store.disk.files import failing_disk
+from sleuth.store.disk.files import disk_failure, failing_disk
 
 ROOM = 1 << 20
 """Bytes of an array that are held before it becomes a file."""
@@ -59,9 +59,9 @@ class Growing:
         Raises:
             StoreError: the disk is full or fails.
         """
-        with failing_disk(self._folder):
+        try:
             for values in arrays:
-                data = bytes_of(values.astype(self._dtype, copy=False))
+                data = np.ascontiguousarray(values, self._dtype).reshape(-1).view(np.uint8).data
                 self._size += len(data)
                 if self._folder and self._size > ROOM and isinstance(self._file, BytesIO):
                     from tempfile import TemporaryFile
@@ -72,6 +72,8 @@ class Growing:
                 # Less is not worth letting go.
                 for part in pieces(data) if len(data) > mmap.PAGESIZE else (data,):
                     self._file.write(part)
+        except OSError as error:
+            raise disk_failure(self._folder, error) from error
 
     def array(self) -> NDArray[Any]:
         """Return all of it, in order; nothing can be added any more."""
