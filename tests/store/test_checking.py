@@ -36,7 +36,7 @@ def test_a_merge_during_a_check_is_no_damage(store: Store, monkeypatch: pytest.M
     def after_a_merge(*where: Any, **how: Any) -> segments.Opened:
         monkeypatch.setattr(manifest, "open_segment", really)
         for kind in ("passages", "sums"):
-            merge_result = store._merge_leg(kind, whole=True)
+            merge_result = store._merge([kind], whole=True)
             assert merge_result
             store._merges.offer(merge_result)
         with store.writer():

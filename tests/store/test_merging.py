@@ -4,6 +4,7 @@ import random
 import threading
 from itertools import count
 from math import log
+from typing import Any
 
 import pytest
 from hypothesis import example, given, settings
@@ -13,8 +14,8 @@ from sleuth.errors import StoreError
 from sleuth.store import IN_MEMORY
 from sleuth.store.catalogue import building, merging
 from sleuth.store.catalogue.lock import WriterLock
+from sleuth.store.record.layout import Connection
 from sleuth.store.store import Store
-from sleuth.store.writing.transaction import Transaction
 from tests.examples import examples
 from tests.store.words import SumsLeg, add, faults, opened, put, put_passages, read
 
@@ -124,22 +125,22 @@ def test_a_commit_that_fails_lets_its_merges_go(store: Store, monkeypatch: pytes
     """Where the outcome of a commit is unknown, merging goes on, and a later writer removes the files."""
     monkeypatch.setattr(building, "INLINE_BYTES", 0)
 
-    def fail(transaction: Transaction, statement: str) -> None:
+    def fail(connection: Connection, statement: str, *values: Any) -> Any:
         if statement == "COMMIT":
             raise StoreError("cannot write")
-        execute(transaction, statement)
+        return execute(connection, statement, *values)
 
-    execute = Transaction._execute
+    execute = Connection.execute
     with store.writer() as writer:
         names = (f"d{i}" for i in count())
         while not store._merges._ready:
             put(writer, next(names), "x")
             writer.commit()
-        monkeypatch.setattr(Transaction, "_execute", fail)
+        monkeypatch.setattr(Connection, "execute", fail)
         put(writer, "lost", "x")
         with pytest.raises(StoreError, match="cannot write"):
             writer.commit()
-        monkeypatch.setattr(Transaction, "_execute", execute)
+        monkeypatch.setattr(Connection, "execute", execute)
     store.wait()
     store.close()
     with opened(store.path) as reopened:

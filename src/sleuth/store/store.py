@@ -15,7 +15,7 @@ can always be rebuilt; and the lock of the one writer.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from pathlib import Path
 from types import MappingProxyType, TracebackType
@@ -242,7 +242,7 @@ class Store:
         self.wait()
         with self._writing() as writer:
             for name in self._views.kinds:
-                if merge_result := self._merge_leg(name, whole=True):
+                if merge_result := self._merge([name], whole=True):
                     self._merges.offer(merge_result)
             writer.commit()
         with self._connection(write=True) as connection:
@@ -261,14 +261,10 @@ class Store:
 
     def _merge_once(self) -> bool:
         """Run one merge, or after the last one overwrite texts of deleted rows; whether there may be more to do."""
-        for name in self._views.kinds:
-            merge_result = self._merge_leg(name)
-            if merge_result:
-                self._merges.publish(merge_result, self._publish_now)
-                return True
-        with self._connection() as connection:
-            self._begin(connection)
-            erasable = self._views.erasable()
+        if merge_result := self._merge(self._views.kinds):
+            self._merges.publish(merge_result, self._publish_now)
+            return True
+        erasable = self._views.erasable()
         # All readers see the newest version where the log can be emptied: nobody reads texts of deleted rows.
         if erasable and self._database.checkpoint(force=True):
             with failing_disk(self.path):
@@ -279,23 +275,28 @@ class Store:
         self._checkpoint()
         return False
 
-    def _merge_leg(self, name: str, *, whole: bool = False) -> merging.Merged | None:
-        """Merge what the plan says, or all of it; None where there is nothing to merge."""
-        kind = self._views.kinds[name]
+    def _merge(self, names: Iterable[str], *, whole: bool = False) -> merging.Merged | None:
+        """Merge what the plan says, or all of it, of the first of these legs that has something to merge."""
         with self._connection() as connection:
             views_of_version, _ = self._begin(connection)
-            views = {view.name: view for view in views_of_version.views.get(name, ())}
-            runs = merging.runs(connection, manifest.entries(connection, name), views)
-            inputs = next(filter(None, (merging.choose(run, views, whole=whole) for run in runs)), ())
+            entries = manifest.entries(connection)
+            for name in names:
+                views = {view.name: view for view in views_of_version.views.get(name, ())}
+                runs = merging.runs(connection, entries, views)
+                inputs = next(filter(None, [merging.choose(run, views, whole=whole) for run in runs]), ())
+                if inputs:
+                    break
+            else:
+                return None
             chosen_views = [views[entry.name] for entry in inputs]
-            is_ranked = bool(inputs) and name in self._views.legs
+            is_ranked = name in self._views.legs
             ties = ranks_of(connection, merging.live_keys(chosen_views)) if is_ranked else None
         # A merge would give damaged bytes a checksum that fits them.
         if damaged := [entry.name for entry in inputs if not self._views.prove(entry.name)]:
             remedy = "`sleuth doctor --repair` makes it anew"
             logger.warning("%s; %s", self._views.damage[damaged[0]], remedy)
-            return None
-        return merging.merge(kind, inputs, chosen_views, self._views.folder, ties) if inputs else None
+            return self._merge(names, whole=whole)  # without its views
+        return merging.merge(self._views.kinds[name], inputs, chosen_views, self._views.folder, ties)
 
     def _publish_now(self) -> None:
         """Publish finished merges, unless somebody else writes: then they will, or it is tried again."""

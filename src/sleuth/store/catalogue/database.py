@@ -173,7 +173,7 @@ class Database:
             StoreError: what SQLite refuses.
         """
         pool = self.writers if write else self.readers
-        with record.translated(self.path):
+        try:
             connection = self.writers.acquire() if write else self.reader()
             try:
                 yield connection
@@ -182,6 +182,8 @@ class Database:
                 raise
             finally:
                 pool.release(connection)
+        except record.FAILURES as error:
+            raise record.translate(error, self.path) from error
 
     def reader(self) -> Connection:
         """Return a connection of `readers`, for the caller to give back.
@@ -240,8 +242,9 @@ class Database:
             with record.translated(self.path):
                 connection = self.writers.acquire()
             try:
-                with failing_disk(self.path):
-                    make_folder(self.segments)
+                if not self.segments.is_dir():
+                    with failing_disk(self.path):
+                        make_folder(self.segments)
                 if sweep and not self._swept:
                     self.sweep(connection)
                     self._swept = True

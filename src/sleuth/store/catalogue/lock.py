@@ -19,7 +19,7 @@ from typing import Any
 
 from sleuth import platform
 from sleuth.errors import ArgumentError, IndexLockedError, StoreError
-from sleuth.store.disk.files import failing_disk, open_file, opened_file
+from sleuth.store.disk.files import disk_failure, open_file, opened_file
 
 _LONGEST_WAIT = 0.01
 """Seconds between two tries: one that waits for long is late by no more."""
@@ -87,12 +87,15 @@ class WriterLock:
     def _take(self, path: Path, deadline: float, timeout: float) -> int:
         """Return the descriptor of a locked file."""
         while True:
-            with failing_disk(path.parent):
+            try:
                 fd = open_file(path, os.O_RDWR | os.O_CREAT)
+            except OSError as error:
+                raise disk_failure(path.parent, error) from error
             try:
                 self._wait(fd, deadline, timeout)
-                if _is_at(fd, path):
-                    return fd
+                with suppress(FileNotFoundError):
+                    if os.path.samestat(os.fstat(fd), path.stat()):
+                        return fd
             except BaseException:
                 os.close(fd)
                 raise
@@ -138,13 +141,6 @@ def _let_go(fd: int) -> None:
     """Unlock and close; closing alone would not do, since a child forked meanwhile has the same open file."""
     platform.unlock(fd)
     os.close(fd)
-
-
-def _is_at(fd: int, path: Path) -> bool:
-    try:
-        return os.path.samestat(os.fstat(fd), path.stat())
-    except FileNotFoundError:
-        return False
 
 
 def read_holder(path: Path) -> dict[str, Any] | None:

@@ -8,7 +8,8 @@ by the table `tombstones`, with the generation that deleted them.
 from __future__ import annotations
 
 import errno
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
@@ -58,7 +59,7 @@ def entries(connection: Connection, leg: str | None = None) -> list[SegmentEntry
     )
     of_leg = list(map(SegmentEntry._make, rows))
     for entry in of_leg:
-        if not (all(map(isinstance, entry, _KINDS)) and segments.is_name(entry.name)):
+        if not (all(map(isinstance, entry, _KINDS)) and segments.NAME.fullmatch(entry.name)):
             raise IndexDamagedError(
                 f"the manifest names a segment {entry.name!r} that Sleuth did not write: restore the index from a "
                 "copy, or remove it and index again"
@@ -66,15 +67,14 @@ def entries(connection: Connection, leg: str | None = None) -> list[SegmentEntry
     return of_leg
 
 
-def gaps(ranges: Sequence[tuple[int, int]], next_key: int) -> Iterator[tuple[int, int]]:
-    """Yield what `ranges`, ascending and inclusive, leave of 1 to `next_key - 1`."""
-    at = 1
+def gaps(ranges: Iterable[tuple[int, int]], next_key: int) -> list[tuple[int, int]]:
+    """Return what `ranges`, ascending and inclusive, leave of 1 to `next_key - 1`."""
+    free, at = [], 1
     for first, end in ranges:
         if first > at:
-            yield at, first - 1
+            free.append((at, first - 1))
         at = max(at, end + 1)
-    if at < next_key:
-        yield at, next_key - 1
+    return [*free, (at, next_key - 1)] if at < next_key else free
 
 
 def occupied(connection: Connection, first: int, last: int) -> int:
@@ -169,7 +169,7 @@ def purge_tombstones(connection: Connection, folder: Path, first: int, last: int
 def tombstones(connection: Connection, where: str, values: tuple[int, ...]) -> NDArray[np.int64]:
     """Return the keys of deleted rows that a condition of SQL holds for, ascending, shape (n,)."""
     rows = connection.execute(f"SELECT key FROM tombstones WHERE {where} ORDER BY key", values)
-    return np.fromiter((key for (key,) in rows), np.int64)
+    return np.fromiter(chain.from_iterable(rows), np.int64)
 
 
 def drop(connection: Connection, names: Sequence[str]) -> None:

@@ -14,7 +14,7 @@ from __future__ import annotations
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -80,30 +80,28 @@ def plan(rows: Sequence[int], live: Sequence[int]) -> tuple[int, int] | None:
 
 
 def runs(
-    connection: Connection, entries: Sequence[SegmentEntry], views: Mapping[str, SegmentView]
-) -> Iterator[list[SegmentEntry]]:
-    """Adjacent segments that may become one: those with a view, and no uncovered rows between them."""
-    run: list[SegmentEntry] = []
+    connection: Connection, entries: Iterable[SegmentEntry], views: Mapping[str, SegmentView]
+) -> list[list[SegmentEntry]]:
+    """Return adjacent segments that may become one: those with a view, and no uncovered rows between them."""
+    adjacent: list[list[SegmentEntry]] = []
+    end = 0
     for entry in entries:
-        if entry.name not in views:
-            continue
-        if run and manifest.occupied(connection, run[-1].last + 1, entry.first - 1):
-            yield run
-            run = []
-        run.append(entry)
-    if run:
-        yield run
+        if entry.name in views:
+            if not adjacent or (end < entry.first and manifest.occupied(connection, end, entry.first - 1)):
+                adjacent.append([])
+            adjacent[-1].append(entry)
+            end = entry.last + 1
+    return adjacent
 
 
 def choose(
     run: Sequence[SegmentEntry], views: Mapping[str, SegmentView], *, whole: bool
 ) -> Sequence[SegmentEntry]:
     """Return the part of a run to merge next; all of it on request, unless it is one segment without deleted rows."""
-    rows = [len(views[entry.name]) for entry in run]
-    live = [
-        n if (bits := views[entry.name].live) is None else count(bits)
-        for n, entry in zip(rows, run, strict=True)
-    ]
+    rows, live = [entry.rows for entry in run], []
+    for entry in run:
+        bits = views[entry.name].live
+        live.append(entry.rows if bits is None else count(bits))
     if whole:
         return run if len(run) > 1 or rows != live else ()
     span = plan(rows, live)
@@ -175,6 +173,11 @@ class Merges:
         self._again = False
 
     # --- publishing, by the holder of the writer's lock
+
+    @property
+    def are_ready(self) -> bool:
+        """Whether merges wait for a commit."""
+        return bool(self._ready)
 
     def offer(self, merge_result: Merged) -> None:
         """Have it published by the next commit."""

@@ -40,7 +40,8 @@ CONTAINER = 1
 PRELUDE = struct.Struct("<8sIIII")
 ALIGNMENT = 64
 _KEYS, _TIES = "$keys", "$ties"
-_NAME = re.compile(r"\w+-\d+-\d+-[0-9a-f]{12}")
+NAME = re.compile(r"\w+-\d+-\d+-[0-9a-f]{12}")
+"""The names that `new_name` gives; others may lead out of the folder."""
 _MALFORMED = (AttributeError, KeyError, OverflowError, RecursionError, SyntaxError, TypeError, ValueError)
 """What reading a header raises that is no header."""
 
@@ -106,11 +107,6 @@ def new_name(leg: str, first: int, last: int) -> str:
     """Return an unused name: a rebuilt segment never replaces bytes that a reader may have mapped."""
     safe = re.sub(r"\W", "_", leg)
     return f"{safe}-{first}-{last}-{os.urandom(6).hex()}"
-
-
-def is_name(name: object) -> bool:
-    """Return whether `new_name` gives such names; others may lead out of the folder."""
-    return isinstance(name, str) and bool(_NAME.fullmatch(name))
 
 
 def encode(  # noqa: PLR0917 - the header, in order

@@ -6,6 +6,7 @@ import mmap
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 from types import MappingProxyType
 
@@ -49,10 +50,6 @@ class Loaded:
     files: Mapping[str, mmap.mmap]
     passages: Passages
 
-    def names(self) -> set[str]:
-        """Return the names of all segments."""
-        return {view.name for views in self.views.values() for view in views}
-
 
 @dataclass(slots=True)
 class _Cached:
@@ -75,6 +72,8 @@ class Views:
 
     Attributes:
         folder: of the segment files.
+        legs: those that are attached, by name.
+        kinds: passages and these.
         damage: what was found wrong with segments, by name; they are served from memory instead.
         losses: how often one was noted.
         own_segments: small segments of this process's last commit by name, whose arrays nobody else had: they need not
@@ -83,6 +82,7 @@ class Views:
 
     folder: Path
     legs: Mapping[str, Leg] = field(default_factory=dict)
+    kinds: Mapping[str, SegmentKind] = field(default_factory=lambda: {PASSAGES.name: PASSAGES})
     deferred: frozenset[str] = frozenset()
     damage: dict[str, str] = field(default_factory=dict)
     losses: int = 0
@@ -98,13 +98,9 @@ class Views:
         """Serve these legs from now on."""
         with self._lock:
             self.legs, self.deferred = {leg.name: leg for leg in legs}, deferred
+            self.kinds = {PASSAGES.name: PASSAGES, **self.legs}
             self._newest = None
             self._memory.clear()
-
-    @property
-    def kinds(self) -> Mapping[str, SegmentKind]:
-        """Passages and the attached legs, by name."""
-        return {PASSAGES.name: PASSAGES, **self.legs}
 
     def erasable(self) -> list[tuple[_Cached, NDArray[np.bool_]]]:
         """Return the files of passages that hold texts of deleted rows, each with its dead rows."""
@@ -170,44 +166,40 @@ class Views:
             views_of_version = self._load(connection, generation)
             if newest is None or newest.generation < generation:
                 self._newest = views_of_version
-                names = views_of_version.names()
+                names = {view.name for view in chain.from_iterable(views_of_version.views.values())}
                 self._cache = {name: item for name, item in self._cache.items() if name in names}
             return views_of_version
 
     def _load(self, connection: Connection, generation: int) -> Loaded:
         next_key = connection.execute("SELECT next_key FROM state").fetchone()[0]
-        kinds = self.kinds
-        by_leg: dict[str, list[SegmentEntry]] = {name: [] for name in kinds}
-        for entry in entries(connection):
-            leg = kinds.get(entry.leg)
-            if leg is not None and leg.fingerprint == entry.fingerprint:
-                by_leg[entry.leg].append(entry)
-        views: dict[str, tuple[SegmentView, ...]] = {}
-        holes = {}
         dead = self._newly_dead(connection, generation)
-        views[PASSAGES.name], passages = self._passages(connection, by_leg[PASSAGES.name], generation, dead)
+        views_of: dict[str, list[SegmentView]] = {name: [] for name in self.kinds}
+        ranges_of: dict[str, list[tuple[int, int]]] = {name: [] for name in self.kinds}
+        for entry in entries(connection):
+            kind = self.kinds.get(entry.leg)
+            if kind is None or kind.fingerprint != entry.fingerprint:
+                continue
+            view = self._view(connection, entry, generation, dead)
+            if view is not None and entry.rows:
+                views_of[entry.leg].append(view)
+                ranges_of[entry.leg].append((entry.first, entry.last))
+        passages = self._passages(connection, views_of[PASSAGES.name])
+        holes = {}
         for name, leg in self.legs.items():
-            ranges = [
-                (e.first, e.last, v)
-                for e in by_leg[name]
-                if (v := self._view(connection, e, generation, dead))
-            ]
-            free = tuple(gaps([(first_key, last_key) for first_key, last_key, _ in ranges], next_key))
+            free = gaps(ranges_of[name], next_key)
             if name in self.deferred:
-                holes[name] = free
-            else:
-                ranges += [item for gap in free for item in self._in_memory(connection, passages, leg, *gap)]
-            views[name] = tuple(view for _, _, view in sorted(ranges, key=lambda item: item[0]))
-        names = {view.name for views_of_leg in views.values() for view in views_of_leg}
-        mapped = {
-            name: item.opened.file
-            for name, item in self._cache.items()
-            if name in names and item.opened.file is not None
-        }
+                holes[name] = tuple(free)
+            elif free:
+                built = [view for gap in free for view in self._in_memory(connection, passages, leg, *gap)]
+                views_of[name] = sorted(views_of[name] + built, key=lambda view: view.key_list[0])
+        mapped = {}
+        for view in chain.from_iterable(views_of.values()):
+            if (item := self._cache.get(view.name)) and item.opened.file is not None:
+                mapped[view.name] = item.opened.file
         return Loaded(
             generation,
             self.losses,
-            MappingProxyType(views),
+            MappingProxyType(dict(zip(views_of, map(tuple, views_of.values()), strict=True))),
             MappingProxyType(holes),
             MappingProxyType(mapped),
             passages,
@@ -224,9 +216,11 @@ class Views:
                 generation = connection.execute("SELECT generation FROM state").fetchone()[0]
                 dead = self._newly_dead(connection, generation)
                 try:
-                    _, passages = self._passages(
-                        connection, entries(connection, PASSAGES.name), generation, dead
-                    )
+                    views = [
+                        self._view(connection, entry, generation, dead)
+                        for entry in entries(connection, PASSAGES.name)
+                    ]
+                    passages = self._passages(connection, [view for view in views if view is not None])
                 except SegmentMissingError as error:
                     if missing == error.name:
                         self.note(error.name, str(error))
@@ -238,23 +232,15 @@ class Views:
 
     def _newly_dead(self, connection: Connection, generation: int) -> NDArray[np.int64]:
         """Return the keys of rows that were deleted since the oldest look at an open segment."""
-        oldest = min((item.generation for item in self._cache.values()), default=generation)
+        oldest = min([item.generation for item in self._cache.values()], default=generation)
         return tombstones(connection, "generation > ?", (oldest,))
 
-    def _passages(
-        self,
-        connection: Connection,
-        entries: Sequence[SegmentEntry],
-        generation: int,
-        dead: NDArray[np.int64],
-    ) -> tuple[tuple[SegmentView, ...], Passages]:
-        views = [self._view(connection, entry, generation, dead) for entry in entries]
-        sound_views = tuple(view for view in views if view is not None)
-        segments = []
-        for view in sound_views:
+    def _passages(self, connection: Connection, views: Sequence[SegmentView]) -> Passages:
+        parts = []
+        for view in views:
             is_mapped = self._cache[view.name].opened.file is not None
-            segments.append((view.key_list, view.arrays[OFFSETS], view.arrays[RECORDS], is_mapped))
-        return sound_views, Passages(segments, connection.salt)
+            parts.append((view.key_list, view.arrays[OFFSETS], view.arrays[RECORDS], is_mapped))
+        return Passages(parts, connection.salt)
 
     def _view(
         self, connection: Connection, entry: SegmentEntry, generation: int, dead: NDArray[np.int64]
@@ -270,7 +256,8 @@ class Views:
                 )
                 item = self._cache[entry.name] = _read_dead(connection, segment, entry, generation)
             elif item.generation < generation:
-                _bury(item, dead)
+                if len(dead):
+                    _bury(item, dead)
                 item.generation = generation
             elif item.generation > generation:  # a transaction older than what others have seen
                 item = _read_dead(connection, item.opened, entry, generation)
@@ -301,7 +288,7 @@ class Views:
 
     def _in_memory(
         self, connection: Connection, passages: Passages, leg: Leg, first: int, last: int
-    ) -> list[tuple[int, int, SegmentView]]:
+    ) -> tuple[SegmentView, ...]:
         """Segments of the rows in a gap, built now and kept while the gap holds the same rows.
 
         Keys are never given twice and rows never change, so equal count and sum mean equal rows.
@@ -322,12 +309,13 @@ class Views:
                 )
             views = tuple(views_in_memory)
             self._memory[where] = ((count, total), views)
-        return [(int(view.keys[0]), int(view.keys[-1]), view) for view in views]
+        return views
 
 
 def _read_dead(connection: Connection, segment: Opened, entry: SegmentEntry, generation: int) -> _Cached:
     item = _Cached(segment, generation)
-    _bury(item, tombstones(connection, "key BETWEEN ? AND ?", (entry.first, entry.last)))
+    if len(dead := tombstones(connection, "key BETWEEN ? AND ?", (entry.first, entry.last))):
+        _bury(item, dead)
     return item
 
 
@@ -335,11 +323,11 @@ def _bury(item: _Cached, keys: NDArray[np.int64]) -> None:
     """Mark rows as dead, in new arrays: views that are in use do not change.
 
     Args:
-        keys: ascending; those of other segments do not matter. Tombstones stay while any segment in the manifest holds
-            their row.
+        keys: ascending, at least one; those of other segments do not matter. Tombstones stay while any segment in the
+            manifest holds their row.
     """
     key_list = item.opened.key_list
-    if not len(keys) or not len(key_list) or keys[-1] < key_list[0] or key_list[-1] < keys[0]:
+    if not len(key_list) or keys[-1] < key_list[0] or key_list[-1] < keys[0]:
         return
     segment_keys = item.opened.keys
     keys = keys[slice(*np.searchsorted(keys, (segment_keys[0], segment_keys[-1] + 1)))]

@@ -228,7 +228,7 @@ class Counters:
         row = connection.execute(
             "SELECT version, generation, next_key, documents, chunks FROM state"
         ).fetchone()
-        if row is None or not all(isinstance(value, int) and 0 <= value < _MOST for value in row):
+        if row is None or {*map(type, row)} != {int} or min(row) < 0 or max(row) >= _MOST:
             raise _odd(connection.folder, "state", row)
         return cls(*row)
 
@@ -271,23 +271,17 @@ def _odd(path: Path, what: str, value: object) -> IndexDamagedError:
     )
 
 
+FAILURES: Final = (sqlite3.Error, FileNotFoundError, NotADirectoryError, PermissionError)
+"""Errors of SQLite, and those of a folder that is missing or out of reach."""
+
+
 @contextmanager
 def translated(path: Path) -> Iterator[None]:
-    """Raise SQLite's errors, and those of a folder that is missing or out of reach, as Sleuth errors."""
+    """Raise `FAILURES` as Sleuth errors."""
     try:
         yield
-    except sqlite3.Error as error:
+    except FAILURES as error:
         raise translate(error, path) from error
-    except (FileNotFoundError, NotADirectoryError) as error:
-        raise StoreError(
-            f"{error.filename} is gone: the index was moved or removed while it was open; open it where it is now",
-            path=str(path),
-        ) from error
-    except PermissionError as error:
-        raise StoreError(
-            f"cannot read {error.filename}: {error.strerror}; close the index and open it as a user who may read it",
-            path=str(path),
-        ) from error
 
 
 UNREADABLE = StoreError
@@ -306,8 +300,14 @@ def _is_full(path: Path) -> bool:
     return False
 
 
-def translate(error: sqlite3.Error, path: Path) -> StoreError:
-    """Return the Sleuth error for an error of SQLite in the index at `path`."""
+def translate(error: Exception, path: Path) -> StoreError:
+    """Return the Sleuth error for one of the `FAILURES` in the index at `path`."""
+    if isinstance(error, PermissionError):
+        why = f"cannot read {error.filename}: {error.strerror}; close the index and open it as a user who may read it"
+        return StoreError(why, path=str(path))
+    if isinstance(error, OSError):
+        why = f"{error.filename} is gone: the index was moved or removed while it was open; open it where it is now"
+        return StoreError(why, path=str(path))
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF
     if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_TOOBIG) or code in (1, 0):
         return IndexDamagedError(

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
+from itertools import count
 from typing import TYPE_CHECKING, Final
 
 from sleuth import platform
 from sleuth.store.catalogue.building import Flight
 from sleuth.store.legs.leg import Leg
-from sleuth.store.record import layout as record
 from sleuth.store.record.batch import DocumentBatch
 from sleuth.store.record.rows import insert
 from sleuth.store.record.values import Known
@@ -35,8 +35,8 @@ class _Growing:
         self.rows: dict[str, int] = {}
 
     def extend(self, batch: DocumentBatch) -> None:
-        first = len(self.batch)
-        self.rows.update(zip(batch.ids, range(first, first + len(batch)), strict=True))
+        first = len(self.batch.ids)
+        self.rows.update(zip(batch.ids, count(first), strict=False))
         if first:
             self.batch.extend(batch)
         else:
@@ -49,6 +49,9 @@ class _Growing:
         """Take documents out again. Linear in the batch, for the rare document put twice into one."""
         self.batch = self.batch.without({self.rows[name] for name in ids})
         self.rows = {name: row for row, name in enumerate(self.batch.ids)}
+
+
+_NONE: Final = _Growing()
 
 
 class PendingDocuments:
@@ -70,12 +73,16 @@ class PendingDocuments:
         self._pool: ThreadPoolExecutor | None = None
         self._flight: Flight | None = None
         self._growing = _Growing()
-        self._preparing = _Growing()
+        self._preparing = _NONE
         self.characters = 0
 
     def known(self, ids: Iterable[str]) -> dict[str, Known]:
         """Return what is known of those of these documents that are pending."""
-        return {**self._preparing.known(ids), **self._growing.known(ids)}
+        facts_by_id: dict[str, Known] = {}
+        for part in (self._preparing, self._growing):
+            if part.rows:
+                facts_by_id |= part.known(ids)
+        return facts_by_id
 
     def add(self, batch: DocumentBatch) -> None:
         """Add documents that are not pending; a large batch is handed to the builder."""
@@ -84,7 +91,7 @@ class PendingDocuments:
         self._growing.extend(batch)
         self.characters += batch.characters
         batch = self._growing.batch
-        if batch.characters >= BATCH_BYTES or max(len(batch), len(batch.texts)) >= BATCH_ROWS:
+        if batch.characters >= BATCH_BYTES or max(len(batch.ids), len(batch.texts)) >= BATCH_ROWS:
             platform.give_blocks_back()  # this is a bulk load
             self.settle(send=True)
 
@@ -109,28 +116,28 @@ class PendingDocuments:
         if flight := self._flight:
             flight.wait()  # interrupted, it stays under way
             self._flight = None
-        self._preparing = self._growing if send else _Growing()
         if send:
-            self._growing = _Growing()
+            self._preparing, self._growing = self._growing, _Growing()
+        else:
+            self._preparing = _NONE
         transaction, batch = self._transaction, self._preparing.batch
         with transaction.whole():
             if flight:
                 flight.land()
                 transaction.built += flight.built  # so a rollback removes their files
             counters, connection = transaction.begin(), transaction.connection
-            if len(batch):  # its documents get their keys
+            if batch.ids:  # they get their keys
                 first, counters.next_key = counters.next_key, counters.next_key + batch.span()
                 last_key, folder = counters.next_key - 1, transaction.path / "segments"
                 self._flight = Flight(
                     batch, first, last_key, self._legs, connection.salt, folder, self._thread
                 )
             if flight:
-                counters.documents += len(flight.batch)
+                counters.documents += len(flight.batch.ids)
                 counters.chunks += len(flight.batch.texts)
-                with record.translated(transaction.path):
-                    insert(connection, flight.documents)
-                    for segment in flight.built:
-                        segment.publish(connection)
+                insert(connection, flight.documents)
+                for segment in flight.built:
+                    segment.publish(connection)
                 self._written(flight.batch.ids)
 
     def discard(self) -> None:
@@ -138,12 +145,7 @@ class PendingDocuments:
         if self._flight:
             self._flight.discard()
             self._flight = None
-        self.forget()
-
-    def forget(self) -> None:
-        """Start again after a commit."""
-        self._growing = _Growing()
-        self._preparing = _Growing()
+        self._growing, self._preparing = _Growing(), _NONE
         self.characters = 0
 
     def end(self) -> None:

@@ -53,18 +53,20 @@ class Transaction:
         if self.counters is None:
             if self._ended:
                 raise StoreError("this writer is done: take another with Store.writer()", path=str(self.path))
-            self._execute("BEGIN IMMEDIATE")
             with record.translated(self.path):
+                self.connection.execute("BEGIN IMMEDIATE")
                 self.counters = Counters.read(self.connection)
         return self.counters
 
     @contextmanager
     def whole(self) -> Iterator[None]:
-        """Roll back where the block fails."""
+        """Roll back where the block fails, and raise errors of SQLite as Sleuth errors."""
         try:
             yield
-        except BaseException:
+        except BaseException as error:
             self.rollback()
+            if isinstance(error, record.FAILURES):
+                raise record.translate(error, self.path) from error
             raise
 
     @contextmanager
@@ -94,40 +96,39 @@ class Transaction:
                 erasing.erase_inline(connection, np.concatenate(list(map(np.asarray, documents))))
 
     def commit(self) -> int:
-        """Make the changes durable and visible; returns the version, which is the old one where no row changed."""
+        """Make the changes durable and visible, in a block of `whole`.
+
+        Returns:
+            The version; the old one where no row changed.
+        """
         counters = self.begin()
-        try:
-            merges = self._merges.apply(self.connection, self.path)
-        except BaseException:
-            self.rollback()
-            raise
+        merges = self._merges.apply(self.connection, self.path)
         if not (self.rows_changed or self.others_changed or merges):
             self.rollback()
             return counters.version
         counters.generation += 1
         counters.version += self.rows_changed
+        segments, deleted = [*self.built, *[merge.built for merge in merges]], self.rows_deleted
         try:
-            if any(segment.held for segment in self.built) or any(m.built and m.built.held for m in merges):
+            if [segment for segment in segments if segment and segment.held]:
                 sync_folder(self.path / "segments")
-            with record.translated(self.path):
-                counters.write(self.connection)
+            counters.write(self.connection)
         except BaseException:
             self._merges.put_back(merges)
-            self.rollback()
             raise
         try:
-            self._execute("COMMIT")
+            self.connection.execute("COMMIT")
         except BaseException:
             # The log may hold the whole commit although its sync failed: files stay until a sweep finds them orphaned.
             self._abandon()
             self._merges.forget(merges)
             raise
+        self._reset()  # nothing is undone any more
         mark.write(self.path, counters.version, self.connection.salt)
-        for segment in self.built:
-            segment.release()
+        for segment in segments:
+            if segment:
+                segment.release()
         self._merges.done(merges, self.path)
-        deleted = self.rows_deleted
-        self._reset()
         self._merges.committed(deleted=deleted)
         return counters.version
 
@@ -141,7 +142,8 @@ class Transaction:
 
     def end(self) -> None:
         """Undo the changes, and refuse to begin again."""
-        self.rollback()
+        if self.counters is not None:
+            self.rollback()
         self._ended = True
 
     def _abandon(self) -> None:
@@ -151,7 +153,3 @@ class Transaction:
             if self.connection.in_transaction:
                 self.connection.execute("ROLLBACK")
         self._reset()
-
-    def _execute(self, statement: str) -> None:
-        with record.translated(self.path):
-            self.connection.execute(statement)

@@ -48,6 +48,8 @@ class Writer:
         )
         self._files: dict[str, FileFacts] = {}
         self._doubts: dict[str, tuple[int, int]] = {}
+        self._version: int | None = None  # of its last commit
+        self._merges = merges
         self.transaction.on_rollback = self._discard
 
     def _discard(self) -> None:
@@ -123,15 +125,16 @@ class Writer:
                     unchanges.add(row)
             batch = batch.without(unchanges)
             self._remove([name for name in batch.ids if name in facts_by_id])
-        if len(batch):
+        if batch.ids:
             self._pending.add(batch)
-        return len(batch)
+        return len(batch.ids)
 
     def note_file(self, name: str, **facts: Unpack[FileFacts]) -> None:
         """Note facts of a file, beside those that are noted; a file without any fact is forgotten."""
         self._files.setdefault(name, {}).update(facts)
         if len(self._files) >= record.MANY:
-            self._note_files()
+            with self.transaction.whole():
+                self._note_files()
 
     def doubt_file(self, name: str, documents: int, own_ids: int) -> None:
         """Note that documents of a file are changing: it has no version, and no fewer documents than before or now."""
@@ -139,13 +142,13 @@ class Writer:
         self.note_file(name, version=None)
 
     def _note_files(self) -> None:
-        """Write what was noted of files: many in one statement."""
+        """Write what was noted of files, many in one statement, in a block of `Transaction.whole`."""
         files, self._files, doubts, self._doubts = self._files, {}, self._doubts, {}
-        self.transaction.begin()
-        connection = self.transaction.connection
-        with record.translated(self.transaction.path):
-            rows = record.select_in(connection, record.FILE_COLUMNS, "files", "name", list(files))
-        row_by_name = {row.name: row for row in record.sound_files(rows, connection.salt)}
+        transaction = self.transaction
+        transaction.begin()
+        connection, salt = transaction.connection, transaction.connection.salt
+        rows = record.select_in(connection, record.FILE_COLUMNS, "files", "name", list(files))
+        row_by_name = {row.name: row for row in record.sound_files(rows, salt)}
         changes: list[KnownFile] = []
         for name, facts in files.items():
             former_row = row_by_name.get(name, KnownFile(name))
@@ -155,15 +158,12 @@ class Writer:
                 row = row._replace(documents=max(row.documents, documents), own_ids=max(row.own_ids, own_ids))
             if row != former_row:
                 changes.append(row)
-        if not changes:
-            return
         marks = ", ".join("?" * (len(KnownFile._fields) + 1))
         forgotten = [(row.name,) for row in changes if row == KnownFile(row.name)]
-        salt = connection.salt
-        values = ((*row, record.file_checksum(row, salt)) for row in changes if row != KnownFile(row.name))
-        with self.transaction.changing():
-            connection.executemany("DELETE FROM files WHERE name = ?", forgotten)
-            connection.executemany(f"INSERT OR REPLACE INTO files VALUES ({marks})", values)
+        values = [(*row, record.file_checksum(row, salt)) for row in changes if row != KnownFile(row.name)]
+        connection.executemany("DELETE FROM files WHERE name = ?", forgotten)
+        connection.executemany(f"INSERT OR REPLACE INTO files VALUES ({marks})", values)
+        transaction.others_changed |= bool(changes)
 
     # --- out
 
@@ -226,17 +226,21 @@ class Writer:
         Raises:
             StoreError: the disk is full or fails; nothing of this commit is visible, all earlier ones are kept.
         """
+        if self._version is not None and not (
+            self.transaction.counters or self._files or self._merges.are_ready
+        ):
+            return self._version  # nothing has changed since
         self.transaction.begin()
         self._pending.settle(send=True)
         self._pending.settle()
-        if self._files:
-            with self.transaction.whole():
+        with self.transaction.whole():
+            if self._files:
                 self._note_files()
-        own_segments = [segment.opened() for segment in self.transaction.built if not segment.held]
-        version = self.transaction.commit()
+            own_segments = [segment.opened() for segment in self.transaction.built if not segment.held]
+            self._version = version = self.transaction.commit()
         if own_segments:
             self._views.own_segments = {segment.name: segment for segment in own_segments}
-        self._pending.forget()
+        self._pending.characters = 0
         self._absent = set()
         logger.debug("committed version %d", version)
         return version
