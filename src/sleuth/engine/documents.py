@@ -77,7 +77,6 @@ class Documents:
             EmbeddingError: the vectors could not be made. Where commits do not wait for them, the documents are
                 committed and the error says how to go on.
         """
-        from sleuth.ingest import open_chunker
         from sleuth.ingest.api import add_documents
         from sleuth.ingest.options import AUTO
         from sleuth.vector_store.rows import documents_of
@@ -85,7 +84,7 @@ class Documents:
         settings = self._backend.settings
         report = add_documents(
             self._view.store,
-            open_chunker(settings, self._backend.chunker),
+            self._backend.cutter,
             _documents_until_cancelled(documents_of(documents, text_field, id_field)),
             language=AUTO if settings.tells_languages else "",
             progress=progress,
@@ -127,14 +126,13 @@ class Documents:
             IndexInterrupted: Ctrl-C; what was read so far is committed, and the report so far is attached.
             EmbeddingError: as `embed`; the files are read.
         """
-        from sleuth.ingest import open_chunker
         from sleuth.ingest.api import index_paths
         from sleuth.ingest.reports import IndexInterrupted
 
         self._view.check_unscoped("index files")
         report = index_paths(
             self._backend.store,
-            open_chunker(self._backend.settings, self._backend.chunker),
+            self._backend.cutter,
             paths,
             names=self._backend.files,
             index=self._backend.path,
@@ -210,6 +208,8 @@ class Documents:
         self, *, progress: Callable[[int, int], None] | None = None, timeout: float = 10.0
     ) -> None:
         """Make the vectors of documents that were just committed; an error says that it is, and how to go on."""
+        if not self._backend.later_legs:
+            return
         try:
             self.embed(progress=progress, timeout=timeout)
         except (EmbeddingError, TimeoutError) as error:

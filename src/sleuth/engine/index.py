@@ -21,9 +21,11 @@ if TYPE_CHECKING:
     from sleuth.engine.narrowing import NarrowedSnapshot
     from sleuth.filters import Filter
     from sleuth.ingest import FileNames
+    from sleuth.ingest.chunkers import CheckedChunker
     from sleuth.protocols import DocumentChunker, Embedder
     from sleuth.store import Finding, IndexSnapshot, Repair
     from sleuth.store.legs.searching import IndexLeg
+    from sleuth.text.chunkers import Chunker
     from sleuth.types import Ranking
 
 
@@ -67,6 +69,22 @@ class Backend:
         from sleuth.ingest import FileNames
 
         return FileNames.beside(self.path)
+
+    @cached_property
+    def cutter(self) -> Chunker | CheckedChunker:
+        """What cuts its documents.
+
+        Raises:
+            ArgumentError: only the caller can give it and has not, or the package that has it is gone.
+        """
+        from sleuth.ingest import open_chunker
+
+        return open_chunker(self.settings, self.chunker)
+
+    @cached_property
+    def later_legs(self) -> list[IndexLeg]:
+        """The legs whose rows commits leave out, for `embed` to build."""
+        return [leg for leg in self.legs if leg.deferred and not leg.missing]
 
     @cached_property
     def default_reranker(self) -> str:
@@ -131,8 +149,7 @@ class Backend:
         Args:
             progress: called with passages done and passages to do.
         """
-        legs = [leg for leg in self.legs if leg.deferred and not leg.missing]
-        return sum(fill(self.store, leg, progress, timeout=timeout) for leg in legs)
+        return sum(fill(self.store, leg, progress, timeout=timeout) for leg in self.later_legs)
 
     def status(self) -> dict[str, Any]:
         """Counts, sizes in bytes, versions, per leg; plain values, fit for JSON."""

@@ -78,6 +78,8 @@ class FileFormat:
             if not extension.startswith("."):
                 raise ArgumentError(f"extensions must start with a dot, got {extension!r}")
         object.__setattr__(self, "extensions", tuple(extension.lower() for extension in self.extensions))
+        object.__setattr__(self, "names", tuple(self.names))
+        object.__setattr__(self, "interpreters", tuple(self.interpreters))
 
     def has_name(self, path: str) -> bool:
         """Return whether the name of a file says that it is of this kind."""

@@ -1,5 +1,5 @@
+from sleuth.ingest.api import places_of as places_of
 from sleuth.ingest.api import present as present
-from sleuth.ingest.api import roots_of as roots_of
 from sleuth.ingest.chunkers import chunks_at as chunks_at
 from sleuth.ingest.chunkers import open_chunker as open_chunker
 from sleuth.ingest.diff import Diff as Diff

@@ -9,9 +9,9 @@ from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from sleuth.errors import ArgumentError, RemoteError
+from sleuth.errors import ArgumentError
 from sleuth.files.ignore import IGNORE_FILES
 from sleuth.ingest.diff import Diff
 from sleuth.ingest.documents import Adder
@@ -99,16 +99,16 @@ def index_paths(
         index: its folder, which is not read.
     """
     started = time.monotonic()
-    roots = roots_of(paths, names)
-    sources = sources_of(paths, names)
+    roots, sources, opened = places_of(paths, names)
     only = _resolved(changed)
     with store.reader() as snapshot:
-        report = IndexReport(version=snapshot.version)
+        report, counts = IndexReport(version=snapshot.version), snapshot.counts()
         remembered = roots_in(snapshot.noted_files(), names)
-        names_read = list(map(names.name_of, roots if only is None else _below(roots, only)))
-        roots = present(roots, lambda root: any(snapshot.file_names(names.name_of(root))), prune=prune)
+        looked_at = roots.values() if only is None else map(names.name_of, _below(list(roots), only))
+        diff = Diff(store.reader, looked_at, names)
+        left = present(list(roots), lambda root: any(snapshot.file_names(roots[root])), prune=prune)
+    roots = {root: roots[root] for root in left}
     readings = plan(roots, remembered, options, names)
-    diff = Diff(store.reader, names_read, names)
     left_out = LeftOut()
     parts = _folders(readings, names, index=index, left_out=left_out, only=only)
     for source in sources:
@@ -117,32 +117,30 @@ def index_paths(
     adder: Adder[IndexReport] | None = None
     try:
         with ExitStack() as stack:
-            for source in sources:
-                if source not in paths:  # opened here
-                    stack.callback(source.close)
+            for source in opened:
+                stack.callback(source.close)
             writer = stack.enter_context(store.writer(timeout=timeout))
             adder = Adder(writer, chunker, report)
             run = Run(adder, diff, ids_in(store))
-            addresses = [source.name for source in sources if source not in paths]
-            remember(writer, [*roots, *addresses], remembered, options, names)
-            failures: list[RemoteError] = []
-            for entry in _until_ended(_read(parts, run, progress, started), report, failures):
-                run.take(entry)
-            if not (report.interrupted or failures):
+            remember(writer, {**roots, **{one.name: one.name for one in opened}}, remembered, options)
+            failure = run.take_all(_read(parts, run, progress, started))
+            if not (report.interrupted or failure):
                 run.finish(prune=prune)
                 if not report.gone:  # else the next run must meet them again
                     for used, source in parts:
                         if source.cursor:
                             writer.note_file(source.name, version=source.cursor, reading=used.spelling)
             run.commit()
-            if failures:
-                raise failures[0]
+            if failure:
+                raise failure
     except KeyboardInterrupt:  # during a document or a commit, which is rolled back
         report = replace(adder.kept if adder else report, skipped=report.skipped, interrupted=True)
-    with store.reader() as snapshot:
-        counts = snapshot.counts()
-        if not report.interrupted:
-            report.gone_roots = gone_roots(snapshot, remembered, list(map(names.name_of, roots)))
+    if adder:
+        counts = adder.writer.counts or counts
+    away = [root.name for root in remembered if root.is_gone]
+    if away and not report.interrupted:
+        with store.reader() as snapshot:
+            report.gone_roots = gone_roots(snapshot, away, roots.values())
     report.documents, report.passages = counts.documents, counts.chunks
     report.hidden, report.ignored = left_out.hidden, left_out.ignored
     report.seconds = time.monotonic() - started
@@ -156,60 +154,51 @@ def index_paths(
     return report
 
 
-def _until_ended(
-    entries: Iterator[Record], report: IndexReport, failures: list[RemoteError]
-) -> Iterator[Record]:
-    """Yield entries until Ctrl-C or a source that does not answer ends them; those before are complete and stay."""
-    try:
-        yield from entries
-    except KeyboardInterrupt:
-        report.interrupted = True
-    except RemoteError as error:
-        failures.append(error)
+class Places(NamedTuple):
+    """What paths name.
 
-
-def sources_of(paths: Sequence[str | Path | Source], names: FileNames) -> list[Source]:
-    """Return the sources among paths: those that are one, and those at addresses.
-
-    Raises:
-        ArgumentError: an address that nothing opens.
+    Attributes:
+        roots: names in the index of files and folders, by absolute path.
+        sources: by name each once, the last of them.
+        opened: those of the sources whose addresses were given, for the caller to close.
     """
-    addresses = {path for path in paths if isinstance(path, str) and is_source(path, names)}
-    opened = {address: open_source(address) for address in sorted(addresses)}
-    sources = [opened.get(path) if isinstance(path, str) else path for path in paths]
-    return list({one.name: one for one in sources if isinstance(one, Source)}.values())
+
+    roots: dict[str, str]
+    sources: list[Source]
+    opened: list[Source]
 
 
-def is_source(path: str | Path | Source, names: FileNames) -> bool:
-    """Return whether a path is a source or the address of one; a folder that is named like an address is none."""
-    if isinstance(path, str):
-        return is_address(path) and not os.path.lexists(names.locate(path))
-    return isinstance(path, Source)
-
-
-def roots_of(paths: Sequence[str | Path | Source], names: FileNames) -> list[str]:
-    """Return the absolute paths of files and folders, without sources and their addresses.
+def places_of(paths: Sequence[str | Path | Source], names: FileNames) -> Places:
+    """Return what paths name; a folder that is named like an address is none.
 
     Raises:
-        ArgumentError: something else than a list of paths.
+        ArgumentError: something else than a list of paths, or an address that nothing opens.
     """
     if isinstance(paths, str | Path) or not isinstance(paths, Iterable):
         mend = f"; write [{str(paths)!r}]" if isinstance(paths, str | Path) else ""
         raise ArgumentError(f"paths must be a list of files and folders, got {paths!r}{mend}")
-    return [_absolute(path, names) for path in paths if not is_source(path, names)]
-
-
-def _absolute(path: object, names: FileNames) -> str:
-    if not isinstance(path, str | Path):
-        raise ArgumentError(f"paths must be of text or Paths, got {path!r}")
-    try:
-        absolute = names.locate(path)
-        os.fsencode(absolute)
-    except (TypeError, UnicodeEncodeError):
-        raise ArgumentError(f"paths must be of text or Paths, got {path!r}") from None
-    except ValueError:  # a NUL; the walk names it
-        return os.path.abspath(path)  # noqa: PTH100
-    return absolute
+    roots: dict[str, str] = {}
+    sources: dict[str, Source] = {}
+    opened: dict[str, Source] = {}
+    for path in paths:
+        if isinstance(path, str) and is_address(path) and not os.path.lexists(names.locate(path)):
+            source = opened[path] = opened.get(path) or open_source(path)
+            sources[source.name] = source
+        elif isinstance(path, str | Path):
+            try:
+                absolute = names.locate(path)
+                os.fsencode(absolute)
+                roots[absolute] = names.name_of(absolute)
+            except UnicodeEncodeError:
+                raise ArgumentError(f"paths must be of text or Paths, got {path!r}") from None
+            except ValueError:  # a NUL; the walk names it
+                absolute = os.path.abspath(path)  # noqa: PTH100
+                roots[absolute] = printable(absolute)
+        elif isinstance(path, Source):
+            sources[path.name] = path
+        else:
+            raise ArgumentError(f"paths must be of text or Paths, got {path!r}")
+    return Places(roots, list(sources.values()), list(opened.values()))
 
 
 def _resolved(paths_changed: Collection[str | Path] | None) -> list[str] | None:
@@ -256,8 +245,8 @@ def _folders(
     only: Collection[str] | None,
 ) -> list[tuple[ReadOptions, Source]]:
     """Return the folders of a run as sources, those that are read with the same options together."""
-    roots = [names.name_of(reading.root) for reading in readings]
-    seen: set[str] | None = None if len(outermost(roots)) == len(roots) else set()
+    apart = len(readings) < 2 or len(outermost([one.name for one in readings])) == len(readings)
+    seen: set[str] | None = None if apart else set()  # else a file would be met twice
     parts: list[tuple[ReadOptions, Source]] = []
     while readings:
         options = readings[0].options
@@ -290,15 +279,15 @@ def _read(
     for options, source in parts:
         run.diff.read_with(options)
         run.adder.language, run.adder.loaders = options.language, options.loaders
-        listing = run.diff.compare(_listed(source, run.diff, options), source.batch)
+        # A walk heeds the options itself, and `Diff` has its roots.
+        is_walk = isinstance(source, DiskFolders)
+        listed = source.list(run.diff.known) if is_walk else _listed(source, run.diff, options)
+        listing = run.diff.compare(listed, source.batch)
         yield from read_listed(source, listing, options, partial(show, done) if progress else None)
 
 
 def _listed(source: Source, diff: Diff, options: ReadOptions) -> Iterator[FileEntry | Skipped]:
     """Yield what a source lists: what has changed since its cursor if it can tell, else everything."""
-    if isinstance(source, DiskFolders):  # `Diff` has its roots, and a walk heeds the options
-        yield from source.list(diff.known)
-        return
     entries = source.since(cursor) if (cursor := diff.cursor_of(source.name)) else None
     lists_all = entries is None and source.lists_all
     yield from chosen(source.list(diff.known) if entries is None else entries, source, options)

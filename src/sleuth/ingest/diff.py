@@ -70,13 +70,16 @@ class Diff:
         self.skipped: set[str] = set()
         self.vanished: list[str] = []
         self._read = array("Q")
-        self.read_with(DEFAULT)
+        self._options, self._readings = DEFAULT, dict[str, str]()
 
     def read_with(self, options: ReadOptions) -> None:
         """Set the options of the files that follow."""
-        self.limits = f"{LIMITS}{options.limits}"
-        self._options = options
-        self._readings: dict[str, str] = {}
+        self._options, self._readings = options, {}
+
+    @property
+    def limits(self) -> str:
+        """The reading of a file that exceeded the limits of the options."""
+        return f"{LIMITS}{self._options.limits}"
 
     def reading_of(self, source: str) -> str:
         """Return the digest of the options that change the documents of a file."""

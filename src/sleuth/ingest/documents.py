@@ -115,7 +115,8 @@ class Adder(Generic[Report]):
             if lines_are_true and _is_whole(chunks, document):
                 passages.append(prepared)
                 continue
-            _move_passages(passages, batch)
+            if passages:
+                _move_passages(passages, batch)
             batch.add(
                 prepared.id,
                 prepared.content_hash,
@@ -127,8 +128,9 @@ class Adder(Generic[Report]):
             if batch.characters >= BATCH_BYTES:  # long documents: no more of them in memory than needed
                 self.writer.put_batch(batch)
                 batch = DocumentBatch()
-        _move_passages(passages, batch)
-        if len(batch):
+        if passages:
+            _move_passages(passages, batch)
+        if batch.ids:
             self.writer.put_batch(batch)
 
     def _has_changed(self, prepared: PreparedDocument, record: Known | None) -> bool:
@@ -175,7 +177,7 @@ def with_language(document: Document, language: str = AUTO) -> Document:
     English is written for files alone: a document without a language is analysed as English, and what a caller adds
     stays as it is.
     """
-    metadata, text = (getattr(document, name, None) for name in ("metadata", "page_content"))
+    metadata, text = getattr(document, "metadata", None), getattr(document, "page_content", None)
     if not isinstance(metadata, dict) or "language" in metadata or not isinstance(text, str):
         return document
     is_file = "path" in metadata and "type" in metadata

@@ -44,11 +44,13 @@ class RootReading:
     """Part of a run: a root, and what it is read with.
 
     Attributes:
+        name: of the root.
         root: absolute path.
         anchor: absolute path of the remembered root that the options come from.
         apart: absolute paths below the root that have options of their own.
     """
 
+    name: str
     root: str
     anchor: str
     options: ReadOptions
@@ -81,27 +83,26 @@ def covering(name: str, roots: Iterable[Root]) -> Root | None:
 
 
 def plan(
-    paths: Sequence[str], roots: Sequence[Root], options: Options, names: FileNames
+    paths: Mapping[str, str], roots: Sequence[Root], options: Options, names: FileNames
 ) -> list[RootReading]:
     """Return what a run reads, and with which options: those of the call, else those of the nearest root.
 
     Args:
-        paths: absolute paths of files and folders.
+        paths: names of files and folders, by absolute path.
         roots: those that the index remembers.
 
     Raises:
         ArgumentError: unknown or invalid options.
     """
     readings = []
-    for path in paths:
-        name = names.name_of(path)
+    for path, name in paths.items():
         root = covering(name, roots) or Root(name)
         settings = changed(root.options, options)
         if options is not None:
-            readings.append(RootReading(path, path, settings))
+            readings.append(RootReading(name, path, path, settings))
             continue
         inside = {
-            inner.name: RootReading(place := names.path_of(inner.name), place, inner.options)
+            inner.name: RootReading(inner.name, place := names.path_of(inner.name), place, inner.options)
             for inner in roots
             if inner.name != name
             and is_below(inner.name, name)
@@ -109,7 +110,7 @@ def plan(
             and not inner.is_gone
         }
         places = tuple(reading.root for reading in inside.values())
-        readings.append(RootReading(path, names.path_of(root.name), settings, places))
+        readings.append(RootReading(name, path, names.path_of(root.name), settings, places))
         for at, reading in inside.items():
             deeper = (below.root for to, below in inside.items() if to != at and is_below(to, at))
             readings.append(replace(reading, apart=tuple(deeper)))
@@ -134,15 +135,15 @@ def changed(remembered: ReadOptions, options: Options) -> ReadOptions:
     return replace(remembered, **options)
 
 
-def remember(
-    writer: Writer, paths: Iterable[str], roots: Sequence[Root], options: Options, names: FileNames
-) -> None:
+def remember(writer: Writer, paths: Mapping[str, str], roots: Sequence[Root], options: Options) -> None:
     """Note the roots of a run, and their options if it named some.
 
     A path below a root with the same options is not noted, nor is a file that is read with the default ones.
+
+    Args:
+        paths: names of files, folders and sources, by absolute path or address.
     """
-    for path in paths:
-        name = names.name_of(path)
+    for path, name in paths.items():
         root = covering(name, roots)
         settings = changed(root.options if root else DEFAULT, options)
         if options is not None:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import TYPE_CHECKING, Final
 
+from sleuth.errors import RemoteError
 from sleuth.ingest.diff import WITH_OCR, Diff
 from sleuth.ingest.documents import Adder
 from sleuth.ingest.reports import PARTS, REFUSED, FileRead, IndexReport, Record, Skipped, Unchanged, to_json
@@ -49,6 +50,24 @@ class Run:
         self._ids: set[str] = set()  # none where no file is known: a new file of rows has many
         self._count = self._own_count = 0
         self._parts: list[Skipped] = []
+
+    def take_all(self, records: Iterator[Record]) -> RemoteError | None:
+        """Take records until they end. Ctrl-C, or a source that does not answer, ends them too; those before stay.
+
+        Returns:
+            What the source said.
+        """
+        while True:
+            try:
+                entry = next(records, None)
+            except KeyboardInterrupt:
+                self.report.interrupted = True
+                return None
+            except RemoteError as error:
+                return error
+            if entry is None:
+                return None
+            self.take(entry)
 
     def take(self, entry: Record) -> None:
         """Take the next record of reading."""
@@ -127,10 +146,14 @@ class Run:
         self.diff.mark(source)
         if row is not None:
             self.report.deleted += self._delete(self._outdated(row, self._ids))
-        reading = self.diff.reading_of(source)
-        if any(part.kind == "page" for part in self._parts):  # the next run that names a program tries again
-            reading = reading.removesuffix(WITH_OCR)
-        state = FileFacts(size=entry.size, version=entry.version, reading=reading, skips=to_json(self._parts))
+        reading, skips = self.diff.reading_of(source), None
+        if self._parts:
+            skips = to_json(self._parts)
+            if any(
+                part.kind == "page" for part in self._parts
+            ):  # the next run that names a program tries again
+                reading = reading.removesuffix(WITH_OCR)
+        state = FileFacts(size=entry.size, version=entry.version, reading=reading, skips=skips)
         self._note(source, self._counts | state)
         self._begin("")
 

@@ -22,7 +22,6 @@ from sleuth.store.record import layout
 from sleuth.types import RESERVED
 
 if TYPE_CHECKING:
-    from sleuth.ingest.roots import Root
     from sleuth.store import IndexSnapshot, KnownFile, Writer
     from sleuth.store.store import Store
     from sleuth.types import StoredDocument
@@ -31,14 +30,13 @@ _SAMPLE: Final = 100
 """Files that are compared by content to recognise a folder."""
 
 
-def gone_roots(snapshot: IndexSnapshot, roots: Sequence[Root], read: Iterable[str]) -> list[GoneRoot]:
+def gone_roots(snapshot: IndexSnapshot, away: Sequence[str], read: Iterable[str]) -> list[GoneRoot]:
     """Return the roots that are gone, with the folder that each has become.
 
     Args:
-        roots: those that the index remembers.
+        away: names of roots that are gone.
         read: names of files and folders that were just indexed, where the folders are searched.
     """
-    away = [root.name for root in roots if root.is_gone]
     lost = {name: [row for row in rows_below(snapshot, name) if row.documents] for name in away}
     if not any(lost.values()):
         return []

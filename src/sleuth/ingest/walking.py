@@ -8,6 +8,7 @@ import re
 import stat
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from pathlib import Path
 from shutil import copyfile
 from typing import Final, NamedTuple, TypeAlias
@@ -98,7 +99,7 @@ class DiskFolders(Source):
 
     def list(self, known: Callable[[str], FileEntry | None] = lambda name: None) -> Iterator[Found]:
         """Yield what `walk` finds."""
-        return walk(self.roots, self.options, scope=self.scope)
+        return _Walk(self.options, self.scope).roots(self.roots)
 
     def read(self, entry: FileEntry, path: Path) -> None:
         """Copy a file; runs read it where it is."""
@@ -131,7 +132,7 @@ class _Walk:
         self.apart = frozenset(map(os.path.realpath, scope.apart))
         self.seen = scope.seen
         self.only = None if scope.only is None else frozenset(scope.only)
-        self.towards = {folder for path in self.only or () for folder in _and_above(path)}
+        self.towards = set(chain.from_iterable(map(_and_above, self.only or ())))
         self.include = Rules.of(options.include) if options.include else None
         self.exclude = Rules.of(options.exclude) if options.exclude else None
 

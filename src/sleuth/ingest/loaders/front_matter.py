@@ -36,7 +36,7 @@ _TOML_HIDDEN: Final = re.compile(
 
 def front_matter(text: str) -> tuple[dict[str, Any], int]:
     """Return the metadata, and where the text after it starts (0 if there is no front matter)."""
-    match = _BLOCK.match(text) if text.startswith(("---", "+++")) else None
+    match = _BLOCK.match(text)
     if match is None:
         return {}, 0
     body = match["body"] or ""

@@ -39,12 +39,15 @@ def load_markdown(file: FileBytes, options: ReadOptions) -> Iterator[Document]:
     text, metadata = file.text()
     if file.entry.source.lower().endswith(".mdx"):
         text = _mdx.sub(lambda match: match["fence"] or "\n" * match[0].count("\n"), text)
-    fields, start = front_matter(text)
-    # Blank lines replace front matter, so that line numbers stay those of the file.
-    text = "\n" * text.count("\n", 0, start) + text[start:]
-    title = fields.pop("title", None)
-    if isinstance(title, int | float) and not isinstance(title, bool):
-        title = str(title)  # "1984"
+    fields: dict[str, Any] = {}
+    title = None
+    if text.startswith(("---", "+++")):
+        fields, start = front_matter(text)
+        # Blank lines replace front matter, so that line numbers stay those of the file.
+        text = "\n" * text.count("\n", 0, start) + text[start:]
+        title = fields.pop("title", None)
+        if isinstance(title, int | float) and not isinstance(title, bool):
+            title = str(title)  # "1984"
     if not isinstance(title, str):
         title = _title(scan_markdown, text)
     yield document(file, text, {**fields, **({"title": title} if title else {}), **metadata})

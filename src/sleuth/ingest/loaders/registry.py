@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from functools import cache
+from functools import cache, lru_cache
 from time import gmtime
 from typing import Any, BinaryIO, Final
 
@@ -38,9 +38,10 @@ def _installed() -> tuple[FileFormat, ...]:
     return tuple(loaded("loaders", FileFormat, own=False))
 
 
-def _formats(loaders: Sequence[FileFormat]) -> tuple[FileFormat, ...]:
-    """Return the formats that are not built in, the first to be asked first."""
-    return (*loaders, *_installed())
+@lru_cache(maxsize=8)
+def _by_kind(loaders: tuple[FileFormat, ...]) -> Mapping[str, FileFormat]:
+    """Return the format of each kind: the caller's, else an installed package's, else the built-in one."""
+    return BUILT_IN | {one.kind: one for one in reversed((*loaders, *_installed()))}
 
 
 def kind_of(name: str, head: bytes = b"", loaders: Sequence[FileFormat] = ()) -> str:
@@ -49,7 +50,7 @@ def kind_of(name: str, head: bytes = b"", loaders: Sequence[FileFormat] = ()) ->
     Args:
         loaders: those of `ReadOptions`.
     """
-    formats = _formats(loaders)
+    formats = (*loaders, *_installed())
     for one in formats:
         if one.has_name(name):
             return one.kind
@@ -59,25 +60,21 @@ def kind_of(name: str, head: bytes = b"", loaders: Sequence[FileFormat] = ()) ->
     return next(sniffed, "") or (kind_of_content(head) if head else "text")
 
 
-def format_of(kind: str, loaders: Sequence[FileFormat] = ()) -> FileFormat | None:
-    """Return the format of a kind: of the caller's, else of installed packages, else built in; None for no format's."""
-    return next((one for one in _formats(loaders) if one.kind == kind), BUILT_IN.get(kind))
-
-
 def is_built_in(kind: str, loaders: Sequence[FileFormat] = ()) -> bool:
     """Return whether a built-in loader reads files of this kind."""
-    return format_of(kind, loaders) is BUILT_IN.get(kind)
+    return _by_kind(tuple(loaders)).get(kind) is BUILT_IN.get(kind)
 
 
 def has_lines(kind: str, loaders: Sequence[FileFormat] = ()) -> bool:
     """Return whether the lines of a text of this kind are those of its file; also of a kind that no format has."""
-    one = format_of(kind, loaders)
+    one = _by_kind(tuple(loaders)).get(kind)
     return one is None or one.has_lines
 
 
-def loader_of(kind: str, loaders: Sequence[FileFormat] = ()) -> Loader:
+@lru_cache(maxsize=64)
+def loader_of(kind: str, loaders: tuple[FileFormat, ...] = ()) -> Loader:
     """Return what reads files of a kind; a built-in loader is imported now."""
-    load = (format_of(kind, loaders) or BUILT_IN["text"]).load
+    load = _by_kind(loaders).get(kind, BUILT_IN["text"]).load
     loader: Loader = named_object(load, "sleuth.ingest.loaders") if isinstance(load, str) else load
     return loader
 
@@ -113,7 +110,7 @@ def load(
             BUILT_IN[kind].check_installed()
             items: Iterable[Any] = processes.load(entry, kind, options)
         else:
-            items = loader_of(kind, options.loaders)(file, options)
+            items = loader_of(kind, tuple(options.loaders))(file, options)
         documents = MOST_DOCUMENTS + entry.size
         characters = max(options.max_unpacked_bytes, TEXT_PER_BYTE * entry.size)
         for item in items:
@@ -184,7 +181,7 @@ def load_inside(file: FileBytes, name: str, options: ReadOptions) -> Iterator[Do
         raise LoadError(file.entry.source, f"{why}; --all reads it", kind="no prose")
     common = common_metadata(file.entry, file.kind)
     del common["path"]
-    for item in loader_of(file.kind, options.loaders)(file, options):
+    for item in loader_of(file.kind, tuple(options.loaders))(file, options):
         if isinstance(item, Document):
             judged = item if options.all else as_prose(item, file.entry.source, file.kind)
             yield Document(judged.page_content, {**common, **judged.metadata}, id=judged.id)

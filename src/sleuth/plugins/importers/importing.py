@@ -11,7 +11,7 @@ from operator import mul
 from typing import TYPE_CHECKING, Any
 
 from sleuth.errors import ArgumentError, EmbedderMismatchError, StoreError
-from sleuth.ingest import AddReport, open_chunker
+from sleuth.ingest import AddReport
 from sleuth.remote import async_twin
 
 if TYPE_CHECKING:
@@ -143,7 +143,7 @@ def _keeper(engine: Engine) -> Callable[[Sequence[StoredVector]], None]:
             f"got {engine.settings.embedder!r}; or leave them behind: --re-embed"
         )
 
-    chunker = open_chunker(engine.settings, engine.backend.chunker)
+    chunker = engine.backend.cutter
 
     def keep(rows: Sequence[StoredVector]) -> None:
         vectors = {}  # by hash of the text that the index would embed, for documents that it keeps whole

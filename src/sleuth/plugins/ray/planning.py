@@ -24,8 +24,8 @@ from sleuth.ingest import (
     Skipped,
     chosen,
     open_source,
+    places_of,
     present,
-    roots_of,
     walk,
 )
 from sleuth.plugins.ray.encoding import decode_listing
@@ -111,7 +111,7 @@ def plan_of(
     rows, is_complete = _listed_files(base, objects)
     # All machines see the files under the same absolute paths, and so they are named.
     remote = [open_source(str(path)) for path in paths if is_remote(path)]
-    local = roots_of([path for path in paths if not is_remote(path)], FileNames())
+    local = list(places_of([path for path in paths if not is_remote(path)], FileNames()).roots)
     diff = Diff(lambda: nullcontext(rows), [*local, *(source.name for source in remote)], FileNames())
     diff.read_with(options)
     roots = present(local, lambda root: any(rows.file_names(root)), prune=prune)

@@ -35,18 +35,12 @@ class BatchColumn(list[T]):
         super().__init__(values)
         self.default = default
 
-    def put(self, row: int, value: T) -> None:
-        """Set the value of a row at or behind the end."""
-        if value != self.default:
-            self.extend(repeat(self.default, row - len(self)))
-            self.append(value)
-
     def replace(self, row: int, value: T) -> None:
         """Set the value of any row."""
         if row < len(self):
             self[row] = value
         else:
-            self.put(row, value)
+            _put([self], row, [value])
 
     def at(self, row: int) -> T:
         """Return the value of a row."""
@@ -128,7 +122,7 @@ class DocumentBatch:
         for chunk in chunks:
             check_text(chunk.text, "chunk text")
         fields = [as_json({k: v for k, v in chunk.fields.items() if v}, "chunk fields") for chunk in chunks]
-        chunk_metadata = [as_json(chunk.metadata, "chunk metadata") for chunk in chunks]
+        own = [as_json(chunk.metadata, "chunk metadata") for chunk in chunks]
         row, first = len(self.ids), len(self.texts)
         source = facts.get("source")
         title = facts.get("title", "")
@@ -136,21 +130,19 @@ class DocumentBatch:
         digest, origin = digest_of(content_hash), _origin(id, source, "source")
         heading = check_text(title, "title") or None
         own_values = _own_metadata(facts.get("metadata"), source, title)
-        self.sources.put(row, origin)
-        self.titles.put(row, heading)
-        self.metadata.put(row, own_values)
+        _put(self._document_columns(), row, (len(chunks), origin, heading, own_values))
         self.digests.append(digest)
         self.ids.append(id)
-        self.counts.put(row, len(chunks))
+        columns = self._chunk_columns()
         for place, chunk in enumerate(chunks, first):
             self.texts.append(chunk.text)
             self.characters += len(chunk.text)
-            self.pages.put(place, chunk.page)
-            self.starts.put(place, chunk.start)
-            self.lines.put(place, chunk.start_line)
-            self.breaks.put(place, chunk.end_line - chunk.start_line)
-            self.fields.put(place, fields[place - first])
-            self.own.put(place, chunk_metadata[place - first])
+            breaks, texts, values = (
+                chunk.end_line - chunk.start_line,
+                fields[place - first],
+                own[place - first],
+            )
+            _put(columns, place, (chunk.page, chunk.start, chunk.start_line, breaks, texts, values))
 
     def add_passages(
         self,
@@ -186,19 +178,14 @@ class DocumentBatch:
         row, first = len(self.ids), len(self.texts)
         self.ids.append(document.id)
         self.digests.append(document.content_hash)
-        self.counts.put(row, document.chunks)
-        self.sources.put(row, document.source)
-        self.titles.put(row, document.title)
-        self.metadata.put(row, stored_json(document.metadata))
+        values = document.chunks, document.source, document.title, stored_json(document.metadata)
+        _put(self._document_columns(), row, values)
+        columns = self._chunk_columns()
         for place, chunk in enumerate(chunks, first):
             self.texts.append(chunk.text)
             self.characters += len(chunk.text)
-            self.pages.put(place, chunk.page)
-            self.starts.put(place, chunk.start)
-            self.lines.put(place, chunk.line)
-            self.breaks.put(place, chunk.lines)
-            self.fields.put(place, stored_json(chunk.fields))
-            self.own.put(place, stored_json(chunk.metadata))
+            texts, own = stored_json(chunk.fields), stored_json(chunk.metadata)
+            _put(columns, place, (chunk.page, chunk.start, chunk.line, chunk.lines, texts, own))
 
     def extend(self, other: DocumentBatch) -> None:
         """Add the documents of another batch, which have other ids."""
@@ -280,6 +267,14 @@ class Keys(NamedTuple):
         """Return the keys of documents and of so many chunks each."""
         places = np.arange(int(counts.sum())) - np.repeat(np.cumsum(counts) - counts, counts)
         return cls(documents, np.repeat(documents, counts) + places, places)
+
+
+def _put(columns: Sequence[BatchColumn[Any]], row: int, values: Sequence[Any]) -> None:
+    """Set the values of a row at or behind the end of columns."""
+    for column, value in zip(columns, values, strict=True):
+        if value != column.default:
+            column.extend(repeat(column.default, row - len(column)))
+            column.append(value)
 
 
 def _origin(id: str, source: str | None, argument: str) -> str | None:

@@ -97,7 +97,7 @@ def joined(parts: Mapping[str, str], left_out: Container[str] = ()) -> str:
 
 def read_back(metadata: Mapping[str, Any], text: str) -> Json:
     """Return metadata whose JSON is `text`."""
-    plain = all(type(value) in _SCALARS for value in metadata.values())
+    plain = _SCALARS.issuperset(map(type, metadata.values()))
     return Json(metadata if plain else from_json(text), text)
 
 

@@ -29,7 +29,8 @@ def rows_of(batch: DocumentBatch, keys: Keys) -> Rows:
     owners = batch.owners().tolist() if batch.counts else range(n)
     texts: dict[str, Sequence[str]] = {"text": batch.texts}
     if batch.titles:
-        texts["title"] = [batch.titles.at(row) or "" for row in owners]
+        titles = batch.titles.filled(len(batch.ids))
+        texts["title"] = [titles[row] or "" for row in owners]
     for name in sorted({name for fields in batch.fields if fields for name in fields.values}):
         texts[name] = _field(batch, name, "")
     ranks = tie_ranks(batch.ids, batch.chunk_counts())
@@ -44,28 +45,30 @@ def _field(batch: DocumentBatch, name: str, default: T) -> list[str | T]:
 
 def _metadata(batch: DocumentBatch, owners: Sequence[int]) -> Sequence[Mapping[str, Any]]:
     """Return what `store.record.metadata.shown` makes of each chunk."""
-    n = len(batch.texts)
-    lines = batch.lines.filled(n)
+    n, documents = len(batch.texts), len(batch.ids)
+    lines, sources = batch.lines.filled(n), batch.sources.filled(documents)
     columns: dict[str, Sequence[Any]] = {
-        "source": [batch.sources.at(row) or batch.ids[row] for row in owners],
+        "source": [sources[row] or batch.ids[row] for row in owners],
         "start_line": [line or None for line in lines],
         "end_line": [
             line + breaks or None for line, breaks in zip(lines, batch.breaks.filled(n), strict=True)
         ],
     }
     if batch.titles:
-        columns["title"] = [batch.titles.at(row) for row in owners]
+        titles = batch.titles.filled(documents)
+        columns["title"] = [titles[row] for row in owners]
     if batch.pages:
         columns["page"] = batch.pages.filled(n)
     if batch.fields:
         columns["heading"] = _field(batch, "heading", None)
-    table = Table(n, columns)
     if not batch.metadata and not batch.own:
-        return table
-    rows = list(table)
-    for values, owner in zip(rows, owners, strict=True):
-        if document := batch.metadata.at(owner):
+        return Table(n, columns)
+    metadata, rows = batch.metadata.filled(documents), list[dict[str, Any]]()
+    for owner, shared in zip(owners, zip(*columns.values(), strict=True), strict=True):
+        values = {key: value for key, value in zip(columns, shared, strict=True) if value is not None}
+        if document := metadata[owner]:
             values.update(document.values)
+        rows.append(values)
     for values, own_values in zip(rows, batch.own, strict=False):
         if own_values:
             values.update(own_values.values)

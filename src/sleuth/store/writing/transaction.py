@@ -95,17 +95,17 @@ class Transaction:
                 connection.executemany("INSERT OR REPLACE INTO tombstones VALUES (?, ?)", dead)
                 erasing.erase_inline(connection, np.concatenate(list(map(np.asarray, documents))))
 
-    def commit(self) -> int:
+    def commit(self) -> Counters:
         """Make the changes durable and visible, in a block of `whole`.
 
         Returns:
-            The version; the old one where no row changed.
+            Those of the record, whose version is the old one where no row changed.
         """
         counters = self.begin()
         merges = self._merges.apply(self.connection, self.path)
         if not (self.rows_changed or self.others_changed or merges):
             self.rollback()
-            return counters.version
+            return counters
         counters.generation += 1
         counters.version += self.rows_changed
         segments, deleted = [*self.built, *[merge.built for merge in merges]], self.rows_deleted
@@ -130,7 +130,7 @@ class Transaction:
                 segment.release()
         self._merges.done(merges, self.path)
         self._merges.committed(deleted=deleted)
-        return counters.version
+        return counters
 
     def rollback(self) -> None:
         """Undo the changes, and remove the files that were written for them."""

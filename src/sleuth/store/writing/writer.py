@@ -13,7 +13,7 @@ from sleuth.store.catalogue.views import Views
 from sleuth.store.record import layout as record
 from sleuth.store.record.batch import DocumentBatch, DocumentFacts, digest_of
 from sleuth.store.record.layout import Connection, EmbeddingRow, embedding_checksum
-from sleuth.store.record.values import FileFacts, Known, KnownFile
+from sleuth.store.record.values import Counts, FileFacts, Known, KnownFile
 from sleuth.store.writing.pending import PendingDocuments
 from sleuth.store.writing.transaction import Transaction
 
@@ -32,6 +32,7 @@ class Writer:
 
     Attributes:
         transaction: the changes since the last commit, for the store itself.
+        counts: of documents and chunks as of its last commit; None before.
     """
 
     def __init__(
@@ -48,7 +49,8 @@ class Writer:
         )
         self._files: dict[str, FileFacts] = {}
         self._doubts: dict[str, tuple[int, int]] = {}
-        self._version: int | None = None  # of its last commit
+        self.counts: Counts | None = None
+        self._version: int | None = None  # of the last commit
         self._merges = merges
         self.transaction.on_rollback = self._discard
 
@@ -237,13 +239,14 @@ class Writer:
             if self._files:
                 self._note_files()
             own_segments = [segment.opened() for segment in self.transaction.built if not segment.held]
-            self._version = version = self.transaction.commit()
+            counters = self.transaction.commit()
+        self._version, self.counts = counters.version, Counts(counters.documents, counters.chunks)
         if own_segments:
             self._views.own_segments = {segment.name: segment for segment in own_segments}
         self._pending.characters = 0
         self._absent = set()
-        logger.debug("committed version %d", version)
-        return version
+        logger.debug("committed version %d", counters.version)
+        return counters.version
 
     def change_manifest(self, change: Callable[[Connection], list[Built]]) -> None:
         """Commit a change of segments that changes no row. Only the store calls this.

@@ -149,15 +149,12 @@ def opener_of(
 ) -> Callable[..., AbstractContextManager[Engine]]:
     """Return what opens an index, or makes it if that would not stay empty."""
     from sleuth.engine import Engine
-    from sleuth.ingest import FileNames, present, roots_of
-    from sleuth.ingest.api import sources_of
+    from sleuth.ingest import FileNames, places_of, present
 
     if not place.exists():
         if not paths:
             raise ArgumentError("paths must name files or folders that exist, got none")
-        names = FileNames.beside(place)
-        present(roots_of(paths, names), lambda root: False, prune=False)
-        sources_of(paths, names)
+        present(list(places_of(paths, FileNames.beside(place)).roots), lambda root: False, prune=False)
     if rebuild:
         from sleuth.engine.rebuilding import rebuilt
 
