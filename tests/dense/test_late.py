@@ -8,9 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sleuth.dense import DenseLeg, TokenReranker, late
-from sleuth.dense.legibility import legible
 from sleuth.dense.search import DenseSearcher
-from sleuth.dense.wordllama import MOST_TOKENS, WordLlamaEmbedder, load_model
+from sleuth.dense.wordllama import MOST_TOKENS, WordLlamaEmbedder, legible, load_model
 from sleuth.errors import ArgumentError
 from sleuth.protocols import Reranker
 from sleuth.store.record.values import Row

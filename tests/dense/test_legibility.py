@@ -7,8 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sleuth.dense.late import match
-from sleuth.dense.legibility import legible
-from sleuth.dense.wordllama import WordLlamaEmbedder
+from sleuth.dense.wordllama import WordLlamaEmbedder, legible
 from sleuth.engine import Engine
 from sleuth.types import Document
 from tests.examples import examples

@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sleuth.dense.legibility import legible
 from sleuth.dense.wordllama import (
     TOKENS,
     VOCABULARY,
@@ -18,6 +17,7 @@ from sleuth.dense.wordllama import (
     CodeEmbedder,
     WordLlamaEmbedder,
     is_gibberish,
+    legible,
     read_table,
     read_vocabulary,
 )

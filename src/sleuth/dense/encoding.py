@@ -63,3 +63,9 @@ def unpacked(rows: NDArray[np.uint8], dimension: int, size: int) -> Iterator[NDA
     for first in range(0, len(rows), size):
         yield codes.unpack(rows[first : first + size], dimension)
         let_go(rows)
+
+
+def begins_of(sizes: NDArray[np.uint16]) -> NDArray[np.uint64]:
+    """Return where every 64th of sets of these sizes begins, when they lie one after the other."""
+    bytes_of_64 = np.add.reduceat(sizes, np.arange(0, len(sizes), 64), dtype=np.uint64)
+    return np.cumsum(bytes_of_64) - bytes_of_64

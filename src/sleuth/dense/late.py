@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from sleuth.arguments import check_count
 from sleuth.dense import matching
-from sleuth.dense.legibility import legible, legible_query
-from sleuth.dense.wordllama import MOST_TOKENS, WordLlamaEmbedder, load_model
+from sleuth.dense.encoding import begins_of
+from sleuth.dense.wordllama import MOST_TOKENS, WordLlamaEmbedder, legible, legible_query, load_model
 from sleuth.errors import ArgumentError
 from sleuth.types import Explanation, RetrievedItem
 
@@ -93,9 +93,3 @@ def match_rows(query: str, parts: list[matching.Part], keys: NDArray[np.int64]) 
     model = load_model()
     ids = model.vocabulary.encode(legible_query(query))[:MOST_TOKENS]
     return matching.match(ids, model.halves, model.lengths, RARITY, parts, keys)
-
-
-def begins_of(sizes: NDArray[np.uint16]) -> NDArray[np.uint64]:
-    """Return where every 64th of sets of these sizes begins, when they lie one after the other."""
-    bytes_of_64 = np.add.reduceat(sizes, np.arange(0, len(sizes), 64), dtype=np.uint64)
-    return np.cumsum(bytes_of_64) - bytes_of_64

@@ -20,8 +20,7 @@ from sleuth.dense.embedding import (
     embed_texts,
     in_threads,
 )
-from sleuth.dense.encoding import PIECE, encode
-from sleuth.dense.late import begins_of
+from sleuth.dense.encoding import PIECE, begins_of, encode
 from sleuth.dense.search import DenseSearcher
 from sleuth.errors import ArgumentError, EmbeddingError
 from sleuth.logs import logger_of
@@ -307,7 +306,7 @@ class DenseLeg(RankingLeg[NDArray[np.float32]]):
         self, embedder: TokenEmbedder, rows: Rows
     ) -> tuple[NDArray[np.uint8], NDArray[np.uint8], NDArray[np.uint16]]:
         """Rows of vectors, and tokens as of `Reading`, in batches, which are so fast that no cache would help."""
-        size = max(self._batch_size, 1024)
+        size, n = max(self._batch_size, 1024), len(rows.keys)
 
         def read_batch(first: int) -> tuple[NDArray[np.uint8], NDArray[np.uint8], NDArray[np.uint16]]:
             texts = self.texts(rows, slice(first, first + size))
@@ -315,10 +314,13 @@ class DenseLeg(RankingLeg[NDArray[np.float32]]):
             self.dimension = reading.vectors.shape[1]
             return codes.pack(reading.vectors), reading.tokens, reading.sizes
 
-        starts = range(0, max(1, len(rows)), size)
-        batches = list(in_threads(read_batch, starts, min(self._threads, platform.cores())))
+        starts = range(0, max(1, n), size)
+        if len(starts) == 1:
+            batches = [read_batch(0)]
+        else:
+            batches = list(in_threads(read_batch, starts, min(self._threads, platform.cores())))
         if self.progress is not None:
-            self.progress(len(rows), len(rows))
+            self.progress(n, n)
         vectors, tokens, sizes = zip(*batches, strict=True)
         return np.concatenate(vectors), np.concatenate(tokens), np.concatenate(sizes)
 

@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sleuth.dense import codes
-from sleuth.dense.encoding import BLOCK
-from sleuth.dense.late import begins_of
+from sleuth.dense.encoding import BLOCK, begins_of
 from sleuth.dense.lists import NO_ROW, PREFIX
 from sleuth.dense.matching import are_sets
 from sleuth.dense.wordllama import TOKENS

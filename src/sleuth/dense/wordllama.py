@@ -11,8 +11,9 @@ from __future__ import annotations
 
 import json
 import re
+import unicodedata
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, lru_cache
 from importlib.util import find_spec
 from pathlib import Path
 from string import ascii_lowercase
@@ -23,12 +24,14 @@ from numpy.typing import NDArray
 from pydantic_core import from_json as parsed_json
 
 from sleuth.dense.embedding import Reading
-from sleuth.dense.legibility import legible, legible_query
 from sleuth.dense.letters import LetterModel
 from sleuth.dense.wordpieces import Vocabulary
 from sleuth.errors import LoadError, MissingPackageError
 from sleuth.text.spelling import spellings_near
 
+_SOFT_HYPHEN: Final = "\u00ad"
+_LINE_END: Final = re.compile("[-\u2010](?<=[^\\W\\d_].)\r?\n[ \t]*(?=[^\\W\\d_])")
+"""A hyphen between letters at a line end, with the blanks that begin the next line."""
 VOCABULARY = "tokenizers/l2_supercat_tokenizer_config.json"
 WEIGHTS = "weights/l2_supercat_256.safetensors"
 
@@ -268,3 +271,25 @@ def read_table(path: Path) -> NDArray[np.float16]:
     return np.asarray(
         np.memmap(path, np.float16, mode="r", offset=8 + length + start, shape=tuple(tensor["shape"]))
     )
+
+
+def legible(text: str) -> bytes:
+    """Return a text in UTF-8 as the embedder reads it, which is the same in capitals and in small letters.
+
+    Case is folded, which also writes ligatures as their letters. A word broken by a hyphen at a line end is one word,
+    and a letter with an accent one character. Soft hyphens are dropped.
+    """
+    text = text.lower() if text.isascii() else _folded(text)
+    if "-\n" in text or "-\r\n" in text or "\u2010" in text:
+        text = _LINE_END.sub("", text)
+    return text.encode("utf-8", "replace")  # a lone surrogate has no UTF-8
+
+
+def _folded(text: str) -> str:
+    return unicodedata.normalize("NFC", text.casefold()).replace(_SOFT_HYPHEN, "")
+
+
+@lru_cache(maxsize=16)
+def legible_query(query: str) -> bytes:
+    """Return `legible` of a query, which is read for its vector and then for its tokens."""
+    return legible(query)

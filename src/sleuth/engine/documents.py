@@ -364,7 +364,7 @@ def _until_cancelled(progress: Callable[..., None] | None) -> Callable[..., None
     """Wrap a progress callback; raises KeyboardInterrupt once the async caller is cancelled."""
     from sleuth.remote.cancellation import current_cancellation
 
-    cancellation = current_cancellation()
+    cancellation = current_cancellation.get()
     if cancellation is None:
         return progress
 

@@ -71,7 +71,7 @@ class FileFormat:
     holds_files: bool = False
     package: Package | None = None
     has_lines: bool = False
-    is_named: Callable[[str], bool] | None = None
+    is_named: Callable[[str], object] | None = None
 
     def __post_init__(self) -> None:
         for extension in self.extensions:

@@ -1,23 +1,12 @@
-"""Lists the files below a folder that its ignore files do not exclude, and when each was changed."""
+"""Lists the files below a folder that its ignore files do not exclude."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Final
 
 from sleuth.files.ignore import IGNORE_FILES, Ignores
-
-_LAST_MOMENT: Final = (1 << 63) - 1
-"""Nanoseconds since 1970 in April 2262, the last that 64 bits hold."""
-
-
-def bounded_time(nanoseconds: int) -> int:
-    """Return a time of change, counted from 1970, that an index can store: one before 1677 or after 2262 becomes the
-    nearest that it can.
-    """
-    return max(~_LAST_MOMENT, min(nanoseconds, _LAST_MOMENT))
 
 
 def files_below(root: Path, passes_over: Callable[[str, str], bool]) -> Iterator[bytes]:

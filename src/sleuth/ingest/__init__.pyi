@@ -20,6 +20,7 @@ from sleuth.ingest.reports import IndexReport as IndexReport
 from sleuth.ingest.reports import Record as Record
 from sleuth.ingest.reports import Skipped as Skipped
 from sleuth.ingest.reports import Unchanged as Unchanged
+from sleuth.ingest.reports import bounded_time as bounded_time
 from sleuth.ingest.reports import grouped as grouped
 from sleuth.ingest.run import Run as Run
 from sleuth.ingest.run import file_of as file_of

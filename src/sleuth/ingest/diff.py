@@ -2,26 +2,37 @@
 
 from __future__ import annotations
 
+import json
 import os
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
+from hashlib import blake2b
 from itertools import islice
 from typing import Final, NamedTuple, Protocol
 
 import numpy as np
 
-from sleuth.files import bounded_time
 from sleuth.files.formats import ROWS
 from sleuth.ingest.loaders.registry import is_built_in, kind_of
 from sleuth.ingest.names import FileNames, is_address, is_below, outermost
 from sleuth.ingest.options import DEFAULT, ReadOptions
-from sleuth.ingest.reports import LIMITS, REFUSED, FileEntry, Skipped, Unchanged, has_exceeded, skips_of
+from sleuth.ingest.reports import (
+    LIMITS,
+    REFUSED,
+    FileEntry,
+    Skipped,
+    Unchanged,
+    bounded_time,
+    has_exceeded,
+    skips_of,
+)
 from sleuth.ingest.walking import is_gone
 from sleuth.store import KnownFile
 
 WITH_OCR: Final = " ocr"
 """Ends the reading of files whose pages without text a program has read."""
+_OF_ROWS: Final = ("text_fields", "metadata_fields", "id_field", "title_field", "max_row_bytes")
 _TOGETHER: Final = 256
 """Files that are looked up together."""
 
@@ -87,7 +98,14 @@ class Diff:
         kind = kind_of(source, loaders=options.loaders)
         if kind not in self._readings:
             is_own = not is_built_in(kind, options.loaders)
-            reading = options.reading(rows=is_own or kind in ROWS)
+            names = ("metadata", "language", "all", *(_OF_ROWS if is_own or kind in ROWS else ()))
+            values = {
+                name: value
+                for name in names
+                if (value := getattr(options, name)) and value != getattr(DEFAULT, name)
+            }
+            text = json.dumps(values, sort_keys=True, default=str)
+            reading = blake2b(text.encode(), digest_size=8).hexdigest() if values else ""
             if is_own:  # a file is read again when its format gets a loader
                 reading = f"{reading} {kind}".strip()
             elif kind == "pdf" and options.ocr:

@@ -6,7 +6,6 @@ import json
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from hashlib import blake2b
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 from sleuth.arguments import check_count
@@ -150,22 +149,6 @@ class ReadOptions:
         plain: dict[str, Any] = json.loads(json.dumps(values, sort_keys=True, default=str))
         return plain
 
-    def reading(self, *, rows: bool) -> str:
-        """Return a digest of the options that change the documents of a file, or "".
-
-        Args:
-            rows: whether the file holds rows.
-        """
-        names = ("metadata", "language", "all", *(_OF_ROWS if rows else ()))
-        values = {
-            name: value
-            for name in names
-            if (value := getattr(self, name)) and value != getattr(DEFAULT, name)
-        }
-        if not values:
-            return ""
-        return blake2b(json.dumps(values, sort_keys=True, default=str).encode(), digest_size=8).hexdigest()
-
     @property
     def spelling(self) -> str:
         """All options that are remembered, as text."""
@@ -186,7 +169,6 @@ def check_language(value: str) -> str:
 
 
 _language = re.compile("[a-z]{2,3}")
-_OF_ROWS: Final = ("text_fields", "metadata_fields", "id_field", "title_field", "max_row_bytes")
 
 DEFAULT: Final = ReadOptions()
 """The default options."""

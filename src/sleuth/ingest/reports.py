@@ -45,6 +45,17 @@ PARTS: Final[frozenset[SkipKind]] = frozenset({"row", "member", "page"})
 """Kinds that concern a part of a file; the rest of it was read."""
 
 
+_LAST_MOMENT: Final = (1 << 63) - 1
+"""Nanoseconds since 1970 in April 2262, the last that 64 bits hold."""
+
+
+def bounded_time(nanoseconds: int) -> int:
+    """Return a time of change, counted from 1970, that an index can store: one before 1677 or after 2262 becomes the
+    nearest that it can.
+    """
+    return max(~_LAST_MOMENT, min(nanoseconds, _LAST_MOMENT))
+
+
 @dataclass(frozen=True, slots=True)
 class FileEntry:
     """A regular file that was found and may be read.

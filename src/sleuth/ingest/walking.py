@@ -14,12 +14,12 @@ from shutil import copyfile
 from typing import Final, NamedTuple, TypeAlias
 
 from sleuth import platform
-from sleuth.files import Rules, bounded_time
+from sleuth.files import Rules
 from sleuth.files.formats import kind_of_name
 from sleuth.files.ignore import IGNORE_FILES, MAX_BYTES, VERSION_CONTROL, Ignores, above
 from sleuth.ingest.names import is_below, printable
 from sleuth.ingest.options import DEFAULT, ReadOptions
-from sleuth.ingest.reports import FileEntry, LeftOut, Skipped
+from sleuth.ingest.reports import FileEntry, LeftOut, Skipped, bounded_time
 from sleuth.ingest.source import Source
 
 _escaped = re.compile(rb"\\x([0-9a-f]{2})")

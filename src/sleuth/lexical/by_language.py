@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from sleuth.store import Rows
+from sleuth.store.legs.leg import Table
 from sleuth.text.languages import ENGLISH, LANGUAGES, LANGUAGES_VERSION
 
 _SIGN: Final = "@"
@@ -40,9 +41,11 @@ def language_fingerprint() -> str:
 
 def languages_of(rows: Rows) -> list[str] | None:
     """Return the code of the language of each row, "" without an analyzer of its own; None if all are ""."""
-    codes = [
-        code if isinstance(code, str) and code in LANGUAGES else "" for code in rows.values_of("language")
-    ]
+    if isinstance(rows.metadata, Table):
+        codes = list(rows.metadata.columns.get("language", ()))
+    else:
+        codes = [values.get("language") for values in rows.metadata]
+    codes = [code if isinstance(code, str) and code in LANGUAGES else "" for code in codes]
     return codes if any(codes) else None
 
 

@@ -22,9 +22,8 @@ from sleuth.lexical.by_language import (
 from sleuth.lexical.merging import Arrays, dictionary, merge_field, number_rows
 from sleuth.lexical.postings import FieldPostings, PostingsWriter, tally
 from sleuth.lexical.query_terms import Terms
-from sleuth.lexical.scoring import K1, B, bm25_norm
+from sleuth.lexical.scoring import K1, B, FieldLengths, bm25_norm
 from sleuth.lexical.search import LexicalSearcher
-from sleuth.lexical.statistics import FieldLengths
 from sleuth.logs import logger_of
 from sleuth.store import (
     IN_MEMORY,
@@ -149,7 +148,7 @@ class LexicalLeg(RankingLeg[str | Terms]):
         """Postings of these rows."""
         builder = self.builder()
         by_language = any(spec.by_language for spec in self.fields.values())
-        builder.add(rows.texts, len(rows), languages_of(rows) if by_language else None)
+        builder.add(rows.texts, len(rows.keys), languages_of(rows) if by_language else None)
         return builder.finish()
 
     def merge(self, segments: Sequence[SegmentView], scratch: Scratch = IN_MEMORY) -> SegmentData:

@@ -17,7 +17,7 @@ from sleuth.lexical.edits import terms_like
 from sleuth.lexical.postings import FieldPostings, is_dense
 from sleuth.lexical.query_terms import QueryTerms, Terms
 from sleuth.lexical.rows import SegmentRows, TermCount
-from sleuth.lexical.statistics import FieldLengths
+from sleuth.lexical.scoring import FieldLengths
 from sleuth.lexical.terms import FieldIndex, Found, weigh
 from sleuth.store import Corpus, Hits, LegRequest, SegmentView, unpack
 from sleuth.store.legs.searching import Tally, TermSearcher, greatest

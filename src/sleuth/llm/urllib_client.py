@@ -63,7 +63,7 @@ def send(url: str, body: bytes | None, secret_headers: Mapping[str, str], deadli
     for name, value in secret_headers.items():
         request.add_unredirected_header(name, value)
     # Cancelling an async call must close its connection; other calls use urlopen, as document 004 says.
-    open_url = _closable_opener().open if current_cancellation() is not None else urllib.request.urlopen
+    open_url = _closable_opener().open if current_cancellation.get() is not None else urllib.request.urlopen
     stack = ExitStack()
     try:
         response = stack.enter_context(open_url(request, timeout=deadline.remaining()))
@@ -92,7 +92,7 @@ class _Closable(http.client.HTTPConnection):
     def connect(self) -> None:
         """Connect, and register the socket with the cancellation of the current call."""
         super().connect()
-        sock, cancellation = self.sock, current_cancellation()
+        sock, cancellation = self.sock, current_cancellation.get()
         if cancellation is None:
             return
 

@@ -72,12 +72,8 @@ class Cancellation:
             forget()
 
 
-_current: ContextVar[Cancellation | None] = ContextVar("cancellation", default=None)
-
-
-def current_cancellation() -> Cancellation | None:
-    """Return the cancellation of the async call that this code runs for, or None."""
-    return _current.get()
+current_cancellation: ContextVar[Cancellation | None] = ContextVar("cancellation", default=None)
+"""The cancellation of the async call that this code runs for, or None."""
 
 
 def check_cancelled() -> None:
@@ -86,7 +82,7 @@ def check_cancelled() -> None:
     Raises:
         SleuthError: it was cancelled.
     """
-    cancellation = _current.get()
+    cancellation = current_cancellation.get()
     if cancellation is not None and cancellation.requested:
         raise SleuthError("the caller was cancelled")
 
@@ -94,7 +90,7 @@ def check_cancelled() -> None:
 @contextmanager
 def ended_if_cancelled(end: Callable[[], None]) -> Iterator[None]:
     """Call `end` where the async caller of a block is cancelled, also before it; raises as `check_cancelled` after."""
-    cancellation = _current.get()
+    cancellation = current_cancellation.get()
     with nullcontext() if cancellation is None else cancellation.closing(end):
         try:
             yield
@@ -105,7 +101,7 @@ def ended_if_cancelled(end: Callable[[], None]) -> Iterator[None]:
 def context_of(cancellation: Cancellation) -> Context:
     """Copy the current context; in the copy `cancellation` ends every deadline."""
     context = copy_context()
-    context.run(_current.set, cancellation)
+    context.run(current_cancellation.set, cancellation)
     return context
 
 
@@ -124,7 +120,7 @@ class Deadline:
 
     def __init__(self, seconds: float | None, cancellation: Cancellation | None = None) -> None:
         self.seconds = seconds
-        self.cancellation = cancellation or current_cancellation() or Cancellation()
+        self.cancellation = cancellation or current_cancellation.get() or Cancellation()
         self._end = math.inf
         self.renew()
 

@@ -51,7 +51,7 @@ def search_web_batch(
         check_count(k, least=1),
         check_count(workers, "workers", least=1),
     )
-    cancellation = current_cancellation() or Cancellation()
+    cancellation = current_cancellation.get() or Cancellation()
 
     def ask(name: str, query: str) -> dict[str, Any] | None:
         """Return the entry of one query; None once cancelled."""

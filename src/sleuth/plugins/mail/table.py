@@ -7,18 +7,13 @@ from typing import Final
 
 from sleuth.files import FileFormat
 
-_maildir = re.compile(r"(?:cur|new)/\d{9,}\.[^/]+|(?:[^/]*/)?\d{9,}\.[^/]+[:;!]2,[A-Za-z]*")
-"""The end of the path of a mail in a maildir: a second since 1970, a unique name and flags."""
-
-
-def _is_in_maildir(path: str) -> bool:
-    start = path.rfind("/") + 1
-    return path[start : start + 1].isdigit() and bool(_maildir.fullmatch("/".join(path.rsplit("/", 2)[-2:])))
+_maildir = re.compile(r"(?:.*/)?(?:(?:cur|new)/\d{9,}\.[^/]+|\d{9,}\.[^/]+[:;!]2,[A-Za-z]*)", re.DOTALL)
+"""The path of a mail in a maildir: its name is a second since 1970, a unique name and flags."""
 
 
 FORMATS: Final = (
     FileFormat(
-        "email", "sleuth.plugins.mail.mime:load_email", [".eml"], form="markdown", is_named=_is_in_maildir
+        "email", "sleuth.plugins.mail.mime:load_email", [".eml"], form="markdown", is_named=_maildir.fullmatch
     ),
     FileFormat(
         "mhtml", "sleuth.plugins.mail.mime:load_mhtml", [".mhtml", ".mht"], form="markdown", holds_files=True

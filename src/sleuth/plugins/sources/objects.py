@@ -8,8 +8,7 @@ from pathlib import Path
 
 from sleuth.cluster.storage import ObjectFacts, ObjectFolder, ObjectMissingError
 from sleuth.errors import ArgumentError
-from sleuth.files import bounded_time
-from sleuth.ingest import FileEntry, Source
+from sleuth.ingest import FileEntry, Source, bounded_time
 
 
 class ObjectSource(Source):

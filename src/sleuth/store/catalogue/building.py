@@ -20,7 +20,8 @@ from sleuth.store.catalogue.segments import Encoded, Opened
 from sleuth.store.disk.files import opened_folder
 from sleuth.store.disk.scratch import pieces
 from sleuth.store.legs.leg import Leg, RowKeys, SegmentData, SegmentKind
-from sleuth.store.passages.kind import PASSAGES, passages_of
+from sleuth.store.passages.kind import OFFSETS, PASSAGES, RECORDS
+from sleuth.store.passages.records import encode
 from sleuth.store.record.batch import DocumentBatch
 from sleuth.store.record.layout import Connection, DocumentRow
 from sleuth.store.record.rows import documents_of, rows_of
@@ -151,9 +152,10 @@ class Flight:
             batch = self.batch
             keys = batch.keys(first)
             if batch.texts:
-                data = passages_of(batch, keys, salt)
+                offsets, records = encode(batch, keys.documents, salt)
+                data = SegmentData({OFFSETS: offsets}, unsealed={RECORDS: [records]})
                 self.built.append(write(PASSAGES, data, keys.chunks, None, first, last, folder))
-                del data
+                del data, offsets, records
                 rows = rows_of(batch, keys)
                 for leg in legs:
                     segment = write(leg, leg.build(rows), rows.keys, rows.tie_ranks, first, last, folder)

@@ -14,8 +14,7 @@ from sleuth import platform
 from sleuth.errors import StoreError
 from sleuth.store.catalogue import manifest, segment_files
 from sleuth.store.catalogue.lock import WriterLock
-from sleuth.store.catalogue.schema import log_bytes
-from sleuth.store.disk.files import Names, failing_disk, make_folder, opened_file
+from sleuth.store.disk.files import Names, failing_disk, log_bytes, make_folder, opened_file
 from sleuth.store.record import layout as record
 from sleuth.store.record.layout import Connection
 

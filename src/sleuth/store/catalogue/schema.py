@@ -14,7 +14,15 @@ from typing import NamedTuple
 from sleuth.errors import ArgumentError, FormatVersionError, IndexDamagedError, IndexUnsafeError, StoreError
 from sleuth.store.catalogue.lock import WriterLock
 from sleuth.store.catalogue.segment_files import sync_folder
-from sleuth.store.disk.files import Names, check_parts, failing_disk, make_database, make_folder, make_index
+from sleuth.store.disk.files import (
+    Names,
+    check_parts,
+    failing_disk,
+    log_bytes,
+    make_database,
+    make_folder,
+    make_index,
+)
 from sleuth.store.record import layout as record
 from sleuth.store.record.layout import Connection
 
@@ -221,11 +229,3 @@ def probe(folder: Path, schema: Schema, whole: Callable[[], bool] | None = None)
         if writable or log_bytes(file):
             raise
         return Access(whole=True, writable=False, immutable=True)
-
-
-def log_bytes(file: Path) -> int:
-    """Return the size of the log of the database `file`: what is committed and not yet copied into it."""
-    try:
-        return file.with_name(f"{file.name}-wal").stat().st_size
-    except OSError:
-        return 0

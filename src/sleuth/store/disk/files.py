@@ -177,3 +177,11 @@ def make_index(path: Path) -> None:
 def make_folder(path: Path) -> None:
     """Make a folder that only this user may look into, and the folders above it; one that is there stays as it is."""
     path.mkdir(FOLDER_MODE, parents=True, exist_ok=True)
+
+
+def log_bytes(file: Path) -> int:
+    """Return the size of the log of the database `file`: what is committed and not yet copied into it."""
+    try:
+        return file.with_name(f"{file.name}-wal").stat().st_size
+    except OSError:
+        return 0

@@ -99,12 +99,6 @@ class Rows:
     def __len__(self) -> int:
         return len(self.keys)
 
-    def values_of(self, name: str) -> Sequence[Any]:
-        """Return what the metadata of each row holds under a name, or None; empty for no metadata."""
-        if isinstance(self.metadata, Table):
-            return self.metadata.columns.get(name, ())
-        return [values.get(name) for values in self.metadata]
-
 
 @dataclass(frozen=True, slots=True)
 class SegmentData:

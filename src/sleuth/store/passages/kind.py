@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from sleuth.store.disk.scratch import IN_MEMORY, Scratch
 from sleuth.store.legs.arrays import array_of, check_offsets
 from sleuth.store.legs.leg import SegmentData, SegmentView, unpack
-from sleuth.store.passages.records import encode
-
-if TYPE_CHECKING:
-    from sleuth.store.record.batch import DocumentBatch, Keys
 
 OFFSETS, RECORDS = "offsets", "records"
 
@@ -50,13 +45,3 @@ class PassagesKind:
 
 
 PASSAGES = PassagesKind()
-
-
-def passages_of(batch: DocumentBatch, keys: Keys, salt: int) -> SegmentData:
-    """Return the passages of a batch.
-
-    Args:
-        salt: of the index.
-    """
-    offsets, records = encode(batch, keys.documents, salt)
-    return SegmentData({OFFSETS: offsets}, unsealed={RECORDS: [records]})
