@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sleuth.answer.quotes import LINES, WIDTH, best_of, quote_of, score_units, shortened
+from sleuth.answer.units import units_of
 from sleuth.answer.words import plain_words
 from tests.answer.conftest import item
 
@@ -14,12 +15,15 @@ def best(question: str, *passages: str) -> str:
     """Return the best unit of passages that are ranked in this order."""
     items = [item(f"page{number}.md#0", text) for number, text in enumerate(passages)]
     weights = dict.fromkeys(plain_words([question])[0], 1.0)
-    candidate = best_of(score_units(question, items, analyze=plain_words), weights)
+    candidate = best_of(
+        score_units(question, items, list(map(units_of, items)), analyze=plain_words), weights
+    )
     return candidate.unit.text if candidate else ""
 
 
 def lines(text: str, place: int = 0) -> list[str]:
-    return list(quote_of(item("a", text), place).lines)
+    passage = item("a", text)
+    return list(quote_of(passage, units_of(passage), place).lines)
 
 
 def test_words_rank_and_headings_choose() -> None:
@@ -74,7 +78,8 @@ def test_no_unit_holds_less_than_the_best_one_of_the_first_passage(passages: lis
 )
 def test_a_quote_is_never_longer(rows: list[str]) -> None:
     """Any passage is quoted in at most five lines, and a line of dots after code."""
-    quote = quote_of(item("a", "\n".join(rows)), 0)
+    passage = item("a", "\n".join(rows))
+    quote = quote_of(passage, units_of(passage), 0)
     heights = [max(1, -(-len(line.strip("*- …")) // WIDTH)) for line in quote.lines if line != "```"]
     assert sum(heights) <= LINES + 1
 

@@ -26,6 +26,7 @@ from sleuth.answer.quotes import (
 )
 from sleuth.answer.sentences import QUESTION_MARKS
 from sleuth.answer.synthesis import OnText, extra_of, told
+from sleuth.answer.units import units_of
 from sleuth.answer.words import WORD, Analyze, Rarity, in_words, page_of, plain_words
 from sleuth.errors import EmbeddingError
 from sleuth.logs import logger_of
@@ -178,7 +179,10 @@ class _Draft:
         embedder: Embedder | None,
     ) -> None:
         self._question, self._items, self._analyze, self._weights = question, items, analyze, weights
-        self._candidates = score_units(question, items[:READ], analyze=analyze, embedder=embedder)
+        self._units = [units_of(item) for item in items[:READ]]
+        self._candidates = score_units(
+            question, items[:READ], self._units, analyze=analyze, embedder=embedder
+        )
         self._numbers: dict[int, int] = {}
         self.fit = self._fit(items[0], embedder) if items else Fit()
         self.citations: list[Citation] = []
@@ -186,9 +190,10 @@ class _Draft:
 
     def _fit(self, first: RetrievedItem, embedder: Embedder | None) -> Fit:
         """Measure how well the first passage fits, read alone."""
-        units = score_units(self._question, [first], analyze=self._analyze, embedder=embedder)
-        best = best_of(units, self._weights)
-        quote = quote_of(first, best.place) if best else Quote()
+        units = self._units[:1]
+        candidates = score_units(self._question, [first], units, analyze=self._analyze, embedder=embedder)
+        best = best_of(candidates, self._weights)
+        quote = quote_of(first, units[0], best.place) if best else Quote()
         shown = "\n".join([*quote.lines, quote.heading, page_of(first)])
         texts = [in_words(text, first) for text in (shown, f"{first.text}\n{page_of(first)}")]
         quoted, passage = self._analyze(texts)
@@ -229,7 +234,7 @@ class _Draft:
         else:
             yield from [INTRODUCTIONS[grade], ""]
             item = best.item if best else 0
-            quote = quote_of(self._items[item], best.place if best else 0)
+            quote = quote_of(self._items[item], self._units[item], best.place if best else 0)
             yield f"{self._name(item, quote.heading)} {self._cite(item, quote.text)}"
             yield from (f"> {line}".rstrip() for line in quote.lines)
             further = list(self._further(self._candidates, MORE))

@@ -16,7 +16,7 @@ from typing import Final, NamedTuple
 
 from sleuth.answer.context import time_of
 from sleuth.answer.sentences import FENCES
-from sleuth.answer.units import Unit, units_of
+from sleuth.answer.units import Unit
 from sleuth.answer.words import WORD, Analyze, in_words, page_of
 from sleuth.protocols import Embedder
 from sleuth.types import RetrievedItem
@@ -76,7 +76,12 @@ class Quote:
 
 
 def score_units(
-    question: str, items: Sequence[RetrievedItem], *, analyze: Analyze, embedder: Embedder | None = None
+    question: str,
+    items: Sequence[RetrievedItem],
+    units: Sequence[Sequence[Unit]],
+    *,
+    analyze: Analyze,
+    embedder: Embedder | None = None,
 ) -> list[Candidate]:
     """Return the units of passages that may answer, best first; equal ones in their order.
 
@@ -84,13 +89,14 @@ def score_units(
 
     Args:
         items: passages, best first.
+        units: those of each passage.
         analyze: text to terms; the analyzer that the passages were found with is best.
         embedder: compares units with the question. It embeds every unit, so use a local one.
     """
     candidates = [
         Candidate(item, place, unit, 0.0, frozenset())
-        for item, passage in enumerate(items)
-        for place, unit in enumerate(units_of(passage))
+        for item, units_of_item in enumerate(units)
+        for place, unit in enumerate(units_of_item)
         if unit.is_answer
     ]
     texts = [in_words(entry.unit.scored, items[entry.item]) for entry in candidates]
@@ -124,15 +130,21 @@ def score_words(
         terms: of each unit.
         above: terms of the headings over each unit.
     """
-    df = Counter(term for unit_terms in terms for term in {*asked} & {*unit_terms})
+    df: Counter[str] = Counter()
+    for unit_terms in terms:
+        df.update({*asked}.intersection(unit_terms))
     idf = {term: math.log(1 + (len(terms) - df[term] + 0.5) / (df[term] + 0.5)) for term in sorted({*asked})}
     mean = (sum(map(len, terms)) / len(terms) if terms else 0.0) or 1.0
     scores = []
     for unit_terms, over in zip(terms, above, strict=True):
         norm = K1 * (1 - B + B * len(unit_terms) / mean)
-        counts = Counter(term for term in unit_terms if term in idf)
-        score = sum(idf[term] * (K1 + 1) * count / (count + norm) for term, count in counts.items())
-        scores.append(score + ABOVE * sum(idf[term] for term in idf if term in over and term not in counts))
+        counts, score = Counter(unit_terms), 0.0
+        for term, weight in idf.items():
+            if count := counts[term]:
+                score += weight * (K1 + 1) * count / (count + norm)
+            elif term in over:
+                score += ABOVE * weight
+        scores.append(score)
     return scores
 
 
@@ -149,7 +161,7 @@ def cosines(embedder: Embedder | None, question: str, texts: Sequence[str]) -> l
 def weight_share(terms: Iterable[str], weights: Mapping[str, float]) -> float:
     """Return the share of the weight of a question's terms that some of them have; 0 if it has no terms."""
     total = sum(weights.values())
-    return sum(weights.get(term, 0.0) for term in sorted(set(terms))) / total if total else 0.0
+    return sum(map(weights.__getitem__, sorted(weights.keys() & set(terms)))) / total if total else 0.0
 
 
 def best_of(candidates: Sequence[Candidate], weights: Mapping[str, float]) -> Candidate | None:
@@ -165,13 +177,14 @@ def best_of(candidates: Sequence[Candidate], weights: Mapping[str, float]) -> Ca
     return next((entry for entry in candidates if weight_share(entry.held, weights) >= floor - 1e-9), None)
 
 
-def quote_of(passage: RetrievedItem, place: int) -> Quote:
+def quote_of(passage: RetrievedItem, units: Sequence[Unit], place: int) -> Quote:
     """Return a unit of a passage with one above it, those below and more above, under its heading, while they fit.
 
     Args:
-        place: of the unit. A passage without units is quoted by its first words.
+        units: those of the passage. One without units is quoted by its first words.
+        place: of the unit.
     """
-    units = units_of(passage) or [Unit(" ".join(passage.text[: LINES * WIDTH].split()), is_answer=False)]
+    units = units or [Unit(" ".join(passage.text[: LINES * WIDTH].split()), is_answer=False)]
     first, stop = place, place + 1
     has_grown = True
     while has_grown:

@@ -15,6 +15,7 @@ from typing import Any, Final
 from sleuth.answer.citations import CitationReport, check_citations
 from sleuth.answer.context import Order, Passage, assemble, time_of
 from sleuth.answer.quotes import rivals_of, score_units
+from sleuth.answer.units import units_of
 from sleuth.answer.words import plain_words
 from sleuth.protocols import Generator
 from sleuth.remote import async_twin
@@ -177,7 +178,7 @@ def contradictions(question: str, passages: Sequence[Passage]) -> list[str]:
         passage.items[0].model_copy(update={"id": str(passage.number), "text": passage.text})
         for passage in passages
     ]
-    candidates = score_units(question, items, analyze=plain_words)
+    candidates = score_units(question, items, [units_of(item) for item in items], analyze=plain_words)
     pairs: dict[frozenset[str], str] = {}
     for best in candidates[:CONTRADICTIONS]:
         sides = [best, *rivals_of(question, best, candidates, items, plain_words)]

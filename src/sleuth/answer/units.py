@@ -28,6 +28,8 @@ _MARKUP: Final = re.compile(
 )
 """Markup whose text, if it has any, stays."""
 
+_signs = re.compile(r"[\[<`(]")
+"""What such markup begins with."""
 _ITEM: Final = re.compile(r"[ \t]*(?:[-*+•:]|\d{1,3}[.)]|[a-z]\))[ \t]+(?=\S)")
 """The marker of an item of a list; a colon begins the description of the term above it."""
 _TERM: Final = 80
@@ -139,7 +141,7 @@ def without_markup(text: str) -> str:
         inner = next(filter(None, match.groups()), match[0] if match[0][0] == "`" else "")
         return f"`{inner.strip()}`" if match[2] else inner
 
-    if any(sign in text for sign in "[<`("):
+    if _signs.search(text):
         text = unescape(_MARKUP.sub(shown, _MARKUP.sub(shown, text)))  # a link may hold a picture
     return " ".join(text.replace("**", "").replace("``", "`").split())
 

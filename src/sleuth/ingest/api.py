@@ -102,7 +102,7 @@ def index_paths(
     roots, sources, opened = places_of(paths, names)
     only = _resolved(changed)
     with store.reader() as snapshot:
-        report, counts = IndexReport(version=snapshot.version), snapshot.counts()
+        report = IndexReport(version=snapshot.version)
         remembered = roots_in(snapshot.noted_files(), names)
         looked_at = roots.values() if only is None else map(names.name_of, _below(list(roots), only))
         diff = Diff(store.reader, looked_at, names)
@@ -135,11 +135,11 @@ def index_paths(
                 raise failure
     except KeyboardInterrupt:  # during a document or a commit, which is rolled back
         report = replace(adder.kept if adder else report, skipped=report.skipped, interrupted=True)
-    if adder:
-        counts = adder.writer.counts or counts
-    away = [root.name for root in remembered if root.is_gone]
-    if away and not report.interrupted:
+    counts = adder.writer.counts if adder and not report.interrupted else None
+    away = [] if report.interrupted else [root.name for root in remembered if root.is_gone]
+    if away or counts is None:
         with store.reader() as snapshot:
+            counts = snapshot.counts()
             report.gone_roots = gone_roots(snapshot, away, roots.values())
     report.documents, report.passages = counts.documents, counts.chunks
     report.hidden, report.ignored = left_out.hidden, left_out.ignored

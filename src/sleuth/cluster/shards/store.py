@@ -171,6 +171,13 @@ class ShardedWriter:
             writer.put_embeddings(fingerprint, vectors)
 
     @property
+    def counts(self) -> Counts | None:
+        """Documents and chunks of all shards as of the last commit; None where some have had none."""
+        parts = [writer.counts for writer in self._writers]
+        counts = [part for part in parts if part is not None]
+        return Counts(*map(sum, zip(*counts, strict=True))) if len(counts) == len(parts) else None
+
+    @property
     def pending_bytes(self) -> int:
         """Characters of text put since the last commit."""
         return sum(writer.pending_bytes for writer in self._writers)
