@@ -7,6 +7,7 @@ import uuid
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -158,9 +159,12 @@ class GatheredSearchers:
         """Return the tokens that the text of no row holds, by the run of the query that has them."""
         analyzer = self.words.analyzer
         tokens_by_run = {run: analyzer.tokens_of([run]) for run in analyzer.run.findall(text)}
-        held_tokens = set(self.held({t for tokens in tokens_by_run.values() for t in tokens}, snapshot))
-        unheld = {run: [t for t in tokens if t not in held_tokens] for run, tokens in tokens_by_run.items()}
-        return {run: tokens for run, tokens in unheld.items() if tokens}
+        held_tokens = set(self.held(set(chain.from_iterable(tokens_by_run.values())), snapshot))
+        return {
+            run: [token for token in tokens if token not in held_tokens]
+            for run, tokens in tokens_by_run.items()
+            if not held_tokens.issuperset(tokens)
+        }
 
     def like(self, word: str, edits: int, most: int, snapshot: GatheredSnapshot) -> Tally:
         """Return the words that are written like one, by group, with the rows of all shards that hold each."""

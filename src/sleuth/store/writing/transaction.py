@@ -65,7 +65,7 @@ class Transaction:
             yield
         except BaseException as error:
             self.rollback()
-            if isinstance(error, record.FAILURES):
+            if isinstance(error, sqlite3.Error):
                 raise record.translate(error, self.path) from error
             raise
 
