@@ -171,12 +171,16 @@ def options_of_doors() -> dict[str, set[str]]:
 
 
 class Journey:
-    """Counts the functions of the package that a call enters, and how often the folder changes on entry."""
+    """Counts the functions of the package that a call enters, how often the folder changes on entry, and their files.
+
+    What a call leaves to threads of the package, such as merges, is waited for and counted too.
+    """
 
     def __init__(self, package: Path) -> None:
         self.prefix = f"{package}/"
         self.calls = 0
         self.changes = 0
+        self.files: set[str] = set()
 
     def _room(self, frame: FrameType | None) -> str | None:
         while frame is not None:
@@ -190,6 +194,7 @@ class Journey:
     def _event(self, frame: FrameType, event: str, _: Any) -> None:
         if event == "call" and frame.f_code.co_filename.startswith(self.prefix):
             self.calls += 1
+            self.files.add(frame.f_code.co_filename)
             caller = self._room(frame.f_back)
             self.changes += caller is not None and caller != self._room(frame)
 
@@ -203,7 +208,10 @@ class Journey:
         finally:
             sys.setprofile(None)
             threading.setprofile(None)
-        return f"{self.calls:,} calls, {self.changes:,} changes of folder"
+        for thread in threading.enumerate():
+            if thread.name == "sleuth-merge":
+                thread.join()
+        return f"{self.calls:,} calls, {self.changes:,} changes of folder, {len(self.files)} files"
 
 
 def search_on_loop(engine: Any) -> Callable[[], object]:

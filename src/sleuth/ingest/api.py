@@ -154,7 +154,7 @@ def index_paths(
     return report
 
 
-class Places(NamedTuple):
+class NamedPaths(NamedTuple):
     """What paths name.
 
     Attributes:
@@ -168,7 +168,7 @@ class Places(NamedTuple):
     opened: list[Source]
 
 
-def places_of(paths: Sequence[str | Path | Source], names: FileNames) -> Places:
+def places_of(paths: Sequence[str | Path | Source], names: FileNames) -> NamedPaths:
     """Return what paths name; a folder that is named like an address is none.
 
     Raises:
@@ -198,7 +198,7 @@ def places_of(paths: Sequence[str | Path | Source], names: FileNames) -> Places:
             sources[path.name] = path
         else:
             raise ArgumentError(f"paths must be of text or Paths, got {path!r}")
-    return Places(roots, list(sources.values()), list(opened.values()))
+    return NamedPaths(roots, list(sources.values()), list(opened.values()))
 
 
 def _resolved(paths_changed: Collection[str | Path] | None) -> list[str] | None:

@@ -59,7 +59,7 @@ def entries(connection: Connection, leg: str | None = None) -> list[SegmentEntry
     )
     of_leg = list(map(SegmentEntry._make, rows))
     for entry in of_leg:
-        if not (all(map(isinstance, entry, _KINDS)) and segments.NAME.fullmatch(entry.name)):
+        if not (all(map(isinstance, entry, _KINDS)) and segments.is_name(entry.name)):
             raise IndexDamagedError(
                 f"the manifest names a segment {entry.name!r} that Sleuth did not write: restore the index from a "
                 "copy, or remove it and index again"

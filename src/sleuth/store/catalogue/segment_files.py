@@ -11,7 +11,7 @@ from pathlib import Path
 
 from sleuth import platform
 from sleuth.errors import IndexDamagedError, IndexUnsafeError, StoreError
-from sleuth.store.catalogue.segments import MAGIC, NAME, Opened, decode
+from sleuth.store.catalogue.segments import MAGIC, Opened, decode, is_name
 from sleuth.store.disk.files import open_file, opened_file, opened_folder
 
 SUFFIX = ".seg"
@@ -112,7 +112,7 @@ def _is_ours(name: str, fd: int) -> bool:
     A file that a power cut left may begin with zeros: its length was written, its first bytes were not.
     """
     stem, ending = os.path.splitext(name)  # noqa: PTH122 - of a name
-    if ending not in (SUFFIX, TEMPORARY) or not NAME.fullmatch(stem):
+    if ending not in (SUFFIX, TEMPORARY) or not is_name(stem):
         return False
     start = platform.read_at(fd, len(MAGIC), 0)
     return MAGIC.startswith(start) or not any(start)

@@ -40,8 +40,9 @@ CONTAINER = 1
 PRELUDE = struct.Struct("<8sIIII")
 ALIGNMENT = 64
 _KEYS, _TIES = "$keys", "$ties"
-NAME = re.compile(r"\w+-\d+-\d+-[0-9a-f]{12}")
-"""The names that `new_name` gives; others may lead out of the folder."""
+_NAME = re.compile(r"\w+-\d+-\d+-[0-9a-f]{12}")
+is_name: Callable[[str], object] = _NAME.fullmatch
+"""Whether `new_name` gives such names; others may lead out of the folder."""
 _MALFORMED = (AttributeError, KeyError, OverflowError, RecursionError, SyntaxError, TypeError, ValueError)
 """What reading a header raises that is no header."""
 
