@@ -78,9 +78,9 @@ def test_no_unit_holds_less_than_the_best_one_of_the_first_passage(passages: lis
 )
 def test_a_quote_is_never_longer(rows: list[str]) -> None:
     """Any passage is quoted in at most five lines, and a line of dots after code."""
-    passage = item("a", "\n".join(rows))
-    quote = quote_of(passage, units_of(passage), 0)
-    heights = [max(1, -(-len(line.strip("*- …")) // WIDTH)) for line in quote.lines if line != "```"]
+    heights = [
+        max(1, -(-len(line.strip("*- …")) // WIDTH)) for line in lines("\n".join(rows)) if line != "```"
+    ]
     assert sum(heights) <= LINES + 1
 
 

@@ -1,10 +1,10 @@
 """Merging keeps the number of segments small with little rewriting, and changes no result."""
 
 import random
+import sqlite3
 import threading
 from itertools import count
 from math import log
-from typing import Any
 
 import pytest
 from hypothesis import example, given, settings
@@ -14,7 +14,6 @@ from sleuth.errors import StoreError
 from sleuth.store import IN_MEMORY
 from sleuth.store.catalogue import building, merging
 from sleuth.store.catalogue.lock import WriterLock
-from sleuth.store.record.layout import Connection
 from sleuth.store.store import Store
 from tests.examples import examples
 from tests.store.words import SumsLeg, add, faults, opened, put, put_passages, read
@@ -125,22 +124,17 @@ def test_a_commit_that_fails_lets_its_merges_go(store: Store, monkeypatch: pytes
     """Where the outcome of a commit is unknown, merging goes on, and a later writer removes the files."""
     monkeypatch.setattr(building, "INLINE_BYTES", 0)
 
-    def fail(connection: Connection, statement: str, *values: Any) -> Any:
-        if statement == "COMMIT":
-            raise StoreError("cannot write")
-        return execute(connection, statement, *values)
-
-    execute = Connection.execute
     with store.writer() as writer:
         names = (f"d{i}" for i in count())
         while not store._merges._ready:
             put(writer, next(names), "x")
             writer.commit()
-        monkeypatch.setattr(Connection, "execute", fail)
         put(writer, "lost", "x")
-        with pytest.raises(StoreError, match="cannot write"):
+        connection = writer.transaction.connection
+        connection.set_authorizer(lambda _, name, *__: sqlite3.SQLITE_DENY if name == "COMMIT" else 0)
+        with pytest.raises(StoreError, match="cannot be used"):
             writer.commit()
-        monkeypatch.setattr(Connection, "execute", execute)
+        connection.set_authorizer(None)
     store.wait()
     store.close()
     with opened(store.path) as reopened:
