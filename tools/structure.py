@@ -16,6 +16,7 @@ import re
 import subprocess
 import sys
 import tempfile
+import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -170,6 +171,13 @@ def options_of_doors() -> dict[str, set[str]]:
     }
 
 
+def wait_for_merges() -> None:
+    """Wait for the threads that merge segments after a commit."""
+    for thread in threading.enumerate():
+        if thread.name == "sleuth-merge":
+            thread.join()
+
+
 class Journey:
     """Counts the functions of the package that a call enters, how often the folder changes on entry, and their files.
 
@@ -199,8 +207,7 @@ class Journey:
             self.changes += caller is not None and caller != self._room(frame)
 
     def run(self, request: Callable[[], object]) -> str:
-        import threading
-
+        wait_for_merges()
         threading.setprofile(self._event)
         sys.setprofile(self._event)
         try:
@@ -208,9 +215,7 @@ class Journey:
         finally:
             sys.setprofile(None)
             threading.setprofile(None)
-        for thread in threading.enumerate():
-            if thread.name == "sleuth-merge":
-                thread.join()
+        wait_for_merges()
         return f"{self.calls:,} calls, {self.changes:,} changes of folder, {len(self.files)} files"
 
 
