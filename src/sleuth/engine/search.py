@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import reduce
+from functools import lru_cache, reduce
 from operator import and_
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -40,6 +40,8 @@ if TYPE_CHECKING:
 
 ALIGNED = 32
 """Filters kept as bitmaps over the segments of a leg; a million rows take 125 kB."""
+LIKE = 1 << 10
+"""Words of queries for which the words that are written like them are kept: most take less than a kilobyte."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +111,7 @@ class Searchers:
         }
         self.matchers = matchers_of(self.by_leg)
         self.word_leg, self.words = words_among(self.by_leg)
+        self._like = lru_cache(LIKE)(self.words.like)
         (filtering,) = (leg for leg in legs if isinstance(leg, ColumnsLeg))
         self._filtering = filtering.name
         self.columns: ColumnsSearcher = filtering.searcher(
@@ -284,7 +287,7 @@ class Searchers:
 
     def like(self, word: str, edits: int, most: int, snapshot: IndexSnapshot) -> Tally:
         """Return the words that are written like one, by group, with the rows that hold each."""
-        return self.words.like(word, edits, most)
+        return self._like(word, edits, most)
 
     def best_with(self, token: str, k: int, snapshot: IndexSnapshot, group: str = "") -> list[int]:
         """Return the keys of the best `k` rows whose text holds a token of a group of words."""
