@@ -253,7 +253,7 @@ def test_ctrl_c_while_embedding_keeps_what_was_made(tmp_path: Path) -> None:
 
 
 def test_searchers_are_kept_while_rows_and_segments_are(tmp_path: Path) -> None:
-    """A commit of cached vectors does not make queries rebuild their searchers."""
+    """A commit of cached vectors does not make queries rebuild their searchers; an add of many rows makes new ones."""
     with Engine.open(tmp_path / "i", create=True, embedder=HashEmbedder()) as engine:
         engine.add(documents("alpha"))
         engine.retrieve("alpha")
@@ -262,9 +262,9 @@ def test_searchers_are_kept_while_rows_and_segments_are(tmp_path: Path) -> None:
         engine.backend.vector_cache.put("other", {text_hash("a"): b"\0" * 4})
         engine.retrieve("alpha")
         assert newest(engine) is before
-        engine.add(documents("beta"))
-        engine.retrieve("alpha")
-        assert newest(engine) is not before
+        engine.add([Document(str(i)) for i in range(1_000)])
+        opened = engine.backend._searchers.get(None)
+        assert getattr(opened, "version", 0) == engine.store.version > before.version
 
 
 @pytest.mark.parametrize("fingerprint", [None, 7, lambda: "mine"], ids=["none", "int", "method"])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from sleuth import filters
 from sleuth.arguments import check_count
@@ -25,6 +25,10 @@ if TYPE_CHECKING:
     from sleuth.vector_store.rows import ArrowTable
 
     FilterForm = Filter | Mapping[str, Any] | str | None
+
+
+MANY: Final = 1_000
+"""Documents of one call whose segments take milliseconds to open."""
 
 
 class DocumentPage(NamedTuple):
@@ -91,6 +95,7 @@ class Documents:
             timeout=timeout,
         )
         self._embed_committed(timeout=timeout)
+        self._open_written(report)
         return report
 
     def index(
@@ -147,6 +152,7 @@ class Documents:
         except KeyboardInterrupt:
             report.interrupted = True
             raise IndexInterrupted(report) from None
+        self._open_written(report)
         return report
 
     def roots(self) -> list[Root]:
@@ -203,6 +209,12 @@ class Documents:
             EmbeddingError: the embedder does not answer, or gives vectors of another length than before.
         """
         return self._backend.embed(_until_cancelled(progress), timeout=timeout)
+
+    def _open_written(self, report: AddReport) -> None:
+        """Open the segments of many new documents, so that no search waits for that."""
+        if report.added + report.updated >= MANY:
+            with self._backend.store.reader() as snapshot:
+                self._backend.searchers_of(snapshot)
 
     def _embed_committed(  # waits as long as `add`
         self, *, progress: Callable[[int, int], None] | None = None, timeout: float = 10.0
