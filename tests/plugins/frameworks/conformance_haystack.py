@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, cast
 
 import pytest
 from haystack import Document, Pipeline
 from haystack.components.builders import PromptBuilder
+from haystack.components.converters import TextFileToDocument
 from haystack.components.embedders import MockDocumentEmbedder, MockTextEmbedder
 from haystack.components.joiners import DocumentJoiner
+from haystack.components.preprocessors import DocumentCleaner, DocumentSplitter
 from haystack.components.retrievers.in_memory import InMemoryBM25Retriever, InMemoryEmbeddingRetriever
 from haystack.components.writers import DocumentWriter
 from haystack.document_stores.in_memory import InMemoryDocumentStore
@@ -164,7 +169,48 @@ def joining(parts: Parts) -> Any:
     return _fields(pipeline.run(query)["joiner"])
 
 
-@pytest.mark.parametrize("page", [vectors, policies, words, joining])
+def filtering(parts: Parts) -> Any:
+    """Search words among documents that a tree of conditions chooses; those of a call come in its place."""
+    store = _filled(parts)
+    either = [{"field": "meta.n", "operator": "in", "value": [0, 2]}]
+    either += [{"operator": "NOT", "conditions": [{"field": "meta.source", "operator": "==", "value": "x"}]}]
+    tree = {"operator": "OR", "conditions": either}
+    retriever = parts[1](store, filters=tree)
+    calls = ({}, {"filters": {"field": "meta.n", "operator": "<", "value": 1}}, {"top_k": 1})
+    runs = [retriever.run("bucket tokens", **call)["documents"] for call in calls]
+    return [sorted(each.id for each in documents) for documents in (*runs, store.filter_documents(tree))]
+
+
+def waiting(parts: Parts) -> Any:
+    """Run a pipeline without blocking."""
+    pipeline = Pipeline()
+    pipeline.add_component("embedder", MockTextEmbedder(embedding_fn=meaning))
+    pipeline.add_component("retriever", parts[2](_filled(parts), top_k=2))
+    pipeline.connect("embedder.embedding", "retriever.query_embedding")
+    run = pipeline.run_async({"embedder": {"text": "how is it filled"}})
+    return _fields(asyncio.run(run)["retriever"])
+
+
+def preparing(parts: Parts) -> Any:
+    """Convert files, clean and split them, embed and write them; a second time they are overwritten."""
+    with TemporaryDirectory() as folder:
+        paths = [Path(folder) / f"{n}.txt" for n in range(3)]
+        for path, text in zip(paths, TEXTS, strict=True):
+            path.write_text(f"{text}\n\n\n  {TEXTS[0]} ")
+        writer = DocumentWriter(parts[0](), policy=DuplicatePolicy.OVERWRITE)
+        steps = [TextFileToDocument(), DocumentCleaner(), DocumentSplitter(split_by="period", split_length=1)]
+        steps += [MockDocumentEmbedder(embedding_fn=meaning), writer]
+        pipeline = Pipeline()
+        for step in steps:
+            pipeline.add_component(type(step).__name__, step)
+        for former, step in pairwise(steps):
+            pipeline.connect(type(former).__name__, type(step).__name__)
+        runs = [pipeline.run({"TextFileToDocument": {"sources": paths}}) for _ in range(2)]
+    hits = parts[2](writer.document_store, top_k=6).run(query_embedding=meaning("who logs in"))
+    return runs, [(hit.content, hit.meta["split_id"], round(hit.score, 2)) for hit in hits["documents"]]
+
+
+@pytest.mark.parametrize("page", [vectors, policies, words, joining, filtering, waiting, preparing])
 def test_a_page_of_the_store_in_memory_gives_the_same_here(page: Callable[[Parts], Any]) -> None:
     """Ids, texts, metadata, order and scores are those of Haystack's own store and its two retrievers."""
     assert page(OURS) == page(PEER)

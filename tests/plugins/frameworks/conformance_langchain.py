@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
+import zlib
 from collections.abc import AsyncGenerator, Callable, Generator
 from itertools import count
 from pathlib import Path
@@ -14,7 +16,9 @@ from langchain_classic.retrievers import (
     ContextualCompressionRetriever,
     EnsembleRetriever,
     MultiQueryRetriever,
+    ParentDocumentRetriever,
 )
+from langchain_classic.storage import InMemoryStore
 from langchain_community.document_compressors import jina_rerank
 from langchain_community.retrievers import BM25Retriever
 from langchain_community.vectorstores import FAISS
@@ -28,9 +32,10 @@ from langchain_core.retrievers import BaseRetriever
 from langchain_core.runnables import RunnablePassthrough
 from langchain_core.tools import create_retriever_tool
 from langchain_core.vectorstores import VectorStore
-from langchain_qdrant import QdrantVectorStore
+from langchain_qdrant import QdrantVectorStore, RetrievalMode, SparseEmbeddings, SparseVector
 from langchain_tests.integration_tests import RetrieversIntegrationTests, VectorStoreIntegrationTests
 from langchain_tests.integration_tests.indexer import AsyncDocumentIndexTestSuite, DocumentIndexerTestSuite
+from langchain_text_splitters import RecursiveCharacterTextSplitter
 from qdrant_client import models
 
 from sleuth import Document, Engine
@@ -163,14 +168,32 @@ def indexing(peer: Peer) -> Any:
     manager.create_schema()
     store = peer.made(DOCUMENTS[5:])
     plain = [LangChainDocument(text, metadata={"n": n, "source": "x"}) for n, text in enumerate(NEWS[:3])]
-    steps: Any = [(plain, None), (plain, "incremental"), (plain[:2], "incremental"), (plain[:1], "full")]
+    steps: Any = [(plain, None), (plain, "incremental"), (plain[:2], "scoped_full"), (plain[:1], "full")]
     how: Any = {"source_id_key": "source", "key_encoder": "sha1"}
     counts = [index(batch, manager, store, cleanup=cleanup, **how) for batch, cleanup in steps]
     return counts, [text for _, text, _ in _parts(store.similarity_search(QUERY, k=9))]
 
 
+def changing(peer: Peer) -> Any:
+    """Add documents with ids, delete others, read by ids, and search without blocking."""
+    store = peer.made(DOCUMENTS[:3])
+    store.add_documents(DOCUMENTS[3:], ids=IDS[3:])
+    store.delete(IDS[:2])
+    return sorted(_parts(store.get_by_ids(IDS))), _parts(asyncio.run(store.asimilarity_search(QUERY, k=9)))
+
+
+def parents(peer: Peer) -> Any:
+    """Find small pieces, and give the documents that they are from."""
+    splitter = RecursiveCharacterTextSplitter(chunk_size=40, chunk_overlap=0)
+    parts: Any = {"vectorstore": peer.made(DOCUMENTS[:1]), "docstore": InMemoryStore()}
+    retriever = ParentDocumentRetriever(**parts, child_splitter=splitter, search_kwargs={"k": 3})
+    pairs = [LangChainDocument(" ".join(NEWS[n : n + 2]), metadata={"n": n}) for n in (1, 3)]
+    retriever.add_documents(pairs, ids=IDS[1:3])
+    return [(hit.page_content, hit.metadata) for text in ("robbers", "film") for hit in retriever.invoke(text)]
+
+
 @pytest.mark.parametrize("peer", PEERS, ids=lambda peer: peer.store.__name__)
-@pytest.mark.parametrize("page", [searches, retrievers, indexing])
+@pytest.mark.parametrize("page", [searches, retrievers, indexing, changing, parents])
 def test_a_page_of_another_store_gives_the_same_here(page: Callable[[Peer], Any], peer: Peer) -> None:
     """Ids, texts, metadata, order and cosines are those of the store that ours stands in for."""
     assert page(OURS) == page(peer)
@@ -211,6 +234,49 @@ def test_collections_are_apart_and_in_memory(tmp_path: Path, monkeypatch: pytest
     assert {each.metadata["n"] for each in guide_line("Qdrant", store=store, text=QUERY)} == {2, 3, 4, 5}
     with pytest.raises(EmbedderMismatchError, match=r"of 8 dimensions.* of 9 dimensions"):
         SleuthVectorStore.open("docs", DeterministicFakeEmbedding(size=9))
+
+
+def test_a_saved_store_is_opened_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A folder, a saved index and a collection on the disk give what ours gives, which is saved as it is."""
+    monkeypatch.chdir(tmp_path)
+    named: Any = {"collection_name": "docs"}
+    Chroma.from_documents(DOCUMENTS, Meaning(), **named, persist_directory="chroma")
+    FAISS.from_documents(DOCUMENTS, Meaning()).save_local("faiss")
+    QdrantVectorStore.from_documents(DOCUMENTS, Meaning(), **named, path="qdrant").client.close()
+    SleuthVectorStore.from_documents(DOCUMENTS, Meaning(), path="docs").engine.close()
+    ours, *peers = [
+        guide_line("LangChain: `Chroma", SleuthVectorStore=SleuthVectorStore, embeddings=Meaning()),
+        Chroma(**named, embedding_function=Meaning(), persist_directory="chroma"),
+        FAISS.load_local("faiss", Meaning(), allow_dangerous_deserialization=True),
+        QdrantVectorStore.from_existing_collection("docs", Meaning(), path="qdrant"),
+    ]
+    expected = _parts(ours.similarity_search(QUERY, k=3))
+    assert [_parts(peer.similarity_search(QUERY, k=3)) for peer in peers] == [expected] * 3
+
+
+class Words(SparseEmbeddings):
+    """A number for each word, in place of a model that is downloaded."""
+
+    def embed_documents(self, texts: list[str]) -> list[SparseVector]:
+        return list(map(self.embed_query, texts))
+
+    def embed_query(self, text: str) -> SparseVector:
+        numbers = sorted({zlib.crc32(word.encode()) for word in re.findall(r"\w+", text.lower())})
+        return SparseVector(indices=numbers, values=[1.0] * len(numbers))
+
+
+@pytest.mark.parametrize(
+    ("mode", "options"), [(RetrievalMode.SPARSE, {"legs": ["lexical"]}), (RetrievalMode.HYBRID, {})]
+)
+def test_words_of_qdrant(mode: RetrievalMode, options: dict[str, Any]) -> None:
+    """Its sparse and hybrid modes find first what a retriever over our store finds, by words and by both."""
+    where: Any = {"location": ":memory:", "collection_name": "docs", "retrieval_mode": mode}
+    peer = QdrantVectorStore.from_documents(DOCUMENTS, Meaning(), sparse_embedding=Words(), **where)
+    ours = SleuthRetriever(source=OURS.made().engine, k=1, options=options)  # type: ignore[attr-defined]
+    for text in ("stock market", "wonderful film", "stole a million"):
+        assert ours.invoke(text)[0].page_content == peer.similarity_search(text, k=1)[0].page_content
+    with pytest.raises(ValueError, match="legs must be"):
+        SleuthRetriever(source=ours.source, options={"legs": ["sparse_vector"]}).invoke("film")
 
 
 def prompting(retriever: BaseRetriever) -> Any:

@@ -8,13 +8,23 @@ from typing import Any
 
 import pytest
 from llama_index.core import Document as LlamaDocument
-from llama_index.core import SimpleDirectoryReader, StorageContext, VectorStoreIndex, load_index_from_storage
+from llama_index.core import (
+    SimpleDirectoryReader,
+    StorageContext,
+    VectorStoreIndex,
+    get_response_synthesizer,
+    load_index_from_storage,
+)
 from llama_index.core.embeddings import BaseEmbedding
 from llama_index.core.ingestion import DocstoreStrategy, IngestionPipeline
 from llama_index.core.llms import MockLLM
 from llama_index.core.node_parser import SentenceSplitter
+from llama_index.core.postprocessor import SimilarityPostprocessor
+from llama_index.core.query_engine import RetrieverQueryEngine
+from llama_index.core.retrievers import QueryFusionRetriever
 from llama_index.core.schema import MetadataMode, NodeRelationship, NodeWithScore, RelatedNodeInfo, TextNode
 from llama_index.core.storage.docstore import SimpleDocumentStore
+from llama_index.core.tools import RetrieverTool
 from llama_index.core.vector_stores import SimpleVectorStore
 from llama_index.core.vector_stores.types import (
     FilterCondition,
@@ -155,6 +165,12 @@ def _read(folder: Path) -> Any:
     return SimpleDirectoryReader(folder, filename_as_id=True).load_data()
 
 
+def _index(make: Callable[[], Any], documents: list[LlamaDocument]) -> VectorStoreIndex:
+    """Return an index over a store of one kind."""
+    context = StorageContext.from_defaults(vector_store=make())
+    return VectorStoreIndex.from_documents(documents, context, embed_model=Meaning())
+
+
 def _found(hits: list[NodeWithScore]) -> list[Any]:
     nodes = [(hit.node, round(hit.score or 0, 2)) for hit in hits]
     return [(node.get_content(), node.metadata, score, node.ref_doc_id) for node, score in nodes]
@@ -162,8 +178,7 @@ def _found(hits: list[NodeWithScore]) -> list[Any]:
 
 async def querying(make: Callable[[], Any], folder: Path) -> Any:
     """Index files, ask questions, also streamed, asynchronous and in a chat, and with a filter."""
-    context = StorageContext.from_defaults(vector_store=make())
-    index = VectorStoreIndex.from_documents(_read(folder), context, embed_model=Meaning())
+    index = _index(make, _read(folder))
     engine = index.as_query_engine(llm=MockLLM(), similarity_top_k=2)
     whole = engine.query(QUERY)
     parts = index.as_query_engine(llm=MockLLM(), similarity_top_k=2, streaming=True).query(QUERY)
@@ -176,9 +191,8 @@ async def querying(make: Callable[[], Any], folder: Path) -> Any:
 
 async def changing(make: Callable[[], Any], folder: Path) -> Any:
     """Insert, change and delete documents of an index."""
-    context = StorageContext.from_defaults(vector_store=make())
     first, second, *others = _read(folder)
-    index = VectorStoreIndex.from_documents([first, second], context, embed_model=Meaning())
+    index = _index(make, [first, second])
     index.insert(others[0])
     second.set_content("The weather tomorrow will be sunny.")
     index.update_ref_doc(second)
@@ -199,7 +213,56 @@ async def ingesting(make: Callable[[], Any], folder: Path) -> Any:
     return counts, [round(score, 2) for score in scores]
 
 
-@pytest.mark.parametrize("page", [querying, changing, ingesting])
+async def reading(make: Callable[[], Any], folder: Path) -> Any:
+    """Read one kind of file, also in folders below, with metadata that a function gives."""
+    _read(folder)
+    (folder / "below").mkdir(exist_ok=True)
+    for name in ("skipped.txt", "below/6.md"):
+        (folder / name).write_text("It may rain.")
+    reader = SimpleDirectoryReader(
+        folder, recursive=True, required_exts=[".md"], file_metadata=lambda path: {"stem": Path(path).stem}
+    )
+    hits = _index(make, reader.load_data()).as_retriever(similarity_top_k=9).retrieve(QUERY)
+    return [parts[:3] for parts in _found(hits)]
+
+
+async def composing(make: Callable[[], Any], folder: Path) -> Any:
+    """Drop weak nodes, answer in each mode, fuse two retrievers, and make a tool of one."""
+    retriever = _index(make, _read(folder)).as_retriever(similarity_top_k=5)
+    answers = []
+    for mode in ("compact", "refine", "tree_summarize"):
+        writer = get_response_synthesizer(llm=MockLLM(), response_mode=mode)  # type: ignore[arg-type]
+        engine = RetrieverQueryEngine(retriever, writer, [SimilarityPostprocessor(similarity_cutoff=0.2)])
+        answer = await engine.aquery(QUERY)
+        answers.append((str(answer), _found(answer.source_nodes)))
+    fused = QueryFusionRetriever([retriever] * 2, MockLLM(), num_queries=1, similarity_top_k=2)
+    tool = RetrieverTool.from_defaults(retriever, name="news", description="Searches news.")
+    return answers, _found(await fused.aretrieve(QUERY)), str(tool.call(QUERY))
+
+
+async def resuming(make: Callable[[], Any], folder: Path) -> Any:
+    """Save a pipeline, load it, skip what is unchanged, and delete what is gone."""
+    documents, store = _read(folder), make()
+    steps: Any = [SentenceSplitter(chunk_size=60, chunk_overlap=0), Meaning()]
+    pipelines = [
+        IngestionPipeline(
+            transformations=steps,
+            vector_store=store,
+            docstore=SimpleDocumentStore(),
+            docstore_strategy=DocstoreStrategy.UPSERTS_AND_DELETE,
+        )
+        for _ in range(2)
+    ]
+    counts = [len(pipelines[0].run(documents=documents))]
+    state = f"{folder}-{type(store).__name__}"
+    pipelines[0].persist(state)
+    pipelines[1].load(state)
+    counts += [len(pipelines[1].run(documents=rows)) for rows in (documents, documents[1:])]
+    scores = store.query(VectorStoreQuery(meaning(QUERY), 9)).similarities
+    return counts, [round(score, 2) for score in scores]
+
+
+@pytest.mark.parametrize("page", [querying, changing, ingesting, reading, composing, resuming])
 async def test_a_page_of_the_simple_store_gives_the_same_here(page: Any, tmp_path: Path) -> None:
     """Answers, nodes, order and scores are those of LlamaIndex's own vector store."""
     assert await page(SleuthVectorStore.open, tmp_path) == await page(SimpleVectorStore, tmp_path)

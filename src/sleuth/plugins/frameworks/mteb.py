@@ -48,12 +48,12 @@ class SleuthSearch:
         self._own = None if path is not None else TemporaryDirectory(prefix="sleuth-mteb-")
         self._path = Path(self._own.name if self._own is not None else path)  # type: ignore[arg-type]
         self._embedder, self._name, self._options = embedder, name, options
+        self._spelling = "default" if embedder is None else str(getattr(embedder, "fingerprint", embedder))
         self._engine: Engine | None = None
 
     @property
     def mteb_model_meta(self) -> ModelMeta:
         """What MTEB says of the model."""
-        spelling = self._engine.settings.embedder if self._engine is not None else str(self._embedder or "")
         facts = {
             "name": self._name,
             "revision": sleuth.__version__,
@@ -63,7 +63,7 @@ class SleuthSearch:
             "model_type": ["hybrid"],
             "use_instructions": False,
             "experiment_kwargs": {
-                "embedder": spelling,
+                "embedder": self._spelling,
                 **{key: str(value) for key, value in self._options.items()},
             },
         }

@@ -54,8 +54,8 @@ def entries(connection: Connection, leg: str | None = None) -> list[SegmentEntry
     """Return the manifest, or a leg's part of it, in order of key."""
     rows = connection.execute(
         "SELECT name, leg, fingerprint, first, last, rows, bytes, checksum, inline IS NOT NULL FROM segments "
-        "WHERE ?1 IS NULL OR leg = ?1 ORDER BY leg, first",
-        (leg,),
+        "WHERE :leg IS NULL OR leg = :leg ORDER BY leg, first",
+        {"leg": leg},
     )
     of_leg = list(map(SegmentEntry._make, rows))
     for entry in of_leg:

@@ -137,9 +137,9 @@ class IndexSnapshot:
         """Documents by key; with `under`, those whose source is this path, a row of it (`path#1`) or lies below it."""
         root = None if under is None else check_text(under, "under").rstrip("/")
         rows = self._connection.execute(
-            f"{_DOCUMENT} WHERE ?1 IS NULL OR coalesce(source, id) = ?1 "
-            "OR substr(coalesce(source, id), 1, length(?1) + 1) IN (?1 || '/', ?1 || '#') ORDER BY key",
-            (root,),
+            f"{_DOCUMENT} WHERE :root IS NULL OR coalesce(source, id) = :root "
+            "OR substr(coalesce(source, id), 1, length(:root) + 1) IN (:root || '/', :root || '#') ORDER BY key",
+            {"root": root},
         )
         return self._each_once(rows)
 
