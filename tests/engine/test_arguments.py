@@ -86,7 +86,7 @@ def test_a_document_that_cannot_be_kept_is_named(engine: Engine, documents: Any,
     assert engine.documents() == []
 
 
-@pytest.mark.parametrize("depth", [3_000, 0], ids=["deep", "circular"])
+@pytest.mark.parametrize("depth", [3_000, 501, 0], ids=["deepest", "deep", "circular"])
 def test_metadata_without_end(engine: Engine, depth: int) -> None:
     """Metadata that is nested too deeply, or contains itself, is refused."""
     metadata: dict[str, Any] = {}

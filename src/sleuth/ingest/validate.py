@@ -84,7 +84,7 @@ def _with_metadata(document: Document, id: str | None) -> PreparedDocument:
         document,
         digest if id is None else check_text(id, "id"),
         digest,
-        read_back(further_metadata, text) if further_metadata else None,
+        read_back(further_metadata, text, "metadata") if further_metadata else None,
         source,
         "" if title is None else check_text(str(title), "title"),
     )

@@ -189,7 +189,9 @@ def parents(peer: Peer) -> Any:
     retriever = ParentDocumentRetriever(**parts, child_splitter=splitter, search_kwargs={"k": 3})
     pairs = [LangChainDocument(" ".join(NEWS[n : n + 2]), metadata={"n": n}) for n in (1, 3)]
     retriever.add_documents(pairs, ids=IDS[1:3])
-    return [(hit.page_content, hit.metadata) for text in ("robbers", "film") for hit in retriever.invoke(text)]
+    return [
+        (hit.page_content, hit.metadata) for text in ("robbers", "film") for hit in retriever.invoke(text)
+    ]
 
 
 @pytest.mark.parametrize("peer", PEERS, ids=lambda peer: peer.store.__name__)

@@ -15,6 +15,8 @@ from sleuth.store.record.layout import check_text, from_json
 _ENCODER = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False, allow_nan=False, sort_keys=True)
 _LEAST = -(1 << 63)
 _SCALARS = frozenset({str, int, float, bool, type(None)})
+_MOST_DEPTH = 500
+"""Levels of values in values, in each version of Python: JSON of 3.11 fails at a thousand less the calls around it."""
 
 
 class Json(NamedTuple):
@@ -79,7 +81,7 @@ def fit_values(metadata: Mapping[str, Any], argument: str) -> tuple[Mapping[str,
             plain[name] = plain_value(value)
             parts |= encode_values({name: plain[name]})
         except RecursionError as error:
-            raise ArgumentError(f"{argument} must be nested less deeply than a thousand times") from error
+            raise _too_deep(argument) from error
         except (TypeError, ValueError) as error:
             text = repr(value)
             short = text if len(text) <= 80 else f"{text[:77]}..."
@@ -95,10 +97,31 @@ def joined(parts: Mapping[str, str], left_out: Container[str] = ()) -> str:
     return f"{{{','.join(members)}}}"
 
 
-def read_back(metadata: Mapping[str, Any], text: str) -> Json:
-    """Return metadata whose JSON is `text`."""
-    plain = _SCALARS.issuperset(map(type, metadata.values()))
-    return Json(metadata if plain else from_json(text), text)
+def read_back(metadata: Mapping[str, Any], text: str, argument: str) -> Json:
+    """Return metadata whose JSON is `text`.
+
+    Raises:
+        ArgumentError: it is nested too deeply.
+    """
+    if _SCALARS.issuperset(map(type, metadata.values())):
+        return Json(metadata, text)
+    if text.count("{") + text.count("[") > _MOST_DEPTH and _is_deep(metadata):
+        raise _too_deep(argument)
+    return Json(from_json(text), text)
+
+
+def _is_deep(value: Any) -> bool:
+    level = [value]
+    for _ in range(_MOST_DEPTH):
+        containers = [part for part in level if isinstance(part, Mapping | list | tuple)]
+        level = [
+            item for part in containers for item in (part.values() if isinstance(part, Mapping) else part)
+        ]
+    return bool(level)
+
+
+def _too_deep(argument: str) -> ArgumentError:
+    return ArgumentError(f"{argument} must be nested at most {_MOST_DEPTH} levels deep")
 
 
 def stored_json(text: str | None) -> Json | None:
@@ -119,7 +142,7 @@ def as_json(metadata: Mapping[str, Any], argument: str) -> Json | None:
         return Json({**metadata}, check_text(text, argument))
     value_by_name = {_name(name): value for name, value in metadata.items()}
     plain, values = fit_values(value_by_name, argument)
-    return read_back(plain, check_text(joined(values), argument))
+    return read_back(plain, check_text(joined(values), argument), argument)
 
 
 def _name(name: Any) -> str:
