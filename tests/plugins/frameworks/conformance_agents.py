@@ -13,12 +13,25 @@ from typing import Any
 import pytest
 from langchain_core.messages import ToolMessage
 from langchain_core.tools import BaseTool
-from pydantic_ai import Agent, ModelMessage, ModelResponse, TextPart, ToolCallPart, ToolReturnPart
+from pydantic_ai import (
+    Agent,
+    ModelMessage,
+    ModelResponse,
+    RunContext,
+    TextPart,
+    ToolCallPart,
+    ToolReturnPart,
+)
 from pydantic_ai.models.function import AgentInfo, DeltaToolCall, FunctionModel
 
+from sleuth import Engine
 from sleuth.plugins.frameworks.langgraph import SleuthToolkit
 from sleuth.plugins.frameworks.pydantic_ai import SleuthToolset
+from tests.documents import NEWS
+from tests.documents import news as engine
 from tests.surfaces.project import make_project
+
+__all__ = ["engine"]
 
 ROOT = Path(__file__).parents[3]
 NAMES = ["search", "fetch", "definitions", "references", "grep", "history", "status"]
@@ -115,6 +128,26 @@ async def test_a_view_of_the_toolset_is_streamed(project: Path) -> None:
     async with Agent(FunctionModel(stream_function=model), toolsets=[view]).run_stream("?") as run:
         assert await run.get_output() == "Limits"
     toolset.close()
+
+
+def test_an_engine_is_a_dependency_of_an_agent(engine: Engine) -> None:
+    """A tool of the application's own searches the engine that a run is given, also in a run that goes on."""
+
+    def model(messages: list[ModelMessage], _: AgentInfo) -> ModelResponse:
+        (part, *_) = [part for part in messages[-1].parts if isinstance(part, ToolReturnPart)] or [None]
+        question = {"query": "who broke into the bank"}
+        return ModelResponse([TextPart(str(part.content)) if part else ToolCallPart("retrieve", question)])
+
+    agent = Agent(FunctionModel(model), deps_type=Engine)
+
+    @agent.tool
+    async def retrieve(context: RunContext[Engine], query: str) -> str:
+        """Return the best passage."""
+        return (await context.deps.aretrieve(query, 1))[0].text
+
+    first = agent.run_sync("Who?", deps=engine)
+    again = agent.run_sync("And who?", deps=engine, message_history=first.new_messages())
+    assert first.output == again.output == NEWS[2]
 
 
 @pytest.mark.parametrize("kind", [SleuthToolkit, SleuthToolset])

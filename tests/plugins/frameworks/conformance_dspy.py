@@ -52,7 +52,7 @@ def test_embeddings_of_dspy_find_the_same(engine: Engine) -> None:
 
 
 def test_a_program_gets_the_passages(engine: Engine) -> None:
-    """A program of DSPy reads the passages in its prompt, and may call the retriever as a tool."""
+    """A program of DSPy reads the passages in its prompt."""
     rm = SleuthRM(engine, k=1)
 
     class Answer(dspy.Module):
@@ -67,3 +67,45 @@ def test_a_program_gets_the_passages(engine: Engine) -> None:
     with dspy.context(lm=model):
         assert Answer()(question="when is a bucket refilled").answer == "every second"
     assert TEXTS["a"] in str(model.history[-1]["messages"])
+
+
+def test_an_agent_of_dspy_calls_the_retriever(engine: Engine) -> None:
+    """ReAct calls it as a tool, and reads what is found."""
+    rm = SleuthRM(engine, k=1)
+
+    def search(question: str) -> list[str]:
+        """Search the notes."""
+        return [each.long_text for each in rm(question)]
+
+    calls: list[dict[str, Any]] = [
+        {"next_thought": "search", "next_tool_name": "search", "next_tool_args": {"question": "who logs in"}},
+        {"next_thought": "enough", "next_tool_name": "finish", "next_tool_args": {}},
+        {"reasoning": "as the note says", "answer": "a user"},
+    ]
+    with dspy.context(lm=dspy.utils.DummyLM(calls)):
+        prediction = dspy.ReAct("question -> answer", tools=[search])(question="Who logs in?")
+    assert (prediction.answer, prediction.trajectory["observation_0"]) == ("a user", [TEXTS["b"]])
+
+
+def test_a_program_is_measured_and_compiled(engine: Engine) -> None:
+    """The retriever stands in `dspy.context`, where `Retrieve` finds it; a compiled program keeps its passages."""
+
+    class Answer(dspy.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.retrieve, self.respond = dspy.Retrieve(k=1), dspy.Predict("context, question -> answer")
+
+        def forward(self, question: str) -> Any:
+            return self.respond(context=self.retrieve(question).passages, question=question)
+
+    def is_right(example: Any, prediction: Any, trace: Any = None) -> bool:
+        return bool(example.answer == prediction.answer)
+
+    examples = [dspy.Example(question="who logs in", answer="a user").with_inputs("question")]
+    model = dspy.utils.DummyLM([{"answer": "a user"}] * 4)
+    with dspy.context(lm=model, rm=SleuthRM(engine)):
+        measure = dspy.Evaluate(devset=examples, metric=is_right, num_threads=1, display_progress=False)
+        assert measure(Answer()).score == 100
+        compiled = dspy.BootstrapFewShot(metric=is_right).compile(Answer(), trainset=examples)
+    (demonstration,) = compiled.respond.demos
+    assert demonstration.context == [TEXTS["b"]]

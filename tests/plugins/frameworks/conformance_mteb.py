@@ -8,6 +8,7 @@ from typing import Any
 import mteb
 import pytest
 from datasets import Dataset
+from mteb import ResultCache
 from mteb.abstasks.retrieval import AbsTaskRetrieval
 from mteb.abstasks.retrieval_dataset_loaders import RetrievalSplitData
 from mteb.abstasks.task_metadata import TaskMetadata
@@ -70,7 +71,7 @@ def test_a_local_task(tmp_path: Path) -> None:
     model.close()
     assert results.task_results[0].get_score() == 1.0
     assert results.model_name == "sleuth/sleuth"
-    assert model.mteb_model_meta.experiment_kwargs == {"embedder": "", "legs": "['lexical']"}
+    assert model.mteb_model_meta.experiment_kwargs == {"embedder": "default", "legs": "['lexical']"}
 
 
 def test_only_given_documents_are_ranked(tmp_path: Path) -> None:
@@ -87,6 +88,26 @@ def test_only_given_documents_are_ranked(tmp_path: Path) -> None:
     model.close()
     assert len(run["1"]) == 1
     assert set(run["1"]) <= {"b", "c"}
+
+
+def test_results_are_kept_and_ranked_again(tmp_path: Path) -> None:
+    """The cache of MTEB gives what was measured before; what one search found, another one ranks again."""
+    words, cache = (
+        SleuthSearch(tmp_path / "words", legs=["lexical"], name="sleuth/words"),
+        ResultCache(tmp_path),
+    )
+    predictions = tmp_path / "predictions"
+    first = mteb.evaluate(words, LocalTask(), cache=cache, prediction_folder=predictions)
+    again = mteb.evaluate(words, LocalTask(), cache=cache, overwrite_strategy="only-cache")
+    words.close()
+    assert again.task_results[0].get_score() == first.task_results[0].get_score() == 1.0
+    second_stage = LocalTask().convert_to_reranking(predictions, top_k=1)
+    both = SleuthSearch(tmp_path / "both")
+    (result,) = mteb.evaluate(both, second_stage, cache=None).task_results
+    both.close()
+    assert result.get_score() == 1.0
+    with pytest.raises(TypeError, match="no argument 'top_n'; did you mean"):
+        mteb.evaluate(SleuthSearch(tmp_path / "wrong", top_n=1), LocalTask(), cache=None)
 
 
 def test_the_guide_is_true(tmp_path: Path) -> None:

@@ -61,3 +61,34 @@ def test_changes(
     with guide_line("txtai: `index`", Engine=Engine) as new:
         new.add([Document(NEWS[0], id="0")])
         assert new.count().documents == embeddings.count() == 1
+
+
+def test_words_and_both(engine: Engine, tmp_path: Path) -> None:
+    """By words and by both the same is first; a saved index needs no loading here; groups are facets."""
+
+    def embed(texts: list[Any]) -> Any:
+        return np.array([meaning(str(text)) for text in texts], np.float32)
+
+    both: Any = {"method": "external", "transform": embed, "hybrid": True, "backend": "numpy"}
+    for options, legs in (({"keyword": True}, ["lexical"]), (both, None)):
+        peer = Embeddings(content=True, **options)
+        peer.index(ROWS)
+        for text in ("wonderful film", "stock market", "pancakes"):
+            assert engine.retrieve(text, 1, legs=legs)[0].document_id == peer.search(text, 1)[0]["id"]
+    tokens = dict(peer.explain("wonderful film", limit=1)[0]["tokens"])
+    (hit,) = engine.retrieve("wonderful film", 1, explain=True)
+    assert max(tokens, key=tokens.__getitem__) == "film" and "film" in str(hit.explanation)
+    (number,) = peer.search("select count(*) from txtai where n > 2")
+    assert engine.count("n>2").documents == number["count(*)"]
+    groups = peer.search("select n, count(*) rows from txtai group by n order by n", 9)
+    facets = engine.facets(["n"])["n"]
+    assert [(each.value, each.documents) for each in facets] == [(row["n"], row["rows"]) for row in groups]
+    words = Embeddings(keyword=True, content=True)
+    words.index(ROWS)
+    words.save(str(tmp_path / "saved"))
+    loaded = Embeddings()
+    loaded.load(str(tmp_path / "saved"))
+    with Engine.open(tmp_path / ".sleuth") as opened:
+        assert opened.retrieve("pancakes", 1)[0].document_id == loaded.search("pancakes", 1)[0]["id"]
+    with pytest.raises(ValueError, match="legs must"):
+        engine.retrieve("film", legs=["keyword"])

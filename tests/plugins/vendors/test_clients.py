@@ -1,5 +1,6 @@
 """Clients of other services work with the server unchanged."""
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -84,6 +85,29 @@ def test_open_webui_searches_the_index_as_the_web(served: Local) -> None:
     assert served.ask("", "POST", "/v1/web_search", body).status_code == 401
     refused = served.ask("client", "POST", "/v1/web_search", body | {"count": 0})
     assert (refused.status_code, "count" in refused.text) == (422, True)
+
+
+def test_open_webui_connects(served: Local) -> None:
+    """Models are listed, a chat is streamed, and passages are ordered: its requests, with the key of a connection."""
+    (model,) = served.ask("client", "GET", "/v1/models").json()["data"]
+    question = {"role": "user", "content": "how often are tokens refilled"}
+    chat = {"model": model["id"], "messages": [question], "stream": True}
+    stream = served.ask("client", "POST", "/v1/chat/completions", chat).text
+    chunks = [line.removeprefix("data: ") for line in stream.splitlines() if line.startswith("data: ")]
+    assert chunks.pop() == "[DONE]"
+    deltas = [json.loads(chunk)["choices"][0]["delta"] for chunk in chunks]
+    assert "Tokens are refilled every second." in "".join(delta.get("content") or "" for delta in deltas)
+    body = {
+        "model": "reranker",
+        "query": question["content"],
+        "documents": DOCUMENTS,
+        "top_n": len(DOCUMENTS),
+    }
+    results = served.ask("client", "POST", "/v1/rerank", body).json()["results"]
+    scores = [each["relevance_score"] for each in sorted(results, key=lambda each: int(each["index"]))]
+    assert max(scores) == scores[2] and min(scores) == scores[1] == 0
+    refused = served.ask("client", "POST", "/v1/chat/completions", chat | {"temperature": 0.5})
+    assert (refused.status_code, "temperature" in refused.text) == (422, True)
 
 
 def test_openai_embeds_with_the_embedder_of_the_index(client: openai.OpenAI) -> None:

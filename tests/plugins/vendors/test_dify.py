@@ -69,6 +69,22 @@ def test_each_operator_selects(dify: Local, operator: str, name: Any, value: Any
     assert "".join(sorted(record["metadata"]["source"] for record in records)) == expected
 
 
+def test_an_address_is_checked_when_it_is_saved(dify: Local) -> None:
+    """Dify asks with the key and no body: only a wrong key or address may get a status that it refuses to save."""
+    assert dify.ask("dify", "POST", "/retrieval").status_code not in {403, 404, 502}
+    assert dify.ask("wrong", "POST", "/retrieval").status_code == 403
+    assert dify.ask("dify", "POST", "/other/retrieval").status_code == 404
+
+
+def test_a_wrong_setting_is_named(dify: Local) -> None:
+    """The message says which field, and what it may be."""
+    body = {"knowledge_id": "docs", "query": "word"}
+    for setting in ({"top_k": 0}, {"top_k": 2, "score_threshold": 7}):
+        answer = dify.ask("dify", "POST", "/retrieval", {**body, "retrieval_setting": setting})
+        assert (answer.status_code, answer.json()["error_code"]) == (422, 422)
+        assert [*setting][-1] in answer.json()["error_msg"]
+
+
 def test_conditions_are_joined(dify: Local) -> None:
     """`and` needs all conditions, `or` any."""
     conditions = [

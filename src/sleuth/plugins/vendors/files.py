@@ -53,11 +53,16 @@ Attributes = Annotated[
 Purpose: TypeAlias = Literal["assistants", "user_data"]
 
 
-class Attachment(Strict):
+class AttributesRequest(Strict):
+    """Attributes of a file, in place of those that it has."""
+
+    attributes: Attributes = None
+
+
+class Attachment(AttributesRequest):
     """A file that was uploaded, for the vector store."""
 
     file_id: str = Field(min_length=1, max_length=4096)
-    attributes: Attributes = None
 
 
 class VectorStoreRequest(Strict):
@@ -167,6 +172,17 @@ def vector_store_file_content(vector_store_id: str, file_id: str, call: CurrentC
 def vector_store_file(vector_store_id: str, file_id: str, call: CurrentCall) -> dict[str, Any]:
     """Return a file of the vector store."""
     file = _stored(file_id, call, scope_of(vector_store_id, call))
+    return store_file(file.facts, file.passages[0].metadata, vector_store_id)
+
+
+@router.post("/v1/vector_stores/{vector_store_id}/files/{file_id:path}", responses=MISSING)
+@writes
+def update_vector_store_file(
+    vector_store_id: str, file_id: str, body: AttributesRequest, call: CurrentCall
+) -> dict[str, Any]:
+    """Give a file of the vector store other attributes."""
+    _stored(file_id, call, scope_of(vector_store_id, call))
+    file = attach(Attachment(file_id=file_id, attributes=body.attributes), vector_store_id, call)
     return store_file(file.facts, file.passages[0].metadata, vector_store_id)
 
 
