@@ -43,19 +43,8 @@ def test_the_readme_is_short() -> None:
     assert len(README.read_text("utf8").splitlines()) < 120
 
 
-TASKS = {
-    "search documents": "search-documents", "filter by date": "filter-by-date",
-    "update and delete": "update-and-delete", "chunk size": "big-corpus", "choose a model": "choose-a-model",
-    "GPU": "gpu-or-hosted-embedder", "hosted embedder": "gpu-or-hosted-embedder", "rerank": "rerank",
-    "ask with a model": "ask-with-a-model", "search code": "index-code", "agents": "agents",
-    "serve with keys": "serve-with-keys", "back up": "back-up", "move to a cluster": "cluster",
-    "LangChain": "frameworks", "write a plugin": "write-a-plugin", "big corpus": "big-corpus",
-    "each tenant": "tenants", "hosted knowledge bases": "knowledge-bases",
-    "archives, mail": "archives-and-mail", "repair an index": "back-up",
-    "combine retrievers": "combine-retrievers", "clients of OpenAI": "clients-of-others",
-    "add a language of code": "add-a-language", "add a loader": "add-a-loader", "add a leg": "add-a-leg",
-    "add an operation": "add-an-operation", "add a source": "add-a-source",
-}  # fmt: skip
+PLACES = tomllib.loads(Path(__file__).with_name("readme.toml").read_text("utf8"))
+TASKS: dict[str, str] = PLACES["tasks"]
 """The page of each task, by words of the task."""
 
 
@@ -84,35 +73,7 @@ def test_the_first_screen_says_how_to_begin_and_when_not_to() -> None:
     assert [text for text in (*begin, "Vespa", "ripgrep", "LanceDB") if text not in screen] == []
 
 
-STATEMENTS = {
-    "Sleuth finds the passages": "tests/engine/test_sources.py::test_answers_cite_documents_and_code",
-    "It is one Python package": "tests/test_demo.py::test_each_question_of_the_demo_is_answered_right",
-    "It needs no server": "tests/test_architecture.py::test_only_remote_rooms_open_connections",
-    "It implements five documented systems": "tests/test_five_systems.py::test_its_examples_run",
-    "One task in mind?": "tests/test_readme.py::test_a_task_is_found",
-    "New here?": "tests/test_guides.py::test_the_code_of_a_page_runs",
-    "Sleuth is not on PyPI yet.": "tests/test_readme.py::test_its_facts_are_those_of_the_project",
-    "In a checkout:": "tests/test_makefile.py::test_make_help_lists_every_target",
-    "Something else is better for": "tests/test_readme.py::test_the_first_screen_says_how_to_begin_and_when_not_to",
-    "The installation needs Linux": "tests/test_readme.py::test_its_facts_are_those_of_the_project",
-    "`make demo` does it, too": "tests/test_demo.py::test_each_question_of_the_demo_is_answered_right",
-    "Other ways to install.": "tests/test_links.py::test_links_of_a_page_resolve",
-    "To follow along": "tests/test_readme.py::test_its_facts_are_those_of_the_project",
-    "The number behind a place": "tests/engine/test_syntax.py::test_a_share_is_what_the_least_score_limits",
-    "Without a language model": "tests/answer/test_synthesis.py::test_model_answers_and_cites",
-    "After changes, run `sleuth index": "tests/surfaces/test_cli.py::test_index_reports_what_it_did",
-    "`pip install '.[best]'`": "tests/plugins/neural/test_packaged_weights.py::test_it_reranks_by_default",
-    "In Python": "tests/test_readme.py::test_the_python_example_prints_its_output",
-    "`sleuth mcp install` adds": "tests/surfaces/mcp/test_installation.py::test_the_command_of_an_agent_is_run",
-    "`sleuth serve` prints": "tests/test_guides.py::test_the_code_of_a_page_runs",
-    "A browser shows": "tests/surfaces/http/test_keys.py::test_scopes_limit_what_a_key_does",
-    "The client libraries": "tests/plugins/vendors/test_clients.py::test_cohere_reranks",
-    "On two cores, on": "tests/test_measured.py::test_every_table_has_its_command",
-    "Where a page says": "tests/test_readme.py::test_its_facts_are_those_of_the_project",
-    "All pages": "tests/test_site.py::test_the_contents_have_every_page",
-    "Architecture, contributing": "tests/test_links.py::test_links_of_a_page_resolve",
-    "License: MIT": "tests/test_readme.py::test_its_facts_are_those_of_the_project",
-}
+STATEMENTS: dict[str, str] = PLACES["statements"]
 """The test of each statement, by how the statement begins."""
 
 

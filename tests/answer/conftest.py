@@ -1,9 +1,14 @@
 """Fixtures of the answer tests: items and generators."""
 
+import tomllib
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 from sleuth.types import RetrievedItem
+
+SAMPLES: dict[str, Any] = tomllib.loads(Path(__file__).with_name("samples.toml").read_text("utf8"))
+"""Texts, and what is read in them."""
 
 
 def item(id: str, text: str, score: float | None = None, **metadata: Any) -> RetrievedItem:

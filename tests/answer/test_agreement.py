@@ -10,7 +10,7 @@ import pytest
 from sleuth import Document, Engine
 from sleuth.answer.quotes import date_of, disagree, read_claim
 from sleuth.text.analyzers import get_analyzer
-from tests.answer.conftest import item
+from tests.answer.conftest import SAMPLES, item
 
 English = get_analyzer("english").words_of_each
 
@@ -45,20 +45,7 @@ def test_planted_disagreements_are_found(pages: Engine) -> None:
     assert len(missing) <= 2, missing
 
 
-@pytest.mark.parametrize(
-    ("one", "other"),
-    [
-        ("Uploads may have 10 MB.", "**Uploads** may have 10 MB."),
-        ("It holds 1,000 files.", "it holds 1000 files"),
-        ("It waits 60 seconds.", "It waits one minute."),
-        ("Keys are shown in logs.", "Keys are not shown in logs."),
-        ("The owner of the key is Alice.", "The owner of the key is Bob."),
-        ("Oxygen was named in 1777 by Lavoisier.", "Oxygen was sold in 1895 by Linde."),
-        ("Rent in Paris is 900 euros a month.", "Rent in Berlin is 700 euros a month."),
-        ("It runs for 5 days.", "It runs for 5 hours."),
-        ("The buffer has 3 of 5 parts.", "The buffer has 4 of 6 parts."),
-    ],
-)
+@pytest.mark.parametrize(("one", "other"), SAMPLES["agreeing"])
 def test_nothing_else_disagrees(one: str, other: str) -> None:
     """Spellings, other units, negations, names and subjects, and several values are no disagreement."""
     assert not disagree(read_claim(one, English), read_claim(other, English), is_same_question=True)

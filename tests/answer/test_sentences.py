@@ -7,28 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sleuth.answer.sentences import split_sentences
+from tests.answer.conftest import SAMPLES
 
 
-@pytest.mark.parametrize(
-    ("text", "sentences"),
-    [
-        ("One. Two! Three?", ["One.", "Two!", "Three?"]),
-        (
-            "Dr. Smith met J. R. Jones, e.g. in May. They spoke.",
-            ["Dr. Smith met J. R. Jones, e.g. in May.", "They spoke."],
-        ),
-        ("It costs 3.50 euros. Cheap.", ["It costs 3.50 euros.", "Cheap."]),
-        ("See config.yaml for more. It is short.", ["See config.yaml for more.", "It is short."]),
-        ("A line\nthat goes on.\nNext one.", ["A line\nthat goes on.", "Next one."]),
-        ("# Heading\n\nText here", ["# Heading", "Text here"]),
-        ("Do:\n- first thing\n- second thing", ["Do:", "- first thing", "- second thing"]),
-        ("He said “Stop.” She did.", ["He said “Stop.”", "She did."]),
-        ("雨が降る。風が吹く。", ["雨が降る。", "風が吹く。"]),
-        ("Wait... what? Yes", ["Wait... what?", "Yes"]),
-        ("", []),
-        (" \n\n ", []),
-    ],
-)
+@pytest.mark.parametrize(("text", "sentences"), SAMPLES["sentences"])
 def test_borders(text: str, sentences: list[str]) -> None:
     """Sentences end at full stops, blank lines and list items, not at abbreviations, numbers or line breaks."""
     assert [text[start:end] for start, end in split_sentences(text)] == sentences

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sleuth.answer.units import text_units, units_of, without_markup
-from tests.answer.conftest import item
+from tests.answer.conftest import SAMPLES, item
 
 
 def texts(text: str) -> list[str]:
@@ -15,25 +15,7 @@ def texts(text: str) -> list[str]:
     return ["\n".join([unit.text, *unit.code]) for unit in text_units(text)]
 
 
-@pytest.mark.parametrize(
-    ("text", "units"),
-    [
-        ("One is here.\nTwo goes\non. Three?", ["One is here.", "Two goes on.", "Three?"]),
-        ("# Head\n\nText.\n\nOther\n-----\nMore.", ["Text.", "More."]),
-        ("- `--all`: every file.\n  Hidden ones too.\n- last", ["`--all`: every file. Hidden ones too.", "last"]),
-        ("| key | limit |\n|---|---|\n| free | 50 |", ["key: free; limit: 50"]),
-        ("OS | path\n---|---\n**Linux** | `~/a`", ["OS: Linux; path: `~/a`"]),
-        ("Run this:\n\n```sh\nkeys --all\n```", ["Run this:\nkeys --all"]),
-        ("Run this::\n\n  $ keys --all\n\nDone.", ["Run this::\n$ keys --all", "Done."]),
-        (".. code-block:: sh\n\n   keys --all\n\nDone.", ["\nkeys --all", "Done."]),
-        ("So:\n\n[source,console]\n----\n$ git tag\n----\nDone.", ["So:\n$ git tag", "Done."]),
-        ("- List the keys:\n\n`keys --all`\n\n- Leave:\n\n`exit`", ["List the keys:\nkeys --all", "Leave:\nexit"]),
-        ("conffile\n    A file that stays.", ["conffile: A file that stays."]),
-        ("<pre><code>keys\n  [-a]</code></pre>\n\nLists keys.", ["Lists keys."]),
-        (".. note:: Keep it.\n\n   It is so dear to us all.", ["Keep it.", "It is so dear to us all."]),
-        (":param a: who is met.\n:param b: how often.", [":param a: who is met.", ":param b: how often."]),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("text", "units"), SAMPLES["units"])
 def test_units_are_whole(text: str, units: list[str]) -> None:
     """A command has its description, an entry its name, a row its header, code its sentence; headings are no units."""
     assert texts(text) == units

@@ -1,7 +1,9 @@
 """Small projects in several languages whose parts use one another."""
 
 import re
+import tomllib
 from pathlib import Path
+from typing import Any
 
 
 def files_of(name: str) -> dict[str, str]:
@@ -11,4 +13,6 @@ def files_of(name: str) -> dict[str, str]:
     return dict(zip(parts[::2], parts[1::2], strict=True))
 
 
+SAMPLES: dict[str, Any] = tomllib.loads(Path(__file__).with_name("samples.toml").read_text("utf8"))
+"""Tables of tests: what is written, and what is expected of it."""
 SHOP, PROJECT = files_of("shop"), files_of("app")

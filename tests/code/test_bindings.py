@@ -11,6 +11,7 @@ import pytest
 from sleuth.code import CodeStorage, index_path
 from sleuth.engine import open_code
 from tests.code.conftest import hits_by_words, open_project, parse_source, write
+from tests.code.projects import SAMPLES as EXPECTED
 from tests.code.projects import files_of
 
 
@@ -27,31 +28,10 @@ class Sample(NamedTuple):
     variables: set[str]
 
 
-KEPT = {
-    "a.py": {"helper", "fetch", "load", "save", "other", "more", "made", "outside", "logger.info"},
-    "b.js": {"load", "save", "other", "fetch", "helper", "logger.info", "shared"},
-    "c.ts": {"load", "save", "fetch", "helper", "logger.info"},
-    "e.tsx": {"load", "helper", "logger.info"},
-    "d.go": {"load", "helper", "save", "user.New", "log.Info"},
-    "f.rs": {"load", "fetch", "save", "helper", "logger.info"},
-    "h.c": {"load", "helper", "logger.info"},
-    "i.cpp": {"load", "save", "fetch", "helper", "logger.info"},
-    "k.rb": {"load", "save", "fetch", "helper", "Log.info"},
-    "s.sh": {"save", "helper", "load"},
-}  # fmt: skip
-VARIABLES: dict[str, set[str]] = {
-    "a.py": {"opened", "left", "right", "item", "item.go", "error", "number", "inner", "db.connect", "join", "first", "rest", "numbers"},
-    "b.js": {"item", "part", "rest", "error", "left", "db.connect", "made"},
-    "c.ts": {"item", "part", "error", "left", "db.connect"},
-    "e.tsx": {"item", "part", "db.connect"},
-    "d.go": {"item", "part", "user.Save", "err.Fail", "db.Connect", "answer"},
-    "f.rs": {"item", "part", "left", "value", "error", "own", "inner", "db.connect"},
-    "h.c": {"part", "own", "db.connect"},
-    "i.cpp": {"item", "part", "error.go", "own", "db.connect"},
-    "k.rb": {"item.go", "error.go", "inner.go", "part.go", "db.connect"},
-    "s.sh": set(),
-}  # fmt: skip
-SAMPLES = {name: Sample(source, KEPT[name], VARIABLES[name]) for name, source in files_of("calls").items()}
+SAMPLES = {
+    name: Sample(source, {*EXPECTED["kept"][name]}, {*EXPECTED["variables"][name]})
+    for name, source in files_of("calls").items()
+}
 
 
 OUTGOING = files_of("outgoing")

@@ -1,10 +1,10 @@
 """Definitions, labels and uses whose syntax is hard to recognise in a grammar."""
 
-# ruff: noqa: E501 - sources of other languages, a line each
 import pytest
 
 from sleuth.code.parsing.detail import Symbol
 from tests.code.conftest import parse_source
+from tests.code.projects import SAMPLES
 
 
 def symbols(source: str, language: str, path: str = "x") -> dict[str, Symbol]:
@@ -54,50 +54,17 @@ def test_rust_attributes_say_what_a_definition_is(source: str, label: str) -> No
     assert "public_api" not in labels
 
 
-TYPES = {
-    ("cpp", "int x = helper<int>(2);\nint y = n::make<A>(1);\n"): ["helper call", "n.make call", "A reference"],
-    ("cpp", "struct A *f(B b) { std::vector<C> c; }\n"): ["A reference", "B reference", "C reference"],
-    ("python", "x: A | None\n"): ["A reference"],
-    ("python", "def f(x: p.A, y: B | C | list[D] | int) -> E | None: ...\n"): ["p.A reference", "B reference", "C reference", "list reference", "D reference", "int reference", "E reference"],
-    ("python", "from m import *\nisinstance(x, (A, m.B)); issubclass(C, D)\nraise E\n"): ["m.* import", "isinstance call", "issubclass call", "x reference", "A reference", "m reference", "m.B reference", "C reference", "D reference", "E reference"],
-    ("python", "from m import a, b\nf((a, b))\n"): ["m.a import", "m.b import", "f call", "a reference", "b reference"],
-    ("go", "package m\nfunc f(a ...A) []B { var c C; return D[E]{} }\n"): ["D instantiation", "A reference", "B reference", "C reference", "E reference"],
-    ("go", "package m\nfunc f(a string) (b *B, err error) { return x.(l.C) }\n"): ["B reference", "l.C reference"],
-    ("typescript", "let a: A | null; let b: B[]; c as C; d instanceof D; let e: n.E;\n"): ["A reference", "B reference", "C reference", "D reference", "n.E reference"],
-    ("javascript", "a instanceof A; b in B;\n"): ["A reference"],
-    ("c", "struct node *n;\nnode_t f(struct node *m) { return (other_t) m; }\n"): ["node reference", "node_t reference", "node reference", "other_t reference"],
-    ("python", "class A(B[int], m.C[str]): pass\n"): ["B inheritance", "m.C inheritance"],  # as without arguments
-    ("rust", "trait A: B {}\nimpl C for D {}\nfn f<T: E + 'static>() {}\n"): ["B inheritance", "C inheritance", "E reference"],  # a bound is no base
-    ("tsx", "const V = () => <form><label>a</label><ui.input/><Button/></form>;\n"): ["ui.input reference", "Button reference"],  # tags of HTML are none
-    ("bash", "log::info x\nbin/run.sh\n"): ["log::info call", "bin/run.sh call"],  # colons and dots split no command
-}  # fmt: skip
-
-
-@pytest.mark.parametrize(("language", "source"), TYPES)
-def test_types_are_uses(language: str, source: str) -> None:
+@pytest.mark.parametrize(("language", "source", "expected"), SAMPLES["types"])
+def test_types_are_uses(language: str, source: str, expected: list[str]) -> None:
     """Annotations, results, casts and checks are uses of the classes that they name, and bases are inherited from."""
-    assert uses(source, language) == TYPES[language, source]
+    assert uses(source, language) == expected
 
 
-NAMES = {
-    ("c", "typedef struct node { int a; } node_t;\nint a = 1, b = 2;\n"): ["node_t type", "node struct", "a constant", "b constant"],
-    ("c", "typedef struct A { int a; } A, *B;\n"): ["B type", "A struct"],
-    ("c", "typedef struct A { int a; } A;\ntypedef enum { X } B;\n"): ["A struct", "B type"],
-    ("cpp", "struct A { int operator[](int i) { } operator bool() const { } int& operator()() { } };\n"): ["A struct", "A.operator[] method", "A.operator bool method", "A.operator() method"],
-    ("cpp", "bool n::A<T, U>::operator<(A o) {}\nn::A::operator n::B() {}\nclass operators {};\nint A<T, U>::f() {}\n"): ["n.A.operator< method", "n.A.operator n::B method", "operators class", "A.f method"],
-    ("cpp", "TEST(Suite, Name) {}\nTYPED_TEST(Suite, Other) {}\nint TEST_all(A a, B b) {}\n"): ["Suite.Name method", "Suite.Other method", "TEST_all function"],
-    ("typescript", "interface I { f(a: string): void; b: string }\n"): ["I interface", "I.f method", "I.b attribute"],
-    ("go", "package m\ntype I interface {\n\tGet() int\n}\nconst C, D = 1, 2\n"): ["I interface", "I.Get method", "C constant", "D constant"],
-    ("python", "a, b = 1, 2\n(c, d) = a\ntype E = int\ntype F[T] = list[T]\nclass G:\n    h, i = 1, 2\n"): ["a constant", "b constant", "c constant", "d constant", "E type", "F type", "G class", "G.h attribute", "G.i attribute"],
-    ("bash", "readonly A=1\nexport B=2\nlog::info() { x; }\n"): ["A constant", "B constant", "log::info function"],
-}  # fmt: skip
-
-
-@pytest.mark.parametrize(("language", "source"), NAMES)
-def test_every_name_is_a_definition(language: str, source: str) -> None:
+@pytest.mark.parametrize(("language", "source", "expected"), SAMPLES["names"])
+def test_every_name_is_a_definition(language: str, source: str, expected: list[str]) -> None:
     """Every name in the sample is one definition with its full name, its kind and its container."""
     definitions = symbols(source, language)
-    assert [f"{name} {symbol.kind}" for name, symbol in definitions.items()] == NAMES[language, source]
+    assert [f"{name} {symbol.kind}" for name, symbol in definitions.items()] == expected
 
 
 @pytest.mark.parametrize(("language", "source", "is_public"), [

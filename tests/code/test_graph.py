@@ -1,6 +1,5 @@
 """Name resolution, the graph walker and the navigator."""
 
-# ruff: noqa: E501 - sources of other languages, a line each
 import re
 from pathlib import Path
 
@@ -10,7 +9,7 @@ from sleuth.code import CodeStorage, GraphWalker, Navigator, Snapshot
 from sleuth.code.graph.resolve import resolver_of
 from sleuth.errors import ArgumentError
 from tests.code.conftest import hits_by_words, open_project
-from tests.code.projects import files_of
+from tests.code.projects import SAMPLES, files_of
 
 
 def resolved(snapshot: Snapshot, path: str) -> dict[str, str]:
@@ -32,21 +31,7 @@ def check_meanings(
     assert {name: targets.get(name, "no use") for name in expected} == expected
 
 
-PROJECT_MEANINGS = {
-    "app/core.py": {
-        "Base": "app/base.py:Base", "self.step": "app/core.py:Engine.step", "self.inherited": "app/base.py:Base.inherited",
-        "super().inherited": "app/base.py:Base.inherited", "h": "app/util.py:helper", "util.second": "app/util.py:second",
-        "self.tool.cut": "app/util.py:Tool.cut", "self.made.cut": "app/util.py:Tool.cut", "local.cut": "app/util.py:Tool.cut",
-        "other.step": "app/core.py:Engine.step", "nested": "app/core.py:Engine.step.nested",
-        "helper_here": "app/core.py:helper_here", "Engine": "app/core.py:Engine",
-        "j.dumps": "", "unknown.thing": "", "inner": "",  # of other packages, unknown objects and locals
-    },
-    "main.py": {  # a package exports these again
-        "Engine": "app/core.py:Engine", "app.util.second": "app/util.py:second", "app.util.Tool.cut": "app/util.py:Tool.cut",
-    },
-    "web/a.ts": {"make": "web/b.ts:make", "s.draw": "web/b.ts:Shape.draw"},
-    "go/main.go": {"lib.Do": "go/lib/lib.go:Do", "local": "go/other.go:local"},
-}  # fmt: skip
+PROJECT_MEANINGS = SAMPLES["project"]
 
 
 @pytest.mark.parametrize("path", PROJECT_MEANINGS)

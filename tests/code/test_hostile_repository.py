@@ -12,7 +12,7 @@ from sleuth.code import CodeRetriever, CodeStorage, index_path, search_history
 from sleuth.engine import open_code
 from sleuth.errors import CodeError, UnknownRepositoryError
 from tests.code.conftest import Git, opened, write
-from tests.code.projects import SHOP
+from tests.code.projects import SAMPLES, SHOP
 from tests.commands import sleuth
 
 PROGRAMS = (Path(__file__).parent / "programs.txt").read_text("utf8").split()
@@ -251,33 +251,14 @@ def test_an_owner_that_is_not_trusted_is_refused(
     assert index_path(storage, git.root).files == len(SHOP)
 
 
-@pytest.mark.parametrize(
-    ("url", "public"),
-    [
-        ("https://example.com/x.git", "https://example.com/x.git"),
-        ("https://me:s3cret@example.com/x.git", "https://example.com/x.git"),
-        ("https://s3cret@example.com:8443/x.git", "https://example.com:8443/x.git"),
-        ("https://me:s3@cret@example.com/x.git", "https://example.com/x.git"),
-        ("https://me:s3%40cret@[::1]:80/x.git", "https://[::1]:80/x.git"),
-        ("https://example.com/x.git?private_token=s3cret", None),
-        ("https://example.com/x.git#s3cret", None),
-        ("https://me:1/s3cret@example.com/x.git", None),
-        ("https://me:s3/cret@example.com/x.git", None),
-        ("ssh://git:s3cret@example.com:22/x.git", "ssh://example.com:22/x.git"),
-        ("git@example.com:me/x.git", "example.com:me/x.git"),
-        ("me:s3cret@example.com:x.git", None),
-        ("ext::sh -c 's3cret'", None),
-        ("http::https://me:s3cret@example.com/x.git", None),
-        ("/srv/git/a@b:c.git", "/srv/git/a@b:c.git"),
-    ],
-)
-def test_remotes_are_kept_without_credentials(git: Git, tmp_path: Path, url: str, public: str | None) -> None:
+@pytest.mark.parametrize(("url", "public"), SAMPLES["remotes"])
+def test_remotes_are_kept_without_credentials(git: Git, tmp_path: Path, url: str, public: str) -> None:
     """No form of a remote's URL brings a secret into the index or an error; the full URL still finds the repository."""
     git.commit(dict(SHOP))
     git("config", "remote.origin.url", url)
     with open_code(tmp_path / "index", create=True) as storage:
         id = index_path(storage, git.root).repository
-        if public is not None:
+        if public:
             assert [repository.url for repository in storage.repositories()] == [public]
             assert storage.repository(url).id == storage.repository(public).id == id
         with pytest.raises(UnknownRepositoryError) as unknown:

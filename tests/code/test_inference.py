@@ -9,7 +9,7 @@ from sleuth.code import CodeStorage, Navigator
 from sleuth.code.graph.expressions import element_of, read_chain, type_name
 from sleuth.code.graph.resolve import resolver_of
 from tests.code.conftest import open_project
-from tests.code.projects import files_of
+from tests.code.projects import SAMPLES, files_of
 from tests.code.test_graph import check_meanings, resolved
 
 FILES = files_of("receivers")
@@ -75,28 +75,7 @@ def test_a_field_of_many_values_that_use_it_is_inferred_once(storage: CodeStorag
     assert "@all.go" in targets
 
 
-MEANINGS = {
-    "parts of an object type that a function returns have types, and a value that is chosen is one of two": (
-        "a.ts", "class A { go() {} }\nclass B { go() {} }\ntype Both = { one: A; two?: B }\nfunction make(): { one: A; two: B } {}\nfunction run(both: Both, flag: boolean) {\n  const { one, two } = make()\n  one.go()\n  two.go()\n  both.two.go()\n  const three = flag ? new B() : null\n  three.go()\n}\n",
-        {"one.go": "A.go", "two.go": "B.go", "both.two.go": "B.go", "three.go": "B.go"},
-    ),
-    "a variable whose only value is a name is what that means, and one that replaces itself is followed": (
-        "a.py", "class A:\n    def go(self): pass\n    def twin(self) -> 'A': pass\n\n    def run(self, other):\n        go = self.go\n        go()\n        made = A\n        made()\n        two = other\n        two()\n        two = self.go\n        two()\n        a = A() if other else None\n        a = a.twin()\n        a.go()\n\n\nclass B:\n    def go(self): pass\n    def twin(self): pass\n",
-        {"go": "A.go", "made": "A", "two": "", "a.twin": "A.twin", "a.go": "A.go"},
-    ),
-    "a method of a type from elsewhere is not the only method of that name here": (
-        "a.py", "class A:\n    def launch(self): pass\n\n\ndef run(known: list[str], unknown):\n    known.launch()\n    unknown.launch()\n",
-        {"known.launch": "", "unknown.launch": "A.launch"},
-    ),
-    "a name in the body of a class is what the class defines before it, and not so in a method": (
-        "a.py", "class A:\n    class B: pass\n    made = B()\n    def use(self): return [C()]\n    class C: pass\n",
-        {"B": "A.B", "C": ""},
-    ),
-    "`-> Self`, as it is imported, is the class of the object, along a chain": (
-        "a.py", "import typing as t\nclass A:\n    def one(self) -> t.Self: ...\nclass B(A):\n    def go(self): ...\nclass C:\n    def go(self): ...\nB().one().one().go()\n",
-        {"B().one().one().go": "B.go"},
-    ),
-}  # fmt: skip
+MEANINGS = SAMPLES["meanings"]
 
 
 @pytest.mark.parametrize("rule", MEANINGS)

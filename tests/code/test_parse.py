@@ -1,6 +1,5 @@
 """Symbols, references, imports and labels in every language."""
 
-# ruff: noqa: E501 - sources of other languages, a line each
 import zlib
 from contextlib import suppress
 from pathlib import Path
@@ -24,24 +23,10 @@ from sleuth.code.parsing.tables import Tables, pack_tables, unpack_tables
 from sleuth.code.search.filters import _test as file_test
 from sleuth.errors import ArgumentError, CodeError
 from tests.code.conftest import parse_source, write
+from tests.code.projects import SAMPLES
 from tests.examples import examples
 
-SOURCES = {
-    "python": ("class A(B):\n    '''Doc.'''\n    def f(self): return C(g())\n", "A.f method", "B inheritance"),
-    "javascript": ("export class A extends B { f() { return new C(g()); } }\n", "A.f method", "C instantiation"),
-    "typescript": ("interface I extends J { a: string }\nclass A implements I { f(): void { g(); } }\n", "A.f method", "I inheritance"),
-    "tsx": ("const F = () => <Foo a={1}/>;\n", "F function", "Foo reference"),
-    "go": ("package m\ntype T struct{ *B }\nfunc (t *T) F() { g.H(); _ = U{} }\n", "T.F method", "U instantiation"),
-    "rust": ("struct S;\nimpl T for S { fn f(&self) { self.g(); } }\n", "S.f method", "T inheritance"),
-    "c": ("static int *f(int a) { return g(a); }\n", "f function", "g call"),
-    "cpp": ("namespace n { class A : public B { void g() { h(); } }; }\nint n::A::f() { return 1; }\n", "n.A.f method", "B inheritance"),
-    "ruby": ("module M\n  class A < B\n    def f\n      C.new(1)\n    end\n  end\nend\n", "M.A.f method", "C instantiation"),
-    "bash": ("foo() { bar a; }\n", "foo function", "bar call"),
-    "css": (".f > a#go { color: mix(red); }\n@keyframes spin { from { top: 0 } }\n", "go constant", "mix call"),
-    "html": ("<body id=\"f\" class=\"A\">\n<script>class C { f() { g(); } }</script>\n</body>\n", "C.f method", "A reference"),
-    "vue": ("<template><Foo id=\"A\"/></template>\n<script lang=\"ts\">\nfunction f(a: T) { g(a); }\n</script>\n", "f function", "Foo reference"),
-    "svelte": ("<script>\n  export const f = () => g();\n</script>\n<Foo id=\"A\"></Foo>\n", "f function", "g call"),
-}  # fmt: skip
+SOURCES: dict[str, tuple[str, str, str]] = SAMPLES["sources"]
 
 
 @pytest.mark.parametrize("language", SOURCES)
@@ -112,34 +97,10 @@ def test_syntax_errors_keep_the_sound_parts(source: str) -> None:
     assert {s.name for s in parse.symbols} & {"g", "f", "A"}
 
 
-IMPORTS = {
-    ("python", "from ..a.b import (c as d,\n  e)"): [("..a.b", "c", "d"), ("..a.b", "e", "e")],
-    ("python", "import a.b as c, d"): [("a.b", "", "c"), ("d", "", "d")],
-    ("typescript", "import x, { type A, b as c } from './m'"): [("./m", "A", "A"), ("./m", "b", "c"), ("./m", "default", "x")],
-    ("javascript", "const { a, b: c } = require('./m')"): [("./m", "a", "a"), ("./m", "b", "c")],
-    ("javascript", "import * as ns from 'm'"): [("m", "", "ns")],
-    ("go", 'f "a/b/v2"'): [("a/b/v2", "", "f")],
-    ("rust", "use a::{b, c::{d as e}};"): [("a", "b", "b"), ("a::c", "d", "e")],
-    ("rust", "use crate::a::{self, b::{self as c}};"): [("crate", "a", "a"), ("crate::a", "b", "c")],
-    ("c", '#include "x/y.h"'): [("x/y.h", "*", "*")],
-    ("ruby", "require_relative '../b'"): [("./../b", "*", "*")],
-    ("bash", "source ./a/b.sh"): [("./a/b.sh", "*", "*")],
-    ("bash", 'source "$(cd "$(dirname "$0")" && pwd)/lib/b.sh"'): [("lib/b.sh", "*", "*")],
-    ("bash", '. "${HERE}/b.sh"'): [("b.sh", "*", "*")],
-    ("bash", 'source "$FILE"'): [],
-    ("css", "@import url(base.css) screen;"): [("base.css", "*", "*")],
-    ("html", 'src="js/a.js?v=3"'): [("./js/a.js", "*", "*")],
-    ("html", 'href="https://example.org/a.css"'): [],
-    ("html", 'src="{% static \'a.js\' %}"'): [],
-    ("vue", "import A from './A.vue'"): [("./A.vue", "default", "A")],
-    ("svelte", "@import 'base.css';"): [("base.css", "*", "*")],
-}  # fmt: skip
-
-
-@pytest.mark.parametrize(("language", "text"), IMPORTS)
-def test_imports(language: str, text: str) -> None:
+@pytest.mark.parametrize(("language", "text", "expected"), SAMPLES["imports"])
+def test_imports(language: str, text: str, expected: list[list[str]]) -> None:
     """An import statement gives the module, name and alias of everything that it imports."""
-    assert [tuple(i)[:3] for i in ways_of(language).imports(text)] == IMPORTS[language, text]
+    assert [list(i)[:3] for i in ways_of(language).imports(text)] == expected
 
 
 @pytest.mark.parametrize(

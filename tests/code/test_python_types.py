@@ -8,7 +8,7 @@ from sleuth.code import CodeStorage, GraphWalker, Navigator
 from sleuth.code.graph.bindings import narrows
 from sleuth.code.graph.expressions import entry_of, form_of, item_of, returned_by_table
 from tests.code.conftest import open_project
-from tests.code.projects import files_of
+from tests.code.projects import SAMPLES, files_of
 from tests.code.test_graph import check_meanings, resolved
 
 CLASSES = files_of("classes")["models.py"]
@@ -34,26 +34,7 @@ def test_types_are_followed(storage: CodeStorage, tmp_path: Path, function: str)
     assert meant == ["models.py:B.other" if ".other" in function else "models.py:A.go"]
 
 
-USES = {
-    "A field that holds a function of the file": ("self.field()", "h.py:go", "self.field = go"),
-    "A field that holds a function of a module": ("self.field()", "m.py:go", "self.field = m.go"),
-    "A field that is nothing at first": ("self.field()", "m.py:go", "self.field = None; self.field = m.go"),
-    "A field that holds a module": ("self.field.go()", "m.py:go", "self.field = m"),
-    "A field with a class as its type": ("self.field()", "h.py:X", "self.field: type[X] = x"),
-    "A field that holds one of two": ("self.field()", "h.py:go", "self.field = go; self.field = m.go"),
-    "A field that may hold anything": ("self.field()", "", "self.field = go; self.field = y"),
-    "A field that holds a parameter": ("self.field()", "", "self.field = y"),
-    "A method of the base": ("super(H, self).run()", "m.py:Base.run", ""),
-    "A method of the base of another class": ("super(X, self).run()", "", ""),
-    "A parameter whose type is a class": ("x()", "h.py:X", ""),
-    "A method of the base of a class that the object also is of": ("super(Z, self).run()", "m.py:Base.run", ""),
-    "A field that holds a method of an object": ("self.field()", "m.py:Base.run", "self.field = m.Base().run"),
-    "An element of a field": ("self.field[0].run()", "m.py:Base.run", "self.field.append(m.Base())"),
-    "A function that a variable is in other cases": ("inner()", "h.py:H.__init__.inner", "inner = x.y"),
-    "An import of the function": ("go()", "m.py:go", "from m import go"),
-    "An import of the function from outside": ("go()", "", "from outside import go"),
-    "A method of a class from outside": ("y.request.go()", "", ""),
-}  # fmt: skip
+USES: dict[str, tuple[str, str, str]] = SAMPLES["uses"]
 """Uses in a method: what is written, what it means, and the statement before it."""
 
 

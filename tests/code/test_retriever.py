@@ -24,31 +24,14 @@ from sleuth.engine.codebase import default_embedder
 from sleuth.errors import ArgumentError, EmbeddingError, FilterError, RetrievalError
 from sleuth.types import Explanation
 from tests.code.conftest import hits_by_words, opened
+from tests.code.projects import SAMPLES
 from tests.embedders import Letters
 from tests.examples import examples
 
 Ask = Callable[..., list[str]]
 
 
-@pytest.mark.parametrize(
-    ("query", "first"),
-    [
-        ("how is a card charged", "shop/payment.py"),
-        ("PaymentProcessor", "shop/payment.py"),
-        ("def newest_order(orders):", "shop/latest.py"),
-        ("newest order", "shop/latest.py"),
-        (
-            'Traceback (most recent call last):\n  File "/srv/shop/ledger.py", line 3, in record\nTypeError',
-            "shop/ledger.py",
-        ),
-        ("see shop/models.py", "shop/models.py"),
-        ("Refund.add", "shop/models.py"),
-        ("test that charging works", "tests/test_payment.py"),
-        ("server listens on a port", "server/main.go"),
-        ("handles a checkout", "src/api/routes.ts"),
-        ("README payment docs", "README.md"),
-    ],
-)
+@pytest.mark.parametrize(("query", "first"), SAMPLES["queries"])
 def test_queries_find_their_file(ask: Ask, query: str, first: str) -> None:
     """Questions, identifiers, code, compounds, traces, paths, qualified names and tests find their file."""
     assert ask(query)[0] == first

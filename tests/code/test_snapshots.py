@@ -20,7 +20,7 @@ from sleuth.code.snapshots.indexing import index_source
 from sleuth.engine import open_code
 from sleuth.errors import ArgumentError, CodeError, IndexLockedError, IndexNotFoundError, UnknownSnapshotError
 from tests.code.conftest import Git, opened, text_of, write
-from tests.code.projects import SHOP
+from tests.code.projects import SAMPLES, SHOP
 
 
 def answers(storage: CodeStorage, id: str, query: str, at: str | None = None) -> list[tuple[str, float]]:
@@ -369,23 +369,7 @@ def test_small_segments_answer_as_files_do(
         assert answers(other, second.repository, "charge") == answers(storage, first.repository, "charge")
 
 
-WORKTREE = {
-    "edit": "echo more >> a.py",
-    "stage": "echo more >> a.py; git add a.py",
-    "stage and edit": "echo more >> a.py; git add a.py; echo still >> a.py",
-    "delete": "rm b/c.py",
-    "untracked": "mkdir -p new/deep; echo x > new/deep/f.py; echo y > 'odd name.py'",
-    "intended": "echo x > n.py; git add -N n.py",
-    "renamed": "git mv a.py z.py",
-    "ignored": "echo '*.log' > .gitignore; echo x > a.log",
-    "link": "rm a.py; ln -s b/c.py a.py",
-    "assumed": "git update-index --assume-unchanged a.py; echo more >> a.py",
-    "left out of sight": "git update-index --skip-worktree a.py; rm a.py",
-    "line ends": "git config core.autocrlf true; rm a.py; git checkout -q a.py",
-    "not UTF-8": "printf 'x = 1' > \"$(printf 'l\\344.py')\"; git add .",
-    "unmerged": "git checkout -qb o; echo 1 > a.py; git commit -qam 1; git checkout -q -; echo 2 > a.py; "
-    "git commit -qam 2; git merge -q o || true",
-}
+WORKTREE: dict[str, str] = SAMPLES["worktree"]
 
 
 @pytest.mark.parametrize("change", WORKTREE)

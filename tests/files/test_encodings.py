@@ -1,5 +1,8 @@
 """Bytes are decoded to text."""
 
+import tomllib
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -51,30 +54,7 @@ def test_legacy_encodings_are_guessed() -> None:
     assert encoding == "cp1251"
 
 
-SAMPLES = {
-    "French": ("latin-1", "Les élèves ont reçu leurs résultats à la fin de l'été, où l'école était fermée. "),
-    "German": ("cp1252", "Größe, Übermut und Straßenbahnschienen: schöne Wörter fürs Wörterbuch. "),
-    "Spanish": ("latin-1", "¿El niño pequeño comió una manzana en el jardín de su abuela por la mañana? "),
-    "Portuguese": ("cp1252", "A organização não tem informações sobre a situação econômica da região. "),
-    "Italian": ("cp1252", "La città è più bella perché c'è il sole; così andrò in università lunedì. "),
-    "Swedish": ("latin-1", "Över ån går en gammal bro där människor på väg hem från arbetet möts. "),
-    "Danish": ("latin-1", "Rødgrød med fløde på en ø, hvor børnene også spiser æbler og blåbær. "),
-    "English": ("cp1252", "It’s a “quoted” word — naïve, isn’t it? The price is 50 €. "),
-    "Polish": ("cp1250", "Zażółć gęślą jaźń, a potem idź spać, bo jutro będzie długi dzień w pracy. "),
-    "Czech": ("cp1250", "Příliš žluťoučký kůň úpěl ďábelské ódy, když šel večer přes řeku domů. "),
-    "Hungarian": ("cp1250", "Árvíztűrő tükörfúrógép, amely a hűtőszekrény mögött őrzi a gyümölcsöt. "),
-    "Polish, ISO": (
-        "iso8859-2",
-        "Zażółć gęślą jaźń, a potem idź spać, bo jutro będzie długi dzień w pracy. ",
-    ),
-    "Russian": ("cp1251", "Быстрая бурая лиса перепрыгивает через ленивую собаку. "),
-    "Greek": ("cp1253", "Η γρήγορη καφέ αλεπού πηδάει πάνω από το τεμπέλικο σκυλί κάθε πρωί. "),
-    "Turkish": ("cp1254", "Işık hızıyla koşan çocuk, güneşin doğuşunu görmek için dağa çıktı; şaşırdı. "),
-    "Japanese": ("shift-jis", "日本語の文章を書くのは難しいですが、毎日練習すれば上手になります。"),
-    "Japanese, EUC": ("euc-jp", "日本語の文章を書くのは難しいですが、毎日練習すれば上手になります。"),
-    "Chinese": ("gb18030", "我们今天去公园散步，天气很好，孩子们在草地上玩耍。"),
-    "Korean": ("euc-kr", "오늘은 날씨가 좋아서 아이들과 함께 공원에서 산책을 했습니다. "),
-}
+SAMPLES: dict[str, list[str]] = tomllib.loads(Path(__file__).with_name("languages.toml").read_text("utf8"))
 
 
 @pytest.mark.parametrize("language", SAMPLES)
