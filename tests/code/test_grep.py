@@ -17,6 +17,7 @@ from sleuth.engine import open_code
 from sleuth.errors import ArgumentError
 from sleuth.filters import as_filter
 from tests.code.conftest import Git, opened
+from tests.code.projects import SAMPLES
 from tests.commands import sleuth
 from tests.examples import examples
 
@@ -49,23 +50,14 @@ def places(result: LineMatches) -> list[tuple[str, int]]:
     return [(match.file_path, match.line) for match in result.matches]
 
 
-@pytest.mark.parametrize(("pattern", "options", "expected"), [
-    ("refill", {}, [("long.txt", 1), ("src/bucket.py", 2), ("src/bucket.py", 6)]),
-    ("refill", {"ignore_case": True}, 5),
-    (r"^Refill .*\.$", {}, [("docs/guide.md", 1), ("docs/guide.md", 2)]),
-    (r"def \w+\(", {}, [("src/bucket.py", 2)]), ("size.|größe", {}, [("src/naïve.py", 1)]),
-    ("ÄÖ", {"fixed": True}, [("src/naïve.py", 1)]),
-    ("äö", {"fixed": True, "ignore_case": True}, [("src/naïve.py", 1)]), ("f()", {"fixed": True}, []),
-    ("(self)", {"fixed": True}, [("src/bucket.py", 2)]), (r"1$", {}, [("src/naïve.py", 2)]),
-    (r"^$", {}, [("src/bucket.py", 4), ("src/bucket.py", 5)]), (r"self\s+return", {}, []),
-])  # fmt: skip
+@pytest.mark.parametrize(("pattern", "options", "expected"), SAMPLES["patterns"])
 def test_lines_that_match(storage: CodeStorage, pattern: str, options: Any, expected: Any) -> None:
     """Each line is given once, by path and number; a match never crosses lines, and binary files are left out."""
     result = grep(opened(storage), compile_pattern(pattern, **options))
     if isinstance(expected, int):
         assert (result.lines, len(result.matches)) == (expected, expected)
     else:
-        assert places(result) == expected
+        assert places(result) == [*map(tuple, expected)]
         assert (result.lines, result.files) == (len(expected), len({path for path, _ in expected}))
 
 

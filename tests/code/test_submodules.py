@@ -10,6 +10,7 @@ from sleuth.code import CodeRetriever, CodeStorage, index_path, search_history
 from sleuth.engine import Workspace
 from sleuth.surfaces.mcp import Tools
 from tests.code.conftest import Git, answer, opened, run, write
+from tests.code.projects import SAMPLES
 from tests.code.test_hostile_repository import Canaries, canaries
 from tests.commands import sleuth
 
@@ -156,16 +157,7 @@ def test_agents_in_a_submodule_get_its_code(app: Git) -> None:
         assert answer["indexed_root"] == str(lib)
 
 
-LEADS = {
-    "its .git names another repository": "echo gitdir: $PRIVATE/.git > vendor/lib/.git",
-    "its folder of git is of a worktree of another one": "echo $PRIVATE/.git > .git/modules/vendor/lib/commondir",
-    "a link to another repository": "mv vendor/lib ../moved; ln -s $PRIVATE vendor/lib",
-    "a link above it to a worktree of it outside": "echo gitdir: $PWD/.git/modules/vendor/lib > vendor/lib/.git; "
-    "git config -f .git/modules/vendor/lib/config --unset core.worktree; "
-    "mv vendor ../moved; ln -s $PWD/../moved vendor",
-    "its worktree is another one": "git config -f .git/modules/vendor/lib/config core.worktree $PRIVATE",
-    "its worktree is the one around it": "git config -f .git/modules/vendor/lib/config core.worktree $PWD",
-}
+LEADS: dict[str, str] = SAMPLES["leads"]
 
 
 @pytest.mark.parametrize("lead", LEADS)

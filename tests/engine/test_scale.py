@@ -1,6 +1,7 @@
 """What a query and the first hits say about the kind of source that is asked for."""
 
 import re
+import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -30,18 +31,9 @@ def kinds(query: str, *, sources: tuple[str, ...] = ("docs", "code")) -> dict[st
     return {name: float(reason.facts["kind"]) for name, reason in reasons.items() if reason is not None}
 
 
-@pytest.mark.parametrize(("cue", "query", "other"), [
-    ("code", "class of a ledger", "class-based ledger"),
-    ("code", "functions that close ledgers", "a list of functions"),
-    ("code", "which class closes a ledger", "annotate a class"),
-    ("code", "some module that closes it", "some modules that I import"),
-    ("code", "where is a ledger closed", "where do I close a ledger"),
-    ("code", " class of a ledger", "no class of a ledger"),
-    ("code", "where\n  is a ledger closed", "where\n do I close a ledger"),
-    ("how", "how do ledgers close", "how do I close ledgers"),
-    ("text", "why is a ledger closed", "asynchronous I/O"), ("verb", "parse ledgers", "ledgers to parse"),
-    ("spelled", "total price", "total"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("cue", "query", "other"), tomllib.loads(Path(__file__).with_name("cues.toml").read_text("utf8"))["cues"]
+)
 def test_a_cue(cue: str, query: str, other: str) -> None:
     """Each cue is 1 for one query and 0 for another that resembles it."""
     assert [getattr(scale.cues(each, [PAGES, CODE]), cue) for each in (query, other)] == [1, 0]

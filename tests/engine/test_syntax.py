@@ -1,5 +1,6 @@
 """The query syntax, spelling suggestions, the minimum score, and reranking."""
 
+import tomllib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -162,18 +163,7 @@ def versions(tmp_path: Path) -> Iterator[Engine]:
 
 
 @pytest.mark.parametrize(
-    ("query", "first"),
-    [
-        ("version 7", "v7"),
-        ("version-7", "v7"),
-        ("VERSION7", "v7"),
-        ("what is new in version 3?", "v3"),
-        ("C#", "sharp"),
-        ("c++ buckets", "plus"),
-        ("U.S. bucket", "acronym"),
-        ("3.5mm", "jack"),
-        ("5mm", "mm"),
-    ],
+    ("query", "first"), tomllib.loads(Path(__file__).with_name("cues.toml").read_text("utf8"))["versions"]
 )
 def test_single_letters_and_digits_count_with_their_word(versions: Engine, query: str, first: str) -> None:
     """A word and a digit, acronyms, names of languages and decimal numbers find what holds them first."""

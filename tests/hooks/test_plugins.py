@@ -14,21 +14,7 @@ from sleuth.errors import ArgumentError, PluginError
 from sleuth.hooks import Morpheus, load_plugins, unload_plugins
 from sleuth.types import Document
 
-HOOK = """
-from sleuth.hooks import hook, plugin
-
-@hook("call", priority=3)
-def shout(result, *, rag2f):
-    return result.upper()
-
-@plugin
-def activated(plugin, instance):
-    instance.append(("on", plugin.name))
-
-@plugin
-def deactivated(plugin, instance):
-    instance.append(("off", plugin.name))
-"""
+HOOK = Path(__file__).with_name("plugin.txt").read_text("utf8")
 
 
 @pytest.fixture

@@ -3,7 +3,9 @@
 import gc
 import math
 import re
+import tomllib
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from time import monotonic
 
 import pytest
@@ -25,6 +27,7 @@ from sleuth.types import Document
 from tests.examples import examples
 from tests.waiting import Usage, wait_until
 
+SAMPLES = tomllib.loads(Path(__file__).with_name("ollama.toml").read_text("utf8"))
 REFUSED = "http://127.0.0.1:9"
 
 
@@ -65,19 +68,7 @@ def test_missing_model_says_how_to_pull(server: OllamaServer, call: Callable[...
         OllamaEmbedder(base_url=server.url).embed_documents(["a", "b"])
 
 
-@pytest.mark.parametrize(
-    ("fault", "says"),
-    [
-        ("busy", r"is busy \(503: server busy, please try again"),
-        ("crash", r"answered 500: model runner has unexpectedly stopped"),
-        ("error-body", r"answered with an error: llama runner process has terminated"),
-        ("malformed", r"not JSON"),
-        ("hollow", r"without a response"),
-        ("die", r"broke the connection"),
-        ("reset", r"broke the connection"),
-        ("hang", r"did not answer within 0.5 s"),
-    ],
-)
+@pytest.mark.parametrize(("fault", "says"), SAMPLES["failures"])
 @both
 def test_failures_have_their_messages(
     server: OllamaServer, call: Callable[..., str], fault: Fault, says: str
@@ -263,20 +254,7 @@ def test_status(server: OllamaServer) -> None:
             assert not ollama_status(faults.url(fault), timeout=0.3).running
 
 
-@pytest.mark.parametrize(
-    ("host", "url"),
-    [
-        ("example.org", "http://example.org:11434"),
-        ("example.org:8080", "http://example.org:8080"),
-        ("http://example.org", "http://example.org:80"),
-        ("https://example.org", "https://example.org:443"),
-        ("https://example.org:8443/ollama/", "https://example.org:8443/ollama"),
-        ("0.0.0.0", "http://localhost:11434"),  # noqa: S104 - read, not bound
-        (":7000", "http://localhost:7000"),
-        ("[::1]:7000", "http://[::1]:7000"),
-        ('"10.0.0.7"', "http://10.0.0.7:11434"),
-    ],
-)
+@pytest.mark.parametrize(("host", "url"), SAMPLES["hosts"])
 def test_ollama_host(host: str, url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """OLLAMA_HOST is read as Ollama reads it, unless an address is given."""
     assert host_url(host) == url

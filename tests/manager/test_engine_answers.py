@@ -25,22 +25,7 @@ DOCUMENTS = [
         "Keys are rotated every month by the owner of the project.", {"source": "keys.md", "year": 2020}
     ),
 ]
-PLUGIN = """
-from sleuth.hooks import hook, plugin
-
-@hook("indiana_jones_synthesize", priority=-1)
-def shout(result, retrieve_result, return_mode, kwargs, *, rag2f):
-    result.response = result.response.upper()
-
-@plugin
-def activated(plugin, instance):
-    instance.seen = [plugin.name]
-    instance.hooks.on("indiana_jones_retrieve", lambda result, *a, rag2f: None, plugin=plugin.name)
-
-@plugin
-def deactivated(plugin, instance):
-    instance.seen.append("gone")
-"""
+PLUGIN = Path(__file__).with_name("plugin.txt").read_text("utf8")
 
 
 @pytest.fixture

@@ -14,17 +14,8 @@ TEXT = (Path(__file__).parent / "signs.md").read_text("utf8")
 
 def test_plain_text_has_no_signs() -> None:
     """A passage without its markup has a line for each paragraph, item, row and line of code."""
-    assert plain(TEXT).split("\n") == [
-        "Some bold and code, a link, a [trap](javascript:alert(1)) and a picture.",
-        "• one",
-        "• two",
-        "name · value",
-        "a · <script>alert(1)</script>",
-        "b",
-        "x < 1",
-        "plan: yearly · price: 120",
-        "plan: monthly · price: 12",
-    ]
+    expected = Path(__file__).with_name("signs.txt").read_text("utf8")
+    assert plain(TEXT) == expected.removesuffix("\n")
 
 
 def test_notes_are_read_as_their_authors_see_them() -> None:

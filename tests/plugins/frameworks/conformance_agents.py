@@ -143,7 +143,8 @@ def test_an_engine_is_a_dependency_of_an_agent(engine: Engine) -> None:
     @agent.tool
     async def retrieve(context: RunContext[Engine], query: str) -> str:
         """Return the best passage."""
-        return (await context.deps.aretrieve(query, 1))[0].text
+        (hit,) = await context.deps.aretrieve(query, 1)
+        return str(hit.text)
 
     first = agent.run_sync("Who?", deps=engine)
     again = agent.run_sync("And who?", deps=engine, message_history=first.new_messages())

@@ -121,13 +121,13 @@ def test_collections_of_chroma(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
             matches = [each.id for each in opened.list_documents(filter=where).documents]
             assert matches == news.get(where=where)["ids"] != []
         vectors: Any = [meaning("crime"), meaning("a film by the sea")]
-        batch: Any = news.query(query_embeddings=vectors, n_results=2, where={"n": {"$gt": 1}})
+        from_2: Any = {"n": {"$gt": 1}}
+        batch: Any = news.query(query_embeddings=vectors, n_results=2, where=from_2)
         for vector, best, distances in zip(vectors, batch["ids"], batch["distances"], strict=True):
-            hits = opened.nearest(vector, 2, filter={"n": {"$gt": 1}})
+            hits = opened.nearest(vector, 2, filter=from_2)
             assert ids(hits) == [*map(int, best)]
-            assert [hit.score for hit in hits] == pytest.approx(
-                [1 - each / 2 for each in distances], abs=1e-3
-            )
+            cosines = [1 - each / 2 for each in distances]
+            assert [hit.score for hit in hits] == pytest.approx(cosines, abs=1e-3)
         without: Any = {"$and": [{"$contains": "weather"}, {"$not_contains": "cloudy"}]}
         assert ids(opened.retrieve("weather -cloudy", syntax=True, legs=["lexical"])) == [5]
         assert news.get(where_document=without)["ids"] == ["5"]
@@ -137,11 +137,13 @@ def test_collections_of_chroma(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
             opened.retrieve("x", where={"n": 2})  # type: ignore[call-arg]
 
 
+tokens = partial(bm25s.tokenize, stopwords="en", show_progress=False)
+
+
 def test_bm25(engine: Engine, tmp_path: Path) -> None:
     """Best texts of rank_bm25; of bm25s many queries at once, a k above the corpus, and an index that is loaded."""
     texts = ["the weather tomorrow", "a wonderful film"]
     okapi = BM25Okapi([text.lower().split() for text in NEWS])
-    tokens = partial(bm25s.tokenize, stopwords="en", show_progress=False)
     bm25s_index = bm25s.BM25()
     bm25s_index.index(tokens([*NEWS]), show_progress=False)
     bm25s_index.save(tmp_path / "saved")
@@ -174,7 +176,6 @@ def test_further_pages_of_bm25(engine: Engine, tmp_path: Path) -> None:
         chosen = engine.retrieve(film, filter={"n": {"$in": [0, 4]}}, legs=["lexical"])
         assert ids(chosen)[0] == [0, 4][int(np.argmax(scores))] == 4
     corpus = [{"n": n, "text": text} for n, text in enumerate(NEWS)]
-    tokens = partial(bm25s.tokenize, stopwords="en", show_progress=False)
     index = bm25s.BM25(corpus=corpus, method="bm25+")
     index.index(tokens([*NEWS]), show_progress=False)
     index.save(tmp_path / "saved", corpus=corpus)

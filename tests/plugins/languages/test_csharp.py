@@ -8,6 +8,7 @@ from tests.code.conftest import open_project
 from tests.code.projects import files_of
 from tests.code.test_definitions import symbols, uses
 from tests.code.test_graph import resolved
+from tests.plugins.languages.samples import TABLES
 
 NAMESPACES = files_of("csharp")
 
@@ -16,17 +17,7 @@ def test_namespaces_parts_and_extensions_of_csharp(storage: CodeStorage, tmp_pat
     """Types are seen through namespaces, a class has all of its parts, and an extension is of the type it extends."""
     snapshot = open_project(storage, tmp_path, NAMESPACES)
     targets = resolved(snapshot, "Use.cs")
-    expected = {
-        "Canvas": "App.Core.Canvas", "Square": "App.Core.Square",
-        "square.Draw": "App.Core.Square.Draw", "square.Twice": "App.Core.ShapeExtensions.Twice",
-        "square.Twice().Same": "App.Core.ShapeExtensions.Same",
-        "square.Twice().Same().Draw": "App.Core.IShape.Draw",
-        "flags.Same": "App.Core.ShapeExtensions.Same", "far.Draw": "App.Other.Square.Draw",
-        "canvas.Count": "App.Core.ShapeExtensions.Count",
-        "make(1).Twice": "App.Core.ShapeExtensions.Twice",
-        "Core.ShapeExtensions.Twice": "App.Core.ShapeExtensions.Twice",
-        "base.Add": "App.Core.Canvas.Add", "Guid": "",
-    }  # fmt: skip
+    expected = TABLES["csharp"]
     assert {name: targets[name].rpartition(":")[2] for name in expected} == expected
     file = snapshot.file("Use.cs")
     writes = [each for each in snapshot.detail(file).references if each.name == "Write"]

@@ -31,26 +31,24 @@ def client(served: Local) -> Iterator[openai.OpenAI]:
         yield openai_client
 
 
+def compared(type: str, key: str, value: Any) -> dict[str, Any]:
+    return {"type": type, "key": key, "value": value}
+
+
+def joined(type: str, *filters: dict[str, Any]) -> dict[str, Any]:
+    return {"type": type, "filters": filters}
+
+
 @pytest.mark.parametrize(
     ("filters", "expected"),
     [
-        ({"type": "eq", "key": "tenant", "value": "zoo"}, {"cats.md"}),
-        ({"type": "ne", "key": "tenant", "value": "zoo"}, {"limits.md", "bucket.md"}),
-        ({"type": "lt", "key": "year", "value": 2021}, {"bucket.md"}),
-        ({"type": "in", "key": "year", "value": [2020, 1999]}, {"bucket.md"}),
-        ({"type": "nin", "key": "year", "value": [2020]}, {"limits.md", "cats.md"}),
-        (
-            {
-                "type": "and",
-                "filters": [
-                    {"type": "gte", "key": "year", "value": 2021},
-                    {"type": "or", "filters": [{"type": "eq", "key": "tenant", "value": "acme"}]},
-                ],
-            },
-            {"limits.md"},
-        ),
+        (compared("eq", "tenant", "zoo"), {"cats.md"}), (compared("lt", "year", 2021), {"bucket.md"}),
+        (compared("ne", "tenant", "zoo"), {"limits.md", "bucket.md"}),
+        (compared("in", "year", [2020, 1999]), {"bucket.md"}),
+        (compared("nin", "year", [2020]), {"limits.md", "cats.md"}),
+        (joined("and", compared("gte", "year", 2021), joined("or", compared("eq", "tenant", "acme"))), {"limits.md"}),
     ],
-)
+)  # fmt: skip
 def test_openai_filters_are_applied(client: openai.OpenAI, filters: Any, expected: set[str]) -> None:
     """Each comparison, `and` and `or` select the same documents as at OpenAI."""
     page = client.vector_stores.search("index", query="tokens cats sleep day", filters=filters)

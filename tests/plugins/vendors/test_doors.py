@@ -25,6 +25,7 @@ WRITES = {
     ("delete", "/v1/vector_stores/{vector_store_id}"),
     ("post", "/v1/vector_stores/{vector_store_id}/files"),
     ("delete", "/v1/vector_stores/{vector_store_id}/files/{file_id}"),
+    ("post", "/v1/vector_stores/{vector_store_id}/files/{file_id}"),
 }  # fmt: skip
 """Operations that change the index; all others read."""
 
@@ -37,6 +38,7 @@ BODIES: dict[str, Any] = {
     "/v1/rerank": {"query": "tokens", "documents": ["a"]}, "/v1/responses": {"input": "tokens?"},
     "/v1/vector_stores": {"name": "a"},
     "/v1/vector_stores/{vector_store_id}/files": {"file_id": "cats.md"},
+    "/v1/vector_stores/{vector_store_id}/files/{file_id}": {"attributes": {"n": 1}},
     "/v1/vector_stores/{vector_store_id}/search": {"query": "tokens"},
     "/v1/web_search": {"query": "tokens"}, "/v2/rerank": {"query": "tokens", "documents": ["a"]},
 }  # fmt: skip

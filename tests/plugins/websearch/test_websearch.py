@@ -1,6 +1,7 @@
 """SearXNG, Brave and Exa beside Tavily: their requests, their answers, and several of them together."""
 
 import logging
+import tomllib
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -56,20 +57,7 @@ def test_a_service_gives_the_documented_structure(servers: dict[str, SearchServe
     assert next(item.metadata["title"] for item in ranking) == "Title 2"
 
 
-SENT: dict[str, dict[str, Any]] = {
-    "searxng": {
-        "q": "tides site:site1.org OR site:site2.org -site:x.org", "format": "json", "categories": "news",
-        "time_range": "week",
-    },
-    "brave": {
-        "q": "tides", "count": "3", "freshness": "pw",
-        "goggles": "$discard\n$site=site1.org\n$site=site2.org\n$discard,site=x.org",
-    },
-    "exa": {
-        "query": "tides", "numResults": 3, "contents": {"highlights": True}, "category": "news",
-        "includeDomains": ["site1.org", "site2.org"], "excludeDomains": ["x.org"],
-    },
-}  # fmt: skip
+SENT: dict[str, dict[str, Any]] = tomllib.loads(Path(__file__).with_name("sent.toml").read_text("utf8"))
 
 
 @pytest.mark.parametrize("name", SENT)

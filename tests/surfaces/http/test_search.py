@@ -1,6 +1,8 @@
 """POST /v1/search."""
 
+import tomllib
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -68,19 +70,10 @@ def test_hits_grow_by_their_neighbours(long: Local, expand: Any, expected: int) 
     assert len([word for word in WORDS if word in hit["text"]]) == expected
 
 
-@pytest.mark.parametrize(
-    ("body", "code", "words"),
-    [
-        ({"query": "a", "filter": "year>="}, "FilterError", "column"),
-        ({"query": "a", "fusion": "none"}, "ArgumentError", "minmax"),
-        ({"query": "a", "cursor": "x"}, "ArgumentError", "cursor"),
-        ({"query": "a", "sources": ["web"]}, "ArgumentError", "sources must be among docs"),
-        ({"query": "a", "fitler": "b"}, "SchemaError", "fitler"),
-        ({"query": 3}, "SchemaError", "body.query"),
-        ({"query": "a", "k": "3"}, "SchemaError", "body.k"),
-        ({"query": "a", "k": True}, "SchemaError", "body.k"),
-    ],
-)
+WRONG = tomllib.loads(Path(__file__).with_name("wrong_searches.toml").read_text("utf8"))["searches"]
+
+
+@pytest.mark.parametrize(("body", "code", "words"), WRONG)
 def test_wrong_arguments_are_problems(server: Local, body: Any, code: str, words: str) -> None:
     """An invalid argument gives a problem document with the error's code and the remedy."""
     answer = server.client.post("/v1/search", json=body)
