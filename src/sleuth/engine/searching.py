@@ -30,17 +30,17 @@ class IndexSearch:
     """Searches what one view of an index shows; `Engine` has these calls."""
 
     def __init__(self, view: IndexView) -> None:
-        from sleuth.engine.retrieval import retrieve  # with numpy, for an index that is open
-
-        self._view, self._retrieve = view, partial(retrieve, view)
+        self._view = view
 
     def answer(self, request: SearchRequest) -> Ranking:
         """Return the best passages for a request, without hooks."""
+        from sleuth.engine.retrieval import retrieve  # not for a program that only indexes
+
         if request.sources is not None and set(request.sources) != {"docs"}:
             raise ArgumentError(
                 f"sources must be docs for an engine, got {request.sources!r}; open_sources opens others"
             )
-        return self._view.backend.ask(partial(self._retrieve, request))
+        return self._view.backend.ask(partial(retrieve, self._view, request))
 
     def correct(self, question: str, sources: Sequence[str] | None = None) -> Correction:
         """Return a question with words that cannot be right in their nearest spelling.

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-import string
 from typing import Final
 
 from sleuth.files.formats import CODE
+from sleuth.text.steps import count_signs
 
 _SAMPLE: Final = 16 << 10
 """Characters from the start of a text that are looked at."""
@@ -19,10 +19,6 @@ _MOSTLY: Final = 0.8
 _LEAST: Final = 4_000
 """Characters of a text that is a dump or minified; shorter ones cost little."""
 _FEW_LETTERS: Final = 0.3
-_ASCII_LETTERS: Final = string.ascii_letters.encode()
-_ASCII_BLANKS: Final = bytes(code for code in range(128) if chr(code).isspace())
-_BEYOND_ASCII: Final = bytes(range(128, 256))
-_beyond_ascii = re.compile(r"[^\x00-\x7f]+")
 _WINDOWS: Final = 8
 _WINDOW: Final = 2_000
 """Windows of a text, and characters of each, that are looked at: a manual may begin with a table of contents."""
@@ -91,16 +87,20 @@ def why_no_prose(text: str, kind: str) -> str:
         return ""
     if "\0" in sample:
         return "binary"
-    lines = sample.count("\n") + 1
-    blanks = sample.count(" ") + sample.count("\t")
+    lines, blanks, letters, visible = count_signs(sample, 0, _SAMPLE)
+    lines += 1
     # Only what is mostly ASCII is judged by its blanks: other scripts may write without them.
     if len(sample) > _LONG_LINES * lines and blanks < _FEW_BLANKS * len(sample) and _is_mostly_ascii(sample):
         return "minified, or data without words"
-    if kind == "text" and _is_list(sample.split("\n")) and _is_mostly_ascii(sample):
-        why = "a list of words"
-    else:
-        why = "a dump of numbers or signs" if _is_dump(text, kind) else ""
-    return why
+    if kind == "text" and lines > _LIST and _is_list(sample.split("\n")) and _is_mostly_ascii(sample):
+        return "a list of words"
+    if kind in CODE:
+        return ""
+    if len(text) > _WINDOWS * _WINDOW:
+        starts = [(len(text) - _WINDOW) * number // (_WINDOWS - 1) for number in range(_WINDOWS)]
+        windows = "".join(text[start : start + _WINDOW] for start in starts)
+        _, _, letters, visible = count_signs(windows, 0, len(windows))
+    return "a dump of numbers or signs" if letters < _FEW_LETTERS * visible else ""
 
 
 def without_dumps(text: str) -> str:
@@ -128,28 +128,9 @@ def words_of_tables(text: str) -> str:
     return "\n".join(lines)
 
 
-def _is_dump(text: str, kind: str) -> bool:
-    """Return whether windows of a text, evenly spaced over all of it, hold few letters."""
-    if kind in CODE:
-        return False
-    if len(text) <= _WINDOWS * _WINDOW:
-        return _has_few_letters(text)
-    end = len(text) - _WINDOW
-    starts = [end * number // (_WINDOWS - 1) for number in range(_WINDOWS)]
-    return _has_few_letters("".join(text[start : start + _WINDOW] for start in starts))
-
-
 def _has_few_letters(text: str) -> bool:
-    content = text.encode("utf-8", "surrogatepass")
-    ascii_signs = content if text.isascii() else content.translate(None, _BEYOND_ASCII)
-    foreign_signs = len(text) - len(ascii_signs)  # also blanks
-    ascii_signs = ascii_signs.translate(None, _ASCII_BLANKS)
-    letters = len(ascii_signs) - len(ascii_signs.translate(None, _ASCII_LETTERS))
-    if letters >= _FEW_LETTERS * (len(ascii_signs) + foreign_signs):
-        return False
-    foreign_text = "".join("".join(_beyond_ascii.findall(text)).split())
-    letters += sum(map(str.isalpha, foreign_text))
-    return letters < _FEW_LETTERS * (len(ascii_signs) + len(foreign_text))
+    _, _, letters, visible = count_signs(text, 0, len(text))
+    return letters < _FEW_LETTERS * visible
 
 
 def _is_mostly_ascii(sample: str) -> bool:

@@ -1,12 +1,14 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
-"""Steps over the tokens and the blanks of a text; `sleuth.text.borders` says what a token is."""
+"""Steps over the tokens and the blanks of a text, and counts its signs; `sleuth.text.borders` says what a token is."""
 
-from libc.stdint cimport uint32_t
+from libc.stdint cimport uint8_t, uint32_t
 
 cdef extern from "Python.h":
     int PyUnicode_KIND(object)
     void* PyUnicode_DATA(object)
     uint32_t PyUnicode_READ(int, void*, Py_ssize_t)
+    bint PyUnicode_IS_ASCII(object)
+    bint Py_UNICODE_ISALPHA(uint32_t)
     bint Py_UNICODE_ISSPACE(uint32_t)
 
 cdef enum:
@@ -58,3 +60,29 @@ def after_tokens(str text not None, Py_ssize_t position, Py_ssize_t tokens):
 def after_blanks(str text not None, Py_ssize_t position):
     """Return the first visible character at or after `position`, or the length of `text`."""
     return _after_blanks(PyUnicode_KIND(text), PyUnicode_DATA(text), len(text), position)
+
+
+def count_signs(str text not None, Py_ssize_t start, Py_ssize_t end):
+    """Return how many signs of a part of a text are line ends, blanks or tabs, letters, and visible."""
+    cdef Py_ssize_t lines = 0, blanks = 0, letters = 0, visible = 0, i
+    cdef int kind = PyUnicode_KIND(text)
+    cdef void* s = PyUnicode_DATA(text)
+    cdef const uint8_t* signs = <const uint8_t*>s
+    cdef uint32_t c
+    cdef uint8_t sign
+    start, end = max(start, 0), min(end, len(text))
+    if PyUnicode_IS_ASCII(text):
+        for i in range(start, end):  # without branches, for vectors
+            sign = signs[i]
+            lines += sign == 10
+            blanks += (sign == 32) | (sign == 9)
+            letters += <uint8_t>((sign | 32) - 97) < 26
+            visible += not ((sign == 32) | (<uint8_t>(sign - 9) < 5) | (<uint8_t>(sign - 28) < 4))
+    else:
+        for i in range(start, end):
+            c = PyUnicode_READ(kind, s, i)
+            lines += c == 10
+            blanks += c == 32 or c == 9
+            letters += Py_UNICODE_ISALPHA(c)
+            visible += not Py_UNICODE_ISSPACE(c)
+    return lines, blanks, letters, visible

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 import re
-import tomllib
 from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any, Final
@@ -45,6 +44,8 @@ def front_matter(text: str) -> tuple[dict[str, Any], int]:
         fields = _yaml(body)
     # Each part of a dotted key costs tomllib memory for all parts before it.
     elif all(line.count(".") <= _DOTS for line in _TOML_HIDDEN.sub("", body).split("\n")):
+        import tomllib
+
         with suppress(ValueError, RecursionError):
             pairs = tomllib.loads(body).items()
             fields = {key: plain for key, value in pairs if (plain := _plain(value)) is not None}
