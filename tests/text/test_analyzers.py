@@ -15,6 +15,7 @@ from sleuth.errors import ArgumentError
 from sleuth.text import analyzers, words
 from sleuth.text import stemming as snowball
 from sleuth.text.analyzers import get_analyzer
+from sleuth.text.runs import has_unspaced
 from tests.examples import examples
 
 NAMES = ["english", "german", "arabic", "turkish", "vietnamese", "plain", "code", "code-english", "names"]
@@ -186,9 +187,7 @@ def test_words_are_tokens_without_compounds_of_two_words(text: str) -> None:
 
 def test_a_run_of_letters_is_the_word_that_it_is_among_other_signs() -> None:
     letters = [
-        char
-        for code in range(0x80, 0x20000)
-        if (char := chr(code)).isalpha() and not words.has_unspaced(char)
+        char for code in range(0x80, 0x20000) if (char := chr(code)).isalpha() and not has_unspaced(char)
     ]
     for run in [*letters, *(f"a{letter}b" for letter in letters)]:
         assert words.pieces(run) == words.pieces(f"{run}\xa0"), f"U+{ord(max(run)):04X}"

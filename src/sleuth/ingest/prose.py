@@ -92,15 +92,16 @@ def why_no_prose(text: str, kind: str) -> str:
     # Only what is mostly ASCII is judged by its blanks: other scripts may write without them.
     if len(sample) > _LONG_LINES * lines and blanks < _FEW_BLANKS * len(sample) and _is_mostly_ascii(sample):
         return "minified, or data without words"
+    why = ""
     if kind == "text" and lines > _LIST and _is_list(sample.split("\n")) and _is_mostly_ascii(sample):
-        return "a list of words"
-    if kind in CODE:
-        return ""
-    if len(text) > _WINDOWS * _WINDOW:
-        starts = [(len(text) - _WINDOW) * number // (_WINDOWS - 1) for number in range(_WINDOWS)]
-        windows = "".join(text[start : start + _WINDOW] for start in starts)
-        _, _, letters, visible = count_signs(windows, 0, len(windows))
-    return "a dump of numbers or signs" if letters < _FEW_LETTERS * visible else ""
+        why = "a list of words"
+    elif kind not in CODE:
+        if len(text) > _WINDOWS * _WINDOW:
+            starts = [(len(text) - _WINDOW) * number // (_WINDOWS - 1) for number in range(_WINDOWS)]
+            windows = "".join(text[start : start + _WINDOW] for start in starts)
+            _, _, letters, visible = count_signs(windows, 0, len(windows))
+        why = "a dump of numbers or signs" if letters < _FEW_LETTERS * visible else ""
+    return why
 
 
 def without_dumps(text: str) -> str:

@@ -16,6 +16,7 @@ from sleuth.errors import ArgumentError
 from sleuth.text import words
 from sleuth.text.compounds import Compounds, byte_kinds, hyphen_compounds, run_pattern
 from sleuth.text.languages import LANGUAGES, LANGUAGES_VERSION, LanguageRules
+from sleuth.text.runs import ALL_PARTS, FIRST_PART, WITHOUT_CLITICS, cut_run, cut_runs, has_unspaced
 from sleuth.text.stemming import Stemming, snowball
 from sleuth.text.stopwords import ENGLISH, LUCENE, stop_words
 
@@ -67,7 +68,7 @@ class Analyzer:
         extra: str = "",
         keep_case: bool = False,
         find: Callable[[str], list[Span]],
-        cut: Callable[[str], list[str]] | None = None,
+        cut: Callable[[str], list[str] | None] | None = None,
         finish: Stemming | None = None,
         stop: frozenset[str] = frozenset(),
         particles: frozenset[str] | None = None,
@@ -81,7 +82,7 @@ class Analyzer:
             extra: ASCII characters besides letters and digits that belong to a run.
             keep_case: leave ASCII capitals to `find`.
             find: the tokens of one run, with their places in it; called once per distinct run.
-            cut: what `find` finds in an ASCII run, without the places, for indexing.
+            cut: what `find` finds in an ASCII run, without the places, for indexing; None where only `find` tells.
             finish: the last step (stemming), over all tokens at once; keeps length and order.
             stop: tokens, before `finish`, that are left out.
             particles: single letters that make no compounds (`sleuth.text.compounds`); None where nothing does.
@@ -96,7 +97,7 @@ class Analyzer:
         if particles is not None:
             self.run = re.compile(run_pattern(separators))
             compounds = Compounds(find, stop, particles, self.run)
-            find, cut = compounds.find, cut and compounds.cut(cut)
+            find = compounds.find
         self._extra = extra
         self._keep_case = keep_case
         self._find = find
@@ -237,27 +238,13 @@ class Analyzer:
 
     def _expand(self, runs: list[str]) -> list[str | tuple[str, ...]]:
         """Return the tokens of each run: a str for one token, a tuple for any other number."""
-        stop, find, pieces_of = self._stop, self._find, self._cut
-        is_folded = not self._keep_case
-        tokens: list[str] = []  # of all runs, which are stemmed in one call
-        counts: list[int] = []
-        for run in runs:
-            is_ascii = run.isascii()
-            if is_folded and is_ascii and run.isalnum():
-                pieces = [run]
-            elif is_ascii and pieces_of is not None:
-                pieces = pieces_of(run)
-            else:
-                pieces = [token for _, _, token in find(run)]
-            pieces = [token for token in pieces if token not in stop and len(token) <= MAX_TOKEN]
-            tokens += pieces
-            counts.append(len(pieces))
+        tokens, counts = cut_runs(runs, self._stop, MAX_TOKEN, not self._keep_case, self._cut, self._find)
         stems = iter(self._finish(tokens) if self._finish else tokens)
         return [next(stems) if count == 1 else tuple(islice(stems, count)) for count in counts]
 
     def _prepare(self, text: str) -> str:
         """Cut long runs of unspaced scripts beforehand, so that runs stay words. The tokens stay the same."""
-        if not words.has_unspaced(text):
+        if not has_unspaced(text):
             return text
         return self.run.sub(lambda run: run[0] if run[0].isascii() else words.spaced(run[0]), text)
 
@@ -272,7 +259,7 @@ def _lower(run: str) -> str:
 
 def _find_words(run: str) -> list[Span]:
     """Return an ASCII run whole, and the pieces of any other run."""
-    return [(0, len(run), run)] if run.isascii() else words.pieces(run, "wmj")
+    return [(0, len(run), run)] if run.isascii() else words.pieces(run)
 
 
 def _find_names(run: str) -> list[Span]:
@@ -314,7 +301,7 @@ def _english_forms(word: str) -> list[str]:
 def _parts(run: str) -> list[Span]:
     """Return the words between the hyphens of an ASCII run, and the pieces of any other run."""
     if not run.isascii():
-        return words.pieces(run, "wmj'")
+        return words.pieces(run, apostrophes=True)
     return [(m.start(), m.end(), m[0]) for m in re.finditer("[^-]+", run)]
 
 
@@ -325,18 +312,6 @@ def _apostrophes(word: str, start: int, end: int) -> list[Span]:
     if len(word) != end - start:  # folding has changed its length: the parts share the place
         return [(start, end, m[0]) for m in parts]
     return [(base + m.start(), base + m.end(), m[0]) for m in parts]
-
-
-def _cut_english(run: str) -> list[str]:
-    """Return the tokens of `_find_english`, without places, of an ASCII run."""
-    if "-" in run:
-        tokens = [
-            token for part in run.split("-") for token in ([part] if part.isalnum() else _cut_english(part))
-        ]
-        if run.count("-") > 1:  # a compound has two parts
-            return tokens
-        return tokens + [token for _, _, token in hyphen_compounds(run, words.without_accents)]
-    return [part for part in _CLITIC.sub("", run.strip("'")).split("'") if part] if run else []
 
 
 def _find_language(language: LanguageRules, run: str) -> list[Span]:
@@ -417,7 +392,7 @@ _ANALYZERS = {
             5,
             extra="'-",
             find=_find_english,
-            cut=_cut_english,
+            cut=partial(cut_run, WITHOUT_CLITICS),
             finish=_stem,
             stop=ENGLISH,
             particles=frozenset(),
@@ -464,6 +439,7 @@ def _language_analyzer(name: str) -> Analyzer:
         LANGUAGES_VERSION,
         extra="'-",
         find=partial(_find_language, language),
+        cut=partial(cut_run, ALL_PARTS if language.keeps_suffix else FIRST_PART),
         finish=Stemming(language.stemmer, language.after),
         stop=stop,
         particles=frozenset(word for word in stop if len(word) == 1),

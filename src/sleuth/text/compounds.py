@@ -10,10 +10,10 @@ import re
 import string
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from functools import cache
 from typing import Final
 
 from sleuth.text import words
+from sleuth.text.runs import has_unspaced, short_parts
 from sleuth.text.words import Piece
 
 SINGLES: Final = "0123456789bcdefghjklmnopqrtuvwxyz"
@@ -77,7 +77,7 @@ class Compounds:
 
     def find(self, run: str) -> list[Piece]:
         """Find the tokens of a run in small letters, its compounds among them."""
-        if run.isascii() or not words.has_unspaced(run):
+        if run.isascii() or not has_unspaced(run):
             return self._find_in_run(run)
         spans: list[Piece] = []
         for start, end, unspaced in words.stretches(run):
@@ -87,16 +87,6 @@ class Compounds:
                 for match in self.runs.finditer(run[start:end]):
                     spans += _moved(self._find_in_run(match[0]), start + match.start())
         return spans
-
-    def cut(self, cut_words: Callable[[str], list[str]]) -> Callable[[str], list[str]]:
-        """Return a function that cuts an ASCII run into tokens; `cut_words` does so where no compound can be."""
-
-        def cut(run: str) -> list[str]:
-            if run[-2:-1].isspace() or run[-1] in "#+" or _ACRONYM.fullmatch(run):
-                return [token for _, _, token in self._find_in_run(run)]
-            return _cut_numbers(run, cut_words) if "." in run else cut_words(run)
-
-        return cut
 
     def _find_in_run(self, run: str) -> list[Piece]:
         """Find the tokens of a run without scripts that are written without spaces."""
@@ -147,41 +137,16 @@ class Compounds:
         return spans
 
 
-def _cut_numbers(run: str, cut_words: Callable[[str], list[str]]) -> list[str]:
-    """Return the tokens of `Compounds._find_numbers`, without places, of an ASCII run with a dot."""
-    tokens: list[str] = []
-    for part in run.split("-"):
-        if is_dotted := _DOTTED.fullmatch(part):
-            tokens.append(part)
-        if not (is_dotted and _DECIMAL.fullmatch(part)):
-            for piece in part.split("."):
-                tokens += [piece] if piece.isalnum() else cut_words(piece)
-    return tokens
-
-
 def _moved(spans: Iterable[Piece], by: int) -> list[Piece]:
     return [(start + by, end + by, token) for start, end, token in spans]
-
-
-_LETTER = rf"[^\W\d_{words.MAYBE_UNSPACED}]"
-
-
-@cache
-def _compound(letter: str) -> re.Pattern[str]:
-    """Return what finds two parts of a word of which one is short."""
-    return re.compile(
-        rf"{letter}{{1,3}}-{letter}{{1,20}}|{letter}{{4,20}}-{letter}{{1,3}}|{letter}{{2,20}}-[0-9]"
-    )
 
 
 def hyphen_compounds(run: str, fold: Callable[[str], str]) -> list[Piece]:
     """Find compounds of two words, one of them up to three letters long, as one word: "e-mail" is also "email"."""
     spans: list[Piece] = []
-    compound = _compound("[A-Za-z]" if run.isascii() else _LETTER)  # the latter takes 16 ms to compile
-    for match in compound.finditer(run):
-        start, end = match.span()
+    for start, end in short_parts(run):
         if not (_goes_on(run[start - 1 : start]) or _goes_on(run[end : end + 1])):
-            letters = match[0].replace("-", "")
+            letters = run[start:end].replace("-", "")
             token = letters.lower() if letters.isascii() else fold(words.fold(letters))
             if token.isalnum():
                 spans.append((start, end, token))

@@ -12,6 +12,8 @@ from functools import cache, lru_cache
 from itertools import pairwise
 from typing import NamedTuple
 
+from sleuth.text.runs import has_unspaced
+
 JOINERS = frozenset("\u00ad\u200c\u200d\u2060\ufeff")
 """Invisible characters inside a word; they are dropped."""
 APOSTROPHES = frozenset("'\u2019\u02bc\uff07")
@@ -36,11 +38,6 @@ _UNSPACED = (
     (0x1AFF0, 0x1B2FF),
     (0x20000, 0x3FFFF),
 )
-MAYBE_UNSPACED = (
-    "\u0e00-\u0eff\u1000-\u11ff\u1780-\u17ff\u2e80-\ud7ff\uf900-\ufaff\ufe30-\uffef"
-    "\U0001aff0-\U0001b2ff\U0001f200-\U0001f2ff\U00020000-\U0003ffff"
-)
-"""Characters that may be of a script written without spaces, for a class of a pattern."""
 _EMOJI = ((0x1F000, 0x1FAFF), (0x2600, 0x27BF), (0x2B00, 0x2BFF), (0x2300, 0x23FF))
 
 Piece = tuple[int, int, str]
@@ -108,43 +105,49 @@ def _plain_latin() -> dict[int, str]:
     return {code: letter for code, letter in plain.items() if letter < _BEYOND_LATIN}
 
 
-def pieces(run: str, inside: str = "wmj") -> list[Piece]:
+def pieces(run: str, *, apostrophes: bool = False) -> list[Piece]:
     """Return the tokens of a run with their places, folded; they overlap in a script without spaces.
 
     Args:
         run: text without ASCII separators.
-        inside: kinds of characters that continue a word; with "'" among them, words keep inner apostrophes.
+        apostrophes: whether words keep those inside of them.
     """
     if _is_word(run) and _is_word(folded := fold(run)):
         return [(0, len(run), folded)]
     tokens: list[Piece] = []
-    i, n = 0, len(run)
-    while i < n:
-        what = kind(run[i])
-        start = i
-        if what == "w":
-            while i < n and kind(run[i]) in inside:
-                i += 1
-            end = i
-            while kind(run[end - 1]) in "j'":
-                end -= 1
-            tokens += _word(run[start:end], start, end)
-        elif what == "c":
-            units = _units(run, i)
-            _, i = units[-1]
-            tokens += [(a, b, _unit(run[a:b])) for a, b in _pairs(units)]
-        elif what == "e":
-            i = _end_of_emoji(run, i)
-            tokens.append(
-                (
-                    start,
-                    i,
-                    "".join(c for c in run[start:i] if kind(c) == "e" or c == "\u200d").strip("\u200d"),
-                )
-            )
+    kinds = run.translate(_kinds)
+    part, end = _part_with_apostrophes if apostrophes else _part, 0
+    while match := part.search(kinds, end):
+        start, end = match.span()
+        if kinds[start] == "w":
+            word = kinds[start:end].rstrip("j'")
+            tokens += _word(run[start : start + len(word)], word, start)
+        elif kinds[start] == "c":
+            tokens += [(a, b, _unit(run[a:b])) for a, b in _pairs(kinds, start, end)]
         else:
-            i += 1
+            end = _end_of_emoji(run, start)
+            emoji = (c for c in run[start:end] if kind(c) == "e" or c == "\u200d")
+            tokens.append((start, end, "".join(emoji).strip("\u200d")))
     return tokens
+
+
+class _KindsByCode(dict[int, str]):
+    """The kind of each character, for `str.translate`."""
+
+    def __missing__(self, code: int) -> str:
+        if len(self) >= _MOST_KINDS:
+            self.clear()
+        self[code] = what = kind(chr(code))
+        return what
+
+
+_MOST_KINDS = 1 << 16
+_kinds = _KindsByCode()
+# Of kinds: words, stretches of scripts written without spaces, emoji; and a character of such a script with its marks.
+_part = re.compile("w[wmj]*+|c[cmj]*+|e")
+_part_with_apostrophes = re.compile("w[wmj']*+|c[cmj]*+|e")
+_stretch = re.compile("c[cmj]*+")
+_unit_of_stretch = re.compile("c[mj]*+")
 
 
 def _is_word(run: str) -> bool:
@@ -152,9 +155,11 @@ def _is_word(run: str) -> bool:
     return run.isalpha() and _MODIFIER_APOSTROPHE not in run and not has_unspaced(run)
 
 
-def _word(text: str, start: int, end: int) -> list[Piece]:
+def _word(text: str, kinds: str, start: int) -> list[Piece]:
     """Return one token, or several if folding brings in a separator ("½" is "1⁄2"): those share the place."""
-    folded = fold("".join("'" if c in APOSTROPHES else c for c in text if kind(c) != "j"))
+    if "j" in kinds or "'" in kinds:
+        text = "".join("'" if c in APOSTROPHES else c for c in text if kind(c) != "j")
+    end, folded = start + len(kinds), fold(text)
     if folded.isascii() and folded.isalnum():
         return [(start, end, folded)]
     folded = "".join(c for c in folded if not ("\ufe00" <= c <= "\ufe0f" or c == "\u20e3"))
@@ -172,20 +177,9 @@ def _cut(folded: str) -> list[str]:
     return [part.strip("'") for part in out]
 
 
-def _units(run: str, i: int) -> list[tuple[int, int]]:
-    """Return places of the characters of an unspaced script from i on, each with its marks."""
-    units: list[tuple[int, int]] = []
-    n = len(run)
-    while i < n and kind(run[i]) == "c":
-        start, i = i, i + 1
-        while i < n and kind(run[i]) in "mj":
-            i += 1
-        units.append((start, i))
-    return units
-
-
-def _pairs(units: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Return places of pairs of neighbours, or the place of a single unit that stands alone."""
+def _pairs(kinds: str, start: int, end: int) -> list[tuple[int, int]]:
+    """Return places of pairs of neighbours with their marks in a stretch, or the place of its only character."""
+    units = [match.span() for match in _unit_of_stretch.finditer(kinds, start, end)]
     return [(a, b) for (a, _), (_, b) in pairwise(units)] if len(units) > 1 else units
 
 
@@ -204,19 +198,20 @@ class Stretch(NamedTuple):
 
 def stretches(run: str) -> list[Stretch]:
     """Cut a run where a script written without spaces begins and ends."""
+    return _stretches(run.translate(_kinds))
+
+
+def _stretches(kinds: str) -> list[Stretch]:
     parts: list[Stretch] = []
-    first = i = 0
-    while i < len(run):
-        if kind(run[i]) != "c":
-            i += 1
-            continue
-        if first < i:
-            parts.append(Stretch(first, i, unspaced=False))
-        _, end = _units(run, i)[-1]
-        parts.append(Stretch(i, end, unspaced=True))
-        first = i = end
-    if first < len(run):
-        parts.append(Stretch(first, len(run), unspaced=False))
+    first = 0
+    for match in _stretch.finditer(kinds):
+        start, end = match.span()
+        if first < start:
+            parts.append(Stretch(first, start, unspaced=False))
+        parts.append(Stretch(start, end, unspaced=True))
+        first = end
+    if first < len(kinds):
+        parts.append(Stretch(first, len(kinds), unspaced=False))
     return parts
 
 
@@ -225,13 +220,14 @@ def spaced(run: str) -> str:
 
     NUL is before each pair and stretch: to what precedes it, the run goes on as it did. A blank ends the run.
     """
-    parts = stretches(run) if has_unspaced(run) else []
-    if not any(part.unspaced for part in parts):
+    kinds = run.translate(_kinds) if has_unspaced(run) else ""
+    if "c" not in kinds:
         return run
-    shorter = []
-    for start, end, unspaced in parts:
-        places = _pairs(_units(run, start)) if unspaced else [(start, end)]
-        shorter += [run[a:b] for a, b in places]
+    shorter = [
+        run[a:b]
+        for start, end, unspaced in _stretches(kinds)
+        for a, b in (_pairs(kinds, start, end) if unspaced else [(start, end)])
+    ]
     return "".join(f"\0{part}" for part in shorter) + " "
 
 
@@ -252,14 +248,3 @@ def _end_of_emoji(run: str, i: int) -> int:
         if is_joiner and i < n and kind(run[i]) == "e":
             i += 1
     return i
-
-
-def has_unspaced(text: str) -> bool:
-    """Return whether a text may hold scripts written without spaces, whose runs are long."""
-    return _unspaced().search(text) is not None
-
-
-@cache
-def _unspaced() -> re.Pattern[str]:
-    """Return what finds such a character; compiled where it is first needed, which takes milliseconds."""
-    return re.compile(f"[{MAYBE_UNSPACED}]")
