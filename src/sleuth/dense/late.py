@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from sleuth.arguments import check_count
 from sleuth.dense import matching
 from sleuth.dense.encoding import begins_of
-from sleuth.dense.wordllama import MOST_TOKENS, WordLlamaEmbedder, legible, legible_query, load_model
+from sleuth.dense.wordllama import MOST_TOKENS, WordLlamaEmbedder, legible_or_plain, legible_query, load_model
 from sleuth.errors import ArgumentError
 from sleuth.types import Explanation, RetrievedItem
 
@@ -83,7 +83,7 @@ def match(query: str, texts: Sequence[str]) -> NDArray[np.float64]:
     often a token comes and by the length of its vector to the power of `RARITY`.
     """
     places = np.arange(len(texts), dtype=np.int64)
-    tokens, sizes = load_model().vocabulary.read([legible(text) for text in texts], MOST_TOKENS)
+    tokens, sizes = load_model().vocabulary.read(list(map(legible_or_plain, texts)), MOST_TOKENS)
     matches = match_rows(query, [(places, tokens, sizes, begins_of(sizes))], places)
     return cast("NDArray[np.float64]", matches)  # every place is there
 

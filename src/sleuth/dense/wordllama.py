@@ -162,7 +162,7 @@ class WordLlamaEmbedder:
         if not len(texts):
             return Reading(vectors, np.zeros(0, np.uint8), np.zeros(0, np.uint16))
         model = load_model()
-        columns = model.vocabulary.read([legible(text) for text in texts], most, model.halves, vectors)
+        columns = model.vocabulary.read(list(map(legible_or_plain, texts)), most, model.halves, vectors)
         return Reading(vectors, *columns)
 
 
@@ -287,6 +287,11 @@ def legible(text: str) -> bytes:
 
 def _folded(text: str) -> str:
     return unicodedata.normalize("NFC", text.casefold()).replace(_SOFT_HYPHEN, "")
+
+
+def legible_or_plain(text: str) -> bytes | str:
+    """Return `legible` of a text, or the text where only its capitals differ, which `Vocabulary.read` makes small."""
+    return text if text.isascii() and "-\n" not in text and "-\r\n" not in text else legible(text)
 
 
 @lru_cache(maxsize=16)

@@ -67,4 +67,11 @@ static int64_t with_spaces(const uint8_t *text, int64_t n, uint8_t *out) {
     return at - out;
 }
 
+/* As `with_spaces`, of a text in ASCII, in small letters. */
+static int64_t with_small_letters(const uint8_t *text, int64_t n, uint8_t *out) {
+    out[0] = ' ';
+    for (int64_t i = 0; i < n; i++) out[i + 1] = (uint8_t)(text[i] + ((uint8_t)(text[i] - 'A') < 26) * 32);
+    return n + 1;
+}
+
 #endif

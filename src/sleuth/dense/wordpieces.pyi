@@ -1,3 +1,5 @@
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -8,7 +10,7 @@ class Vocabulary:
     def embed(self, text: bytes, table: NDArray[np.uint16]) -> NDArray[np.float32]: ...
     def read(
         self,
-        texts: list[bytes],
+        texts: Sequence[bytes | str],
         most: int,
         table: NDArray[np.uint16] | None = None,
         out: NDArray[np.float32] | None = None,

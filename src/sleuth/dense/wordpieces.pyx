@@ -36,6 +36,12 @@ cdef extern from "wordpieces.h" nogil:
     uint32_t last_hash(uint32_t hash)
     uint32_t hash_bytes(const uint8_t* p, int64_t n)
     int64_t with_spaces(const uint8_t* text, int64_t n, uint8_t* out)
+    int64_t with_small_letters(const uint8_t* text, int64_t n, uint8_t* out)
+
+cdef extern from "Python.h":
+    bint PyUnicode_IS_ASCII(object)
+    Py_ssize_t PyUnicode_GET_LENGTH(object)
+    void* PyUnicode_DATA(object)
 
 cdef enum:
     FIRST_TEXT = 259  # below: unknown, two control tokens, 256 bytes
@@ -339,8 +345,11 @@ cdef class Vocabulary:
             self._whole[whole] = 1 if out == 1 and ids[0] == whole else 2
         return out
 
-    cdef int64_t encode_text(self, Scratch* s, const uint8_t* text, int64_t n) noexcept nogil:
-        """Write the token ids of a text of n bytes to s.ids and return how many; -1 without memory."""
+    cdef int64_t encode_text(self, Scratch* s, const uint8_t* text, int64_t n, bint has_case=False) noexcept nogil:
+        """Write the token ids of a text of n bytes to s.ids and return how many; -1 without memory.
+
+        One that may have capitals is ASCII, and read in small letters.
+        """
         cdef int64_t size, start = 0, end, count = 0
         cdef uint32_t hashed
         cdef int32_t i, pieces
@@ -349,7 +358,7 @@ cdef class Vocabulary:
             return 0
         if not reserve(s, n + 1):
             return -1
-        size = with_spaces(text, n, s.text)
+        size = with_small_letters(text, n, s.text) if has_case else with_spaces(text, n, s.text)
         while start < size:
             pieces = 0
             while start < size and pieces < AHEAD:
@@ -415,7 +424,7 @@ cdef class Vocabulary:
         """Return the tokens of texts and, with a table, the sums of their vectors. Releases the GIL.
 
         Args:
-            texts: n texts, UTF-8.
+            texts: n texts, UTF-8; or as str, ASCII alone, of which capitals are read as small letters.
             most: tokens to keep of a text; sums are over all.
             table: a vector per token in halves, shape (size, dimension).
             out: shape (n, dimension), overwritten: sums scaled to length 1; zeros where a text has no tokens.
@@ -430,7 +439,7 @@ cdef class Vocabulary:
         cdef int64_t* lengths
         cdef uint64_t* seen
         cdef uint8_t* packed = NULL
-        cdef bytes text
+        cdef uint8_t* has_case
         cdef Reader reader
         cdef Scratch* s
         if table is not None and (
@@ -444,13 +453,19 @@ cdef class Vocabulary:
         cdef uint8_t[::1] view
         starts = <const uint8_t**> malloc((n + 1) * sizeof(uint8_t*))
         lengths = <int64_t*> malloc((n + 1) * sizeof(int64_t))
+        has_case = <uint8_t*> calloc(n + 1, 1)
         seen = <uint64_t*> calloc(self.size // 64 + 1, sizeof(uint64_t))
         try:
-            if starts == NULL or lengths == NULL or seen == NULL:
+            if starts == NULL or lengths == NULL or has_case == NULL or seen == NULL:
                 raise MemoryError
             for i in range(n):
                 text = texts[i]
-                starts[i], lengths[i] = text, len(text)
+                if isinstance(text, str):
+                    if not PyUnicode_IS_ASCII(text):
+                        raise ValueError(f"a text that is no bytes must be ASCII, got {text!r}")
+                    starts[i], lengths[i], has_case[i] = <const uint8_t*> PyUnicode_DATA(text), PyUnicode_GET_LENGTH(text), True
+                else:
+                    starts[i], lengths[i] = <bytes?> text, len(text)
                 bytes_in += 3 * min(most, lengths[i] + 1)  # a token is a byte at least, in the text or put before it
             packed = <uint8_t*> malloc(bytes_in + 1)
             if packed == NULL:
@@ -459,7 +474,7 @@ cdef class Vocabulary:
             s = &reader.scratch
             with nogil:
                 for i in range(n):
-                    count = self.encode_text(s, starts[i], lengths[i])
+                    count = self.encode_text(s, starts[i], lengths[i], has_case[i])
                     if count < 0:
                         break
                     each[i] = <uint16_t> pack_ids(s.ids, min(count, most), seen, packed + size)
@@ -477,6 +492,7 @@ cdef class Vocabulary:
         finally:
             free(starts)
             free(lengths)
+            free(has_case)
             free(seen)
             free(packed)
         return tokens, sizes

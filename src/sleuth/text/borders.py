@@ -94,9 +94,9 @@ class Outline:
         index = bisect_right(self.headings, position) - 1
         if index < 0:
             return ""
-        for _ in range(_RUN):
-            if index + 1 < len(self.headings) and position <= self.headings[index + 1] <= self.bodies[index]:
-                index += 1
+        last = min(index + _RUN, len(self.headings) - 1)
+        while index < last and position <= self.headings[index + 1] <= self.bodies[index]:
+            index += 1
         return self.paths[index]
 
     def heading_after(self, position: int, default: int) -> int:

@@ -16,7 +16,7 @@ from sleuth.errors import ArgumentError
 from sleuth.files.formats import CODE, MARKDOWN
 from sleuth.text import borders
 from sleuth.text.borders import EMPTY, Outline, count_tokens
-from sleuth.text.steps import after_blanks, after_tokens
+from sleuth.text.steps import after_blanks, after_tokens, count_lines
 from sleuth.types import Chunk, Document
 
 __all__ = ["Chunker", "count_tokens"]
@@ -163,7 +163,7 @@ class _PassageCutter:
             fresh = after_blanks(text, max(last_end, position))
             end, within = self._next_cut(position, fresh, page_end)
             body = text[start:end].rstrip()
-            line += text.count("\n", counted_to, start)
+            line += count_lines(text, counted_to, start)
             counted_to = start
             path = outline.path_at(position) if outline.headings else ""
             yield Chunk(
@@ -171,7 +171,7 @@ class _PassageCutter:
                 start,
                 start + len(body),
                 line,
-                line + body.count("\n"),
+                line + count_lines(body, 0, len(body)),
                 page if self.paged else None,
                 {"heading": path} if path else {},
                 {},
@@ -194,8 +194,8 @@ class _PassageCutter:
         low = max(quarter, fresh + 1)
         limit = min(page_end, self.outline.heading_after(low, len(text)))
         half = after_tokens(text, quarter, size // 2 - size // 4)
-        high = after_tokens(text, half, size - size // 2)
-        if after_blanks(text, after_tokens(text, high, size // 8)) >= limit:
+        high = half if half >= limit else after_tokens(text, half, size - size // 2)
+        if high >= limit or after_blanks(text, after_tokens(text, high, size // 8)) >= limit:
             return limit, False
         return self._best(low, max(half, low), high), True
 

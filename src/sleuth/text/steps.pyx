@@ -26,8 +26,17 @@ cdef inline bint _is_dense(uint32_t c) noexcept:
     )
 
 
+cdef bint[256] BLANKS  # of Latin-1, which most texts are
+for _code in range(256):
+    BLANKS[_code] = chr(_code).isspace()
+
+
+cdef inline bint _is_blank(uint32_t c) noexcept:
+    return BLANKS[c] if c < 256 else Py_UNICODE_ISSPACE(c)
+
+
 cdef inline Py_ssize_t _after_blanks(int kind, void* s, Py_ssize_t n, Py_ssize_t i) noexcept:
-    while i < n and Py_UNICODE_ISSPACE(PyUnicode_READ(kind, s, i)):
+    while i < n and _is_blank(PyUnicode_READ(kind, s, i)):
         i += 1
     return i
 
@@ -44,13 +53,13 @@ def after_tokens(str text not None, Py_ssize_t position, Py_ssize_t tokens):
     while tokens > 0 and i < n:
         tokens -= 1
         c = PyUnicode_READ(kind, s, i)
-        if Py_UNICODE_ISSPACE(c):
+        if _is_blank(c):
             break
         i += 1
         end = i if _is_dense(c) else min(n, i + WORD_PIECE - 1)
         while i < end:
             c = PyUnicode_READ(kind, s, i)
-            if Py_UNICODE_ISSPACE(c) or _is_dense(c):
+            if _is_blank(c) or _is_dense(c):
                 break
             i += 1
         i = _after_blanks(kind, s, min(n, i + BLANK_RUN), i)
@@ -84,5 +93,20 @@ def count_signs(str text not None, Py_ssize_t start, Py_ssize_t end):
             lines += c == 10
             blanks += c == 32 or c == 9
             letters += Py_UNICODE_ISALPHA(c)
-            visible += not Py_UNICODE_ISSPACE(c)
+            visible += not _is_blank(c)
     return lines, blanks, letters, visible
+
+
+def count_lines(str text not None, Py_ssize_t start, Py_ssize_t end):
+    """Return how many line ends a part of a text holds; in one pass, where `str.count` stops at each."""
+    cdef Py_ssize_t lines = 0, i
+    cdef int kind = PyUnicode_KIND(text)
+    cdef void* s = PyUnicode_DATA(text)
+    start, end = max(start, 0), min(end, len(text))
+    if kind == 1:
+        for i in range(start, end):
+            lines += (<const uint8_t*>s)[i] == 10
+    else:
+        for i in range(start, end):
+            lines += PyUnicode_READ(kind, s, i) == 10
+    return lines
