@@ -72,7 +72,6 @@ class Analyzer:
         finish: Stemming | None = None,
         stop: frozenset[str] = frozenset(),
         particles: frozenset[str] | None = None,
-        verbatim: bool = False,
     ) -> None:
         """Build an analyzer from its parts.
 
@@ -86,7 +85,6 @@ class Analyzer:
             finish: the last step (stemming), over all tokens at once; keeps length and order.
             stop: tokens, before `finish`, that are left out.
             particles: single letters that make no compounds (`sleuth.text.compounds`); None where nothing does.
-            verbatim: whether an ASCII run is its own only token.
         """
         self.name = name
         self._version = version
@@ -104,7 +102,6 @@ class Analyzer:
         self._cut = cut
         self._finish = finish
         self._stop = stop
-        self._verbatim = verbatim
         self._known: dict[str, tuple[str, ...]] = {}
         self._known_spans: dict[str, tuple[Span, ...]] = {}
         self._shared: dict[str, str | tuple[str, ...]] = {}
@@ -168,9 +165,9 @@ class Analyzer:
         spare = _spare_counters.pop(self, None)
         if spare is not None:
             return spare
-        expand = self._expand_once if self._keep_case and self._cut else self._expand
+        expand = self._expand_once if self._cut is _cut_identifier else self._expand
         kinds = byte_kinds() if self.reads_language else bytes(256)
-        return TermCounter(self._fold, expand, self._prepare, MAX_TOKEN if self._verbatim else 0, kinds)
+        return TermCounter(self._fold, expand, self._prepare, kinds)
 
     def recycle(self, counter: TermCounter) -> None:
         """Take back a counter of this analyzer: the next one starts with the tokens of the runs that it has seen."""
@@ -255,6 +252,10 @@ _CAPITALS = {ord(c): c.lower() for c in _LETTERS.upper()}
 def _lower(run: str) -> str:
     """ASCII capitals lowered; other letters are folded later, with their marks, and lengths stay."""
     return run.lower() if run.isascii() else run.translate(_CAPITALS)
+
+
+def _whole(run: str) -> list[str]:
+    return [run]
 
 
 def _find_words(run: str) -> list[Span]:
@@ -397,8 +398,8 @@ _ANALYZERS = {
             stop=ENGLISH,
             particles=frozenset(),
         ),
-        Analyzer("names", 1, extra="_", keep_case=True, find=_find_names, verbatim=True),
-        Analyzer("plain", 1, extra="_", find=_find_words, verbatim=True),
+        Analyzer("names", 1, extra="_", keep_case=True, find=_find_names, cut=_whole),
+        Analyzer("plain", 1, extra="_", find=_find_words, cut=_whole),
     )
 }
 

@@ -16,7 +16,7 @@ from sleuth.errors import ArgumentError
 from sleuth.files.formats import CODE, MARKDOWN
 from sleuth.text import borders
 from sleuth.text.borders import EMPTY, Outline, count_tokens
-from sleuth.text.steps import after_blanks, after_tokens, count_lines
+from sleuth.text.steps import after_blanks, after_tokens
 from sleuth.types import Chunk, Document
 
 __all__ = ["Chunker", "count_tokens"]
@@ -163,7 +163,7 @@ class _PassageCutter:
             fresh = after_blanks(text, max(last_end, position))
             end, within = self._next_cut(position, fresh, page_end)
             body = text[start:end].rstrip()
-            line += count_lines(text, counted_to, start)
+            line += text.count("\n", counted_to, start)
             counted_to = start
             path = outline.path_at(position) if outline.headings else ""
             yield Chunk(
@@ -171,7 +171,7 @@ class _PassageCutter:
                 start,
                 start + len(body),
                 line,
-                line + count_lines(body, 0, len(body)),
+                line + body.count("\n"),
                 page if self.paged else None,
                 {"heading": path} if path else {},
                 {},

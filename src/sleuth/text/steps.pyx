@@ -95,18 +95,3 @@ def count_signs(str text not None, Py_ssize_t start, Py_ssize_t end):
             letters += Py_UNICODE_ISALPHA(c)
             visible += not _is_blank(c)
     return lines, blanks, letters, visible
-
-
-def count_lines(str text not None, Py_ssize_t start, Py_ssize_t end):
-    """Return how many line ends a part of a text holds; in one pass, where `str.count` stops at each."""
-    cdef Py_ssize_t lines = 0, i
-    cdef int kind = PyUnicode_KIND(text)
-    cdef void* s = PyUnicode_DATA(text)
-    start, end = max(start, 0), min(end, len(text))
-    if kind == 1:
-        for i in range(start, end):
-            lines += (<const uint8_t*>s)[i] == 10
-    else:
-        for i in range(start, end):
-            lines += PyUnicode_READ(kind, s, i) == 10
-    return lines

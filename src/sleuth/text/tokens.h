@@ -21,12 +21,6 @@ static inline uint32_t string_hash(const uint8_t *s, uint64_t n) {
     return (uint32_t)(h ^ (h >> 32));
 }
 
-static inline int is_ascii(const uint8_t *s, uint64_t n) {
-    uint8_t all = 0;
-    for (uint64_t i = 0; i < n; i++) all |= s[i];
-    return all < 128;
-}
-
 static void table_free(StringTable *t) {
     free(t->bytes);
     free(t->starts);

@@ -9,7 +9,6 @@ class TermCounter:
         fold: bytes,
         expand: Callable[[list[str]], Sequence[str | Sequence[str]]],
         prepare: Callable[[str], str],
-        verbatim: int = 0,
         kinds: bytes = ...,
     ) -> None: ...
     def __len__(self) -> int: ...

@@ -29,7 +29,6 @@ cdef extern from "tokens.h" nogil:
     void table_free(StringTable*)
     int64_t table_intern(StringTable*, const uint8_t*, uint64_t, uint32_t)
     uint32_t string_hash(const uint8_t*, uint64_t)
-    bint is_ascii(const uint8_t*, uint64_t)
     int numbers_push(Numbers*, uint32_t)
     ctypedef struct Text:
         const uint8_t* fold
@@ -49,7 +48,6 @@ cdef class TermCounter:
         fold: 256 bytes: what each byte of a text becomes in a surface, 0 for a separator.
         expand: list of surfaces to list of their terms: a str for one term, a sequence of str for any other number.
         prepare: a text that is not ASCII to the text that is cut.
-        verbatim: ASCII surfaces of up to this many bytes are their own single term, and not given to `expand`.
         kinds: 256 bytes, of each byte of a text: which separators a surface may hold, and where (`tokens.h`).
     """
 
@@ -67,16 +65,14 @@ cdef class TermCounter:
     cdef uint8_t kinds[256]
     cdef object expand
     cdef object prepare
-    cdef uint64_t verbatim
 
-    def __cinit__(self, bytes fold not None, expand, prepare, uint64_t verbatim=0, bytes kinds not None=bytes(256)):
+    def __cinit__(self, bytes fold not None, expand, prepare, bytes kinds not None=bytes(256)):
         if len(fold) != 256 or len(kinds) != 256:
             raise ValueError(f"fold and kinds must be 256 bytes each, got {len(fold)} and {len(kinds)}")
         memcpy(self.fold, <const uint8_t*>fold, 256)
         memcpy(self.kinds, <const uint8_t*>kinds, 256)
         self.expand = expand
         self.prepare = prepare
-        self.verbatim = verbatim
         if table_init(&self.surfaces) or table_init(&self.terms) or numbers_push(&self.expansion, 0):
             raise MemoryError
 
@@ -194,33 +190,16 @@ cdef class TermCounter:
     cdef _learn(self):
         """Expand new surfaces."""
         cdef uint64_t i, first = self.expansion.used - 1
-        cdef int failed = 0
         cdef StringTable* s = &self.surfaces
         cdef list words = []
         for i in range(first, s.count):
-            if not self._is_verbatim(i):
-                words.append(PyUnicode_DecodeUTF8(<char*>s.bytes + s.starts[i], s.starts[i + 1] - s.starts[i], "surrogatepass"))
+            words.append(PyUnicode_DecodeUTF8(<char*>s.bytes + s.starts[i], s.starts[i + 1] - s.starts[i], "surrogatepass"))
         self.flat.used = self.expansion.data[first]  # what a call that raised half-way left
         expanded = self.expand(words) if words else ()
         if len(expanded) != len(words):
             raise ValueError("expand must give one entry per surface")
-        found = iter(expanded)
-        i = first
-        while i < s.count:
-            with nogil:
-                while i < s.count and self._is_verbatim(i) and not failed:
-                    failed = self._intern(s.bytes + s.starts[i], s.starts[i + 1] - s.starts[i], s.hashes[i])
-                    failed |= numbers_push(&self.expansion, <uint32_t>self.flat.used)
-                    i += 1
-            if failed:
-                raise MemoryError
-            if i < s.count:
-                self._add_terms(next(found))
-                i += 1
-
-    cdef bint _is_verbatim(self, uint64_t surface) noexcept nogil:
-        cdef uint64_t i = self.surfaces.starts[surface], end = self.surfaces.starts[surface + 1]
-        return end - i <= self.verbatim and is_ascii(self.surfaces.bytes + i, end - i)
+        for found in expanded:
+            self._add_terms(found)
 
     cdef int _intern(self, const uint8_t* term, uint64_t size, uint32_t term_hash) noexcept nogil:
         """Add a term of the last surface; -1 without memory."""
