@@ -14,8 +14,9 @@ from operator import attrgetter
 from typing import Any, Literal
 
 from sleuth.answer.sentences import split_sentences
+from sleuth.arguments import check_count
 from sleuth.errors import ArgumentError
-from sleuth.text.budget import CountTokens, approximate_tokens, check_budget, longest_prefix, pack
+from sleuth.text.budget import CountTokens, approximate_tokens, longest_prefix, pack
 from sleuth.text.repeats import Repeats
 from sleuth.types import RetrievedItem, document_of
 
@@ -83,7 +84,7 @@ def assemble(
     Raises:
         ArgumentError: a budget below 1, or an unknown order.
     """
-    check_budget(budget)
+    check_count(budget, "budget", least=1)
     if order not in ("ends", "best-first"):
         raise ArgumentError(f"order must be 'ends' or 'best-first', got {order!r}")
     candidates = drop_repeats(items)

@@ -12,10 +12,11 @@ from sleuth.answer.sentences import split_sentences
 from sleuth.answer.synthesis import BUDGET, OnText, extra_of, told
 from sleuth.answer.units import text_units
 from sleuth.answer.words import Analyze, plain_words
+from sleuth.arguments import check_count
 from sleuth.remote import async_twin
 from sleuth.results import Grade, SearchResult
 from sleuth.text import clean_text
-from sleuth.text.budget import CountTokens, approximate_tokens, check_budget
+from sleuth.text.budget import CountTokens, approximate_tokens
 from sleuth.types import Document, RetrievedItem
 
 SUMMARY_NOTE = "No language model is configured. These sentences stand for the rest:"
@@ -50,7 +51,7 @@ def summarize_docs(
         ArgumentError: a budget below 1.
         GenerationError: the model did not answer.
     """
-    check_budget(budget)
+    check_count(budget, "budget", least=1)
     texts = [doc for doc in docs if doc.page_content.strip()]
     if not texts:
         return ""
@@ -100,7 +101,7 @@ class SummarySynthesizer:
 
     def __init__(self, writer: Summarizer | None = None, *, budget: int = BUDGET) -> None:
         self.writer = writer
-        self.budget = check_budget(budget)
+        self.budget = check_count(budget, "budget", least=1)
 
     def synthesize(
         self, question: str, items: Sequence[RetrievedItem], *, on_text: OnText | None = None

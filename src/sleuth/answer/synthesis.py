@@ -17,11 +17,12 @@ from sleuth.answer.context import Order, Passage, assemble, time_of
 from sleuth.answer.quotes import rivals_of, score_units
 from sleuth.answer.units import units_of
 from sleuth.answer.words import plain_words
+from sleuth.arguments import check_count
 from sleuth.protocols import Generator
 from sleuth.remote import async_twin
 from sleuth.results import Grade, SearchResult
 from sleuth.text import clean_text
-from sleuth.text.budget import CountTokens, approximate_tokens, check_budget
+from sleuth.text.budget import CountTokens, approximate_tokens
 from sleuth.types import RetrievedItem
 
 REFUSAL = "The passages do not answer this question."
@@ -124,7 +125,7 @@ class LLMSynthesizer:
         count_tokens: CountTokens = approximate_tokens,
     ) -> None:
         self.generator = generator
-        self.budget = check_budget(budget)
+        self.budget = check_count(budget, "budget", least=1)
         self.order: Order = order
         self.count_tokens = count_tokens
 

@@ -279,14 +279,13 @@ def legible(text: str) -> bytes:
     Case is folded, which also writes ligatures as their letters. A word broken by a hyphen at a line end is one word,
     and a letter with an accent one character. Soft hyphens are dropped.
     """
-    text = text.lower() if text.isascii() else _folded(text)
+    is_ascii = text.isascii()
+    text = (
+        text.lower() if is_ascii else unicodedata.normalize("NFC", text.casefold()).replace(_SOFT_HYPHEN, "")
+    )
     if "-\n" in text or "-\r\n" in text or "\u2010" in text:
         text = _LINE_END.sub("", text)
     return text.encode("utf-8", "replace")  # a lone surrogate has no UTF-8
-
-
-def _folded(text: str) -> str:
-    return unicodedata.normalize("NFC", text.casefold()).replace(_SOFT_HYPHEN, "")
 
 
 def legible_or_plain(text: str) -> bytes | str:

@@ -127,15 +127,16 @@ class Diff:
                 rows = table.files([entry.source for entry in page])
             for entry in page:
                 row = rows.get(entry.source)
-                if row is not None and isinstance(entry, FileEntry) and self._is_same(entry, row):
+                if (
+                    row is not None
+                    and isinstance(entry, FileEntry)
+                    and ((row.size, row.version) == (entry.size, entry.version) and self._is_settled(row))
+                ):
                     yield Unchanged(row)
                     continue
                 if row is not None:
                     self.rows[entry.source] = row
                 yield entry
-
-    def _is_same(self, entry: FileEntry, row: KnownFile) -> bool:
-        return (row.size, row.version) == (entry.size, entry.version) and self._is_settled(row)
 
     def _is_settled(self, row: KnownFile) -> bool:
         """Return whether a file need not be read with the present options while it is the same."""

@@ -106,12 +106,20 @@ class Adder(Generic[Report]):
             if not self._has_changed(prepared, records.get(prepared.id)):
                 continue
             document = prepared.document
-            lines_are_true, text = self._has_lines(document), document.page_content
+            text, metadata = document.page_content, document.metadata
+            # Whether lines of the text are lines of the file or the page that a reader can open.
+            lines_are_true = ("path" not in metadata and metadata.get("source_type") != "web") or (
+                "member" not in metadata and has_lines(str(metadata.get("type")), self.loaders)
+            )
             is_trimmed = bool(text) and not (text[0].isspace() or text[-1].isspace())
             if lines_are_true and is_trimmed and self.chunker.fits(document):  # surely one passage
                 passages.append(prepared)
                 continue
-            chunks = self.chunker.split(document) or _title_alone(document)
+            chunks = self.chunker.split(document)
+            if not chunks:  # its title matches an empty passage, unless that is the name of the file
+                title = str(document.metadata.get("title") or "").strip()
+                file = PurePath(str(document.metadata.get("source") or ""))
+                chunks = [Chunk("", 0, 0, 1, 1)] if title and title not in (file.name, file.stem) else []
             if lines_are_true and _is_whole(chunks, document):
                 passages.append(prepared)
                 continue
@@ -144,13 +152,6 @@ class Adder(Generic[Report]):
         self.report.unchanged += 1
         values = prepared.metadata.values if prepared.metadata else {}
         return not Known.of(prepared.content_hash, values).is_kept_by(record)
-
-    def _has_lines(self, document: Document) -> bool:
-        """Return whether the lines of the text are lines of the file or the page that a reader can open."""
-        metadata = document.metadata
-        if "path" not in metadata and metadata.get("source_type") != "web":
-            return True
-        return "member" not in metadata and has_lines(str(metadata.get("type")), self.loaders)
 
     def delete(self, ids: Iterable[str]) -> int:
         """Delete documents and return how many the index held."""
@@ -187,13 +188,6 @@ def with_language(document: Document, language: str = AUTO) -> Document:
     if not code or (code == ENGLISH and not is_file and language == AUTO):
         return document
     return Document(text, {**metadata, "language": code}, id=identify(document))
-
-
-def _title_alone(document: Document) -> list[Chunk]:
-    """Return an empty passage for a document without text, so that its title matches; none for a file name."""
-    title = str(document.metadata.get("title") or "").strip()
-    file = PurePath(str(document.metadata.get("source") or ""))
-    return [Chunk("", 0, 0, 1, 1)] if title and title not in (file.name, file.stem) else []
 
 
 def _is_whole(chunks: Sequence[Chunk], document: Document) -> bool:

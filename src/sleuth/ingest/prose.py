@@ -112,10 +112,11 @@ def without_dumps(text: str) -> str:
     pages = text.split("\f")
     if len(pages) < 2:
         return text
-    return "\f".join(
-        "\n" * page.count("\n") if len(page) >= _SHORT_PAGE and _has_few_letters(page) else page
-        for page in pages
-    )
+    for number, page in enumerate(pages):
+        _, _, letters, visible = count_signs(page, 0, len(page))
+        if len(page) >= _SHORT_PAGE and letters < _FEW_LETTERS * visible:
+            pages[number] = "\n" * page.count("\n")
+    return "\f".join(pages)
 
 
 def words_of_tables(text: str) -> str:
@@ -127,11 +128,6 @@ def words_of_tables(text: str) -> str:
             line = f"| {' | '.join(cells)} |" if cells else ""  # noqa: PLW2901 - the same line
         lines[line] = None
     return "\n".join(lines)
-
-
-def _has_few_letters(text: str) -> bool:
-    _, _, letters, visible = count_signs(text, 0, len(text))
-    return letters < _FEW_LETTERS * visible
 
 
 def _is_mostly_ascii(sample: str) -> bool:

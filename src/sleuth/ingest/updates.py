@@ -18,7 +18,7 @@ from sleuth.ingest.reports import GoneRoot, MoveReport, skips_of, to_json
 from sleuth.ingest.run import UNREAD, file_of, is_file
 from sleuth.ingest.validate import check_metadata
 from sleuth.store import FileFacts
-from sleuth.store.record import layout
+from sleuth.store.record.metadata import as_json
 from sleuth.types import RESERVED
 
 if TYPE_CHECKING:
@@ -173,7 +173,8 @@ def rewrite(
         id: the new one; None to keep it.
     """
     id = document.id if id is None else id
-    content = f"{document.content_hash} {layout.to_json(metadata, 'changes')}"
+    json = as_json(metadata, "changes")
+    content = f"{document.content_hash} {json and json.text}"
     plain_metadata = {name: value for name, value in metadata.items() if name not in ("source", "title")}
     source, title = metadata["source"], metadata.get("title", "")
     writer.put(

@@ -304,7 +304,10 @@ class LexicalSearcher(TermSearcher[str | Terms]):
             n=self.statistics[name].filled,
             c0=c0,
             c1=c1,
-            drifts=[_drift(lengths, average) for lengths in lengths_at_build],
+            # How much greater an impact can be than when the segment was built: a longer average forgives length.
+            drifts=[
+                max(1.0, average / lengths.average) if lengths.total else 1.0 for lengths in lengths_at_build
+            ],
             # True where the segment cannot have a dense term: the leg has one field, and too few rows fill it.
             sparse=[
                 has_one_field and not (lengths.filled and is_dense(lengths.filled, segment.n))
@@ -331,8 +334,3 @@ def _most_frequent(index: FieldIndex, counts: Mapping[str, int], most: int) -> d
         if (entry := index.held(term)) is not None:
             live[term] = entry.df
     return greatest(live, most)
-
-
-def _drift(at_build: FieldLengths, now: float) -> float:
-    """Return how much greater an impact can be than when the segment was built: a longer average forgives length."""
-    return max(1.0, now / at_build.average) if at_build.total else 1.0

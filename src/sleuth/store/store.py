@@ -38,6 +38,7 @@ from sleuth.store.reading.snapshot import IndexSnapshot
 from sleuth.store.record import layout as record
 from sleuth.store.record import mark
 from sleuth.store.record.layout import Connection
+from sleuth.store.record.metadata import as_json
 from sleuth.store.record.scan import ranks_of
 from sleuth.store.record.values import Finding, Repair, Status
 
@@ -226,7 +227,8 @@ class Store:
         Args:
             vectors_of: the fingerprint whose cached vectors stay; those of others are forgotten.
         """
-        text = record.to_json(settings, "settings") or "{}"
+        stored = as_json(settings, "settings")
+        text = stored.text if stored else "{}"
 
         def change(connection: Connection) -> list[Built]:
             connection.execute("UPDATE meta SET value = ? WHERE name = 'settings'", (text,))

@@ -254,10 +254,6 @@ def _lower(run: str) -> str:
     return run.lower() if run.isascii() else run.translate(_CAPITALS)
 
 
-def _whole(run: str) -> list[str]:
-    return [run]
-
-
 def _find_words(run: str) -> list[Span]:
     """Return an ASCII run whole, and the pieces of any other run."""
     return [(0, len(run), run)] if run.isascii() else words.pieces(run)
@@ -398,8 +394,8 @@ _ANALYZERS = {
             stop=ENGLISH,
             particles=frozenset(),
         ),
-        Analyzer("names", 1, extra="_", keep_case=True, find=_find_names, cut=_whole),
-        Analyzer("plain", 1, extra="_", find=_find_words, cut=_whole),
+        Analyzer("names", 1, extra="_", keep_case=True, find=_find_names, cut=lambda run: [run]),
+        Analyzer("plain", 1, extra="_", find=_find_words, cut=lambda run: [run]),
     )
 }
 

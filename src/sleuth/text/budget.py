@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 
-from sleuth.arguments import check_count
-
 CountTokens = Callable[[str], int]
 
 _PIECES = re.compile(r"[A-Za-z]+|[0-9]|\n|[^\sA-Za-z0-9]")
@@ -20,15 +18,6 @@ def approximate_tokens(text: str) -> int:
     SQL), the median ratio lies between 1.02 and 1.20, and one text in a hundred is counted a fifth too low.
     """
     return sum(1 if len(piece) < 6 else -(-len(piece) // 5) for piece in _PIECES.findall(text))
-
-
-def check_budget(budget: int) -> int:
-    """Check that a budget of tokens can hold anything.
-
-    Raises:
-        ArgumentError: not an int of 1 or more.
-    """
-    return check_count(budget, "budget", least=1)
 
 
 def pack(costs: Sequence[int], budget: int) -> list[int]:

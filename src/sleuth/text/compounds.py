@@ -80,7 +80,7 @@ class Compounds:
         if run.isascii() or not has_unspaced(run):
             return self._find_in_run(run)
         spans: list[Piece] = []
-        for start, end, unspaced in words.stretches(run):
+        for start, end, unspaced in words.stretches(words.kinds_of(run)):
             if unspaced:
                 spans += _moved(words.pieces(run[start:end]), start)
             else:

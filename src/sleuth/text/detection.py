@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection
 from functools import cache, lru_cache
 from itertools import chain
 from operator import itemgetter
@@ -111,9 +110,9 @@ def _by_script(sample: str) -> str:
     least_letters = _SHARE_OF_SCRIPT * len(letters)
     for script, (first, end) in _SCRIPTS.items():
         if letters_by_block[first:end].sum() > least_letters:
-            return script if len(script) == len(ENGLISH) else _scored(script, words[:_SCORED]).likeliest
+            return script if len(script) == len(ENGLISH) else next(iter(_scored(script, words[:_SCORED])))
     if len(_VIETNAMESE.findall(letters)) > _VIETNAMESE_SHARE * len(letters):
-        code = _scored("latin", words[:_SCORED]).likeliest
+        code = next(iter(_scored("latin", words[:_SCORED])))
         return UNKNOWN if code == _CODE else code
     return UNKNOWN
 
@@ -131,38 +130,29 @@ def _of_latin(words: list[str], *, is_accented: bool = False) -> str:
         return UNKNOWN
     scored_words = words[:: len(words) // _SCORED or 1]
     scores = _scored("latin", scored_words)
-    code = scores.likeliest
+    code = next(iter(scores))
     if scores[code] - max(scores[ENGLISH], scores[_CODE]) >= _SURE_LEAD * max(len(scored_words), _PROSE):
         return code
     english = sum(map(_ENGLISH_WORDS.__contains__, words)) / len(words)
     least_share = max(english, _LEAST_SHARE if is_accented else _LEAST_PLAIN_SHARE)
-    if code in LANGUAGES and _holds(words, stop_words(code) - ENGLISH_STOP_WORDS, least_share):
-        return code
+    if code in LANGUAGES:
+        stops = list(filter((stop_words(code) - ENGLISH_STOP_WORDS).__contains__, words))
+        least_words = min(1 + len(words) // _WORDS_FOR_ANOTHER, _MOST_DIFFERENT)
+        if len(stops) >= least_share * len(words) and len(set(stops)) >= least_words:
+            return code
     if is_accented and len(words) >= _PROSE and code != _CODE and english < _LEAST_SHARE:
         return code
     return ENGLISH if english >= _LEAST_SHARE or (is_accented and code == ENGLISH) else UNKNOWN
 
 
-def _holds(words: list[str], stops: Collection[str], least_share: float) -> bool:
-    """Return whether enough words of a text, and enough different ones, are stop words."""
-    stop_words = list(filter(stops.__contains__, words))
-    least_words = min(1 + len(words) // _WORDS_FOR_ANOTHER, _MOST_DIFFERENT)
-    return len(stop_words) >= least_share * len(words) and len(set(stop_words)) >= least_words
+def _scored(script: str, words: list[str]) -> dict[str, float]:
+    """Return how likely each language of a script is by the n-grams of words, the likeliest first.
 
-
-class _Scores(dict[str, float]):
-    """How likely each language is: the logarithm of its odds, but for a constant."""
-
-    @property
-    def likeliest(self) -> str:
-        return max(self, key=self.__getitem__)
-
-
-def _scored(script: str, words: list[str]) -> _Scores:
-    """Return what the n-grams of words say for each language of a script."""
+    That is the logarithm of its odds, but for a constant.
+    """
     codes, table = _table(script)
     scores = add_rows(f"{' '.join(words)} ", table) / _UNITS
-    return _Scores(zip(codes, scores.tolist(), strict=True))
+    return dict(sorted(zip(codes, scores.tolist(), strict=True), key=itemgetter(1), reverse=True))
 
 
 @cache

@@ -59,11 +59,6 @@ _TURKISH_LETTERS: Final = str.maketrans({"ı": "i"})
 _marks = re.compile("[\u064b-\u065f\u0670]")
 
 
-def _arabic(word: str) -> str:
-    """Drop vowel signs and the stretching sign, and write alef, yeh and teh marbuta in one way."""
-    return _marks.sub("", word).translate(_ARABIC_LETTERS)
-
-
 def _hindi(word: str) -> str:
     """Write nasals as anusvara, and letters with and without a dot below in one way."""
     return _hindi_nasal.sub("\u0902", word.translate(_HINDI_LETTERS))
@@ -83,7 +78,10 @@ LANGUAGES: Final = {
     language.code: language
     for language in (
         _language(
-            "ar", "arabic", before=lambda word: _marks.sub("", word).replace("\u0640", ""), after=_arabic
+            "ar",
+            "arabic",
+            before=lambda word: _marks.sub("", word).replace("\u0640", ""),
+            after=lambda word: _marks.sub("", word).translate(_ARABIC_LETTERS),
         ),
         _language("ca", "catalan"),
         _language("cs", "czech"),

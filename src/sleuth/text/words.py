@@ -115,7 +115,7 @@ def pieces(run: str, *, apostrophes: bool = False) -> list[Piece]:
     if _is_word(run) and _is_word(folded := fold(run)):
         return [(0, len(run), folded)]
     tokens: list[Piece] = []
-    kinds = run.translate(_kinds)
+    kinds = kinds_of(run)
     part, end = _part_with_apostrophes if apostrophes else _part, 0
     while match := part.search(kinds, end):
         start, end = match.span()
@@ -196,12 +196,13 @@ class Stretch(NamedTuple):
     unspaced: bool
 
 
-def stretches(run: str) -> list[Stretch]:
-    """Cut a run where a script written without spaces begins and ends."""
-    return _stretches(run.translate(_kinds))
+def kinds_of(run: str) -> str:
+    """Return the kind of each character of a run."""
+    return run.translate(_kinds)
 
 
-def _stretches(kinds: str) -> list[Stretch]:
+def stretches(kinds: str) -> list[Stretch]:
+    """Cut a run, given by the kinds of its characters, where a script written without spaces begins and ends."""
     parts: list[Stretch] = []
     first = 0
     for match in _stretch.finditer(kinds):
@@ -220,12 +221,12 @@ def spaced(run: str) -> str:
 
     NUL is before each pair and stretch: to what precedes it, the run goes on as it did. A blank ends the run.
     """
-    kinds = run.translate(_kinds) if has_unspaced(run) else ""
+    kinds = kinds_of(run) if has_unspaced(run) else ""
     if "c" not in kinds:
         return run
     shorter = [
         run[a:b]
-        for start, end, unspaced in _stretches(kinds)
+        for start, end, unspaced in stretches(kinds)
         for a, b in (_pairs(kinds, start, end) if unspaced else [(start, end)])
     ]
     return "".join(f"\0{part}" for part in shorter) + " "

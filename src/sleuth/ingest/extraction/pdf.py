@@ -205,9 +205,13 @@ def page_picture(data: bytes, number: int, dots_per_inch: int, *, colour: bool) 
             scale = min(dots_per_inch, (_MOST_DOTS / inches) ** 0.5) / 72
             bitmap = page.render(scale=scale, grayscale=not colour, rev_byteorder=True, prefer_bgrx=False)
             try:
-                return _png(
-                    bytes(bitmap.buffer), bitmap.width, bitmap.height, bitmap.stride, bitmap.n_channels
-                )
+                dots, size = bytes(bitmap.buffer), bitmap.width * bitmap.n_channels
+                starts = range(0, bitmap.height * bitmap.stride, bitmap.stride)
+                rows = b"".join(b"\0" + dots[start : start + size] for start in starts)
+                colours = _COLOUR_TYPES[bitmap.n_channels]
+                head = struct.pack(">IIBBBBB", bitmap.width, bitmap.height, 8, colours, 0, 0, 0)
+                parts = ((b"IHDR", head), (b"IDAT", zlib.compress(rows, 1)), (b"IEND", b""))
+                return _SIGNATURE + b"".join(_part(name, body) for name, body in parts)
             finally:
                 bitmap.close()
         finally:
@@ -216,14 +220,6 @@ def page_picture(data: bytes, number: int, dots_per_inch: int, *, colour: bool) 
         raise ExtractionError(f"damaged: {error}") from error
     finally:
         pdf.close()
-
-
-def _png(dots: bytes, width: int, height: int, stride: int, channels: int) -> bytes:
-    """Return rows of dots as PNG."""
-    rows = b"".join(b"\0" + dots[row * stride : row * stride + width * channels] for row in range(height))
-    head = struct.pack(">IIBBBBB", width, height, 8, _COLOUR_TYPES[channels], 0, 0, 0)
-    parts = ((b"IHDR", head), (b"IDAT", zlib.compress(rows, 1)), (b"IEND", b""))
-    return _SIGNATURE + b"".join(_part(name, body) for name, body in parts)
 
 
 def _part(name: bytes, body: bytes) -> bytes:

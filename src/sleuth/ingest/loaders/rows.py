@@ -51,13 +51,11 @@ _separator = re.compile(r'(?:\xef\xbb\xbf)?"?sep=([,;\t|])"?\n', re.IGNORECASE)
 _quoted_cell = re.compile(r'(?:^|(?<=[,;\t|]))"[^"]*+(?>(?:""[^"]*+)*)"', re.MULTILINE)
 
 
-def _finite(number: str) -> float | None:
-    """Parse a number; return None, as for NaN, if it is too large for a float."""
-    value = float(number)
-    return value if math.isfinite(value) else None
-
-
-_JSON: Final = json.JSONDecoder(parse_constant=lambda name: None, parse_float=_finite)
+_JSON: Final = json.JSONDecoder(
+    parse_constant=lambda name: None,
+    parse_float=lambda number: value if math.isfinite(value := float(number)) else None,
+)
+"""Reads NaN, and numbers that are too large for a float, as None."""
 
 
 class _RowError(ValueError):

@@ -15,6 +15,7 @@ from sleuth.store.disk.files import DOCUMENTS
 from sleuth.store.record import layout as record
 from sleuth.store.record import mark
 from sleuth.store.record.mark import new_salt, write_salt
+from sleuth.store.record.metadata import as_json
 
 RECORD, SEGMENTS = DOCUMENTS.record, DOCUMENTS.segments
 
@@ -50,7 +51,8 @@ def is_whole(folder: Path) -> bool:
 
 def create(folder: Path, settings: Mapping[str, Any]) -> None:
     """Make an empty index, durably; two processes that do it at once make one."""
-    text = record.to_json(settings, "settings") or "{}"
+    stored = as_json(settings, "settings")
+    text = stored.text if stored else "{}"
 
     def fill(connection: sqlite3.Connection) -> None:
         connection.execute("INSERT INTO meta VALUES ('settings', ?)", (text,))

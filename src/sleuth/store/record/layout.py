@@ -14,7 +14,7 @@ import os
 import shutil
 import sqlite3
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import astuple, dataclass, replace
 from functools import cached_property
@@ -116,7 +116,6 @@ _MOST_VALUE = 1 << 28
 """Bytes of a value or a row that SQLite reads or writes: more is an attack on memory."""
 _MOST = 1 << 60
 """Above any number that `state` reaches."""
-_JSON = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False, allow_nan=False)
 
 
 class Connection(sqlite3.Connection):
@@ -325,25 +324,8 @@ def translate(error: Exception, path: Path) -> StoreError:
     return StoreError(f"the record in {path} cannot be used ({error}); {assurance}", path=str(path))
 
 
-def to_json(value: Mapping[str, Any] | None, argument: str) -> str | None:
-    """Compact JSON; None for an empty mapping, which then takes no space.
-
-    Raises:
-        ArgumentError: JSON cannot hold it, or UTF-8 cannot.
-    """
-    if not value:
-        return None
-    try:
-        text = _JSON.encode(value)
-    except RecursionError:
-        raise ArgumentError(f"{argument} must be nested less deeply than a thousand times") from None
-    except (TypeError, ValueError) as error:
-        raise ArgumentError(f"{argument} must be JSON values, got {_short(value)} ({error})") from error
-    return check_text(text, argument)
-
-
 def from_json(text: str | None) -> dict[str, Any]:
-    """Return what `to_json` was given."""
+    """Return the values of JSON that the record holds; none where it holds no text."""
     return json.loads(text) if text else {}
 
 
