@@ -32,13 +32,13 @@ from benchmarks.stage_clock import StageClock
 from benchmarks.versions import figures_of, versions_of
 
 STAGES = {
-    "walk": ("sleuth.ingest.reading", "walk"),
+    "walk": ("sleuth.ingest.walking", "DiskFolders.list"),
     "read, decode, parse": ("sleuth.ingest.reading", "read_file"),
     "language": ("sleuth.ingest.documents", "with_language"),
     "hash and metadata": ("sleuth.ingest.documents", "prepare"),
     "passages": ("sleuth.text.chunkers", "Chunker.split"),
     "batch": ("sleuth.store.record.batch", "DocumentBatch.add"),
-    "texts": ("sleuth.store.catalogue.building", "passages_of"),
+    "texts": ("sleuth.store.catalogue.building", "encode"),
     "rows of legs": ("sleuth.store.catalogue.building", "rows_of"),
     "words": ("sleuth.lexical.leg", "LexicalLeg.build"),
     "vectors": ("sleuth.dense.wordllama", "WordLlamaEmbedder.read"),

@@ -135,7 +135,7 @@ def detect(folder: Path) -> None:
     package = langid.LanguageIdentifier.from_model_file(langid.MODEL_FILE)
     deciders: dict[str, Callable[[str], str]] = {
         "detect_language": detect_language,
-        "tables": lambda text: _by_script(text) or _scored("latin", _word.findall(fold(text))).likeliest,
+        "tables": lambda text: _by_script(text) or next(iter(_scored("latin", _word.findall(fold(text))))),
         "py3langid": lambda text: str(package.classify(text)[0]),
     }
     print(f"| words | {' | '.join(deciders)} |\n|--:|" + "--:|" * len(deciders))

@@ -89,7 +89,7 @@ def test_vectors_of_an_earlier_reading_are_made_again(
     path = tmp_path / "index"
     with monkeypatch.context() as earlier:
         earlier.setattr(WordLlamaEmbedder, "fingerprint", "wordllama/l2_supercat_256/unit/legible")
-        earlier.setattr("sleuth.dense.wordllama.legible", str.encode)
+        earlier.setattr("sleuth.dense.wordllama.legible_or_plain", str.encode)
         with Engine.open(path, create=True) as engine:
             engine.add([Document(SENTENCE.upper(), id="a")])
             (before,) = engine.retrieve(SENTENCE.lower(), legs=["dense"])

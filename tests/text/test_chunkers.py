@@ -102,12 +102,7 @@ def test_settings_are_checked() -> None:
 @given(st.text(max_size=60))
 def test_count_tokens_of_plain_text(text: str) -> None:
     """Outside Chinese, Japanese and Korean, a word counts one token per 8 characters, rounded up."""
-    if (
-        re.search(
-            "[\u1100-\u11ff\u2e80-\u9fff\uac00-\ud7ff\uf900-\ufaff\uff66-\uff9d\U00020000-\U0003ffff]", text
-        )
-        is None
-    ):
+    if re.search(f"[{borders._DENSE}]", text) is None:
         assert count_tokens(text) == sum(-(-len(word) // 8) for word in text.split())
 
 
@@ -115,12 +110,20 @@ def test_count_tokens_of_plain_text(text: str) -> None:
 @given(texts, st.integers(0, 60), st.integers(1, 60))
 def test_steps_are_those_of_patterns(text: str, position: int, tokens: int) -> None:
     position = min(position, len(text))
-    piece = (borders._piece_dense if borders.is_dense(text) else borders._piece).pattern
-    window = re.compile(rf"(?:{piece}\s{{0,{borders.BLANK_RUN}}}+){{1,{tokens}}}+").match(text, position)
+    piece = borders._token.pattern
+    window = re.compile(rf"(?:(?:{piece})\s{{0,{borders.BLANK_RUN}}}+){{1,{tokens}}}+").match(text, position)
     assert steps.after_tokens(text, position, tokens) == (window.end() if window else position)
     blanks = re.compile(r"\s*").match(text, position)
     assert blanks is not None
     assert steps.after_blanks(text, position) == blanks.end()
+
+
+@given(st.text(), st.integers(0, 9), st.integers(0, 99))
+def test_signs_are_those_that_python_counts(text: str, start: int, end: int) -> None:
+    part = text[start:end]
+    letters, blanks = sum(map(str.isalpha, part)), sum(map(str.isspace, part))
+    counts = part.count("\n"), part.count(" ") + part.count("\t"), letters, len(part) - blanks
+    assert steps.count_signs(text, start, end) == counts
 
 
 def test_count_tokens_of_dense_scripts() -> None:

@@ -40,7 +40,6 @@ cdef extern from "wordpieces.h" nogil:
 
 cdef extern from "Python.h":
     bint PyUnicode_IS_ASCII(object)
-    Py_ssize_t PyUnicode_GET_LENGTH(object)
     void* PyUnicode_DATA(object)
 
 cdef enum:
@@ -69,6 +68,11 @@ cdef struct Piece:  # a word of a text
     int64_t start
     int64_t size
     uint32_t hash
+
+cdef struct Text:
+    const uint8_t* start
+    int64_t size
+    bint has_case
 
 cdef struct Word:  # one that was encoded before, and what it came to; 64 bytes
     uint32_t hash
@@ -346,10 +350,7 @@ cdef class Vocabulary:
         return out
 
     cdef int64_t encode_text(self, Scratch* s, const uint8_t* text, int64_t n, bint has_case=False) noexcept nogil:
-        """Write the token ids of a text of n bytes to s.ids and return how many; -1 without memory.
-
-        One that may have capitals is ASCII, and read in small letters.
-        """
+        """Write the token ids of a text of n bytes, with capitals ASCII alone, to s.ids; return how many, or -1 without memory."""
         cdef int64_t size, start = 0, end, count = 0
         cdef uint32_t hashed
         cdef int32_t i, pieces
@@ -435,13 +436,10 @@ cdef class Vocabulary:
         """
         cdef int64_t n = len(texts), i, count = 0, bytes_in = 0, dimension = 0 if table is None else table.shape[1]
         cdef size_t size = 0
-        cdef const uint8_t** starts
-        cdef int64_t* lengths
+        cdef Text* inputs
         cdef uint64_t* seen
         cdef uint8_t* packed = NULL
-        cdef uint8_t* has_case
         cdef Reader reader
-        cdef Scratch* s
         if table is not None and (
             table.shape[0] != self.size or out is None or out.shape[0] != n or out.shape[1] != dimension
         ):
@@ -451,36 +449,30 @@ cdef class Vocabulary:
         sizes = np.zeros(n, np.uint16)
         cdef uint16_t[::1] each = sizes
         cdef uint8_t[::1] view
-        starts = <const uint8_t**> malloc((n + 1) * sizeof(uint8_t*))
-        lengths = <int64_t*> malloc((n + 1) * sizeof(int64_t))
-        has_case = <uint8_t*> calloc(n + 1, 1)
+        inputs = <Text*> malloc((n + 1) * sizeof(Text))
         seen = <uint64_t*> calloc(self.size // 64 + 1, sizeof(uint64_t))
         try:
-            if starts == NULL or lengths == NULL or has_case == NULL or seen == NULL:
+            if inputs == NULL or seen == NULL:
                 raise MemoryError
-            for i in range(n):
-                text = texts[i]
-                if isinstance(text, str):
-                    if not PyUnicode_IS_ASCII(text):
-                        raise ValueError(f"a text that is no bytes must be ASCII, got {text!r}")
-                    starts[i], lengths[i], has_case[i] = <const uint8_t*> PyUnicode_DATA(text), PyUnicode_GET_LENGTH(text), True
+            for i, text in enumerate(texts):
+                if isinstance(text, str) and PyUnicode_IS_ASCII(text):
+                    inputs[i] = Text(<const uint8_t*> PyUnicode_DATA(text), len(text), True)
                 else:
-                    starts[i], lengths[i] = <bytes?> text, len(text)
-                bytes_in += 3 * min(most, lengths[i] + 1)  # a token is a byte at least, in the text or put before it
+                    inputs[i] = Text(<const uint8_t*> <bytes?> text, len(text), False)
+                bytes_in += 3 * min(most, inputs[i].size + 1)  # a token is a byte at least, in the text or put before it
             packed = <uint8_t*> malloc(bytes_in + 1)
             if packed == NULL:
                 raise MemoryError
             reader = self.take()
-            s = &reader.scratch
             with nogil:
                 for i in range(n):
-                    count = self.encode_text(s, starts[i], lengths[i], has_case[i])
+                    count = self.encode_text(&reader.scratch, inputs[i].start, inputs[i].size, inputs[i].has_case)
                     if count < 0:
                         break
-                    each[i] = <uint16_t> pack_ids(s.ids, min(count, most), seen, packed + size)
+                    each[i] = <uint16_t> pack_ids(reader.scratch.ids, min(count, most), seen, packed + size)
                     size += each[i]
                     if dimension:
-                        sum_rows(&out[i, 0], &table[0, 0], s.ids, count, dimension)
+                        sum_rows(&out[i, 0], &table[0, 0], reader.scratch.ids, count, dimension)
                         scale_row(&out[i, 0], dimension)
             self._spare.append(reader)
             if count < 0:
@@ -490,9 +482,7 @@ cdef class Vocabulary:
                 view = tokens
                 memcpy(&view[0], packed, size)
         finally:
-            free(starts)
-            free(lengths)
-            free(has_case)
+            free(inputs)
             free(seen)
             free(packed)
         return tokens, sizes

@@ -99,7 +99,6 @@ def cut_run(int apostrophes, str run not None):
     """
     cdef list tokens = [], pieces
     cdef str part, piece
-    cdef bint is_dotted
     if run[-1:] in "#+" or run[-2:-1].isspace() or (run[-2:-1] == "." and run[-1:].isalpha()):
         return None
     for part in run.split("-"):
@@ -109,8 +108,7 @@ def cut_run(int apostrophes, str run not None):
             add_words(tokens, part, apostrophes)
         else:  # "2.10.3" and its parts, a decimal number such as "3.5mm" without them
             pieces = part.split(".")
-            is_dotted = all([piece.isalnum() for piece in pieces])
-            if is_dotted:
+            if all([piece.isalnum() for piece in pieces]):
                 tokens.append(part)
                 if len(pieces) == 2 and pieces[0].isdecimal() and pieces[1].rstrip("abcdefghijklmnopqrstuvwxyz").isdecimal():
                     continue

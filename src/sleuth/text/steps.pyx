@@ -76,13 +76,12 @@ def count_signs(str text not None, Py_ssize_t start, Py_ssize_t end):
     cdef Py_ssize_t lines = 0, blanks = 0, letters = 0, visible = 0, i
     cdef int kind = PyUnicode_KIND(text)
     cdef void* s = PyUnicode_DATA(text)
-    cdef const uint8_t* signs = <const uint8_t*>s
     cdef uint32_t c
     cdef uint8_t sign
     start, end = max(start, 0), min(end, len(text))
     if PyUnicode_IS_ASCII(text):
         for i in range(start, end):  # without branches, for vectors
-            sign = signs[i]
+            sign = (<const uint8_t*>s)[i]
             lines += sign == 10
             blanks += (sign == 32) | (sign == 9)
             letters += <uint8_t>((sign | 32) - 97) < 26
