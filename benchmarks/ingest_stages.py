@@ -32,7 +32,7 @@ from benchmarks.stage_clock import StageClock
 from benchmarks.versions import figures_of, versions_of
 
 STAGES = {
-    "walk": ("sleuth.ingest.walking", "DiskFolders.list"),
+    "walk": ("sleuth.ingest.walking", "_Walk.roots"),
     "read, decode, parse": ("sleuth.ingest.reading", "read_file"),
     "language": ("sleuth.ingest.documents", "with_language"),
     "hash and metadata": ("sleuth.ingest.documents", "prepare"),
