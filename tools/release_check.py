@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import subprocess
 import sys
 import tarfile
@@ -163,6 +164,33 @@ def check_interpreters() -> None:
             )
 
 
+def check_wheels(source: Path, folder: Path) -> list[str]:
+    """Build the wheel of each other version of Python that is on the path, install it, and run its demo.
+
+    Returns the versions that were tried, and those that are not here.
+
+    Raises:
+        SystemExit: a wheel that is not built, needs a newer Linux, or finds nothing.
+    """
+    tried = []
+    for version in PYTHONS:
+        interpreter = shutil.which(f"python{version}")
+        if interpreter is None or version == f"{sys.version_info[0]}.{sys.version_info[1]}":
+            tried.append(f"{version} (not here)" if interpreter is None else version)
+            continue
+        wheels, fresh = folder / f"wheels-{version}", folder / f"environment-{version}"
+        run(interpreter, "-m", "venv", "--clear", fresh)
+        pip = (fresh / "bin" / "python", "-m", "pip")
+        run(*pip, "wheel", "--quiet", "--no-deps", "--wheel-dir", wheels, source)
+        (wheel,) = wheels.glob(f"sleuth-{VERSION}-*.whl")
+        check_platform(wheel)
+        run(*pip, "install", "--quiet", "--force-reinstall", f"{wheel}[hybrid]")
+        run(fresh / "bin" / "sleuth", "doctor", cwd=folder)
+        without_network(fresh / "bin" / "python", HOME / "examples" / "demo.py", cwd=folder)
+        tried.append(version)
+    return tried
+
+
 def without_network(*command: str | Path, cwd: Path = HOME) -> str:
     """Run a command in a network namespace of its own, where no address is reached; as `run`."""
     return run("unshare", "--map-root-user", "--net", *command, cwd=cwd)
@@ -230,6 +258,7 @@ def main() -> None:
         "--of",
         "JSON",
     )
+    print("Wheels were built and tried for Python", ", ".join(check_wheels(source, folder)))
     print(f"sleuth {VERSION} can be released: {source.name}, {wheel.name}, {components.name}")
 
 
