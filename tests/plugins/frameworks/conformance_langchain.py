@@ -242,13 +242,13 @@ def test_a_saved_store_is_opened_again(tmp_path: Path, monkeypatch: pytest.Monke
     """A folder, a saved index and a collection on the disk give what ours gives, which is saved as it is."""
     monkeypatch.chdir(tmp_path)
     named: Any = {"collection_name": "docs"}
-    Chroma.from_documents(DOCUMENTS, Meaning(), **named, persist_directory="chroma")
+    Chroma.from_documents(DOCUMENTS, Meaning(), **named, persist_directory=str(tmp_path / "chroma"))
     FAISS.from_documents(DOCUMENTS, Meaning()).save_local("faiss")
     QdrantVectorStore.from_documents(DOCUMENTS, Meaning(), **named, path="qdrant").client.close()
     SleuthVectorStore.from_documents(DOCUMENTS, Meaning(), path="docs").engine.close()
     ours, *peers = [
         guide_line("LangChain: `Chroma", SleuthVectorStore=SleuthVectorStore, embeddings=Meaning()),
-        Chroma(**named, embedding_function=Meaning(), persist_directory="chroma"),
+        Chroma(**named, embedding_function=Meaning(), persist_directory=str(tmp_path / "chroma")),
         FAISS.load_local("faiss", Meaning(), allow_dangerous_deserialization=True),
         QdrantVectorStore.from_existing_collection("docs", Meaning(), path="qdrant"),
     ]

@@ -55,7 +55,7 @@ class Meaning(chromadb.EmbeddingFunction[Any]):
 def test_chroma(engine: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A collection: queries, filters on metadata and texts, pages, changes, and what a second `add` does."""
     monkeypatch.chdir(tmp_path)
-    client = chromadb.PersistentClient("chroma")
+    client = chromadb.PersistentClient(tmp_path / "chroma")
     news = client.create_collection("news", embedding_function=Meaning())
     news.add(ids=[*"012345"], documents=[*NEWS], metadatas=[{"n": n} for n in range(6)])
     (best,) = news.query(query_texts=[QUERY], n_results=2)["ids"]
@@ -99,7 +99,7 @@ WHERE: tuple[dict[str, Any], ...] = (
 def test_collections_of_chroma(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Collections are listed, opened, looked into, filtered and deleted; one that is not there is named."""
     monkeypatch.chdir(tmp_path)
-    client = chromadb.PersistentClient("chroma")
+    client = chromadb.PersistentClient(tmp_path / "chroma")
     kinds: list[Any] = [{"n": n, "kind": "sky" if n in (1, 5) else "news"} for n in range(6)]
     for name in ("news", "other"):
         made = client.create_collection(name, embedding_function=Meaning())
