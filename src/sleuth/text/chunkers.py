@@ -80,7 +80,13 @@ class Chunker:
 
     def split(self, document: Document) -> list[Chunk]:
         """Return the chunks of `document` in order; none if it is blank."""
-        return _single(document.page_content) if self.fits(document) else list(self.iterate(document))
+        if not self.fits(document):
+            return list(self.iterate(document))
+        text = document.page_content.rstrip()
+        start = _text_start(text, 0)
+        body, line = text[start:], 1 + text.count("\n", 0, start)
+        chunk = Chunk(body, start, len(text), line, line + body.count("\n"), None, {}, {})
+        return [chunk] if body else []
 
     def fits(self, document: Document) -> bool:
         """Return True if a short text is certainly one chunk at most; False says nothing."""
@@ -111,15 +117,6 @@ class Chunker:
 def _kind(document: Document) -> str:
     kind = document.metadata.get("type", "")
     return kind if isinstance(kind, str) else ""
-
-
-def _single(text: str) -> list[Chunk]:
-    body = text.rstrip()
-    if not body:
-        return []
-    start = _text_start(text, 0)
-    body, line = body[start:], 1 + text.count("\n", 0, start)
-    return [Chunk(body, start, start + len(body), line, line + body.count("\n"), None, {}, {})]
 
 
 def _text_start(text: str, position: int) -> int:

@@ -10,7 +10,6 @@ import re
 import unicodedata
 from functools import cache, lru_cache
 from itertools import pairwise
-from typing import NamedTuple
 
 from sleuth.text.runs import has_unspaced
 
@@ -146,7 +145,7 @@ _kinds = _KindsByCode()
 # Of kinds: words, stretches of scripts written without spaces, emoji; and a character of such a script with its marks.
 _part = re.compile("w[wmj]*+|c[cmj]*+|e")
 _part_with_apostrophes = re.compile("w[wmj']*+|c[cmj]*+|e")
-_stretch = re.compile("c[cmj]*+")
+_stretch = re.compile("(c[cmj]*+)|[^c]++")
 _unit_of_stretch = re.compile("c[mj]*+")
 
 
@@ -183,37 +182,17 @@ def _pairs(kinds: str, start: int, end: int) -> list[tuple[int, int]]:
     return [(a, b) for (a, _), (_, b) in pairwise(units)] if len(units) > 1 else units
 
 
-class Stretch(NamedTuple):
-    """A part of a run.
-
-    Attributes:
-        start, end: its place in the run.
-        unspaced: whether all of it is of a script written without spaces.
-    """
-
-    start: int
-    end: int
-    unspaced: bool
-
-
 def kinds_of(run: str) -> str:
     """Return the kind of each character of a run."""
     return run.translate(_kinds)
 
 
-def stretches(kinds: str) -> list[Stretch]:
-    """Cut a run, given by the kinds of its characters, where a script written without spaces begins and ends."""
-    parts: list[Stretch] = []
-    first = 0
-    for match in _stretch.finditer(kinds):
-        start, end = match.span()
-        if first < start:
-            parts.append(Stretch(first, start, unspaced=False))
-        parts.append(Stretch(start, end, unspaced=True))
-        first = end
-    if first < len(kinds):
-        parts.append(Stretch(first, len(kinds), unspaced=False))
-    return parts
+def stretches(kinds: str) -> list[tuple[int, int, bool]]:
+    """Return where scripts written without spaces begin and end in a run, given by the kinds of its characters.
+
+    Each part has its start, its end, and whether it is of such a script.
+    """
+    return [(match.start(), match.end(), match[1] is not None) for match in _stretch.finditer(kinds)]
 
 
 def spaced(run: str) -> str:

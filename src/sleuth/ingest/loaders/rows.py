@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from itertools import islice
-from typing import Any, BinaryIO, Final
+from typing import Any, Final
 
 from sleuth.errors import LoadError, requires
 from sleuth.files import decode
@@ -240,21 +240,18 @@ def _text_lines(file: FileBytes, options: ReadOptions) -> Iterator[str]:
         try:
             text = line.decode("utf-8")
         except UnicodeDecodeError:
-            encoding = encoding or _encoding_from(file.stream, line)
+            if not encoding:  # guessed from this line and those in the next 256 KiB that are not UTF-8
+                place = file.stream.tell()
+                ahead = file.stream.read(_AHEAD)
+                file.stream.seek(place)
+                full_lines = ahead if len(ahead) < _AHEAD else ahead[: ahead.rfind(b"\n") + 1]
+                lines = [line, *full_lines.splitlines(keepends=True)]
+                _, guess = decode(
+                    b"".join(one for one in lines if one.decode("utf-8", "ignore").encode() != one)
+                )
+                encoding = guess.partition(" ")[0]
             text = line.decode(encoding, "replace")
         yield text[:-2] + "\n" if text.endswith("\r\n") else text
-
-
-def _encoding_from(stream: BinaryIO, line: bytes) -> str:
-    """Guess the encoding of lines that are not UTF-8, from this one and those in the next 256 KiB."""
-    place = stream.tell()
-    ahead = stream.read(_AHEAD)
-    stream.seek(place)
-    full_lines = ahead if len(ahead) < _AHEAD else ahead[: ahead.rfind(b"\n") + 1]
-    later_lines = full_lines.splitlines(keepends=True)
-    foreign_lines = [line, *(line for line in later_lines if line.decode("utf-8", "ignore").encode() != line)]
-    _, encoding = decode(b"".join(foreign_lines))
-    return encoding.partition(" ")[0]
 
 
 def _parse(text: str) -> Any:
