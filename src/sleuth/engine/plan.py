@@ -105,7 +105,8 @@ def plan(
     # So many rows cost less at once than to rank once more when copies give way; fused ones cost next to nothing.
     depth, rows = k, max(min(2 * k, k + FEW), FEW if len(legs) > 1 else 0)
     if len(legs) == 1 and searchers.legs[legs[0]].is_exact:  # whose rows cost the more the more they are
-        rows = max(rows, k + min(k // 2, WINDOW)) if request.fold_copies else k + STEP
+        step = STEP if request.per_document and searchers.is_cut else 0
+        rows = max(rows, k + min(k // 2, WINDOW)) if request.fold_copies else k + step
     reranked_depth = reranking.depth
     if reranked_depth:  # what is arranged or judged does not depend on k
         depth = max(k + WINDOW, reranked_depth)

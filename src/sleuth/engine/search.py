@@ -78,6 +78,7 @@ class Searchers:
         completions: what is completed; None until that is asked for.
         alone: the searchers that score with the numbers of this index alone; these themselves where they are.
         asks_together: whether all legs are asked at once.
+        is_cut: whether documents may have several passages, of which some give way; of use to decide how deep to rank.
     """
 
     asks_together = False
@@ -112,6 +113,8 @@ class Searchers:
         self.matchers = matchers_of(self.by_leg)
         self.word_leg, self.words = words_among(self.by_leg)
         self._like = lru_cache(LIKE)(self.words.like)
+        counts = snapshot.counts() if snapshot.scope is None else None
+        self.is_cut = counts is None or counts.chunks > counts.documents
         (filtering,) = (leg for leg in legs if isinstance(leg, ColumnsLeg))
         self._filtering = filtering.name
         self.columns: ColumnsSearcher = filtering.searcher(

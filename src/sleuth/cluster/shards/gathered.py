@@ -64,9 +64,10 @@ class GatheredSearchers:
         word_leg, words: the leg that knows which words rows hold, and its searcher without segments.
         completions: what is completed; None until that is asked for.
         asks_together: whether all legs are asked at once; they are, since each question goes to all shards.
+        is_cut: whether documents may have several passages.
     """
 
-    asks_together = True
+    asks_together = is_cut = True
 
     def __init__(self, snapshot: GatheredSnapshot, legs: Sequence[IndexLeg]) -> None:
         """Searchers of all shards."""
