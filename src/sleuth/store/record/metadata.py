@@ -17,6 +17,7 @@ _LEAST = -(1 << 63)
 _SCALARS = frozenset({str, int, float, bool, type(None)})
 _MOST_DEPTH = 500
 """Levels of values in values, in each version of Python: JSON of 3.11 fails at a thousand less the calls around it."""
+_DEPTH_RULE = f"must be nested at most {_MOST_DEPTH} levels deep"
 
 
 class Json(NamedTuple):
@@ -81,7 +82,7 @@ def fit_values(metadata: Mapping[str, Any], argument: str) -> tuple[Mapping[str,
             plain[name] = plain_value(value)
             parts |= encode_values({name: plain[name]})
         except RecursionError as error:
-            raise _too_deep(argument) from error
+            raise ArgumentError(f"{argument} {_DEPTH_RULE}") from error
         except (TypeError, ValueError) as error:
             text = repr(value)
             short = text if len(text) <= 80 else f"{text[:77]}..."
@@ -106,7 +107,7 @@ def read_back(metadata: Mapping[str, Any], text: str, argument: str) -> Json:
     if _SCALARS.issuperset(map(type, metadata.values())):
         return Json(metadata, text)
     if text.count("{") + text.count("[") > _MOST_DEPTH and _is_deep(metadata):
-        raise _too_deep(argument)
+        raise ArgumentError(f"{argument} {_DEPTH_RULE}")
     return Json(from_json(text), text)
 
 
@@ -118,10 +119,6 @@ def _is_deep(value: Any) -> bool:
             item for part in containers for item in (part.values() if isinstance(part, Mapping) else part)
         ]
     return bool(level)
-
-
-def _too_deep(argument: str) -> ArgumentError:
-    return ArgumentError(f"{argument} must be nested at most {_MOST_DEPTH} levels deep")
 
 
 def stored_json(text: str | None) -> Json | None:
