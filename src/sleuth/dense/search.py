@@ -110,9 +110,6 @@ class DenseSearcher(LegSearcher[Vector]):
                 for view in segments
             ]
 
-    def __len__(self) -> int:
-        return self._rows
-
     # --- as a leg of an index
 
     def ask(self, query: str) -> Vector:

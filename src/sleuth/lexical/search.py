@@ -113,9 +113,6 @@ class LexicalSearcher(TermSearcher[str | Terms]):
         self._owners = [name for name in names for postings in by_segment if name in postings]
         self._postings = [postings[name] for name in names for postings in by_segment if name in postings]
 
-    def __len__(self) -> int:
-        return sum(segment.n for segment in self._segments)
-
     def lengths(self) -> dict[str, FieldLengths]:
         """Return the lengths of the live rows of these segments, by field."""
         lengths = dict.fromkeys(self._names, FieldLengths(0, 0))
@@ -126,8 +123,6 @@ class LexicalSearcher(TermSearcher[str | Terms]):
                     total + lengths_of_segment.total, filled + lengths_of_segment.filled
                 )
         return lengths
-
-    # --- as a leg of an index
 
     def ask(self, query: str) -> str | Terms:
         """Return a query as it is, or without segments, for searchers elsewhere, its terms by field."""
@@ -221,8 +216,6 @@ class LexicalSearcher(TermSearcher[str | Terms]):
     def unheld(self, text: str) -> Mapping[str, Sequence[str]]:
         """Return the tokens that the text of no row holds, by the run of the query that has them."""
         return self._query_terms.unheld(text)
-
-    # --- scores
 
     def idf(self, terms: Iterable[str]) -> dict[str, float]:
         """Return BM25's idf of each term, in the field where most rows hold it; that of no rows for unknown terms."""
