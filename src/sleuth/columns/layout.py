@@ -159,10 +159,8 @@ def piece_of(data: NDArray[np.uint8], facts: Any, kinds: str) -> NDArray[Any]:
     require(name in kinds.split(), f"an array must be {kinds}, got {name!r}")
     dtype = np.dtype(name)
     places = {"offset": offset, "count": count}
-    end = (
-        integer_of(places, "offset", 0, len(data))
-        + integer_of(places, "count", 0, len(data)) * dtype.itemsize
-    )
+    offset, count = (integer_of(places, name, 0, len(data)) for name in places)
+    end = offset + count * dtype.itemsize
     require(end <= len(data), "an array must lie within the data")
     piece: NDArray[Any] = data[offset:end].view(dtype)
     return piece if piece.flags.aligned else piece.copy()

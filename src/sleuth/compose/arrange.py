@@ -243,10 +243,8 @@ class Arrangement:
 
         A note suggests the nearest key that one of the items has.
         """
-        keys = [self.sort, self.collapse, self.recency.key if self.recency else ""]
-        absent_keys = [
-            key for key in dict.fromkeys(keys) if key and not any(values_of(hit, key) for hit in items)
-        ]
+        keys = dict.fromkeys((self.sort, self.collapse, self.recency.key if self.recency else ""))
+        absent_keys = [key for key in keys if key and not any(values_of(hit, key) for hit in items)]
         if not absent_keys or not items:
             return []
         names = sorted({name for item in items for name in leaves(item.metadata)})

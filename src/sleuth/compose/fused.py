@@ -53,10 +53,8 @@ class FusedRetriever:
         if not self.retrievers:
             raise ArgumentError(f"retrievers must name at least one, got {self.retrievers!r}")
         check_count(self.pool, "pool", least=1)
-        empty = Pool(np.zeros(0, np.int64), np.zeros(0, np.float64))
-        fuse_hits(
-            dict.fromkeys(self.retrievers, empty), self.weights, self.method, rank_constant=self.rank_constant
-        )
+        empty = dict.fromkeys(self.retrievers, Pool(np.zeros(0, np.int64), np.zeros(0, np.float64)))
+        fuse_hits(empty, self.weights, self.method, rank_constant=self.rank_constant)
 
     def retrieve(
         self, query: str, k: int = 10, *, filter: Filter | Mapping[str, Any] | str | None = None
@@ -130,10 +128,7 @@ def _pools(rankings: Mapping[str, Ranking], items: Mapping[str, RetrievedItem]) 
         for rank, item in enumerate(ranking):
             score = len(ranking) - rank if item.score is None else item.score
             scores.setdefault(place[item.id], score)
-        pools[name] = Pool(
-            np.fromiter(scores.keys(), np.int64, len(scores)),
-            np.fromiter(scores.values(), np.float64, len(scores)),
-        )
+        pools[name] = Pool(np.array(list(scores), np.int64), np.array(list(scores.values()), np.float64))
     return pools
 
 
@@ -148,9 +143,8 @@ def _hit(
     below = {}
     for leg, name in enumerate(fusion.legs):
         if rank := int(fusion.ranks[leg, i]):
-            explanation = next(
-                (it.explanation for it in rankings[name][rank - 1 :] if it.id == item.id), None
-            )
+            found = (it.explanation for it in rankings[name][rank - 1 :] if it.id == item.id)
+            explanation = next(found, None)
             if explanation is not None:
                 below[name] = explanation
     extra = {**item.extra, "explanation": fusion.explain(i, below)}

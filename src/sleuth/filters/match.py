@@ -87,18 +87,12 @@ def comparable(value: object) -> Scalar | None:
     """Return the value as comparisons see it; None if it equals nothing: NaN, and values that JSON cannot hold."""
     if isinstance(value, bool | str):
         return value
-    if isinstance(value, int):
-        return value if fits_int64(value) else _nearest_float(value)
-    if isinstance(value, float):
-        return None if math.isnan(value) else value
-    return None
-
-
-def _nearest_float(value: int) -> float:
-    try:
-        return float(value)
-    except OverflowError:
-        return math.inf if value > 0 else -math.inf
+    if isinstance(value, int) and not fits_int64(value):
+        try:
+            return float(value)
+        except OverflowError:
+            return math.inf if value > 0 else -math.inf
+    return value if isinstance(value, int | float) and not math.isnan(value) else None
 
 
 def _as_list(leaf: Leaf) -> list[Scalar]:

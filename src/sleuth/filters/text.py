@@ -99,8 +99,6 @@ class _Reader:
         return tree
 
     def any(self, level: int) -> Filter:
-        if level > MAX_DEPTH:
-            self.fail(f"filter must be nested at most {MAX_DEPTH} deep")
         parts = [self.all(level)]
         while self.keyword("OR"):
             parts.append(self.all(level))
@@ -297,9 +295,8 @@ def _condition(test: Compare) -> str:
 
 
 def _part(name: str, text: str) -> str:
-    word = (
-        text if _WORD.fullmatch(text) and not text.startswith("~") else json.dumps(text, ensure_ascii=False)
-    )
+    is_plain = _WORD.fullmatch(text) and not text.startswith("~")
+    word = text if is_plain else json.dumps(text, ensure_ascii=False)
     if name == "ieq":
         return f":~{word}"
     if name == "substring":

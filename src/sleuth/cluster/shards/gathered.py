@@ -175,9 +175,8 @@ class GatheredSearchers:
     def best_with(self, token: str, k: int, snapshot: GatheredSnapshot, group: str = "") -> list[int]:
         """Return the keys of the best `k` rows of all shards whose text holds a token of a group of words."""
         request = PoolRequest(k, None, pooled=False, ordered=False, exact=False)
-        keys: list[int] = self._alone(
-            self.word_leg, self.words.word(token, group), request, snapshot
-        ).keys.tolist()
+        hits = self._alone(self.word_leg, self.words.word(token, group), request, snapshot)
+        keys: list[int] = hits.keys.tolist()
         return keys
 
     def idf(self, terms: Iterable[str], snapshot: GatheredSnapshot) -> dict[str, float]:

@@ -153,9 +153,8 @@ class Manifest:
 
     def encode(self) -> bytes:
         """Return the manifest with its checksum, as it is stored."""
-        body = json.dumps(
-            {"format": FORMAT, **asdict(self)}, ensure_ascii=False, separators=(",", ":")
-        ).encode()
+        values = {"format": FORMAT, **asdict(self)}
+        body = json.dumps(values, ensure_ascii=False, separators=(",", ":")).encode()
         return f"{digest_of(body)}\n".encode() + body
 
     @classmethod

@@ -22,9 +22,8 @@ _HEAD: Final = 16
 def page_hashes(data: bytes) -> bytes:
     """Return the hashes of the pages of some data, one after the other; the last page may be short."""
     view = memoryview(data)
-    return b"".join(
-        blake2b(view[start : start + PAGE], digest_size=_HASH).digest() for start in range(0, len(data), PAGE)
-    )
+    pages = (view[start : start + PAGE] for start in range(0, len(data), PAGE))
+    return b"".join(blake2b(page, digest_size=_HASH).digest() for page in pages)
 
 
 def changed_pages(before: bytes, now: bytes) -> NDArray[np.int64]:

@@ -321,18 +321,12 @@ class _Upload:
 
     def check(self) -> None:
         """Upload again what somebody pruned meanwhile."""
-        absent_names = self._needed - self._listed()
-        if unknown := sorted(absent_names - self._contents.keys()):
-            raise StoreError(
-                f"{self._objects.url}/{unknown[0]} was pruned meanwhile: publish again",
-                path=self._objects.url,
-            )
-        for name in absent_names:
-            data = self._contents[name]()
-            if object_name(digest_of(data)) != name:  # a deleted text was overwritten meanwhile
-                raise StoreError(
-                    f"{self._objects.url}/{name} was pruned meanwhile: publish again", path=self._objects.url
-                )
+        for name in sorted(self._needed - self._listed()):
+            content = self._contents.get(name)
+            # A deleted text may be overwritten meanwhile.
+            if content is None or object_name(digest_of(data := content())) != name:
+                url = self._objects.url
+                raise StoreError(f"{url}/{name} was pruned meanwhile: publish again", path=url)
             self._objects.put(name, data)
 
 

@@ -91,10 +91,8 @@ def binding_at(snapshot: Snapshot, name: str, site: Site) -> Binding | None:
     scope = site.symbol
     while True:
         if scope < 0 or symbols[scope].kind not in CONTAINERS:
-            in_scope = [
-                b for b in bindings if b.symbol == scope and not b.defines and b.kind not in _NO_VARIABLES
-            ]
-            in_scope = [b for b in in_scope if b.line != site.line or not names_itself(b)]
+            in_scope = [b for b in bindings if b.symbol == scope and b.kind not in _NO_VARIABLES]
+            in_scope = [b for b in in_scope if not b.defines and (b.line != site.line or not names_itself(b))]
             candidates = [b for b in in_scope if b.line <= site.line] or in_scope
             plain = [b for b in candidates if b.kind != "narrowed"]
             tests = [b for b in candidates[-_TESTS:] if b.kind == "narrowed" and b.line <= site.line]

@@ -78,9 +78,8 @@ class Inference:
             return None if inferred is None else inferred.owner
         site, bounds = inferred.site, expressions.bounds_of(inferred.text)
         if len(bounds) > 1:
-            owners = [
-                self.class_of(inferred._replace(text=text), depth - 1, member=member) for text in bounds
-            ]
+            parts = (inferred._replace(text=text) for text in bounds)
+            owners = [self.class_of(part, depth - 1, member=member) for part in parts]
             classes = [owner for owner in owners if owner is not None]
             having = (owner for owner in classes if member and self._names.member(owner, member, "call"))
             return next(having, classes[0] if classes else None)
@@ -152,10 +151,7 @@ class Inference:
         level = self._level(inferred.receiver, Definition(file, parameter.symbol, symbol), _LEVELS)
         if level is None:
             return None
-        names = [
-            re.split(r"\W", name.strip(), maxsplit=1)[0]
-            for name in expressions.type_arguments(symbol.signature, symbol.name)
-        ]
+        names = expressions.type_parameters(symbol.signature, symbol.name)
         arguments = expressions.type_arguments(level.text, symbol.name)
         for name, argument in zip(names, arguments, strict=False):
             if name == parameter.name:
@@ -192,10 +188,8 @@ class Inference:
             return None
         inferred = self._first(steps[0], site, depth)
         unread_steps = steps[1:]
-        path, is_open = (
-            steps[0].name,
-            not steps[0].is_called and binding_at(self._snapshot, steps[0].name, site) is None,
-        )
+        path = steps[0].name
+        is_open = not steps[0].is_called and binding_at(self._snapshot, path, site) is None
         while inferred is None and unread_steps and is_open:
             # The first names may be modules: what they hold is resolved as a whole.
             step, *unread_steps = unread_steps
@@ -209,16 +203,12 @@ class Inference:
                 inferred = inferred._replace(text=f"{inferred.text}.{step.name}")
                 continue
             part = self._part(inferred, step, depth) or self._extended(inferred, step, site, depth)
-            if (
-                part is None
-                and step.is_called
-                and (returned := expressions.returned_by_table(inferred.text, step.name))
-            ):
-                part = self._stepped(inferred.part(returned), step)
-            if part is None and (
-                returned := self._names.rules(site.file.language).returned(inferred.text, step.name)
-            ):
-                part = inferred._replace(text=returned)
+            if part is None and step.is_called:
+                returned = expressions.returned_by_table(inferred.text, step.name)
+                part = self._stepped(inferred.part(returned), step) if returned else None
+            if part is None:
+                returned = self._names.rules(site.file.language).returned(inferred.text, step.name)
+                part = inferred._replace(text=returned) if returned else None
             if part is None and not step.is_called and self.class_of(inferred) is None:
                 name, *inner = type_name(inferred.text).split(".")  # perhaps a class of another project
                 is_python = inferred.site.file.language == "python" and not hasattr(builtins, name)
@@ -365,9 +355,8 @@ class Inference:
 
     def _named(self, step: Step, qualifier: str, site: Site, depth: int) -> Type | None:
         """Return the type of a name's target that is not a variable."""
-        target = self._names.resolve(
-            site.file, Reference(step.name, qualifier, "value", site.line, site.symbol)
-        )
+        use = Reference(step.name, qualifier, "value", site.line, site.symbol)
+        target = self._names.resolve(site.file, use)
         if target is None or target.confidence < 0.5:
             return None
         inferred = self.of_definition(target.definition, depth)
@@ -423,12 +412,9 @@ class Inference:
             inferred = self._member(owner, Step("__getattr__", True, False), depth - 1, receiver)
         inferred = self._called(inferred, depth) if step.is_called else inferred
         is_own = inferred is None and target is None and receiver is not None and receiver.text == "Self"
-        if (
-            is_own and depth > 0 and not self._names.bases(owner)
-        ):  # the object of a mixin has what its heirs have
-            members = (
-                self._member(heir, step, depth - 1, None) for heir in self._names.heirs(owner)[:_LEVELS]
-            )
+        if is_own and depth > 0 and not self._names.bases(owner):
+            heirs = self._names.heirs(owner)[:_LEVELS]  # the object of a mixin has what these have
+            members = (self._member(heir, step, depth - 1, None) for heir in heirs)
             return next((member for member in members if member is not None), None)
         return self._stepped(_of(inferred, receiver), step)
 
@@ -449,10 +435,8 @@ class Inference:
                     inferred = self._bound(binding, owner.file, depth)
                     if inferred is not None:
                         return inferred
-            inherited = (
-                self._field(base, name, depth, levels - 1)
-                for base in (self._names.bases(owner) if levels else ())
-            )
+            bases = self._names.bases(owner) if levels else ()
+            inherited = (self._field(base, name, depth, levels - 1) for base in bases)
             return next((field_type for field_type in inherited if field_type is not None), None)
         finally:
             under_way.discard(key)

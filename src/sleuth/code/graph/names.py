@@ -44,10 +44,8 @@ class NamedDefinitions:
     def __init__(self, snapshot: Snapshot) -> None:
         self._snapshot = snapshot
         self.places = lru_cache(_MOST_FILES)(self._places)
-        self.named = lru_cache(maxsize=20_000)(
-            lambda name: [
-                d for d in snapshot.definitions(name) if d.symbol.kind != "impl"
-            ]  # which has its type's name
+        self.named = lru_cache(maxsize=20_000)(  # an `impl` has its type's name
+            lambda name: [d for d in snapshot.definitions(name) if d.symbol.kind != "impl"]
         )
         self.targets = lru_cache(maxsize=50_000)(self._imported)
 
@@ -174,7 +172,6 @@ def meant(snapshot: Snapshot, definition: Definition, role: str) -> Definition:
     return selection[0] if selection else definition
 
 
-_MOST_FILES = 2_000
 LEVELS = 4
 """How many classes up a member is looked for."""
 

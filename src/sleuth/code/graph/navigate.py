@@ -204,9 +204,8 @@ class Navigator:
                     continue
                 visited.add(key)
                 weakest = min(sure, confidence)
-                symbol = (
-                    self._snapshot.detail(file).symbols[reference.symbol] if reference.symbol >= 0 else None
-                )
+                symbols = self._snapshot.detail(file).symbols
+                symbol = symbols[reference.symbol] if reference.symbol >= 0 else None
                 place, through = describe(file, symbol), definition.symbol.qualified
                 out.append(Touched(**place, hops=distance + 1, confidence=weakest, through=through))
                 if symbol is not None and distance + 1 < hops:

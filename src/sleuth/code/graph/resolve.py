@@ -125,16 +125,14 @@ class Resolver:
             if is_variable(self._snapshot.detail(file), reference, name):
                 return self._held(file, reference)
             return self._bare(file, reference)
+        site = Site(file, reference.symbol, reference.line)
         super_match = _SUPER.fullmatch(qualifier) if file.language == "python" else None
         if super_match is not None:
-            owner = self.inference.class_of(
-                Type(super_match[1], Site(file, reference.symbol, reference.line))
-            )
+            owner = self.inference.class_of(Type(super_match[1], site))
             return None if owner is None else self._members.find(owner, reference, own=False)
         head = qualifier.removesuffix("()")
         own_words = ways_of(file.language).own_object
         is_own = qualifier in OWN_OBJECT or head in ("super", "self.class") or head in own_words
-        site = Site(file, reference.symbol, reference.line)
         if is_own and binding_at(self._snapshot, qualifier, site) is None:
             member = self._of_extended(file, reference) or self._member_around(file, reference)
             around = self.inference.around(file, reference.symbol)
@@ -181,9 +179,8 @@ class Resolver:
             path = type_name(binding.type) if is_class else binding.value
             values = ((value.strip(), site) for value in (alternatives_of(path) if path else ()))
             for value, place in values if path else self.rules(file.language).passed(site, binding.name):
-                is_path = _PATH.fullmatch(value) and not value.endswith(
-                    "constructor"
-                )  # of JavaScript: any class
+                # A constructor of JavaScript is that of any class.
+                is_path = _PATH.fullmatch(value) and not value.endswith("constructor")
                 qualifier, _, name = (value, ".", member) if member else value.rpartition(".")
                 role = "instantiation" if is_class else use.role
                 reference = Reference(name, qualifier, role, place.line, place.symbol)
@@ -335,11 +332,8 @@ class Resolver:
                     or (file.language == "python" and not in_function)  # the body of a class
                     or reference.line == symbol.line
                 )
-                if (
-                    symbol.parent == scope
-                    and seen_from_inside
-                    and (i != reference.symbol or scope < 0 or symbol.kind == "function")
-                ):
+                is_other = i != reference.symbol or scope < 0 or symbol.kind == "function"
+                if symbol.parent == scope and seen_from_inside and is_other:
                     return Resolved(Definition(file, i, symbol), IN_SCOPE)
             if scope < 0:
                 break
@@ -385,14 +379,9 @@ class Resolver:
         if file.language in _SHARED_FOLDER:
             folder = package_folder(file)
             for definition in self._names.named(reference.name):
-                is_top = definition.symbol.parent < 0 and may_mean(
-                    definition.symbol, reference, file.language
-                )
-                if (
-                    is_top
-                    and package_folder(definition.file) == folder
-                    and speak_alike(file, definition.file)
-                ):
+                symbol, home = definition.symbol, definition.file
+                is_top = symbol.parent < 0 and may_mean(symbol, reference, file.language)
+                if is_top and package_folder(home) == folder and speak_alike(file, home):
                     return Resolved(definition, VISIBLE)
         return None
 

@@ -212,9 +212,8 @@ class GraphWalker:
 
     def tests(self, definition: Definition) -> list[dict[str, Any]]:
         """Tests that use this definition, or where none does by name, those of files that are named after its file."""
-        direct = [
-            c for c in self.callers(definition) if self._snapshot.file(c["file_path"]).category == "test"
-        ]
+        callers = self.callers(definition)
+        direct = [c for c in callers if self._snapshot.file(c["file_path"]).category == "test"]
         if direct:
             return direct
         stem = definition.file.path.rpartition("/")[2].rpartition(".")[0].strip("_")
@@ -239,11 +238,8 @@ def describe(file: FileRow, symbol: Symbol | None) -> dict[str, Any]:
 
 def full_name(reference: Reference) -> str:
     """Return a used name as it is written, such as `stripe.charge`; only its last part where the qualifier is long."""
+    name, qualifier = reference.name, reference.qualifier
     if reference.role == "import":
-        return (
-            f"{reference.qualifier.rstrip('.')}.{reference.name}" if reference.qualifier else reference.name
-        )
-    qualifier = reference.qualifier
-    if not qualifier or not _PLAIN.match(qualifier) or len(qualifier) >= 80:
-        return reference.name
-    return f"{qualifier}.{reference.name}"
+        return f"{qualifier.rstrip('.')}.{name}" if qualifier else name
+    is_short = _PLAIN.match(qualifier) and len(qualifier) < 80
+    return f"{qualifier}.{name}" if is_short else name

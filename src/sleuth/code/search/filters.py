@@ -16,7 +16,8 @@ from sleuth.code.parsing.labels import CATEGORIES, LABELS, MODULE_LABEL
 from sleuth.code.parsing.languages import languages_named
 from sleuth.code.snapshots.places import is_below
 from sleuth.errors import ArgumentError, FilterError
-from sleuth.filters import And, Compare, Filter, Not, all_of, matches
+from sleuth.filters import And, Filter, all_of, matches
+from sleuth.filters.tree import keys_in
 
 if TYPE_CHECKING:
     from sleuth.code.parsing.detail import Detail
@@ -78,8 +79,8 @@ def read_tree(snapshot: Snapshot, tree: Filter | None) -> CodeFilter:
     Conditions on files are tested first; only files that pass are opened for the other conditions.
     """
     parts = tree.parts if isinstance(tree, And) else () if tree is None else (tree,)
-    of_files = all_of(*(part for part in parts if _keys(part) <= FILE_KEYS))
-    of_chunks = all_of(*(part for part in parts if not _keys(part) <= FILE_KEYS))
+    of_files = all_of(*(part for part in parts if keys_in(part) <= FILE_KEYS))
+    of_chunks = all_of(*(part for part in parts if not keys_in(part) <= FILE_KEYS))
     files = None
     if of_files is not None:
         files = snapshot.select(lambda row: matches(of_files, file_metadata(snapshot, row)))
@@ -105,13 +106,6 @@ def _with_chunks(
         bool,
         len(snapshot.files),
     )
-
-
-def _keys(tree: Filter) -> set[str]:
-    if isinstance(tree, Compare):
-        return {tree.key}
-    parts = (tree.part,) if isinstance(tree, Not) else tree.parts
-    return set().union(*map(_keys, parts))
 
 
 FILE_KEYS = frozenset(

@@ -166,11 +166,7 @@ def _regular(expression: str, pattern: str, *, ignore_case: bool) -> Callable[[b
         raise ArgumentError(
             f"pattern must be a regular expression of RE2, got {pattern!r}: {reason}"
         ) from None
-
-    def starts(text: bytes) -> Iterator[int]:
-        return (match.start() for match in compiled.finditer(text))
-
-    return starts
+    return lambda text: (match.start() for match in compiled.finditer(text))
 
 
 @dataclass(frozen=True, slots=True)

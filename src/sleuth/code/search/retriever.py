@@ -259,9 +259,8 @@ def _below(
     places = {(piece.file, piece.chunk) for piece in fused}
     pieces_below: list[Piece] = []
     for row in zip_longest(*answers.values()):
-        for piece in sorted(
-            filter(None, row), key=lambda piece: (snapshot.files[piece.file].path, piece.chunk)
-        ):
+        pieces = filter(None, row)
+        for piece in sorted(pieces, key=lambda piece: (snapshot.files[piece.file].path, piece.chunk)):
             if (piece.file, piece.chunk) not in places:
                 places.add((piece.file, piece.chunk))
                 score = fused[-1].score * pool / (pool + 1 + len(pieces_below))

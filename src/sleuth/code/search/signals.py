@@ -75,13 +75,17 @@ class Signals:
         searcher, views = snapshot.file_words
         masks = None if allowed is None else snapshot.bitmaps(views, snapshot.keys[allowed])
         words = {
-            "title": {"body": query.title},
-            "prose": {"body": query.prose},
-            "path": {"path": query.terms},
-            "names": {"names": query.title},
+            "title": ("body", query.title),
+            "prose": ("body", query.prose),
+            "path": ("path", query.terms),
+            "names": ("names", query.title),
         }
-        for name, terms in words.items():
-            self._keep(name, self._search(searcher, terms, masks))
+        for name, (field, terms) in words.items():
+            values = np.zeros(self._n, np.float32)
+            if terms:
+                keys, scores = best_rows(searcher, {field: terms}, FILE_POOL, self._n, masks)
+                values[snapshot.positions_of_files(keys)] = scores
+            self._keep(name, values)
         self._keep("chunks", self._chunks(query))
         self._keep("told", self._defines(query.told_names))
         self._keep("named", named(snapshot, query))
@@ -106,19 +110,6 @@ class Signals:
         peak = float(scores.max()) if is_scaled else 1.0
         self.peaks[name] = peak
         self.values[name] = (scores / peak if peak > 0 else scores).astype(np.float32)
-
-    def _search(
-        self,
-        searcher: WordSearcher,
-        terms: Mapping[str, Mapping[str, float]],
-        masks: Sequence[Bitmap | None] | None,
-    ) -> Scores:
-        out = np.zeros(self._n, np.float32)
-        terms = {field: tokens for field, tokens in terms.items() if tokens}
-        if terms:
-            keys, scores = best_rows(searcher, terms, FILE_POOL, self._n, masks)
-            out[self._snapshot.positions_of_files(keys)] = scores
-        return out
 
     def _chunks(self, query: Query) -> Scores:
         snapshot = self._snapshot
@@ -191,11 +182,8 @@ def named(snapshot: Snapshot, query: Query) -> Scores:
     """Files that the query means by path, module, qualified name or stack frame; several meant share the credit."""
     out = np.zeros(len(snapshot.files), np.float32)
     for mention in query.files:
-        _credit(
-            out,
-            files_ending_with(snapshot, [p for p in re.split(r"[\\/]", mention) if p not in ("", ".", "..")]),
-            5,
-        )
+        steps = [step for step in re.split(r"[\\/]", mention) if step not in ("", ".", "..")]
+        _credit(out, files_ending_with(snapshot, steps), 5)
     for name in query.names:
         check_cancelled()
         parts = parts_of(name) if len(name) <= MOST_NAME else []

@@ -83,12 +83,9 @@ def whole_definitions(
     for _, _, answer, piece, share in ranking:
         score = piece.score * (0.5 + 0.5 * share)
         score = min(score, _STEP * best[-1].score) if best else score
-        why = Explanation(
-            "definition", score, _FORMULA, {"share": share, **answer.facts}, (piece.explanation,)
-        )
-        best.append(
-            replace(piece, chunk=answer.unit[0], parts=len(answer.unit), score=score, explanation=why)
-        )
+        facts, unit = {"share": share, **answer.facts}, answer.unit
+        why = Explanation("definition", score, _FORMULA, facts, (piece.explanation,))
+        best.append(replace(piece, chunk=unit[0], parts=len(unit), score=score, explanation=why))
     return best
 
 
@@ -97,14 +94,10 @@ def _scores(snapshot: Snapshot, query: Query, files: Sequence[int]) -> Mapping[s
     searcher, views = snapshot.chunk_words
     keys = snapshot.chunks_of(files)
     masks = snapshot.bitmaps(views, keys)
-    scores = {}
-    for name, field in (("text", "context"), ("symbol", "symbol")):
-        hits = (
-            searcher.pool({field: query.terms}, LegRequest(len(keys), allowed=masks))
-            if query.terms and files
-            else None
-        )
-        scores[name] = dict(zip(hits.keys.tolist(), hits.scores.tolist(), strict=True)) if hits else {}
+    scores: dict[str, dict[int, float]] = {"text": {}, "symbol": {}}
+    for name, field in (("text", "context"), ("symbol", "symbol")) if query.terms and files else ():
+        hits = searcher.pool({field: query.terms}, LegRequest(len(keys), allowed=masks))
+        scores[name] = dict(zip(hits.keys.tolist(), hits.scores.tolist(), strict=True))
     return scores
 
 
