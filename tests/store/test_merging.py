@@ -110,7 +110,7 @@ def test_a_busy_writer_publishes_merges_of_its_process(store: Store, monkeypatch
         for i in range(200):
             put(writer, f"d{i}", "x")
             writer.commit()
-            while i % 50 == 49 and store._merges._thread and not store._merges._ready:
+            while i % 50 == 49 and store._merges._thread and not store._merges.ready:
                 threading.Event().wait(0.001)
         assert store.status().legs[0].segments < 150
         assert timeouts == [10.0]
@@ -126,7 +126,7 @@ def test_a_commit_that_fails_lets_its_merges_go(store: Store, monkeypatch: pytes
 
     with store.writer() as writer:
         names = (f"d{i}" for i in count())
-        while not store._merges._ready:
+        while not store._merges.ready:
             put(writer, next(names), "x")
             writer.commit()
         put(writer, "lost", "x")

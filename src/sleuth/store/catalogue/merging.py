@@ -159,6 +159,9 @@ class Merges:
 
     Args:
         work: does one piece of work in the background; returns False after the last one.
+
+    Attributes:
+        ready: merges that wait for a commit.
     """
 
     def __init__(self, work: Callable[[], bool]) -> None:
@@ -167,27 +170,22 @@ class Merges:
         self.deleted = False
         self.stopping = False
         self.finishing = False
-        self._ready: deque[Merged] = deque()
+        self.ready: deque[Merged] = deque()
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
         self._again = False
 
     # --- publishing, by the holder of the writer's lock
 
-    @property
-    def are_ready(self) -> bool:
-        """Whether merges wait for a commit."""
-        return bool(self._ready)
-
     def offer(self, merge_result: Merged) -> None:
         """Have it published by the next commit."""
-        self._ready.append(merge_result)
+        self.ready.append(merge_result)
 
     def apply(self, connection: Connection, path: Path) -> list[Merged]:
         """Publish what is ready in the open transaction; give up what was overtaken."""
         applied = []
-        while self._ready:
-            merge_result = self._ready.popleft()
+        while self.ready:
+            merge_result = self.ready.popleft()
             names = [entry.name for entry in merge_result.inputs]
             if not manifest.still_there(connection, names):
                 if merge_result.built:
@@ -209,7 +207,7 @@ class Merges:
 
     def put_back(self, results: Sequence[Merged]) -> None:
         """Keep merges of a transaction that was rolled back, for a later one."""
-        self._ready.extend(results)
+        self.ready.extend(results)
 
     def forget(self, results: Sequence[Merged]) -> None:
         """The outcome of the commit is unknown: leave the files to a sweep."""
@@ -263,7 +261,7 @@ class Merges:
     def after_fork(self) -> None:
         """Run in a forked child: forget the parent's thread and its merges."""
         self._lock, self._thread, self._again = threading.Lock(), None, False
-        self._ready = deque()
+        self.ready = deque()
 
     def publish(self, merge_result: Merged, try_now: Callable[[], None]) -> None:
         """Wait until somebody has published it: a writer of this process, or `try_now`, which takes the lock."""
@@ -276,7 +274,7 @@ class Merges:
                 if time.monotonic() > given_up:
                     self.stopping = True
                     with suppress(ValueError):
-                        self._ready.remove(merge_result)
+                        self.ready.remove(merge_result)
                         if merge_result.built:
                             merge_result.built.discard()
                         return

@@ -96,11 +96,7 @@ class Transaction:
                 erasing.erase_inline(connection, np.concatenate(list(map(np.asarray, documents))))
 
     def commit(self) -> Counters:
-        """Make the changes durable and visible, in a block of `whole`.
-
-        Returns:
-            Those of the record, whose version is the old one where no row changed.
-        """
+        """Make the changes durable and visible, in a block of `whole`; returns the counters of the record then."""
         counters = self.begin()
         merges = self._merges.apply(self.connection, self.path)
         if not (self.rows_changed or self.others_changed or merges):

@@ -228,9 +228,7 @@ class Writer:
         Raises:
             StoreError: the disk is full or fails; nothing of this commit is visible, all earlier ones are kept.
         """
-        if self._version is not None and not (
-            self.transaction.counters or self._files or self._merges.are_ready
-        ):
+        if self._version is not None and not (self.transaction.counters or self._files or self._merges.ready):
             return self._version  # nothing has changed since
         self.transaction.begin()
         self._pending.settle(send=True)
