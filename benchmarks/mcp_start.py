@@ -25,7 +25,9 @@ import sys
 import tempfile
 import time
 import tomllib
+from collections import Counter
 from dataclasses import dataclass, field
+from itertools import chain, product
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +35,6 @@ from benchmarks.processes import cpu_seconds, own_megabytes
 from sleuth import Engine, index_path, open_code
 from sleuth.engine import Workspace
 from sleuth.surfaces.mcp import Tools
-from sleuth.surfaces.mcp.items import tokens_of
 
 ROOT = Path(__file__).parents[1]
 QUESTIONS = ROOT / "tests/surfaces/mcp/questions.toml"
@@ -165,20 +166,18 @@ def indexed(folder: Path, root: Path) -> Path:
 
 
 def print_given_answers(checkouts: Path) -> None:
-    """Ask the questions over checkouts, and print how many answers are given, by size."""
+    """Ask the questions over checkouts, and print how many answers are given of each five, by size."""
     repositories = tomllib.loads(QUESTIONS.read_text("utf-8"))
-    print("| most tokens | answers given | mean tokens |\n|---|---|---|")
-    for most in (1_000, 1_500, 4_000):
-        count, sizes = 0, []
-        for name, repository in repositories.items():
-            root = checkouts / name
-            with Workspace(indexed(root, root) / ".sleuth", root) as workspace:
-                for query, text in repository["questions"]:
-                    answer = json.loads(Tools(workspace).call("search", {"query": query, "max_tokens": most}))
-                    words = " ".join(" ".join(str(each.get("text")) for each in answer["results"]).split())
-                    count += " ".join(text.split()) in words
-                    sizes.append(tokens_of(answer))
-        print(f"| {most:,} | {count} of {len(sizes)} | {statistics.mean(sizes):,.0f} |")
+    print("| repository | 1,000 tokens | 1,500 tokens | 4,000 tokens |\n|---|---|---|---|")
+    for name, repository in repositories.items():
+        root, counts = checkouts / name, Counter[int]()
+        with Workspace(indexed(root, root) / ".sleuth", root) as workspace:
+            for most, (query, text) in product((1_000, 1_500, 4_000), repository["questions"]):
+                answer = json.loads(Tools(workspace).call("search", {"query": query, "max_tokens": most}))
+                texts = [[each.get("text", ""), *each.get("more", ())] for each in answer["results"]]
+                words = " ".join(" ".join(chain.from_iterable(texts)).split())
+                counts[most] += " ".join(text.split()) in words
+        print(f"| {name} | {' | '.join(map(str, counts.values()))} |")
 
 
 def main() -> None:

@@ -89,7 +89,18 @@ def assemble(
         raise ArgumentError(f"order must be 'ends' or 'best-first', got {order!r}")
     candidates = drop_repeats(items)
     ranks = pack([count_tokens(item.text) + _OVERHEAD for item in candidates], budget)
-    passages = _merge_neighbours({rank: candidates[rank] for rank in ranks})
+    passages: list[Passage] = []
+    next_id = ""
+    for rank in sorted(ranks, key=lambda rank: _place_of(candidates[rank].id)):
+        item = candidates[rank]
+        if item.id == next_id:  # chunks that follow each other in a document are one passage
+            neighbour = passages.pop()
+            text = join_overlapping(neighbour.text, item.text)
+            passages.append(Passage(min(neighbour.number, rank), text, (*neighbour.items, item)))
+        else:
+            passages.append(Passage(rank, item.text, (item,)))
+        document, number = _place_of(item.id)
+        next_id = f"{document}#{number + 1}" if number >= 0 else ""
     if not passages and items:
         text = cut_text(items[0].text, max(1, budget - _OVERHEAD), count_tokens)
         passages = [Passage(0, text, (items[0],))]
@@ -112,23 +123,6 @@ def cut_text(text: str, budget: int, count_tokens: CountTokens) -> str:
             break
         end = stop
     return text[:end] if end else longest_prefix(text, budget, count_tokens)
-
-
-def _merge_neighbours(items: Mapping[int, RetrievedItem]) -> list[Passage]:
-    """Join chunks, by rank, that follow each other in a document; the best rank of a passage is its number."""
-    passages: list[Passage] = []
-    next_id = ""
-    for rank in sorted(items, key=lambda rank: _place_of(items[rank].id)):
-        item = items[rank]
-        if item.id == next_id:
-            neighbour = passages.pop()
-            text = join_overlapping(neighbour.text, item.text)
-            passages.append(Passage(min(neighbour.number, rank), text, (*neighbour.items, item)))
-        else:
-            passages.append(Passage(rank, item.text, (item,)))
-        document, number = _place_of(item.id)
-        next_id = f"{document}#{number + 1}" if number >= 0 else ""
-    return passages
 
 
 def _place_of(id: str) -> tuple[str, int]:

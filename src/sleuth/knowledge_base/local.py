@@ -125,7 +125,10 @@ class LocalKnowledgeBase(Closing):
             )
         except ArgumentError as error:  # an index without vectors
             raise _invalid(str(error), "Retrieve") from error
-        source = _required_source(condition)
+        source = None  # that the filter requires
+        for part in condition.parts if isinstance(condition, And) else (condition,):
+            if isinstance(part, Compare) and part.key == SOURCE_KEY and part.operator == "eq":
+                source = source or str(part.value)
         for name in _sources_in(condition).difference(item.metadata.get(SOURCE_KEY) for item in ranking):
             self._check_source(name, "Retrieve")
         return {"retrievalResults": [_result(item, base, source) for item in ranking]}
@@ -275,15 +278,6 @@ def _unowned(tree: Filter) -> Filter:
     if isinstance(tree, Compare) and tree.key == SOURCE_KEY and tree.operator in ("eq", "in"):
         return Or((tree, Not(Compare(SOURCE_KEY, "exists", True))))
     return tree
-
-
-def _required_source(tree: Filter | None) -> str | None:
-    """Return the data source that a filter requires, or None."""
-    parts = tree.parts if isinstance(tree, And) else (tree,)
-    for part in parts:
-        if isinstance(part, Compare) and part.key == SOURCE_KEY and part.operator == "eq":
-            return str(part.value)
-    return None
 
 
 def _sources_in(tree: Filter | None) -> set[str]:

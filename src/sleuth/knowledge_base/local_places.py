@@ -98,7 +98,13 @@ class Places:
         Raises:
             LoadError: the file or its sidecar cannot be read.
         """
-        extra = _sidecar(path.with_name(path.name + SIDECAR))
+        extra: dict[str, Any] = {}
+        sidecar = path.with_name(path.name + SIDECAR)
+        try:
+            attributes = json.loads(sidecar.read_bytes())["metadataAttributes"] if sidecar.is_file() else {}
+            extra = {str(key): _plain(value) for key, value in attributes.items()}
+        except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
+            raise LoadError(str(sidecar), 'it is not {"metadataAttributes": {...}}') from error
         return [
             Document(document.page_content, {**document.metadata, **extra}) for document in self._reader(path)
         ]
@@ -110,7 +116,12 @@ class Places:
             ArgumentError: the entry is not in the service's form, or its place may not be read.
         """
         content = entry.get("content") or {}
-        extra = _attributes(entry.get("metadata") or {})
+        extra = {}
+        for attribute in (entry.get("metadata") or {}).get("inlineAttributes") or ():
+            values = [value for name, value in attribute["value"].items() if name != "type"]
+            if len(values) != 1:
+                raise ArgumentError(f"an attribute must have one value, got {attribute!r}")
+            extra[str(attribute["key"])] = values[0]
         custom = content.get("custom") or {}
         uri = (content.get("s3") or {}).get("s3Location", {}).get("uri")
         place = (custom.get("s3Location") or {}).get("uri") or uri
@@ -139,26 +150,6 @@ def _inline(content: Mapping[str, Any]) -> str:
         return raw.decode("utf-8")
     except (binascii.Error, UnicodeDecodeError) as error:
         raise ArgumentError("byteContent must be UTF-8 text, got other bytes") from error
-
-
-def _attributes(metadata: Mapping[str, Any]) -> dict[str, Any]:
-    attributes = {}
-    for attribute in metadata.get("inlineAttributes") or ():
-        values = [value for name, value in attribute["value"].items() if name != "type"]
-        if len(values) != 1:
-            raise ArgumentError(f"an attribute must have one value, got {attribute!r}")
-        attributes[str(attribute["key"])] = values[0]
-    return attributes
-
-
-def _sidecar(path: Path) -> dict[str, Any]:
-    if not path.is_file():
-        return {}
-    try:
-        attributes = json.loads(path.read_bytes())["metadataAttributes"]
-        return {str(key): _plain(value) for key, value in attributes.items()}
-    except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
-        raise LoadError(str(path), 'it is not {"metadataAttributes": {...}}') from error
 
 
 def _plain(value: Any) -> Any:

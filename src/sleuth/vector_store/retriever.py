@@ -136,7 +136,10 @@ class Retriever:
     def _where(self, filter: Where, *, lists: bool = True) -> Any:
         if filter is None or (isinstance(filter, Mapping) and not filter):
             return None
-        if getattr(self.vs.store, "takes_any_filter", False) is True or _is_plain(filter):
+        is_equality = isinstance(filter, Mapping) and len(filter) == 1  # Chroma takes a single one unchanged
+        for key, value in filter.items() if isinstance(filter, Mapping) else ():
+            is_equality &= isinstance(key, str) and key[:1] != "$" and isinstance(value, (str, int, float))
+        if getattr(self.vs.store, "takes_any_filter", False) is True or is_equality:
             return filter
         tree = as_filter(filter)
         return None if tree is None else to_chroma(tree, lists=lists)
@@ -211,14 +214,6 @@ def _source_forms(source: str | Path, base: Path | None) -> list[str]:
         path.relative_to(folder) for folder in folders for path in absolute if path.is_relative_to(folder)
     ]
     return list(dict.fromkeys([text, *map(str, absolute), *map(str, relative)]))
-
-
-def _is_plain(filter: Where) -> bool:
-    """Tell whether a filter is a single equality, which Chroma takes unchanged."""
-    if not isinstance(filter, Mapping) or len(filter) != 1:
-        return False
-    (key, value), *_ = filter.items()
-    return isinstance(key, str) and not key.startswith("$") and isinstance(value, (str, int, float))
 
 
 class VectorStoreRetriever:

@@ -59,7 +59,17 @@ def search_web_batch(
         entry = None if cancellation.requested else search_entry(searcher, query, k, name)
         return None if cancellation.requested else entry
 
-    query_by_id, path = _identified(queries), Path(path)
+    path = Path(path)
+    if not isinstance(queries, Iterable):
+        raise ArgumentError(f'queries must be a mapping or a list of {{"id", "query"}}, got {queries!r}')
+    query_by_id = dict(queries) if isinstance(queries, Mapping) else dict[str, str]()
+    for position, query in enumerate(() if isinstance(queries, Mapping) else queries):
+        if not isinstance(query, Mapping) or not isinstance(query.get("query"), str):
+            raise ArgumentError(f'queries must be {{"id", "query"}} each, got {query!r}')
+        name = str(query.get("id", f"query_{position}"))
+        if name in query_by_id:
+            raise ArgumentError(f"ids of queries must differ, got {name!r} twice")
+        query_by_id[name] = query["query"]
     stored_entries = _read(path)
     other_entries = [entry for entry in stored_entries if entry["id"] not in query_by_id]
     answered = {entry["id"]: entry for entry in stored_entries if entry["web_docs"]["results"]}
@@ -85,22 +95,6 @@ def search_web_batch(
 
 
 asearch_web_batch = async_twin(search_web_batch)
-
-
-def _identified(queries: Mapping[str, str] | Iterable[Mapping[str, str]]) -> dict[str, str]:
-    if isinstance(queries, Mapping):
-        return dict(queries)
-    if not isinstance(queries, Iterable):
-        raise ArgumentError(f'queries must be a mapping or a list of {{"id", "query"}}, got {queries!r}')
-    query_by_id: dict[str, str] = {}
-    for position, query in enumerate(queries):
-        if not isinstance(query, Mapping) or not isinstance(query.get("query"), str):
-            raise ArgumentError(f'queries must be {{"id", "query"}} each, got {query!r}')
-        name = str(query.get("id", f"query_{position}"))
-        if name in query_by_id:
-            raise ArgumentError(f"ids of queries must differ, got {name!r} twice")
-        query_by_id[name] = query["query"]
-    return query_by_id
 
 
 def _read(path: Path) -> list[dict[str, Any]]:

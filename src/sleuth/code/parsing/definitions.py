@@ -115,7 +115,15 @@ def definitions_of(
     _extend(unique, wrappers, lines)
     unique = _without_repeated_types(unique, lines.source)
     unique.sort(key=lambda d: (d.start, -d.end, d.own.start, d.name.start))
-    _nest(unique)
+    top = -1
+    for i, definition in enumerate(unique):  # containers come before what they contain
+        while top >= 0 and unique[top].end < definition.end:
+            top = unique[top].parent
+        around = top
+        while around >= 0 and _stands_beside(definition, unique[around]):
+            around = unique[around].parent
+        definition.parent = around
+        top = i
     sibling_by_parent: dict[int, ParsedDefinition] = {}
     for definition in unique:
         sibling = sibling_by_parent.get(definition.parent)
@@ -123,7 +131,17 @@ def definitions_of(
         definition.first = _first_line(lines, definition.start, comment.encode(), last_line)
         definition.last = lines.line(max(definition.end - 1, definition.start))
         sibling_by_parent[definition.parent] = definition
-    _add_docs(unique, docs)
+    at = 0
+    for doc in sorted(
+        Span.of(match["doc"][0]) for match in docs
+    ):  # of the innermost definition around it, the first one
+        while at < len(unique) and unique[at].start <= doc.start:
+            at += 1
+        owner = at - 1
+        while owner >= 0 and unique[owner].end < doc.end:
+            owner = unique[owner].parent
+        if owner >= 0 and not unique[owner].doc.end:
+            unique[owner].doc = doc
     return unique
 
 
@@ -178,19 +196,6 @@ def _without_repeated_types(definitions: list[ParsedDefinition], source: bytes) 
     return [definition for definition in definitions if id(definition) not in repeated]
 
 
-def _nest(definitions: list[ParsedDefinition]) -> None:
-    """Find the container of each; they come in order of start, longer first."""
-    top = -1
-    for i, definition in enumerate(definitions):
-        while top >= 0 and definitions[top].end < definition.end:
-            top = definitions[top].parent
-        around = top
-        while around >= 0 and _stands_beside(definition, definitions[around]):
-            around = definitions[around].parent
-        definition.parent = around
-        top = i
-
-
 def _stands_beside(definition: ParsedDefinition, other: ParsedDefinition) -> bool:
     """Return whether a definition is beside another: the name of a type does not contain the type, and one name of a
     declaration does not contain its other names.
@@ -230,19 +235,3 @@ def _first_line(lines: LineIndex, start: int, comment: bytes, last_line: int) ->
         else:
             break
     return first
-
-
-def _add_docs(definitions: list[ParsedDefinition], docs: Iterable[Match]) -> None:
-    """Give each string to the innermost definition around it; the first of a definition counts."""
-    spans = sorted(Span.of(match["doc"][0]) for match in docs)
-    if not spans or not definitions:
-        return
-    at = 0
-    for span in spans:
-        while at < len(definitions) and definitions[at].start <= span.start:
-            at += 1
-        owner = at - 1
-        while owner >= 0 and definitions[owner].end < span.end:
-            owner = definitions[owner].parent
-        if owner >= 0 and not definitions[owner].doc.end:
-            definitions[owner].doc = span

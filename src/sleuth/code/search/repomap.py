@@ -134,7 +134,20 @@ def rank_definitions(snapshot: Snapshot, *, focus: Sequence[str] = (), query: st
     personal /= personal.sum()
     graph = snapshot.shared(_use_graph)
     ranks = page_rank(graph.sources, graph.targets, graph.weights, personal)
-    flow = _flow(snapshot, graph, ranks)
+    out = np.bincount(graph.sources, graph.weights, minlength=n)
+    shares = (
+        ranks[graph.sources] * graph.weights / out[graph.sources] if len(graph.sources) else graph.weights
+    )
+    flow: dict[tuple[int, str], float] = defaultdict(
+        float
+    )  # of the ranks, what uses of a name carry to a file
+    folders: dict[tuple[int, str], set[int]] = defaultdict(set)
+    targets, used_in = graph.targets.tolist(), snapshot.folders[graph.sources].tolist()
+    for target, name, share, folder in zip(targets, graph.names, shares.tolist(), used_in, strict=True):
+        flow[target, name] += share
+        folders[target, name].add(folder)
+    for use, names in folders.items():  # what many parts use matters more than what one part uses much
+        flow[use] *= math.sqrt(len(names))
     peak = max(flow.values(), default=1.0)
     inside = [use for use in flow if focused[use[0]]]
     lift = peak / max((flow[use] for use in inside), default=peak)
@@ -148,24 +161,6 @@ def rank_definitions(snapshot: Snapshot, *, focus: Sequence[str] = (), query: st
         if row.category not in ("test", "generated"):
             ranking += _weighed(i, graph.outlines[i], flow, float(ranks[i]), relevance.get(i, {}))
     return sorted(ranking, key=lambda item: (-item.weight, snapshot.files[item.file].path, item.place))
-
-
-def _flow(snapshot: Snapshot, edges: _UseGraph, ranks: NDArray[np.float64]) -> dict[tuple[int, str], float]:
-    """Return by file and name the share of the ranks that uses of it carry."""
-    sources = edges.sources
-    out = np.bincount(sources, edges.weights, minlength=len(snapshot.files))
-    shares = ranks[sources] * edges.weights / out[sources] if len(sources) else edges.weights
-    flow: dict[tuple[int, str], float] = defaultdict(float)
-    folders: dict[tuple[int, str], set[int]] = defaultdict(set)
-    used_in = snapshot.folders[sources].tolist()
-    for target, name, share, folder in zip(
-        edges.targets.tolist(), edges.names, shares.tolist(), used_in, strict=True
-    ):
-        flow[target, name] += share
-        folders[target, name].add(folder)
-    for use, names in folders.items():  # what many parts use matters more than what one part uses much
-        flow[use] *= math.sqrt(len(names))
-    return flow
 
 
 class _Outlined(NamedTuple):

@@ -18,7 +18,6 @@ from sleuth.errors import IndexDamagedError
 from sleuth.store import Finding, Repair
 from sleuth.store.catalogue import manifest, segment_files
 from sleuth.store.catalogue.building import Built
-from sleuth.store.catalogue.manifest import SegmentEntry
 from sleuth.store.health.checks import (
     CheckedTable,
     Checks,
@@ -206,8 +205,8 @@ def _forget(storage: CodeStorage, lost: Collection[int] = ()) -> list[Repair]:
     return repairs
 
 
-def _covering(storage: CodeStorage, leg: WordLeg) -> tuple[NDArray[np.int64], list[int], list[SegmentEntry]]:
-    """Return the keys that a leg's sound segments cover, the first key of each of these, and the other segments."""
+def _mend(storage: CodeStorage, leg: WordLeg) -> list[Repair]:
+    """Drop the segments of a leg that cannot serve, and rebuild what no other covers; such commits are forgotten."""
     legs = {leg.name: leg}
     with storage.reading() as connection:
         segment_pairs = open_segments(connection, storage.database.segments, legs, full=True)
@@ -220,12 +219,6 @@ def _covering(storage: CodeStorage, leg: WordLeg) -> tuple[NDArray[np.int64], li
     bad = [entry for entry, _, wrong in checks if wrong]
     good = [(entry.first, keys) for entry, keys, _ in checks if entry not in bad]
     covered = np.concatenate([record.NOTHING, *(keys for _, keys in good)])
-    return covered, [first for first, _ in good], bad
-
-
-def _mend(storage: CodeStorage, leg: WordLeg) -> list[Repair]:
-    """Drop the segments of a leg that cannot serve, and rebuild what no other covers; such commits are forgotten."""
-    covered, firsts, bad = _covering(storage, leg)
     is_history, is_files = leg is storage.words.commits, leg is storage.words.files
     rows: list[FileRow] = []
     with storage.reading() as connection:
@@ -237,7 +230,7 @@ def _mend(storage: CodeStorage, leg: WordLeg) -> list[Repair]:
         return []
     keys = set(missing)
     rows = [row for row in rows if (row.key in keys if is_files else row.chunks and row.first_chunk in keys)]
-    new_segments, lost = _rebuilt(storage, leg, rows, firsts)
+    new_segments, lost = _rebuilt(storage, leg, rows, [first for first, _ in good])
     with storage.publishing() as (connection, segments):
         segments.extend(new_segments)
         manifest.drop(connection, [entry.name for entry in bad])

@@ -17,7 +17,7 @@ from sleuth.errors import ArgumentError
 from sleuth.surfaces.cli.app import code_commands
 from sleuth.surfaces.cli.common import Output, amount, remark, say, styled
 from sleuth.surfaces.cli.hits import print_hits
-from sleuth.surfaces.cli.opening import MOST_REFRESHED, CodePlace, OpenSnapshot, opened_snapshot, path_inside
+from sleuth.surfaces.cli.opening import MOST_REFRESHED, CodePlace, opened_snapshot, path_inside
 from sleuth.surfaces.cli.options import FLAGS, command, options_of, request_of
 
 if TYPE_CHECKING:
@@ -55,7 +55,8 @@ def search(
     index: Path | None = None,
 ) -> Output:
     """Find the code that answers a question."""
-    from sleuth.code import CodeRetriever, Navigator, render_context
+    from sleuth.code import CodeRetriever, Navigator, render_context, search_history
+    from sleuth.code.snapshots.refreshing import refresh_history
     from sleuth.engine.codebase import embedder_for
 
     text = sys.stdin.read() if query == ["-"] else " ".join(query)
@@ -68,7 +69,16 @@ def search(
             if names := sorted(names) + ["budget"] * (budget is not None):
                 flags = (FLAGS.get(name, (f"--{name.replace('_', '-')}",))[0] for name in names)
                 raise ArgumentError(f"--history must stand without {', '.join(flags)}")
-            return _messages(place, request, refresh=not no_refresh)
+            paths = request.paths or [""]
+            if len(paths) > 1:
+                raise ArgumentError(f"--path must be given once with --history, got {paths!r}")
+            if not no_refresh and (warning := refresh_history(place.storage, place.snapshot)):
+                remark(warning)
+            past = search_history(place.snapshot, request.query, request.k, path=paths[0])
+            facts = {"query": text, "snapshot": place.snapshot.info.id, "stale": place.stale}
+            rows = [_row_of(hit.commit, *hit.paths) for hit in past]
+            commits = [hit.to_dict() for hit in past]
+            return Output({**facts, "commits": commits}, rows, found=past, missing="nothing found")
         if budget is not None:
             request = replace(request, k=max(request.k, min(budget // _LEAST_TOKENS, _MOST_HITS)))
         snapshot = place.snapshot
@@ -96,27 +106,6 @@ def search(
             below=print_related,
         )
     return Output({**facts, "hits": list(hits), "parts": hits.parts}, found=hits)
-
-
-def _messages(place: OpenSnapshot, request: CodeRequest, *, refresh: bool) -> Output:
-    """Return the commits whose messages, paths or changed lines answer a query.
-
-    Args:
-        refresh: whether commits that are not recorded are recorded first.
-    """
-    from sleuth.code import search_history
-    from sleuth.code.snapshots.refreshing import refresh_history
-
-    paths = request.paths or [""]
-    if len(paths) > 1:
-        raise ArgumentError(f"--path must be given once with --history, got {paths!r}")
-    if refresh and (warning := refresh_history(place.storage, place.snapshot)):
-        remark(warning)
-    hits = search_history(place.snapshot, request.query, request.k, path=paths[0])
-    facts = {"query": request.query, "snapshot": place.snapshot.info.id, "stale": place.stale}
-    rows = [_row_of(hit.commit, *hit.paths) for hit in hits]
-    commits = [hit.to_dict() for hit in hits]
-    return Output({**facts, "commits": commits}, rows, found=hits, missing="nothing found")
 
 
 _SHORT_ID = 12
@@ -188,10 +177,7 @@ def refs(
     facts |= {"callers": uses} if callers else {"references": sure_uses, "uncertain": uncertain}
     rows: list[tuple[str, ...]]
     rows = [(f"{d['file_path']}:{d['line']}", d["type"], d["signature"]) for d in definitions]
-    for use in sure_uses:
-        inside = use.get("inside") or use.get("name") or ""
-        where = f"{use['file_path']}:{use.get('at', use['line'])}"
-        rows.append((where, use.get("role", "call"), inside, f"{use['confidence']:.2f}", use.get("text", "")))
+    rows += [_use_row(use, use.get("role", "call")) for use in sure_uses]
     more_rows, notes = _uncertain(uncertain, name)
     missing = f"nothing is called {name!r}; near it: {', '.join(spellings) or 'nothing'}"
     return Output(facts, rows + more_rows, notes, found=definitions or uses, missing=missing)
@@ -201,20 +187,16 @@ _SHOWN = 20
 """Uncertain uses that are listed."""
 
 
+def _use_row(use: dict[str, Any], *role: str) -> tuple[str, ...]:
+    inside = use.get("inside") or use.get("name") or ("" if role else "(module)")
+    place = f"{use['file_path']}:{use.get('at', use['line'])}"
+    return (place, *role, inside, f"{use['confidence']:.2f}", use.get("text", ""))
+
+
 def _uncertain(uses: list[dict[str, Any]], name: str) -> tuple[list[tuple[str, ...]], list[str]]:
     """Return rows of the first uses that may mean something else, and a note that counts them if there are any."""
-    rows: list[tuple[str, ...]] = [
-        (
-            "?",
-            f"{use['file_path']}:{use['line']}",
-            use.get("inside") or use.get("name") or "(module)",
-            f"{use['confidence']:.2f}",
-            use.get("text", ""),
-        )
-        for use in uses[:_SHOWN]
-    ]
     note = f"{amount(len(uses), 'more use')} of {name.rpartition('.')[2]} may refer to it"
-    return rows, [note] if uses else []
+    return [("?", *_use_row(use)) for use in uses[:_SHOWN]], [note] if uses else []
 
 
 def _reached_rows(reached: Iterable[Touched]) -> list[tuple[str, ...]]:

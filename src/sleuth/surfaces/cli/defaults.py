@@ -128,9 +128,7 @@ def read(file: Path, *, is_trusted: bool) -> dict[str, Any]:
         raise ArgumentError(f"{file} must be TOML that can be read: {error}") from error
     flat = dict(_flat(values))
     for name, value in flat.items():
-        _check(file, name, value)
-        if not is_trusted:
-            _check_safe(file, name, value)
+        _check(file, name, value, is_trusted=is_trusted)
         if name == "synonyms" or (name == "index" and "://" not in value):
             flat[name] = str(file.parent / value)
     return flat
@@ -144,8 +142,8 @@ def _flat(values: Mapping[str, Any], table: str = "") -> Iterator[tuple[str, Any
             yield f"{table}{name}", value
 
 
-def _check(file: Path, name: str, value: Any) -> None:
-    """Refuse an unknown key and a value of another type."""
+def _check(file: Path, name: str, value: Any, *, is_trusted: bool) -> None:
+    """Refuse an unknown key, a value of another type, and what a project's file, maybe somebody else's, may not set."""
     key = KEYS.get(name)
     if key is None:
         hint = spelling_hint(name, KEYS)
@@ -155,12 +153,10 @@ def _check(file: Path, name: str, value: Any) -> None:
     if not is_right or (key.kind is list and not all(isinstance(entry, str) for entry in value)):
         kind = "an array of strings" if key.kind is list else f"of type {_TYPES[key.kind]}"
         raise ArgumentError(f"{name} in {file} must be {kind}, got {value!r}")
-
-
-def _check_safe(file: Path, name: str, value: Any) -> None:
-    """Refuse what the file of a project may not set, since it may be somebody else's."""
+    if is_trusted:
+        return
     mend = f"set it in your own file, {user_file()}, or trust this one with {VARIABLE}={file}"
-    if not KEYS[name].is_safe:
+    if not key.is_safe:
         raise ArgumentError(f"{name} must not be set by a project, as {file} does: {mend}")
     if name == "sources" and not all(source.partition(":")[0] in LOCAL_SOURCES for source in value):
         raise ArgumentError(

@@ -57,26 +57,29 @@ def open_sources(
     Plugins that failed are named on standard error: the search goes on without them.
     """
     names = list(dict.fromkeys(sources or ["docs"]))
-    opened = open_index(index) if names == ["docs"] else _several_sources(names, index, deadline)
+    opened: Engine | Sources
+    if names == ["docs"]:
+        opened = open_index(index)
+    else:
+        from sleuth.engine.sources import open_sources as open_named
+        from sleuth.web import WebRetriever
+
+        web = {"web": WebRetriever(cache=web_cache(), timeout=deadline)} if "web" in names else {}
+        is_indexed = any(name.partition(":")[0] in ("docs", "code") for name in names)
+        opened = open_named(
+            index_folder(index) if is_indexed else "",
+            [name for name in names if name != "web"],
+            extra=web,
+            deadline=deadline,
+            refresh=True,
+            synonyms=synonyms_file(),
+        )
+        for warning in opened.warnings:
+            remark(f"stale: {warning}")
     for info in opened.morpheus.all_plugins().values():
         if info.status == "failed":
             remark(f"the plugin {clean_text(info.name)} failed: {clean_text(info.error)}")
     return opened
-
-
-def _several_sources(names: list[str], index: Path | None, deadline: float) -> Sources:
-    from sleuth.engine.sources import open_sources as open_named
-    from sleuth.web import WebRetriever
-
-    web = {"web": WebRetriever(cache=web_cache(), timeout=deadline)} if "web" in names else {}
-    path = index_folder(index) if any(name.partition(":")[0] in ("docs", "code") for name in names) else ""
-    own_names = [name for name in names if name != "web"]
-    sources = open_named(
-        path, own_names, extra=web, deadline=deadline, refresh=True, synonyms=synonyms_file()
-    )
-    for warning in sources.warnings:
-        remark(f"stale: {warning}")
-    return sources
 
 
 @contextmanager

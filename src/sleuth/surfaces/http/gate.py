@@ -96,7 +96,11 @@ class Gate:
             Refusal: it is not let in.
         """
         host = headers.get(b"host", b"").decode("latin-1")
-        check_host(host, self._hosts)
+        name = host[1:].partition("]")[0] if host.startswith("[") else host.partition(":")[0].rstrip(".")
+        # A page that lets its own name resolve to this machine (DNS rebinding) sends that name, never an address.
+        if not ((name := name.lower()) == "localhost" or name in self._hosts or _is_address(name)):
+            detail = f"Host must be an allowed name, got {host!r}; `sleuth serve --allow-host` adds one"
+            raise Refusal(403, "HostError", detail)
         check_origin(headers, host, self._origins, scope["path"])
         keys = self.service.keys
         if keys is not None and scope["path"] not in self.public and scope["method"] != "OPTIONS":
@@ -145,7 +149,8 @@ class Gate:
         await response(scope, _nothing, answer.send)
 
     def _record(self, call: Call, scope: Scope, status: int, seconds: float) -> None:
-        route = route_of(scope)
+        matched: Any = scope.get("route")  # its template has no text of a client
+        route = getattr(matched, "path_format", None) or getattr(matched, "path", "") or "(none)"
         self.service.metrics.observe_request(route, status, seconds)
         if logger.isEnabledFor(20):
             entry = {
@@ -213,29 +218,6 @@ def _too_large(most: int) -> Refusal:
     return Refusal(413, "TooLargeError", f"the body must have at most {most:,} bytes")
 
 
-def route_of(scope: Scope) -> str:
-    """Return the template of the matched path, such as `/v1/documents/{id}`, which contains no text of a client."""
-    route: Any = scope.get("route")
-    return getattr(route, "path_format", None) or getattr(route, "path", "") or "(none)"
-
-
-def check_host(host: str, allowed: Collection[str]) -> None:
-    """Refuse a request whose Host is a name that is not ours.
-
-    A page that lets its own name resolve to this machine (DNS rebinding) sends that name as Host. It cannot send an
-    address, so addresses are always allowed.
-
-    Raises:
-        Refusal: 403; says how to allow the name.
-    """
-    name = host_name(host)
-    if name == "localhost" or name in allowed or _is_address(name):
-        return
-    raise Refusal(
-        403, "HostError", f"Host must be an allowed name, got {host!r}; `sleuth serve --allow-host` adds one"
-    )
-
-
 def check_origin(headers: dict[bytes, bytes], host: str, origins: Collection[str], path: str) -> None:
     """Refuse a request that a page of another site makes, unless that site is allowed.
 
@@ -258,13 +240,6 @@ def check_origin(headers: dict[bytes, bytes], host: str, origins: Collection[str
     is_link = headers.get(b"sec-fetch-mode") == b"navigate" and not path.startswith("/v1/")
     if site in {b"cross-site", b"same-site"} and not is_link:
         raise Refusal(403, "OriginError", "a page of another site must not make this request")
-
-
-def host_name(host: str) -> str:
-    """Return the name in a Host header in lower case, without its port."""
-    if host.startswith("["):
-        return host[1:].partition("]")[0].lower()
-    return host.partition(":")[0].rstrip(".").lower()
 
 
 @lru_cache(maxsize=64)

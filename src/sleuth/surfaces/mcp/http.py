@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
     from sleuth.engine import Workspace
-    from sleuth.surfaces.http.keys import Key
     from sleuth.surfaces.mcp.server import Context
     from sleuth.surfaces.mcp.tools import Tools
 
@@ -104,7 +103,9 @@ def session_manager(service: Service) -> StreamableHTTPSessionManager:
     has_documents = "docs" in service.settings.sources
     workspaces: dict[tuple[str, ...], Workspace] = {}
 
-    def workspace_of(key: Key) -> Workspace:
+    def tools_of(context: Context) -> Tools:
+        request: Any = context.request
+        key = call_of(request).key
         workspace = workspaces.get(key.code)
         if workspace is None:
             workspace = workspaces[key.code] = Workspace(
@@ -116,15 +117,10 @@ def session_manager(service: Service) -> StreamableHTTPSessionManager:
                 within=key.code or None,
             )
             service.resources.callback(workspace.close)
-        return workspace
-
-    def tools_of(context: Context) -> Tools:
-        request: Any = context.request
-        call = call_of(request)
         return Tools(
-            workspace_of(call.key),
-            allowed=call.key.filter,
-            code=call.key.sees_code,
+            workspace,
+            allowed=key.filter,
+            code=key.sees_code,
             url_of=partial(passage_url, str(request.base_url)),
         )
 

@@ -3,33 +3,23 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from sleuth.errors import ArgumentError
-from sleuth.surfaces.hits import title_of
-from sleuth.text.budget import approximate_tokens
+from sleuth.surfaces.hits import snippet_of, title_of
+from sleuth.text.budget import approximate_tokens, longest_prefix
 from sleuth.text.clean import escape_json
 
 if TYPE_CHECKING:
-    from sleuth.code.repository.commits import Commit
-    from sleuth.types import RetrievedItem
+    from sleuth.types import Explanation, RetrievedItem
 
 Fields = Mapping[str, Any]
 
-
-@dataclass(frozen=True, slots=True)
-class Graded:
-    """One result at two lengths, each a JSON object.
-
-    Attributes:
-        whole: with its text.
-        name: with what is needed to ask for it.
-    """
-
-    whole: Fields
-    name: Fields
+SHARE = 18
+"""Of the room of a search, what a piece takes at most: 80 tokens of 1,500, the head of a function and a few lines."""
 
 
 def write(value: Any) -> str:
@@ -42,82 +32,172 @@ def tokens_of(value: Any) -> int:
     return approximate_tokens(write(value))
 
 
-def fit(graded: Sequence[Graded], room: int) -> tuple[list[Fields], int]:
-    """Choose a length for each result: as many names as fit in half of the room, then each whole that fits, best first.
-
-    If the text of the first result does not fit, half of the room holds its first lines, with `lines_left_out`.
-
-    Args:
-        graded: best first.
-        room: tokens.
-
-    Returns:
-        The first results, in order, and how many did not fit.
+def fit(results: Sequence[Fields], room: int) -> list[Fields]:
+    """Return the first results that fit; if not even the first one does, it with the first lines of its text.
 
     Raises:
-        ArgumentError: there is no room for the first result.
+        ArgumentError: there is no room for the first result without its text.
     """
-    names = [tokens_of(item.name) + 1 for item in graded]
-    number, remaining = 0, room
-    if graded and names[0] > room:
-        raise ArgumentError(f"max_tokens must be {names[0] - room} more to hold the first result")
-    while number < len(names) and (not number or room - remaining + names[number] <= room // 2):
-        remaining -= names[number]
-        number += 1
-    results: list[Fields] = []
-    for item, size in zip(graded[:number], names, strict=False):
-        fields = item.whole
-        cost = tokens_of(fields) + 1 - size
-        if cost > remaining and not results:
-            fields = _cut(fields, remaining // 2 + size - 1)
-            cost = tokens_of(fields) + 1 - size
-        if cost <= remaining:
-            remaining -= cost
-            results.append(fields)
+    shown: list[Fields] = []
+    for result in results:
+        cost = tokens_of(result) + 1
+        if cost > room and not shown:
+            left = room - tokens_of({**result, "text": ""}) - 1
+            if left < 0:
+                raise ArgumentError(f"max_tokens must be {-left} more to hold the first result")
+            return [{**result, "text": cut(str(result.get("text", "")), left)}]
+        if cost > room:
+            break
+        room -= cost
+        shown.append(result)
+    return shown
+
+
+def by_worth(hits: Sequence[RetrievedItem], around: Iterable[RetrievedItem]) -> list[RetrievedItem]:
+    """Return hits and other pieces of their files, the first hit first, then by what they are worth.
+
+    A definition is worth what its text and its name share with the query, whatever its length, as the room is what
+    counts here; the n-th passage of a document is worth 1 / √n. Of the n-th file all pieces count 1 / √n.
+    """
+    ranks = {file: rank for rank, file in enumerate(dict.fromkeys(map(file_of, hits)), 1)}
+    items = {item.id: item for item in (*hits, *around) if file_of(item) in ranks}
+    counts, worth = Counter[str](), dict[str, float]()
+    for id, item in items.items():
+        counts[file := file_of(item)] += 1
+        share = share_of_words(item.explanation) if item.explanation else None
+        worth[id] = (1 / math.sqrt(counts[file]) if share is None else share) / math.sqrt(ranks[file])
+    return sorted(items.values(), key=lambda item: (item.id != hits[0].id, -worth[item.id]))
+
+
+def share_of_words(explanation: Explanation) -> float | None:
+    """Return how much the text and the name of a definition share with a query, 0 to 1; None for other hits."""
+    if explanation.name == "definition":
+        return (2 * float(explanation.facts["text"]) + float(explanation.facts["symbol"])) / 3
+    return next((share for share in map(share_of_words, explanation.parts) if share is not None), None)
+
+
+def spread(
+    hits: Sequence[RetrievedItem],
+    around: Iterable[RetrievedItem],
+    results: Sequence[Fields],
+    query: str,
+    room: int,
+) -> list[Fields]:
+    """Return what is shown of the hits of a search, and of other pieces of their files, under `more`.
+
+    As many names as fit in half of the room come first, then pieces by their worth, each in a `SHARE` of the room. The
+    text of the first hit may take a third of the room, and has what the others leave.
+
+    Args:
+        around: pieces of the files of hits.
+        results: the hits as they are shown whole.
+
+    Raises:
+        ArgumentError: there is no room for the name of the first hit.
+    """
+    names = [{key: result[key] for key in ("id", "title", "url") if key in result} for result in results]
+    shown: list[dict[str, Any]] = []
+    remaining = room
+    for name in names:
+        size = tokens_of(name) + 1
+        if size > remaining and not shown:
+            raise ArgumentError(f"max_tokens must be {size - remaining} more to hold the first result")
+        if shown and room - remaining + size > room // 2:
+            break
+        remaining -= size
+        shown.append(name)
+    frames = [
+        tokens_of({**result, "text": ""}) - tokens_of(name) + 1
+        for result, name in zip(results, names, strict=True)
+    ]
+    places = {item.id: at for at, item in enumerate(hits)}
+    first_places = {file_of(item): places[item.id] for item in reversed(hits)}
+    reserved = min(frames[0] + tokens_inside(hits[0].text), room // 3, remaining) if hits else 0
+    remaining -= reserved
+    for item in by_worth(hits, around)[1:]:
+        at = places.get(item.id, first_places[file_of(item)])
+        if at >= len(shown):
+            continue
+        label = "" if item.id in places else f"{label_of(item)}\n"
+        frame = tokens_of({"more": [label]}) if label else frames[at]
+        text = brief(item, query, min(remaining, room // SHARE) - frame)
+        if not text:
+            continue
+        remaining -= frame + tokens_inside(text)
+        if label:
+            shown[at].setdefault("more", []).append(f"{label}{text}")
         else:
-            results.append(item.name)
-    return results, len(graded) - number
+            shown[at] = {**results[at], "text": text, **shown[at]}
+    if hits and (text := cut(hits[0].text, remaining + reserved - frames[0])):
+        shown[0] = {**results[0], "text": text, **shown[0]}
+    return list(shown)
 
 
-def _cut(whole: Fields, room: int) -> Fields:
-    """Return a result with the first lines of its text that fit, and how many are left out; unchanged without text."""
-    text = str(whole.get("text", ""))
-    frame = {**whole, "text": "", "lines_left_out": len(text.splitlines())}
-    end = fit_text(text, room - tokens_of(frame))
-    if not end:
-        return whole
-    return {**whole, "text": text[:end], "lines_left_out": len(text[end:].splitlines())}
+def brief(item: RetrievedItem, query: str, room: int) -> str:
+    """Return a piece in so many tokens: its text, or the head and the lines that show best why it matches."""
+    if tokens_inside(item.text) <= room:
+        return item.text
+    signature = str(item.metadata.get("signature") or "").partition("\n")[0]
+    start = item.text.rfind("\n", 0, max(0, item.text.find(signature))) + 1
+    head = item.text[start:].partition("\n")[0]
+    left = room - tokens_inside(f"{head}\n…\n")
+    for width in (3 * left, 2 * left, left) if left > 0 else ():  # a token has one to three characters
+        window = snippet_of(query, item, width=width)
+        begin = item.text.rfind("\n", 0, window.start) + 1
+        if begin <= start + len(head) + 1:
+            break
+        lines = item.text[begin : window.start + len(window.text)]
+        if tokens_inside(lines) <= left:
+            return f"{head}\n…\n{lines}"
+    return cut(item.text[start:], room)
+
+
+def cut(text: str, room: int) -> str:
+    """Return the first lines of a text that fit as JSON, and "…" where it goes on; "" if nothing fits."""
+    if (end := fit_text(text, room)) == len(text):
+        return text
+    end = fit_text(text, room - 2)
+    return f"{text[:end].rstrip()}\n…" if end else ""
 
 
 def fit_text(text: str, room: int) -> int:
     """Return how many characters of a text fit as JSON: whole lines, or a part of the first line."""
     end = 0
     for line in text.splitlines(keepends=True):
-        cost = tokens_of(line) - 2  # without the quotes
-        if cost > room:
+        room -= tokens_inside(line)
+        if room < 0:
             break
-        room -= cost
         end += len(line)
     if end or not text:
         return end
-    low, high = 0, len(text)
-    while low < high:
-        middle = (low + high + 1) // 2
-        low, high = (middle, high) if tokens_of(text[:middle]) - 2 <= room else (low, middle - 1)
-    return low
+    return len(longest_prefix(text, room + tokens_inside(line), tokens_inside))
+
+
+def tokens_inside(text: str) -> int:
+    """Return about how many tokens a text takes in a JSON string, without the quotes."""
+    return approximate_tokens(write(text)[1:-1])
 
 
 UrlOf = Callable[[str, Mapping[str, Any]], str]
 """Returns the address at which a reader sees what an id and metadata describe; "" where there is none."""
-
-PlaceOf = Callable[[str], str]
-"""Returns what a client calls an absolute path."""
 
 
 def web_address(id: str, metadata: Mapping[str, Any]) -> str:
     """Return the address of a page on the web; "" for what has none."""
     source = str(metadata.get("source") or id)
     return source if source.startswith(("http://", "https://")) else ""
+
+
+def file_of(item: RetrievedItem) -> str:
+    """Return the file or the document of a hit."""
+    return str(item.metadata.get("source") or item.document_id)
+
+
+def label_of(item: RetrievedItem) -> str:
+    """Return what follows the path in the id of a hit: its lines, as `fetch` takes them, or its number."""
+    if item.metadata.get("source_type") == "code":
+        return place("", item.metadata["start_line"], item.metadata["end_line"])
+    return item.id.removeprefix(file_of(item))
 
 
 def address(id: str, metadata: Mapping[str, Any], url_of: UrlOf) -> dict[str, str]:
@@ -137,16 +217,20 @@ def place(path: str, first: int, last: int) -> str:
     return f"{path}:{first}-{last}" if last != first else f"{path}:{first}"
 
 
-def graded(name: dict[str, Any], **facts: Any) -> Graded:
-    """Return a result: by name, and with its text and the facts that say something."""
-    known_facts = {
-        key: value for key, value in facts.items() if key == "text" or value not in (None, "", [], ())
+def known(name: Fields, /, **facts: Any) -> Fields:
+    """Return a result: its name, its text and the facts that say something."""
+    return {
+        **name,
+        **{key: fact for key, fact in facts.items() if key == "text" or fact not in (None, "", [], ())},
     }
-    return Graded({**name, **known_facts}, name)
 
 
-def passage(item: RetrievedItem, url_of: UrlOf, place_of: PlaceOf) -> Graded:
-    """Return a hit of a search: code by its path and lines, a passage of a document by its id."""
+def passage(item: RetrievedItem, url_of: UrlOf, place_of: Callable[[str], str]) -> Fields:
+    """Return a hit of a search: code by its path and lines, a passage of a document by its id.
+
+    Args:
+        place_of: returns what a client calls an absolute path.
+    """
     metadata = item.metadata
     place: dict[str, Any] = {}
     if metadata.get("source_type") != "code":  # an id of code has its lines
@@ -158,27 +242,4 @@ def passage(item: RetrievedItem, url_of: UrlOf, place_of: PlaceOf) -> Graded:
         "copies": list(map(place_of, item.copies)),
         "folded": item.folded or None,
     }
-    return graded(title | address(item.id, metadata, url_of), **place, **facts, text=item.text)
-
-
-def definition(entry: Mapping[str, Any], place: str, text: str) -> Graded:
-    """Return a definition, as `Navigator.find_definition` describes it."""
-    name = {"id": place, "name": entry["name"], "kind": entry["type"]}
-    return graded(name, labels=entry["labels"], text=text)
-
-
-def reference(use: Mapping[str, Any], place: str, line: str) -> Graded:
-    """Return a use of a name, as `Navigator.find_references` describes it."""
-    target = use["definition"]
-    facts: dict[str, Any] = {"role": use["role"], "confidence": round(use["confidence"], 2)}
-    if not use["certain"]:
-        facts["certain"] = False
-    if target is not None:
-        facts["definition"] = f"{target['name']} at {target['file_path']}:{target['line']}"
-    return graded({"id": place}, **facts, inside=use["inside"], text=line.strip())
-
-
-def commit(entry: Commit) -> Graded:
-    """Return a commit."""
-    name = {"id": entry.id, "title": entry.subject, "date": entry.date, "author": entry.author}
-    return graded(name, message=entry.body.strip())
+    return known(title | address(item.id, metadata, url_of), **place, **facts, text=item.text)

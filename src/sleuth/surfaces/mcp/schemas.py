@@ -21,11 +21,12 @@ PAGE_TOKENS = 4_000
 LEAST_TOKENS = 200
 
 INSTRUCTIONS = """Searches the documents and the code of one folder, named by indexed_root in every answer.
-Start with search. The best results have their text; fetch reads others, and more lines, by id. definitions and
-references follow a name through code; grep lists every matching line. path is a file or folder below indexed_root;
-at is a commit, branch or tag that is indexed, by default the worktree. A cursor in an answer continues it: pass it
-back with the same arguments. indexing says how much of the folder is covered yet. stale.files counts files that
-changed since they were indexed: read those from disk."""
+Start with search. The best results have their text, and more has other pieces of their file, each after its lines;
+… stands for lines left out. fetch reads them by id, or by path:lines. definitions and references follow a name through
+code; grep lists every matching line. path is a file or folder below indexed_root; at is a commit, branch or tag that
+is indexed, by default the worktree. A cursor in an answer continues it: pass it back with the same arguments. indexing
+says how much of the folder is covered yet. stale.files counts files that changed since they were indexed: read those
+from disk."""
 
 
 class ToolSchema(NamedTuple):

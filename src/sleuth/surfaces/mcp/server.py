@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import anyio
 import mcp_types as types
@@ -23,24 +23,20 @@ if TYPE_CHECKING:
 
     Context = ServerRequestContext[Any, Any]
 
-T = TypeVar("T")
-
-
 Runner = Callable[..., Awaitable[Any]]
 """Takes the context of a request, a function and its arguments, and returns what it returns in a thread."""
 
 
-async def run_in_thread(_: Context, function: Callable[..., T], /, *args: Any) -> T:
-    """Run a function in another thread; its computation ends when the request is cancelled."""
-    return await in_thread(function, *args)
-
-
-def build_server(tools_of: Callable[[Context], Tools], *, run: Runner = run_in_thread) -> Server[Any]:
+def build_server(
+    tools_of: Callable[[Context], Tools],
+    *,
+    run: Runner = lambda _, function, *arguments: in_thread(function, *arguments),
+) -> Server[Any]:
     """Return a server of the SDK.
 
     Args:
         tools_of: returns the tools for the sender of a request; called in the event loop, so it must not block.
-        run: runs their functions.
+        run: runs their functions; in another thread, whose computation ends when the request is cancelled.
     """
 
     async def list_tools(context: Context, _: types.PaginatedRequestParams | None) -> types.ListToolsResult:

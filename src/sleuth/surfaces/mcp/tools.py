@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import chain
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
@@ -15,11 +16,12 @@ from sleuth.arguments import MOST_NAME, check_count, check_names
 from sleuth.engine import SearchRequest
 from sleuth.engine.every_line import matching_lines
 from sleuth.engine.reading import FetchedText, code_text, document_text
-from sleuth.errors import ArgumentError
+from sleuth.errors import ArgumentError, RetrievalError, UnknownSnapshotError
 from sleuth.surfaces.cursors import cursor_of, offset_of, written
 from sleuth.surfaces.mcp import items
-from sleuth.surfaces.mcp.items import Graded, fit, fit_text, tokens_of, write
+from sleuth.surfaces.mcp.items import Fields, fit, fit_text, tokens_of, write
 from sleuth.surfaces.mcp.schemas import ANSWER_TOKENS, LEAST_TOKENS, MOST_RESULTS, PAGE_TOKENS, ToolSchema
+from sleuth.types import Ranking
 from sleuth.types.request import DEFAULT_K
 
 if TYPE_CHECKING:
@@ -32,6 +34,9 @@ Name = Annotated[str, Field(max_length=MOST_NAME)]
 
 _NAMES_OF_K = ("limit", "top_k")
 """What other tools call `k`: models write it unasked."""
+
+_AROUND = 100
+"""Pieces of the files of its results that a search compares at most."""
 
 _PLACE = re.compile(r"(?P<path>.+?)(?::(?P<first>\d+)(?:-(?P<last>\d+))?)?(?:@(?P<hash>[0-9a-f]{12}))?")
 
@@ -56,19 +61,21 @@ class ToolCall:
         """Return how many tokens fit into an answer beside a frame."""
         return self.max_tokens - tokens_of(frame) - 4  # digits that the number of results may take more
 
-    def page(self, graded: Sequence[Graded], facts: dict[str, Any], *, more: bool = False) -> dict[str, Any]:
+    def page(self, results: Sequence[Fields], facts: dict[str, Any], *, more: bool = False) -> dict[str, Any]:
         """Return an answer with as many results as fit; the cursor continues after the last one.
 
         `omitted` counts the results that did not fit.
 
         Args:
-            graded: results from the offset on; `more` says that others follow them.
+            results: from the offset on; `more` says that others follow them.
         """
         head = self.head | facts
-        frame = {"results": [], **head, "omitted": len(graded), "cursor": self.cursor(1)}
-        results, omitted = fit(graded, self.room(frame))
-        cursor = self.cursor(len(results)) if omitted or more else None
-        return {"results": results, **head, "omitted": omitted, "cursor": cursor}
+        shown = fit(
+            results, self.room({"results": [], **head, "omitted": len(results), "cursor": self.cursor(1)})
+        )
+        omitted = len(results) - len(shown)
+        cursor = self.cursor(len(shown)) if omitted or more else None
+        return {"results": shown, **head, "omitted": omitted, "cursor": cursor}
 
     def cursor(self, number: int) -> str:
         """Return the cursor of what follows so many results or characters of this page."""
@@ -168,14 +175,22 @@ class Tools:
             if self._allowed is not None:
                 ranking = ranking.without_details()
             grade = str(retriever.grade(query, ranking[:DEFAULT_K], request.sources))
+            hits, around = ranking[: request.k], Ranking(())
+            if hits:
+                tree = all_of(tree, field("source").is_in(map(items.file_of, hits)))
+                # Another server on this folder may have gone on to a newer snapshot: then hits stand alone.
+                with suppress(RetrievalError, UnknownSnapshotError):
+                    around = retriever.run(replace(request, k=_AROUND, filter=tree, explain=True))
         remarks = {
             "failures": [f"{part.name}: {part.error}" for part in ranking.failures],
             "notes": list(ranking.notes),
         }
-        graded = [items.passage(item, self._url_of, self._relative) for item in ranking[: request.k]]
+        results = [items.passage(item, self._url_of, self._relative) for item in hits]
         head = call.head | {"grade": grade, **{key: lines for key, lines in remarks.items() if lines}}
-        results, omitted = fit(graded, call.room({"results": [], **head, "omitted": len(graded)}))
-        return {"results": results, **head, **({"omitted": omitted} if omitted else {})}
+        room = call.room({"results": [], **head, "omitted": len(results)})
+        shown = items.spread(hits, around, results, query, room)
+        omitted = len(results) - len(shown)
+        return {"results": shown, **head, **({"omitted": omitted} if omitted else {})}
 
     def fetch(self, call: ToolCall, id: str, at: str | None = None) -> dict[str, Any]:
         """Read a result by its id, or a file by its path: src/app.py, src/app.py:10-40."""
@@ -209,26 +224,33 @@ class Tools:
         """Find where a class, function, method or constant is defined, with its code: TokenBucket.refill."""
         from sleuth.code import Navigator
 
-        graded = []
+        results = []
         for snapshot in self._workspace.snapshots_at(at):
             for entry in Navigator(snapshot).find_definition(name):
                 row = snapshot.file(entry["file_path"])
                 text = snapshot.lines(row, entry["line"], entry["end_line"])
-                graded.append(items.definition(entry, self._place(snapshot, entry), text))
-        return call.page(graded[call.offset :], self._suggestions(name, at, graded))
+                about = {"name": entry["name"], "kind": entry["type"], "labels": entry["labels"]}
+                results.append(items.known({"id": self._place(snapshot, entry)}, **about, text=text))
+        return call.page(results[call.offset :], self._suggestions(name, at, results))
 
     def references(self, call: ToolCall, name: Name, at: str | None = None) -> dict[str, Any]:
         """List every use of a name in code, with its role and the definition that is meant."""
         from sleuth.code import Navigator
 
-        graded = []
+        results = []
         counts = {"certain": 0, "uncertain": 0}
         for snapshot in self._workspace.snapshots_at(at):
             for use in Navigator(snapshot).find_references(name):
                 counts["certain" if use["certain"] else "uncertain"] += 1
                 line = snapshot.lines(snapshot.file(use["file_path"]), use["line"], use["line"])
-                graded.append(items.reference(use, self._place(snapshot, use), line))
-        return call.page(graded[call.offset :], counts | self._suggestions(name, at, graded))
+                facts: dict[str, Any] = {"role": use["role"], "confidence": round(use["confidence"], 2)}
+                if not use["certain"]:
+                    facts["certain"] = False
+                if (target := use["definition"]) is not None:
+                    facts["definition"] = f"{target['name']} at {target['file_path']}:{target['line']}"
+                place = {"id": self._place(snapshot, use)}
+                results.append(items.known(place, **facts, inside=use["inside"], text=line.strip()))
+        return call.page(results[call.offset :], counts | self._suggestions(name, at, results))
 
     def grep(
         self,
@@ -256,15 +278,15 @@ class Tools:
             offset=call.offset,
             worktree=at is None,
         )
-        graded = []
+        results = []
         for root, line in matches.code:
             id = items.place(self._relative(f"{root}/{line.file_path}"), line.line, line.line)
-            graded.append(items.graded({"id": id}, text=line.text, inside=line.inside))
+            results.append(items.known({"id": id}, text=line.text, inside=line.inside))
         for match in matches.documents:
             name = {"id": match.id, **({"line": match.line} if match.line else {})}
-            graded.append(items.graded(name, text=match.text, inside=match.metadata.get("heading")))
+            results.append(items.known(name, text=match.text, inside=match.metadata.get("heading")))
         facts = {"lines": matches.lines, "files": matches.files}
-        return call.page(graded, facts, more=matches.lines > call.offset + MOST_RESULTS)
+        return call.page(results, facts, more=matches.lines > call.offset + MOST_RESULTS)
 
     def history(self, call: ToolCall, name: str, at: str | None = None) -> dict[str, Any]:
         """List the commits that touched a file, lines of it (src/app.py:10-40) or a definition, newest first."""
@@ -277,9 +299,15 @@ class Tools:
             for spelling in (path.removeprefix(f"{snapshot.repository.path}/"), name)
         ]
         past = history_of(names, most=end + 1)
-        graded = list(map(items.commit, past.commits[call.offset : end]))
+        results = [
+            items.known(
+                {"id": commit.id, "title": commit.subject, "date": commit.date, "author": commit.author},
+                message=commit.body.strip(),
+            )
+            for commit in past.commits[call.offset : end]
+        ]
         facts = {"path": past.path, **({"lines": list(past.lines)} if past.lines else {})}
-        return call.page(graded, facts, more=len(past.commits) > end)
+        return call.page(results, facts, more=len(past.commits) > end)
 
     def status(self, call: ToolCall) -> dict[str, Any]:
         """Tell what is indexed, and which files changed since."""
@@ -405,7 +433,7 @@ class Tools:
             )
         return document
 
-    def _suggestions(self, name: str, at: str | None, results: Sequence[Graded]) -> dict[str, list[str]]:
+    def _suggestions(self, name: str, at: str | None, results: Sequence[Fields]) -> dict[str, list[str]]:
         """Return {"near": the indexed names that are spelt like `name`} if there are no results; otherwise {}."""
         from sleuth.code import Navigator
 

@@ -130,24 +130,6 @@ def address(name: str) -> str:
     return f"/static/{_VERSION}/{name}"
 
 
-def admit(request: Request, call: Call) -> bool:
-    """Give a call the key of its reader's session; return False if the server requires a session and none exists.
-
-    The paths of the page need no `Authorization`, since a browser does not send it.
-    """
-    keys, sessions = call.service.keys, call.service.sessions
-    if keys is None or sessions is None:
-        return True
-    kind, _, token = request.headers.get("authorization", "").partition(" ")
-    is_bearer = kind.lower() == "bearer"
-    key = keys.find(token.strip()) if is_bearer else sessions.find(request.cookies.get(COOKIE, ""))
-    if key is None or "read" not in key.scopes:
-        return False
-    call.key = key
-    call.service.rates.take(key)
-    return True
-
-
 class PageHandlers:
     """The handlers over one service."""
 
@@ -181,16 +163,23 @@ class PageHandlers:
             self._render("results.html", state, offered=call.sources, milliseconds=0.0, **values)
 
     async def admitted(self, handler: Handler, request: Request, *, is_page: bool) -> Response:
-        """Answer a reader who is signed in; others get the form to sign in.
+        """Answer a reader who is signed in; others get the form to sign in, as a browser sends no `Authorization`.
 
         An error is a page, too, unless what is asked for is a part of one.
         """
         call, state, url = call_of(request), PageState(), request.url
-        if not admit(request, call):
-            if not is_page:
-                raise Refusal(401, "KeyMissingError", "sign in first")
-            target = url.path + (f"?{url.query}" if url.query else "")
-            return self._sign_in_form("/contents" if request.method == "POST" else target)
+        keys, sessions = call.service.keys, call.service.sessions
+        if keys is not None and sessions is not None:
+            kind, _, token = request.headers.get("authorization", "").partition(" ")
+            is_bearer = kind.lower() == "bearer"
+            key = keys.find(token.strip()) if is_bearer else sessions.find(request.cookies.get(COOKIE, ""))
+            if key is None or "read" not in key.scopes:
+                if not is_page:
+                    raise Refusal(401, "KeyMissingError", "sign in first")
+                target = url.path + (f"?{url.query}" if url.query else "")
+                return self._sign_in_form("/contents" if request.method == "POST" else target)
+            call.key = key
+            call.service.rates.take(key)
         try:
             state = PageState.of(request.query_params, call.sources)
             return await handler(request, call, state)

@@ -84,7 +84,11 @@ class PageState:
         """
         names = {*OPTIONS, *_LISTS, *_OF_RESULTS, *_OF_OTHER_PAGES}
         check_fields(parameters, names, _LISTS, "query parameters")
-        page, why = (number_in(parameters.get(name, "")) for name in ("page", "why"))
+        texts = (parameters.get(name, "") for name in ("page", "why"))
+        page, why = (
+            int(text) if len(text) < MOST_DIGITS and text.isascii() and text.isdigit() else 0
+            for text in texts
+        )
         filters = [text for text in parameters.getlist("f") if text.strip()]
         key = parameters.get("key", "").strip()  # of a form of a range, with the lowest and the highest value
         bounds: tuple[tuple[str, Literal["gte", "lte"]], ...] = (("low", "gte"), ("high", "lte"))
@@ -154,8 +158,3 @@ class PageState:
     def fields(self) -> list[tuple[str, str]]:
         """Return what a form keeps of this state beside its question."""
         return [*(("f", text) for text in self.filters), *(("in", name) for name in self.sources)]
-
-
-def number_in(text: str) -> int:
-    """Return the number in a parameter, or 0."""
-    return int(text) if len(text) < MOST_DIGITS and text.isascii() and text.isdigit() else 0
