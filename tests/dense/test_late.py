@@ -7,28 +7,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sleuth.dense import DenseLeg, TokenReranker, late
+from sleuth.dense import DenseLeg, late
 from sleuth.dense.search import DenseSearcher
 from sleuth.dense.wordllama import MOST_TOKENS, WordLlamaEmbedder, legible, load_model
-from sleuth.errors import ArgumentError
-from sleuth.protocols import Reranker
 from sleuth.store.record.values import Row
-from sleuth.testing.contracts import RerankerContract
-from sleuth.types import RetrievedItem
 from tests.dense.strategies import HashEmbedder
 from tests.examples import examples
 from tests.segments import rows_of, segment_of, view_of
 
 TEXTS = st.lists(st.sampled_from(["dog", "puppy", "bank rates", "", "naïve", "x1"]), max_size=4).map(" ".join)
-
-
-class TestTokenReranker(RerankerContract):
-    def make(self) -> Reranker:
-        return TokenReranker()
-
-
-def item(name: str, score: float | None, text: str) -> RetrievedItem:
-    return RetrievedItem(id=name, text=text, score=score)
 
 
 def slow_match(query: str, text: str) -> float:
@@ -125,29 +112,3 @@ def test_a_text_matches_itself() -> None:
     assert math.isclose(values[0], 1, abs_tol=1e-5)
     assert values[0] > values[1] > values[2]
     assert values[3] == 0
-
-
-def test_best_match_gains_most() -> None:
-    """The best match gains `weight` of the best score, the worst nothing, and hits below `depth` keep their scores."""
-    items = [item("a", 1.0, "interest rates"), item("b", 0.9, "small dogs"), item("c", 0.8, "small dogs")]
-    reranked = TokenReranker(weight=0.5, depth=2).rerank("small dogs", items)
-    assert [(it.id, it.score) for it in reranked] == [("b", pytest.approx(1.4)), ("a", 1.0), ("c", 0.8)]
-    explanation = reranked[0].explanation
-    assert explanation is not None
-    assert explanation.facts["gain"] == pytest.approx(0.5)
-
-
-def test_nothing_to_compare() -> None:
-    """Without a query or with one hit, scores are unchanged; an item without a score gets 0."""
-    assert [it.score for it in TokenReranker().rerank("", [item("a", 1.0, "x"), item("b", 0.5, "y")])] == [
-        1.0,
-        0.5,
-    ]
-    assert [it.score for it in TokenReranker().rerank("x", [item("a", None, "x")])] == [None]
-
-
-@pytest.mark.parametrize("wrong", [{"weight": -1}, {"weight": float("nan")}, {"depth": 0}, {"depth": 1.5}])
-def test_wrong_settings(wrong: dict[str, int]) -> None:
-    """Invalid settings raise an error with their name."""
-    with pytest.raises(ArgumentError, match=f"{next(iter(wrong))} must be"):
-        TokenReranker(**wrong)

@@ -12,8 +12,8 @@ from sleuth.dense.encoding import encode
 from sleuth.dense.search import DenseSearcher
 from sleuth.errors import ArgumentError, EmbedderMismatchError, EmbeddingError
 from sleuth.store import Scratch, SegmentView, unpack
-from sleuth.store.legs.hits import rows_allowed
 from sleuth.store.legs.leg import pack
+from sleuth.store.legs.searching import rows_allowed
 from tests.dense.strategies import HashEmbedder
 from tests.examples import examples
 from tests.segments import rows_of, search, segment_of, view_of

@@ -24,7 +24,7 @@ def segment_data() -> SegmentData:
     ("name", "place", "value"),
     [
         ("factors", 5, -1.0), ("factors", 5, np.nan), ("factors", 5, np.inf), ("centre", 0, np.nan),
-        ("sizes", 69, 200), ("begins", 1, 1),
+        ("sizes", 69, 200),
         ("tokens", slice(-3, None), [0xFF, 0xFF, 0x7F]),
     ],
 )  # fmt: skip

@@ -8,6 +8,7 @@ import pytest
 from sleuth.engine import Engine, open_code
 from sleuth.errors import IndexDamagedError, StoreError
 from sleuth.store.catalogue import building
+from sleuth.store.passages.records import coded
 from sleuth.store.store import Store
 from sleuth.types import Chunk, Document
 from tests.store.words import SumsLeg, add, contents, faults, put, put_passages
@@ -121,8 +122,8 @@ def test_damaged_rows_are_removed_and_named(path: Path) -> None:
     """A document with a changed byte is found, named and removed by `repair`; adding it again restores it."""
     (file,) = (path / "segments").glob("passages-*")
     data = file.read_bytes()
-    at = data.index(b"passage 300 passage 300")
-    file.write_bytes(data[:at] + b"massage" + data[at + 7 :])
+    at = data.index(coded(b"passage 300 " * 30))
+    file.write_bytes(data[:at] + bytes([data[at] ^ 1]) + data[at + 1 :])
     with Store.open(path) as store:
         store.attach([SumsLeg("sums"), SumsLeg("other")])
         assert any("1 documents are not as they were written: 'p300'" in fault for fault in faults(store))

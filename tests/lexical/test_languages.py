@@ -106,9 +106,15 @@ def test_fields_of_languages_are_written_in_order_of_their_names() -> None:
 def test_a_damaged_field_of_a_language_is_refused() -> None:
     """The arrays of a language are validated like those of the field."""
     data = LEG.build(rows_of(TEXTS))
-    arrays = {**data.arrays, "text@de.lengths": data.arrays["text@de.lengths"][:2]}
-    with pytest.raises(ValueError, match="text@de"):
-        LEG.validate(SegmentData(arrays, data.meta), 6)
+    slots, languages = data.arrays["text@de.slots"], data.arrays["text.languages"]
+    for name, array, reason in (
+        ("text@de.slots", slots[:1], "field 'text@de': 'slots'"),
+        ("text.languages", languages[:2], "'languages' must be uint8"),
+        ("text.languages", languages + np.uint8(1), "'languages' must be below 3"),
+        ("text.languages", languages[::-1].copy(), "the lengths of rows are not those that were counted"),
+    ):
+        with pytest.raises(ValueError, match=reason):
+            LEG.validate(SegmentData({**data.arrays, name: array}, data.meta), 6)
 
 
 @settings(max_examples=examples(30), deadline=None)

@@ -11,7 +11,7 @@ from sleuth import Engine
 from sleuth.answer import budget_of
 from sleuth.engine.answers import as_generator
 from sleuth.errors import ArgumentError
-from sleuth.llm import Ollama, OpenAIGenerator, window
+from sleuth.llm import Ollama, OpenAIGenerator, openai
 from sleuth.testing.serving import LocalServer, Reply, Request
 from sleuth.types import Document
 
@@ -46,7 +46,7 @@ LLAMA = {"id": "m", "owned_by": "llamacpp", "meta": {"n_ctx_train": 131_072, "n_
 @pytest.fixture
 def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModelServer]:
     """Return a server without pages; what other servers said is forgotten."""
-    monkeypatch.setattr(window, "_answers", {})
+    monkeypatch.setattr(openai, "_answers", {})
     monkeypatch.delenv("SLEUTH_MODEL_CONTEXT", raising=False)
     with ModelServer() as running:
         yield running
@@ -119,7 +119,7 @@ def test_an_answer_counts_for_a_while(server: ModelServer, monkeypatch: pytest.M
     server.pages = {"/v1/models": _list({"id": "m", "max_model_len": 4096})}
     assert model.context_length == 2048
     now = monotonic()
-    monkeypatch.setattr(window, "monotonic", lambda: now + window.REMEMBERED + 1)
+    monkeypatch.setattr(openai, "monotonic", lambda: now + openai.REMEMBERED + 1)
     assert model.context_length == 4096
 
 
@@ -155,7 +155,7 @@ def test_an_answer_obeys_the_limit(
     with Engine.open(tmp_path / "i", create=True) as engine:
         engine.add([Document(text, {"source": f"{i}.md"}) for i, text in enumerate(texts)])
         for limit in (2048, 131_072):
-            monkeypatch.setattr(window, "_answers", {})
+            monkeypatch.setattr(openai, "_answers", {})
             server.pages = {"/v1/models": _list({"id": "m", "max_model_len": limit})}
             result = engine.search("Which bucket is refilled?", 12, model="openai:m")
             assert result.is_ok()

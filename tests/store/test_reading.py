@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from sleuth.errors import IndexDamagedError
 from sleuth.store import DocumentBatch, Json, text_hash
 from sleuth.store.passages.blocks import Passages
-from sleuth.store.passages.records import encode, use_tables
+from sleuth.store.passages.records import coded, encode, use_tables
 from sleuth.store.record.batch import DocumentFacts
 from sleuth.store.store import Store
 from sleuth.types import Chunk, RetrievedItem
@@ -104,6 +104,27 @@ def test_a_changed_byte_is_never_shown(store: Store) -> None:
                     continue
         assert passages.damaged(np.array(keys))
     assert 0 < shown < 16 * len(records)
+
+
+@given(
+    st.lists(TEXTS | st.sampled_from(["The text of ", "a passage\n", "漢字", "x" * 9000]), max_size=9).map(
+        "".join
+    )
+)
+def test_a_text_is_read_as_it_was_written(text: str) -> None:
+    """A text is kept as symbols where these are shorter, and as it is elsewhere."""
+    batch = DocumentBatch()
+    batch.add_passages(["a"], ["00"], [text])
+    offsets, records = encode(batch, np.array([1]), 3)
+    raw = text.encode()
+    assert records.tobytes().endswith(min(coded(raw), raw, key=len))
+    (row,) = Passages([(range(1, 2), offsets, records, False)], 3).rows([1])
+    assert row.text == text
+
+
+def test_the_table_of_symbols_is_that_of_every_index() -> None:
+    """What texts are written with never changes."""
+    assert coded(b"The text of a passage is read by itself.").hex() == "a5e9b98337eeeeb627086a7b311c77"
 
 
 @pytest.mark.parametrize("offsets", [[0, 0, 9], [0, 1 << 63, 9], [9, 0, 9], [1, 5, 1 << 40], [0, 3, 2]])

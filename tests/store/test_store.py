@@ -15,11 +15,16 @@ from hypothesis import strategies as st
 from sleuth.errors import ArgumentError, IndexDamagedError, IndexLockedError, IndexNotFoundError, StoreError
 from sleuth.store import KnownFile, text_hash
 from sleuth.store.catalogue import building, erasing
+from sleuth.store.passages.records import coded
 from sleuth.store.store import Store
 from sleuth.types import Chunk
 from tests.commands import python, run_in_child
 from tests.examples import examples
 from tests.store.words import SumsLeg, add, contents, faults, live, opened, put, put_passages, read
+
+UNMISTAKABLE = "unmistakable text"
+CODED = coded(UNMISTAKABLE.encode())
+"""How a segment holds it."""
 
 
 def test_a_document_comes_back_whole(store: Store) -> None:
@@ -570,7 +575,7 @@ def test_a_text_leaves_the_disk_when_nobody_reads_it(
     monkeypatch.setattr(building, "INLINE_BYTES", inline_bytes)
     others = {f"d{i:02}": f"text {i}" for i in range(40)}
     with store.writer() as writer:
-        put(writer, "a", "unmistakable text", title="unmistakable title", metadata={"x": "unmistakable"})
+        put(writer, "a", UNMISTAKABLE, title="unmistakable title", metadata={"x": "unmistakable"})
         put_passages(writer, list(others), list(others.values()), ["00"] * 40)
     with store.reader() as snapshot:
         before = snapshot.chunks_of("a")
@@ -581,13 +586,15 @@ def test_a_text_leaves_the_disk_when_nobody_reads_it(
                 put(writer, "a", "new")
         store.wait()
         assert snapshot.chunks_of("a") == before
-        assert contents(snapshot)["a#0"] == "unmistakable text"
+        assert contents(snapshot)["a#0"] == UNMISTAKABLE
+        assert [file for file in store.path.rglob("*") if file.is_file() and CODED in file.read_bytes()]
         with Store.open(store.path) as other, other.reader() as newer:
             assert [row.text for row in newer.chunks_of("a")] == ([] if change == "deleted" else ["new"])
     store.wait()
     files = [file for file in store.path.rglob("*") if file.is_file()]
     assert len(files) > 3
-    assert [file.name for file in files if b"unmistakable" in file.read_bytes()] == []
+    contents_of_files = [file.read_bytes() for file in files]
+    assert not any(b"unmistakable" in content or CODED in content for content in contents_of_files)
     assert {name.removesuffix("#0"): text for name, text in read(store).items() if name != "a#0"} == others
     assert faults(store) == []
 
@@ -596,7 +603,7 @@ def test_a_text_that_a_crash_left_is_overwritten_later(store: Store, monkeypatch
     """A process that ends between a deletion and the overwriting leaves it to the next commit of any process."""
     monkeypatch.setattr(building, "INLINE_BYTES", 0)
     with store.writer() as writer:
-        put_passages(writer, ["a", "b", "c", "d", "e", "f"], ["unmistakable", *"bcdef"], ["00"] * 6)
+        put_passages(writer, ["a", "b", "c", "d", "e", "f"], [UNMISTAKABLE, *"bcdef"], ["00"] * 6)
     store.wait()
     with monkeypatch.context() as patch:
         patch.setattr(erasing, "erase", lambda *_: False)
@@ -604,9 +611,9 @@ def test_a_text_that_a_crash_left_is_overwritten_later(store: Store, monkeypatch
             writer.delete(["a"])
         store.close()
     file = next(store.path.rglob("passages-*.seg"))
-    assert b"unmistakable" in file.read_bytes()
+    assert CODED in file.read_bytes()
     with opened(store.path) as other:
         add(other, "g", "more")
         other.wait()
-        assert b"unmistakable" not in file.read_bytes()
+        assert CODED not in file.read_bytes()
         assert faults(other) == []

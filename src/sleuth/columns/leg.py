@@ -80,7 +80,7 @@ class ColumnsLeg(IndexLeg):
 def _merged(
     segments: Sequence[SegmentView], keep: Sequence[NDArray[np.bool_]]
 ) -> Iterator[tuple[str, Column]]:
-    from sleuth.columns.merge import merge_column
+    from sleuth.columns.build import merge_column
 
     for key in sorted({key for view in segments for key in keys_of(view)}):
         parts = [(read_column(view, key), mask) for view, mask in zip(segments, keep, strict=True)]

@@ -20,9 +20,9 @@ from sleuth.dense.embedding import (
     embed_texts,
     in_threads,
 )
-from sleuth.dense.encoding import PIECE, begins_of, encode
+from sleuth.dense.encoding import PIECE, encode
 from sleuth.dense.search import DenseSearcher
-from sleuth.errors import ArgumentError, EmbeddingError
+from sleuth.errors import EmbeddingError
 from sleuth.logs import logger_of
 from sleuth.protocols import Embedder
 from sleuth.store import (
@@ -50,6 +50,8 @@ logger = logger_of("dense")
 FORMAT = 3
 """Raised when the arrays change."""
 
+_THREADS: Final = 4
+"""Calls of the embedder at a time."""
 ENCODER_WEIGHT: Final = 2.0
 """Of vectors of models that read whole texts (table: docs/measured/neural.md)."""
 
@@ -68,7 +70,7 @@ class DenseLeg(RankingLeg[NDArray[np.float32]]):
     merge computes it again. A large segment also lists its rows by clusters (lists.py).
 
     Over a `TokenEmbedder` it also holds the tokens of each row, which fusion matches with those of a query
-    (late.py): `tokens`, one set after the other, `sizes`, their bytes, and `begins`, where every 64th begins.
+    (late.py): `tokens`, one set after the other, and `sizes`, their bytes.
 
     Attributes:
         name: "dense".
@@ -81,6 +83,7 @@ class DenseLeg(RankingLeg[NDArray[np.float32]]):
     """
 
     name = "dense"
+    fields = EMBEDDED_FIELDS
     meaning = "meaning"
     weight = 0.4  # of static vectors (docs/concepts/ranking.md)
     is_certain = False
@@ -92,39 +95,22 @@ class DenseLeg(RankingLeg[NDArray[np.float32]]):
         self,
         embedder: Embedder,
         *,
-        fields: Sequence[str] = EMBEDDED_FIELDS,
         cache: EncodingCache | None = None,
-        batch_size: int | None = None,
-        threads: int = 4,
         progress: Progress | None = None,
     ) -> None:
         """Create a leg over this embedder.
 
         Args:
             embedder: see `sleuth.protocols.Embedder`.
-            fields: names of row texts, at least one.
             cache: where vectors are looked up before they are made; worth it where embedding is slower than
                 reading.
-            batch_size: texts per call of the embedder, and vectors put into the cache at a time; None for the
-                embedder's own `batch_size`, or 256 without one.
-            threads: calls at a time.
             progress: see `progress`.
         """
-        if not fields:
-            raise ArgumentError(f"fields must name at least one text, got {fields!r}")
-        if batch_size is None:
-            stated_size = getattr(embedder, "batch_size", None)
-            batch_size = stated_size if isinstance(stated_size, int) and stated_size > 0 else 256
-        if batch_size < 1 or threads < 1:
-            raise ArgumentError(
-                f"batch_size and threads must be at least 1, got {batch_size!r} and {threads!r}"
-            )
         self.embedder = embedder
         self._reader = embedder if isinstance(embedder, TokenEmbedder) else None
-        self.fields = tuple(fields)
         self._cache = cache
-        self._batch_size = batch_size
-        self._threads = threads
+        stated_size = getattr(embedder, "batch_size", None)
+        self._batch_size = stated_size if isinstance(stated_size, int) and stated_size > 0 else 256
         self.progress = progress
         self.dimension = 0
         self.deferred = self.is_slow = getattr(embedder, "cheap", False) is not True
@@ -235,7 +221,7 @@ class DenseLeg(RankingLeg[NDArray[np.float32]]):
             cache=self._cache,
             dimension=self.dimension,
             batch_size=self._batch_size,
-            threads=self._threads,
+            threads=_THREADS,
             progress=self.progress,
         )
 
@@ -296,7 +282,7 @@ class DenseLeg(RankingLeg[NDArray[np.float32]]):
         }
         if tokens is not None and self._reader is not None:
             streams, sizes = tokens
-            arrays |= {"tokens": streams, "sizes": sizes, "begins": begins_of(sizes)}
+            arrays |= {"tokens": streams, "sizes": sizes}
         if len(vectors) >= lists.LISTED_FROM:
             row_lists, facts["list_spread"] = lists.list_rows(vectors, dimension, scratch)
             arrays |= row_lists.arrays()
@@ -318,7 +304,7 @@ class DenseLeg(RankingLeg[NDArray[np.float32]]):
         if len(starts) == 1:
             batches = [read_batch(0)]
         else:
-            batches = list(in_threads(read_batch, starts, min(self._threads, platform.cores())))
+            batches = list(in_threads(read_batch, starts, min(_THREADS, platform.cores())))
         if self.progress is not None:
             self.progress(n, n)
         vectors, tokens, sizes = zip(*batches, strict=True)

@@ -11,17 +11,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sleuth.dense import codes, late, matching
 from sleuth.dense.embedding import dimension_of
+from sleuth.dense.encoding import begins_of
 from sleuth.dense.lists import lists_in
 from sleuth.errors import ArgumentError, EmbeddingError, IndexDamagedError
 from sleuth.store import Hits, LegRequest, LegSearcher, SegmentData, SegmentView, best_hits
-from sleuth.store.legs.hits import locate, no_hits, rows_allowed
+from sleuth.store.legs.searching import locate, no_hits, rows_allowed
 from sleuth.text import embedded_text
 from sleuth.types import Explanation
 from sleuth.vectors import as_vector, ask_embedder
@@ -106,7 +108,7 @@ class DenseSearcher(LegSearcher[Vector]):
         self.tokens: list[matching.Part] | None = None  # where every segment keeps them
         if all("tokens" in view.arrays for view in segments):
             self.tokens = [
-                (view.keys, view.arrays["tokens"], view.arrays["sizes"], view.arrays["begins"])
+                (view.keys, view.arrays["tokens"], sizes := view.arrays["sizes"], begins_of(sizes))
                 for view in segments
             ]
 
@@ -209,7 +211,8 @@ class DenseSearcher(LegSearcher[Vector]):
         )
 
 
-class TokenMatcher(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class TokenMatcher:
     """Matches tokens of rows (late.py): a `RowMatcher`. Tokens that are not stored are taken from the texts."""
 
     searcher: DenseSearcher
@@ -232,17 +235,8 @@ class TokenMatcher(NamedTuple):
                 raise self.searcher.damage(error) from error
         return late.match(query, list(map(text_of, rows()))) if values is None else values
 
-    def lift(
-        self, scores: NDArray[np.float64], matches: NDArray[np.float64], weight: float
-    ) -> NDArray[np.float64]:
-        """Return the scores with what the matches gain them."""
-        return matching.lift(scores, matches, weight)
-
-    def explain(
-        self, score: float, match: float, before: float, weight: float, below: Explanation | None
-    ) -> Explanation:
-        """Return why a row has its score after matching."""
-        return late.explain(score, match, before, weight, below)
+    lift = staticmethod(matching.lift)
+    explain = staticmethod(late.explain)
 
 
 def text_of(row: Row) -> str:

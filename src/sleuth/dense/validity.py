@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sleuth.dense import codes
-from sleuth.dense.encoding import BLOCK, begins_of
+from sleuth.dense.encoding import BLOCK
 from sleuth.dense.lists import NO_ROW, PREFIX
 from sleuth.dense.matching import are_sets
 from sleuth.dense.wordllama import TOKENS
@@ -47,18 +47,10 @@ def validate_arrays(
     )
     _check_within("centre", centre, -MOST)
     _check_within("factors", factors, 0)
-    if {"tokens", "sizes", "begins"} & arrays.keys():
-        tokens, sizes, begins = arrays_of(
-            arrays,
-            {
-                "tokens": (np.uint8, (None,)),
-                "sizes": (np.uint16, (n,)),
-                "begins": (np.uint64, (-(-n // BLOCK),)),
-            },
-        )
+    if {"tokens", "sizes"} & arrays.keys():
+        tokens, sizes = arrays_of(arrays, {"tokens": (np.uint8, (None,)), "sizes": (np.uint16, (n,))})
         total = sum(int(piece.sum(dtype=np.int64)) for piece in windows(sizes))
         require(total == len(tokens), "'sizes' must add up to the tokens")
-        require(np.array_equal(begins, begins_of(sizes)), "'begins' must follow from the sizes")
         if full:
             require(are_sets(tokens, sizes, TOKENS), f"tokens must be below {TOKENS}")
     if any(name.startswith(PREFIX) for name in arrays):

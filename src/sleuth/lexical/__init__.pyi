@@ -8,9 +8,9 @@ from sleuth.lexical.merging import number_rows as number_rows
 from sleuth.lexical.postings import FieldPostings as FieldPostings
 from sleuth.lexical.postings import PostingsWriter as PostingsWriter
 from sleuth.lexical.postings import tally as tally
-from sleuth.lexical.rows import SegmentRows as SegmentRows
+from sleuth.lexical.search import SegmentRows as SegmentRows
 from sleuth.lexical.terms import FieldIndex as FieldIndex
 from sleuth.lexical.terms import Found as Found
-from sleuth.lexical.validity import validate_field as validate_field
+from sleuth.lexical.validity import validate_fields as validate_fields
 
 __all__: list[str]

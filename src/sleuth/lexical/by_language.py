@@ -35,8 +35,8 @@ def field_language(name: str) -> str:
 
 
 def language_fingerprint() -> str:
-    """Changes when the analyzer of any language does."""
-    return f"@languages/{LANGUAGES_VERSION}"
+    """Changes when the analyzer of any language does, or what a segment keeps of languages."""
+    return f"@languages/{LANGUAGES_VERSION} of one length"
 
 
 def languages_of(rows: Rows) -> list[str] | None:

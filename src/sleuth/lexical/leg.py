@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -22,7 +22,7 @@ from sleuth.lexical.by_language import (
 from sleuth.lexical.merging import Arrays, dictionary, merge_field, number_rows
 from sleuth.lexical.postings import FieldPostings, PostingsWriter, tally
 from sleuth.lexical.query_terms import Terms
-from sleuth.lexical.scoring import K1, B, FieldLengths, bm25_norm
+from sleuth.lexical.scoring import K1, LANGUAGES, LENGTHS, B, bm25_norm, lengths_by_field, row_lengths
 from sleuth.lexical.search import LexicalSearcher
 from sleuth.logs import logger_of
 from sleuth.store import (
@@ -156,12 +156,46 @@ class LexicalLeg(RankingLeg[str | Terms]):
         rows, n = number_rows(segments)
         arrays: Arrays = {}
         meta: dict[str, Any] = {"n": n}
-        for name in self.field_names(segments):
-            parts = [self.postings_of(segment, name) for segment in segments]
-            field_arrays = merge_field(parts, rows, n, self._norm, scratch)
-            if name in self.fields or FieldLengths.of_rows(field_arrays["lengths"]).filled:
-                _store_field(name, field_arrays, arrays, meta)
+        for names in self.families(segments):
+            lengths, languages = scratch.growing(np.uint32), scratch.growing(np.uint8)
+            for segment, its in zip(segments, rows, strict=True):
+                its_lengths, its_languages = row_lengths(segment, names)
+                lengths.append(its.values_of(its_lengths))
+                languages.append(its.values_of(its_languages))
+            all_lengths = lengths.array()
+            for name, norm in self._kept(names, all_lengths, languages.array(), arrays, meta):
+                parts = [self.postings_of(segment, name) for segment in segments]
+                _store_field(name, merge_field(parts, rows, all_lengths, norm, scratch), arrays)
         return SegmentData(arrays, meta)
+
+    def families(self, segments: Iterable[SegmentView | SegmentData]) -> list[list[str]]:
+        """Return each of the leg's fields, before those of its languages that segments hold."""
+        names = self.field_names(segments)
+        return [[name for name in names if base_field(name) == base] for base in self.fields]
+
+    def _kept(
+        self,
+        names: list[str],
+        lengths: NDArray[np.uint32],
+        languages: NDArray[np.uint8],
+        arrays: Arrays,
+        meta: dict[str, Any],
+    ) -> Iterator[tuple[str, tuple[float, float]]]:
+        """Note the lengths of rows in a segment; yield the fields that rows have, with what impacts are made with.
+
+        Args:
+            names: one of `families`.
+            lengths, languages: as of `row_lengths`.
+        """
+        totals = lengths_by_field(names, lengths, languages)
+        kept = [name for name in names if name == names[0] or totals[name].filled]
+        arrays[f"{names[0]}.{LENGTHS}"] = lengths
+        if len(kept) > 1:
+            places = np.array([kept.index(name) if name in kept else 0 for name in names], np.uint8)
+            arrays[f"{names[0]}.{LANGUAGES}"] = places[languages]
+        for name in kept:
+            meta[name] = totals[name]._asdict()
+            yield name, bm25_norm(totals[name].average, self.k1, self.b)
 
     def field_names(
         self, segments: Iterable[SegmentView | SegmentData], others: Iterable[str] = ()
@@ -177,29 +211,21 @@ class LexicalLeg(RankingLeg[str | Terms]):
             return FieldPostings(
                 field_arrays(segment.arrays, name), f"segment {segment.name}, field {name!r}"
             )
-        builder = _FieldBuilder(self.fields[base_field(name)])
-        builder.add({}, len(segment))
-        return FieldPostings(builder.finish(self), f"segment {segment.name}, field {name!r}")
+        return self.no_postings
 
     @cached_property
     def no_postings(self) -> FieldPostings:
         """The postings of a field that no row of a segment has, where only terms are looked up in it."""
-        return FieldPostings(_FieldBuilder(next(iter(self.fields.values()))).finish(self))
+        builder = _FieldBuilder(next(iter(self.fields.values())))
+        return FieldPostings(builder.finish(builder.lengths(), (0.0, 0.0)))
 
     def validate(self, data: SegmentData, n: int, *, full: bool = False) -> None:
         """Refuse arrays that this leg cannot have made; raises ValueError."""
-        from sleuth.lexical.validity import validate_field
+        from sleuth.lexical.validity import validate_fields
 
-        for name in self.field_names([data]):
-            facts = data.meta.get(name)
-            try:
-                validate_field(field_arrays(data.arrays, name), facts, n, full=full)
-            except ValueError as error:
-                raise ValueError(f"field {name!r}: {error}") from error
-
-    def _norm(self, lengths: NDArray[np.uint32]) -> tuple[float, float]:
-        """Return what impacts are made with, of rows of these lengths."""
-        return bm25_norm(FieldLengths.of_rows(lengths).average, self.k1, self.b)
+        for names in self.families([data]):
+            fields = {name: field_arrays(data.arrays, name) for name in names}
+            validate_fields(fields, data.meta, n, full=full)
 
 
 class LexicalBuilder:
@@ -245,8 +271,15 @@ class LexicalBuilder:
         logger.debug("laying out the postings of %d passages", self._n)
         arrays: Arrays = {}
         meta: dict[str, Any] = {"n": self._n}
-        for name in list(self._fields):
-            _store_field(name, self._fields.pop(name).finish(self._leg), arrays, meta)
+        for base in self._leg.fields:
+            names = sorted(name for name in self._fields if base_field(name) == base)
+            lengths, languages = np.zeros(self._n, np.uint32), np.zeros(self._n, np.uint8)
+            for place, name in enumerate(names):
+                lengths_of_field = self._fields[name].lengths()
+                lengths += lengths_of_field
+                languages[lengths_of_field > 0] = place
+            for name, norm in self._leg._kept(names, lengths, languages, arrays, meta):
+                _store_field(name, self._fields.pop(name).finish(lengths, norm), arrays)
         return SegmentData(arrays, meta)
 
 
@@ -280,8 +313,10 @@ class _FieldBuilder:
         self._batches.append(_Batch(ends, terms, small))
         self._lengths.append(lengths)
 
-    def finish(self, leg: LexicalLeg) -> Arrays:
-        lengths = np.concatenate(self._lengths) if self._lengths else np.zeros(0, np.uint32)
+    def lengths(self) -> NDArray[np.uint32]:
+        return np.concatenate(self._lengths) if self._lengths else np.zeros(0, np.uint32)
+
+    def finish(self, lengths: NDArray[np.uint32], norm: tuple[float, float]) -> Arrays:
         df = np.zeros(len(self._counter), np.uint32)
         long_counts = np.zeros(len(self._counter), np.uint32)
         for batch in self._batches:
@@ -289,7 +324,7 @@ class _FieldBuilder:
         data, starts = self._counter.dictionary()
         self._analyzer.recycle(self._counter)
         del self._counter
-        writer = PostingsWriter(df, long_counts, lengths, *leg._norm(lengths))
+        writer = PostingsWriter(df, long_counts, lengths, *norm)
         first = 0
         self._batches.reverse()
         while self._batches:
@@ -300,11 +335,11 @@ class _FieldBuilder:
 
 
 def field_arrays(arrays: Mapping[str, NDArray[Any]], name: str) -> Arrays:
-    """Return a field's own arrays among those of the segment."""
-    prefix = f"{name}."
-    return {key[len(prefix) :]: value for key, value in arrays.items() if key.startswith(prefix)}
+    """Return a field's own arrays among those of the segment, and the lengths of rows in all fields of its family."""
+    prefix, lengths = f"{name}.", f"{base_field(name)}.{LENGTHS}"
+    own = {key[len(prefix) :]: value for key, value in arrays.items() if key.startswith(prefix)}
+    return {**own, LENGTHS: arrays[lengths]} if lengths in arrays else own
 
 
-def _store_field(name: str, own: Arrays, arrays: Arrays, meta: dict[str, Any]) -> None:
-    arrays.update({f"{name}.{key}": value for key, value in own.items()})
-    meta[name] = FieldLengths.of_rows(own["lengths"])._asdict()
+def _store_field(name: str, field_arrays: Arrays, arrays: Arrays) -> None:
+    arrays.update({f"{name}.{key}": array for key, array in field_arrays.items() if key != LENGTHS})

@@ -41,7 +41,6 @@ MOST_TABLES = 16
 
 Arrays = dict[str, NDArray[Any]]
 """Of a field as segments keep them."""
-Norm = Callable[[NDArray[np.uint32]], tuple[float, float]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +54,10 @@ class Kept:
 
     base: int
     rows: NDArray[np.uint32] | None
+
+    def values_of(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Return those of the rows that are kept, given one of each row."""
+        return values if self.rows is None else values[self.rows != GONE]
 
 
 def number_rows(segments: Iterable[SegmentView]) -> tuple[list[Kept], int]:
@@ -76,24 +79,23 @@ def number_rows(segments: Iterable[SegmentView]) -> tuple[list[Kept], int]:
 
 
 def merge_field(
-    parts: Sequence[FieldPostings], rows: Sequence[Kept], n: int, norm: Norm, scratch: Scratch
+    parts: Sequence[FieldPostings],
+    rows: Sequence[Kept],
+    lengths: NDArray[np.uint32],
+    norm: tuple[float, float],
+    scratch: Scratch,
 ) -> Arrays:
-    """Return the arrays of one field over the `n` rows kept.
+    """Return the arrays of one field over the rows kept.
 
     Args:
-        norm: what impacts are made with, of rows of these lengths.
+        lengths: of the rows kept, shape (n,).
+        norm: c0 and c1, as `PostingsWriter` takes them.
     """
-    lengths_by_row = scratch.growing(np.uint32)
-    for part, its in zip(parts, rows, strict=True):
-        part_lengths = part.arrays["lengths"]
-        lengths_by_row.append(part_lengths if its.rows is None else part_lengths[its.rows != GONE])
-        _let_go([part])
-    lengths = lengths_by_row.array()
+    n = len(lengths)
     numbers, df, long_counts, words = _terms(parts, rows, n, scratch)
     output = _Joined(scratch)
-    c0, c1 = norm(lengths)
     for first, stop in _windows(len(df), lambda some: sizes_of(df[some], long_counts[some], n)):
-        writer = PostingsWriter(df[first:stop], long_counts[first:stop], lengths, c0, c1)
+        writer = PostingsWriter(df[first:stop], long_counts[first:stop], lengths, *norm)
         for part, its, its_numbers in zip(parts, rows, numbers, strict=True):
             for begin in range(0, part.n_terms, TERMS):
                 writer.add_segment(part, its_numbers, its.rows, its.base, first, begin, begin + TERMS)

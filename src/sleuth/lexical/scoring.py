@@ -7,17 +7,24 @@ never negative, and without the constant factor k1 + 1, as in Lucene 8 and later
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sleuth.store.disk.scratch import windows
+from sleuth.store import SegmentView
+from sleuth.store.disk.scratch import let_go
 
 K1 = 1.2
 """How soon further occurrences stop counting; 0 for at once."""
 B = 0.75
 """How far long rows are held back; 0 for not at all."""
+LENGTHS: Final = "lengths"
+LANGUAGES: Final = "languages"
+"""Arrays of the rows of a field."""
+_PIECE: Final = 1 << 18
+"""Rows that are added up at a time."""
 
 
 class FieldLengths(NamedTuple):
@@ -36,13 +43,41 @@ class FieldLengths(NamedTuple):
         """Mean length of the rows that have the field, in tokens."""
         return self.total / self.filled if self.filled else 0.0
 
-    @classmethod
-    def of_rows(cls, lengths: NDArray[np.uint32]) -> FieldLengths:
-        """Add up the lengths of rows, shape (n,); the memory of the file behind them is let go."""
-        total = filled = 0
-        for piece in windows(lengths):
-            total, filled = total + int(piece.sum(dtype=np.int64)), filled + int(np.count_nonzero(piece))
-        return cls(total, filled)
+
+def lengths_by_field(
+    names: Sequence[str], lengths: NDArray[np.uint32], languages: NDArray[np.uint8]
+) -> dict[str, FieldLengths]:
+    """Add up the lengths of rows by field; the memory of the file behind them is let go.
+
+    Args:
+        names: of a field, and of those of languages that belong to it.
+        lengths: of the rows, each in the one of these fields that has it, shape (n,).
+        languages: the place of that field among the names, shape (n,).
+    """
+    totals, filled = np.zeros(len(names), np.int64), np.zeros(len(names), np.int64)
+    for first in range(0, len(lengths), _PIECE):
+        lengths_of_piece, places = lengths[first : first + _PIECE], languages[first : first + _PIECE]
+        totals += np.bincount(places, lengths_of_piece, len(names)).astype(np.int64)
+        filled += np.bincount(places[lengths_of_piece > 0], minlength=len(names))
+        let_go(lengths)
+    return {
+        name: FieldLengths(*counts)
+        for name, *counts in zip(names, totals.tolist(), filled.tolist(), strict=True)
+    }
+
+
+def row_lengths(segment: SegmentView, names: Sequence[str]) -> tuple[NDArray[np.uint32], NDArray[np.uint8]]:
+    """Return the length of each row of a segment, and the place of its field among the names; shape (n,) both.
+
+    A row has one language, so a field and those of its languages share one array of lengths.
+
+    Args:
+        names: of the field, and then those of languages in order, also such as the segment does not have.
+    """
+    lengths = segment.arrays[f"{names[0]}.{LENGTHS}"]
+    languages = segment.arrays.get(f"{names[0]}.{LANGUAGES}", np.zeros(len(lengths), np.uint8))
+    places = np.array([place for place, name in enumerate(names) if name in segment.meta], np.uint8)
+    return lengths, places[languages]
 
 
 def bm25_idf(df: int, n: int) -> float:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from sleuth.errors import IndexDamagedError
 from sleuth.lexical.postings import GONE, GROUP, LARGE, MOST_ROWS, FieldPostings, stride_of
-from sleuth.lexical.scoring import FieldLengths
+from sleuth.lexical.scoring import FieldLengths, lengths_by_field
 from sleuth.store import array_of, check_offsets, require
 from sleuth.store.disk.scratch import windows
 from sleuth.store.legs.arrays import arrays_of, check_rising, integer_of
@@ -19,11 +19,14 @@ _MOST_TOTAL: Final = 1 << 62
 """Greatest sum of row lengths that a segment may state."""
 
 
-def validate_field(arrays: Mapping[str, NDArray[Any]], facts: object, n: int, *, full: bool) -> None:
-    """Check the arrays of one field, and raise if `PostingsWriter` cannot have written them.
+def validate_fields(
+    fields: Mapping[str, Mapping[str, NDArray[Any]]], facts: Mapping[str, Any], n: int, *, full: bool
+) -> None:
+    """Check the arrays of a field and of those of its languages; raise if `PostingsWriter` cannot have written them.
 
     Args:
-        facts: what the segment stores of the field: {"total": sum of row lengths, "filled": rows of length above 0}.
+        fields: arrays by name of the field; the first tells of which field each row is, where there are several.
+        facts: what the segment stores of each field: {"total": sum of lengths, "filled": rows of length above 0}.
         n: how many rows the segment has.
         full: whether the postings of every term are checked, too; otherwise those of a term are checked when they are
             first read (`FieldPostings.locate`).
@@ -32,12 +35,23 @@ def validate_field(arrays: Mapping[str, NDArray[Any]], facts: object, n: int, *,
         ValueError: says what is wrong.
     """
     require(n <= MOST_ROWS, f"a segment must have at most {MOST_ROWS} rows, got {n}")
-    lengths, counts = arrays_of(arrays, {"lengths": (np.uint32, (n,)), "large_counts": (np.uint32, (None,))})
-    total, filled = FieldLengths.of_rows(lengths)
-    require(
-        integer_of(facts, "total", 0, _MOST_TOTAL) == total and integer_of(facts, "filled", 0, n) == filled,
-        "the lengths of rows are not those that were counted",
-    )
+    first = next(iter(fields.values()))
+    lengths, languages = array_of(first, "lengths", np.uint32, (n,)), np.zeros(n, np.uint8)
+    if len(fields) > 1:
+        languages = array_of(first, "languages", np.uint8, (n,))
+        require(languages.max(initial=0) < len(fields), f"'languages' must be below {len(fields)}")
+    for name, counted in lengths_by_field([*fields], lengths, languages).items():
+        try:
+            _validate_field(fields[name], facts.get(name), counted, n, full=full)
+        except ValueError as error:
+            raise ValueError(f"field {name!r}: {error}") from error
+
+
+def _validate_field(
+    arrays: Mapping[str, NDArray[Any]], facts: object, counted: FieldLengths, n: int, *, full: bool
+) -> None:
+    total, filled = integer_of(facts, "total", 0, _MOST_TOTAL), integer_of(facts, "filled", 0, n)
+    require((total, filled) == counted, "the lengths of rows are not those that were counted")
     n_terms = _check_dictionary(arrays)
     dense_terms = _check_lists(arrays, n_terms)
     n_dense, stride = len(dense_terms), stride_of(n)
@@ -58,6 +72,7 @@ def validate_field(arrays: Mapping[str, NDArray[Any]], facts: object, n: int, *,
         np.all((df > 0) & (df <= n) & (sizes >= df) & (sizes <= 2 * df.astype(np.uint64))),
         "'dense_df' must fit the stream",
     )
+    counts = array_of(arrays, "large_counts", np.uint32, (None,))
     arrays_of(arrays, dict.fromkeys(("large_terms", "large_docs"), (np.uint32, counts.shape)))
     is_large = all(not len(piece) or int(piece.min()) >= LARGE for piece in windows(counts))
     require(is_large, f"'large_counts' must be {LARGE} and more")

@@ -8,7 +8,6 @@ from sleuth.store.legs.encoding import EncodingCache as EncodingCache
 from sleuth.store.legs.encoding import batches_of as batches_of
 from sleuth.store.legs.encoding import encode_once as encode_once
 from sleuth.store.legs.encoding import text_hash as text_hash
-from sleuth.store.legs.hits import best_hits as best_hits
 from sleuth.store.legs.leg import Hits as Hits
 from sleuth.store.legs.leg import Rows as Rows
 from sleuth.store.legs.leg import SegmentData as SegmentData
@@ -19,11 +18,12 @@ from sleuth.store.legs.searching import LegContext as LegContext
 from sleuth.store.legs.searching import LegRequest as LegRequest
 from sleuth.store.legs.searching import LegSearcher as LegSearcher
 from sleuth.store.legs.searching import RankingLeg as RankingLeg
+from sleuth.store.legs.searching import best_hits as best_hits
 from sleuth.store.reading.snapshot import IndexSnapshot as IndexSnapshot
 from sleuth.store.record.batch import DocumentBatch as DocumentBatch
 from sleuth.store.record.metadata import Json as Json
 from sleuth.store.record.metadata import stored_json as stored_json
-from sleuth.store.record.rows import rows_of as rows_of
+from sleuth.store.record.scan import rows_of as rows_of
 from sleuth.store.record.values import Counts as Counts
 from sleuth.store.record.values import FileFacts as FileFacts
 from sleuth.store.record.values import Finding as Finding

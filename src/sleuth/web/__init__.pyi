@@ -1,7 +1,5 @@
 from sleuth.web.batch import asearch_web_batch as asearch_web_batch
 from sleuth.web.batch import search_web_batch as search_web_batch
-from sleuth.web.combine import fuse as fuse
-from sleuth.web.combine import merge as merge
 from sleuth.web.fetch import AGENT as AGENT
 from sleuth.web.fetch import REDIRECTS as REDIRECTS
 from sleuth.web.fetch import FetchRules as FetchRules
@@ -24,5 +22,7 @@ from sleuth.web.service import WebQuery as WebQuery
 from sleuth.web.service import WebService as WebService
 from sleuth.web.service import domain_of as domain_of
 from sleuth.web.service import shorten as shorten
+from sleuth.web.several import fuse as fuse
+from sleuth.web.several import merge as merge
 
 __all__: list[str]

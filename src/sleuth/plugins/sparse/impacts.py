@@ -10,7 +10,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sleuth.lexical import Arrays, PostingsWriter, dictionary, tally
 
@@ -28,9 +27,8 @@ Levels = Mapping[str, int]
 """Levels of a passage by token, from 1 to `LEVELS`."""
 
 
-def norm(lengths: NDArray[np.uint32]) -> tuple[float, float]:
-    """Return what impacts are made with: no row is held back for its length."""
-    return SATURATION, 0.0
+NORM: Final = (SATURATION, 0.0)
+"""What impacts are made with: no row is held back for its length."""
 
 
 def levels_of(weights: Mapping[str, float]) -> dict[str, int]:
@@ -58,7 +56,7 @@ def postings_of(rows: Sequence[Levels]) -> Arrays:
     # Fills in how many rows hold each token (df), and in how many a count takes more than four bits (long_counts): no
     # level does.
     tally(terms, levels, df, long_counts)
-    writer = PostingsWriter(df, long_counts, lengths, *norm(lengths))
+    writer = PostingsWriter(df, long_counts, lengths, *NORM)
     writer.add_rows(0, np.cumsum(lengths, dtype=np.int64), terms, levels)
     raw = [token.encode() for token in tokens]
     starts = np.cumsum([0, *map(len, raw)], dtype=np.int64)

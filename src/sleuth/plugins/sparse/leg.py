@@ -17,19 +17,19 @@ from sleuth.lexical import (
     SegmentRows,
     merge_field,
     number_rows,
-    validate_field,
+    validate_fields,
 )
 from sleuth.logs import logger_of
 from sleuth.plugins.neural import OnnxSparseEncoder, TokenWeights
 from sleuth.plugins.sparse.impacts import (
     GREATEST,
     LEVELS,
+    NORM,
     SATURATION,
     SCALE,
     Levels,
     facts_of,
     levels_of,
-    norm,
     postings_of,
     weight_of,
 )
@@ -178,13 +178,18 @@ class SparseLeg(RankingLeg[TokenWeights]):
 
     def merge(self, segments: Sequence[SegmentView], scratch: Scratch = IN_MEMORY) -> SegmentData:
         """Return postings of the live rows of these segments, in order."""
-        rows, n = number_rows(segments)
-        return self._pack(merge_field([postings_in(view) for view in segments], rows, n, norm, scratch))
+        rows, _ = number_rows(segments)
+        lengths = scratch.growing(np.uint32)
+        lengths.append(
+            *(its.values_of(view.arrays["lengths"]) for view, its in zip(segments, rows, strict=True))
+        )
+        parts = [postings_in(view) for view in segments]
+        return self._pack(merge_field(parts, rows, lengths.array(), NORM, scratch))
 
     def validate(self, data: SegmentData, n: int, *, full: bool = False) -> None:
         """Refuse arrays that this leg cannot have made; raises ValueError."""
         require(not self.model or data.meta.get("model") == self.model, "its weights are of another model")
-        validate_field(data.arrays, data.meta, n, full=full)
+        validate_fields({FIELD: data.arrays}, {FIELD: data.meta}, n, full=full)
 
     def encode_query(self, query: str) -> TokenWeights:
         """Return the weights of a query.

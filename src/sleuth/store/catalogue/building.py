@@ -24,7 +24,7 @@ from sleuth.store.passages.kind import OFFSETS, PASSAGES, RECORDS
 from sleuth.store.passages.records import encode
 from sleuth.store.record.batch import DocumentBatch
 from sleuth.store.record.layout import Connection, DocumentRow
-from sleuth.store.record.rows import documents_of, rows_of
+from sleuth.store.record.scan import documents_of, rows_of
 
 if TYPE_CHECKING:
     from concurrent.futures import ThreadPoolExecutor

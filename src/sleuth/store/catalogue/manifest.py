@@ -20,6 +20,7 @@ from sleuth.errors import IndexDamagedError, StoreError
 from sleuth.store.catalogue import segment_files, segments
 from sleuth.store.catalogue.segments import Opened
 from sleuth.store.legs.leg import Leg, SegmentKind
+from sleuth.store.passages.kind import PASSAGES
 from sleuth.store.record.layout import Connection, select_in
 from sleuth.store.record.scan import pairs
 
@@ -53,9 +54,9 @@ class SegmentMissingError(Exception):
 def entries(connection: Connection, leg: str | None = None) -> list[SegmentEntry]:
     """Return the manifest, or a leg's part of it, in order of key."""
     rows = connection.execute(
-        "SELECT name, leg, fingerprint, first, last, rows, bytes, checksum, inline IS NOT NULL FROM segments "
-        "WHERE :leg IS NULL OR leg = :leg ORDER BY leg, first",
-        {"leg": leg},
+        "SELECT name, leg, iif(fingerprint = :earlier, :now, fingerprint), first, last, rows, bytes, checksum, "
+        "inline IS NOT NULL FROM segments WHERE :leg IS NULL OR leg = :leg ORDER BY leg, first",
+        {"leg": leg, "earlier": PASSAGES.earlier, "now": PASSAGES.fingerprint},
     )
     of_leg = list(map(SegmentEntry._make, rows))
     for entry in of_leg:

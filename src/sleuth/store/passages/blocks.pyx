@@ -4,6 +4,7 @@
 from pydantic_core import from_json
 
 from sleuth.store.disk.scratch import let_go_of
+from sleuth.store.passages.records import TABLE
 from sleuth.store.record.values import Row, RecordedPassage
 from sleuth.types import RetrievedItem
 
@@ -23,6 +24,10 @@ cdef extern from "crc32c.h":
     uint32_t crc32c(uint32_t crc, const void* data, size_t size) nogil
     uint32_t start_of(uint32_t salt, int64_t key) nogil
 
+cdef extern from "symbols.h":
+    void symbols_begin(const uint8_t* table)
+    size_t symbols_read(const char* numbers, size_t size, char* out)
+
 cdef extern from *:
     void prefetch "__builtin_prefetch"(const void* at) nogil
 
@@ -34,6 +39,7 @@ cdef enum:
 cdef Py_ssize_t RESIDENT = 1 << 28  # bytes of all records that stay mapped
 
 crc_begin(0)
+symbols_begin(TABLE)
 
 
 cdef inline int64_t unzigzag(uint64_t value) noexcept nogil:
@@ -52,7 +58,7 @@ cdef struct Passage:
     const uint8_t* head   # the first record of its document
     const uint8_t* head_end
     int64_t n, start, line, breaks, page
-    bint has_page
+    bint has_page, has_symbols  # the text is written with these
     Text text, fields, own, id, source, title, metadata
 
 
@@ -123,6 +129,9 @@ cdef bint read_own(Passage* row, const uint8_t* begin, uint32_t salt) noexcept n
     if end - begin < 4:
         return False
     at = length_at(begin + 4, end, &row.text)
+    row.has_symbols = at != NULL and row.text.size < 0
+    if row.has_symbols:
+        at = length_at(at, end, &row.text)
     at = length_at(at, end, &row.fields)
     at = length_at(at, end, &row.own)
     at = number_at(at, end, &start)
@@ -368,6 +377,19 @@ cdef object string(const Text* text):
     return None if text.size < 0 else PyUnicode_DecodeUTF8(text.data, text.size, "strict")
 
 
+cdef object text_of(const Passage* row):
+    cdef char* room
+    if not row.has_symbols:
+        return string(&row.text)
+    room = <char*>PyMem_RawMalloc(6 * row.text.size + 1)
+    if room == NULL:
+        raise MemoryError
+    try:
+        return PyUnicode_DecodeUTF8(room, symbols_read(row.text.data, row.text.size, room), "strict")
+    finally:
+        PyMem_RawFree(room)
+
+
 cdef object parsed(const Text* text):
     return {} if text.size < 0 else from_json(PyBytes_FromStringAndSize(text.data, text.size))
 
@@ -381,11 +403,11 @@ cdef object page_of(const Passage* row):
 
 
 cdef object hit_of(const Passage* row):
-    return {"id": id_of(row), "text": string(&row.text), "metadata": metadata_of(row)}
+    return {"id": id_of(row), "text": text_of(row), "metadata": metadata_of(row)}
 
 
 cdef object row_of(const Passage* row):
-    cdef object text = string(&row.text)
+    cdef object text = text_of(row)
     cdef tuple values = (
         row.key, id_of(row), string(&row.id), row.n, text, metadata_of(row), parsed(&row.fields), row.start,
         row.start + len(text), row.line, row.line + row.breaks, page_of(row),
@@ -394,7 +416,7 @@ cdef object row_of(const Passage* row):
 
 
 cdef object stored_of(const Passage* row):
-    cdef tuple values = (string(&row.text), page_of(row), row.start, row.line, row.breaks, string(&row.fields), string(&row.own))
+    cdef tuple values = (text_of(row), page_of(row), row.start, row.line, row.breaks, string(&row.fields), string(&row.own))
     return tuple.__new__(RecordedPassage, values)
 
 

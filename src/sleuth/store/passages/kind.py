@@ -17,7 +17,8 @@ class PassagesKind:
     """Merges and validates segments of passages. What they hold is derived from nothing, so it is never built again."""
 
     name = "passages"
-    fingerprint = "passages 1"
+    fingerprint = "passages 2"
+    earlier = "passages 1"  # texts as they are, as they may be now
 
     def merge(self, segments: Sequence[SegmentView], scratch: Scratch = IN_MEMORY) -> SegmentData:
         """Return the records of the live rows, as they are: their checksums are copied too."""

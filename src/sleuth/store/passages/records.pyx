@@ -3,8 +3,12 @@
 
 The record of a passage is its number in its document, as a varint; in the first of a document what all of them share: a CRC-32C, the lengths
 of id, source, title and metadata, and these; then its own: a CRC-32C, the lengths of its text, fields and metadata, its place, and these.
-Lengths are one more, 0 for what is missing. Each CRC covers the key and the salt of the index besides the bytes after it.
+Lengths are one more, 0 for what is missing; 0 before the length of a text says that it is written as symbols (symbols.h), which is done where it
+is shorter so. Each CRC covers the key and the salt of the index besides the bytes after it.
 """
+
+import zlib
+from pathlib import Path
 
 import numpy as np
 
@@ -19,6 +23,10 @@ cdef extern from "crc32c.h":
     uint32_t crc32c(uint32_t crc, const void* data, size_t size) nogil
     uint32_t start_of(uint32_t salt, int64_t key) nogil
 
+cdef extern from "symbols.h":
+    void symbols_begin(const uint8_t* table)
+    size_t symbols_write(const uint8_t* text, size_t size, uint8_t* out)
+
 cdef extern from "Python.h":
     const char* PyUnicode_AsUTF8AndSize(object text, Py_ssize_t* size) except NULL
 
@@ -28,6 +36,19 @@ crc_begin(0)
 def use_tables(bint portable):
     """Compute checksums as on a machine without an instruction for them; for tests."""
     crc_begin(portable)
+
+
+TABLE = Path(__file__).with_name("symbols.bin").read_bytes()
+if zlib.crc32(TABLE) != 0x2306A577:  # of every index: the table never changes
+    raise ImportError(f"symbols.bin beside {__file__} is damaged: install sleuth again")
+symbols_begin(TABLE)
+
+
+def coded(bytes text not None):
+    """Return a text of UTF-8 as symbols."""
+    cdef _Buffer out = _Buffer()
+    out.symbols(<const char*>text, len(text))
+    return PyBytes_FromStringAndSize(<char*>out.data, out.size)
 
 
 cdef class _Buffer:
@@ -64,12 +85,21 @@ cdef class _Buffer:
 
     cdef int text(self, object text) except -1:
         cdef Py_ssize_t size
-        cdef const char* data
         if text is not None:
             data = PyUnicode_AsUTF8AndSize(text, &size)
-            self.need(size)
-            memcpy(self.data + self.size, data, size)
-            self.size += size
+            self.bytes(data, size)
+        return 0
+
+    cdef int bytes(self, const char* data, Py_ssize_t size) except -1:
+        self.need(size)
+        memcpy(self.data + self.size, data, size)
+        self.size += size
+        return 0
+
+    cdef int symbols(self, const char* data, Py_ssize_t size) except -1:
+        """Append a text as symbols."""
+        self.need(size + size // 2 + 2)
+        self.size += symbols_write(<const uint8_t*>data, size, self.data + self.size)
         return 0
 
     cdef int length(self, object text) except -1:
@@ -122,7 +152,9 @@ def encode(batch, const int64_t[::1] document_keys not None, uint32_t salt):
     cdef Py_ssize_t d, i = 0, at, n
     cdef object text, field, value, page  # declared: Cython does not end when it infers them
     cdef tuple values
-    cdef _Buffer out = _Buffer()
+    cdef _Buffer out = _Buffer(), symbols = _Buffer()
+    cdef const char* data
+    cdef Py_ssize_t size
     offsets = np.zeros(len(texts) + 1, np.uint64)
     cdef uint64_t[::1] ends = offsets
     for d in range(document_keys.shape[0]):
@@ -139,14 +171,19 @@ def encode(batch, const int64_t[::1] document_keys not None, uint32_t salt):
             text, field, value = texts[i], item(fields, i, None), item(own, i, None)
             page = item(pages, i, None)
             at = out.begin()
-            out.length(text)
+            data, symbols.size = PyUnicode_AsUTF8AndSize(text, &size), 0
+            symbols.symbols(data, size)
+            if symbols.size < size:
+                out.number(0)
+                data, size = <const char*>symbols.data, symbols.size
+            out.number(size + 1)
             out.length(field)
             out.length(value)
             out.number(zigzag(item(starts, i, 0)))
             out.number(zigzag(item(lines, i, 1)))
             out.number(zigzag(item(breaks, i, 0)))
             out.number(0 if page is None else zigzag(page) + 1)
-            out.text(text)
+            out.bytes(data, size)
             out.text(field)
             out.text(value)
             out.seal(at, start_of(start_of(salt, document_keys[d] + n), n))

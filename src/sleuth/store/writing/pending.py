@@ -10,7 +10,7 @@ from sleuth import platform
 from sleuth.store.catalogue.building import Flight
 from sleuth.store.legs.leg import Leg
 from sleuth.store.record.batch import DocumentBatch
-from sleuth.store.record.rows import insert
+from sleuth.store.record.scan import insert
 from sleuth.store.record.values import Known
 from sleuth.store.writing.transaction import Transaction
 
