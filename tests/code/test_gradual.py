@@ -10,10 +10,9 @@ from typing import Any
 import pytest
 
 from sleuth.code import CodeStorage, index_path
-from sleuth.code.repository.extent import why_too_large
 from sleuth.code.search.retriever import SnapshotRetriever
 from sleuth.code.snapshots import gradual
-from sleuth.code.snapshots.gradual import FirstRun, StoppedError, is_partial
+from sleuth.code.snapshots.gradual import FirstRun, StoppedError, is_partial, why_too_large
 from sleuth.code.snapshots.indexing import index_source
 from sleuth.engine import open_code
 from sleuth.engine.codebase import check_code
@@ -147,13 +146,13 @@ def test_a_killed_run_is_continued(folder: Path, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("name", "most", "reason"), [
     ("MOST_FILES", FILES - 1, f"more than {FILES - 1} files"), ("MOST_BYTES", 100, "more than 0 MB"),
-    ("SECONDS", -1.0, "cannot be counted"), ("MOST_FILES", FILES, ""),
+    ("MEASURING", -1.0, "cannot be counted"), ("MOST_FILES", FILES, ""),
 ])  # fmt: skip
 def test_a_large_folder_is_measured_no_further_than_needed(
     folder: Path, monkeypatch: pytest.MonkeyPatch, name: str, most: float, reason: str
 ) -> None:
     """The number, the size and the time to count files are bounded; at the bound a folder is fine."""
-    monkeypatch.setattr(f"sleuth.code.repository.extent.{name}", most)
+    monkeypatch.setattr(f"sleuth.code.snapshots.gradual.{name}", most)
     assert reason in why_too_large(folder)
     assert bool(reason) == bool(why_too_large(folder))
 

@@ -192,9 +192,8 @@ class ShardedBackend(GatheredBackend):
             strays = [id for id in ids if shard_of(id, self.shards) != number]
             if strays:
                 message = f"holds {len(strays)} documents of other shards, such as {strays[0]!r}"
-                findings.append(
-                    Finding("error", name, message, "index the documents again in another folder")
-                )
+                remedy = "index the documents again in another folder"
+                findings.append(Finding("error", name, message, remedy))
         return sorted(findings, key=lambda finding: _LEVELS.index(finding.level))
 
     def repair(self) -> list[Repair]:

@@ -90,8 +90,7 @@ class FirstIndex:
             self._done.wait(seconds)
 
     def _index(self) -> None:
-        from sleuth.code.repository.extent import why_too_large
-        from sleuth.code.snapshots.gradual import FirstRun, StoppedError
+        from sleuth.code.snapshots.gradual import FirstRun, StoppedError, why_too_large
         from sleuth.engine.codebase import embed_code
 
         command = f"`sleuth code index {self._root}` indexes it"

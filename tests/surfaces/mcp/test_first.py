@@ -125,7 +125,7 @@ def test_a_folder_that_is_no_project_is_not_indexed(
     monkeypatch.setattr(first, "why_unfit", measure)
     if reason == "large":
         monkeypatch.setattr(
-            "sleuth.code.repository.extent.why_too_large", lambda root: "it has more than 50,000 files"
+            "sleuth.code.snapshots.gradual.why_too_large", lambda root: "it has more than 50,000 files"
         )
     elif reason == "temporary":
         monkeypatch.setattr("tempfile.tempdir", str(root))

@@ -320,11 +320,8 @@ def _calls(snapshot: Snapshot, definition: Definition) -> list[tuple[Resolved, i
     detail = snapshot.detail(definition.file)
     bodies = [definition.symbol]
     if definition.symbol.kind in CONTAINERS:
-        bodies = [
-            symbol
-            for symbol in detail.symbols
-            if symbol.parent == definition.index and "constructor" in symbol.labels
-        ]
+        members = (symbol for symbol in detail.symbols if symbol.parent == definition.index)
+        bodies = [member for member in members if "constructor" in member.labels]
     calls: list[tuple[float, int, int, Resolved]] = []
     for body in bodies:
         for reference in detail.references_between(body.start, body.end):
@@ -406,10 +403,6 @@ def _caller_outside(snapshot: Snapshot, file: FileRow, symbol: Symbol) -> str:
     if symbol.parent < 0:
         return ""
     detail = snapshot.detail(file)
-    owner = detail.symbols[symbol.parent]
-    if owner.kind in CONTAINERS and any(
-        reference.role == "inheritance" and reference.symbol == symbol.parent
-        for reference in detail.references
-    ):
-        return "a base class may call it"
-    return ""
+    is_member = detail.symbols[symbol.parent].kind in CONTAINERS
+    inheriting = (use.symbol for use in detail.references if use.role == "inheritance")
+    return "a base class may call it" if is_member and symbol.parent in inheriting else ""

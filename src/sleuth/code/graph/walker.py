@@ -184,14 +184,9 @@ class GraphWalker:
 
     def siblings(self, definition: Definition) -> list[dict[str, Any]]:
         """Other definitions in the same container."""
-        symbols = self._snapshot.detail(definition.file).symbols
-        return [
-            describe(definition.file, s)
-            for i, s in enumerate(symbols)
-            if s.parent == definition.symbol.parent
-            and i != definition.index
-            and s.kind not in ("constant", "attribute")
-        ]
+        symbols, parent = self._snapshot.detail(definition.file).symbols, definition.symbol.parent
+        inside = (s for i, s in enumerate(symbols) if s.parent == parent and i != definition.index)
+        return [describe(definition.file, s) for s in inside if s.kind not in ("constant", "attribute")]
 
     def implementations(self, definition: Definition) -> list[dict[str, Any]]:
         """Classes that inherit from this one; for a method, the same method of those."""
@@ -217,14 +212,10 @@ class GraphWalker:
         if direct:
             return direct
         stem = definition.file.path.rpartition("/")[2].rpartition(".")[0].strip("_")
+        pattern = re.compile(rf"(?:tests?_)?{re.escape(stem)}(?:_?[tT]ests?|\.test|\.spec|_spec)?")
+        rows = [row for row in self._snapshot.files if row.category == "test"]
         test_files = [
-            row
-            for row in self._snapshot.files
-            if row.category == "test"
-            and re.fullmatch(
-                rf"(?:tests?_)?{re.escape(stem)}(?:_?[tT]ests?|\.test|\.spec|_spec)?",
-                row.path.rpartition("/")[2].rpartition(".")[0],
-            )
+            row for row in rows if pattern.fullmatch(row.path.rpartition("/")[2].rpartition(".")[0])
         ]
         return [{"file_path": row.path, "line": 1, "name": "", "type": "file"} for row in test_files]
 

@@ -53,7 +53,6 @@ class Workers(Closing):
 
     def __init__(self, count: int) -> None:
         """Use up to `count` processes at once."""
-        self.count = count
         self.processes = Processes("sleuth.code.parsing.worker", MEMORY)
         self._threads = ThreadPoolExecutor(count, thread_name_prefix="sleuth-parse")
 

@@ -133,9 +133,8 @@ class _Cutter:
         if last - first < WHOLE_LINES:
             self._keep(first, last, owner, kind)
         else:
-            self._cut_parts(
-                first, last, owner, kind, self.roots if owner < 0 else [self.definitions[owner].node]
-            )
+            nodes = self.roots if owner < 0 else [self.definitions[owner].node]
+            self._cut_parts(first, last, owner, kind, nodes)
 
     def _cut_parts(self, first: int, last: int, owner: int, kind: int, nodes: Sequence[Node]) -> None:
         borders = sorted({line for node in nodes for line in _statement_lines(node, first, last)})

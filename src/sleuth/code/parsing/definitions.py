@@ -185,12 +185,8 @@ def _without_repeated_types(definitions: list[ParsedDefinition], source: bytes) 
         return definitions
     repeated = set()
     for definition in definitions:
-        typedef = types.get(source[slice(*definition.name)])
-        if (
-            typedef is not None
-            and definition.kind in CONTAINERS
-            and typedef.own.start <= definition.own.start < typedef.own.end
-        ):
+        typedef = types.get(source[slice(*definition.name)]) if definition.kind in CONTAINERS else None
+        if typedef is not None and typedef.own.start <= definition.own.start < typedef.own.end:
             definition.start, definition.end = typedef.start, typedef.end
             repeated.add(id(typedef))
     return [definition for definition in definitions if id(definition) not in repeated]

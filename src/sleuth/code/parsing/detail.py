@@ -74,9 +74,8 @@ def name_of(source: bytes, language: str, row: DefinitionRow, outer: Name) -> Na
     if not name.isidentifier() or name in ("prototype", "self"):
         scope, name = _split_name(name, language)
     if row.scope_size:
-        scope = source[row.start + row.scope : row.start + row.scope + row.scope_size].decode(
-            "utf-8", "replace"
-        )
+        start = row.start + row.scope
+        scope = source[start : start + row.scope_size].decode("utf-8", "replace")
     if kind == "function":
         in_module = outer.kind == "module" and language == "ruby"
         if outer.kind in _METHOD_HOLDERS or in_module or (scope and language == "cpp"):
@@ -98,11 +97,8 @@ def _split_name(name: str, language: str) -> tuple[str, str]:
     if language == "rust":
         name = _REFERRING.sub("", name)
     plain_name = name.strip("\"'`@")
-    parts = [
-        part
-        for part in _SEPARATORS.split(_GENERIC.sub("", plain_name))
-        if part and part not in ("prototype", "self")
-    ]
+    steps = _SEPARATORS.split(_GENERIC.sub("", plain_name))
+    parts = [step for step in steps if step and step not in ("prototype", "self")]
     return (".".join(parts[:-1]), parts[-1]) if parts else ("", plain_name)
 
 
@@ -410,10 +406,8 @@ class Detail:
         for statement, items in zip(self._import_rows, self._imported, strict=True):
             for item in items:
                 if first <= item.line <= last:
-                    module = item.module if item.name else ""
-                    references.append(
-                        Reference(item.name or item.module, module, "import", item.line, statement.symbol)
-                    )
+                    name, module = (item.name, item.module) if item.name else (item.module, "")
+                    references.append(Reference(name, module, "import", item.line, statement.symbol))
         return sorted(references, key=lambda reference: (reference.line, _ORDER[reference.role]))
 
     def used_names(self) -> str:
@@ -440,18 +434,13 @@ class Detail:
         for row, line in zip(starmap(BindingRow, table.tolist()), lines.tolist(), strict=True):
             name = self.text(row.name, row.name + row.name_size)
             kind = BINDINGS[row.kind]
-            head_size = -row.value if -row.value <= _MAX_EXPRESSION else 0
-            binding = Binding(
-                name,
-                kind,
-                self._expression(row.name + row.type, row.type_size),
-                self._expression(
-                    row.name + row.value, head_size if kind == "argument" else row.value_size, chains=True
-                ),
-                line,
-                row.symbol,
-                row.symbol >= 0 and names[row.symbol] == row.name,
-            )
+            size = row.value_size
+            if kind == "argument":
+                size = -row.value if -row.value <= _MAX_EXPRESSION else 0
+            declared = self._expression(row.name + row.type, row.type_size)
+            value = self._expression(row.name + row.value, size, chains=True)
+            defines = row.symbol >= 0 and names[row.symbol] == row.name
+            binding = Binding(name, kind, declared, value, line, row.symbol, defines)
             bindings.setdefault(name, []).append(binding)
         return bindings
 

@@ -124,12 +124,9 @@ def grammar(name: str) -> Grammar:
             f"install the one this version is made for: pip install --upgrade sleuth {installed}"
         ) from error
     patterns = tuple(_pattern(query, number, text) for number in range(query.pattern_count))
-    for subject in _SUBJECTS:
-        if subject in ROLE_NUMBERS | BINDING_NUMBERS and any(
-            pattern.subject == subject for pattern in patterns
-        ):
-            # The pattern's number says it; a node for each use would cost time.
-            query.disable_capture(subject)
+    for subject in {pattern.subject for pattern in patterns} & (ROLE_NUMBERS | BINDING_NUMBERS).keys():
+        # The pattern's number says it; a node for each use would cost time.
+        query.disable_capture(subject)
     roles, bindings = (
         np.array([numbers.get(pattern.subject, -1) for pattern in patterns], np.int32)
         for numbers in (ROLE_NUMBERS, BINDING_NUMBERS)

@@ -108,14 +108,8 @@ def _layers_of(source: bytes, language: str) -> list[_Layer]:
     ]
     kinds = {node.range: patterns[number].kind for number, node in sorted(parts, key=itemgetter(0))}
     ranges = sorted(kinds, key=lambda part: part.start_byte)
-    return [
-        host,
-        *(
-            _layer(source, kinds[part], part)
-            for part in ranges
-            if kinds[part] != "none" and has_grammar(kinds[part])
-        ),
-    ]
+    readable = [part for part in ranges if kinds[part] != "none" and has_grammar(kinds[part])]
+    return [host, *(_layer(source, kinds[part], part) for part in readable)]
 
 
 def _layer(source: bytes, language: str, part: Range | None = None) -> _Layer:

@@ -98,9 +98,8 @@ class Objects:
                         if mode == _FOLDER:
                             below.setdefault(path + b"/", ["", ""])[side] = id.hex()
                         else:
-                            differences[path] = Entry(
-                                mode.decode() if side else GONE, id.hex(), text_of(path)
-                            )
+                            mode_after = mode.decode() if side else GONE
+                            differences[path] = Entry(mode_after, id.hex(), text_of(path))
             level = below
         return list(differences.values())
 

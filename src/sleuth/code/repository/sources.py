@@ -164,7 +164,8 @@ class DiskSource:
             if entry is not None and (entry.size, entry.changed) == (status.st_size, status.st_mtime_ns):
                 times[name] = entry
                 return Listed(name, entry.hash)
-            content = _content(full, status.st_size)
+            with os.fdopen(platform.open_plain(full), "rb", 0) as file:
+                content = file.read()
         except FileNotFoundError:
             return None
         except OSError as error:
@@ -174,18 +175,6 @@ class DiskSource:
         if 0 <= status.st_mtime_ns < settled and len(content) == status.st_size:
             times[name] = FileTime(status.st_size, status.st_mtime_ns, hash)
         return Listed(name, hash)
-
-
-def _content(path: bytes, size: int) -> bytes:
-    """Return the content of a file of probably `size` bytes, in one read."""
-    fd = platform.open_plain(path)
-    try:
-        content = os.read(fd, size + 1)
-        while len(content) != size and (block := os.read(fd, 1 << 20)):
-            content += block
-        return content
-    finally:
-        os.close(fd)
 
 
 class WorktreeSource(DiskSource):
@@ -232,10 +221,8 @@ class WorktreeSource(DiskSource):
         complete = len(files) == len(index.tracked) + len(index.others)
         if ignored is not None:
             files = [file for file in files if index.bytes_of(file.path) not in ignored]
-            rules = _rules_above(index.tracked)
-            complete = complete and all(
-                path in index.tracked or not os.path.lexists(f"{self.root}/{path}") for path in rules
-            )
+            rules = [path for path in _rules_above(index.tracked) if path not in index.tracked]
+            complete = complete and not any(os.path.lexists(f"{self.root}/{path}") for path in rules)
         files.sort()
         if not tree.head or not tree.clean:
             return Listing(Version(content_id(files), tree.head), files, times)

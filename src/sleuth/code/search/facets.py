@@ -51,11 +51,8 @@ def code_matches(
     files = snapshot.positions_of_chunks(hits.keys)
     places = hits.keys - snapshot.firsts[files]
     if allowed.accepts is not None:
-        is_accepted = np.fromiter(
-            (allowed.allows(*spot) for spot in zip(files.tolist(), places.tolist(), strict=True)),
-            bool,
-            len(files),
-        )
+        spots = zip(files.tolist(), places.tolist(), strict=True)
+        is_accepted = np.fromiter((allowed.allows(*spot) for spot in spots), bool, len(files))
         files, places = files[is_accepted], places[is_accepted]
     in_rank_order = list(dict.fromkeys(files.tolist()))
     best = set(in_rank_order[:MOST_READ])
@@ -67,7 +64,5 @@ def code_matches(
             if symbol >= 0:
                 kinds[detail.symbols[symbol].kind] += 1
     is_whole = len(best) == len(in_rank_order)
-    return CodeMatches(
-        [snapshot.files[file] for file in sorted(in_rank_order)],
-        {kind: count if is_whole else None for kind, count in kinds.most_common()},
-    )
+    counts = {kind: count if is_whole else None for kind, count in kinds.most_common()}
+    return CodeMatches([snapshot.files[file] for file in sorted(in_rank_order)], counts)

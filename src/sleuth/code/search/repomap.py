@@ -46,22 +46,9 @@ _OF_UNKNOWN_OBJECT = 0.02
 """Weight of a use: of an imported name, of a type or another name by its bare name, of a member."""
 _AS_BASE = 5.0
 """How many uses a class counts for that extends another one."""
-_BUILTINS = frozenset(
-    {
-        "toString",
-        "equals",
-        "hashCode",
-        "constructor",
-        "new",
-        "main",
-        "length",
-        "size",
-        "push",
-        "map",
-        "filter",
-        "test",
-    }
-).union(*map(dir, (builtins, str, bytes, list, dict, set, tuple, object)))
+_COMMON = "toString equals hashCode constructor new main length size push map filter test"
+_OWN_TYPES = (str, bytes, list, dict, set, tuple, object)
+_BUILTINS = frozenset(_COMMON.split()).union(dir(builtins), *map(dir, _OWN_TYPES))
 """Names that mostly mean what the language or its collections define."""
 _PART = re.compile(r"\W")
 _FILLERS = 60

@@ -170,9 +170,8 @@ def read_details(connection: Connection, keys: Sequence[int]) -> dict[int, tuple
 
 def _texts(row: _Row) -> list[str] | None:
     """Return what is kept of a commit; None where its row is not as it was written."""
-    if not record.is_sound(
-        row.checksum, (row.key, row.repository, row.time), row.id, row.parents, row.detail
-    ):
+    columns = (row.key, row.repository, row.time)
+    if not record.is_sound(row.checksum, columns, row.id, row.parents, row.detail):
         return None
     try:
         texts = record.unpacked(row.detail, "a commit", _MOST_DETAIL)
@@ -215,10 +214,9 @@ def _tips(repository: str, borders: str, tips: str, checksum: int) -> Tips | Non
 def write_tips(connection: Connection, repository: str, tips: Tips) -> None:
     """Keep the tips of a repository, the first ones of many."""
     ids = " ".join(tips.ids[:_MOST_TIPS])
-    checksum = record.checksum_of((repository, tips.cut, ids))
-    connection.execute(
-        "INSERT OR REPLACE INTO histories VALUES (?, ?, ?, ?)", (repository, tips.cut, ids, checksum)
-    )
+    columns = (repository, tips.cut, ids)
+    row = (*columns, record.checksum_of(columns))
+    connection.execute("INSERT OR REPLACE INTO histories VALUES (?, ?, ?, ?)", row)
 
 
 def bad_histories(connection: Connection) -> dict[int, str]:

@@ -47,12 +47,9 @@ def compare(old: Snapshot, new: Snapshot) -> SnapshotDiff:
         if is_certain and old_row.hash != new_row.hash:
             changed_paths.append(path)
     old_names, arrived = {a for a, _ in renamed}, {b for _, b in renamed}
-    return SnapshotDiff(
-        [p for p in come if p not in arrived],
-        [p for p in old_paths if p not in old_names],
-        changed_paths,
-        renamed,
-    )
+    added = [p for p in come if p not in arrived]
+    removed = [p for p in old_paths if p not in old_names]
+    return SnapshotDiff(added, removed, changed_paths, renamed)
 
 
 def _is_unread(row: FileRow) -> bool:

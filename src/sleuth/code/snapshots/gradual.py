@@ -2,28 +2,38 @@
 
 Each part is a snapshot of the files so far. The files that a question is about come first. The last run indexes the
 folder like any other run, and then the parts are forgotten. After a kill, the next run starts from the files so far.
+Before it, the folder is measured, as far as it takes to see that it is too large to be indexed unasked.
 """
 
 from __future__ import annotations
 
 import math
+import os
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from itertools import accumulate
 from pathlib import Path
 from typing import Final, NamedTuple
 
 from sleuth.code.parsing.labels import CATEGORIES, labels_of_path
+from sleuth.code.parsing.limits import MAX_BYTES
 from sleuth.code.repository.listing import Listed, Listing, Past, Version
-from sleuth.code.repository.sources import Checkout, DiskSource, content_id, source_at
+from sleuth.code.repository.sources import Checkout, DiskSource, content_id, is_passed_over, source_at
 from sleuth.code.snapshots.indexing import CodeIndexReport, index_path, index_source, past_of
 from sleuth.code.snapshots.lookup import newest_completed
 from sleuth.code.snapshots.record import Repository, SnapshotInfo
 from sleuth.code.snapshots.storage import CodeStorage
+from sleuth.files.tree import files_below
 
 SECONDS: Final = 600.0
 """A first run that nobody asked for ends after so long; the next one goes on."""
+
+MOST_FILES: Final = 50_000
+MOST_BYTES: Final = 500_000_000
+"""Of a folder that is indexed unasked: of all files that are small enough to be read."""
+MEASURING: Final = 5.0  # seconds of CPU time; a folder that takes longer to list is too large as well
 
 _PARTIAL: Final = "partial-"
 _FIRST: Final = 300_000
@@ -34,6 +44,41 @@ _ORDERING: Final = 0.5
 """Seconds for which files are compared with the words of a question."""
 _HEAD: Final = 100_000
 """Bytes of each file that are compared."""
+
+
+class _TooSlowError(Exception):
+    """The folder cannot be measured in time."""
+
+
+def why_too_large(root: Path) -> str:
+    """Return why a folder is too large to be indexed unasked; "" if it is not.
+
+    Links are not followed, unreadable folders are skipped, and ignored files do not count.
+    """
+    deadline = time.thread_time() + MEASURING
+    in_git = os.path.lexists(root / ".git")
+
+    def passes_over(folder: str, name: str) -> bool:
+        if time.thread_time() > deadline:
+            raise _TooSlowError
+        if in_git:
+            return name == ".git" or os.path.lexists(f"{root}/{folder}{name}/.git")
+        return is_passed_over(name)
+
+    files = size = 0
+    try:
+        for path in files_below(root, passes_over):
+            files += 1
+            with suppress(OSError):  # a file that went away meanwhile
+                length = os.lstat(os.fsencode(root) + b"/" + path).st_size
+                size += length if length <= MAX_BYTES else 0
+            if files > MOST_FILES:
+                return f"it has more than {MOST_FILES:,} files"
+            if size > MOST_BYTES:
+                return f"its files have more than {MOST_BYTES // 1_000_000:,} MB"
+    except _TooSlowError:
+        return f"its files cannot be counted within {MEASURING:.0f} s of CPU time"
+    return ""
 
 
 class StoppedError(Exception):
@@ -117,9 +162,8 @@ class FirstRun:
         if newest is not None:
             snapshot = storage.open_snapshot(repository, newest)
             covered = {row.path for row in (*snapshot.files, *snapshot.skipped)}
-        missing = Counter(
-            path.partition("/")[0] if "/" in path else "" for path in self._paths if path not in covered
-        )
+        absent = (path for path in self._paths if path not in covered)
+        missing = Counter(path.partition("/")[0] if "/" in path else "" for path in absent)
         return Coverage(len(self._paths), dict(missing.most_common()))
 
     def check(self, *_: int) -> None:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sleuth.code.parsing.analyse import Analysed, analyse
+from sleuth.code.parsing.analyse import analyse, skipped
 from sleuth.code.snapshots import commits, record
 from sleuth.code.snapshots.record import CODE_SCHEMA, FileRow
 from sleuth.code.snapshots.shelf import Batch, WordLeg, ranges
@@ -122,10 +122,8 @@ class CodeChecks(Checks):
 
     def counts(self, connection: Connection) -> Iterator[Finding]:
         """Yield how much the database holds."""
-        snapshots, files = (
-            connection.execute(f"SELECT count(*) FROM {table}").fetchone()[0]
-            for table in ("snapshots", "files")
-        )
+        query = "SELECT (SELECT count(*) FROM snapshots), (SELECT count(*) FROM files)"
+        snapshots, files = connection.execute(query).fetchone()
         history = len(commits.keys_of_commits(connection))
         message = f"{snapshots} snapshots, {files} versions of files, {history} commits"
         yield Finding("ok", self.subject, message)
@@ -274,7 +272,7 @@ def _rebuilt(
 def _add(storage: CodeStorage, batch: Batch, row: FileRow) -> bool:
     """Take a file version apart again; whether it has the chunks that it had."""
     if row.skip:
-        file = Analysed(row.path, row.language, row.category, "", 0, 0, row.skip, b"", b"", {}, {})
+        file = skipped(row.path, row.skip, language=row.language, category=row.category)
     else:
         file = analyse(row.path, storage.content(row.hash))
         if len(file.chunk_texts.get("body", ())) != row.chunks:

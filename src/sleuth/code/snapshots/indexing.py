@@ -159,9 +159,7 @@ def index_source(
         repository = storage.repository_of(source)
         past = past_of(storage, repository.id, source)
         version, entries, times = source.listing(past)
-        report = CodeIndexReport(
-            repository.id, repository.path, version.id, version.names, files=len(entries)
-        )
+        report = CodeIndexReport(repository.id, repository.path, version.id, version.names, len(entries))
         newer = _newer(storage, repository, source, version)
         storage.begin(repository.id, version.id, version.commit, version.names)
         try:

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from sleuth.code.snapshots.record import Repository, SnapshotInfo
     from sleuth.code.snapshots.snapshot import FileVersions
 
+_NONE_YET = "none yet: `sleuth code index PATH` adds one"
+
 
 def repository_named(name: str | UUID, repositories: Sequence[Repository], place: str) -> Repository:
     """Return the repository of that id, path or URL.
@@ -34,15 +36,10 @@ def repository_named(name: str | UUID, repositories: Sequence[Repository], place
     full_path = _resolved(name)
     safe_name = shown_url(name)
     for repository in repositories:
-        if (
-            name in (repository.id, repository.path, repository.url)
-            or safe_name == repository.url
-            or full_path == repository.path
-        ):
+        is_there = safe_name == repository.url or full_path == repository.path
+        if is_there or name in (repository.id, repository.path, repository.url):
             return repository
-    known_names = (
-        "; ".join(f"{r.id} ({r.path})" for r in repositories) or "none yet: `sleuth code index PATH` adds one"
-    )
+    known_names = "; ".join(f"{r.id} ({r.path})" for r in repositories) or _NONE_YET
     raise UnknownRepositoryError(f"no repository {safe_name!r} in {place}; known: {known_names}")
 
 
@@ -77,7 +74,7 @@ def repository_around(folder: Path, repositories: Sequence[Repository]) -> Repos
         return nearest
     if len(outer := outermost(repositories)) == 1:
         return outer[0]
-    paths = "; ".join(r.path for r in repositories) or "none yet: `sleuth code index PATH` adds one"
+    paths = "; ".join(r.path for r in repositories) or _NONE_YET
     raise ArgumentError(f"--repo must name one of the repositories: {paths}")
 
 

@@ -53,10 +53,8 @@ def _stamp(connection: sqlite3.Connection) -> _Stamp:
 
 def read_times(connection: sqlite3.Connection, repository: str) -> Times:
     """Return the times of files as the last listing of the worktree saw them."""
-    rows = connection.execute(
-        "SELECT path, size, changed, hash FROM times WHERE repository = ?", (repository,)
-    )
-    return {path: FileTime(size, moment, hash) for path, size, moment, hash in rows}
+    query = "SELECT path, size, changed, hash FROM times WHERE repository = ?"
+    return {path: FileTime(*facts) for path, *facts in connection.execute(query, (repository,))}
 
 
 def keep_times(

@@ -285,10 +285,8 @@ def vectors_of_files(
 ) -> dict[int, NDArray[np.float16]]:
     """Return the embeddings that are kept of those file versions, without rows that are not as they were written."""
     vectors = {}
-    also = ("fingerprint", fingerprint)
-    for key, checksum, packed in select_in(
-        connection, "file, checksum, vectors", "embeddings", "file", keys, also=also
-    ):
+    columns, also = "file, checksum, vectors", ("fingerprint", fingerprint)
+    for key, checksum, packed in select_in(connection, columns, "embeddings", "file", keys, also=also):
         if is_sound(checksum, (key, fingerprint), packed):
             width = int(np.frombuffer(packed[:4], "<i4")[0])
             rows = np.frombuffer(packed[4:], "<f2").reshape(-1, max(1, width))
@@ -325,9 +323,8 @@ def forget_unlisted(connection: Connection, repository: str) -> None:
         members.update(read_members(packed, id).tolist())
     connection.execute("CREATE TEMP TABLE live(key INTEGER PRIMARY KEY)")
     connection.executemany("INSERT OR IGNORE INTO live VALUES (?)", ((key,) for key in members))
-    connection.execute(
-        "DELETE FROM files WHERE repository = ? AND key NOT IN (SELECT key FROM live)", (repository,)
-    )
+    unlisted = "DELETE FROM files WHERE repository = ? AND key NOT IN (SELECT key FROM live)"
+    connection.execute(unlisted, (repository,))
     connection.execute("DROP TABLE live")
     connection.execute("DELETE FROM blobs WHERE hash NOT IN (SELECT hash FROM files)")
 
@@ -352,9 +349,8 @@ def insert_files(
         key += 1
         chunk += file.chunks
     marks = ", ".join("?" * (len(FileRow._fields) + 3))
-    connection.executemany(
-        f"INSERT INTO files({FILE_COLUMNS}, repository, checksum, detail) VALUES ({marks})", rows
-    )
+    into = f"INSERT INTO files({FILE_COLUMNS}, repository, checksum, detail) VALUES ({marks})"
+    connection.executemany(into, rows)
 
 
 def access_to(folder: Path, *, create: bool) -> Access:

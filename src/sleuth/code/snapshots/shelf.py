@@ -98,7 +98,6 @@ _MANY_ROWS = 10_000
 _TRIES = 8
 
 Connections = Callable[[], AbstractContextManager[Connection]]
-_FILE_FIELDS = ("body", "path", "names", "defines", "uses")
 
 
 class Batch:
@@ -125,9 +124,8 @@ class Batch:
             bodies += body
             symbols += file.chunk_texts.get("symbol", [])
             paths += [file.texts.get("path", "")] * len(body)
-        self.file_words.add(
-            {name: [f.texts.get(name, "") for _, f in files] for name in _FILE_FIELDS}, len(files)
-        )
+        texts = {name: [file.texts.get(name, "") for _, file in files] for name in ANALYZERS["files"]}
+        self.file_words.add(texts, len(files))
         self.chunk_words.add({"body": bodies, "symbol": symbols, "path": paths}, len(bodies))
         self.chunks += len(bodies)
         for _, file in files:
@@ -157,12 +155,9 @@ class Shelf:
 
     def build_batch(self, batch: Batch, key: int, chunk: int) -> list[Built]:
         """Build segments of these files, whose keys begin at `key` and those of their chunks at `chunk`."""
-        files = partial(
-            self.build, self._words.files, np.arange(key, key + len(batch.files)), batch.file_words
-        )
-        chunks = partial(
-            self.build, self._words.chunks, np.arange(chunk, chunk + batch.chunks), batch.chunk_words
-        )
+        keys, chunk_keys = np.arange(key, key + len(batch.files)), np.arange(chunk, chunk + batch.chunks)
+        files = partial(self.build, self._words.files, keys, batch.file_words)
+        chunks = partial(self.build, self._words.chunks, chunk_keys, batch.chunk_words)
         if not batch.chunks:
             return [files()]
         if batch.chunks < _MANY_ROWS:
@@ -197,13 +192,9 @@ class Shelf:
         missing = ""
         for _ in range(_TRIES):
             try:
-                return [
-                    (entry, self._open(connection, leg, entry))
-                    for entry in manifest.entries(connection, leg.name)
-                ]
-            except (
-                SegmentMissingError
-            ) as error:  # merged by a writer since the list was read: it is another one now
+                entries = manifest.entries(connection, leg.name)
+                return [(entry, self._open(connection, leg, entry)) for entry in entries]
+            except SegmentMissingError as error:  # merged by a writer since: it is another one now
                 missing = error.name
         raise self._damaged(f"segment {missing}: its file is missing")
 
@@ -218,9 +209,8 @@ class Shelf:
             segment = self._opened.get(entry.name)
             if segment is None:
                 try:
-                    segment = self._opened[entry.name] = manifest.open_segment(
-                        connection, self._folder, entry, leg
-                    )
+                    segment = manifest.open_segment(connection, self._folder, entry, leg)
+                    self._opened[entry.name] = segment
                 except IndexDamagedError as error:
                     raise self._damaged(str(error)) from error
         return segment

@@ -208,9 +208,8 @@ class Snapshot:
 
     def positions_of_files(self, keys: NDArray[np.int64]) -> NDArray[np.int64]:
         """Positions in `files` of keys."""
-        positions: NDArray[np.int64] = self._key_order[
-            np.searchsorted(self.keys, keys, sorter=self._key_order)
-        ]
+        order = self._key_order
+        positions: NDArray[np.int64] = order[np.searchsorted(self.keys, keys, sorter=order)]
         return positions
 
     @cached_property

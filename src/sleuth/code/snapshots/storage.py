@@ -233,9 +233,8 @@ class CodeStorage(Closing):
         """Return a new repository at a path, with the URL of its origin or ""."""
         repository = Repository(str(uuid.uuid4()), path, url)
         with self.transaction() as connection:
-            connection.execute(
-                "INSERT INTO repositories VALUES (?, ?, ?, ?)", (repository.id, path, url, time.time())
-            )
+            row = (repository.id, path, url, time.time())
+            connection.execute("INSERT INTO repositories VALUES (?, ?, ?, ?)", row)
         self.note()
         return repository
 
@@ -290,10 +289,9 @@ class CodeStorage(Closing):
 
     def make_newest(self, repository: str, id: str) -> None:
         """Mark a completed snapshot as the newest."""
+        statement = f"UPDATE snapshots SET {_NEWEST} WHERE repository = ? AND id = ?"
         with self.transaction() as connection:
-            connection.execute(
-                f"UPDATE snapshots SET {_NEWEST} WHERE repository = ? AND id = ?", (repository, id)
-            )
+            connection.execute(statement, (repository, id))
 
     def note(self) -> None:
         """Note beside the database what it holds, once that was committed."""
@@ -353,10 +351,9 @@ class CodeStorage(Closing):
 
     def members(self, repository: str, id: str) -> NDArray[np.int64]:
         """Keys of a snapshot's file versions, ascending."""
+        query = "SELECT members FROM snapshots WHERE repository = ? AND id = ?"
         with self.reading() as connection:
-            row = connection.execute(
-                "SELECT members FROM snapshots WHERE repository = ? AND id = ?", (repository, id)
-            ).fetchone()
+            row = connection.execute(query, (repository, id)).fetchone()
         return record.read_members(row[0], id) if row else record.NOTHING
 
     def known_files(self, repository: str) -> Mapping[tuple[str, str], int]:
@@ -464,9 +461,8 @@ class CodeStorage(Closing):
             with self.transaction() as connection:
                 rows = connection.execute("SELECT id FROM snapshots WHERE repository = ?", (repository,))
                 ids = [id for (id,) in rows if id not in set(keep)]
-                connection.executemany(
-                    "DELETE FROM snapshots WHERE repository = ? AND id = ?", [(repository, id) for id in ids]
-                )
+                statement = "DELETE FROM snapshots WHERE repository = ? AND id = ?"
+                connection.executemany(statement, [(repository, id) for id in ids])
                 record.forget_unlisted(connection, repository)
                 commits.forget_unreached(connection, repository)
                 self.memory.forget()
