@@ -23,7 +23,7 @@ static inline uint32_t hash_of(uint64_t word) { return (uint32_t)(word & 0xfffff
 
 /* Takes the table: the size of each symbol, then their bytes. First is every byte, last are symbols of three bytes and
  * more by their hash, the longest first. */
-static void symbols_begin(const uint8_t *table) {
+static inline void symbols_begin(const uint8_t *table) {
     const uint8_t *at = table + SYMBOLS;
     for (size_t i = 0; i < SYMBOLS; i++) {
         memcpy(&symbols[i], at, symbol_sizes[i] = table[i]);
@@ -37,7 +37,7 @@ static void symbols_begin(const uint8_t *table) {
 
 /* Writes a text as the longest symbols from its begin on; returns the bytes written, three for two of its own at most.
  */
-static size_t symbols_write(const uint8_t *text, size_t size, uint8_t *out) {
+static inline size_t symbols_write(const uint8_t *text, size_t size, uint8_t *out) {
     size_t n = 0;
     for (; size; n++) {
         uint64_t word = 0;
@@ -57,7 +57,7 @@ static size_t symbols_write(const uint8_t *text, size_t size, uint8_t *out) {
 }
 
 /* Writes the text of numbers in `size` bytes, which has six times as many at most; returns its length. */
-static size_t symbols_read(const char *in, size_t size, char *out) {
+static inline size_t symbols_read(const char *in, size_t size, char *out) {
     char *at = out;
     for (size_t i = 0, n = size * 2 / 3; i < n; i++) {
         const uint8_t *from = (const uint8_t *)in + i * 3 / 2;
