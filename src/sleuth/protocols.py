@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, Self, runtime_checkable
 
 if TYPE_CHECKING:
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from sleuth.filters import Filter
+    from sleuth.filters import FilterForm
     from sleuth.types import Chunk, Document, Ranking, RetrievedItem
 
 
@@ -26,9 +26,7 @@ class Retriever(Protocol):
     The filter is honoured before the cut or refused with FilterError, never dropped. Safe to call from threads.
     """
 
-    def retrieve(
-        self, query: str, k: int = 10, *, filter: Filter | Mapping[str, Any] | str | None = None
-    ) -> Ranking:
+    def retrieve(self, query: str, k: int = 10, *, filter: FilterForm = None) -> Ranking:
         """Return the best `k` passages for `query` among those that match `filter`."""
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from sleuth.errors import ArgumentError
 from sleuth.llm import OpenAIGenerator
-from sleuth.remote import proxy_for
+from sleuth.remote.hosts import proxy_for
 from sleuth.testing.serving import LocalServer, Reply, Request
 
 

@@ -11,7 +11,7 @@ from sleuth.answer.context import Passage
 from sleuth.answer.sentences import split_sentences
 from sleuth.answer.synthesis import BUDGET, OnText, extra_of, told
 from sleuth.answer.units import text_units
-from sleuth.answer.words import Analyze, plain_words
+from sleuth.answer.words import plain_words
 from sleuth.arguments import check_count
 from sleuth.remote import async_twin
 from sleuth.results import Grade, SearchResult
@@ -123,14 +123,14 @@ class SummarySynthesizer:
     asynthesize = async_twin(synthesize)
 
 
-def extract_summary(texts: Sequence[str], *, sentences: int = 5, analyze: Analyze = plain_words) -> str:
+def extract_summary(texts: Sequence[str], *, sentences: int = 5) -> str:
     """Return the sentences with the most frequent words, in the order of the texts, with a note that says so.
 
     A sentence scores the mean probability of its words; those of a chosen one count squared from then on, so that the
     next one says something else (SumBasic; Nenkova and Vanderwende, 2005).
     """
     candidates = [unit.text for text in texts for unit in text_units(text) if unit.is_answer]
-    words_of = analyze(candidates)
+    words_of = plain_words(candidates)
     counts = Counter(word for words in words_of for word in words if len(word) > 3)
     total = sum(counts.values()) or 1
     chance = {word: count / total for word, count in counts.items()}

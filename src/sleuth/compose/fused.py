@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from sleuth.remote import async_twin
 from sleuth.types import Ranking, RetrievedItem
 
 if TYPE_CHECKING:
-    from sleuth.filters import Filter
+    from sleuth.filters import FilterForm
     from sleuth.protocols import Retriever
 
 
@@ -56,9 +56,7 @@ class FusedRetriever:
         empty = dict.fromkeys(self.retrievers, Pool(np.zeros(0, np.int64), np.zeros(0, np.float64)))
         fuse_hits(empty, self.weights, self.method, rank_constant=self.rank_constant)
 
-    def retrieve(
-        self, query: str, k: int = 10, *, filter: Filter | Mapping[str, Any] | str | None = None
-    ) -> Ranking:
+    def retrieve(self, query: str, k: int = 10, *, filter: FilterForm = None) -> Ranking:
         """Return the best `k` of the fused pools, ties by id."""
         k = check_count(k)
         if not k:
@@ -105,9 +103,7 @@ class FusedRetriever:
     aretrieve = async_twin(retrieve)
 
 
-def _pool_of(
-    name: str, retriever: Retriever, query: str, pool: int, filter: Filter | Mapping[str, Any] | str | None
-) -> Ranking:
+def _pool_of(name: str, retriever: Retriever, query: str, pool: int, filter: FilterForm) -> Ranking:
     """Return the hits of one retriever; raise RetrievalError for a score that is not finite."""
     ranking = retriever.retrieve(query, pool, filter=filter)
     bad = next((item for item in ranking if item.score is not None and not math.isfinite(item.score)), None)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import KW_ONLY, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from sleuth.arguments import check_count
 from sleuth.errors import ArgumentError
@@ -14,7 +14,7 @@ from sleuth.text.repeats import Repeats
 from sleuth.types import Explanation, Ranking, RetrievedItem
 
 if TYPE_CHECKING:
-    from sleuth.filters import Filter
+    from sleuth.filters import FilterForm
     from sleuth.protocols import Retriever
 
 
@@ -37,9 +37,7 @@ class PooledRetriever(ABC):
     def __post_init__(self) -> None:
         check_count(self.pool, "pool", least=1)
 
-    def retrieve(
-        self, query: str, k: int = 10, *, filter: Filter | Mapping[str, Any] | str | None = None
-    ) -> Ranking:
+    def retrieve(self, query: str, k: int = 10, *, filter: FilterForm = None) -> Ranking:
         """Return the best `k` of the pool in their new order, with the reports and notes of the retriever."""
         k = check_count(k)
         if not k:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from sleuth.filters import And, Compare, Filter, Not, as_filter, matches
+from sleuth.filters import And, Compare, Filter, FilterForm, Not, as_filter, matches
 from sleuth.remote import async_twin
 from sleuth.types import Ranking
 
@@ -30,9 +30,7 @@ class LabelledRetriever:
     retriever: Retriever
     label: str
 
-    def retrieve(
-        self, query: str, k: int = 10, *, filter: Filter | Mapping[str, Any] | str | None = None
-    ) -> Ranking:
+    def retrieve(self, query: str, k: int = 10, *, filter: FilterForm = None) -> Ranking:
         """Return the retriever's hits, labelled; nothing if the filter excludes the label."""
         tree = decided(as_filter(filter), {KEY: self.label})
         if tree is False:

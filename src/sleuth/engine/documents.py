@@ -16,15 +16,13 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sleuth.engine.view import IndexView
-    from sleuth.filters import Filter
+    from sleuth.filters import Filter, FilterForm
     from sleuth.ingest import AddReport, IndexProgress, IndexReport, ReadOptions, Skipped, Source
     from sleuth.ingest.reports import MoveReport
     from sleuth.ingest.roots import Root
     from sleuth.store import IndexSnapshot
     from sleuth.types import Document, RetrievedItem, StoredDocument
     from sleuth.vector_store.rows import ArrowTable
-
-    FilterForm = Filter | Mapping[str, Any] | str | None
 
 
 MANY: Final = 1_000

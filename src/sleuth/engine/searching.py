@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -20,10 +20,8 @@ if TYPE_CHECKING:
     from sleuth.engine.spelling import Correction
     from sleuth.engine.suggesting import Suggestion
     from sleuth.engine.view import IndexView
-    from sleuth.filters import Filter
+    from sleuth.filters import FilterForm
     from sleuth.types import Ranking
-
-    FilterForm = Filter | Mapping[str, Any] | str | None
 
 
 class IndexSearch:
@@ -62,7 +60,7 @@ class IndexSearch:
         vector: Sequence[float] | NDArray[np.floating[Any]],
         k: int = 10,
         *,
-        filter: Filter | Mapping[str, Any] | str | None = None,
+        filter: FilterForm = None,
         exact: bool = False,
     ) -> Ranking:
         """Return the best `k` passages by the cosine of their vectors with a given one, as a vector store answers.

@@ -41,7 +41,7 @@ from sleuth.types import Ranking
 if TYPE_CHECKING:
     from sleuth.engine.engine import Engine
     from sleuth.engine.synonyms import SynonymForm
-    from sleuth.filters import Filter
+    from sleuth.filters import Filter, FilterForm
     from sleuth.protocols import Embedder, Retriever
     from sleuth.types import RetrievedItem
 
@@ -281,9 +281,7 @@ class _Asked:
     label: str
     condition: Filter | None = None
 
-    def retrieve(
-        self, query: str, k: int = 10, *, filter: Filter | Mapping[str, Any] | str | None = None
-    ) -> Ranking:
+    def retrieve(self, query: str, k: int = 10, *, filter: FilterForm = None) -> Ranking:
         """Return the hits of the source, labelled; none for gibberish, whatever a service answers."""
         from sleuth.dense.wordllama import is_gibberish
 
@@ -306,9 +304,7 @@ class _Conditioned:
 
     source: Retriever
 
-    def retrieve(
-        self, query: str, k: int = 10, *, filter: Filter | Mapping[str, Any] | str | None = None
-    ) -> Ranking:
+    def retrieve(self, query: str, k: int = 10, *, filter: FilterForm = None) -> Ranking:
         parts = parse_query(query, _FIELDS)
         if not parts.text.strip():
             return Ranking((), notes=parts.notes())

@@ -8,6 +8,7 @@ from sleuth.filters.text import to_text as to_text
 from sleuth.filters.tree import And as And
 from sleuth.filters.tree import Compare as Compare
 from sleuth.filters.tree import Filter as Filter
+from sleuth.filters.tree import FilterForm as FilterForm
 from sleuth.filters.tree import Not as Not
 from sleuth.filters.tree import Operator as Operator
 from sleuth.filters.tree import Or as Or

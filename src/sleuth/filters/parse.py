@@ -16,6 +16,7 @@ from sleuth.filters.tree import (
     And,
     Compare,
     Filter,
+    FilterForm,
     Not,
     Operator,
     Or,
@@ -118,7 +119,7 @@ def _short(where: str) -> str:
     return where if len(where) < 80 else f"{where[:60]}…"
 
 
-def as_filter(value: Filter | Mapping[str, Any] | str | None) -> Filter | None:
+def as_filter(value: FilterForm) -> Filter | None:
     """Return the tree of any form of filter that an API call takes.
 
     Args:

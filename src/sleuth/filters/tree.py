@@ -8,7 +8,7 @@ once.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeAlias, get_args
 
@@ -138,6 +138,8 @@ class Not(_Node):
 
 
 Filter: TypeAlias = And | Or | Not | Compare
+FilterForm: TypeAlias = Filter | Mapping[str, Any] | str | None
+"""What calls take as `filter`: `as_filter` describes the forms."""
 
 
 def all_of(*filters: Filter | None) -> Filter | None:

@@ -8,9 +8,10 @@ server that sends a byte now and then outlasts that limit, and an endless answer
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import cache
 from threading import Lock
+from types import SimpleNamespace
 from typing import Any
 
 from sleuth.errors import KnowledgeBaseError, requires
@@ -92,17 +93,6 @@ def limit_of(client: Any, operation: str, member: str, fallback: int) -> int:
     return int(limit)
 
 
-class _Raw:
-    """A complete body in the form that botocore expects."""
-
-    def __init__(self, body: bytes) -> None:
-        self._body = body
-
-    def stream(self) -> Iterator[bytes]:
-        """Yield the body in one piece."""
-        yield self._body
-
-
 def sender(timeout: float) -> Callable[..., Any]:
     """Return a handler of botocore's `before-send` that sends requests in place of the client's own transport.
 
@@ -116,7 +106,8 @@ def sender(timeout: float) -> Callable[..., Any]:
     from botocore.exceptions import ConnectionClosedError, EndpointConnectionError, ReadTimeoutError, SSLError
 
     # Loads httpx here, not within the deadline of the first request.
-    from sleuth.remote.exchange import exchange_with_host, tls_context
+    from sleuth.remote import exchange_with_host
+    from sleuth.remote.exchange import tls_context
 
     def send(request: Any, **_: Any) -> Any:
         try:
@@ -140,7 +131,10 @@ def sender(timeout: float) -> Callable[..., Any]:
         except CertificateError as error:
             failure = SSLError(endpoint_url=request.url, error=error)
         else:
-            return AWSResponse(request.url, response.status, dict(response.headers), _Raw(response.body))
+            raw = SimpleNamespace(
+                stream=lambda: iter([response.body])
+            )  # the body in the form that botocore reads
+            return AWSResponse(request.url, response.status, dict(response.headers), raw)
         raise failure
 
     return send

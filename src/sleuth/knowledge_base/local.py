@@ -174,7 +174,18 @@ class LocalKnowledgeBase(Closing):
         entries = _few(request, "documents", operation)
         if self._jobs.running() is not None:
             raise _invalid("documents cannot be ingested while an ingestion job is ongoing", operation)
-        details = [self._ingest(base, source, entry, operation) for entry in entries]
+        details = []
+        for entry in entries:
+            try:
+                uri, documents = self._places.documents_of(entry)
+            except ArgumentError as error:
+                raise _invalid(str(error), operation) from error
+            self._failed.pop((source, uri), None)
+            try:
+                self._engine.add(_owned_by(source, uri, documents))
+            except (LoadError, ArgumentError) as error:
+                self._failed[source, uri] = str(error)
+            details.append(self._detail(base, source, uri))
         return {"documentDetails": details, "ResponseMetadata": {"RequestId": token_hex(8)}}
 
     def get_knowledge_base_documents(self, **request: Any) -> dict[str, Any]:
@@ -224,18 +235,6 @@ class LocalKnowledgeBase(Closing):
         name = identifier(uri) if not is_s3 else {"dataSourceType": "S3", "s3": {"uri": uri}}
         detail = {"knowledgeBaseId": base, "dataSourceId": source, "status": status, "identifier": name}
         return {**detail, "statusReason": reason} if reason else detail
-
-    def _ingest(self, base: str, source: str, entry: Mapping[str, Any], operation: str) -> dict[str, Any]:
-        try:
-            uri, documents = self._places.documents_of(entry)
-        except ArgumentError as error:
-            raise _invalid(str(error), operation) from error
-        self._failed.pop((source, uri), None)
-        try:
-            self._engine.add(_owned_by(source, uri, documents))
-        except (LoadError, ArgumentError) as error:
-            self._failed[source, uri] = str(error)
-        return self._detail(base, source, uri)
 
     def _ingest_source(self, source: str, stopped: Callable[[], bool]) -> dict[str, int]:
         """Read all of a data source and return the statistics of its job."""

@@ -12,7 +12,7 @@ from sleuth.arguments import check_count, check_names, check_query
 from sleuth.compose.items import best_first
 from sleuth.compose.slices import run_slices
 from sleuth.errors import ArgumentError, KnowledgeBaseError
-from sleuth.filters import Filter, as_filter, to_bedrock
+from sleuth.filters import Filter, FilterForm, as_filter, to_bedrock
 from sleuth.filters.bedrock import is_bedrock
 from sleuth.knowledge_base.clients import default_client, endpoint_of
 from sleuth.knowledge_base.errors import KnowledgeBaseTimeoutError, again_when_down, explain, wrapped
@@ -309,9 +309,7 @@ class KnowledgeBaseRetriever:
     def __repr__(self) -> str:
         return f"KnowledgeBaseRetriever({self._base!r}, {self._source!r})"
 
-    def retrieve(
-        self, query: str, k: int = 10, *, filter: Filter | Mapping[str, Any] | str | None = None
-    ) -> Ranking:
+    def retrieve(self, query: str, k: int = 10, *, filter: FilterForm = None) -> Ranking:
         """Return the best `k` documents among those that match `filter`.
 
         Raises:

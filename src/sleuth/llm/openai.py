@@ -51,27 +51,18 @@ def window_of(client: JsonClient, model: str) -> int | None:
     if monotonic() < until:
         return window
     asking = replace(client, timeout=min(client.timeout, SILENCE), again=never_again, retries=0)
+    root = replace(asking, base_url=client.base_url.removesuffix("/v1"))
     try:
-        window = min(_windows(asking, model), default=None)
+        entry = _entry(asking.get("/models"), model)
     except RemoteError as error:  # it may answer next time
         logger.debug("the window of %s is unknown: %s", model, error)
         return None
-    _answers[key] = (monotonic() + REMEMBERED, window)
-    return window
-
-
-def _windows(client: JsonClient, model: str) -> Iterator[int]:
-    """Yield the limits that a server names, the first of its pages that names any.
-
-    Raises:
-        RemoteError: it does not list its models.
-    """
-    entry = _entry(client.get("/models"), model)
     limits = list(_limits(entry))
-    root = replace(client, base_url=client.base_url.removesuffix("/v1"))
     if not limits and root.base_url != client.base_url:
         limits = list(_limits(_local(root, entry, model)))
-    yield from limits
+    window = min(limits, default=None)
+    _answers[key] = (monotonic() + REMEMBERED, window)
+    return window
 
 
 def _local(root: JsonClient, entry: Mapping[str, Any], model: str) -> Mapping[str, Any]:
@@ -164,7 +155,7 @@ def connect(
 
 def _send(url: str, body: bytes | None, secret_headers: Mapping[str, str], deadline: Deadline) -> Answer:
     """Send a request through httpx, to a resolved address or through the environment's proxy."""
-    from sleuth.remote.exchange import exchange_with_host
+    from sleuth.remote import exchange_with_host
 
     headers = {"Content-Type": "application/json", **secret_headers}
     method = "GET" if body is None else "POST"

@@ -10,8 +10,7 @@ from sleuth.remote.cancellation import check_cancelled as check_cancelled
 from sleuth.remote.cancellation import in_thread as in_thread
 from sleuth.remote.exchange import Exchange as Exchange
 from sleuth.remote.exchange import Response as Response
-from sleuth.remote.hosts import proxy_for as proxy_for
-from sleuth.remote.hosts import resolve as resolve
+from sleuth.remote.exchange import exchange_with_host as exchange_with_host
 from sleuth.remote.retry import retry_after as retry_after
 from sleuth.remote.threads import THREADS as THREADS
 from sleuth.remote.twins import async_twin as async_twin

@@ -394,21 +394,18 @@ class Exchange(Answer):
         try:
             return step()
         except _FAILURES as error:
-            failure = self._explained(error)
+            text = self.mask.hide("".join(filter(str.isprintable, str(error))))[:200] or type(error).__name__
+            failure: Exception = BrokenError(text)
+            if isinstance(error, ssl.SSLCertVerificationError):
+                failure = CertificateError(error.verify_message)
+            elif isinstance(error, (TimeoutError, httpcore.TimeoutException)) or self._deadline.passed():
+                failure = LateError("timed out")
+            elif isinstance(error, (NotConnectedError, httpcore.ConnectError, httpcore.ProxyError)):
+                failure = UnreachableError(text)
         connection, self._connection = self._connection, None
         if connection is not None:
             connection.close()
         raise failure
-
-    def _explained(self, error: Exception) -> Exception:
-        text = self.mask.hide("".join(filter(str.isprintable, str(error))))[:200] or type(error).__name__
-        if isinstance(error, ssl.SSLCertVerificationError):
-            return CertificateError(error.verify_message)
-        if isinstance(error, (TimeoutError, httpcore.TimeoutException)) or self._deadline.passed():
-            return LateError("timed out")
-        if isinstance(error, (NotConnectedError, httpcore.ConnectError, httpcore.ProxyError)):
-            return UnreachableError(text)
-        return BrokenError(text)
 
 
 def request(

@@ -6,7 +6,7 @@ import ipaddress
 import socket
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from queue import Empty, SimpleQueue
 from threading import TIMEOUT_MAX
 from typing import TypeAlias
@@ -105,7 +105,7 @@ def refused_address(addresses: Sequence[Address], allowed: Sequence[Network]) ->
     return None
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@dataclass(frozen=True, slots=True)
 class Proxy:
     """An HTTP proxy; its repr shows no password.
 
@@ -117,10 +117,7 @@ class Proxy:
     url: str
     host: str
     port: int
-    auth: tuple[str, str] | None
-
-    def __repr__(self) -> str:
-        return f"Proxy({self.url!r})"
+    auth: tuple[str, str] | None = field(repr=False)
 
 
 def proxy_for(scheme: str, host: str) -> Proxy | None:

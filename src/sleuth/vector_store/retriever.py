@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 from sleuth.arguments import MOST_K, check_count, check_query
 from sleuth.compose.items import best_first
 from sleuth.errors import EmbeddingError, RetrievalError, SleuthError
-from sleuth.filters import Filter, any_of, as_filter, field, to_chroma
+from sleuth.filters import FilterForm, any_of, as_filter, field, to_chroma
 from sleuth.logs import logger_of
 from sleuth.protocols import Embedder
 from sleuth.remote import async_twin
@@ -21,8 +21,6 @@ from sleuth.types import Document, Ranking, RetrievedItem
 logger = logger_of("vector_store")
 
 T = TypeVar("T")
-
-Where = Filter | Mapping[str, Any] | str | None
 
 _TIES = 32
 """Documents requested beyond k: Chroma breaks ties arbitrarily, so ties at the cut are fetched and broken by id."""
@@ -55,7 +53,7 @@ class Retriever:
         self.vs = vector_store if hasattr(vector_store, "store") else SimpleNamespace(store=vector_store)
         self.embedder = embedder
 
-    def retrieve(self, query: str, k: int = 5, filter: Where = None) -> list[Document]:
+    def retrieve(self, query: str, k: int = 5, filter: FilterForm = None) -> list[Document]:
         """Return the `k` documents whose vectors are closest, closest first.
 
         Args:
@@ -113,7 +111,7 @@ class Retriever:
         if not k:
             return []
         vector = query_vector(self.embedder, query)
-        for name in _source_forms(source, self._base()):
+        for name in _source_forms(source, getattr(getattr(self.vs, "index", None), "path", None)):
             documents = self._nearest(query, vector, k, {"source": name})
             if not documents or any("path" in document.metadata for document in documents):
                 # All that was read from a file too, or from a member of it, as `FILE#MEMBER`.
@@ -128,12 +126,7 @@ class Retriever:
 
     aretrieve_by_source = async_twin(retrieve_by_source)
 
-    def _base(self) -> Path | None:
-        """Return the folder that the paths of a Sleuth index are relative to."""
-        path = getattr(getattr(self.vs, "index", None), "path", None)
-        return Path(path).absolute().parent if isinstance(path, (str, Path)) else None
-
-    def _where(self, filter: Where, *, lists: bool = True) -> Any:
+    def _where(self, filter: FilterForm, *, lists: bool = True) -> Any:
         if filter is None or (isinstance(filter, Mapping) and not filter):
             return None
         is_equality = isinstance(filter, Mapping) and len(filter) == 1  # Chroma takes a single one unchanged
@@ -202,12 +195,16 @@ def recorded_embedder(store: Any) -> str:
     return str(metadata.get("embedder", "")) if isinstance(metadata, Mapping) else ""
 
 
-def _source_forms(source: str | Path, base: Path | None) -> list[str]:
-    """Return the forms that a file's path may have in metadata: as passed, absolute, resolved, relative."""
+def _source_forms(source: str | Path, index: object) -> list[str]:
+    """Return the forms that a file's path may have in metadata: as passed, absolute, resolved, relative.
+
+    Args:
+        index: the folder of a Sleuth index, whose paths are relative to the one around it; other values say nothing.
+    """
     text = str(source)
     if "://" in text or "\0" in text:
         return [text]
-    folders = [Path.cwd(), *([base] if base is not None else [])]
+    folders = [Path.cwd(), *([Path(index).absolute().parent] if isinstance(index, (str, Path)) else [])]
     absolute = [Path(os.path.normpath(folder / text)) for folder in folders]
     absolute += [path.resolve() for path in absolute]
     relative = [
@@ -226,9 +223,7 @@ class VectorStoreRetriever:
     def __init__(self, vector_store: Any, embedder: Embedder) -> None:
         self._retriever = Retriever(vector_store, embedder)
 
-    def retrieve(
-        self, query: str, k: int = 10, *, filter: Filter | Mapping[str, Any] | str | None = None
-    ) -> Ranking:
+    def retrieve(self, query: str, k: int = 10, *, filter: FilterForm = None) -> Ranking:
         """Return the best `k` documents; a score is 1 / (1 + distance), in (0, 1].
 
         Raises:
@@ -245,16 +240,13 @@ class VectorStoreRetriever:
         hits = self._retriever._ask(
             query, k, lambda: ask(vector if search else query, k=max(k, min(k + _TIES, MOST_K)), filter=where)
         )
-        pairs = [(own_document(document), 1.0 / (1.0 + float(distance))) for document, distance in hits]
-        items = [
-            RetrievedItem(
-                id=document.id or str(document.metadata.get("source", "")),
-                text=document.page_content,
-                metadata=document.metadata,
-                score=score,
+        items: list[RetrievedItem] = []
+        for hit, distance in hits:
+            document = own_document(hit)
+            id, score = document.id or str(document.metadata.get("source", "")), 1.0 / (1.0 + float(distance))
+            items.append(
+                RetrievedItem(id=id, text=document.page_content, metadata=document.metadata, score=score)
             )
-            for document, score in pairs
-        ]
         return Ranking(best_first(items)[:k])
 
     aretrieve = async_twin(retrieve)

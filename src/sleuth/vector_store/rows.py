@@ -58,7 +58,22 @@ def documents_of(
             a text; names the columns, or the row.
         MissingPackageError: pyarrow is not installed, and the table needs it.
     """
-    items = read_rows(documents) if isinstance(documents, str | Path) else _items_of(documents)
+    items: Iterable[Any]
+    if isinstance(documents, str | Path):
+        items = read_rows(documents)
+    elif hasattr(documents, "__arrow_c_stream__"):
+        with requires("pyarrow", "tables", "reading data frames"):
+            from pyarrow import ArrowException, RecordBatchReader
+        try:
+            items = _unpacked(RecordBatchReader.from_stream(documents))
+        except ArrowException as error:
+            raise ArgumentError(
+                f"documents must have columns with names, got {documents!r}: {error}"
+            ) from error
+    elif isinstance(documents, Mapping | Document) or not isinstance(documents, Iterable):
+        raise ArgumentError(f"documents must be an iterable of Document, or a table, got {documents!r}")
+    else:
+        items = documents
     for number, item in enumerate(items, 1):
         if isinstance(item, Mapping):
             if text_field is None:
@@ -71,19 +86,6 @@ def documents_of(
             yield row_document(item, f"row {number}", text_field, id_field)
         else:
             yield item
-
-
-def _items_of(documents: Iterable[Any] | ArrowTable) -> Iterator[Any]:
-    if not hasattr(documents, "__arrow_c_stream__"):
-        if isinstance(documents, Mapping | Document) or not isinstance(documents, Iterable):
-            raise ArgumentError(f"documents must be an iterable of Document, or a table, got {documents!r}")
-        return iter(documents)
-    with requires("pyarrow", "tables", "reading data frames"):
-        from pyarrow import ArrowException, RecordBatchReader
-    try:
-        return _unpacked(RecordBatchReader.from_stream(documents))
-    except ArrowException as error:
-        raise ArgumentError(f"documents must have columns with names, got {documents!r}: {error}") from error
 
 
 def read_rows(path: str | Path) -> Iterator[Mapping[str, Any]]:
@@ -101,11 +103,8 @@ def read_rows(path: str | Path) -> Iterator[Mapping[str, Any]]:
         splits = sorted(part.name for part in path.iterdir() if part.is_dir())
         files = sorted(part for part in path.iterdir() if part.suffix in _KINDS)
         if not files:
-            raise ArgumentError(
-                f"path must hold files of {', '.join(_KINDS)}, got {str(path)!r} with folders {splits}: name one"
-                if splits
-                else f"path must hold files of {', '.join(_KINDS)}, got {str(path)!r}"
-            )
+            hint = f" with folders {splits}: name one" if splits else ""
+            raise ArgumentError(f"path must hold files of {', '.join(_KINDS)}, got {str(path)!r}{hint}")
         return chain.from_iterable(map(read_rows, files))
     if path.suffix not in _KINDS:
         raise ArgumentError(f"path must be a file of {', '.join(_KINDS)}, got {str(path)!r}")

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Protocol
+from collections.abc import Sequence
+from typing import Protocol
 
-from sleuth.filters import Filter
+from sleuth.filters import FilterForm
 from sleuth.protocols import Embedder
 from sleuth.types import Document, Ranking
 from sleuth.vector_store.retriever import query_vector
@@ -14,9 +14,7 @@ from sleuth.vector_store.retriever import query_vector
 class VectorIndex(Protocol):
     """An index that finds passages by vector; `Engine` is one."""
 
-    def nearest(
-        self, vector: Sequence[float], k: int = 10, *, filter: Filter | Mapping[str, Any] | str | None = None
-    ) -> Ranking:
+    def nearest(self, vector: Sequence[float], k: int = 10, *, filter: FilterForm = None) -> Ranking:
         """Return the `k` passages whose vectors have the largest cosine with `vector`; scores are cosines."""
 
 
@@ -45,14 +43,12 @@ class SleuthVectorStore:
         """This object."""
         return self
 
-    def similarity_search(
-        self, query: str, k: int = 4, filter: Filter | Mapping[str, Any] | str | None = None
-    ) -> list[Document]:
+    def similarity_search(self, query: str, k: int = 4, filter: FilterForm = None) -> list[Document]:
         """Return the `k` passages closest to a text, closest first."""
         return self.similarity_search_by_vector(query_vector(self.embeddings, query), k, filter)
 
     def similarity_search_by_vector(
-        self, embedding: Sequence[float], k: int = 4, filter: Filter | Mapping[str, Any] | str | None = None
+        self, embedding: Sequence[float], k: int = 4, filter: FilterForm = None
     ) -> list[Document]:
         """Return the `k` passages closest to a vector, closest first."""
         return [
@@ -61,7 +57,7 @@ class SleuthVectorStore:
         ]
 
     def similarity_search_with_score(
-        self, query: str, k: int = 4, filter: Filter | Mapping[str, Any] | str | None = None
+        self, query: str, k: int = 4, filter: FilterForm = None
     ) -> list[tuple[Document, float]]:
         """Return the `k` passages closest to a text with their distances, 0 to 2: lower is closer."""
         ranking = self.index.nearest(query_vector(self.embeddings, query), k, filter=filter)

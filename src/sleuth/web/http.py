@@ -80,7 +80,7 @@ def request(
         WebError: the answer is too large, or the certificate is invalid.
     """
     parts = address_parts(url)
-    safe_url = shown_url(url)
+    kind: type[WebError] = WebError
     try:
         return exchange(
             method,
@@ -92,16 +92,12 @@ def request(
             max_bytes=max_bytes,
         )
     except LateError:
-        failure: WebError = BrokenConnectionError(
-            f"{parts.netloc} did not answer in time", service="http", url=safe_url
-        )
+        kind, problem = BrokenConnectionError, f"{parts.netloc} did not answer in time"
     except BrokenError as error:
-        problem = Mask.of_url(url).hide(str(error))
-        failure = BrokenConnectionError(
-            f"{parts.netloc} did not answer: {problem}", service="http", url=safe_url
-        )
+        kind = BrokenConnectionError
+        problem = f"{parts.netloc} did not answer: {Mask.of_url(url).hide(str(error))}"
     except CertificateError as error:
-        failure = WebError(f"{parts.netloc} has no valid certificate: {error}", service="http", url=safe_url)
+        problem = f"{parts.netloc} has no valid certificate: {error}"
     except LargeError as error:
-        failure = WebError(str(error), service="http", url=safe_url)
-    raise failure
+        problem = str(error)
+    raise kind(problem, service="http", url=shown_url(url))

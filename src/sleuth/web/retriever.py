@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Unpack
 
 from sleuth.arguments import check_count, check_query
 from sleuth.compose.items import best_first
-from sleuth.filters import And, Compare, Filter, as_filter, matches
+from sleuth.filters import And, Compare, Filter, FilterForm, as_filter, matches
 from sleuth.remote import async_twin
 from sleuth.types import Ranking, RetrievedItem
 from sleuth.web.search import SearchOptions, WebSearch
@@ -33,9 +32,7 @@ class WebRetriever:
     def __repr__(self) -> str:
         return f"WebRetriever({self._search!r})"
 
-    def retrieve(
-        self, query: str, k: int = 10, *, filter: Filter | Mapping[str, Any] | str | None = None
-    ) -> Ranking:
+    def retrieve(self, query: str, k: int = 10, *, filter: FilterForm = None) -> Ranking:
         """Return the best `k` pages, at most 20. An item's id is its url, its text the part that fits the query.
 
         Raises:

@@ -230,7 +230,7 @@ class WebSearch:
         if self.service is not None or self.base_url:
             # Only to refuse a wrong name or address now; a missing key is reported by the search.
             with suppress(MissingKeyError):
-                self._open()
+                _ = self._client
         if not isinstance(self.timeout, (int, float)) or not 0 < self.timeout < float("inf"):
             raise ArgumentError(f"timeout must be above 0 seconds and finite, got {self.timeout!r}")
         for name, domains in (("include", self.include_domains), ("exclude", self.exclude_domains)):
@@ -314,15 +314,12 @@ class WebSearch:
                 logger.warning("the answer was not kept in %s: %s", cache.folder, error)
         return hits, False
 
-    def _open(self) -> WebService:
+    @cached_property
+    def _client(self) -> WebService:
         patience: dict[str, Any] = {} if self.max_retries == RETRIES else {"max_retries": self.max_retries}
         if self.initial_backoff is not None:
             patience["initial_backoff"] = self.initial_backoff
         return open_service(self.service, self.api_key, self.base_url, **patience)
-
-    @cached_property
-    def _client(self) -> WebService:
-        return self._open()
 
     @cached_property
     def _cache(self) -> WebCache | None:

@@ -7,6 +7,7 @@ import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from operator import methodcaller
 from typing import Any, NamedTuple, Protocol
 from urllib.parse import urlsplit
 
@@ -166,11 +167,6 @@ def shorten(query: str, spare: int = 0) -> str:
     return head.strip() or query[:limit]
 
 
-def listed_results(answer: Mapping[str, Any]) -> Any:
-    """Return what an answer has under `results`, as most services call them."""
-    return answer.get("results")
-
-
 @dataclass(frozen=True, slots=True)
 class WebApi:
     """How a service is reached, what it is sent, and what it answers.
@@ -181,7 +177,8 @@ class WebApi:
         where: where people get a key, or what they have to set up.
         call: returns the request for a query with a key; the key is "" where the service has none.
         entry: returns the fields of one result.
-        entries: returns the list of results in an answer, or another value if the list is missing.
+        entries: returns the list of results in an answer, or another value if the list is missing; most services call
+            it `results`.
         key_name: environment variable of the key; "" for a service without keys.
         public_base: the address where no other is named; "" for a service that people run themselves.
     """
@@ -191,7 +188,7 @@ class WebApi:
     where: str
     call: Callable[[WebQuery, str], WebCall]
     entry: Callable[[Mapping[str, Any]], WebEntry]
-    entries: Callable[[Mapping[str, Any]], Any] = listed_results
+    entries: Callable[[Mapping[str, Any]], Any] = methodcaller("get", "results")
     key_name: str = ""
     public_base: str = ""
 
@@ -288,12 +285,8 @@ class RemoteService:
         answer = _parse(body)
         results = self.api.entries(answer) if isinstance(answer, dict) else None
         if not isinstance(results, list):
-            raise WebError(
-                f'{self.api.name} answered 200 without a JSON list of "results"',
-                service=self.api.name,
-                url=self.base_url,
-                status=200,
-            )
+            problem = f'{self.api.name} answered 200 without a JSON list of "results"'
+            raise WebError(problem, service=self.api.name, url=self.base_url, status=200)
         hits: dict[str, Hit] = {}
         for result in results:
             hit = _hit(self.api.entry(result), len(hits) + 1) if isinstance(result, dict) else None

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
 from sleuth.code.search.filters import read_tree
 from sleuth.code.search.query import read_query
-from sleuth.filters import Filter, as_filter
+from sleuth.filters import FilterForm, as_filter
 from sleuth.store import LegRequest
 
 if TYPE_CHECKING:
@@ -34,9 +33,7 @@ class CodeMatches(NamedTuple):
     kinds: dict[str, int | None]
 
 
-def code_matches(
-    snapshot: Snapshot, query: str, filter: Filter | Mapping[str, Any] | str | None = None
-) -> CodeMatches:
+def code_matches(snapshot: Snapshot, query: str, filter: FilterForm = None) -> CodeMatches:
     """Return what holds a word of a query at a snapshot, among the pieces of code that match a filter.
 
     Raises:

@@ -31,7 +31,7 @@ from sleuth.code.search.vectors import (
 from sleuth.code.search.weights import LITTLE, weights_of
 from sleuth.code.snapshots.snapshot import Definition
 from sleuth.errors import ArgumentError, RetrievalError, StoreError
-from sleuth.filters import Filter, as_filter
+from sleuth.filters import FilterForm, as_filter
 from sleuth.logs import logger_of
 from sleuth.remote import async_twin, check_cancelled
 from sleuth.types import Explanation, PartReport, Ranking, RetrievedItem
@@ -390,9 +390,7 @@ class SnapshotRetriever:
     def __repr__(self) -> str:
         return f"SnapshotRetriever({self._repository!r}, {self._snapshot!r})"
 
-    def retrieve(
-        self, query: str, k: int = 10, *, filter: Filter | Mapping[str, Any] | str | None = None
-    ) -> Ranking:
+    def retrieve(self, query: str, k: int = 10, *, filter: FilterForm = None) -> Ranking:
         """Return the best `k` pieces of code among those that match `filter`.
 
         Raises:

@@ -167,7 +167,9 @@ class Crawl:
             if url in self.visited and url in self.records:
                 self._follow(self.records[url].links)
                 continue
-            if self._is_over(deadline):
+            limits = self.limits
+            is_spent = self.pages >= limits.pages or self.size >= limits.max_bytes
+            if is_spent or deadline.remaining() <= self._delay:
                 return
             visit = self._visit(url, deadline)
             if visit is None:
@@ -182,32 +184,14 @@ class Crawl:
         """How many addresses are known and not asked."""
         return len(self._waiting)
 
-    def _is_over(self, deadline: Deadline) -> bool:
-        limits = self.limits
-        return (
-            self.pages >= limits.pages or self.size >= limits.max_bytes or deadline.remaining() <= self._delay
-        )
-
     def _visit(self, url: str, deadline: Deadline) -> Visit | None:
-        """Ask for a page; None for an address that is no page, whose links were added."""
+        """Ask for a page; None for an address that is no page, whose links were added, or that is asked again."""
         record = self.records.get(url, PageRecord(url))
         try:
             answer = self._request(url, record, deadline)
         except WebError as error:
             return Visit(url, "skipped", reason=str(error))
         self.size += len(answer.body)
-        if answer.status != 200:
-            return self._without_page(url, answer, record)
-        sitemap = _sitemap_of(answer.body)
-        if sitemap is None:
-            return self._page(url, answer)
-        self._from_sitemap = self._from_sitemap or url == self.start
-        for location in _LOCATION.findall(sitemap):
-            self._add(unescape(location.decode("utf-8", "replace")), is_sitemap=True)
-        return None
-
-    def _without_page(self, url: str, answer: Response, record: PageRecord) -> Visit | None:
-        """Return what an answer without a page says; None where the address is asked again, or another one."""
         if answer.status == 304:
             self._follow(record.links)
             return Visit(url, "unchanged", record)
@@ -219,9 +203,15 @@ class Crawl:
             pause = retry_after(answer.headers.get("Retry-After")) or 5.0  # ten times the usual delay
             self._delay = min(max(self._delay, pause), MOST_WAIT)
             return None
-        if answer.status in (404, 410):
-            return Visit(url, "gone", PageRecord(url), reason=f"{url} answered {answer.status}")
-        return Visit(url, "skipped", reason=f"{url} answered {answer.status}")
+        if answer.status != 200:
+            outcome: Outcome = "gone" if answer.status in (404, 410) else "skipped"
+            gone = PageRecord(url) if outcome == "gone" else None
+            return Visit(url, outcome, gone, reason=f"{url} answered {answer.status}")
+        sitemap = _sitemap_of(answer.body)
+        self._from_sitemap = self._from_sitemap or (sitemap is not None and url == self.start)
+        for location in _LOCATION.findall(sitemap or b""):
+            self._add(unescape(location.decode("utf-8", "replace")), is_sitemap=True)
+        return self._page(url, answer) if sitemap is None else None
 
     def _request(self, url: str, record: PageRecord, deadline: Deadline) -> Response:
         pause = min(max(self._delay, crawl_delay(url, AGENT)), MOST_WAIT)

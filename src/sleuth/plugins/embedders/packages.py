@@ -6,8 +6,8 @@ keeps what it fetched. The code of a model is never run.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from abc import ABC, abstractmethod
+from contextlib import AbstractContextManager, nullcontext
 from threading import Lock
 from typing import Any
 
@@ -17,7 +17,38 @@ from numpy.typing import NDArray
 from sleuth.errors import EmbeddingError, requires
 
 
-class SentenceTransformerEmbedder:
+class _PackageEmbedder(ABC):
+    """What these embedders share: vectors as float32, and failures that name the model."""
+
+    fingerprint: str
+    dimension: int
+    _model: Any
+    _turn: AbstractContextManager[Any] = nullcontext()
+
+    def embed_query(self, text: str) -> NDArray[np.float32]:
+        """Return one vector, shape (dimension,)."""
+        vector: NDArray[np.float32] = self._vectors([text], is_query=True)[0]
+        return vector
+
+    def embed_documents(self, texts: list[str]) -> NDArray[np.float32]:
+        """Return one vector per text, shape (len(texts), dimension)."""
+        return self._vectors(texts, is_query=False)
+
+    def _vectors(self, texts: list[str], *, is_query: bool) -> NDArray[np.float32]:
+        if not texts:
+            return np.zeros((0, self.dimension), np.float32)
+        try:
+            with self._turn:
+                return np.asarray(self._encode(texts, is_query=is_query), np.float32)
+        except (RuntimeError, ValueError, OSError) as error:
+            raise EmbeddingError(f"{self.fingerprint} failed: {error}", service=self.fingerprint) from error
+
+    @abstractmethod
+    def _encode(self, texts: list[str], *, is_query: bool) -> Any:
+        """Return what the package makes of texts."""
+
+
+class SentenceTransformerEmbedder(_PackageEmbedder):
     """Any model of sentence-transformers. Safe to share between threads, which take turns.
 
     Args:
@@ -47,32 +78,22 @@ class SentenceTransformerEmbedder:
         self._model = _loaded(
             model, SentenceTransformer, device=device, truncate_dim=dimension, trust_remote_code=False
         )
-        self._lock = Lock()
-        encoder: Any = self._model  # releases before 6 have the second name
+        self._turn = Lock()
         name = "get_embedding_dimension"
-        name = name if hasattr(encoder, name) else "get_sentence_embedding_dimension"
-        self.dimension = int(getattr(encoder, name)() or 0)
+        if not hasattr(self._model, name):  # releases before 6
+            name = "get_sentence_embedding_dimension"
+        self.dimension = int(getattr(self._model, name)() or 0)
         self.fingerprint = (
             f"sentence-transformers/{model}/{self.dimension}/unit/{query_prefix!r}/{document_prefix!r}"
         )
 
-    def embed_query(self, text: str) -> NDArray[np.float32]:
-        """Return one vector, shape (dimension,)."""
-        vector: NDArray[np.float32] = self._encode([self.query_prefix + text])[0]
-        return vector
-
-    def embed_documents(self, texts: list[str]) -> NDArray[np.float32]:
-        """Return one vector per text, shape (len(texts), dimension)."""
-        return self._encode([self.document_prefix + text for text in texts])
-
-    def _encode(self, texts: list[str]) -> NDArray[np.float32]:
-        if not texts:
-            return np.zeros((0, self.dimension), np.float32)
-        with self._lock:
-            return _called(self.fingerprint, self._model.encode, texts, normalize_embeddings=True)
+    def _encode(self, texts: list[str], *, is_query: bool) -> Any:
+        prefix = self.query_prefix if is_query else self.document_prefix
+        prefixed = [prefix + text for text in texts]
+        return self._model.encode(prefixed, show_progress_bar=False, normalize_embeddings=True)
 
 
-class Model2VecEmbedder:
+class Model2VecEmbedder(_PackageEmbedder):
     """Static token vectors of model2vec: as fast as the default, from another model. Safe to share between threads.
 
     Args:
@@ -90,19 +111,11 @@ class Model2VecEmbedder:
         self.dimension = int(self._model.dim)
         self.fingerprint = f"model2vec/{model}/{self.dimension}"
 
-    def embed_query(self, text: str) -> NDArray[np.float32]:
-        """Return one vector, shape (dimension,)."""
-        vector: NDArray[np.float32] = self.embed_documents([text])[0]
-        return vector
-
-    def embed_documents(self, texts: list[str]) -> NDArray[np.float32]:
-        """Return one vector per text, shape (len(texts), dimension)."""
-        if not texts:
-            return np.zeros((0, self.dimension), np.float32)
-        return _called(self.fingerprint, self._model.encode, texts, use_multiprocessing=False)
+    def _encode(self, texts: list[str], *, is_query: bool) -> Any:
+        return self._model.encode(texts, show_progress_bar=False, use_multiprocessing=False)
 
 
-class FastEmbedEmbedder:
+class FastEmbedEmbedder(_PackageEmbedder):
     """A model of fastembed, in ONNX. Safe to share between threads, which take turns.
 
     Args:
@@ -118,24 +131,12 @@ class FastEmbedEmbedder:
         with requires("fastembed", "fastembed", f"The embedder {model!r}"):
             from fastembed import TextEmbedding
         self._model = _loaded(model, TextEmbedding, **options)
-        self._lock = Lock()
+        self._turn = Lock()
         self.dimension = int(self._model.embedding_size)
         self.fingerprint = f"fastembed/{model}/{self.dimension}"
 
-    def embed_query(self, text: str) -> NDArray[np.float32]:
-        """Return one vector, shape (dimension,)."""
-        vector: NDArray[np.float32] = self._embed(self._model.query_embed, [text])[0]
-        return vector
-
-    def embed_documents(self, texts: list[str]) -> NDArray[np.float32]:
-        """Return one vector per text, shape (len(texts), dimension)."""
-        return self._embed(self._model.passage_embed, texts)
-
-    def _embed(self, embed: Any, texts: list[str]) -> NDArray[np.float32]:
-        if not texts:
-            return np.zeros((0, self.dimension), np.float32)
-        with self._lock, _named(self.fingerprint):
-            return np.asarray(list(embed(texts)), np.float32)
+    def _encode(self, texts: list[str], *, is_query: bool) -> Any:
+        return list((self._model.query_embed if is_query else self._model.passage_embed)(texts))
 
 
 def _loaded(model: str, load: Any, **options: Any) -> Any:
@@ -148,18 +149,3 @@ def _loaded(model: str, load: Any, **options: Any) -> Any:
             f"the embedder {model!r} does not load ({reason}): name a folder that holds it, or a model of its hub",
             service=model,
         ) from error
-
-
-def _called(fingerprint: str, encode: Any, texts: list[str], **options: Any) -> NDArray[np.float32]:
-    """Return what the model made of the texts; EmbeddingError, with its own message, where it failed."""
-    with _named(fingerprint):
-        return np.asarray(encode(texts, show_progress_bar=False, **options), np.float32)
-
-
-@contextmanager
-def _named(fingerprint: str) -> Iterator[None]:
-    """Raise the failure of a model as EmbeddingError that names it."""
-    try:
-        yield
-    except (RuntimeError, ValueError, OSError) as error:
-        raise EmbeddingError(f"{fingerprint} failed: {error}", service=fingerprint) from error

@@ -23,9 +23,7 @@ from sleuth.remote import (
     Exchange,
     LargeError,
     checked_base,
-    port_of,
-    proxy_for,
-    resolve,
+    exchange_with_host,
     shown_url,
 )
 
@@ -215,12 +213,8 @@ def _get(url: str) -> Exchange:
     """
     first = url
     for _ in range(_REDIRECTS):
-        parts = urlsplit(url)
-        deadline = Deadline(_SILENCE)
         try:
-            proxy = proxy_for(parts.scheme, parts.hostname or "")
-            host, port = (proxy.host, proxy.port) if proxy else (parts.hostname or "", port_of(parts))
-            answer = Exchange("GET", url, resolve(host, port, deadline), deadline=deadline, proxy=proxy)
+            answer = exchange_with_host("GET", url, deadline=Deadline(_SILENCE))
         except (BrokenError, CertificateError) as error:
             raise _failure(url, f"{_NOTHING}{error}") from None
         if answer.status == 200:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from datetime import date, datetime, time, timedelta
 from io import BytesIO
+from itertools import chain, islice
 from typing import Any, Final
 
 from sleuth.ingest.extraction import Extracted, ExtractionError, named_row, within
@@ -70,27 +71,15 @@ def _lines(rows: Iterator[Sequence[Any]]) -> Iterator[str]:
 
     The header is the first of the topmost rows that has the most cells, all of them texts.
     """
-    top: list[list[str]] = []
-    typed: list[Sequence[Any]] = []
-    for row in rows:
-        if any(cell not in ("", None) for cell in row):
-            typed.append(row)
-            top.append([_text(cell) for cell in row])
-            if len(top) == _HEADER_ROWS:
-                break
+    top = list(islice((row for row in rows if any(cell not in ("", None) for cell in row)), _HEADER_ROWS))
     names: list[str] = []
-    at = _header(typed)
-    for number, cells in enumerate(top):
-        if at is None or number <= at:
-            yield f"| {' | '.join(filter(None, cells))} |"
-        else:
-            yield named_row(names, cells)
-        if number == at:
-            names = cells
-    for row in rows:
+    header = _header(top)
+    for number, row in enumerate(chain(top, rows)):
         cells = [_text(cell) for cell in row]
-        if any(cells):
+        if number < len(top) or any(cells):
             yield named_row(names, cells) if names else f"| {' | '.join(filter(None, cells))} |"
+        if number == header:
+            names = cells
 
 
 def _header(rows: Sequence[Sequence[Any]]) -> int | None:

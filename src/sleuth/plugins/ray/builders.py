@@ -89,7 +89,7 @@ class RayBuilders(Builders):
             address: of a Ray cluster; None starts one on this machine.
             workers: processes that build shards; None for as many as there are processors.
         """
-        ray = stack.enter_context(ray_session(address, cpus=workers))
+        self._ray = ray = stack.enter_context(ray_session(address, cpus=workers))
         count = min(plan.shards, workers or int(ray.cluster_resources().get("CPU", 1)))
         start = ray.remote(ShardBuilder).options(num_cpus=0, scheduling_strategy="SPREAD").remote
         settings, shards = dict(plan.settings), plan.shards
@@ -104,45 +104,37 @@ class RayBuilders(Builders):
 
     def results(self, calls: Sequence[Any]) -> list[Any]:
         """Wait for calls, and return what they return."""
-        import ray
-
-        answers: list[Any] = ray.get(list(calls))
+        answers: list[Any] = self._ray.get(list(calls))
         return answers
 
     def read(self, plan: Plan, files: Sequence[PlannedFile]) -> Iterator[bytes]:
         """Read files in tasks, and yield the reports of some after the other."""
-        import ray
-
         rows = [{"file": encode([*file])} for file in files]
         blocks = min(len(rows), max(len(self._actors) * 2, -(-len(rows) // _FILES)))
         options = {"builders": self, **_options(plan)}
         try:
-            data: Any = ray.data.from_items(rows, override_num_blocks=blocks)
+            data: Any = self._ray.data.from_items(rows, override_num_blocks=blocks)
             for row in data.map_batches(read_files, batch_size=_FILES, fn_kwargs=options).iter_rows():
                 yield row["report"]
-        except ray.exceptions.RayError as error:
+        except self._ray.exceptions.RayError as error:
             raise ProcessDiedError(error) from error
 
     def upload(self) -> dict[int, PublishedPart]:
         """Upload the shards that changed; their parts, by number."""
-        import ray
-
         parts: dict[int, PublishedPart] = {}
         try:
-            for reply in ray.get([actor.upload.remote() for actor in self._actors]):
+            for reply in self._ray.get([actor.upload.remote() for actor in self._actors]):
                 parts |= decode(reply)
-        except ray.exceptions.RayError as error:
+        except self._ray.exceptions.RayError as error:
             raise ProcessDiedError(error) from error
         return parts
 
     def end(self) -> None:
         """End the actors, and delete the folders of their shards."""
-        import ray
-
         for actor in self._actors:
-            with suppress(ray.exceptions.RayError):
-                ray.get(actor.close.remote(), timeout=60)
-            ray.kill(actor)
+            with suppress(self._ray.exceptions.RayError):
+                self._ray.get(actor.close.remote(), timeout=60)
+            self._ray.kill(actor)
 
 
 def _options(plan: Plan) -> dict[str, Any]:

@@ -193,22 +193,6 @@ class Router:
         scope: Filter | None = None,
     ) -> ShardAnswers:
         """Ask some shards of a version the same question, all at once; see `Shards.ask`."""
-        try:
-            return self._ask(version, question, arguments, deadline, scope)
-        except Exception as error:
-            if not self._cut_off(error):
-                raise
-        failed = [PartReport(self.names[number], "failed", 0.0, error=_LOST) for number in arguments]
-        return ShardAnswers({}, failed)
-
-    def _ask(
-        self,
-        version: int,
-        question: str,
-        arguments: Mapping[int, Sequence[Any]],
-        deadline: Deadline | None,
-        scope: Filter | None,
-    ) -> ShardAnswers:
         started = time.monotonic()
         seconds = self._options.deadline
         if deadline is not None:
@@ -224,24 +208,30 @@ class Router:
         ]
         values: dict[int, Any] = {}
         waiting: dict[Any, tuple[_Call, _Replica]] = {}
-        for call in calls:
-            self._send(call, version, waiting)
-        open_calls = [call for call in calls if call.pending]
-        while open_calls and (remaining := started + seconds - time.monotonic()) > 0:
-            due = min((call.hedge_at for call in open_calls), default=0.0) - time.monotonic()
-            ready, _ = self._ray.wait(list(waiting), num_returns=1, timeout=max(0.0, min(remaining, due)))
-            for reference in ready:
-                call, replica = waiting.pop(reference)
-                reply = self._reply(reference, call, replica)
-                if reply is not None and call in open_calls:
-                    values |= reply
-                    open_calls.remove(call)
-                elif not call.pending and call in open_calls and not self._send(call, version, waiting):
-                    open_calls.remove(call)
-            for call in open_calls:
-                if call.hedge_at <= time.monotonic():
-                    call.asked[-1].late_until = time.monotonic() + _LATE
-                    self.counts["hedged"] += self._send(call, version, waiting)
+        try:
+            for call in calls:
+                self._send(call, version, waiting)
+            open_calls = [call for call in calls if call.pending]
+            while open_calls and (remaining := started + seconds - time.monotonic()) > 0:
+                due = min((call.hedge_at for call in open_calls), default=0.0) - time.monotonic()
+                ready, _ = self._ray.wait(list(waiting), num_returns=1, timeout=max(0.0, min(remaining, due)))
+                for reference in ready:
+                    call, replica = waiting.pop(reference)
+                    reply = self._reply(reference, call, replica)
+                    if reply is not None and call in open_calls:
+                        values |= reply
+                        open_calls.remove(call)
+                    elif not call.pending and call in open_calls and not self._send(call, version, waiting):
+                        open_calls.remove(call)
+                for call in open_calls:
+                    if call.hedge_at <= time.monotonic():
+                        call.asked[-1].late_until = time.monotonic() + _LATE
+                        self.counts["hedged"] += self._send(call, version, waiting)
+        except Exception as error:
+            if not self._cut_off(error):
+                raise
+            lost = [PartReport(self.names[number], "failed", 0.0, error=_LOST) for number in arguments]
+            return ShardAnswers({}, lost)
         elapsed = time.monotonic() - started
         late = f"no answer within {seconds:g} s"
         failures = [

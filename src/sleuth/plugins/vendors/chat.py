@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
-from functools import partial
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from itertools import count
 from typing import Annotated, Any, Literal
 
@@ -284,10 +283,45 @@ async def responses(body: ResponsesRequest, request: Request, call: CurrentCall)
     def say(name: str, **values: Any) -> bytes:
         return sent_event(name, {"type": name, "sequence_number": next(numbers), **values})
 
+    async def events(before: AsyncIterator[AnswerEvent]) -> AsyncIterator[bytes]:
+        """Yield the events of a response: the search, the text in pieces, its annotations, and the whole."""
+        yield say("response.created", response=_response(body, writing, [], None))
+        search, message = _outputs(body, writing, question.query, None)
+        in_search = {"item_id": search["id"], "output_index": 0}
+        place = {"item_id": message["id"], "output_index": 1, "content_index": 0}
+        yield say("response.output_item.added", output_index=0, item=search)
+        yield say("response.file_search_call.in_progress", **in_search)
+        yield say("response.file_search_call.searching", **in_search)
+        yield say("response.output_item.added", output_index=1, item=message)
+        yield say("response.content_part.added", **place, part=_text_part("", []))
+        has_text = False
+        async for event in before:
+            if event.name == "text":
+                has_text = True
+                yield say("response.output_text.delta", **place, delta=event.value, logprobs=[])
+        result = await writing.result
+        search, message = _outputs(body, writing, question.query, result)
+        (part,) = message["content"]
+        if not has_text:
+            yield say("response.output_text.delta", **place, delta=part["text"], logprobs=[])
+        yield say("response.file_search_call.completed", **in_search)
+        yield say("response.output_item.done", output_index=0, item=search)
+        for number, annotation in enumerate(part["annotations"]):
+            yield say(
+                "response.output_text.annotation.added",
+                **place,
+                annotation_index=number,
+                annotation=annotation,
+            )
+        yield say("response.output_text.done", **place, text=part["text"], logprobs=[])
+        yield say("response.content_part.done", **place, part=part)
+        yield say("response.output_item.done", output_index=1, item=message)
+        yield say("response.completed", response=_response(body, writing, [search, message], result))
+
     def failure(refusal: Refusal) -> bytes:
         return say("error", code=refusal.code, message=str(refusal.detail), param=None)
 
-    return await writing.stream(partial(_events, body, writing, question.query, say), failure)
+    return await writing.stream(events, failure)
 
 
 def _response(
@@ -329,48 +363,6 @@ def _outputs(
 
 def _text_part(text: str, annotations: list[dict[str, Any]]) -> dict[str, Any]:
     return {"type": "output_text", "text": text, "annotations": annotations}
-
-
-async def _events(
-    body: ResponsesRequest,
-    writing: Writing,
-    query: str,
-    say: Callable[..., bytes],
-    before: AsyncIterator[AnswerEvent],
-) -> AsyncIterator[bytes]:
-    """Yield the events of a response: the search, the text in pieces, its annotations, and the whole."""
-    yield say("response.created", response=_response(body, writing, [], None))
-    search, message = _outputs(body, writing, query, None)
-    in_search = {"item_id": search["id"], "output_index": 0}
-    place = {"item_id": message["id"], "output_index": 1, "content_index": 0}
-    yield say("response.output_item.added", output_index=0, item=search)
-    yield say("response.file_search_call.in_progress", **in_search)
-    yield say("response.file_search_call.searching", **in_search)
-    yield say("response.output_item.added", output_index=1, item=message)
-    yield say("response.content_part.added", **place, part=_text_part("", []))
-    has_text = False
-    async for event in before:
-        if event.name == "text":
-            has_text = True
-            yield say("response.output_text.delta", **place, delta=event.value, logprobs=[])
-    result = await writing.result
-    search, message = _outputs(body, writing, query, result)
-    (part,) = message["content"]
-    if not has_text:
-        yield say("response.output_text.delta", **place, delta=part["text"], logprobs=[])
-    yield say("response.file_search_call.completed", **in_search)
-    yield say("response.output_item.done", output_index=0, item=search)
-    for number, annotation in enumerate(part["annotations"]):
-        yield say(
-            "response.output_text.annotation.added",
-            **place,
-            annotation_index=number,
-            annotation=annotation,
-        )
-    yield say("response.output_text.done", **place, text=part["text"], logprobs=[])
-    yield say("response.content_part.done", **place, part=part)
-    yield say("response.output_item.done", output_index=1, item=message)
-    yield say("response.completed", response=_response(body, writing, [search, message], result))
 
 
 def annotations_of(result: SearchResult) -> list[dict[str, Any]]:

@@ -15,7 +15,8 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 
 from sleuth.errors import requires
-from sleuth.remote import BrokenError, CertificateError, Deadline, LargeError, resolve
+from sleuth.remote import BrokenError, CertificateError, Deadline, LargeError
+from sleuth.remote.hosts import resolve
 from sleuth.surfaces.http.answers import Refusal
 from sleuth.surfaces.http.keys import DEFAULT_SCOPES, Key, Scope
 
