@@ -22,6 +22,7 @@ KINDS: Final = {
     "languages": "a `Language` of code; only Sleuth's own are read",
     "loaders": "a `FileFormat`, or a tuple of them",
     "chunkers": "a `DocumentChunker`, or what makes one",
+    "operations": "an `Operation` of `sleuth.surfaces.operations`, or a tuple of them",
     "commands": "a module that adds its commands to `sleuth.surfaces.cli.app.app`",
     "embedders": "what opens a model by name: `str -> Embedder`, with `opens_late` where words answer without it",
     "rerankers": "a `RerankModels`",

@@ -66,56 +66,8 @@ def test_a_segment_that_is_cut_off_under_a_reader(path: Path) -> None:
             assert len(contents(snapshot)) == ROWS
 
 
-CUT_SEGMENTS = """
-import os, sys
-from pathlib import Path
-from sleuth import Document, Engine
-from sleuth.code import CodeRetriever, index_path
-from sleuth.code.snapshots.health import check
-from sleuth.engine import open_code
-from sleuth.errors import SleuthError
-from sleuth.store.catalogue import building
-from tests.dense.strategies import HashEmbedder
-building.INLINE_BYTES = 0
-import sleuth.code.snapshots.shelf as shelf
-shelf.SMALL = 0
-path = Path(sys.argv[1])
-embedder = HashEmbedder()
-documents = [Document(f"word{i} common text {i % 7}", {"n": i}, id=f"d{i}") for i in range(200)]
-with Engine.open(path / "index", create=True, embedder=embedder) as engine:
-    engine.add(documents)
-(path / "code").mkdir()
-for i in range(12):
-    (path / "code" / f"m{i}.py").write_text("".join(f"def refill_{i}_{j}(b): return b + {j}\\n" for j in range(30)))
-with open_code(path / "index", create=True) as storage:
-    repository = index_path(storage, path / "code").repository
-legs = set()
-for file in sorted((path / "index").rglob("*.seg")):
-    legs.add(file.name.partition("-")[0])
-    whole = file.read_bytes()
-    for length in (len(whole) // 2, 0):
-        with Engine.open(path / "index", embedder=embedder) as engine, open_code(path / "index") as storage:
-            retriever = CodeRetriever(storage, None)
-            asks = [
-                lambda: engine.search("common word7", mode="lexical"),
-                lambda: engine.search("common word7", mode="dense"),
-                lambda: engine.search("common", filter="n>17"),
-                lambda: engine.check(full=True),
-                lambda: retriever.retrieve("refill_3_4", repository, strategy="keyword"),
-                lambda: check(storage, full=True),
-            ]
-            answers = [ask() for ask in asks[:3]], asks[4]()
-            os.truncate(file, length)
-            told = 0
-            for ask in asks:
-                try:
-                    ask()
-                except SleuthError:
-                    told += 1
-            assert told, file
-        file.write_bytes(whole)
-print(*sorted(legs))
-"""
+CUT_SEGMENTS = Path(__file__).with_name("cut_segments.txt").read_text("utf8")
+"""A program that cuts off each segment of an index while others read it."""
 
 
 def test_every_kind_of_segment_that_is_cut_off_under_a_reader(tmp_path: Path) -> None:

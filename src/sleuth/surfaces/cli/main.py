@@ -63,6 +63,7 @@ def register(arguments: list[str]) -> None:
     if not names or (is_help and is_group) or "_SLEUTH_COMPLETE" in os.environ:
         names = list(loaders)
         list(loaded("commands", ModuleType, own=False))
+        import_module(f"{__package__}.operations").register(COMMANDS)
     for name in names:
         loaders[name]()
 

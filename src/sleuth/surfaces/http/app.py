@@ -26,6 +26,7 @@ from sleuth.surfaces.http import ask, code, documents, jobs, search, status
 from sleuth.surfaces.http.answers import ProblemDocument
 from sleuth.surfaces.http.connections import MOST_HEAD, MOST_HEADERS
 from sleuth.surfaces.http.gate import Gate
+from sleuth.surfaces.http.operations import operations_router
 from sleuth.surfaces.http.routes import JsonRouter
 from sleuth.surfaces.http.service import Call, Service, logger
 
@@ -92,7 +93,7 @@ def create_app(engine: Engine, settings: ServerSettings, *, extensions: Sequence
     )
     app.state.service = service
 
-    routers = [*ROUTERS, *loaded("routers", JsonRouter)]
+    routers = [*ROUTERS, *loaded("routers", JsonRouter), operations_router()]
     for router in routers:
         app.routes.extend(router.routes)
     app.openapi = partial(describe, app)  # type: ignore[method-assign]

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from inspect import signature
 from types import NoneType
 from typing import Any, Final, NamedTuple, get_args
 
+from sleuth.surfaces.operations import Operation
 from sleuth.types.request import adapter_of
 
 MOST_RESULTS = 100
@@ -33,20 +34,22 @@ class ToolSchema(NamedTuple):
     """A tool as clients see it.
 
     Attributes:
-        properties: of its arguments, JSON Schema; the first one, if any, is required.
+        properties: of its arguments, JSON Schema.
+        required: names of the arguments that each call gives.
         is_of_code: whether it is for those alone who may see code.
     """
 
     name: str
     description: str
     properties: dict[str, dict[str, Any]]
+    required: Sequence[str]
     is_of_code: bool = False
 
     @classmethod
     def of(cls, tool: Callable[..., Any], *, is_of_code: bool = False) -> ToolSchema:
         """Return the schema of a tool for its parameters after the call; its docstring is its description.
 
-        All but the search, which has one answer, give their results in pages.
+        The first argument, if any, is required. All but the search, which has one answer, give their results in pages.
         """
         _, _, *parameters = signature(tool, eval_str=True).parameters.values()
         properties: dict[str, dict[str, Any]] = {}
@@ -61,12 +64,14 @@ class ToolSchema(NamedTuple):
         elif parameters:
             properties |= {"max_tokens": {"type": "integer"}, "cursor": {"type": "string"}}
         description = " ".join((tool.__doc__ or "").split())
-        return cls(tool.__name__, description, properties, is_of_code)
+        return cls(tool.__name__, description, properties, list(properties)[:1], is_of_code)
 
-    @property
-    def required(self) -> list[str]:
-        """The arguments that each call gives."""
-        return list(self.properties)[:1]
+    @classmethod
+    def of_operation(cls, operation: Operation) -> ToolSchema:
+        """Return the schema of an operation of a package."""
+        schema = operation.model.model_json_schema()
+        properties = {**schema["properties"], "max_tokens": {"type": "integer"}}
+        return cls(operation.name, operation.description, properties, schema.get("required", []))
 
     @property
     def input_schema(self) -> dict[str, Any]:
@@ -74,7 +79,7 @@ class ToolSchema(NamedTuple):
         return {
             "type": "object",
             "properties": self.properties,
-            "required": self.required,
+            "required": list(self.required),
             "additionalProperties": False,
         }
 

@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
@@ -21,6 +22,7 @@ from sleuth.surfaces.cursors import cursor_of, offset_of, written
 from sleuth.surfaces.mcp import items
 from sleuth.surfaces.mcp.items import Fields, fit, fit_text, tokens_of, write
 from sleuth.surfaces.mcp.schemas import ANSWER_TOKENS, LEAST_TOKENS, MOST_RESULTS, PAGE_TOKENS, ToolSchema
+from sleuth.surfaces.operations import Operation, operations
 from sleuth.types import Ranking
 from sleuth.types.request import DEFAULT_K
 
@@ -116,7 +118,9 @@ class Tools:
     @property
     def schemas(self) -> dict[str, ToolSchema]:
         """The tools of this client by name: those about code are for clients that may see some."""
-        return {tool.name: tool for tool in TOOLS if self._sees_code or not tool.is_of_code}
+        added = (each for each in operations().values() if not each.writes)
+        own = {tool.name: tool for tool in TOOLS if self._sees_code or not tool.is_of_code}
+        return {operation.name: ToolSchema.of_operation(operation) for operation in added} | own
 
     def call(self, name: str, arguments: Mapping[str, Any]) -> str:
         """Run a tool and return its answer, one JSON object.
@@ -146,7 +150,8 @@ class Tools:
         try:
             marked = written({"tool": name, **request})
             offset = offset_of(arguments.get("cursor"), marked)
-            return write(getattr(self, name)(ToolCall(self._head(), max_tokens, marked, offset), **request))
+            run = getattr(self, name) if schema in TOOLS else partial(self._run, operations()[name])
+            return write(run(ToolCall(self._head(), max_tokens, marked, offset), **request))
         except ArgumentError as error:
             if note := self._workspace.indexing:
                 raise ArgumentError(f"{error} (indexing: {note})") from error
@@ -335,6 +340,18 @@ class Tools:
             }
             for snapshot in self._workspace.snapshots()
         ]
+        return answer
+
+    def _run(self, operation: Operation, call: ToolCall, **options: Any) -> dict[str, Any]:
+        """Run an operation of a package over the documents that this client may see."""
+        engine = self._documents_shown()
+        if engine is None:
+            raise ArgumentError("no documents are indexed that this client may see")
+        answer = {**operation(engine, **options), **call.head}
+        if (size := tokens_of(answer)) > call.max_tokens:
+            raise ArgumentError(
+                f"max_tokens must be {size} or more to hold this answer, got {call.max_tokens}"
+            )
         return answer
 
     def _documents_shown(self) -> Engine | None:
