@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import isfinite
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from sleuth.compose.items import best_first, rescored
 from sleuth.errors import EmbeddingError
@@ -60,30 +60,16 @@ class RemoteReranker:
         )
         with self._client.described("/rerank"):
             try:
-                score_by_place = _scores(answer, len(items))
+                pairs = [(result["index"], float(result["relevance_score"])) for result in answer["results"]]
+                is_sound = all(type(place) is int and isfinite(score) for place, score in pairs)
             except (KeyError, TypeError, ValueError):
-                problem = f"answered without scores of the documents: {self._client.shown(answer)}"
-                raise AnswerError(problem) from None
+                is_sound = False
+            places = [place for place, _ in pairs] if is_sound else []
+            if not is_sound or len({*places}) < len(places) or not {*places} <= {*range(len(items))}:
+                raise AnswerError(f"answered without scores of the documents: {self._client.shown(answer)}")
         scored = [
-            rescored(items[place], score, "rerank", f"the score of {self.model}")
-            for place, score in score_by_place.items()
+            rescored(items[place], score, "rerank", f"the score of {self.model}") for place, score in pairs
         ]
         return best_first(scored)
 
     arerank = async_twin(rerank)
-
-
-def _scores(answer: Any, count: int) -> dict[int, float]:
-    """Return the score of each document by its place.
-
-    Raises:
-        KeyError, TypeError, ValueError: an answer of another form, a place that is not there or comes twice, or a score
-            that is not finite.
-    """
-    scores: dict[int, float] = {}
-    for result in answer["results"]:
-        place, score = result["index"], float(result["relevance_score"])
-        if type(place) is not int or not 0 <= place < count or place in scores or not isfinite(score):
-            raise ValueError(place)
-        scores[place] = score
-    return scores

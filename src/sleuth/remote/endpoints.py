@@ -93,22 +93,18 @@ class Pace:
         with self._turns:
             now = monotonic()
             if moment > self._slowed:
-                self._slow_down(wait)
+                if self._rate == math.inf:
+                    self._rate = 1 / wait if wait > 0 else math.inf
+                elif not self._has_accepted:
+                    self._rate = max(self._rate / 2, SLOWEST)
+                else:
+                    # Below the ceiling the rate was doubled once too often; at it, it grew slowly, a little too far.
+                    share = 0.5 if self._rate < self._ceiling else self.DECREASE
+                    self._ceiling = self._rate = max(self._rate * share, SLOWEST)
+                self._has_accepted = False
                 self._slowed = now
             self._next = max(self._next, now + max(min(after or 0.0, LONGEST_HOLD), 1 / self._rate))
             self._turns.notify_all()
-
-    def _slow_down(self, wait: float) -> None:
-        first = 1 / wait if wait > 0 else math.inf
-        if self._rate == math.inf:
-            self._rate = first
-        elif not self._has_accepted:
-            self._rate = max(self._rate / 2, SLOWEST)
-        else:
-            # Below the ceiling the rate was doubled once too often; at the ceiling it grew slowly, a little too far.
-            share = 0.5 if self._rate < self._ceiling else self.DECREASE
-            self._ceiling = self._rate = max(self._rate * share, SLOWEST)
-        self._has_accepted = False
 
     def accepted(self) -> None:
         """Raise the rate, if it is limited, after a request that was not refused for its rate.

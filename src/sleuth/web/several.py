@@ -39,15 +39,12 @@ def merge(
     docs = web_docs.get("web_docs", web_docs) if isinstance(web_docs, Mapping) else web_docs
     pages = docs.get("results", ()) if isinstance(docs, Mapping) else docs
     documents = [dict(document) for document in local_docs]
-    numbers = [number for document in documents if (number := _whole(document.get("id"))) is not None]
-    local_ids = {str(document.get("id")) for document in documents}
+    ids = [document.get("id") for document in documents]
+    # A table with gaps turns 1 into 1.0, so such floats count.
+    numbers = [int(id) for id in ids if isinstance(id, int) or (isinstance(id, float) and id.is_integer())]
+    local_ids = set(map(str, ids))
     free = (number for number in count(max(numbers, default=-1) + 1) if str(number) not in local_ids)
     return documents + [{**page, "id": next(free)} for page in pages]
-
-
-def _whole(id: object) -> int | None:
-    """Return an id as an integer, or None. A table with gaps turns 1 into 1.0, so such floats count."""
-    return int(id) if isinstance(id, int) or (isinstance(id, float) and id.is_integer()) else None
 
 
 def fuse(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 from sleuth.errors import ArgumentError, requires
 from sleuth.plugins.importers.stored import StoredVector, StoredVectors, chosen_name
@@ -41,16 +40,12 @@ def read_lancedb(
     for column in (text_field, vector_field):
         if column not in columns:
             raise ArgumentError(f"{column!r} must be a column of {name}, got {', '.join(columns)}")
-    rows = _rows(source, f"{path}/{name}", text_field, id_field, vector_field)
-    return StoredVectors(f"{path}/{name}", rows, source.count_rows())
 
-
-def _rows(
-    source: Any, name: str, text_field: str, id_field: str, vector_field: str
-) -> Iterator[StoredVector]:
-    number = 0
-    for batch in source.search().to_batches(BATCH):
-        for row in batch.to_pylist():
-            number += 1
+    def rows() -> Iterator[StoredVector]:
+        batches = source.search().to_batches(BATCH)
+        for number, row in enumerate((row for batch in batches for row in batch.to_pylist()), 1):
             vector = row.pop(vector_field)
-            yield StoredVector(row_document(row, f"row {number} of {name}", text_field, id_field), vector)
+            document = row_document(row, f"row {number} of {path}/{name}", text_field, id_field)
+            yield StoredVector(document, vector)
+
+    return StoredVectors(f"{path}/{name}", rows(), source.count_rows())

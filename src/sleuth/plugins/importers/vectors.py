@@ -50,28 +50,27 @@ def read_vectors(
             raise ArgumentError(
                 f"vectors must be floats of shape (rows, dimension), got {matrix.dtype} of shape {matrix.shape}"
             )
-    rows = _with_vectors(path, matrix, text_field, id_field, vector_field)
-    return StoredVectors(str(path), rows, _count(Path(path)) if matrix is None else len(matrix))
 
+    def rows() -> Iterator[StoredVector]:
+        number = 0
+        for number, row in enumerate(read_rows(path), 1):
+            values = dict(row)
+            if matrix is not None and number > len(matrix):
+                raise ArgumentError(
+                    f"vectors must be as many as rows, got {len(matrix)} for at least {number}"
+                )
+            vector: Sequence[float] | None = values.pop(vector_field, None)
+            if matrix is not None:
+                vector = matrix[number - 1].tolist()
+            place = f"row {number} of {path}"
+            document = row_document(values, place, text_field, id_field)
+            if not vector:
+                raise ArgumentError(f"{place} must have a {vector_field!r}, got {sorted(row)}")
+            yield StoredVector(document, vector)
+        if matrix is not None and number < len(matrix):
+            raise ArgumentError(f"vectors must be as many as rows, got {len(matrix)} for {number}")
 
-def _with_vectors(
-    path: str | Path, matrix: NDArray[Any] | None, text_field: str, id_field: str, vector_field: str
-) -> Iterator[StoredVector]:
-    number = 0
-    for number, row in enumerate(read_rows(path), 1):
-        values = dict(row)
-        if matrix is not None and number > len(matrix):
-            raise ArgumentError(f"vectors must be as many as rows, got {len(matrix)} for at least {number}")
-        vector: Sequence[float] | None = values.pop(vector_field, None)
-        if matrix is not None:
-            vector = matrix[number - 1].tolist()
-        place = f"row {number} of {path}"
-        document = row_document(values, place, text_field, id_field)
-        if not vector:
-            raise ArgumentError(f"{place} must have a {vector_field!r}, got {sorted(row)}")
-        yield StoredVector(document, vector)
-    if matrix is not None and number < len(matrix):
-        raise ArgumentError(f"vectors must be as many as rows, got {len(matrix)} for {number}")
+    return StoredVectors(str(path), rows(), _count(Path(path)) if matrix is None else len(matrix))
 
 
 def _count(path: Path) -> int | None:

@@ -70,7 +70,13 @@ class Overloading(NameRules):
         ]
         if len(fitting) > 1:
             site = Site(file, use.symbol, use.line)
-            types = [self._types_of(self.value(argument), site) for argument in arguments]
+            inference = self.resolver.inference
+            types = [
+                [literal]
+                if (literal := literal_type(value))
+                else inference.type_names(inference.type_of(value, site))
+                for value in map(self.value, arguments)
+            ]
             scores = {i: score(parameters[i], types, simple_name) for i in fitting}
             fitting = [i for i in fitting if scores[i] == max(scores.values())]
         return overloads[fitting[0]] if fitting else definition
@@ -99,12 +105,6 @@ class Overloading(NameRules):
     def value(self, argument: str) -> str:
         """Return an argument without the name of its parameter."""
         return argument
-
-    def _types_of(self, argument: str, site: Site) -> list[str]:
-        """Return the names of an argument's type and of its bases, [] where it is unknown."""
-        if literal := literal_type(argument):
-            return [literal]
-        return self.resolver.inference.type_names(self.resolver.inference.type_of(argument, site))
 
 
 def _masked(match: re.Match[str]) -> str:
