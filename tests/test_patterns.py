@@ -31,7 +31,7 @@ _LOCAL_VALUES: dict[str, list[dict[str, Any]]] = {
     "plugins/languages/overloads.py": [{"name": "engine"}],
     "code/graph/walker.py": [{"stem": "engine"}],
     "code/parsing/imports.py": [{"name": "name", "module": "module"}],
-    "code/search/ranking.py": [{"a": b"retri", "b": b"limit"}],
+    "code/search/signals.py": [{"a": b"retri", "b": b"limit"}],
     "files/ignore.py": [
         {"source": ignore._path_regex(ignore._parts(glob))} for glob in ("**/a/**/b*a", "*a*a*a*b", "a/*/b*")
     ],

@@ -16,8 +16,9 @@ from sleuth.code.parsing.labels import LABELS
 from sleuth.code.search import ranking
 from sleuth.code.search.context import count_tokens
 from sleuth.code.search.query import read_query
-from sleuth.code.search.ranking import best_of, rank_files
+from sleuth.code.search.ranking import rank_files
 from sleuth.code.search.request import CodeRequest
+from sleuth.code.search.signals import best_of
 from sleuth.code.search.vectors import Similar, embed_missing
 from sleuth.engine.codebase import default_embedder
 from sleuth.errors import ArgumentError, EmbeddingError, FilterError, RetrievalError

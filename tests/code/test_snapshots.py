@@ -14,7 +14,7 @@ import pytest
 from sleuth.code import CodeRetriever, CodeStorage, index_path
 from sleuth.code.repository.listing import Past
 from sleuth.code.repository.sources import source_at
-from sleuth.code.search import ranking
+from sleuth.code.search import signals
 from sleuth.code.snapshots.diff import compare
 from sleuth.code.snapshots.indexing import index_source
 from sleuth.engine import open_code
@@ -94,9 +94,9 @@ def test_a_grown_index_scores_as_a_fresh_one(
     storage: CodeStorage, git: Git, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int
 ) -> None:
     """After many snapshots, hits, scores and order equal those of a fresh index."""
-    monkeypatch.setattr(ranking, "FILE_POOL", 7)
-    monkeypatch.setattr(ranking, "CHUNK_POOL", 9)
-    monkeypatch.setattr(ranking, "READ", 5)
+    monkeypatch.setattr(signals, "FILE_POOL", 7)
+    monkeypatch.setattr(signals, "CHUNK_POOL", 9)
+    monkeypatch.setattr(signals, "READ", 5)
     random = Random(seed)
     words = ["charge", "order", "ledger", "refund", "card"]
 

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from sleuth.code import CodeStorage
 from sleuth.code.search import ranking
 from sleuth.code.search.query import pairs_of, read_query
-from sleuth.code.search.ranking import phrase_scores, rank_files
+from sleuth.code.search.ranking import rank_files
+from sleuth.code.search.signals import phrase_scores
 from tests.code.conftest import hits_by_words, open_project
 
 PATHS = ("args.py", "json_reader.py", "a/config.py", "b/config.py", "ser/mod.rs", "recoverer.py")

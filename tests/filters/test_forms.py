@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from sleuth.errors import FilterError
 from sleuth.filters import And, Compare, Not, Or, as_filter, field, to_mongo, to_text
-from sleuth.filters.parse import from_mongo
+from sleuth.filters.mongo import from_mongo
 from sleuth.filters.text import from_text
 from sleuth.filters.tree import MAX_DEPTH
 from tests.filters.strategies import filters

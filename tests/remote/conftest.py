@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from sleuth.remote.exchange import close_idle
+from sleuth.remote.connections import close_idle
 
 
 @pytest.fixture(autouse=True)

@@ -15,7 +15,6 @@ from threading import Event
 
 import pytest
 
-import sleuth.remote.exchange as connections
 from sleuth.llm import OpenAIEmbedder, OpenAIGenerator, RemoteReranker
 from sleuth.remote import (
     THREADS,
@@ -25,6 +24,7 @@ from sleuth.remote import (
     Exchange,
     LargeError,
     Response,
+    connections,
     in_thread,
 )
 from sleuth.remote.answer import LateError, UnreachableError

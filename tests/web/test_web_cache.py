@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from sleuth.errors import ArgumentError
-from sleuth.web.search import WebCache
+from sleuth.web.cache import WebCache
 from sleuth.web.service import Hit
 
 HITS = [Hit("https://a.org/ü", "Title", "text “quoted”", "a.org", 0.5, "2024-05-01")]
@@ -50,7 +50,7 @@ def test_ages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, age: float, expec
     older.
     """
     now = [1000.0]
-    monkeypatch.setattr("sleuth.web.search.time", lambda: now[0])
+    monkeypatch.setattr("sleuth.web.cache.time", lambda: now[0])
     cache = WebCache(tmp_path, max_age=100, max_stale=1000)
     cache.put(request(1), HITS)
     now[0] += age

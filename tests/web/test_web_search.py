@@ -294,7 +294,7 @@ def test_cancelling_ends_the_waits(server: TavilyServer, options: dict[str, Any]
 def frozen(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[float]]:
     """Set the clock of the cache by hand."""
     now = [1_000_000.0]
-    monkeypatch.setattr("sleuth.web.search.time", lambda: now[0])
+    monkeypatch.setattr("sleuth.web.cache.time", lambda: now[0])
     yield now
 
 

@@ -2,8 +2,8 @@ from sleuth.filters.bedrock import from_bedrock as from_bedrock
 from sleuth.filters.bedrock import to_bedrock as to_bedrock
 from sleuth.filters.chroma import to_chroma as to_chroma
 from sleuth.filters.match import matches as matches
+from sleuth.filters.mongo import to_mongo as to_mongo
 from sleuth.filters.parse import as_filter as as_filter
-from sleuth.filters.parse import to_mongo as to_mongo
 from sleuth.filters.text import to_text as to_text
 from sleuth.filters.tree import And as And
 from sleuth.filters.tree import Compare as Compare
