@@ -36,7 +36,6 @@ from llama_index.core.vector_stores.types import (
 )
 
 from sleuth import Document, Engine
-from sleuth.compose import DiversifiedRetriever
 from sleuth.errors import ArgumentError
 from sleuth.plugins.frameworks.llama_index import SleuthRetriever, SleuthVectorStore
 from tests.documents import NEWS, QUERY, guide_line, meaning
@@ -268,13 +267,22 @@ def test_an_index_is_opened_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert first == second != []
 
 
-def test_hits_that_differ(tmp_path: Path) -> None:
-    """In place of mode `mmr`, a retriever of Sleuth leaves a copy behind another document."""
-    with Engine.open(tmp_path / "index", create=True) as engine:
-        engine.add([Document(text, id=text) for text in ("It will rain.", "It will rain!", "It was cold.")])
-        names = {"SleuthRetriever": SleuthRetriever, "DiversifiedRetriever": DiversifiedRetriever}
-        hits = guide_line("LlamaIndex: mode", engine=engine, **names).retrieve("will it rain")[:2]
-        assert "It was cold." in {hit.node.get_content() for hit in hits}
+def test_nodes_that_differ(store: SleuthVectorStore) -> None:
+    """Mode `mmr` chooses the nodes that LlamaIndex's own store chooses, with their scores."""
+    theirs, copy = SimpleVectorStore(), _nodes()[0].model_copy(update={"id_": "node-9"})
+    theirs.add([*_nodes(), copy])
+    store.add([copy])
+    query = VectorStoreQuery([1.0, 0.3, 0.2, 0.1], 2, mode=VectorStoreQueryMode.MMR)
+    for options in ({}, {"mmr_threshold": 0.2}, {"mmr_threshold": 1}):
+        expected, found = theirs.query(query, **options), store.query(query, **options)
+        assert found.ids == expected.ids
+        assert found.similarities == pytest.approx(expected.similarities, abs=1e-6)
+    nearest, different = [
+        store.query(query, mmr_threshold=0.1, mmr_prefetch_factor=n).ids or () for n in (1, 4)
+    ]
+    assert ("node-9" in nearest, "node-9" in different) == (True, False)  # a copy
+    with pytest.raises(ArgumentError, match="got 'mmr_treshold'"):
+        store.query(query, mmr_treshold=0.5)
 
 
 @pytest.mark.parametrize("is_async", [False, True])

@@ -23,6 +23,7 @@ from sleuth.types import RESERVED
 
 with requires("llama-index-core", "llama-index", "retrievers and stores of LlamaIndex"):
     from llama_index.core.base.base_retriever import BaseRetriever
+    from llama_index.core.indices.query.embedding_utils import get_top_k_mmr_embeddings
     from llama_index.core.schema import BaseNode, MetadataMode, NodeWithScore, QueryBundle, TextNode
     from llama_index.core.vector_stores.types import (
         BasePydanticVectorStore,
@@ -85,8 +86,8 @@ class SleuthRetriever(BaseRetriever):
 class SleuthVectorStore(BasePydanticVectorStore):
     """An index of Sleuth as a vector store of LlamaIndex, which makes the vectors.
 
-    Modes of a query: "default" by the vector, "sparse" and "text_search" by words, "hybrid" and "semantic_hybrid" by
-    both, where `alpha` from 0 (words) to 1 (vector) divides the weight.
+    Modes of a query: "default" by the vector, "mmr" by it and by how nodes differ, "sparse" and "text_search" by words,
+    "hybrid" and "semantic_hybrid" by both, where `alpha` from 0 (words) to 1 (vector) divides the weight.
     """
 
     stores_text: bool = True
@@ -152,13 +153,17 @@ class SleuthVectorStore(BasePydanticVectorStore):
     def query(self, query: VectorStoreQuery, **options: Any) -> VectorStoreQueryResult:
         """Return the nodes that answer a query best, with their scores.
 
+        Args:
+            options: of mode "mmr": `mmr_threshold` from 0 (difference) to 1 (the vector), and `mmr_prefetch_factor`,
+                how many times as many nodes are compared. All that other modes take is in the query.
+
         Raises:
-            ArgumentError: a mode that is not offered, a query without what its mode needs, or an option: all that
-                searches take is in the query.
+            ArgumentError: a mode that is not offered, a query without what its mode needs, or an option.
         """
-        check_names(options, ())
+        is_varied = query.mode == VectorStoreQueryMode.MMR
+        check_names(options, ("mmr_threshold", "mmr_prefetch_factor") if is_varied else ())
         filter = all_of(self._chosen(query.node_ids, query.filters), _one_of("ref_doc_id", query.doc_ids))
-        wholes = self._hits(query, filter)
+        wholes = self._varied(query, filter, **options) if is_varied else self._hits(query, filter)
         nodes = list(map(_node, wholes))
         return VectorStoreQueryResult(
             nodes, [document.score or 0.0 for document in wholes], [node.node_id for node in nodes]
@@ -171,7 +176,8 @@ class SleuthVectorStore(BasePydanticVectorStore):
                 raise ArgumentError("query_embedding must be a vector in mode 'default', got None")
             return self._index.nearest(vector, k, filter)
         if query.mode not in _WORDS | _BOTH:
-            modes = ", ".join(sorted(mode.value for mode in {VectorStoreQueryMode.DEFAULT, *_WORDS, *_BOTH}))
+            offered = {VectorStoreQueryMode.DEFAULT, VectorStoreQueryMode.MMR, *_WORDS, *_BOTH}
+            modes = ", ".join(sorted(mode.value for mode in offered))
             raise ArgumentError(f"mode must be one of {modes}, got {query.mode.value!r}")
         if text is None or (query.mode in _BOTH and vector is None):
             raise ArgumentError(
@@ -183,6 +189,27 @@ class SleuthVectorStore(BasePydanticVectorStore):
         fusion = Fusion(weights={"lexical": 1 - share, "dense": share})
         with self.engine.embedder.holding({text: cast("Sequence[float]", vector)}):
             return self._index.search(text, query.hybrid_top_k or k, filter=filter, fusion=fusion)
+
+    def _varied(
+        self,
+        query: VectorStoreQuery,
+        filter: Filter | None,
+        mmr_threshold: float | None = None,
+        mmr_prefetch_factor: float = 4.0,
+    ) -> list[Whole]:
+        """Return nodes by maximal marginal relevance, with the scores by which LlamaIndex chooses them."""
+        vector, k = query.query_embedding, query.similarity_top_k
+        if vector is None:
+            raise ArgumentError("query_embedding must be a vector in mode 'mmr', got None")
+        nearest = self._index.nearest(vector, max(k, int(k * mmr_prefetch_factor)), filter)
+        scores, places = get_top_k_mmr_embeddings(
+            vector,
+            self._index.vectors(nearest),
+            similarity_top_k=k,
+            embedding_ids=list(range(len(nearest))),
+            mmr_threshold=query.mmr_threshold if mmr_threshold is None else mmr_threshold,
+        )
+        return [nearest[place]._replace(score=score) for score, place in zip(scores, places, strict=True)]
 
     def _chosen(self, node_ids: Sequence[str] | None, filters: MetadataFilters | None) -> Filter | None:
         return all_of(_one_of(_NODE_ID, node_ids), self._filter(filters))

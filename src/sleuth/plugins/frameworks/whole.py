@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,6 +15,7 @@ from sleuth.engine import Engine
 from sleuth.errors import ArgumentError, EmbeddingError
 from sleuth.filters import And, Filter, all_of, field
 from sleuth.protocols import Embedder
+from sleuth.store import text_hash
 from sleuth.text import embedded_text
 from sleuth.types import Chunk, Document, RetrievedItem
 from sleuth.vector_store import fingerprint_of
@@ -204,6 +206,19 @@ class WholeIndex:
     def nearest(self, vector: Sequence[float], k: int, filter: Any = None) -> list[Whole]:
         """Return the `k` documents whose vectors are nearest to this one; scores are cosines."""
         return list(map(self.whole, self.engine.nearest(vector, k, filter=filter)))
+
+    def vectors(self, documents: Iterable[Whole]) -> list[list[float]]:
+        """Return the vectors that documents came with.
+
+        Raises:
+            ArgumentError: an index that is not of `VectorsOfOthers` may keep none.
+        """
+        embedder, cache = self.engine.embedder, self.engine.backend.vector_cache
+        if not isinstance(embedder, VectorsOfOthers) or cache is None:
+            raise ArgumentError(f"engine must keep the vectors that it was given, got one of {embedder!r}")
+        hashes = [text_hash(embedded_text({**each.metadata, "text": each.text})) for each in documents]
+        kept = cache.get(embedder.fingerprint, hashes)
+        return [array("f", kept[key]).tolist() for key in hashes]
 
     def search(self, query: str, k: int, **options: Any) -> list[Whole]:
         """Return the best `k` documents for a query.
