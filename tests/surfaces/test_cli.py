@@ -11,8 +11,10 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from sleuth import Engine
 from sleuth.errors import ArgumentError
 from sleuth.ingest import Skipped, grouped
+from sleuth.store.passages.records import coded
 from sleuth.surfaces.cli.app import app
 from sleuth.surfaces.cli.main import register
 from sleuth.surfaces.cli.progress import CtrlC
@@ -193,9 +195,11 @@ def test_status_and_doctor(indexed: Path) -> None:
     assert json.loads(sleuth("status", "--json", cwd=indexed).stdout)["documents"] == 2
     assert sleuth("doctor", "--full", cwd=indexed).returncode == 0
     record = indexed / ".sleuth" / "record.sqlite"
+    with Engine.open(indexed / ".sleuth") as engine:
+        text = engine.get("docs/guide.md")[0].text
     data = record.read_bytes()
-    at = data.index(b"fifty tokens")
-    record.write_bytes(data[:at] + b"forty" + data[at + 5 :])
+    at = data.index(coded(text.encode()))
+    record.write_bytes(data[:at] + bytes([data[at] ^ 1]) + data[at + 1 :])
     findings = json.loads(sleuth("doctor", "--full", "--json", cwd=indexed).stdout)
     assert any(finding["level"] == "error" and finding["remedy"] for finding in findings)
     printed = sleuth("doctor", "--full", cwd=indexed).stdout
