@@ -24,8 +24,9 @@ test: $(VENV)/.developed $(VENV)/.kernels check ## lint, types and every test
 
 test-all: test browser conformance conformance-mteb cluster agents campaigns ## every test that can run on one machine: an hour or two
 
-picture: $(VENV)/.installed ## run the commands of the README again, write their outputs into it, and draw docs/terminal.svg
+picture: $(VENV)/.developed ## run the commands of the README again, write their outputs into it, and draw docs/terminal.svg and docs/speed.svg
 	$(BIN)/python tools/terminal_picture.py
+	$(BIN)/python tools/site.py speed
 
 release-check: $(VENV)/.developed ## do what a release does, without publishing: build, check, install, run the demo, list the components
 	$(BIN)/python tools/release_check.py build/release

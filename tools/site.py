@@ -1,10 +1,15 @@
-"""Gather the pages of the site in build/pages: those of docs, files of the root, and plots."""
+"""Gather the pages of the site in build/pages: those of docs, files of the root, and plots.
+
+python tools/site.py
+python tools/site.py speed    # draw docs/speed.svg, the picture of the README
+"""
 
 from __future__ import annotations
 
 import os
 import re
 import shutil
+import sys
 from pathlib import Path
 from typing import NamedTuple
 
@@ -90,7 +95,7 @@ def draw(table: Table, column: int, title: str, path: Path) -> None:
     bars = axes.barh(
         [name for name, _ in pairs],
         values,
-        color=["#3f51b5" if name == "sleuth" else "#9fa8da" for name, _ in pairs],
+        color=["#3f51b5" if name.endswith("sleuth") else "#9fa8da" for name, _ in pairs],
     )
     logarithmic = max(values) > FAR_APART * min(values)
     if logarithmic:
@@ -133,6 +138,14 @@ def plots(folder: Path) -> str:
     return "\n\n".join(page) + "\n"
 
 
+def draw_questions(path: Path) -> None:
+    """Draw how long natural questions take with texts."""
+    table = tables((HOME / "docs" / "measured" / "speed.md").read_text("utf8"))[0]
+    rows = [[row[0].replace("questions: ", ""), *row[1:]] for row in table.rows if "questions" in row[0]]
+    title = "Natural questions, ten hits with texts, by number of passages: ms"
+    draw(table._replace(rows=rows), 1, title, path)
+
+
 def main() -> None:
     """Write all pages."""
     shutil.rmtree(PAGES, ignore_errors=True)
@@ -145,4 +158,7 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    if sys.argv[1:] == ["speed"]:
+        draw_questions(HOME / "docs" / "speed.svg")
+    else:
+        main()
