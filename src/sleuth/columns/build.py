@@ -121,9 +121,9 @@ def _encode(
         places, truths = groups[bool]
         codes[places] = FALSE + np.array(truths, np.uint32)
     if int in groups or float in groups:
-        none: tuple[NDArray[np.int64], list[Any]] = NO_INTEGERS, []
+        empty: tuple[NDArray[np.int64], list[Any]] = NO_INTEGERS, []
         whole_places, whole_values, broken_places, broken_values = _numbers(
-            *groups.get(int, none), *groups.get(float, none)
+            *groups.get(int, empty), *groups.get(float, empty)
         )
         integers, floats = ascending(whole_values), ascending(broken_values)
         codes[whole_places] = FIRST_INTEGER + np.searchsorted(integers, whole_values)

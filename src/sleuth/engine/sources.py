@@ -158,10 +158,10 @@ class Sources(Answering, Closing):
             items, notes = tuple(arranged.items), [*arranged.notes]
         if len(names) > 1:
             is_whole = arrangement is not None or reranking.depth > 0 or len(items) < k
-            whole = cache(lambda: items if is_whole else self._ask(names, shared, POOL).items)
+            all_items = cache(lambda: items if is_whole else self._ask(names, shared, POOL).items)
 
             def items_at(places: range) -> Sequence[RetrievedItem]:
-                return (items if places.stop <= len(items) else whole())[places.start : places.stop]
+                return (items if places.stop <= len(items) else all_items())[places.start : places.stop]
 
             chosen = choose(items[: request.k], request.k, items_at, **request.variety())
             return Ranking(chosen, ranking.parts, notes)

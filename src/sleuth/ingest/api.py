@@ -106,8 +106,8 @@ def index_paths(
         remembered = roots_in(snapshot.noted_files(), names)
         looked_at = roots.values() if only is None else map(names.name_of, _below(list(roots), only))
         diff = Diff(store.reader, looked_at, names)
-        left = present(list(roots), lambda root: any(snapshot.file_names(roots[root])), prune=prune)
-    roots = {root: roots[root] for root in left}
+        present_roots = present(list(roots), lambda root: any(snapshot.file_names(roots[root])), prune=prune)
+    roots = {root: roots[root] for root in present_roots}
     readings = plan(roots, remembered, options, names)
     left_out = LeftOut()
     parts = _folders(readings, names, index=index, left_out=left_out, only=only)
@@ -245,8 +245,8 @@ def _folders(
     only: Collection[str] | None,
 ) -> list[tuple[ReadOptions, Source]]:
     """Return the folders of a run as sources, those that are read with the same options together."""
-    apart = len(readings) < 2 or len(outermost([one.name for one in readings])) == len(readings)
-    seen: set[str] | None = None if apart else set()  # else a file would be met twice
+    are_apart = len(readings) < 2 or len(outermost([one.name for one in readings])) == len(readings)
+    seen: set[str] | None = None if are_apart else set()  # else a file would be met twice
     parts: list[tuple[ReadOptions, Source]] = []
     while readings:
         options = readings[0].options

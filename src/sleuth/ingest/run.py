@@ -149,9 +149,8 @@ class Run:
         reading, skips = self.diff.reading_of(source), None
         if self._parts:
             skips = to_json(self._parts)
-            if any(
-                part.kind == "page" for part in self._parts
-            ):  # the next run that names a program tries again
+            # The next run that names a program tries pages again.
+            if any(part.kind == "page" for part in self._parts):
                 reading = reading.removesuffix(WITH_OCR)
         state = FileFacts(size=entry.size, version=entry.version, reading=reading, skips=skips)
         self._note(source, self._counts | state)

@@ -337,8 +337,8 @@ class _FieldBuilder:
 def field_arrays(arrays: Mapping[str, NDArray[Any]], name: str) -> Arrays:
     """Return a field's own arrays among those of the segment, and the lengths of rows in all fields of its family."""
     prefix, lengths = f"{name}.", f"{base_field(name)}.{LENGTHS}"
-    own = {key[len(prefix) :]: value for key, value in arrays.items() if key.startswith(prefix)}
-    return {**own, LENGTHS: arrays[lengths]} if lengths in arrays else own
+    of_field = {key[len(prefix) :]: value for key, value in arrays.items() if key.startswith(prefix)}
+    return {**of_field, LENGTHS: arrays[lengths]} if lengths in arrays else of_field
 
 
 def _store_field(name: str, field_arrays: Arrays, arrays: Arrays) -> None:

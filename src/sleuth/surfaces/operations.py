@@ -49,16 +49,11 @@ class Operation:
         """Its name at every door; the shell writes "-" for "_"."""
         return self.function.__name__
 
-    @property
-    def description(self) -> str:
-        """What it does."""
-        return " ".join((self.function.__doc__ or "").split())
-
     @cached_property
     def signature(self) -> Signature:
         """Its options, without the engine, and what it returns."""
-        whole = signature(self.function, eval_str=True)
-        return whole.replace(parameters=list(whole.parameters.values())[1:])
+        of_function = signature(self.function, eval_str=True)
+        return of_function.replace(parameters=list(of_function.parameters.values())[1:])
 
     @cached_property
     def model(self) -> type[BaseModel]:
@@ -68,6 +63,11 @@ class Operation:
             for name, option in self.signature.parameters.items()
         }
         return create_model(f"{self.name}_options", __config__=ConfigDict(extra="forbid"), **fields)
+
+    @cached_property
+    def schema(self) -> dict[str, Any]:
+        """The JSON Schema of its options."""
+        return self.model.model_json_schema()
 
     def __call__(self, engine: Engine, **options: Any) -> dict[str, Any]:
         """Check the options, and run the function.

@@ -85,8 +85,8 @@ class Outline:
         index = bisect_right(self.headings, position) - 1
         if index < 0:
             return ""
-        last = min(index + _RUN, len(self.headings) - 1)
-        while index < last and position <= self.headings[index + 1] <= self.bodies[index]:
+        end = min(index + _RUN, len(self.headings) - 1)
+        while index < end and position <= self.headings[index + 1] <= self.bodies[index]:
             index += 1
         return self.paths[index]
 

@@ -207,8 +207,8 @@ class PythonRules(NameRules):
             symbols = self.snapshot.detail(row).symbols
             around = {-1, symbols[at].parent} if row is file else {-1}
             names = self._fixtures(row).items()
-            others = [i for i, fixture in names if fixture == name and (row is not file or i != at)]
-            if places := [(symbols[i].parent, i) for i in others if symbols[i].parent in around]:
+            indices = [i for i, fixture in names if fixture == name and (row is not file or i != at)]
+            if places := [(symbols[i].parent, i) for i in indices if symbols[i].parent in around]:
                 _, i = max(places)
                 return Definition(row, i, symbols[i])
             target = self.resolver.resolve(row, Reference(name, "", "value", 0, -1))

@@ -162,8 +162,8 @@ class FirstRun:
         if newest is not None:
             snapshot = storage.open_snapshot(repository, newest)
             covered = {row.path for row in (*snapshot.files, *snapshot.skipped)}
-        absent = (path for path in self._paths if path not in covered)
-        missing = Counter(path.partition("/")[0] if "/" in path else "" for path in absent)
+        missing_paths = (path for path in self._paths if path not in covered)
+        missing = Counter(path.partition("/")[0] if "/" in path else "" for path in missing_paths)
         return Coverage(len(self._paths), dict(missing.most_common()))
 
     def check(self, *_: int) -> None:

@@ -195,7 +195,7 @@ class SleuthVectorStore(BasePydanticVectorStore):
         query: VectorStoreQuery,
         filter: Filter | None,
         mmr_threshold: float | None = None,
-        mmr_prefetch_factor: float = 4.0,
+        mmr_prefetch_factor: float = 4.0,  # as of other stores of LlamaIndex
     ) -> list[Whole]:
         """Return nodes by maximal marginal relevance, with the scores by which LlamaIndex chooses them."""
         vector, k = query.query_embedding, query.similarity_top_k

@@ -216,7 +216,8 @@ class WholeIndex:
         embedder, cache = self.engine.embedder, self.engine.backend.vector_cache
         if not isinstance(embedder, VectorsOfOthers) or cache is None:
             raise ArgumentError(f"engine must keep the vectors that it was given, got one of {embedder!r}")
-        hashes = [text_hash(embedded_text({**each.metadata, "text": each.text})) for each in documents]
+        texts = (embedded_text({**document.metadata, "text": document.text}) for document in documents)
+        hashes = list(map(text_hash, texts))
         kept = cache.get(embedder.fingerprint, hashes)
         return [array("f", kept[key]).tolist() for key in hashes]
 

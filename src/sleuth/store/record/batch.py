@@ -122,7 +122,7 @@ class DocumentBatch:
         for chunk in chunks:
             check_text(chunk.text, "chunk text")
         fields = [as_json({k: v for k, v in chunk.fields.items() if v}, "chunk fields") for chunk in chunks]
-        own = [as_json(chunk.metadata, "chunk metadata") for chunk in chunks]
+        own_metadata = [as_json(chunk.metadata, "chunk metadata") for chunk in chunks]
         row, first = len(self.ids), len(self.texts)
         source = facts.get("source")
         title = facts.get("title", "")
@@ -140,7 +140,7 @@ class DocumentBatch:
             breaks, texts, values = (
                 chunk.end_line - chunk.start_line,
                 fields[place - first],
-                own[place - first],
+                own_metadata[place - first],
             )
             _put(columns, place, (chunk.page, chunk.start, chunk.start_line, breaks, texts, values))
 
@@ -184,8 +184,8 @@ class DocumentBatch:
         for place, chunk in enumerate(chunks, first):
             self.texts.append(chunk.text)
             self.characters += len(chunk.text)
-            texts, own = stored_json(chunk.fields), stored_json(chunk.metadata)
-            _put(columns, place, (chunk.page, chunk.start, chunk.line, chunk.lines, texts, own))
+            texts, metadata = stored_json(chunk.fields), stored_json(chunk.metadata)
+            _put(columns, place, (chunk.page, chunk.start, chunk.line, chunk.lines, texts, metadata))
 
     def extend(self, other: DocumentBatch) -> None:
         """Add the documents of another batch, which have other ids."""

@@ -42,10 +42,10 @@ def fit(results: Sequence[Fields], room: int) -> list[Fields]:
     for result in results:
         cost = tokens_of(result) + 1
         if cost > room and not shown:
-            left = room - tokens_of({**result, "text": ""}) - 1
-            if left < 0:
-                raise ArgumentError(f"max_tokens must be {-left} more to hold the first result")
-            return [{**result, "text": cut(str(result.get("text", "")), left)}]
+            of_text = room - tokens_of({**result, "text": ""}) - 1
+            if of_text < 0:
+                raise ArgumentError(f"max_tokens must be {-of_text} more to hold the first result")
+            return [{**result, "text": cut(str(result.get("text", "")), of_text)}]
         if cost > room:
             break
         room -= cost
@@ -140,14 +140,16 @@ def brief(item: RetrievedItem, query: str, room: int) -> str:
     signature = str(item.metadata.get("signature") or "").partition("\n")[0]
     start = item.text.rfind("\n", 0, max(0, item.text.find(signature))) + 1
     head = item.text[start:].partition("\n")[0]
-    left = room - tokens_inside(f"{head}\n…\n")
-    for width in (3 * left, 2 * left, left) if left > 0 else ():  # a token has one to three characters
+    of_lines = room - tokens_inside(f"{head}\n…\n")
+    for width in (
+        (3 * of_lines, 2 * of_lines, of_lines) if of_lines > 0 else ()
+    ):  # a token has one to three characters
         window = snippet_of(query, item, width=width)
         begin = item.text.rfind("\n", 0, window.start) + 1
         if begin <= start + len(head) + 1:
             break
         lines = item.text[begin : window.start + len(window.text)]
-        if tokens_inside(lines) <= left:
+        if tokens_inside(lines) <= of_lines:
             return f"{head}\n…\n{lines}"
     return cut(item.text[start:], room)
 

@@ -63,15 +63,14 @@ class ToolSchema(NamedTuple):
             properties["max_tokens"] = {"type": "integer", "default": ANSWER_TOKENS}
         elif parameters:
             properties |= {"max_tokens": {"type": "integer"}, "cursor": {"type": "string"}}
-        description = " ".join((tool.__doc__ or "").split())
-        return cls(tool.__name__, description, properties, list(properties)[:1], is_of_code)
+        return cls(tool.__name__, _sentences(tool), properties, list(properties)[:1], is_of_code)
 
     @classmethod
     def of_operation(cls, operation: Operation) -> ToolSchema:
         """Return the schema of an operation of a package."""
-        schema = operation.model.model_json_schema()
-        properties = {**schema["properties"], "max_tokens": {"type": "integer"}}
-        return cls(operation.name, operation.description, properties, schema.get("required", []))
+        properties = {**operation.schema["properties"], "max_tokens": {"type": "integer"}}
+        required, sentences = operation.schema.get("required", []), _sentences(operation.function)
+        return cls(operation.name, sentences, properties, required)
 
     @property
     def input_schema(self) -> dict[str, Any]:
@@ -82,6 +81,11 @@ class ToolSchema(NamedTuple):
             "required": list(self.required),
             "additionalProperties": False,
         }
+
+
+def _sentences(function: Callable[..., Any]) -> str:
+    """Return the docstring of a function in one line."""
+    return " ".join((function.__doc__ or "").split())
 
 
 ADVICE: Final = """\

@@ -118,9 +118,8 @@ class Tools:
     @property
     def schemas(self) -> dict[str, ToolSchema]:
         """The tools of this client by name: those about code are for clients that may see some."""
-        added = (each for each in operations().values() if not each.writes)
-        own = {tool.name: tool for tool in TOOLS if self._sees_code or not tool.is_of_code}
-        return {operation.name: ToolSchema.of_operation(operation) for operation in added} | own
+        tools = [ToolSchema.of_operation(one) for one in operations().values() if not one.writes]
+        return {tool.name: tool for tool in (*tools, *TOOLS) if self._sees_code or not tool.is_of_code}
 
     def call(self, name: str, arguments: Mapping[str, Any]) -> str:
         """Run a tool and return its answer, one JSON object.
@@ -344,10 +343,7 @@ class Tools:
 
     def _run(self, operation: Operation, call: ToolCall, **options: Any) -> dict[str, Any]:
         """Run an operation of a package over the documents that this client may see."""
-        engine = self._documents_shown()
-        if engine is None:
-            raise ArgumentError("no documents are indexed that this client may see")
-        answer = {**operation(engine, **options), **call.head}
+        answer = {**operation(self._documents(), **options), **call.head}
         if (size := tokens_of(answer)) > call.max_tokens:
             raise ArgumentError(
                 f"max_tokens must be {size} or more to hold this answer, got {call.max_tokens}"
@@ -369,12 +365,21 @@ class Tools:
 
         if self._allowed is None:
             return self._workspace.sources()
-        engine = self._documents_shown()
         if self._sees_code:
-            return self._workspace.sources(engine)
+            return self._workspace.sources(self._documents_shown())
+        engine = self._documents()
+        return Sources({"docs": engine.unhooked}, engine=engine)
+
+    def _documents(self) -> Engine:
+        """Return the engine over the documents that this client may see.
+
+        Raises:
+            ArgumentError: there are none.
+        """
+        engine = self._documents_shown()
         if engine is None:
             raise ArgumentError("no documents are indexed that this client may see")
-        return Sources({"docs": engine.unhooked}, engine=engine)
+        return engine
 
     def _head(self) -> dict[str, Any]:
         """Return the facts about the index that every answer contains; they are not for a client with a limit."""
