@@ -142,28 +142,21 @@ def nearest_name(name: str, known: Collection[str], likeness: float = 0.6) -> st
 
 def hinted(function: Callable[P, T]) -> Callable[P, T]:
     """Let a call name the argument that a wrong keyword may mean, in its TypeError."""
+    from inspect import signature
 
     @wraps(function)
     def call(*args: P.args, **kwargs: P.kwargs) -> T:
         try:
             return function(*args, **kwargs)
         except TypeError:
-            check_keywords(function, kwargs)
+            known = signature(function).parameters
+            if all(parameter.kind is not parameter.VAR_KEYWORD for parameter in known.values()):
+                for name in kwargs.keys() - known:
+                    hint = nearest_name(name, known)
+                    raise TypeError(f"{function.__qualname__}() has no argument {name!r}{hint}") from None
             raise
 
     return call
-
-
-def check_keywords(function: Callable[..., Any], names: Iterable[str]) -> None:
-    """Raise TypeError for a keyword that a function does not take, with the one that it may mean."""
-    from inspect import signature
-
-    known = signature(function).parameters
-    if all(parameter.kind is not parameter.VAR_KEYWORD for parameter in known.values()):
-        for name in names:
-            if name not in known:
-                hint = nearest_name(name, known)
-                raise TypeError(f"{function.__qualname__}() has no argument {name!r}{hint}") from None
 
 
 def check_names(

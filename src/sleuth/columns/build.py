@@ -29,8 +29,10 @@ from sleuth.columns.column import (
     Column,
     Lists,
     Strings,
+    utf8,
 )
 from sleuth.filters.match import comparable, leaves
+from sleuth.filters.tree import fits_int64
 from sleuth.store.legs.leg import Table
 
 _Number = TypeVar("_Number", bound=np.generic)
@@ -133,7 +135,7 @@ def _encode(
         distinct = sorted(set(words))
         code = dict(zip(distinct, count(FIRST_INTEGER + len(integers) + len(floats)), strict=False))
         codes[places] = np.fromiter(map(code.__getitem__, words), np.uint32, len(words))
-        strings = Strings.of([word.encode("utf-8", "surrogatepass") for word in distinct])
+        strings = Strings.of(list(map(utf8, distinct)))
     return integers, floats, strings, codes
 
 
@@ -142,8 +144,7 @@ def _by_type(atoms: list[Any]) -> dict[type, tuple[NDArray[np.int64], list[Any]]
     kinds = set(map(type, atoms))
     if len(kinds) == 1:
         kind = kinds.pop()
-        is_int64 = kind is int and min(atoms) >= -(2**63) and max(atoms) < 2**63
-        if is_int64 or kind in (bool, float, str):
+        if kind in (bool, float, str) or (kind is int and fits_int64(min(atoms), max(atoms))):
             return {kind: (np.arange(len(atoms)), atoms)}
     groups: dict[type, tuple[list[int], list[Any]]] = {}
     for place, atom in enumerate(map(comparable, atoms)):

@@ -135,7 +135,7 @@ class DenseLeg(RankingLeg[NDArray[np.float32]]):
         corpus: Corpus | None = None,
     ) -> DenseSearcher:
         """Open a searcher; see `RankingLeg.searcher`."""
-        return DenseSearcher(self, segments)
+        return DenseSearcher(self, segments, previous if isinstance(previous, DenseSearcher) else None)
 
     @cached_property
     def fingerprint(self) -> str:

@@ -68,12 +68,15 @@ class DenseSearcher(LegSearcher[Vector]):
             EmbeddingError.
     """
 
-    def __init__(self, leg: DenseLeg, segments: Sequence[SegmentView]) -> None:
+    def __init__(
+        self, leg: DenseLeg, segments: Sequence[SegmentView], previous: DenseSearcher | None = None
+    ) -> None:
         """Create a searcher of these segments.
 
         Args:
             leg: the leg that built them.
             segments: in order of key.
+            previous: the searcher of the version before; where sets of tokens begin is taken from it.
 
         Raises:
             EmbedderMismatchError: a segment was made with another embedder than the leg's.
@@ -106,9 +109,15 @@ class DenseSearcher(LegSearcher[Vector]):
         self._rows = sum(map(len, segments))
         self._whole = [(*self._arrays[i], segments[i].live) for i in self._by_size]
         self.tokens: list[matching.Part] | None = None  # where every segment keeps them
+        self._begins: dict[str, NDArray[np.uint64]] = {}
         if all("tokens" in view.arrays for view in segments):
+            known = previous._begins if previous else {}
+            self._begins = {
+                view.name: known[view.name] if view.name in known else begins_of(view.arrays["sizes"])
+                for view in segments
+            }
             self.tokens = [
-                (view.keys, view.arrays["tokens"], sizes := view.arrays["sizes"], begins_of(sizes))
+                (view.keys, view.arrays["tokens"], view.arrays["sizes"], self._begins[view.name])
                 for view in segments
             ]
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 from sleuth import filters
-from sleuth.arguments import PER_DOCUMENT, check_keywords, hinted
+from sleuth.arguments import PER_DOCUMENT, hinted
 from sleuth.engine.answers import Answering
 from sleuth.engine.documents import Documents
 from sleuth.engine.searching import IndexSearch
@@ -54,13 +54,10 @@ def forwarded(
     """
     name = method.__name__
 
+    @hinted
     @wraps(method)
     def call(self: Any, /, *args: P.args, **kwargs: P.kwargs) -> T:
-        try:
-            result: T = getattr(getattr(self, part), name)(*args, **kwargs)
-        except TypeError:
-            check_keywords(method, kwargs)
-            raise
+        result: T = getattr(getattr(self, part), name)(*args, **kwargs)
         return result
 
     forward: Any = call
