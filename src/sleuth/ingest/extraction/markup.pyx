@@ -37,7 +37,7 @@ cdef class Writer:
             self.end_line(1)
         elif tag == "pre":
             self.preformatted += 1
-            code = html[after : html.find("</pre>", after)]
+            code = html[after : html.find("</pre>", after)] if self.preformatted == 1 else ""  # else read for each level
             # Code of several lines ends a row of cells: its fence stands on a line of its own.
             if self.preformatted == 1 and (not self.cells or "\n" in code.strip("\n")):
                 self.cells, self.prefix = 0, ""
