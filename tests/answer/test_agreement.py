@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from sleuth import Document, Engine
-from sleuth.answer.quotes import date_of, disagree, read_claim
+from sleuth.answer.quotes import date_of, disagree, read_claims
 from sleuth.text.analyzers import get_analyzer
 from tests.answer.conftest import SAMPLES, item
 
@@ -48,7 +48,7 @@ def test_planted_disagreements_are_found(pages: Engine) -> None:
 @pytest.mark.parametrize(("one", "other"), SAMPLES["agreeing"])
 def test_nothing_else_disagrees(one: str, other: str) -> None:
     """Spellings, other units, negations, names and subjects, and several values are no disagreement."""
-    assert not disagree(read_claim(one, English), read_claim(other, English), is_same_question=True)
+    assert not disagree(*read_claims([one, other], English), is_same_question=True)
 
 
 def test_the_date_of_a_document() -> None:

@@ -102,7 +102,8 @@ def score_units(
     texts = [in_words(entry.unit.scored, items[entry.item]) for entry in candidates]
     pages = [in_words(page_of(item), item) for item in items]
     headings = [f"{pages[entry.item]} {entry.unit.heading} {entry.unit.owner}" for entry in candidates]
-    (asked, *terms), above = analyze([question, *texts]), analyze(headings)
+    asked, *bags = analyze([question, *texts, *headings])
+    terms, above = bags[: len(texts)], bags[len(texts) :]
     numbers = [word for word in WORD.findall(question) if word.isdigit() and word not in asked]
     for bag, text in zip(terms, texts, strict=True) if numbers else ():
         bag += [word for word in WORD.findall(text) if word in numbers]  # an analyzer leaves out short ones
@@ -272,17 +273,19 @@ class Claim(NamedTuple):
     names: frozenset[str]
 
 
-def read_claim(text: str, analyze: Analyze) -> Claim:
-    """Read a unit for comparison."""
-    plain = text.replace("`", "").replace("*", "")
-    values = [
-        (number.replace(",", ""), unit.casefold().removesuffix("s") or sign)
-        for sign, number, unit in _VALUE.findall(plain)
-    ]
-    wording = _VALUE.sub(" ", plain)
-    (words,) = analyze([wording])
-    names = frozenset(word for word in WORD.findall(wording)[1:] if word[0].isupper())
-    return Claim(tuple(values), frozenset(words), names)
+def read_claims(texts: Sequence[str], analyze: Analyze) -> list[Claim]:
+    """Read units for comparison."""
+    plain = [text.replace("`", "").replace("*", "") for text in texts]
+    wordings = [_VALUE.sub(" ", text) for text in plain]
+    claims = []
+    for text, wording, words in zip(plain, wordings, analyze(wordings), strict=True):
+        values = [
+            (number.replace(",", ""), unit.casefold().removesuffix("s") or sign)
+            for sign, number, unit in _VALUE.findall(text)
+        ]
+        names = frozenset(word for word in WORD.findall(wording)[1:] if word[0].isupper())
+        claims.append(Claim(tuple(values), frozenset(words), names))
+    return claims
 
 
 def disagree(one: Claim, other: Claim, *, is_same_question: bool = False) -> bool:
@@ -315,19 +318,17 @@ def rivals_of(
 
     A number of the question, or of the name of a document, is a subject and no value: "base 64".
     """
-    claim = read_claim(best.unit.text, analyze)
+    contenders = [entry for entry in candidates if entry.score >= RIVAL * best.score]
+    claim, *claims = read_claims([entry.unit.text for entry in (best, *contenders)], analyze)
     rivals: dict[str, Candidate] = {source_of(items[best.item]): best}
-    for candidate in candidates if claim.values else ():
+    for candidate, candidate_claim in zip(contenders, claims, strict=True) if claim.values else ():
         source = source_of(items[candidate.item])
-        if source in rivals or candidate.score < RIVAL * best.score:
-            continue
-        candidate_claim = read_claim(candidate.unit.text, analyze)
         names = map(_name_of, (source, source_of(items[best.item])))
         subjects = set(re.findall(r"\d+", " ".join([question, *names])))
+        numbers = {number for number, _ in {*claim.values} ^ {*candidate_claim.values}}
         is_same = candidate.held == best.held and len(best.held) >= ASKED
-        if disagree(claim, candidate_claim, is_same_question=is_same) and subjects.isdisjoint(
-            number for number, _ in {*claim.values} ^ {*candidate_claim.values}
-        ):
+        is_rival = source not in rivals and disagree(claim, candidate_claim, is_same_question=is_same)
+        if is_rival and subjects.isdisjoint(numbers):
             rivals[source] = candidate
     return list(rivals.values())[1:]
 

@@ -154,8 +154,7 @@ class LLMSynthesizer:
         if on_text is None:
             response = self.generator.complete(prompt).strip()
         else:
-            pieces = trim_pieces(self.generator.stream(prompt))
-            response = "".join(told(piece, on_text) for piece in pieces)
+            response = "".join(told(piece, on_text) for piece in trim_pieces(self.generator.stream(prompt)))
         report = check_citations(response, passages)
         # A refusal has nothing to cite.
         report = replace(report, uncited=tuple(text for text in report.uncited if not _refuses(text)))
