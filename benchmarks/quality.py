@@ -24,7 +24,7 @@ import numpy as np
 from benchmarks.quality_peers import PEERS, K
 from sleuth import Engine
 from sleuth.plugins.evaluation import Collection, Run, Scores, make_run, open_collection, score
-from sleuth.plugins.evaluation.command import Configured
+from sleuth.plugins.evaluation.command import configured
 
 MEASURES = ("nDCG@10", "R@100")
 DATA = Path(__file__).parents[1] / ".data"
@@ -40,7 +40,7 @@ def sleuth(legs: list[str] | None, fusion: str | None = None) -> Callable[[Colle
         with Engine.open(home, create=True) as engine:
             if not engine.status()["documents"]:
                 engine.add(collection.documents())
-            return make_run(Configured(engine, legs, fusion), collection.queries, k=K)
+            return make_run(configured(engine, legs, fusion), collection.queries, k=K)
 
     return run
 

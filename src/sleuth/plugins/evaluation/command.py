@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 from annotated_types import Ge
 
@@ -17,7 +18,8 @@ from sleuth.surfaces.cli.app import index_commands
 if TYPE_CHECKING:
     from sleuth.engine import Engine
     from sleuth.plugins.evaluation import Collection, Run
-    from sleuth.types import Document, Ranking
+    from sleuth.protocols import Retriever
+    from sleuth.types import Document
 
 EXAMPLES = """
   sleuth index eval collections/scifact                       the default: words and meaning
@@ -58,21 +60,11 @@ def evaluate(
     return Output({"collection": judged.name, "queries": len(judged.queries), "means": means}, lines)
 
 
-class Configured:
-    """An engine with its options fixed: a retriever."""
+def configured(engine: Engine, legs: Sequence[str] | None, fusion: str | None) -> Retriever:
+    """Return the retriever of an engine with its options fixed."""
+    from sleuth.engine import WITHOUT_VARIETY  # a copy of a relevant passage is relevant
 
-    def __init__(self, engine: Engine, legs: Sequence[str] | None, fusion: str | None) -> None:
-        self.engine = engine
-        self.legs = legs
-        self.fusion = fusion
-
-    def retrieve(self, query: str, k: int = 10, *, filter: Any = None) -> Ranking:
-        """Rank as `Engine.retrieve` does, with the fixed options, up to as many as it gives."""
-        from sleuth.engine import WITHOUT_VARIETY  # a copy of a relevant passage is relevant
-
-        return self.engine.retrieve(
-            query, min(k, MOST_K), filter=filter, legs=self.legs, fusion=self.fusion, **WITHOUT_VARIETY
-        )
+    return replace(engine.unhooked, options={"legs": legs, "fusion": fusion, **WITHOUT_VARIETY})
 
 
 def search(
@@ -88,7 +80,7 @@ def search(
         show(f"indexing {judged.name}")
         index(engine, judged.documents())
         show(f"searching {judged.name}")
-        return make_run(Configured(engine, legs, fusion), judged.queries, k=k)
+        return make_run(configured(engine, legs, fusion), judged.queries, k=min(k, MOST_K))
 
 
 def index(engine: Engine, corpus: Iterable[Document]) -> None:

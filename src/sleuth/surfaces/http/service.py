@@ -7,7 +7,7 @@ import sys
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from random import getrandbits
@@ -18,7 +18,7 @@ from fastapi import Depends, Request
 
 from sleuth.engine import SearchRequest
 from sleuth.engine.freshness import Refresher
-from sleuth.errors import ArgumentError, IndexNotFoundError, UnknownRepositoryError, UnknownSnapshotError
+from sleuth.errors import ArgumentError, UnknownRepositoryError
 from sleuth.filters import And, Compare, Filter, all_of, as_filter
 from sleuth.filters.match import lies_within
 from sleuth.surfaces.http.answers import FAILED, Refusal, refusal_of
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from sleuth.code import CodeStorage, Snapshot
     from sleuth.code.snapshots.record import Repository
     from sleuth.code.snapshots.scope import CodeView
-    from sleuth.engine import Engine
+    from sleuth.engine import Engine, Workspace
     from sleuth.engine.sources import Sources
     from sleuth.protocols import Retriever
     from sleuth.surfaces.http.settings import ServerSettings
@@ -142,34 +142,17 @@ class Service:
         self.opened: dict[tuple[tuple[str, ...], Filter | None, tuple[str, ...]], Sources] = {}
         self.views: dict[Key, Engine] = {}
         self.freshness: dict[tuple[str, ...], Refresher] = {}
-        self._code: CodeStorage | None = None
+        self.workspaces: dict[tuple[str, ...], Workspace] = {}
 
     @property
     def name(self) -> str:
         """Names the index in spans, and as a vector store or knowledge base: its folder, without a leading dot."""
         return self.engine.path.name.lstrip(".") or "sleuth"
 
-    def code(self) -> CodeStorage:
-        """Return the code of the index, opened at the first call.
-
-        Raises:
-            UnknownRepositoryError: the server does not offer code, or the index has no code.
-        """
-        if not any(source.partition(":")[0] == "code" for source in self.settings.sources):
-            raise UnknownRepositoryError(
-                "this server does not offer code; `sleuth serve --in docs --in code` does"
-            )
-        from sleuth.engine import open_code
-
-        with self.opening:
-            if self._code is None:
-                try:
-                    self._code = self.resources.enter_context(open_code(self.engine.path))
-                except IndexNotFoundError as error:
-                    raise UnknownRepositoryError(
-                        "the index holds no code: `sleuth code index PATH`"
-                    ) from error
-            return self._code
+    @property
+    def offers_code(self) -> bool:
+        """Whether code is among the sources of the server."""
+        return any(source.partition(":")[0] == "code" for source in self.settings.sources)
 
     def offers_repository(self, repository: Repository) -> bool:
         """Return whether the sources of the server include a repository."""
@@ -263,6 +246,27 @@ class Call:
         return view
 
     @property
+    def workspace(self) -> Workspace:
+        """The index with the code that the server offers and the key of this call may see."""
+        from sleuth.engine import Workspace
+
+        service, places = self.service, self.key.code
+        with service.opening:
+            workspace = service.workspaces.get(places)
+            if workspace is None:
+                has_documents = "docs" in service.settings.sources
+                workspace = service.workspaces[places] = Workspace(
+                    service.engine.path,
+                    refresh=False,
+                    engine=service.engine if has_documents else None,
+                    with_documents=has_documents,
+                    offers=service.offers_repository,
+                    within=places or None,
+                )
+                service.resources.callback(workspace.close)
+            return workspace
+
+    @property
     def code(self) -> CodeStorage | CodeView:
         """The code that the key of this call may see.
 
@@ -270,12 +274,16 @@ class Call:
             UnknownRepositoryError: the server does not offer code, or the index has no code.
             Refusal: 403, for a key that is limited to documents.
         """
-        from sleuth.code.snapshots.scope import CodeView
-
         if not self.key.sees_code:
             raise Refusal(403, "ScopeError", f"the key {self.key.name!r} is limited to documents")
-        storage = self.service.code()
-        return storage if self.key.filter is None else CodeView(storage, self.key.code)
+        if not self.service.offers_code:
+            raise UnknownRepositoryError(
+                "this server does not offer code; `sleuth serve --in docs --in code` does"
+            )
+        storage = self.workspace.code()
+        if storage is None:
+            raise UnknownRepositoryError("the index holds no code: `sleuth code index PATH`")
+        return storage
 
     def repositories(self, sources: Sequence[str] | None = None) -> list[Repository]:
         """Return the repositories of `code` that the server offers.
@@ -287,12 +295,15 @@ class Call:
         return [repository for repository in self.code.repositories() if is_named(repository, names)]
 
     def snapshots(self, sources: Sequence[str] | None = None) -> list[Snapshot]:
-        """Return the newest completed snapshot of each of `repositories`."""
-        storage, result = self.code, []
-        for repository in self.repositories(sources):
-            with suppress(UnknownSnapshotError):  # no snapshot is complete yet
-                result.append(storage.open_snapshot(repository, storage.snapshot(repository)))
-        return result
+        """Return the newest snapshot of each repository that the server offers to this caller.
+
+        Args:
+            sources: those of the server that name the repositories; None for all.
+        """
+        if not self.key.sees_code or not self.service.offers_code:
+            return []
+        names = self.service.settings.sources if sources is None else sources
+        return [one for one in self.workspace.snapshots() if is_named(one.repository, names)]
 
     @property
     def freshness(self) -> Refresher:
@@ -344,12 +355,13 @@ class Call:
 
         engine, place = self.engine, (names, key.filter, key.code)
         code: dict[str, Retriever] = {}
-        if key.code and place not in service.opened:
+        others = [name for name in names if name.partition(":")[0] != "code"]
+        if len(others) < len(names) and place not in service.opened:
             from sleuth.code.search.retriever import SnapshotRetriever
             from sleuth.engine.codebase import embedder_for
 
             storage, embedder, repositories = self.code, embedder_for(), self.repositories(names)
-            if not repositories and any(name.partition(":")[0] == "code" for name in names):
+            if not repositories:
                 raise UnknownRepositoryError(
                     f"nothing is indexed of the code that the key {key.name!r} may search"
                 )
@@ -359,9 +371,8 @@ class Call:
         with service.opening:
             retriever = service.opened.get(place)
             if retriever is None:
-                index_names = [name for name in names if not key.code or name.partition(":")[0] != "code"]
                 opening = open_sources(
-                    engine.path, index_names, extra=code, deadline=service.settings.deadline, engine=engine
+                    engine.path, others, extra=code, deadline=service.settings.deadline, engine=engine
                 )
                 retriever = service.opened[place] = service.resources.enter_context(opening)
                 retriever.use_model(service.engine.model)

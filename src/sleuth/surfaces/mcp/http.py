@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from fastapi import FastAPI
     from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
-    from sleuth.engine import Workspace
     from sleuth.surfaces.mcp.server import Context
     from sleuth.surfaces.mcp.tools import Tools
 
@@ -96,31 +95,16 @@ def session_manager(service: Service) -> StreamableHTTPSessionManager:
     """
     from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
-    from sleuth.engine import Workspace
     from sleuth.surfaces.mcp.server import build_server
     from sleuth.surfaces.mcp.tools import Tools
 
-    has_documents = "docs" in service.settings.sources
-    workspaces: dict[tuple[str, ...], Workspace] = {}
-
     def tools_of(context: Context) -> Tools:
         request: Any = context.request
-        key = call_of(request).key
-        workspace = workspaces.get(key.code)
-        if workspace is None:
-            workspace = workspaces[key.code] = Workspace(
-                service.engine.path,
-                refresh=False,
-                engine=service.engine if has_documents else None,
-                with_documents=has_documents,
-                offers=service.offers_repository,
-                within=key.code or None,
-            )
-            service.resources.callback(workspace.close)
+        call = call_of(request)
         return Tools(
-            workspace,
-            allowed=key.filter,
-            code=key.sees_code,
+            call.workspace,
+            allowed=call.key.filter,
+            code=call.key.sees_code,
             url_of=partial(passage_url, str(request.base_url)),
         )
 

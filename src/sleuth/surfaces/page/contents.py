@@ -13,7 +13,7 @@ from sleuth.filters import Compare
 from sleuth.surfaces.hits import Location
 from sleuth.surfaces.http.answers import for_clients
 from sleuth.surfaces.page.markup import lines_of
-from sleuth.surfaces.page.places import browse_url, folders_below, roots_of, short, snapshots_of, stale_files
+from sleuth.surfaces.page.places import browse_url, folders_below, roots_of, short, stale_files
 from sleuth.surfaces.page.results import CODE_LINES, LONGEST_LINE
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def browse(call: Call, state: PageState, parameters: QueryParams) -> dict[str, A
         page = call.engine.list_documents(filter=tree, limit=MOST_LISTED)
         entries = {document.source: (document.id, document.title) for document in page.documents}
         is_cut = page.after is not None
-    for snapshot in snapshots_of(call) if "code" in state.sources else ():
+    for snapshot in call.snapshots() if "code" in state.sources else ():
         root = snapshot.repository.path
         roots.append(root)
         paths = [path for path in (f"{root}/{file}" for file in snapshot.by_path) if path.startswith(under)]
@@ -78,7 +78,7 @@ def state_of_index(call: Call, *_: object) -> dict[str, Any]:
     """
     engine = call.engine  # limited to the filter of the key already
     sees_all = call.key.filter is None
-    status, snapshots = engine.status(), snapshots_of(call)
+    status, snapshots = engine.status(), call.snapshots()
     folders: list[str] = []
     skips: list[tuple[str, str]] = []
     if sees_all:
@@ -117,7 +117,7 @@ def symbol(call: Call, _: PageState, parameters: QueryParams) -> dict[str, Any]:
 
     name = parameters.get("name", "")
 
-    navigators = [(snapshot, Navigator(snapshot)) for snapshot in snapshots_of(call)]
+    navigators = [(snapshot, Navigator(snapshot)) for snapshot in call.snapshots()]
     definitions = [(at, entry) for at, navigator in navigators for entry in navigator.find_definition(name)]
     uses = [(at, entry) for at, navigator in navigators for entry in navigator.find_references(name)]
     lines = 2 * CODE_LINES if len(definitions) == 1 else 1

@@ -9,26 +9,11 @@ from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
-from sleuth.errors import StoreError, UnknownRepositoryError
+from sleuth.errors import StoreError
 from sleuth.surfaces.hits import Location, place_of
 
 if TYPE_CHECKING:
-    from sleuth.code import Snapshot
     from sleuth.surfaces.http import Call
-
-
-def snapshots_of(call: Call, sources: Sequence[str] | None = None) -> list[Snapshot]:
-    """Return the newest snapshot of every repository that the server offers to this reader.
-
-    Args:
-        sources: those that name the repositories; None for all.
-    """
-    if not call.key.sees_code:
-        return []
-    try:
-        return call.snapshots(sources)
-    except UnknownRepositoryError:
-        return []
 
 
 def stale_files(call: Call) -> int:

@@ -18,7 +18,7 @@ from sleuth.surfaces.http import retrieve
 from sleuth.surfaces.page.answering import written_answer
 from sleuth.surfaces.page.facets import facets_of
 from sleuth.surfaces.page.markup import lines_of
-from sleuth.surfaces.page.places import roots_of, shown_place, snapshots_of, stale_files
+from sleuth.surfaces.page.places import roots_of, shown_place, stale_files
 from sleuth.text.markup import is_markdown
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def results(call: Call, state: PageState, _: QueryParams) -> dict[str, Any]:
 
     if not state.query:
         count = call.engine.count()
-        files = sum(len(snapshot.files) for snapshot in snapshots_of(call))
+        files = sum(len(snapshot.files) for snapshot in call.snapshots())
         return {"documents": count.documents, "passages": count.passages, "files": files}
     retriever = call.retriever(list(state.sources))
     request = state.request
@@ -57,7 +57,7 @@ def results(call: Call, state: PageState, _: QueryParams) -> dict[str, Any]:
     searches_code = any(name.partition(":")[0] == "code" for name in state.sources)
     if searches_code:
         tree = call.filter(state.request.filter)
-        for snapshot in snapshots_of(call, state.sources):
+        for snapshot in call.snapshots(state.sources):
             code[snapshot.repository.path] = code_matches(snapshot, state.query, tree)
     is_streamed = call.service.engine.model is not None and not state.with_answer
     has_answer = bool(items) and state.page == 1

@@ -17,7 +17,7 @@ from sleuth.ingest.reports import has_exceeded
 from sleuth.surfaces.hits import matches_in
 from sleuth.surfaces.http import Refusal
 from sleuth.surfaces.page.markup import MOST_CHARACTERS, blocks_of, fill_lines, lines_of, marked, parse
-from sleuth.surfaces.page.places import browse_url, roots_of, shown_place, snapshots_of
+from sleuth.surfaces.page.places import browse_url, roots_of, shown_place
 from sleuth.surfaces.page.results import language_of
 from sleuth.text.markup import is_markdown, is_prose, without_heading_signs
 from sleuth.types import RetrievedItem, document_of
@@ -73,7 +73,7 @@ def _file(call: Call, id: str) -> tuple[RetrievedItem, dict[int, str], range]:
     first_line, _, last_line = lines.partition("-")
     if first_line.isdigit() and (not last_line or last_line.isdigit()):
         cited = range(int(first_line), int(last_line or first_line) + 1)
-        for snapshot in snapshots_of(call):
+        for snapshot in call.snapshots():
             position = snapshot.by_path.get(path.removeprefix(f"{snapshot.repository.path}/"))
             if position is not None:
                 row = snapshot.files[position]
