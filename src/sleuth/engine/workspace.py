@@ -23,7 +23,10 @@ if TYPE_CHECKING:
     from sleuth.code.snapshots.scope import CodeView
     from sleuth.engine import Engine
     from sleuth.engine.sources import Sources
+    from sleuth.filters import Filter
     from sleuth.protocols import Retriever
+
+NOTHING_SEEN = "no documents are indexed that this client may see"
 
 
 @dataclass(eq=False)
@@ -41,6 +44,7 @@ class Workspace(Closing):
         with_documents: whether documents may answer.
         offers: whether a repository may answer; all may where None.
         within: the repositories and folders of code that may answer, as of `CodeView`; all where None.
+        scope: the documents that may answer; all where None.
         synonyms: file of synonyms of the documents; those of the index where None.
     """
 
@@ -53,6 +57,7 @@ class Workspace(Closing):
     with_documents: bool = True
     offers: Callable[[Repository], bool] | None = None
     within: Sequence[str] | None = None
+    scope: Filter | None = None
     synonyms: Path | None = None
 
     def __post_init__(self) -> None:
@@ -122,7 +127,8 @@ class Workspace(Closing):
                     return None
                 with suppress(IndexNotFoundError):
                     self._engine = Engine.open(self.index, synonyms=self.synonyms)
-            return self._engine
+            engine = self._engine
+        return engine if engine is None or self.scope is None else engine.scoped(self.scope)
 
     def code(self) -> CodeStorage | CodeView | None:
         """Return the storage of code, as far as it may answer, or None if the index has no code.
@@ -134,6 +140,8 @@ class Workspace(Closing):
         from sleuth.engine import open_code
         from sleuth.engine.codebase import has_code
 
+        if self.within is not None and not self.within:
+            return None
         with self._guard:
             if self._storage is None and has_code(self.index):
                 try:
@@ -193,20 +201,18 @@ class Workspace(Closing):
             )
         return [storage.open_snapshot(r, storage.snapshot(r, at)) for r in served]
 
-    def sources(self, documents: Engine | None = None) -> Sources:
+    def sources(self) -> Sources:
         """Return one retriever over the documents and the code.
 
-        Args:
-            documents: searched instead of those of the workspace.
-
         Raises:
+            ArgumentError: there is nothing within the scope.
             IndexNotFoundError: there is nothing yet; says how to index.
         """
         from sleuth.code.search.retriever import SnapshotRetriever
         from sleuth.engine.codebase import embedder_for
         from sleuth.engine.sources import Sources
 
-        engine = documents or self.documents()  # its hooks apply to code, too
+        engine = self.documents()  # its hooks apply to code, too
         retrievers: dict[str, Retriever] = {} if engine is None else {"docs": engine.unhooked}
         storage = self.code()
         if storage is not None and self.repositories():
@@ -218,6 +224,8 @@ class Workspace(Closing):
                 )
                 for s in self.snapshots_at()
             }
+        if not retrievers and self.scope is not None:
+            raise ArgumentError(NOTHING_SEEN)
         if not retrievers:
             where = self.root or self.index.parent
             raise IndexNotFoundError(

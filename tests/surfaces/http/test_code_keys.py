@@ -15,7 +15,7 @@ from sleuth.code.snapshots.scope import CodeView
 from sleuth.errors import ArgumentError
 from sleuth.surfaces.cli.serve import extensions
 from sleuth.surfaces.http import add_key
-from sleuth.surfaces.http.keys import read_entries
+from sleuth.surfaces.http.keys import read_keys
 from tests.code.conftest import write
 from tests.surfaces.project import git
 
@@ -215,7 +215,7 @@ def test_code_of_a_key_is_checked(tmp_path: Path) -> None:
     """A folder that is there is kept by its absolute path; what names nothing is refused."""
     file = tmp_path / "keys.json"
     add_key(file, "a", code=[".", "https://example.org/shop/src"])
-    (entry,) = read_entries(file)
-    assert entry.code == [str(Path().resolve()), "https://example.org/shop/src"]
+    (key,) = read_keys(file)
+    assert key.code == (str(Path().resolve()), "https://example.org/shop/src")
     with pytest.raises(ArgumentError, match=r"code\.0"):
         add_key(file, "b", code=["/"])

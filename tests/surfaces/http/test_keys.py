@@ -18,7 +18,7 @@ from sleuth.surfaces.http.keys import (
     SECONDS,
     KeyFile,
     Sessions,
-    read_entries,
+    read_keys,
     remove_key,
     rotate_key,
     write_secret,
@@ -50,7 +50,7 @@ def test_only_hashes_are_kept(tmp_path: Path) -> None:
     with pytest.raises(ArgumentError, match=r"scopes.0 must be 'read', 'write' or 'metrics', got 'admin'"):
         add_key(file, "b", ("admin",))
     remove_key(file, "a")
-    assert read_entries(file) == []
+    assert read_keys(file) == []
 
 
 @pytest.mark.parametrize(("key", "code"), [("", "KeyMissingError"), ("sleuth_wrong", "KeyUnknownError")])
@@ -240,8 +240,8 @@ def test_a_rotated_key_replaces_the_old_one(tmp_path: Path) -> None:
         new = rotate_key(file, "ann")
         wait_until(lambda: server.ask(new, "GET", "/v1/documents").status_code == 200)
         assert server.ask("ann", "GET", "/v1/documents").status_code == 401
-    (entry,) = read_entries(file)
-    assert {name: getattr(entry, name) for name in rights} == rights
+    (key,) = read_keys(file)
+    assert (key.scopes, key.text, key.rate) == (("read",), "tenant:acme", 100)
     with pytest.raises(ArgumentError, match="name must be among ann, got 'bob'"):
         rotate_key(file, "bob")
 

@@ -12,6 +12,7 @@ import anyio
 import pytest
 
 from sleuth.engine import Workspace
+from sleuth.filters import as_filter
 from sleuth.surfaces.mcp import Tools, build_server
 from tests.surfaces.project import make_project
 
@@ -43,6 +44,13 @@ def workspace(quiet_project: Path, open_workspace: Any) -> Workspace:
     """Return a workspace over the quiet project, from its root."""
     opened: Workspace = open_workspace(quiet_project / ".sleuth", quiet_project)
     return opened
+
+
+@pytest.fixture
+def limited(workspace: Workspace, open_workspace: Any) -> Any:
+    """Return the workspace of a client that sees the documents of a filter alone."""
+    places = (workspace.index, workspace.root)
+    return lambda filter: open_workspace(*places, refresh=False, scope=as_filter(filter), within=())
 
 
 @pytest.fixture

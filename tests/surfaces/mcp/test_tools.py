@@ -55,10 +55,10 @@ def test_search_keeps_the_contract_of_chatgpt(workspace: Workspace, quiet_projec
         assert fetched.keys() >= {"id", "title", "text", "url", "metadata"}
 
 
-def test_search_says_how_well_its_results_fit(workspace: Workspace) -> None:
+def test_search_says_how_well_its_results_fit(workspace: Workspace, limited: Any) -> None:
     """A search has the grade of its best results, also for a client that sees documents only."""
     assert call(workspace, "search", query="who is the mayor of Paris")["grade"] == "nothing close"
-    tools = Tools(workspace, allowed=as_filter("type:markdown"))
+    tools = Tools(limited("type:markdown"))
     assert json.loads(tools.call("search", {"query": "how are tokens refilled"}))["grade"] == "likely answers"
 
 
@@ -231,9 +231,9 @@ def test_wrong_calls_are_answered_with_the_rule(
     assert message in refusal(workspace, name, **arguments)
 
 
-def test_a_client_sees_only_what_its_filter_allows(workspace: Workspace) -> None:
+def test_a_client_sees_only_what_its_filter_allows(workspace: Workspace, limited: Any) -> None:
     """A mandatory filter applies to every tool: excluded documents are not found, read, listed or counted."""
-    tools = Tools(workspace, allowed=as_filter("path:docs/limits.md"))
+    tools = Tools(limited("path:docs/limits.md"))
     answer = json.loads(tools.call("search", {"query": "tokens bucket refill", "k": 50}))
     assert set(map(path_of, answer["results"])) == {"docs/limits.md"}
     assert list(tools.schemas) == ["search", "fetch", "grep", "status"]
@@ -249,9 +249,11 @@ def test_a_client_sees_only_what_its_filter_allows(workspace: Workspace) -> None
     assert json.loads(tools.call("status", {}))["documents"]["documents"] == 1
 
 
-def test_a_client_with_a_filter_is_not_told_where_the_server_works(workspace: Workspace) -> None:
+def test_a_client_with_a_filter_is_not_told_where_the_server_works(
+    workspace: Workspace, limited: Any
+) -> None:
     """No answer and no error names the folder, says how many files changed, or tells two guesses of it apart."""
-    tools = Tools(workspace, allowed=as_filter("path:docs/limits.md"), url_of=lambda id, metadata: id)
+    tools = Tools(limited("path:docs/limits.md"), url_of=lambda id, metadata: id)
     folder = str(workspace.index.parent)
     for name, arguments in (
         ("search", {"query": "tokens"}),
@@ -343,6 +345,7 @@ def test_grep_lists_documents_and_pages_through_both(project: Path, open_workspa
     of_code = [f"src/rows.py:{n}" for n in range(1, 61)]
     expected = [*of_code, "other:1", *(f"rows:{n}" for n in range(1, 151))]
     assert [re.sub("#[0-9]+", "", path) for path in paths] == expected
-    tools = Tools(workspace, allowed=as_filter("tenant:b"))
+    scope = as_filter("tenant:b")
+    tools = Tools(open_workspace(project / ".sleuth", project, refresh=False, scope=scope, within=()))
     answer = json.loads(tools.call("grep", {"pattern": "row_"}))
     assert [each["id"] for each in answer["results"]] == ["other#0"]

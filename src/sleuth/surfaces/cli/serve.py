@@ -188,14 +188,15 @@ def rotate(name: Annotated[str, "Name of the key."], *, keys: Keys) -> None:
 @command(keys_commands, "list", "sleuth serve keys list --keys keys.json")
 def list_keys(*, keys: Keys) -> Output:
     """Print the names, scopes, filters, code, ends and rates of all keys."""
-    from sleuth.surfaces.http.keys import read_entries
+    from sleuth.surfaces.http.keys import read_keys
 
-    entries, rows = read_entries(keys), []
-    for entry in entries:
-        rate = f"{entry.rate} a minute" if entry.rate else ""
-        limits = (entry.filter or "", ",".join(entry.code), entry.expires or "", rate)
-        rows.append((entry.name, ",".join(entry.scopes), *limits))
-    return Output([entry.model_dump(mode="json", exclude={"hash"}) for entry in entries], rows)
+    facts, rows = [], []
+    for key in read_keys(keys):
+        rate = f"{key.rate} a minute" if key.rate else ""
+        limits = (key.text or "", ",".join(key.code), key.expires or "", rate)
+        rows.append((key.name, ",".join(key.scopes), *limits))
+        facts.append(key.model_dump(mode="json", exclude={"hash"}, by_alias=True))
+    return Output(facts, rows)
 
 
 @command(keys_commands, "remove", "sleuth serve keys remove alice --keys keys.json")

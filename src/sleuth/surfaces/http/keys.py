@@ -13,13 +13,13 @@ import os
 import secrets
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
 from typing import Annotated, Literal, TypeAlias
 
-from pydantic import BaseModel, Field, ValidationError, field_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from sleuth.errors import ArgumentError
 from sleuth.files import whole_file
@@ -44,25 +44,40 @@ _LOOKS = 1.0
 """Seconds between looks at whether the file has changed."""
 
 
-@dataclass(frozen=True, slots=True)
-class Key:
-    """What a key allows.
+class Key(BaseModel):
+    """What a key allows, under the names of its file.
 
     Attributes:
         name: for the log.
+        hash: SHA-256 of the key, in hexadecimal digits.
         scopes: "read", "write", and "metrics", which reads `/metrics` and nothing else.
-        filter: the documents that its owner sees and may write; None for all, and for all code too.
+        text: the filter, as its owner wrote it.
         code: with a filter, the repositories and folders of code that its owner sees (as of `CodeView`).
-        expires: when it ends, in seconds since 1970; None for never.
+        expires: when it ends, in UTC where it has no zone; None for never.
         rate: requests a minute that each worker lets in; None for any number.
     """
 
-    name: str
-    scopes: frozenset[Scope] = frozenset(DEFAULT_SCOPES)
-    filter: Filter | None = None
-    expires: float | None = None
-    rate: int | None = None
-    code: tuple[str, ...] = ()
+    model_config = ConfigDict(frozen=True)
+
+    name: Annotated[str, Field(pattern=r"^[\w.@-]{1,64}$")]
+    hash: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+    scopes: Annotated[tuple[Scope, ...], Field(min_length=1)]
+    text: Annotated[str | None, Field(alias="filter")]
+    code: tuple[Annotated[str, Field(pattern=r"[^/ ]")], ...] = ()
+    expires: datetime | None = None
+    rate: Annotated[int, Field(ge=1)] | None = None
+
+    @field_validator("text")
+    @classmethod
+    def _check_filter(cls, text: str | None) -> str | None:
+        as_filter(text)
+        return text
+
+    @cached_property
+    def filter(self) -> Filter | None:
+        """The documents that its owner sees and may write; None for all, and for all code too."""
+        tree = as_filter(self.text)
+        return NO_DOCUMENT if self.code and tree is None else tree
 
     @property
     def limit(self) -> Filter | None:
@@ -77,10 +92,11 @@ class Key:
     @property
     def is_valid(self) -> bool:
         """Whether it has not ended."""
-        return self.expires is None or time.time() < self.expires
+        end = self.expires
+        return end is None or time.time() < (end if end.tzinfo else end.replace(tzinfo=UTC)).timestamp()
 
 
-EVERYONE = Key("everyone")
+EVERYONE = Key.model_construct(name="everyone", hash="", scopes=DEFAULT_SCOPES, text=None)
 """The key of requests to a server without keys."""
 
 
@@ -94,7 +110,7 @@ class KeyFile:
         self.path = path
         self._stamp: tuple[int, int] | None = None
         self._looked = time.monotonic()
-        self._entries: list[tuple[bytes, Key]] = []
+        self._keys: list[Key] = []
         self._problem = ""
         self._read()
 
@@ -106,30 +122,28 @@ class KeyFile:
 
     def find(self, token: str) -> Key | None:
         """Return the key that a client sent, None if there is no such key. Takes as long for every token."""
-        digest = sha256(token.encode("utf-8", "replace")).digest()
-        match = None
-        for key_digest, key in self._newest():
-            if hmac.compare_digest(key_digest, digest):
+        digest, match = sha256(token.encode("utf-8", "replace")).hexdigest(), None
+        for key in self._newest():
+            if hmac.compare_digest(key.hash, digest):
                 match = key
         return match if match is not None and match.is_valid else None
 
-    def named(self, name: str) -> tuple[bytes, Key] | None:
-        """Return the hash of the key of this name, and the key; None if there is no such key, or it has ended."""
-        valid = ((digest, key) for digest, key in self._newest() if key.name == name and key.is_valid)
-        return next(valid, None)
+    def named(self, name: str) -> Key | None:
+        """Return the key of this name; None if there is no such key, or it has ended."""
+        return next((key for key in self._newest() if key.name == name and key.is_valid), None)
 
-    def _newest(self) -> Sequence[tuple[bytes, Key]]:
+    def _newest(self) -> Sequence[Key]:
         if time.monotonic() - self._looked > _LOOKS:
             self._looked = time.monotonic()
             try:
                 self._read()
                 self._problem = ""
             except ArgumentError as error:  # what the file allows is not known, so it allows nothing
-                self._entries = []
+                self._keys = []
                 if str(error) != self._problem:
                     logger.warning("no key is valid: %s", error)
                 self._problem = str(error)
-        return self._entries
+        return self._keys
 
     def _read(self) -> None:
         """Read the file if it changed since it was last read.
@@ -147,53 +161,22 @@ class KeyFile:
             ) from None
         if stamp != self._stamp:
             self._stamp = None
-            self._entries = [(bytes.fromhex(entry.hash), entry.key) for entry in read_entries(self.path)]
+            self._keys = read_keys(self.path)
             self._stamp = stamp
 
 
-class KeyEntry(BaseModel):
-    """A key as its file holds it; a time without a zone is in UTC."""
-
-    name: Annotated[str, Field(pattern=r"^[\w.@-]{1,64}$")]
-    hash: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
-    scopes: Annotated[list[Scope], Field(min_length=1)]
-    filter: str | None
-    code: list[Annotated[str, Field(pattern=r"[^/ ]")]] = []
-    expires: datetime | None = None
-    rate: Annotated[int, Field(ge=1)] | None = None
-
-    @field_validator("filter")
-    @classmethod
-    def _check_filter(cls, filter: str | None) -> str | None:
-        as_filter(filter)
-        return filter
-
-    @property
-    def key(self) -> Key:
-        """What the key allows."""
-        filter, end = as_filter(self.filter), self.expires
-        return Key(
-            self.name,
-            frozenset(self.scopes),
-            NO_DOCUMENT if self.code and filter is None else filter,
-            expires=None if end is None else (end if end.tzinfo else end.replace(tzinfo=UTC)).timestamp(),
-            rate=self.rate,
-            code=tuple(self.code),
-        )
+class _File(BaseModel):
+    keys: list[Key]
 
 
-class _Entries(BaseModel):
-    keys: list[KeyEntry]
-
-
-def read_entries(path: Path) -> list[KeyEntry]:
-    """Read and check the entries of a keys file.
+def read_keys(path: Path) -> list[Key]:
+    """Read and check the keys of a file.
 
     Raises:
         ArgumentError: a malformed file; says what is wrong.
     """
     try:
-        return _Entries.model_validate_json(path.read_bytes()).keys
+        return _File.model_validate_json(path.read_bytes()).keys
     except (OSError, ValidationError) as error:
         why = argument_error(error) if isinstance(error, ValidationError) else error
         raise ArgumentError(
@@ -201,10 +184,10 @@ def read_entries(path: Path) -> list[KeyEntry]:
         ) from error
 
 
-def _write_entries(path: Path, entries: list[KeyEntry]) -> None:
+def _write_keys(path: Path, keys: list[Key]) -> None:
     """Replace a keys file as a whole; only its owner may read it."""
     with whole_file(path) as out:
-        out.write(_Entries(keys=entries).model_dump_json(indent=2).encode() + b"\n")
+        out.write(_File(keys=keys).model_dump_json(indent=2, by_alias=True).encode() + b"\n")
 
 
 def add_key(
@@ -237,13 +220,13 @@ def add_key(
     ]
     values = {"name": name, "hash": _hash_of(token), "scopes": sorted(set(scopes)), "filter": filter}
     try:
-        entry = KeyEntry.model_validate({**values, "code": places, "expires": expires, "rate": rate})
+        key = Key.model_validate({**values, "code": places, "expires": expires, "rate": rate})
     except ValidationError as error:
         raise argument_error(error) from error
-    entries = read_entries(path) if path.exists() else []
-    if any(file_entry.name == name for file_entry in entries):
+    keys = read_keys(path) if path.exists() else []
+    if any(file_key.name == name for file_key in keys):
         raise ArgumentError(f"name must be new, got {name!r}; `sleuth serve keys rotate {name}` replaces it")
-    _write_entries(path, [*entries, entry])
+    _write_keys(path, [*keys, key])
     return token
 
 
@@ -253,9 +236,8 @@ def remove_key(path: Path, name: str) -> None:
     Raises:
         ArgumentError: no key has this name.
     """
-    entries = read_entries(path)
-    entries.remove(_entry_of(name, entries))
-    _write_entries(path, entries)
+    keys = read_keys(path)
+    _write_keys(path, [key for key in keys if key is not _key_of(name, keys)])
 
 
 def rotate_key(path: Path, name: str) -> str:
@@ -264,17 +246,18 @@ def rotate_key(path: Path, name: str) -> str:
     Raises:
         ArgumentError: no key has this name.
     """
-    entries, token = read_entries(path), _new_token()
-    _entry_of(name, entries).hash = _hash_of(token)
-    _write_entries(path, entries)
+    keys, token = read_keys(path), _new_token()
+    old = _key_of(name, keys)
+    new = old.model_copy(update={"hash": _hash_of(token)})
+    _write_keys(path, [new if key is old else key for key in keys])
     return token
 
 
-def _entry_of(name: str, entries: Sequence[KeyEntry]) -> KeyEntry:
-    for entry in entries:
-        if entry.name == name:
-            return entry
-    names = ", ".join(entry.name for entry in entries) or "none"
+def _key_of(name: str, keys: Sequence[Key]) -> Key:
+    for key in keys:
+        if key.name == name:
+            return key
+    names = ", ".join(key.name for key in keys) or "none"
     raise ArgumentError(f"name must be among {names}, got {name!r}")
 
 
@@ -352,7 +335,7 @@ class Sessions:
         key = self._keys.find(token)
         if key is None:
             return None
-        return self._signed(key.name, int(time.time()) + SECONDS, sha256(token.encode()).digest())
+        return self._signed(key, int(time.time()) + SECONDS)
 
     def find(self, value: str) -> Key | None:
         """Return the key of a session, or None where it has ended or was never begun."""
@@ -361,17 +344,16 @@ class Sessions:
             name, end = base64.urlsafe_b64decode(encoded).decode(), int(tail.partition(".")[0])
         except ValueError:
             return None
-        entry = self._keys.named(name)
-        if entry is None or end <= time.time():
+        key = self._keys.named(name)
+        if key is None or end <= time.time():
             return None
-        digest, key = entry
-        is_ours = hmac.compare_digest(self._signed(name, end, digest).encode(), value.encode())
+        is_ours = hmac.compare_digest(self._signed(key, end).encode(), value.encode())
         return key if is_ours else None
 
-    def _signed(self, name: str, end: int, digest: bytes) -> str:
-        """Return the value of a session of the key with this name and hash."""
-        head = f"{base64.urlsafe_b64encode(name.encode()).decode()}.{end}"
-        return f"{head}.{hmac.digest(self._secret, head.encode() + b'.' + digest, sha256).hex()}"
+    def _signed(self, key: Key, end: int) -> str:
+        """Return the value of a session of a key."""
+        head = f"{base64.urlsafe_b64encode(key.name.encode()).decode()}.{end}"
+        return f"{head}.{hmac.digest(self._secret, f'{head}.{key.hash}'.encode(), sha256).hex()}"
 
 
 def write_secret(folder: Path) -> None:

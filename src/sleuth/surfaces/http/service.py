@@ -142,7 +142,7 @@ class Service:
         self.opened: dict[tuple[tuple[str, ...], Filter | None, tuple[str, ...]], Sources] = {}
         self.views: dict[Key, Engine] = {}
         self.freshness: dict[tuple[str, ...], Refresher] = {}
-        self.workspaces: dict[tuple[str, ...], Workspace] = {}
+        self.workspaces: dict[tuple[Filter | None, tuple[str, ...]], Workspace] = {}
 
     @property
     def name(self) -> str:
@@ -247,21 +247,22 @@ class Call:
 
     @property
     def workspace(self) -> Workspace:
-        """The index with the code that the server offers and the key of this call may see."""
+        """The part of the index that the server offers and the key of this call may see."""
         from sleuth.engine import Workspace
 
-        service, places = self.service, self.key.code
+        service, place = self.service, (self.key.filter, self.key.code)
         with service.opening:
-            workspace = service.workspaces.get(places)
+            workspace = service.workspaces.get(place)
             if workspace is None:
                 has_documents = "docs" in service.settings.sources
-                workspace = service.workspaces[places] = Workspace(
+                workspace = service.workspaces[place] = Workspace(
                     service.engine.path,
                     refresh=False,
                     engine=service.engine if has_documents else None,
                     with_documents=has_documents,
                     offers=service.offers_repository,
-                    within=places or None,
+                    within=None if self.key.filter is None else self.key.code,
+                    scope=self.key.filter,
                 )
                 service.resources.callback(workspace.close)
             return workspace
@@ -300,7 +301,7 @@ class Call:
         Args:
             sources: those of the server that name the repositories; None for all.
         """
-        if not self.key.sees_code or not self.service.offers_code:
+        if not self.service.offers_code:
             return []
         names = self.service.settings.sources if sources is None else sources
         return [one for one in self.workspace.snapshots() if is_named(one.repository, names)]

@@ -18,7 +18,7 @@ from sleuth.errors import requires
 from sleuth.remote import BrokenError, CertificateError, Deadline, LargeError
 from sleuth.remote.hosts import resolve
 from sleuth.surfaces.http.answers import Refusal
-from sleuth.surfaces.http.keys import DEFAULT_SCOPES, Key, Scope
+from sleuth.surfaces.http.keys import DEFAULT_SCOPES, EVERYONE, Key
 
 AGENTS_PATH: Final = "/mcp"
 """Where access tokens are accepted, and not only keys."""
@@ -110,11 +110,11 @@ class AccessTokens:
             ) from None
         value = claims.get("scope", claims.get("scp", ""))  # issuers write them as either
         names = value.split() if isinstance(value, str) else value if isinstance(value, list) else []
-        scopes: frozenset[Scope] = frozenset(scope for scope in DEFAULT_SCOPES if scope in names)
+        scopes = tuple(scope for scope in DEFAULT_SCOPES if scope in names)
         if not scopes:
             detail = f"the token must have one of the scopes {', '.join(DEFAULT_SCOPES)}"
             raise self._refusal(403, "ScopeMissingError", detail, "insufficient_scope")
-        return Key(str(claims["sub"])[:64], scopes)
+        return EVERYONE.model_copy(update={"name": str(claims["sub"])[:64], "scopes": scopes})
 
     def _refusal(self, status: int, code: str, detail: str, error: str) -> Refusal:
         return Refusal(status, code, detail, {"www-authenticate": self.challenge(error)})

@@ -101,12 +101,7 @@ def session_manager(service: Service) -> StreamableHTTPSessionManager:
     def tools_of(context: Context) -> Tools:
         request: Any = context.request
         call = call_of(request)
-        return Tools(
-            call.workspace,
-            allowed=call.key.filter,
-            code=call.key.sees_code,
-            url_of=partial(passage_url, str(request.base_url)),
-        )
+        return Tools(call.workspace, url_of=partial(passage_url, str(request.base_url)))
 
     async def run(context: Context, function: Callable[..., T], /, *args: Any) -> T:
         request: Any = context.request

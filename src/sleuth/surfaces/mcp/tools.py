@@ -17,6 +17,7 @@ from sleuth.arguments import MOST_NAME, check_count, check_names
 from sleuth.engine import SearchRequest
 from sleuth.engine.every_line import matching_lines
 from sleuth.engine.reading import FetchedText, code_text, document_text
+from sleuth.engine.workspace import NOTHING_SEEN
 from sleuth.errors import ArgumentError, RetrievalError, UnknownSnapshotError
 from sleuth.surfaces.cursors import cursor_of, offset_of, written
 from sleuth.surfaces.mcp import items
@@ -28,8 +29,7 @@ from sleuth.types.request import DEFAULT_K
 
 if TYPE_CHECKING:
     from sleuth.code import Snapshot
-    from sleuth.engine import Engine, Workspace
-    from sleuth.engine.sources import Sources
+    from sleuth.engine import Workspace
     from sleuth.filters import Filter
 
 Name = Annotated[str, Field(max_length=MOST_NAME)]
@@ -85,11 +85,9 @@ class ToolCall:
 
 
 class Tools:
-    """Answers the calls of one client.
+    """Answers the calls of one client, from what the scope of its workspace shows.
 
     Args:
-        allowed: the documents that this client may see; None for everything.
-        code: whether it may see the code of the workspace although its documents are limited.
         url_of: addresses that this client can open; only those of pages on the web where None.
         most_tokens: of any answer, whatever a call asks for; None for no limit.
     """
@@ -98,20 +96,18 @@ class Tools:
         self,
         workspace: Workspace,
         *,
-        allowed: Filter | None = None,
-        code: bool = False,
         url_of: items.UrlOf | None = None,
         most_tokens: int | None = None,
     ) -> None:
         self._workspace = workspace
-        self._allowed = allowed
-        self._sees_code = code or allowed is None
+        self._is_limited = workspace.scope is not None
+        self._sees_code = workspace.scope is None or bool(workspace.within)
         self._most_tokens = most_tokens
         self._url_of = url_of or items.web_address
 
     def prepare(self) -> None:
         """Begin to open the index and to compare it with its files, so that the first call need not wait."""
-        if self._allowed is None:
+        if not self._is_limited:
             self._workspace.warm()
             self._workspace.stale(wait=0.0)
 
@@ -144,7 +140,7 @@ class Tools:
             max_tokens = min(max_tokens, max(self._most_tokens, LEAST_TOKENS))
         values = (arguments.get(key) for key in ("query", "name", "id", "pattern"))
         texts = [value for value in values if isinstance(value, str)]  # what the call is about
-        if self._allowed is None and not self._workspace.ready(texts):
+        if not self._is_limited and not self._workspace.ready(texts):
             return write({"results": [], **self._head()})
         try:
             marked = written({"tool": name, **request})
@@ -173,10 +169,10 @@ class Tools:
         request = SearchRequest.read({"query": query, "k": k, "sources": sources, "fold_copies": True})
         of_kind = field("kind") == _text(kind, "kind") if kind is not None else None
         tree = all_of(as_filter(request.filter), of_kind, self._below(path))
-        with self._sources() as retriever:
+        with self._workspace.sources() as retriever:
             depth = max(request.k, DEFAULT_K)  # a grade does not depend on k
             ranking = retriever.run(replace(request, k=depth, filter=tree))
-            if self._allowed is not None:
+            if self._is_limited:
                 ranking = ranking.without_details()
             grade = str(retriever.grade(query, ranking[:DEFAULT_K], request.sources))
             hits, around = ranking[: request.k], Ranking(())
@@ -266,7 +262,7 @@ class Tools:
         at: str | None = None,
     ) -> dict[str, Any]:
         """List and count every line that matches a regular expression of RE2, also in code that is not indexed yet."""
-        engine = self._documents_shown() if at is None else None
+        engine = self._workspace.documents() if at is None else None
         is_code = self._sees_code and (engine is None or self._workspace.repositories())
         tree = self._below(path)
         matches = matching_lines(
@@ -317,15 +313,13 @@ class Tools:
         """Tell what is indexed, and which files changed since."""
         import sleuth
 
-        engine = self._documents_shown()
+        engine = self._workspace.documents()
         answer: dict[str, Any] = {"sleuth": sleuth.__version__, **call.head}
         if engine is not None:
             facts = engine.status()
-            names = (
-                ("documents", "passages", "version") if self._allowed is None else ("documents", "passages")
-            )
+            names = ("documents", "passages", *(() if self._is_limited else ("version",)))
             answer["documents"] = {key: facts[key] for key in names}
-        if self._allowed is None:
+        if not self._is_limited:
             answer["index"] = str(self._workspace.index)
         if not self._sees_code:
             return answer
@@ -343,47 +337,19 @@ class Tools:
 
     def _run(self, operation: Operation, call: ToolCall, **options: Any) -> dict[str, Any]:
         """Run an operation of a package over the documents that this client may see."""
-        answer = {**operation(self._documents(), **options), **call.head}
+        engine = self._workspace.documents()
+        if engine is None:
+            raise ArgumentError(NOTHING_SEEN)
+        answer = {**operation(engine, **options), **call.head}
         if (size := tokens_of(answer)) > call.max_tokens:
             raise ArgumentError(
                 f"max_tokens must be {size} or more to hold this answer, got {call.max_tokens}"
             )
         return answer
 
-    def _documents_shown(self) -> Engine | None:
-        """Return the engine over the documents that this client may see, if there are any."""
-        engine = self._workspace.documents()
-        return engine if engine is None or self._allowed is None else engine.scoped(self._allowed)
-
-    def _sources(self) -> Sources:
-        """Return one retriever over all that this client may see.
-
-        Raises:
-            ArgumentError: nothing.
-        """
-        from sleuth.engine.sources import Sources
-
-        if self._allowed is None:
-            return self._workspace.sources()
-        if self._sees_code:
-            return self._workspace.sources(self._documents_shown())
-        engine = self._documents()
-        return Sources({"docs": engine.unhooked}, engine=engine)
-
-    def _documents(self) -> Engine:
-        """Return the engine over the documents that this client may see.
-
-        Raises:
-            ArgumentError: there are none.
-        """
-        engine = self._documents_shown()
-        if engine is None:
-            raise ArgumentError("no documents are indexed that this client may see")
-        return engine
-
     def _head(self) -> dict[str, Any]:
         """Return the facts about the index that every answer contains; they are not for a client with a limit."""
-        if self._allowed is not None:
+        if self._is_limited:
             return {}
         head: dict[str, Any] = {"indexed_root": self._workspace.indexed_root}
         if (stale := self._workspace.stale().to_dict()) != {"files": 0}:
@@ -418,7 +384,7 @@ class Tools:
         """Return what a file is called among the documents; a client with a limit calls it so itself."""
         from sleuth.ingest import FileNames
 
-        return path if self._allowed is not None else FileNames.beside(self._workspace.index).name_of(path)
+        return path if self._is_limited else FileNames.beside(self._workspace.index).name_of(path)
 
     def _absolute(self, path: str) -> str:
         """Return the absolute path of a file; a client without code is not told of the folder, nor asks by it."""
@@ -438,7 +404,7 @@ class Tools:
             first_line = int(place["first"]) if place["first"] else None
             last_line = int(place["last"] or first_line) if first_line else None
             digest = place["hash"] or ""
-        engine = self._documents_shown()
+        engine = self._workspace.documents()
         document = document_text(engine, id, None, None) if at is None else None
         if self._sees_code and (at is not None or self._workspace.repositories()):
             document = document or code_text(
@@ -449,7 +415,7 @@ class Tools:
         if document is None and at is None and place is not None:
             document = document_text(engine, place["path"], first_line, last_line)
         if document is None:
-            root = f" below {self._workspace.indexed_root}" if self._allowed is None else ""
+            root = "" if self._is_limited else f" below {self._workspace.indexed_root}"
             raise ArgumentError(
                 f"id must be one that search gave, or a path{root} that is indexed, got {id!r}"
             )
