@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -70,6 +71,7 @@ def rank(
     explain: bool = False,
     exact: bool = False,
     conditions: tuple[QueryCondition, ...] = (),
+    pools: Pools | None = None,
 ) -> RankedRows:
     """Return the best `k` rows that match the filter: the first rows of the ranking for any greater k.
 
@@ -81,6 +83,7 @@ def rank(
         explain: whether explanations will be requested: they hold ranks, which ids decide among ties.
         exact: score every row, instead of dropping some by an estimate.
         conditions: what rows must fulfil beside the filter.
+        pools: of a ranking for a lesser k; None where there was none.
 
     Raises:
         EmbeddingError: the embedder failed and no other leg was asked for.
@@ -91,35 +94,32 @@ def rank(
     depth = k if is_exact else fusion.pool
     ordered = len(legs) == 1 or explain or fusion.method == "rrf"
     request = PoolRequest(depth, tree, len(legs) > 1, ordered, exact, conditions)
-    pools = version.pools(query, legs, request)
+    if pools is None or is_exact:
+        pools = version.pools(query, legs, request)
     if not pools.hits:
         reasons = "; ".join(f"{part.name}: {part.error}" for part in pools.parts)
         raise RetrievalError(f"no part answered: {reasons}", context={"query": query, "k": k})
-    weights = None if len(legs) == 1 else weigh(version, query, pools, fusion, legs)
-
-    def best(most: int) -> RankedRows:
-        if is_exact and most > depth:
-            options: dict[str, Any] = {"explain": explain, "exact": exact, "conditions": conditions}
-            return rank(version, query, most, tree, legs=legs, fusion=fusion, **options)
-        if weights is None:
-            hits = pools.hits[legs[0]]
-            keys = hits.keys[:most].tolist()
-            rows = RankedRows(
-                keys,
-                hits.scores[:most].tolist(),
-                tuple(pools.parts),
-                lambda i: version.explain(legs[0], pools.queries[legs[0]], keys[i]),
-                pools.hits,
-                best,
-            )
-        else:
-            rows = _fused(version, query, most, pools, weights=weights, fusion=fusion, deeper=best)
-        if is_exact or most <= len(rows.keys) or all(len(hits.keys) < depth for hits in pools.hits.values()):
-            return rows
-        further = replace(request, depth=most, ordered=True)  # ranks are told, which ids decide among ties
-        return _extended(rows, version, version.pools(query, legs, further), most, depth)
-
-    return best(k)
+    deeper = partial(
+        rank, version, query, tree=tree, legs=legs, fusion=fusion, explain=explain, exact=exact,
+        conditions=conditions, pools=pools,
+    )  # fmt: skip
+    if len(legs) == 1:
+        hits = pools.hits[legs[0]]
+        keys, scores, leg_query = hits.keys[:k].tolist(), hits.scores[:k].tolist(), pools.queries[legs[0]]
+        rows = RankedRows(
+            keys,
+            scores,
+            tuple(pools.parts),
+            lambda i: version.explain(legs[0], leg_query, keys[i]),
+            pools.hits,
+            deeper,
+        )
+    else:
+        rows = _fused(version, query, k, pools, legs=legs, fusion=fusion, deeper=deeper)
+    if is_exact or k <= len(rows.keys) or all(len(hits.keys) < depth for hits in pools.hits.values()):
+        return rows
+    further = replace(request, depth=k, ordered=True)  # ranks are told, which ids decide among ties
+    return _extended(rows, version, version.pools(query, legs, further), k, depth)
 
 
 def _extended(rows: RankedRows, version: Pinned, pools: Pools, k: int, depth: int) -> RankedRows:
@@ -246,11 +246,12 @@ def _fused(
     k: int,
     pools: Pools,
     *,
-    weights: LegWeights,
+    legs: Sequence[str],
     fusion: Fusion,
     deeper: Callable[[int], RankedRows],
 ) -> RankedRows:
     """Return the best `k` rows of several legs; the first of them are compared with the query once more."""
+    weights = weigh(version, query, pools, fusion, legs)
     matcher, weight = weights.matcher, weights.match_weight
     fused_hits = fuse_hits(
         pools.hits,
