@@ -229,12 +229,18 @@ static void add_bounds(Search *s, uint64_t blocks, uint64_t room) {
         const Term *t = s->terms + j;
         const Postings *p = &t->postings;
         if (!p->entries) continue;
+        uint32_t block = 0, impact = 0; /* the greatest of a block */
         for (uint64_t i = p->df; i-- > 0;) {
             uint32_t doc = list_doc(p->entries[i]);
-            if (may_answer(s, doc)) bounds[doc >> BLOCK_SHIFT] += t->unit * (float)p->impacts[i];
+            if (doc >> BLOCK_SHIFT != block) {
+                bounds[block] += t->unit * (float)impact;
+                block = doc >> BLOCK_SHIFT, impact = 0;
+            }
+            if (p->impacts[i] > impact && may_answer(s, doc)) impact = p->impacts[i];
             t->firsts[doc >> GROUP_SHIFT] = (uint32_t)i;
             s->held[(doc >> REGION_SHIFT) * SET_WORDS + j / 64] |= 1ull << j % 64;
         }
+        bounds[block] += t->unit * (float)impact;
     }
     for (uint64_t b = blocks; b < room; b++) bounds[b] = -1;
     if (s->mask) leave_out(bounds, (const uint8_t *)s->mask, blocks);
@@ -271,16 +277,16 @@ static void visit(Search *s, uint32_t block) {
     EACH_TERM(j, terms_in(s, block)) {
         const Term *t = s->terms + j;
         const Postings *p = &t->postings;
-        float most = 0;
+        uint32_t impact = 0; /* the greatest, which the bound counts */
         if (p->entries) {
             for (uint64_t i = list_from(t, base); i < p->df && (doc = list_doc(p->entries[i])) < base + BLOCK; i++) {
                 if (!may_answer(s, doc)) continue;
-                most += t->unit * (float)p->impacts[i];
+                if (p->impacts[i] > impact) impact = p->impacts[i];
                 float sum = sums[doc - base] += contribution(t, list_count(p, p->entries[i]), doc);
                 if (sum > best) best = sum;
             }
         } else if (p->maxima[block]) {
-            most = t->unit * (float)p->maxima[block];
+            impact = p->maxima[block];
             const uint8_t *at = p->stream + block_start(p, block), *end = at + p->sizes[block];
             while (at < end) {
                 uint32_t count = read_dense(p, &at, base, &doc);
@@ -289,7 +295,7 @@ static void visit(Search *s, uint32_t block) {
                 if (sum > best) best = sum;
             }
         }
-        left -= most;
+        left -= t->unit * (float)impact;
         if (best + left < s->top.threshold) return;
     }
     for (uint32_t i = 0; i < BLOCK; i++)
