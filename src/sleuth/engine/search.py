@@ -284,8 +284,8 @@ class Searchers:
         """Return the tokens that the text of a row holds, in order."""
         return self.words.held(tokens)
 
-    def unheld(self, text: str, snapshot: IndexSnapshot) -> Mapping[str, Sequence[str]]:
-        """Return the tokens that the text of no row holds, by the run of the query that has them."""
+    def unheld(self, text: str, snapshot: IndexSnapshot) -> list[str]:
+        """Return the words of a text whose token the text of no row holds, in order, without compounds."""
         return self.words.unheld(text)
 
     def like(self, word: str, edits: int, most: int, snapshot: IndexSnapshot) -> Tally:

@@ -134,15 +134,10 @@ def unknown_words(text: str, version: Pinned) -> list[str]:
     if not unheld:  # as of most queries, whose language need not be found then
         return []
     expected = stops_in(text, analyzer).union(_ASKS_FOR_A_MEASURE.findall(text))
-    words: dict[str, None] = {}
-    for run, tokens in unheld.items():
-        for start, end, token in analyzer.spans(run):
-            word = run[start:end]
-            if token in tokens and word not in expected and len(word.split()) == 1:
-                words[word] = None
+    words = [word for word in dict.fromkeys(unheld) if word not in expected]
     _, *other_groups = searchers.words.groups()
     if not other_groups:
-        return list(words)
+        return words
     # Passages may hold some of them whose words are read by the rules of another language.
     analyzers = list(map(searchers.words.analyzer_of, other_groups))
     tokens_by_word = {word: {token for tool in analyzers for token in tool.tokens(word)} for word in words}

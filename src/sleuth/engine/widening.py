@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import chain, islice
+from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from sleuth.engine.pinned import AddedWord, WiderQuery
@@ -57,41 +57,47 @@ def widened(
     query_words = dict.fromkeys(word.casefold() for word in words)
     patterns |= {word: WordPattern(word, "fuzzy", edits or 1) for word in query_words if word not in patterns}
     notes += [_PARTLY] if edits and len(patterns) > MOST_SIGNS else []
+    tokens: dict[str, list[str]] = {}
     for word, pattern in islice(patterns.items(), MOST_SIGNS):
         check_cancelled()
-        tokens = {word, *analyzer.tokens(word)}
-        additions = [term for term in _matching(pattern, version) if term.token not in tokens]
-        groups[word] = additions
-        if not additions and pattern in query.patterns and not searchers.held(tokens, snapshot):
+        own_tokens = tokens[word] = analyzer.tokens(word)
+        matches = _matching(word, pattern, own_tokens, version)
+        groups[word] = [term for term in matches if term.token != word and term.token not in own_tokens]
+        if not groups[word] and pattern in query.patterns and not searchers.held({word, *own_tokens}, snapshot):
             what = "begins with" if pattern.kind == "prefix" else "is like"
             notes.append(f"no word of the passages {what} {pattern.word!r}")
     if synonyms is not None:
         for match in synonyms.matches(words_of(query.text)):
-            terms = list(_held_synonyms(match.others, version))
-            groups.setdefault(match.phrase, []).extend(terms)
+            tokens[match.phrase] = analyzer.tokens(match.phrase)
+            groups.setdefault(match.phrase, []).extend(_held_synonyms(match.others, version))
     groups = {word: additions for word, additions in groups.items() if additions}
     if not groups:
         return WiderQuery("", None, {}, notes) if notes else None
     for word, additions in groups.items():
-        labels = list(dict.fromkeys(addition.label for addition in additions))
+        labels = list(dict.fromkeys([addition.label for addition in additions]))
         remainder = f" and {len(labels) - _SHOWN:,} more" if len(labels) > _SHOWN else ""
         notes.append(f"{word!r} also stands for: {', '.join(labels[:_SHOWN])}{remainder}")
-    form = searchers.words.widened(query.text, _weights(groups, version))
+    form = searchers.words.widened(query.text, _weights(groups, tokens, version))
     return WiderQuery(searchers.word_leg, form, groups, notes)
 
 
-def _weights(groups: Mapping[str, Sequence[AddedWord]], version: Pinned) -> dict[str, dict[str, float]]:
-    """Return the weight of each added term, by group: its share of the least rarity of what stands for its word."""
-    searchers, snapshot, analyzer = version.searchers, version.snapshot, version.analyzer
-    tokens_by_word = {word: analyzer.tokens(word) for word in groups}
-    held_tokens = searchers.held(chain.from_iterable(tokens_by_word.values()), snapshot)
-    added_tokens = (term.token for additions in groups.values() for term in additions)
-    rarity = searchers.idf({*held_tokens, *added_tokens}, snapshot)
+def _weights(
+    groups: Mapping[str, Sequence[AddedWord]], tokens: Mapping[str, Sequence[str]], version: Pinned
+) -> dict[str, dict[str, float]]:
+    """Return the weight of each added term, by group: its share of the least rarity of what stands for its word.
+
+    Args:
+        tokens: of each word.
+    """
+    searchers, snapshot = version.searchers, version.snapshot
+    held_tokens = searchers.held({token for word in groups for token in tokens[word]}, snapshot)
+    added_tokens = [term.token for additions in groups.values() for term in additions]
+    rarity = searchers.idf([*held_tokens, *added_tokens], snapshot)
     weights: dict[str, dict[str, float]] = {}
     for word, additions in groups.items():
-        tokens = [term.token for term in additions]
-        tokens += [token for token in tokens_by_word[word] if token in held_tokens]
-        lowest_rarity = min(map(rarity.__getitem__, tokens))
+        rarities = [rarity[term.token] for term in additions]
+        rarities += [rarity[token] for token in tokens[word] if token in held_tokens]
+        lowest_rarity = min(rarities)
         for group, token, _, share, _ in additions:
             tokens_of_group = weights.setdefault(group, {})
             weight = share * lowest_rarity / rarity[token]
@@ -99,29 +105,35 @@ def _weights(groups: Mapping[str, Sequence[AddedWord]], version: Pinned) -> dict
     return weights
 
 
-def _matching(pattern: WordPattern, version: Pinned) -> Iterator[AddedWord]:
-    """Yield the terms of the index that a pattern matches."""
-    searchers, snapshot, word = version.searchers, version.snapshot, pattern.word.casefold()
+def _matching(word: str, pattern: WordPattern, tokens: Sequence[str], version: Pinned) -> list[AddedWord]:
+    """Return the terms of the index that the pattern of a word matches.
+
+    Args:
+        tokens: of the word.
+    """
+    searchers, snapshot = version.searchers, version.snapshot
     if pattern.kind == "prefix":
-        yield from _of(searchers.like(word, 0, MOST_WORDS, snapshot), "prefix")
-        return
-    token = next(iter(version.analyzer.tokens(word)), word)
+        return _of(searchers.like(word, 0, MOST_WORDS, snapshot), "prefix")
+    token = tokens[0] if tokens else word
     if len(token) < _LEAST_FUZZY:
-        return
+        return []
     one_edit = searchers.like(token, 1, MOST_WORDS, snapshot)
-    yield from _of(one_edit, "1 edit")
+    terms = _of(one_edit, "1 edit")
     if pattern.edits > 1 and len(token) >= TWO_EDITS:
         two_edits = searchers.like(token, 2, MOST_WORDS, snapshot)
-        terms_by_group = {
-            group: {term: count for term, count in numbers.items() if term not in one_edit.get(group, {})}
-            for group, numbers in two_edits.items()
-        }
-        yield from _of(terms_by_group, "2 edits")
+        terms += [
+            term for term in _of(two_edits, "2 edits") if term.token not in one_edit.get(term.group, {})
+        ]
+    return terms
 
 
-def _of(terms: Tally, why: str) -> Iterator[AddedWord]:
-    for group, numbers in terms.items():
-        yield from (AddedWord(group, token, why, SHARES[why], token) for token in numbers if " " not in token)
+def _of(terms: Tally, why: str) -> list[AddedWord]:
+    return [
+        AddedWord(group, token, why, SHARES[why], token)
+        for group, numbers in terms.items()
+        for token in numbers
+        if " " not in token
+    ]
 
 
 def _held_synonyms(phrases: Iterable[str], version: Pinned) -> Iterator[AddedWord]:

@@ -32,6 +32,7 @@ Terms: TypeAlias = Mapping[str, Mapping[str, float]]
 _FOREIGN = 0.5
 """What a term counts in fields of another language than the query's. Over XQuAD in five languages in one index, MRR@10
 of English questions is .742 with 1, .779 with .7, .781 with .5 and .783 with .4."""
+_UNKNOWN = QueryLanguage()
 _REMEMBERED = 1 << 13
 """Most words whose terms are cached; then the cache is emptied."""
 
@@ -48,7 +49,7 @@ class _Run(NamedTuple, Generic[T]):
 
     Attributes:
         terms: those that some live row holds, of all fields.
-        unheld: tokens that the first field of these runs holds in no live row.
+        unheld: its words, as they are written, whose token the first field of these runs holds in no live row.
     """
 
     terms: tuple[T, ...]
@@ -126,15 +127,14 @@ class QueryTerms(Generic[T]):
                     counts[term] *= _FOREIGN
         return counts
 
-    def unheld(self, text: str) -> dict[str, tuple[str, ...]]:
-        """Return the tokens that the first field holds in no live row, by the run of the text that has them."""
+    def unheld(self, text: str) -> list[str]:
+        """Return the words of a text whose token the first field holds in no live row, in order, without compounds."""
         pattern, splitting = next(iter(self._splittings.items()))
         cache = splitting.known
-        unheld: dict[str, tuple[str, ...]] = {}
+        words: list[str] = []
         for run in pattern.findall(text):
-            if tokens := (cache.get(run) or self._look_up(run, splitting)).unheld:
-                unheld[run] = tokens
-        return unheld
+            words += (cache.get(run) or self._look_up(run, splitting)).unheld
+        return words
 
     def analyse(self, query: str) -> dict[str, dict[str, float]]:
         """Return what each token of a query counts, by field, whether the index holds it or not."""
@@ -154,7 +154,7 @@ class QueryTerms(Generic[T]):
         for pattern in self._splittings:
             runs[pattern] = pattern.findall(query)
         if self._reading is None:
-            return runs, QueryLanguage()
+            return runs, _UNKNOWN
         return runs, language_of_query(tuple(chain.from_iterable(map(str.split, runs[self._reading]))))
 
     def _look_up(self, run: str, splitting: _Splitting[T]) -> _Run[T]:
@@ -173,7 +173,8 @@ class QueryTerms(Generic[T]):
         if len(splitting.known) >= _REMEMBERED:
             splitting.known.clear()
         held_tokens = {term.token for term in terms if term.field == splitting.name}
-        tokens = self._analyzers[splitting.name].tokens_of([run])
-        unheld = tuple(token for token in tokens if token not in held_tokens)
-        splitting.known[run] = known = _Run(terms, unheld)
+        is_held = rules is not None and bool(held_tokens)  # a word of one token
+        spans = () if is_held else self._analyzers[splitting.name].spans(run)
+        words = [run[start:end] for start, end, token in spans if token not in held_tokens]
+        splitting.known[run] = known = _Run(terms, tuple(word for word in words if len(word.split()) == 1))
         return known

@@ -288,8 +288,8 @@ class LexicalSearcher(TermSearcher[str | Terms]):
         text = self._indexes[self._names[0]]
         return [token for token in tokens if text.held(token) is not None]
 
-    def unheld(self, text: str) -> Mapping[str, Sequence[str]]:
-        """Return the tokens that the text of no row holds, by the run of the query that has them."""
+    def unheld(self, text: str) -> list[str]:
+        """Return the words of a text whose token the text of no row holds, in order, without compounds."""
         return self._query_terms.unheld(text)
 
     def idf(self, terms: Iterable[str]) -> dict[str, float]:

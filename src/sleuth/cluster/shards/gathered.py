@@ -7,7 +7,6 @@ import uuid
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -156,16 +155,12 @@ class GatheredSearchers:
         counts = self.corpora[self.word_leg].counts[next(iter(self.words.groups()))]
         return list(filter(counts.__getitem__, names))
 
-    def unheld(self, text: str, snapshot: GatheredSnapshot) -> Mapping[str, Sequence[str]]:
-        """Return the tokens that the text of no row holds, by the run of the query that has them."""
-        analyzer = self.words.analyzer
-        tokens_by_run = {run: analyzer.tokens_of([run]) for run in analyzer.run.findall(text)}
-        held_tokens = set(self.held(set(chain.from_iterable(tokens_by_run.values())), snapshot))
-        return {
-            run: [token for token in tokens if token not in held_tokens]
-            for run, tokens in tokens_by_run.items()
-            if not held_tokens.issuperset(tokens)
-        }
+    def unheld(self, text: str, snapshot: GatheredSnapshot) -> list[str]:
+        """Return the words of a text whose token the text of no row holds, in order, without compounds."""
+        spans = self.words.analyzer.spans(text)
+        held_tokens = set(self.held({token for _, _, token in spans}, snapshot))
+        words = [text[start:end] for start, end, token in spans if token not in held_tokens]
+        return [word for word in words if len(word.split()) == 1]
 
     def like(self, word: str, edits: int, most: int, snapshot: GatheredSnapshot) -> Tally:
         """Return the words that are written like one, by group, with the rows of all shards that hold each."""

@@ -185,8 +185,8 @@ class TermSearcher(LegSearcher[Q]):
         """Return the tokens that the text of a row holds, in order."""
 
     @abstractmethod
-    def unheld(self, text: str) -> Mapping[str, Sequence[str]]:
-        """Return the tokens that the text of no row holds, by the run of the query that has them."""
+    def unheld(self, text: str) -> list[str]:
+        """Return the words of a text whose token the text of no row holds, in order, without compounds."""
 
     @abstractmethod
     def word(self, token: str, group: str = "") -> Q:
