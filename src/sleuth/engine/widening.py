@@ -60,10 +60,11 @@ def widened(
     tokens: dict[str, list[str]] = {}
     for word, pattern in islice(patterns.items(), MOST_SIGNS):
         check_cancelled()
-        own_tokens = tokens[word] = analyzer.tokens(word)
-        matches = _matching(word, pattern, own_tokens, version)
-        groups[word] = [term for term in matches if term.token != word and term.token not in own_tokens]
-        if not groups[word] and pattern in query.patterns and not searchers.held({word, *own_tokens}, snapshot):
+        tokens[word] = analyzer.tokens(word)
+        matches = _matching(word, pattern, tokens[word], version)
+        own_tokens = {word, *tokens[word]}
+        groups[word] = additions = [term for term in matches if term.token not in own_tokens]
+        if not additions and pattern in query.patterns and not searchers.held(own_tokens, snapshot):
             what = "begins with" if pattern.kind == "prefix" else "is like"
             notes.append(f"no word of the passages {what} {pattern.word!r}")
     if synonyms is not None:
