@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from sleuth.code.search import compile_pattern, grep
@@ -34,7 +34,6 @@ def matching_lines(
     pattern: str,
     snapshots: Sequence[Snapshot],
     engine: Engine | None,
-    name_of: Callable[[str], str],
     *,
     fixed: bool,
     ignore_case: bool,
@@ -48,7 +47,6 @@ def matching_lines(
 
     Args:
         snapshots, engine: what is searched, code first.
-        name_of: returns what the documents call a file, given its absolute path.
         of_code, of_documents: filters.
         worktree: read files that differ from their snapshot from the disk.
     """
@@ -66,7 +64,7 @@ def matching_lines(
         code += [(root, match) for match in result.matches]
     files = len(paths)
     if engine is not None:
-        path_filter = ~field("path").is_in(map(name_of, paths)) if paths else None
+        path_filter = ~field("path").is_in(map(engine.files.name_of, paths)) if paths else None
         matches = engine.grep(
             pattern,
             fixed=fixed,

@@ -72,7 +72,6 @@ def grep(
             pattern,
             snapshots,
             engine,
-            str if engine is None else engine.files.name_of,
             fixed=fixed,
             ignore_case=ignore_case,
             of_code=all_of(as_filter(filter), _below(inside)) if snapshots else None,

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -139,7 +140,10 @@ def answer(
         running = build_server(engine, settings, extensions=[*extensions(), *more])
         if url:
             say(f"Sleuth answers on {url}", err=True)
-        running.run(sockets=[listener])
+        # uvicorn raises the signal that ended it once more: as Ctrl-C, which leaves this block and closes the index.
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
+        with suppress(KeyboardInterrupt):
+            running.run(sockets=[listener])
 
 
 def extensions() -> list[Extension]:

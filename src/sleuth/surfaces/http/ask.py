@@ -260,17 +260,14 @@ class Writing:
         context = values["detail"]["context"] if values["detail"] else {}
         if self.call.key.filter is not None and "failed" in context:
             context["failed"] = [part | {"error": HIDDEN_ERROR} for part in context["failed"]]
+        lists = ("sources", "citations", "unknown_citations", "unsupported", "notes")
         return {
             **values,
             "standalone_query": self.standalone,
             "grade": extra.get("grade"),
             "synthesizer": extra.get("synthesizer"),
-            "sources": extra.get("sources", []),
-            "citations": extra.get("citations", []),
-            "unknown_citations": extra.get("unknown_citations", []),
-            "unsupported": extra.get("unsupported", []),
             "degraded": "failed" in context,
-            "notes": extra.get("notes", []),
+            **{name: extra.get(name, []) for name in lists},
         }
 
     def close(self) -> None:

@@ -9,6 +9,7 @@ from pydantic import BaseModel, Field
 
 from sleuth.arguments import MOST_NAME
 from sleuth.code.search.request import CodeRequest
+from sleuth.engine.freshness import Stale
 from sleuth.errors import ArgumentError
 from sleuth.surfaces.http.answers import MISSING, Remarks, remarks_of
 from sleuth.surfaces.http.routes import JsonRouter
@@ -62,20 +63,14 @@ def _names_of(snapshot: Snapshot, call: Call, at: str | None) -> dict[str, Any]:
     return {"repository": snapshot.repository.path, "snapshot": snapshot.info.id, "stale": stale}
 
 
-class StaleFiles(BaseModel):
-    """What differs between the worktrees that the server offers and their newest snapshots."""
-
-    files: int | None = Field(description="How many; null where they were not compared yet.")
-    paths: list[str] = Field(default_factory=list, description="The first few of them.")
-    error: str = Field(default="", description="Why they could not be compared.")
-
-
 class AtSnapshot(BaseModel):
     """An answer about one snapshot of a repository."""
 
     repository: str
     snapshot: str
-    stale: StaleFiles | None = Field(description="As of some seconds ago; null with `at`.")
+    stale: Stale | None = Field(
+        description="Of the worktrees that are offered, as of some seconds ago; null with `at`."
+    )
 
 
 class CodeSearchResponse(AtSnapshot, Remarks):
@@ -166,8 +161,10 @@ class RepositoriesResponse(BaseModel):
 def repositories(call: CurrentCall) -> dict[str, Any]:
     """List the repositories."""
     entries = []
+    from sleuth.code.snapshots.lookup import newest_completed
+
     for repository in call.repositories():
-        newest = next((s for s in call.code.snapshots(repository.id) if s.status == "completed"), None)
+        newest = newest_completed(call.code.snapshots(repository.id))
         entry = {"id": repository.id, "path": repository.path, "url": repository.url}
         snapshot, names = (None, []) if newest is None else (newest.id, list(newest.names))
         entries.append({**entry, "snapshot": snapshot, "names": names})

@@ -193,13 +193,34 @@ class JobRunner:
         if len(self._runs) >= MOST_ACTIVE:
             detail = f"{MOST_ACTIVE} jobs wait already; try again when one of them has ended"
             raise Refusal(503, "QueueFullError", detail)
+
+        async def work() -> None:
+            """Take the steps until the job ends, and record again and again how far it is."""
+            taking = asyncio.create_task(self._take_steps(job, steps))
+            while not (await asyncio.wait((taking,), timeout=SAVE_SECONDS))[0]:
+                with suppress(OSError):  # a full disk ends the job by its own commit
+                    await in_thread(self._write, job)
+            if isinstance(error := taking.exception(), Exception):
+                if not isinstance(error, EXPECTED):
+                    fields = {"message": "a job failed", "job": job.id}
+                    logger.error("a job failed", exc_info=error, extra={"fields": fields})
+                job.fail(refusal_of(error))
+            job.ids, job.finished_at = list(dict.fromkeys(job.ids)), time.time()
+            try:
+                await in_thread(finish)
+                with suppress(OSError):  # a full disk
+                    await in_thread(partial(self._cancel_file(job.id).unlink, missing_ok=True))
+                    await in_thread(self._write, job)
+            finally:
+                del self._runs[job.id]
+
         self._runs[job.id] = None
         try:
             await in_thread(self.add, job)
         except BaseException:
             del self._runs[job.id]
             raise
-        self._runs[job.id] = asyncio.create_task(self._work(job, steps, refusal_of, finish))
+        self._runs[job.id] = asyncio.create_task(work())
 
     async def cancel(self, job: RecordedJob) -> None:
         """Ask whichever worker runs a job to end it between two commits."""
@@ -210,32 +231,6 @@ class JobRunner:
         """End all jobs between two commits, and record that they were interrupted."""
         self._is_stopping = True
         await asyncio.gather(*filter(None, self._runs.values()), return_exceptions=True)
-
-    async def _work(
-        self,
-        job: RecordedJob,
-        steps: Sequence[Step],
-        refusal_of: Callable[[Exception], Refusal],
-        finish: Callable[[], object],
-    ) -> None:
-        """Work on a job until it ends, and record again and again how far it is."""
-        work = asyncio.create_task(self._take_steps(job, steps))
-        while not (await asyncio.wait((work,), timeout=SAVE_SECONDS))[0]:
-            with suppress(OSError):  # a full disk ends the job by its own commit
-                await in_thread(self._write, job)
-        if isinstance(error := work.exception(), Exception):
-            if not isinstance(error, EXPECTED):
-                fields = {"message": "a job failed", "job": job.id}
-                logger.error("a job failed", exc_info=error, extra={"fields": fields})
-            job.fail(refusal_of(error))
-        job.ids, job.finished_at = list(dict.fromkeys(job.ids)), time.time()
-        try:
-            await in_thread(finish)
-            with suppress(OSError):  # a full disk
-                await in_thread(partial(self._cancel_file(job.id).unlink, missing_ok=True))
-                await in_thread(self._write, job)
-        finally:
-            del self._runs[job.id]
 
     async def _take_steps(self, job: RecordedJob, steps: Sequence[Step]) -> None:
         """Take the steps of a job, and note how it ended."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Coroutine, Mapping
+from collections.abc import Callable, Collection, Mapping
 from functools import wraps
 from inspect import iscoroutinefunction, signature
 from typing import Any, TypeVar, get_args, get_origin
@@ -38,7 +38,14 @@ class JsonRoute(APIRoute):
 
     def __init__(self, path: str, endpoint: Callable[..., Any], **options: Any) -> None:
         is_plain = not iscoroutinefunction(endpoint)
-        super().__init__(path, _in_queue(endpoint) if is_plain else endpoint, **options)
+        lane = "write" if getattr(endpoint, "writes", False) else "read"
+
+        @wraps(endpoint)
+        async def in_lane(call: Call, **values: Any) -> Response:
+            response: Response = await getattr(call, lane)(lambda: _written(endpoint(call=call, **values)))
+            return response
+
+        super().__init__(path, in_lane if is_plain else endpoint, **options)
         documented = (self.openapi_extra or {}).get("parameters", ())
         self._query = dict.fromkeys(parameter["name"] for parameter in documented)
         self._query |= {field.alias: field.field_info.annotation for field in self.dependant.query_params}
@@ -53,8 +60,8 @@ class JsonRoute(APIRoute):
                 await self.check_names(request)
             call, kind, data = call_of(request), request.headers.get("content-type", ""), await request.body()
             if is_plain:
-                queue = _queue_of(endpoint, call)
-                response = await queue(lambda: _written(endpoint(read_model(model, kind, data), call)))
+                run = getattr(call, lane)
+                response = await run(lambda: _written(endpoint(read_model(model, kind, data), call)))
             else:
                 arguments = {"request": request} if takes_request else {}
                 response = await endpoint(body=read_model(model, kind, data), call=call, **arguments)
@@ -80,24 +87,8 @@ def writes(handler: Handler) -> Handler:
     return handler
 
 
-def _queue_of(
-    handler: Callable[..., Any], call: Call
-) -> Callable[[Callable[[], Response]], Coroutine[Any, Any, Response]]:
-    return call.write if getattr(handler, "writes", False) else call.read
-
-
 def _written(value: Any) -> Response:
     return value if isinstance(value, Response) else json_response(value)
-
-
-def _in_queue(handler: Callable[..., Any]) -> Callable[..., Coroutine[Any, Any, Response]]:
-    """Return what runs a plain function in the queue that it needs."""
-
-    @wraps(handler)
-    async def answer(call: Call, **values: Any) -> Response:
-        return await _queue_of(handler, call)(lambda: _written(handler(call=call, **values)))
-
-    return answer
 
 
 def check_fields(

@@ -10,11 +10,9 @@ import socket
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 import traceback
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -79,7 +77,9 @@ def address_of(listener: socket.socket) -> str:
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
-def build_server(engine: Engine, settings: ServerSettings, *, extensions: Sequence[Extension] = ()) -> Server:
+def build_server(
+    engine: Engine, settings: ServerSettings, *, extensions: Sequence[Extension] = ()
+) -> uvicorn.Server:
     """Return the server over an open engine, not yet running."""
     from sleuth.surfaces.http.app import create_app
 
@@ -99,24 +99,7 @@ def build_server(engine: Engine, settings: ServerSettings, *, extensions: Sequen
         timeout_graceful_shutdown=GRACE,
         lifespan="on",
     )
-    return Server(config)
-
-
-class Server(uvicorn.Server):
-    """uvicorn's server, which returns at shutdown, so that its caller can close the index."""
-
-    @contextmanager
-    def capture_signals(self) -> Iterator[None]:
-        """Let SIGTERM and Ctrl-C end the server; a second Ctrl-C ends it without waiting for requests."""
-        if threading.current_thread() is not threading.main_thread():
-            yield
-            return
-        handlers = {number: signal.signal(number, self.handle_exit) for number in _ENDING}
-        try:
-            yield
-        finally:
-            for number, handler in handlers.items():
-                signal.signal(number, handler)
+    return uvicorn.Server(config)
 
 
 def supervise(

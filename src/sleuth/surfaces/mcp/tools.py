@@ -269,7 +269,6 @@ class Tools:
             _text(pattern, "pattern"),
             self._workspace.snapshots_at(at) if is_code else [],
             engine,
-            self._name_of,
             fixed=fixed,
             ignore_case=ignore_case,
             of_code=tree,
