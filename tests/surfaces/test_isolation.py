@@ -6,7 +6,6 @@ import tempfile
 from collections.abc import Callable
 from contextlib import ExitStack, suppress
 from pathlib import Path
-from threading import Thread
 from typing import Any, NamedTuple
 
 import httpx
@@ -18,8 +17,9 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_sta
 from sleuth import ArgumentError, Document, Engine
 from sleuth.cluster import ShardedEngine
 from sleuth.surfaces.cli.serve import extensions
-from sleuth.surfaces.http import ServerSettings, add_key, bind, build_server
+from sleuth.surfaces.http import add_key
 from tests.examples import EXPLORING
+from tests.surfaces.http.conftest import served
 
 TENANTS = ("acme", "globex")
 WORDS = ("tokens", "bucket", "secret", "refill", "cats")
@@ -161,21 +161,14 @@ class TwoTenants(RuleBasedStateMachine):
         )
         file = self.folder / "keys.json"
         keys = {name: add_key(file, name, filter=f"tenant:{name}") for name in TENANTS}
-        options = ServerSettings(port=0, keys=file)
-        listener = bind(options)
-        server = build_server(engine, options, extensions=extensions())
-        thread = Thread(target=server.run, kwargs={"sockets": [listener]})
-        thread.start()
-        self.stack.callback(thread.join)
-        self.stack.callback(setattr, server, "should_exit", True)
-        host, port = listener.getsockname()
+        server = self.stack.enter_context(served(engine, extensions=extensions(), keys=file))
         self.clients = {}
         for name in TENANTS:
             headers = {
                 "authorization": f"Bearer {keys[name]}",
                 "accept": "application/json, text/event-stream",
             }
-            http = httpx.Client(base_url=f"http://{host}:{port}", headers=headers, timeout=60)
+            http = httpx.Client(base_url=server.url, headers=headers, timeout=60)
             self.stack.enter_context(http)
             self.clients[name] = Client(name, engine.scoped(f"tenant:{name}"), http)
 

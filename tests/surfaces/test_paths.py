@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from sleuth import Engine
-from sleuth.surfaces.cli.files import from_here
+from sleuth.surfaces.cli.places import from_here
 from tests import commands
 from tests.code.conftest import write
 

@@ -62,6 +62,12 @@ def place_of(id: str, metadata: Mapping[str, Any], path: str = "") -> Location:
     return Location(path, f"{start}-{start if end is None else end}" if start else "")
 
 
+def web_address(id: str, metadata: Mapping[str, Any]) -> str:
+    """Return the address of the page on the web that an item is from; "" for others."""
+    source = str(metadata.get("source") or id)
+    return source if source.startswith(("http://", "https://")) else ""
+
+
 def title_of(metadata: Mapping[str, Any]) -> str:
     """Return what a reader calls an item, in one line: its symbol, heading or title, or ""."""
     title = metadata.get("symbol") or metadata.get("heading") or metadata.get("title") or ""

@@ -105,25 +105,30 @@ class Local:
 
 
 @contextmanager
-def serving(
-    index: Path, *, model: str | None = None, extensions: Sequence[Extension] = (), **settings: Any
-) -> Iterator[Local]:
-    """Run a server over an index in this process, without the start time of a process."""
+def served(engine: Engine, *, extensions: Sequence[Extension] = (), **settings: Any) -> Iterator[Local]:
+    """Run a server over an engine in this process, without the start time of a process."""
     full = ServerSettings(port=0, **settings)
     listener = bind(full)
     host, port = listener.getsockname()
+    server = build_server(engine, full, extensions=extensions)
+    thread = Thread(target=server.run, kwargs={"sockets": [listener]})
+    thread.start()
+    local = Local(f"http://{host}:{port}", engine)
+    try:
+        yield local
+    finally:
+        local.client.close()
+        server.should_exit = True
+        thread.join()
+
+
+@contextmanager
+def serving(index: Path, *, model: str | None = None, **options: Any) -> Iterator[Local]:
+    """Run a server over an index, as `served` does."""
     with Engine.open(index) as engine:
         engine.use_model(model)
-        server = build_server(engine, full, extensions=extensions)
-        thread = Thread(target=server.run, kwargs={"sockets": [listener]})
-        thread.start()
-        local = Local(f"http://{host}:{port}", engine)
-        try:
+        with served(engine, **options) as local:
             yield local
-        finally:
-            local.client.close()
-            server.should_exit = True
-            thread.join()
 
 
 def make_index(folder: Path) -> Path:

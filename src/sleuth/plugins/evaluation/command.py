@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from sleuth.engine import Engine
     from sleuth.plugins.evaluation import Collection, Run
     from sleuth.protocols import Retriever
-    from sleuth.types import Document
 
 EXAMPLES = """
   sleuth index eval collections/scifact                       the default: words and meaning
@@ -78,19 +77,7 @@ def search(
     check_origin(home, f"remove it to create a new one: rm -r {home}")
     with Engine.open(home, create=True) as engine:
         show(f"indexing {judged.name}")
-        index(engine, judged.documents())
+        engine.add(judged.documents())
+        engine.delete({document.id for document in engine.documents()} - {d.id for d in judged.documents()})
         show(f"searching {judged.name}")
         return make_run(configured(engine, legs, fusion), judged.queries, k=min(k, MOST_K))
-
-
-def index(engine: Engine, corpus: Iterable[Document]) -> None:
-    """Make the index hold exactly these documents."""
-    old_ids = {document.id for document in engine.documents()}
-
-    def counted() -> Iterator[Document]:
-        for document in corpus:
-            old_ids.discard(document.id or "")
-            yield document
-
-    engine.add(counted())
-    engine.delete(old_ids)

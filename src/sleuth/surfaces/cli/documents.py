@@ -15,10 +15,9 @@ from sleuth.errors import ArgumentError, IndexNotFoundError
 from sleuth.files import whole_file
 from sleuth.surfaces.cli.app import app, index_commands
 from sleuth.surfaces.cli.common import Output, amount, human_bytes, say, styled
-from sleuth.surfaces.cli.files import shown
 from sleuth.surfaces.cli.opening import Index, open_index
 from sleuth.surfaces.cli.options import command
-from sleuth.surfaces.cli.places import index_folder
+from sleuth.surfaces.cli.places import index_folder, shown
 from sleuth.text import clean_text
 
 if TYPE_CHECKING:

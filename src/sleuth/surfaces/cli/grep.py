@@ -12,10 +12,9 @@ from annotated_types import Ge
 from sleuth.errors import ArgumentError, IndexNotFoundError
 from sleuth.surfaces.cli.app import app
 from sleuth.surfaces.cli.common import Output
-from sleuth.surfaces.cli.files import path_from_here
 from sleuth.surfaces.cli.opening import PlaceOptions, open_index, opened_snapshot, path_inside
 from sleuth.surfaces.cli.options import command
-from sleuth.surfaces.cli.places import index_folder
+from sleuth.surfaces.cli.places import index_folder, path_from_here
 
 if TYPE_CHECKING:
     from sleuth.code import Snapshot

@@ -1,13 +1,20 @@
-"""Finds the index of a command, and refuses one that somebody else may have made."""
+"""Where things stand: the index of a command, refused if others may have made it, and files as seen from here."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from sleuth import platform
 from sleuth.code.repository.tracked import may_be_tracked
 from sleuth.errors import IndexUnsafeError
+from sleuth.text import clean_text
+
+if TYPE_CHECKING:
+    from sleuth.engine.answers import Answering
+    from sleuth.ingest import FileNames
 
 NAME = ".sleuth"
 
@@ -51,3 +58,50 @@ def check_origin(folder: Path, mend: str) -> None:
         raise IndexUnsafeError(
             f"{folder} {reason}, so somebody else may have filled it: {mend}", path=str(folder)
         )
+
+
+def from_here(path: str, base: str = "") -> str:
+    """Return a path as seen from the working folder: relative if it lies below it, or if both lie below a base."""
+    cwd = os.getcwd()  # noqa: PTH109
+    if path == cwd:
+        return "."
+    if path.startswith(f"{cwd.rstrip('/')}/"):
+        return path[len(cwd.rstrip("/")) + 1 :]
+    if base and f"{cwd}/".startswith(f"{base}/") and path.startswith(f"{base}/"):
+        return os.path.relpath(path, cwd)
+    return path
+
+
+def shown(names: FileNames, name: str) -> str:
+    """Return a named file of an index as seen from the working folder."""
+    return clean_text(" ".join(from_here(names.path_of(name), names.base).split()))
+
+
+def file_names_of(engine: Answering) -> FileNames:
+    """Return what turns the file names that are stored in an index into paths.
+
+    Args:
+        engine: an `Engine`, or `Sources`, which hold one in `.engine`. If there are no documents, names are left as
+            they are.
+    """
+    from sleuth.ingest import FileNames
+
+    documents: Any = getattr(engine, "engine", engine)
+    names: FileNames | None = getattr(documents, "files", None)
+    return names or FileNames()
+
+
+def file_of(engine: Answering, metadata: Mapping[str, Any]) -> str:
+    """Return the absolute path of the file that a passage is from; "" if it is from none."""
+    source = str(metadata.get("source") or "")
+    if metadata.get("source_type", "docs") == "docs" and "path" in metadata:
+        path = file_names_of(engine).path_of(str(metadata["path"]))
+        return path if os.path.isabs(path) else ""  # noqa: PTH117
+    return source if os.path.isabs(source) else ""  # noqa: PTH117
+
+
+def path_from_here(engine: Answering, id: str, metadata: Mapping[str, Any]) -> str:
+    """Return the path of a passage's file from here, or its source, in one line."""
+    file = file_of(engine, metadata)
+    where = from_here(file, file_names_of(engine).base) if file else str(metadata.get("source") or id)
+    return clean_text(" ".join(where.split()))

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Final, ParamSpec
 from sleuth.files.watching import changes_below
 from sleuth.ingest.names import is_address
 from sleuth.surfaces.cli.common import console, human_bytes, say
-from sleuth.surfaces.cli.files import from_here
 from sleuth.surfaces.cli.options import options_from
+from sleuth.surfaces.cli.places import from_here
 from sleuth.text import clean_text
 from sleuth.text.clean import escape_text
 

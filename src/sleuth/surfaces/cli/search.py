@@ -13,10 +13,10 @@ from sleuth.engine import SearchRequest
 from sleuth.errors import ArgumentError
 from sleuth.surfaces.cli.app import app, index_commands
 from sleuth.surfaces.cli.common import Output, print_json, remark, say, styled
-from sleuth.surfaces.cli.files import file_names_of, file_of, from_here, path_from_here
 from sleuth.surfaces.cli.hits import print_hits
 from sleuth.surfaces.cli.opening import Index, open_sources
 from sleuth.surfaces.cli.options import command, options_of, request_of
+from sleuth.surfaces.cli.places import file_names_of, file_of, from_here, path_from_here
 from sleuth.text import clean_text
 
 if TYPE_CHECKING:

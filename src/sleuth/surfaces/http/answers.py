@@ -17,6 +17,7 @@ from starlette.exceptions import HTTPException as StarletteHTTPException
 from starlette.responses import Response
 
 from sleuth import errors
+from sleuth.surfaces.hits import web_address
 
 if TYPE_CHECKING:
     from sleuth.types import Ranking
@@ -202,10 +203,7 @@ def json_response(value: Any, status: int = 200) -> Response:
 
 def passage_url(base: str, id: str, metadata: Mapping[str, Any]) -> str:
     """Return the address of a passage: its page on the web, or else the source view of the server at `base`."""
-    source = str(metadata.get("source") or "")
-    if source.startswith(("http://", "https://")):
-        return source
-    return f"{base}source?{urlencode({'id': id})}#cited"
+    return web_address(id, metadata) or f"{base}source?{urlencode({'id': id})}#cited"
 
 
 def _problems(*statuses: int) -> dict[int | str, dict[str, Any]]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable, Collection, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from fastapi import FastAPI
 from fastapi.middleware.asyncexitstack import AsyncExitStackMiddleware
 from fastapi.openapi.utils import get_openapi
+from pydantic import BaseModel
 from starlette.middleware.cors import CORSMiddleware
 from starlette.types import ASGIApp
 
@@ -26,9 +27,9 @@ from sleuth.surfaces.http import ask, code, documents, jobs, search, status
 from sleuth.surfaces.http.answers import ProblemDocument
 from sleuth.surfaces.http.connections import MOST_HEAD, MOST_HEADERS
 from sleuth.surfaces.http.gate import Gate
-from sleuth.surfaces.http.operations import operations_router
-from sleuth.surfaces.http.routes import JsonRouter
-from sleuth.surfaces.http.service import Call, Service, logger
+from sleuth.surfaces.http.routes import JsonRouter, writes
+from sleuth.surfaces.http.service import Call, CurrentCall, Service, logger
+from sleuth.surfaces.operations import Operation, operations
 
 if TYPE_CHECKING:
     from sleuth.engine import Engine
@@ -119,6 +120,24 @@ def create_app(engine: Engine, settings: ServerSettings, *, extensions: Sequence
         )
     app.middleware_stack = gate  # in place of FastAPI's, which would answer errors before the gate
     return app
+
+
+def operations_router() -> JsonRouter:
+    """Return a router with POST /v1/NAME for each operation of a package."""
+
+    def handler_of(operation: Operation) -> Callable[..., Mapping[str, Any]]:
+        def answer(body: BaseModel, call: CurrentCall) -> Mapping[str, Any]:
+            return operation.function(call.engine, **dict(body))
+
+        answer.__name__, answer.__doc__ = operation.name, operation.function.__doc__
+        answer.__annotations__ = {"body": operation.model, "call": CurrentCall}
+        return writes(answer) if operation.writes else answer
+
+    router = JsonRouter("operations")
+    for operation in operations().values():
+        result = operation.signature.return_annotation
+        router.post(f"/v1/{operation.name}", response_model=result)(handler_of(operation))
+    return router
 
 
 _WARMING_SECONDS = 60.0

@@ -75,17 +75,17 @@ class Gate:
                 await self._admit(call, scope, headers, body)
                 await self.app(scope, body.receive, answer.send)
         except EXPECTED as error:
-            await self._refuse(scope, answer, call.refusal_of(error))
+            await self._refuse(scope, receive, answer, call.refusal_of(error))
         except TimeoutError:
             late = Refusal(504, "DeadlineError", "the deadline of the request passed")
             if not body.whole:
                 late = Refusal(408, "SlowRequestError", "the request did not arrive before its deadline")
-            await self._refuse(scope, answer, late)
+            await self._refuse(scope, receive, answer, late)
         except Exception as error:  # noqa: BLE001 - whatever a handler raises is answered
             if not isinstance(error, ConnectionError | ClientDisconnect):  # else the client is gone
                 fields = {"message": "the request failed", "request_id": call.id}
                 logger.exception("the request failed", extra={"fields": fields})
-                await self._refuse(scope, answer, call.refusal_of(error))
+                await self._refuse(scope, receive, answer, call.refusal_of(error))
         finally:
             self._record(call, scope, answer.status, time.monotonic() - started)
 
@@ -139,14 +139,14 @@ class Gate:
             )
         return key
 
-    async def _refuse(self, scope: Scope, answer: _Answer, refusal: Refusal) -> None:
+    async def _refuse(self, scope: Scope, receive: Receive, answer: _Answer, refusal: Refusal) -> None:
         """Answer a request that is refused, or failed, as the clients of its path expect it."""
         if answer.status:  # it has begun: the connection is closed, so that nobody takes it for whole
             raise ConnectionError("an answer that has begun cannot become a refusal")
         response = self.dialects.get(scope["path"], problem)(refusal, scope["sleuth.call"].id)
         if refusal.status_code in {408, 413}:
             response.headers["connection"] = "close"  # the rest of the body is not read
-        await response(scope, _nothing, answer.send)
+        await response(scope, receive, answer.send)
 
     def _record(self, call: Call, scope: Scope, status: int, seconds: float) -> None:
         matched: Any = scope.get("route")  # its template has no text of a client
@@ -208,10 +208,6 @@ class _BodyReader:
             if self._size > self.most:
                 raise _too_large(self.most)
         return message
-
-
-async def _nothing() -> Message:
-    return {"type": "http.disconnect"}
 
 
 def _too_large(most: int) -> Refusal:

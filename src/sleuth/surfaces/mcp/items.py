@@ -184,12 +184,6 @@ UrlOf = Callable[[str, Mapping[str, Any]], str]
 """Returns the address at which a reader sees what an id and metadata describe; "" where there is none."""
 
 
-def web_address(id: str, metadata: Mapping[str, Any]) -> str:
-    """Return the address of a page on the web; "" for what has none."""
-    source = str(metadata.get("source") or id)
-    return source if source.startswith(("http://", "https://")) else ""
-
-
 def file_of(item: RetrievedItem) -> str:
     """Return the file or the document of a hit."""
     return str(item.metadata.get("source") or item.document_id)

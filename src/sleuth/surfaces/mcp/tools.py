@@ -20,6 +20,7 @@ from sleuth.engine.reading import FetchedText, code_text, document_text
 from sleuth.engine.workspace import NOTHING_SEEN
 from sleuth.errors import ArgumentError, RetrievalError, UnknownSnapshotError
 from sleuth.surfaces.cursors import cursor_of, offset_of, written
+from sleuth.surfaces.hits import web_address
 from sleuth.surfaces.mcp import items
 from sleuth.surfaces.mcp.items import Fields, fit, fit_text, tokens_of, write
 from sleuth.surfaces.mcp.schemas import ANSWER_TOKENS, LEAST_TOKENS, MOST_RESULTS, PAGE_TOKENS, ToolSchema
@@ -103,7 +104,7 @@ class Tools:
         self._is_limited = workspace.scope is not None
         self._sees_code = workspace.scope is None or bool(workspace.within)
         self._most_tokens = most_tokens
-        self._url_of = url_of or items.web_address
+        self._url_of = url_of or web_address
 
     def prepare(self) -> None:
         """Begin to open the index and to compare it with its files, so that the first call need not wait."""
@@ -242,14 +243,13 @@ class Tools:
         for snapshot in self._workspace.snapshots_at(at):
             for use in Navigator(snapshot).find_references(name):
                 counts["certain" if use["certain"] else "uncertain"] += 1
-                line = snapshot.lines(snapshot.file(use["file_path"]), use["line"], use["line"])
                 facts: dict[str, Any] = {"role": use["role"], "confidence": round(use["confidence"], 2)}
                 if not use["certain"]:
                     facts["certain"] = False
                 if (target := use["definition"]) is not None:
                     facts["definition"] = f"{target['name']} at {target['file_path']}:{target['line']}"
                 place = {"id": self._place(snapshot, use)}
-                results.append(items.known(place, **facts, inside=use["inside"], text=line.strip()))
+                results.append(items.known(place, **facts, inside=use["inside"], text=use["text"]))
         return call.page(results[call.offset :], counts | self._suggestions(name, at, results))
 
     def grep(
