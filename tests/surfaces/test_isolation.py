@@ -8,7 +8,6 @@ from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import httpx
 import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
@@ -19,7 +18,7 @@ from sleuth.cluster import ShardedEngine
 from sleuth.surfaces.cli.serve import extensions
 from sleuth.surfaces.http import add_key
 from tests.examples import EXPLORING
-from tests.surfaces.http.conftest import served
+from tests.surfaces.http.conftest import Local, served
 
 TENANTS = ("acme", "globex")
 WORDS = ("tokens", "bucket", "secret", "refill", "cats")
@@ -50,44 +49,52 @@ class Client(NamedTuple):
 
     tenant: str
     view: Engine
-    http: httpx.Client
+    server: Local
+
+    def ask(self, method: str, path: str, body: Any = None, **more: Any) -> Any:
+        """Return what the server answers.
+
+        Raises:
+            Refused: the server refused to make a change.
+        """
+        response = self.server.ask(self.tenant, method, path, body, **more)
+        if response.status_code in {404, 422}:
+            raise Refused(response.text)
+        response.raise_for_status()
+        return response.json()
 
     def add(self, door: str, document: Document) -> object:
         """Add a document."""
         if door == "engine":
             return self.view.add([document])
         body = {"text": document.page_content, "metadata": document.metadata, "id": document.id}
-        return self.post("/v1/documents", {"documents": [body]})
+        return self.ask("POST", "/v1/documents", {"documents": [body]})
 
     def upload(self, name: str, text: str, values: dict[str, Any]) -> object:
         """Upload a file."""
         files, data = {"files": (name, text.encode())}, {"metadata": json.dumps(values)}
-        return _answer(self.http.post("/v1/documents/upload", files=files, data=data))
+        return self.ask("POST", "/v1/documents/upload", files=files, data=data)
 
     def update(self, door: str, changes: dict[str, Any], selection: dict[str, Any]) -> object:
         """Change metadata."""
         if door == "engine":
             return self.view.update(changes, **selection)
-        return self.post("/v1/documents/update", {"changes": changes, **selection})
+        return self.ask("POST", "/v1/documents/update", {"changes": changes, **selection})
 
     def delete(self, door: str, selection: dict[str, Any]) -> object:
         """Delete documents."""
         if door == "engine":
             return self.view.delete(**selection)
-        return self.post("/v1/documents/delete", selection)
+        return self.ask("POST", "/v1/documents/delete", selection)
 
     def delete_one(self, id: str) -> object:
         """Delete a document by its address."""
-        return _answer(self.http.delete(f"/v1/documents/{id}"))
-
-    def post(self, path: str, body: dict[str, Any]) -> Any:
-        """Return what the server answers."""
-        return _answer(self.http.post(path, json=body))
+        return self.ask("DELETE", f"/v1/documents/{id}")
 
     def tool(self, method: str, **params: Any) -> Any:
         """Return what `/mcp` answers."""
         request = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
-        return _answer(self.http.post("/mcp", json=request))["result"]
+        return self.ask("POST", "/mcp", request)["result"]
 
     def sees(self) -> dict[str, Any]:
         """Return all that this tenant is shown, by each way in."""
@@ -103,9 +110,9 @@ class Client(NamedTuple):
             "notes": view.retrieve("bukcet salary:3 secret", syntax=True, filter="knid:note").notes,
             "rarity": view.idf(WORDS),
             "counts": (view.count(), view.facets(["tenant", "kind"]), view.metadata_keys()),
-            "listed": _answer(self.http.get("/v1/documents"))["documents"],
-            "search": self.post("/v1/search", {"query": question, "k": 50, "explain": True})["items"],
-            "counted": self.post("/v1/count", {}),
+            "listed": self.ask("GET", "/v1/documents")["documents"],
+            "search": self.ask("POST", "/v1/search", {"query": question, "k": 50, "explain": True})["items"],
+            "counted": self.ask("POST", "/v1/count", {}),
             "agents": self.agents(question),
         }
 
@@ -121,18 +128,6 @@ class Client(NamedTuple):
 
 def _ids(items: list[dict[str, Any]]) -> dict[str, str]:
     return {item["id"]: item["text"] for item in items}
-
-
-def _answer(response: httpx.Response) -> Any:
-    """Return the values of an answer.
-
-    Raises:
-        Refused: the server refused to make a change.
-    """
-    if response.status_code in {404, 422}:
-        raise Refused(response.text)
-    response.raise_for_status()
-    return response.json()
 
 
 class TwoTenants(RuleBasedStateMachine):
@@ -162,15 +157,8 @@ class TwoTenants(RuleBasedStateMachine):
         file = self.folder / "keys.json"
         keys = {name: add_key(file, name, filter=f"tenant:{name}") for name in TENANTS}
         server = self.stack.enter_context(served(engine, extensions=extensions(), keys=file))
-        self.clients = {}
-        for name in TENANTS:
-            headers = {
-                "authorization": f"Bearer {keys[name]}",
-                "accept": "application/json, text/event-stream",
-            }
-            http = httpx.Client(base_url=server.url, headers=headers, timeout=60)
-            self.stack.enter_context(http)
-            self.clients[name] = Client(name, engine.scoped(f"tenant:{name}"), http)
+        server.keys = keys
+        self.clients = {name: Client(name, engine.scoped(f"tenant:{name}"), server) for name in TENANTS}
 
     def change(self, tenant: str, call: Callable[..., object], *arguments: Any) -> None:
         """Let a tenant do something, which may be refused, and compare what the other one sees."""
