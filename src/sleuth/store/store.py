@@ -17,6 +17,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType, TracebackType
 from typing import TYPE_CHECKING, Any
@@ -30,6 +31,7 @@ from sleuth.store.catalogue import erasing, manifest, merging, schema
 from sleuth.store.catalogue.database import Database
 from sleuth.store.catalogue.manifest import SegmentMissingError
 from sleuth.store.catalogue.merging import Merges
+from sleuth.store.catalogue.segments import verify
 from sleuth.store.catalogue.views import Loaded, Views
 from sleuth.store.disk.files import DOCUMENTS, failing_disk
 from sleuth.store.health import mending, opening
@@ -290,13 +292,21 @@ class Store:
                     break
             else:
                 return None
-            chosen_views = [views[entry.name] for entry in inputs]
+            try:  # mappings of their own: a merge lets go of what it has read, which queries need
+                copies = [manifest.open_segment(connection, self._views.folder, entry) for entry in inputs]
+            except SegmentMissingError:  # another process has merged it
+                return None
+            chosen_views = [
+                replace(views[copy.name], tie_ranks=copy.tie_ranks, arrays=copy.arrays) for copy in copies
+            ]
             is_ranked = name in self._views.legs
             ties = ranks_of(connection, merging.live_keys(chosen_views)) if is_ranked else None
         # A merge would give damaged bytes a checksum that fits them.
-        if damaged := [entry.name for entry in inputs if not self._views.prove(entry.name)]:
-            remedy = "`sleuth doctor --repair` makes it anew"
-            logger.warning("%s; %s", self._views.damage[damaged[0]], remedy)
+        damage = {copy.name: wrong for copy in copies if (wrong := verify(copy))}
+        for segment, wrong in damage.items():
+            logger.warning("%s; `sleuth doctor --repair` makes it anew", wrong)
+            self._views.note(segment, wrong)
+        if damage:
             return self._merge(names, whole=whole)  # without its views
         return merging.merge(self._views.kinds[name], inputs, chosen_views, self._views.folder, ties)
 

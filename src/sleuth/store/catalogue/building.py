@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sleuth import platform
-from sleuth.errors import StoreError
+from sleuth.errors import IndexDamagedError, StoreError
 from sleuth.store.catalogue import segment_files, segments
 from sleuth.store.catalogue.segments import Encoded, Opened
 from sleuth.store.disk.files import opened_folder
@@ -40,6 +40,7 @@ class Built:
     Attributes:
         encoded: without its parts where they are in a file, else in one part.
         held: whether it is in a file; a small one goes into the record.
+        opened: the same for readers in this process, which then need not wait for that; None until `open`.
     """
 
     def __init__(self, folder: Path, encoded: Encoded, most_inline: int | None = None) -> None:
@@ -54,6 +55,7 @@ class Built:
             StoreError: it could not be written; nothing is left of it.
         """
         self._fd = -1
+        self.opened: Opened | None = None
         self.held = encoded.size > (INLINE_BYTES if most_inline is None else most_inline)
         self.path = folder / f"{encoded.name}{segment_files.SUFFIX}"
         if not self.held:
@@ -80,10 +82,19 @@ class Built:
         except OSError as error:
             raise StoreError(f"cannot write {self.path}: {error.strerror}", path=str(self.path)) from error
 
-    def opened(self) -> Opened:
-        """Return a small one as `decode` does, for readers in this process: it needs no validation."""
-        (content,) = self.encoded.parts
-        return segments.decode(self.encoded.name, bytes(content), self.encoded.checksum)
+    def open(self, kind: SegmentKind) -> None:
+        """Open it for readers in this process. A small one needs no validation: nobody else had its arrays."""
+        encoded = self.encoded
+        if not self.held:
+            (content,) = encoded.parts
+            self.opened = segments.decode(encoded.name, bytes(content), encoded.checksum)
+            return
+        with suppress(IndexDamagedError):  # of crafted inputs of a merge: a reader notes it
+            opened = segment_files.read(
+                self.path.parent, encoded.name, encoded.size, encoded.checksum, most_rows=lambda: encoded.rows
+            )
+            segments.validate(opened, kind)
+            self.opened = opened
 
     def publish(self, connection: Connection) -> None:
         """Name it in the manifest, in the open transaction."""
@@ -111,11 +122,12 @@ def write(  # noqa: PLR0917 - what a segment consists of
     kind: SegmentKind, data: SegmentData, keys: RowKeys, tie_ranks: NDArray[np.uint32] | None, first: int, last: int,
     folder: Path,
 ) -> Built:  # fmt: skip
-    """Return a segment of these arrays, which answers for the keys `first` to `last`."""
+    """Return a segment of these arrays, which answers for the keys `first` to `last`; it is open."""
     segment = Built(folder, segments.encode(kind.name, kind.fingerprint, first, last, keys, tie_ranks, data))
     if segment.held:
         del data
         platform.trim()
+    segment.open(kind)
     return segment
 
 

@@ -23,7 +23,7 @@ from sleuth.store.catalogue.manifest import (
     open_segment,
     tombstones,
 )
-from sleuth.store.catalogue.segments import Opened, verify
+from sleuth.store.catalogue.segments import Opened
 from sleuth.store.legs.leg import Bitmap, Leg, SegmentKind, SegmentView, pack
 from sleuth.store.passages.blocks import Passages
 from sleuth.store.passages.kind import OFFSETS, PASSAGES, RECORDS
@@ -76,8 +76,7 @@ class Views:
         kinds: passages and these.
         damage: what was found wrong with segments, by name; they are served from memory instead.
         losses: how often one was noted.
-        own_segments: small segments of this process's last commit by name, whose arrays nobody else had: they need not
-            be read and validated.
+        own_segments: segments of this process's last commit by name, which are open: no query waits for that.
     """
 
     folder: Path
@@ -120,16 +119,6 @@ class Views:
             for name in names:
                 self._cache.pop(name, None)
                 self.damage.pop(name, None)
-
-    def prove(self, name: str) -> bool:
-        """Read every byte of an open segment; return whether it is undamaged.
-
-        A damaged one is noted, and served from memory from the next query on.
-        """
-        item = self._cache.get(name)
-        if item is not None and (wrong := verify(item.opened)):
-            self.note(name, wrong)
-        return name not in self.damage
 
     def note(self, name: str, wrong: str) -> None:
         """Serve the rows of a segment from memory from now on."""

@@ -236,11 +236,12 @@ class Writer:
         with self.transaction.whole():
             if self._files:
                 self._note_files()
-            own_segments = [segment.opened() for segment in self.transaction.built if not segment.held]
+            built = [*self.transaction.built, *(merge.built for merge in self._merges.ready)]
+            opened = [segment.opened for segment in built if segment and segment.opened]
+            if opened:  # before readers see the version that names them
+                self._views.own_segments = {segment.name: segment for segment in opened}
             counters = self.transaction.commit()
         self._version, self.counts = counters.version, Counts(counters.documents, counters.chunks)
-        if own_segments:
-            self._views.own_segments = {segment.name: segment for segment in own_segments}
         self._pending.characters = 0
         self._absent = set()
         logger.debug("committed version %d", counters.version)
