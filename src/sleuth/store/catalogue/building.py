@@ -6,7 +6,6 @@ import os
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -155,9 +154,9 @@ class Flight:
         self.batch = batch
         self.built: list[Built] = []
         self.documents: list[DocumentRow] = []
-        self._work = partial(self._prepare, first, last, legs, salt, folder)
+        self._place = first, last, legs, salt, folder  # no bound method: the batch would stay until a collection
         large = len(batch.texts) >= _WORTH_A_THREAD
-        self._future = pool().submit(self._work) if large else None
+        self._future = pool().submit(self._prepare, *self._place) if large else None
 
     def _prepare(self, first: int, last: int, legs: Sequence[Leg], salt: int, folder: Path) -> None:
         try:
@@ -192,7 +191,7 @@ class Flight:
         if self._future:
             self._future.result()
         else:
-            self._work()
+            self._prepare(*self._place)
 
     def discard(self) -> None:
         """Remove the files that were written for it."""
