@@ -154,7 +154,13 @@ class Flight:
         self.batch = batch
         self.built: list[Built] = []
         self.documents: list[DocumentRow] = []
-        self._place = first, last, legs, salt, folder  # no bound method: the batch would stay until a collection
+        self._place = (
+            first,
+            last,
+            legs,
+            salt,
+            folder,
+        )  # no bound method: the batch would stay until a collection
         large = len(batch.texts) >= _WORTH_A_THREAD
         self._future = pool().submit(self._prepare, *self._place) if large else None
 
