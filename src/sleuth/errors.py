@@ -177,7 +177,10 @@ class RemoteError(SleuthError):
         service: its name, such as "ollama".
         url: the address asked, without credentials.
         status: the HTTP status, or None where there was no answer.
+        after: seconds that the service asked to wait before the next request, or None.
     """
+
+    after: float | None = None
 
     def __init__(self, message: str, *, service: str = "", url: str = "", status: int | None = None) -> None:
         super().__init__(message)

@@ -62,11 +62,14 @@ def _response(error: BaseException) -> dict[str, Any]:
 def again_when_down(error: Exception) -> retry.Again | None:
     """Retry if the service limits its rate, fails or cannot be reached."""
     code, status = code_of(error), _status(error) or 0
-    if code in _LIMITED or status == 429:
-        return retry.Again(_retry_after(error), "rate")
-    is_broken = any(kind.__name__ in _BROKEN for kind in type(error).__mro__)
-    is_down = code in _OUTAGES or status >= 500 or is_broken
-    return retry.Again(_retry_after(error)) if is_down else None
+    if code in _LIMITED:
+        status = 429
+    elif status != 429 and (
+        code in _OUTAGES or any(kind.__name__ in _BROKEN for kind in type(error).__mro__)
+    ):
+        status = 503
+    headers = (_response(error).get("ResponseMetadata") or {}).get("HTTPHeaders") or {}
+    return retry.again_after(status, retry.retry_after(headers.get("retry-after")))
 
 
 def again_when_busy(error: Exception) -> retry.Again | None:
@@ -75,11 +78,6 @@ def again_when_busy(error: Exception) -> retry.Again | None:
     if code == "ConflictException" or (code in _REFUSALS and _ONGOING.search(_message(error))):
         return retry.Again(reason="conflict")
     return again_when_down(error)
-
-
-def _retry_after(error: Exception) -> float | None:
-    headers = (_response(error).get("ResponseMetadata") or {}).get("HTTPHeaders") or {}
-    return retry.retry_after(headers.get("retry-after"))
 
 
 def explain(error: BaseException, knowledge_base: str) -> str:

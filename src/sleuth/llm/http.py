@@ -53,11 +53,6 @@ class StatusError(Exception):
         self.after = after
         self.structured = structured
 
-    @property
-    def again(self) -> retry.Again:
-        """Why a retry may succeed."""
-        return retry.Again(self.after, "rate" if self.status == 429 else "outage")
-
 
 class AnswerError(Exception):
     """An answer with status 200 that is unusable: an error, not JSON, or cut short."""
@@ -332,14 +327,14 @@ def read_lines(response: Answer, timeout: float) -> Iterator[bytes]:
 def again_when_refused(error: Exception) -> retry.Again | None:
     """Retry only requests that the server refused to begin: 429 and 503."""
     if isinstance(error, StatusError) and error.status in (429, 503):
-        return error.again
+        return retry.again_after(error.status, error.after)
     return None
 
 
 def again_when_pure(error: Exception) -> retry.Again | None:
     """Retry requests without side effects: on 429, 5xx and broken connections, never after a timeout."""
-    if isinstance(error, StatusError) and (error.status == 429 or error.status >= 500):
-        return error.again
+    if isinstance(error, StatusError):
+        return retry.again_after(error.status, error.after)
     return retry.Again() if is_broken(error) else None
 
 

@@ -35,6 +35,17 @@ class Again:
     reason: Literal["outage", "rate", "conflict"] = "outage"
 
 
+def again_after(status: int, after: float | None = None) -> Again | None:
+    """Return why a request that was answered with an HTTP status may succeed later; None where that is final.
+
+    Args:
+        after: seconds that the service asked to wait.
+    """
+    if status == 429:
+        return Again(after, "rate")
+    return Again(after) if status >= 500 else None
+
+
 def backoff(retry: int, base: float, after: float | None = None) -> float:
     """Return the seconds to wait before retry number `retry` (0 is the first): `base`, doubled with each retry.
 

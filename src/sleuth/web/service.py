@@ -95,21 +95,6 @@ class WebService(Protocol):
         """
 
 
-class BusyError(WebError):
-    """The service is overloaded or failing; a retry may succeed.
-
-    Attributes:
-        after: seconds that it asked to wait, or None.
-    """
-
-    after: float | None = None
-
-    @property
-    def again(self) -> retry.Again:
-        """Why a retry may succeed."""
-        return retry.Again(self.after, "rate" if self.status == 429 else "outage")
-
-
 class MissingKeyError(WebError):
     """No key or address of a service is known."""
 
@@ -245,7 +230,7 @@ class RemoteService:
                 for hit in hits
                 if (not included or _lies_in(hit.domain, included)) and not _lies_in(hit.domain, excluded)
             ]
-        raise BusyError(f"{self.api.name}: {late}", service=self.api.name, url=self.base_url, status=429)
+        raise WebError(f"{self.api.name}: {late}", service=self.api.name, url=self.base_url, status=429)
 
     def _attempt(self, call: WebCall, deadline: Deadline) -> list[Hit]:
         url = f"{self.base_url.rstrip('/')}/{call.path}"
@@ -270,11 +255,9 @@ class RemoteService:
         detail = Mask([self.key]).hide(clean(value) if isinstance(value, str) else "")[:300]
         message = f"{self.api.name} answered {answer.status}"
         message = f"{message}: {detail}" if detail else message
-        if answer.status == 429 or answer.status >= 500:
-            busy = BusyError(message, service=self.api.name, url=self.base_url, status=answer.status)
-            busy.after = retry.retry_after(answer.headers.get("Retry-After"))
-            return busy
-        return WebError(message, service=self.api.name, url=self.base_url, status=answer.status)
+        failure = WebError(message, service=self.api.name, url=self.base_url, status=answer.status)
+        failure.after = retry.retry_after(answer.headers.get("Retry-After"))
+        return failure
 
     def read_hits(self, body: bytes) -> list[Hit]:
         """Parse the hits of an answer, unique by url; entries without a url or a text are dropped.
@@ -300,9 +283,11 @@ def _lies_in(host: str, domains: Sequence[str]) -> bool:
 
 
 def _again(error: Exception) -> retry.Again | None:
-    if isinstance(error, BusyError):
-        return error.again
-    return retry.Again() if isinstance(error, BrokenConnectionError) else None
+    if isinstance(error, BrokenConnectionError):
+        return retry.Again()
+    if isinstance(error, WebError) and error.status is not None:
+        return retry.again_after(error.status, error.after)
+    return None
 
 
 def _parse(body: bytes) -> Any:
