@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import cache, partial
 from typing import TYPE_CHECKING
 
-from sleuth.code.graph.rules import rules_class
-from sleuth.code.parsing.languages import SCRIPTS
+from sleuth.code.parsing.languages import ways_of
 from sleuth.code.snapshots.places import module_steps
+from sleuth.extensions import named_object
 
 if TYPE_CHECKING:
     from sleuth.code.parsing.language import Import
@@ -23,29 +24,35 @@ _SCRIPT = (
 _MOST = 40
 
 
-def files_of(  # noqa: PLR0911 - one way per language
-    snapshot: Snapshot, file: FileRow, imported: Import
-) -> tuple[list[int], str]:
+def files_of(snapshot: Snapshot, file: FileRow, imported: Import) -> tuple[list[int], str]:
     """Return the positions of the files that an import may mean, and the name to look for in them.
 
     The name is "" for the module as a whole, and "*" for everything that the files define.
     """
-    language = file.language
-    if language == "python":
-        return _python(snapshot, file, imported)
-    if language in SCRIPTS:
-        return _script(snapshot, file, imported.module), imported.name
-    if language == "go":
-        return snapshot.shared(GoModules).files(imported.module), ""
-    if language == "rust":
-        return _rust(snapshot, file, imported)
-    if language == "ruby":
-        return files_ending(snapshot, file, imported.module.lstrip("./"), (".rb",)), "*"
-    if language == "css":
-        return files_ending(snapshot, file, imported.module.lstrip("./"), ("", ".css", ".scss")), "*"
-    if language in ("c", "cpp", "bash"):
-        return files_ending(snapshot, file, imported.module.lstrip("./"), ("",)), "*"
-    return rules_class(language).files(snapshot, file, imported)
+    place = ways_of(file.language).files
+    return _finder(place)(snapshot, file, imported) if place else ([], imported.name)
+
+
+@cache
+def _finder(place: str) -> Callable[[Snapshot, FileRow, Import], tuple[list[int], str]]:
+    finder: Callable[[Snapshot, FileRow, Import], tuple[list[int], str]] = named_object(place)
+    return finder
+
+
+def included_files(
+    snapshot: Snapshot, file: FileRow, imported: Import, endings: Sequence[str] = ("",)
+) -> tuple[list[int], str]:
+    """Return the files whose path ends like that of an import, as `files_of`: all that they define is brought in."""
+    return files_ending(snapshot, file, imported.module.lstrip("./"), endings), "*"
+
+
+ruby_files = partial(included_files, endings=(".rb",))
+css_files = partial(included_files, endings=("", ".css", ".scss"))
+
+
+def go_files(snapshot: Snapshot, file: FileRow, imported: Import) -> tuple[list[int], str]:
+    """Return the files of a package, as `files_of`."""
+    return snapshot.shared(GoModules).files(imported.module), ""
 
 
 def package_folder(file: FileRow) -> str:
@@ -95,26 +102,26 @@ def nearest(snapshot: Snapshot, file: FileRow, candidates: Sequence[int]) -> lis
 
 
 def dotted_files(snapshot: Snapshot, file: FileRow, module: str) -> list[int]:
+    """Return the positions of the files of a module `a.b.c` in the language of a file, the nearest ones."""
     steps = module.split(".")
     files = snapshot.modules.get(".".join(steps[-8:]))
     return nearest(snapshot, file, [i for i in files if snapshot.files[i].language == file.language])
 
 
-def _python(snapshot: Snapshot, file: FileRow, item: Import) -> tuple[list[int], str]:
+def python_files(snapshot: Snapshot, file: FileRow, item: Import) -> tuple[list[int], str]:
+    """Return the files and the name, as `files_of`: `from a import b` may mean the module `a.b`, or a name of `a`."""
     module = item.module
-    if module.startswith("."):
-        up = len(module) - len(module.lstrip("."))
-        folder = file.path.split("/")[:-1]
-        if up - 1 > len(folder):
-            return [], item.name
-        base = folder[: len(folder) - up + 1]
-        steps = module[up:].split(".") if module[up:] else []
-        path = "/".join([*base, *steps])
-        inside = _module_file(snapshot, f"{path}/{item.name}" if path else item.name) if item.name else []
-        return (inside, "") if inside else (_module_file(snapshot, path), item.name)
-    if item.name and (inside := _absolute(snapshot, file, f"{module}.{item.name}")):
-        return inside, ""
-    return _absolute(snapshot, file, module), item.name
+    if not module.startswith("."):
+        submodule = _absolute(snapshot, file, f"{module}.{item.name}") if item.name else []
+        return (submodule, "") if submodule else (_absolute(snapshot, file, module), item.name)
+    dots = len(module) - len(module.lstrip("."))
+    folders = file.path.split("/")[:-1]
+    if dots - 1 > len(folders):
+        return [], item.name
+    steps = module[dots:].split(".") if module[dots:] else []
+    path = "/".join([*folders[: len(folders) - dots + 1], *steps])
+    submodule = _module_file(snapshot, f"{path}/{item.name}".lstrip("/")) if item.name else []
+    return (submodule, "") if submodule else (_module_file(snapshot, path), item.name)
 
 
 def _absolute(snapshot: Snapshot, file: FileRow, module: str) -> list[int]:
@@ -132,24 +139,25 @@ def _absolute(snapshot: Snapshot, file: FileRow, module: str) -> list[int]:
 
 
 def _module_file(snapshot: Snapshot, path: str) -> list[int]:
+    """Return the position of the file of the module at a path without extension; [] where there is none."""
     candidates = (f"{path}.py", f"{path}/__init__.py" if path else "__init__.py", f"{path}.pyi")
     return [snapshot.by_path[c] for c in candidates if c in snapshot.by_path][:1]
 
 
-def _script(snapshot: Snapshot, file: FileRow, module: str) -> list[int]:
+def script_files(snapshot: Snapshot, file: FileRow, imported: Import) -> tuple[list[int], str]:
+    """Return the files of a module of JavaScript, as `files_of`: `./x` is beside the file, `@/a/b` anywhere."""
+    module = imported.module
     if module.startswith("."):
         base = posixpath.normpath(posixpath.join(posixpath.dirname(file.path), module))
         stems = (base, base.removesuffix(".js"), base.removesuffix(".jsx"))
         names = (stem + ending for stem in stems for ending in _SCRIPT)
-        return [snapshot.by_path[name] for name in names if name in snapshot.by_path][:1]
+        return [snapshot.by_path[name] for name in names if name in snapshot.by_path][:1], imported.name
     module_path = module.lstrip("@~").strip("/")
-    if "/" not in module_path:
-        return []
-    for ending in _SCRIPT:
+    for ending in _SCRIPT if "/" in module_path else ():
         files = snapshot.endings.get("/".join((module_path + ending).split("/")[-5:]))
         if files:
-            return nearest(snapshot, file, files)
-    return []
+            return nearest(snapshot, file, files), imported.name
+    return [], imported.name
 
 
 def files_below(snapshot: Snapshot, path: str) -> list[int]:
@@ -162,29 +170,31 @@ def files_below(snapshot: Snapshot, path: str) -> list[int]:
     return []
 
 
-def _rust(snapshot: Snapshot, file: FileRow, item: Import) -> tuple[list[int], str]:
-    *folders, name = file.path.removesuffix(".rs").split("/")
-    home = folders if name in ("mod", "lib", "main") else [*folders, name]
-    root = next(
-        (home[:size] for size in range(len(home), -1, -1) if _rust_file(snapshot, home[:size], _ROOTS)), []
-    )
+def rust_files(snapshot: Snapshot, file: FileRow, item: Import) -> tuple[list[int], str]:
+    """Return the files and the name, as `files_of`: `use a::b` may mean the module `a::b`, or a name in `a`."""
+    *folders, stem = file.path.removesuffix(".rs").split("/")
+    home = folders if stem in ("mod", "lib", "main") else [*folders, stem]  # the module of the file, as a folder
+    around = (home[:size] for size in range(len(home), -1, -1))
+    root = next((folder for folder in around if _rust_file(snapshot, folder, _ROOTS)), [])
     path = [*(step for step in item.module.split("::") if step), item.name]
-    up = next((i for i, step in enumerate(path) if step != "super"), len(path))
+    supers = next((i for i, step in enumerate(path) if step != "super"), len(path))
     if path[0] == "crate":
         bases, path = [root], path[1:]
-    elif path[0] == "self" or up:
-        bases, path = [home[: len(home) - up]], path[max(up, 1) :]
+    elif path[0] == "self" or supers:
+        bases, path = [home[: len(home) - supers]], path[max(supers, 1) :]
     else:
         bases = [home, root]
     for base in bases:
-        for steps, name in (([*base, *path], ""), ([*base, *path[:-1]], path[-1] if path else "")):
-            if files := _rust_file(snapshot, steps, _MODULE_FILES):
-                return files, name
+        if files := _rust_file(snapshot, [*base, *path], _MODULE_FILES):
+            return files, ""
+        if files := _rust_file(snapshot, [*base, *path[:-1]], _MODULE_FILES):
+            return files, path[-1] if path else ""
     # A module of another crate, or below a folder that is not the crate's.
-    outer = [step for step in item.module.split("::") if step not in ("crate", "self", "super", "")]
-    for module, name in ((".".join([*outer, item.name]), ""), (".".join(outer), item.name)):
-        if module and (files := snapshot.modules.get(module)):
-            return nearest(snapshot, file, files), name
+    module = ".".join(step for step in item.module.split("::") if step not in ("crate", "self", "super", ""))
+    if files := snapshot.modules.get(f"{module}.{item.name}".lstrip(".")):
+        return nearest(snapshot, file, files), ""
+    if module and (files := snapshot.modules.get(module)):
+        return nearest(snapshot, file, files), item.name
     return [], item.name
 
 
@@ -199,6 +209,7 @@ def _rust_file(snapshot: Snapshot, steps: list[str], endings: Sequence[str]) -> 
 
 
 def files_ending(snapshot: Snapshot, file: FileRow, module: str, endings: Sequence[str]) -> list[int]:
+    """Return the positions of the files whose path ends like a module with the first ending that any has."""
     parts = posixpath.normpath(module).split("/")
     while parts and parts[0] == "..":
         parts.pop(0)

@@ -18,7 +18,6 @@ from sleuth.extensions import named_object
 
 if TYPE_CHECKING:
     from sleuth.code.parsing.detail import Binding, Detail, Reference, Symbol
-    from sleuth.code.parsing.language import Import
     from sleuth.code.snapshots.record import FileRow
     from sleuth.code.snapshots.snapshot import Definition, Snapshot
 
@@ -136,11 +135,6 @@ class NameRules:
     def __init__(self, snapshot: Snapshot, resolver: NameResolver) -> None:
         self.snapshot = snapshot
         self.resolver = resolver
-
-    @staticmethod
-    def files(snapshot: Snapshot, file: FileRow, imported: Import) -> tuple[list[int], str]:
-        """Return what `files_of` does: the positions of the files that an import may mean, and the name in them."""
-        return [], imported.name
 
     def parts(self, owner: Definition) -> Sequence[Definition]:
         """Return the parts of a class, itself first."""

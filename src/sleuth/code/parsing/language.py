@@ -69,6 +69,8 @@ class Language:
         comment: what opens a line comment.
         queries: the folder of its queries; `queries/NAME` beside `grammars.py` where it is None.
         imports: reads one import statement.
+        files: "module:function" of what finds the files that an import means, as `sleuth.code.graph.modules.files_of`
+            does; "" where they are not looked for.
         is_public: returns whether other modules may use a definition, by its name, the bytes before its name and the
             definition around it; None where a leading underscore says so.
         family: a language whose files use its definitions; "" for itself.
@@ -86,6 +88,7 @@ class Language:
     aliases: tuple[str, ...] = ()
     queries: Path | None = None
     imports: Callable[[str], Iterable[Import]] = no_imports
+    files: str = ""
     is_public: Callable[[str, bytes, Container | None], bool] | None = None
     family: str = ""
     traits: tuple[Trait, ...] = ()

@@ -20,16 +20,19 @@ _PASSING: Final = """
 unwrap expect unwrap_or unwrap_or_default unwrap_or_else clone cloned copied to_owned as_ref as_mut as_deref borrow
 borrow_mut lock read write get_mut into_inner iter iter_mut into_iter ok ok_or ok_or_else map_err
 """
-_script = partial(Language, family="javascript", imports=imports.javascript_imports)
-_page = partial(
-    Language, package="tree_sitter_html", extra="code", family="javascript", imports=imports.markup_imports
+_MODULES: Final = "sleuth.code.graph.modules"
+_script = partial(
+    Language, family="javascript", imports=imports.javascript_imports, files=f"{_MODULES}:script_files"
 )
+_including = partial(Language, imports=imports.include_imports, files=f"{_MODULES}:included_files")
+_page = partial(_script, package="tree_sitter_html", extra="code", imports=imports.markup_imports)
 _OWN: Final = (
     Language(
         "python",
         package="tree_sitter_python",
         comment="#",
         imports=imports.python_imports,
+        files=f"{_MODULES}:python_files",
         traits=("closed", "capitals"),
         rules="sleuth.code.graph.python:PythonRules",
     ),
@@ -41,22 +44,23 @@ _OWN: Final = (
         package="tree_sitter_go",
         aliases=("golang",),
         imports=imports.go_imports,
+        files=f"{_MODULES}:go_files",
         traits=("shared package", "closed", "types apart"),
     ),
     Language(
         "rust",
         package="tree_sitter_rust",
         imports=imports.rust_imports,
+        files=f"{_MODULES}:rust_files",
         traits=("closed", "types apart"),
         passing=frozenset(_PASSING.split()),
     ),
-    Language("c", package="tree_sitter_c", imports=imports.include_imports, traits=("types apart",)),
-    Language(
+    _including("c", package="tree_sitter_c", traits=("types apart",)),
+    _including(
         "cpp",
         ("cpp", "cuda"),
         package="tree_sitter_cpp",
         aliases=("c++",),
-        imports=imports.include_imports,
         family="c",
         traits=("bare members", "types apart"),
     ),
@@ -65,9 +69,10 @@ _OWN: Final = (
         package="tree_sitter_ruby",
         comment="#",
         imports=imports.ruby_imports,
+        files=f"{_MODULES}:ruby_files",
         traits=("bare members", "calls apart"),
     ),
-    Language("bash", ("shell",), package="tree_sitter_bash", comment="#", imports=imports.bash_imports),
+    _including("bash", ("shell",), package="tree_sitter_bash", comment="#", imports=imports.bash_imports),
     Language("markdown", comment="", aliases=("docs",)),
     Language("rst", comment=".."),
     Language("text", ("text", "asciidoc"), comment=""),
@@ -84,6 +89,7 @@ _OWN: Final = (
         extra="code",
         comment="",
         imports=imports.css_imports,
+        files=f"{_MODULES}:css_files",
     ),
     Language("perl", comment="#"),
     Language("r", comment="#"),

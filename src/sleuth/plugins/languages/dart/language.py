@@ -33,5 +33,5 @@ LANGUAGE = Language(
     queries=Path(__file__).parent,
     imports=read_imports,
     traits=("bare members", "types apart", "capitals"),
-    rules="sleuth.plugins.languages.dart.rules:DartRules",
+    files="sleuth.plugins.languages.dart.files:imported_files",
 )

@@ -37,5 +37,6 @@ LANGUAGE = Language(
     imports=read_imports,
     is_public=is_public,
     traits=("bare members", "shared package", "closed", "calls apart", "types apart"),
-    rules="sleuth.plugins.languages.java.rules:JavaRules",
+    files="sleuth.plugins.languages.java.files:imported_files",
+    rules="sleuth.plugins.languages.overloads:Overloading",
 )

@@ -24,5 +24,6 @@ LANGUAGE = Language(
     traits=("bare members", "shared package", "types apart", "capitals"),
     passing=frozenset({"apply", "also", "takeIf", "takeUnless"}),
     own_object=frozenset({"apply"}),
+    files="sleuth.plugins.languages.java.files:imported_files",
     rules="sleuth.plugins.languages.kotlin.rules:KotlinRules",
 )

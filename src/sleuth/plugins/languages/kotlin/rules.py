@@ -15,7 +15,6 @@ from sleuth.code.language import (
     simple_name,
     type_parameters,
 )
-from sleuth.plugins.languages.java.rules import imported_files
 from sleuth.plugins.languages.kotlin.lambdas import Lambdas, extended_type
 from sleuth.plugins.languages.overloads import Overloading, arguments_in
 
@@ -54,7 +53,6 @@ class KotlinRules(Overloading, Lambdas):
 
     has_extensions = True
     trusts_names = True
-    files = staticmethod(imported_files)
 
     def is_member(self, owner: Definition, detail: Detail, symbol: Symbol) -> bool:
         """Return whether a definition is a member of the companion object of a class."""
@@ -109,10 +107,12 @@ class KotlinRules(Overloading, Lambdas):
         return None
 
     def returned(self, text: str, name: str) -> str:
-        """Return the type that a function of the language's collections returns for one of a type, or ""."""
+        """Return the type that a method of a collection returns, which is its own or that of its elements, or ""."""
         element = element_of(text)
-        if not element or name in _SAME:
-            return text if element else ""
+        if not element:
+            return ""
+        if name in _SAME:
+            return text
         return element if name in _ELEMENT else ""
 
     def overloads(self, definition: Definition) -> list[Definition]:

@@ -25,5 +25,5 @@ LANGUAGE = Language(
     comment="--",
     queries=Path(__file__).parent,
     imports=read_imports,
-    rules="sleuth.plugins.languages.lua.rules:LuaRules",
+    files="sleuth.plugins.languages.lua.files:imported_files",
 )

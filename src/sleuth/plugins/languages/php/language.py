@@ -33,5 +33,5 @@ LANGUAGE = Language(
     is_public=is_public,
     own_object=frozenset({"static"}),
     traits=("bare members", "calls apart", "types apart"),
-    rules="sleuth.plugins.languages.php.rules:PhpRules",
+    files="sleuth.plugins.languages.php.files:imported_files",
 )

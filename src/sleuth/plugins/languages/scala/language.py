@@ -33,5 +33,5 @@ LANGUAGE = Language(
     is_public=is_public,
     family="java",
     traits=("bare members", "shared package", "types apart", "capitals"),
-    rules="sleuth.plugins.languages.scala.rules:ScalaRules",
+    files="sleuth.plugins.languages.java.files:imported_files",
 )

@@ -1,11 +1,10 @@
-"""Which files an import of Java means; its overloads differ by their parameters."""
+"""Which files an import of Java, Kotlin or Scala means."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from sleuth.code.language import dotted_files, files_below
-from sleuth.plugins.languages.overloads import Overloading
 
 if TYPE_CHECKING:
     from sleuth.code import Snapshot
@@ -13,14 +12,8 @@ if TYPE_CHECKING:
 
 
 def imported_files(snapshot: Snapshot, file: FileRow, imported: Import) -> tuple[list[int], str]:
-    """Return the files of a class or of a package; Kotlin and Scala have the same."""
+    """Return the files of a class or of a package."""
     exact = dotted_files(snapshot, file, f"{imported.module}.{imported.name}")
     # The module may be a class, and the name a nested class or a static member of it.
     of_class = dotted_files(snapshot, file, imported.module)
     return exact or of_class or files_below(snapshot, imported.module.replace(".", "/")), imported.name
-
-
-class JavaRules(Overloading):
-    """The rules of Java."""
-
-    files = staticmethod(imported_files)
