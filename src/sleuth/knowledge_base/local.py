@@ -162,7 +162,9 @@ class LocalKnowledgeBase(Closing):
         order = request.get("sortBy") or {"attribute": "STARTED_AT", "order": "DESCENDING"}
         if order.get("attribute") != "STARTED_AT":
             raise _invalid(f"sortBy.attribute must be STARTED_AT, got {order!r}", "ListIngestionJobs")
-        jobs = self._jobs.of(source)[:: 1 if order.get("order") == "DESCENDING" else -1]
+        jobs = self._jobs.of(source)  # newest first
+        if order.get("order") != "DESCENDING":
+            jobs.reverse()
         return _page(request, jobs, "ingestionJobSummaries")
 
     # The agent client: documents
@@ -228,13 +230,15 @@ class LocalKnowledgeBase(Closing):
         ]
 
     def _detail(self, base: str, source: str, uri: str) -> dict[str, Any]:
-        reason = self._failed.get((source, uri), "")
+        """Return the service's report of a document, with its status."""
+        name = identifier(uri)
+        if uri.startswith("file://"):  # of a data source that reads a folder
+            name = {"dataSourceType": "S3", "s3": {"uri": uri}}
+        detail = {"knowledgeBaseId": base, "dataSourceId": source, "identifier": name}
+        if reason := self._failed.get((source, uri)):
+            return {**detail, "status": "FAILED", "statusReason": reason}
         is_there = any(uri in (document.source, document.id) for document in self._owned(source, uri))
-        status = "FAILED" if reason else "INDEXED" if is_there else "NOT_FOUND"
-        is_s3 = uri.startswith(("s3://", "file://"))
-        name = identifier(uri) if not is_s3 else {"dataSourceType": "S3", "s3": {"uri": uri}}
-        detail = {"knowledgeBaseId": base, "dataSourceId": source, "status": status, "identifier": name}
-        return {**detail, "statusReason": reason} if reason else detail
+        return {**detail, "status": "INDEXED" if is_there else "NOT_FOUND"}
 
     def _ingest_source(self, source: str, stopped: Callable[[], bool]) -> dict[str, int]:
         """Read all of a data source and return the statistics of its job."""

@@ -180,17 +180,24 @@ class GatheredSnapshot:
             _, last_id = page[-1]
 
     def files(self, names: Sequence[str]) -> dict[str, KnownFile]:
-        """Return what `Writer.note_file` noted of these files, by name; absent where nothing is."""
-        parts: dict[int, tuple[list[str]]] = {0: (list(names),)}
+        """Return what `Writer.note_file` noted of these files, by name; absent where nothing is.
+
+        The shard that a name belongs to has the row of its file. The first shard has rows of files of other shards,
+        too, where a commit was broken off (see `ShardedWriter`): such a file is to be read again.
+        """
+        names_by_shard: dict[int, list[str]] = {0: list(names)}
         for name in names:
             if number := self._shard_of(name):
-                parts.setdefault(number, ([],))[0].append(name)
-        answers = _complete(self.try_some("files", parts))
-        broken_off = answers.pop(0)  # and the files of this shard
+                names_by_shard.setdefault(number, []).append(name)
+        answers = _complete(
+            self.try_some("files", {number: (part,) for number, part in names_by_shard.items()})
+        )
+        rows_of_first_shard = answers.pop(0)
         files = {name: row for rows in answers.values() for name, row in rows.items()}
-        for name, row in broken_off.items():
-            file = files.setdefault(name, row)
-            if file is not row:
+        for name, row in rows_of_first_shard.items():
+            if (file := files.get(name)) is None:
+                files[name] = row
+            else:
                 documents, own_ids = max(row.documents, file.documents), max(row.own_ids, file.own_ids)
                 files[name] = file._replace(documents=documents, own_ids=own_ids, version=None)
         return files

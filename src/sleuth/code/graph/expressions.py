@@ -64,10 +64,11 @@ class Step(NamedTuple):
 
 
 def read_argument(text: str) -> tuple[str, str, str, int, int] | None:
-    """Return the place of a parameter from the text before it, `new A<B>(x, (first, `; None for other text.
+    """Return where a parameter of a function that is an argument is, from the text before it: `new A<B>(x, (first, `.
 
-    It is the qualifier and the name of what is called, the role of that use, the position of the function among the
-    arguments, and that of the parameter among its own.
+    Returns:
+        The qualifier and the name of what is called, the role of that use, the position of the function among the
+        arguments, and that of the parameter among those of the function; None for other text.
     """
     text = STRING.sub("''", text)
     places: list[int] = []  # of the open brackets
@@ -260,34 +261,39 @@ def simple_name(text: str) -> str:
 
 
 def element_of(text: str, *, has_keys: bool = False) -> str:
-    """Return the type of the elements of a collection's type, or ""; of a table the keys, if these are iterated."""
+    """Return the type of the elements of a collection, given its type: `A` for `list[A]`, `[]A` and `A[]`; or "".
+
+    Args:
+        has_keys: whether the elements of a table, such as `dict[A, B]`, are its keys; else it has none.
+    """
     bare = _bare_type(text)
-    if bare.startswith("[") and bare[1:2] == "]":
+    if bare.startswith("[]"):
         return bare[2:]
     if bare.rstrip().endswith("[]"):
         return bare.rstrip()[:-2]
     name, arguments = _collection(bare)
-    return "" if name in _TABLES and not has_keys else arguments[0]
+    if name in _TABLES and not has_keys:
+        return ""
+    return arguments[0]
 
 
 def item_of(text: str) -> str:
-    """Return the type of `text[key]`: the value of a table, else an element; ""."""
+    """Return the type of `x[key]`, given that of `x`: the value of a table, or else an element; or ""."""
     name, arguments = _collection(_bare_type(text))
-    if name not in _TABLES or len(arguments) != 2:
-        return element_of(text)
-    _, value = arguments
-    return value.strip()
+    if name in _TABLES and len(arguments) == 2:
+        return arguments[1].strip()
+    return element_of(text)
 
 
 def entry_of(text: str, pattern: str, name: str) -> str:
     """Return the type of a name in a pattern such as `key, value` that takes a value of a type apart, or ""."""
-    bare = pattern.strip()
-    names = split_outside(
-        bare[1:-1] if bare.startswith("(") and after_bracket(bare, 0) == len(bare) else bare, ","
-    )
+    pattern = pattern.strip()
+    if pattern.startswith("(") and after_bracket(pattern, 0) == len(pattern):
+        pattern = pattern[1:-1]
+    parts = split_outside(pattern, ",")
     kind, arguments = _collection(_bare_type(text))
-    if kind in ("tuple", "Tuple") and len(arguments) == len(names):
-        for part, argument in zip(names, arguments, strict=True):
+    if kind in ("tuple", "Tuple") and len(arguments) == len(parts):
+        for part, argument in zip(parts, arguments, strict=True):
             if part.strip() == name:
                 return argument.strip()
             if "," in part and (inner := entry_of(argument, part, name)):
@@ -305,7 +311,7 @@ def returned_by_table(text: str, method: str) -> str:
 
 
 def _collection(bare: str) -> tuple[str, list[str]]:
-    """Return the last name of a type and its arguments; "" and [""] where it has none."""
+    """Return the last name of a type and its arguments: `Map`, [`A`, `B`] for `a.Map<A, B>`; "", [""] without any."""
     match = _TYPE.match(bare)
     if match is None or not match[2]:
         return "", [""]

@@ -44,13 +44,13 @@ class NamedDefinitions:
     def __init__(self, snapshot: Snapshot) -> None:
         self._snapshot = snapshot
         self.places = lru_cache(_MOST_FILES)(self._places)
-        self.named = lru_cache(maxsize=20_000)(  # an `impl` has its type's name
+        self.named = lru_cache(maxsize=20_000)(
             lambda name: [d for d in snapshot.definitions(name) if d.symbol.kind != "impl"]
         )
         self.targets = lru_cache(maxsize=50_000)(self._imported)
 
     def _places(self, file: FileRow) -> dict[str, list[int]]:
-        """Return the places of a file's symbols by name."""
+        """Return the positions of a file's symbols by name; an `impl` is left out, as it has its type's name."""
         places: dict[str, list[int]] = {}
         for i, symbol in enumerate(self._snapshot.detail(file).symbols):
             if symbol.kind != "impl":
@@ -91,11 +91,13 @@ class NamedDefinitions:
         return []
 
     def _imported(self, file: FileRow, item: Import, depth: int = REEXPORTS) -> list[Definition]:
-        """Return the definition that an import means, following re-exports."""
+        """Return the definitions that an import means, following re-exports; [] where it means a module."""
         positions, name = files_of(self._snapshot, file, item)
         if name in ("", "*"):
             return []
-        return self.behind(file, positions, item.alias if name == "default" else name, depth)
+        if name == "default":  # a default export is mostly imported under its own name
+            name = item.alias
+        return self.behind(file, positions, name, depth)
 
     def behind(self, file: FileRow, positions: list[int], name: str, depth: int) -> list[Definition]:
         """Definitions of a name at the top of these files, or else behind what they bring in under it."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import builtins
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cache, lru_cache
 
@@ -43,7 +43,7 @@ _CLOSED = languages_with("closed")
 _CALLABLE = frozenset({"method", "function", "property"})
 _CALLING = frozenset({"call", "instantiation"})
 _PATH = re.compile(r"[^\W\d]\w*(?:\.\w+)*(?:\([^()]*\)\.\w+)*")
-"""A value that is the name of something, or of a member of it or of what a call of it returns."""
+"""A value that is a dotted name, in which calls may be steps: `a.b`, `a.b().c`."""
 _CLASS_OBJECT = re.compile(r"[:\s\"']*(?:\w+\.)?[tT]ype\[")
 """The type of a value of Python that is a class."""
 _SUPER = re.compile(r"super\((\w+), ?\w+\)")
@@ -105,7 +105,7 @@ class Resolver:
         return target
 
     def overridden(self, method: Definition) -> list[Definition]:
-        """Return the methods of bases that a method stands in for; a constructor stands in for none."""
+        """Return the methods of bases that a method overrides; [] for a constructor."""
         symbol = method.symbol
         owner = self.inference.around(method.file, symbol.parent)
         if symbol.kind != "method" or owner is None or "constructor" in symbol.labels:
@@ -167,31 +167,39 @@ class Resolver:
     def _of_value(
         self, file: FileRow, bindings: Sequence[Binding], use: Reference, member: str = ""
     ) -> Resolved | None:
-        """Return what is used through a variable or field whose type is `type[A]`, or whose values are names of it.
+        """Return the target of a use through a variable or field: the `A` of its type `type[A]`, or what a value names.
 
         Args:
             bindings: all of the variable or field.
-            member: the name of what is used in a module that the field holds.
+            member: what is used of a module that is the value of the field: its name there.
         """
         targets: dict[tuple[int, int], Resolved] = {}
         for binding in bindings:
-            site, is_class = Site(file, binding.symbol, binding.line), bool(_CLASS_OBJECT.match(binding.type))
-            path = type_name(binding.type) if is_class else binding.value
-            values = ((value.strip(), site) for value in (alternatives_of(path) if path else ()))
-            for value, place in values if path else self.rules(file.language).passed(site, binding.name):
+            site = Site(file, binding.symbol, binding.line)
+            is_class = _CLASS_OBJECT.match(binding.type) is not None
+            expression = type_name(binding.type) if is_class else binding.value
+            if expression:
+                values: Iterable[tuple[str, Site]] = [
+                    (text.strip(), site) for text in alternatives_of(expression)
+                ]
+            else:
+                values = self.rules(file.language).passed(site, binding.name)
+            for text, place in values:
                 # A constructor of JavaScript is that of any class.
-                is_path = _PATH.fullmatch(value) and not value.endswith("constructor")
-                qualifier, _, name = (value, ".", member) if member else value.rpartition(".")
+                is_path = _PATH.fullmatch(text) and not text.endswith("constructor")
+                qualifier, _, name = (text, ".", member) if member else text.rpartition(".")
                 role = "instantiation" if is_class else use.role
                 reference = Reference(name, qualifier, role, place.line, place.symbol)
                 target = self.resolve(place.file, reference) if is_path else None
                 if target is not None and (not is_class or target.definition.symbol.kind in CONTAINERS):
                     confidence = min(BY_IMPORT, target.confidence)
                     targets[target.definition.key] = replace(target, confidence=confidence)
-                elif value == path and not (is_path and self.foreign_path(place, value)):
-                    return None
-        target = next(iter(targets.values()), None)
-        return target if target is None or len(targets) == 1 else replace(target, confidence=CERTAIN)
+                elif text == expression and not (is_path and self.foreign_path(place, text)):
+                    return None  # the only value of a binding means nothing that is known
+        first_target = next(iter(targets.values()), None)
+        if first_target is None or len(targets) == 1:
+            return first_target
+        return replace(first_target, confidence=CERTAIN)
 
     def _of_field(self, owner: Definition, name: str, use: Reference, member: str = "") -> Resolved | None:
         """Return what is used through a field that methods assign, as `_held` does through a variable."""

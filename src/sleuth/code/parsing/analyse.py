@@ -175,21 +175,24 @@ class Analyser(Closing):
         """Begin a batch, given as paths and contents; what is returned waits for its files, in order."""
         outcomes = [_look_at(path, content) for path, content in files]
         sources = [file.source for file in outcomes if isinstance(file, _Readable) and file.source.language]
-        longer = [source for source in sources if len(source.text) > self._in_place]
-        begun = self._workers.submit(longer) if longer else None
+        long_sources = [source for source in sources if len(source.text) > self._in_place]
+        future = self._workers.submit(long_sources) if long_sources else None
 
         def finish() -> list[Analysed]:
-            facts = iter(begun.result() if begun is not None else ())
-            files = []
+            facts_from_workers = iter(() if future is None else future.result())
+            analysed = []
             for file in outcomes:
-                if isinstance(file, Analysed):
-                    files.append(file)
-                elif not file.source.language:
-                    files.append(_analysed(file, facts_of_text(file.source, file.failure)))
+                if isinstance(file, Analysed):  # it is skipped
+                    analysed.append(file)
+                    continue
+                if not file.source.language:
+                    facts = facts_of_text(file.source, file.failure)
+                elif len(file.source.text) > self._in_place:
+                    facts = next(facts_from_workers)
                 else:
-                    is_long = len(file.source.text) > self._in_place
-                    files.append(_analysed(file, next(facts) if is_long else facts_of(file.source)))
-            return files
+                    facts = facts_of(file.source)
+                analysed.append(_analysed(file, facts))
+            return analysed
 
         return finish
 

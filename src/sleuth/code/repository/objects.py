@@ -67,10 +67,10 @@ class Objects:
         )
 
     def read(self, names: Iterable[str], most: int | None = None) -> Iterator[bytes]:
-        """Contents of objects, in the order asked for.
+        """Yield the contents of objects, in the order asked for.
 
         Args:
-            most: bytes of each that are of interest: of a larger one, a few more are given.
+            most: a longer content is cut to one byte more, so that the caller sees that it is too long.
 
         Raises:
             CodeError: git does not have one, as in a partial clone.

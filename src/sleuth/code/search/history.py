@@ -67,18 +67,21 @@ def search_history(snapshot: Snapshot, query: str, limit: int = 10, *, path: str
     """
     check_count(limit, "limit")
     terms = read_query(check_query(query)).terms
-    # Shared once they are all recorded.
     is_whole = is_recorded(snapshot.storage, snapshot.repository, base_of(snapshot))
-    ancestors, searcher = snapshot.shared(_read_commits) if is_whole else _read_commits(snapshot)
+    if is_whole:  # it stays as it is: all who ask share it
+        ancestors, searcher = snapshot.shared(_read_commits)
+    else:
+        ancestors, searcher = _read_commits(snapshot)
     if not limit or not terms:
         return []
     weighted = {field: {term: n * weight for term, n in terms.items()} for field, weight in WEIGHTS.items()}
     hits = searcher.pool(weighted, LegRequest(len(ancestors.keys)))
-    order = np.lexsort((ancestors.places[np.searchsorted(ancestors.keys, hits.keys)], -hits.scores))
-    scores = dict(zip(hits.keys[order].tolist(), hits.scores[order].tolist(), strict=True))
+    ages = ancestors.places[np.searchsorted(ancestors.keys, hits.keys)]  # 0 for the newest commit
+    order = np.lexsort((ages, -hits.scores))
+    score_by_key = dict(zip(hits.keys[order].tolist(), hits.scores[order].tolist(), strict=True))
     with snapshot.storage.reading() as connection:
-        best = _first(connection, list(scores), limit, path.strip("/"))
-    return [CommitHit(commit, scores[key], paths) for key, (commit, paths) in best.items()]
+        best = _first(connection, list(score_by_key), limit, path.strip("/"))
+    return [CommitHit(commit, score_by_key[key], paths) for key, (commit, paths) in best.items()]
 
 
 asearch_history = async_twin(search_history)
@@ -87,7 +90,7 @@ asearch_history = async_twin(search_history)
 def _first(
     connection: Connection, keys: list[int], limit: int, path: str
 ) -> dict[int, tuple[Commit, tuple[str, ...]]]:
-    """Return the first of these commits that touched something at or below a path."""
+    """Return the first `limit` of these commits that touched something at or below a path, by key, with their paths."""
     best: dict[int, tuple[Commit, tuple[str, ...]]] = {}
     together = max(limit, _TOGETHER) if path else limit
     for at in range(0, len(keys), together):

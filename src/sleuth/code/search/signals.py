@@ -161,21 +161,21 @@ def best_rows(
 
 
 def best_of(positions: NDArray[np.int64], scores: NDArray[np.float32], n: int) -> Scores:
-    """Sum the best chunks of each file with falling shares.
+    """Return for each file the sum of the scores of its best chunks, times `_SHARES`; shape (n,).
 
     Args:
-        positions, scores: of chunks, best first, shape (m,).
+        positions, scores: of chunks, best first, shape (m,): the position of the chunk's file, and the chunk's score.
         n: files.
     """
-    order = np.argsort(positions, kind="stable")
-    files = positions[order]
-    first = np.flatnonzero(np.r_[True, files[1:] != files[:-1]]) if len(files) else np.zeros(0, np.int64)
-    place = np.arange(len(files)) - np.repeat(first, np.diff(np.r_[first, len(files)]))
-    out = np.zeros(n, np.float32)
+    order = np.argsort(positions, kind="stable")  # by file, the chunks of each best first
+    files, scores = positions[order], scores[order]
+    _, first_of_file, file_number = np.unique(files, return_index=True, return_inverse=True)
+    rank_in_file = np.arange(len(files)) - first_of_file[file_number]
+    sums = np.zeros(n, np.float32)
     for rank, share in enumerate(_SHARES):
-        at = place == rank
-        out[files[at]] += np.float32(share) * scores[order][at]
-    return out
+        is_ranked = rank_in_file == rank
+        sums[files[is_ranked]] += np.float32(share) * scores[is_ranked]
+    return sums
 
 
 def named(snapshot: Snapshot, query: Query) -> Scores:

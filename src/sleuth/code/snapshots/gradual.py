@@ -224,11 +224,12 @@ def _ordered(source: Checkout, files: Sequence[Listed], words: Sequence[str]) ->
     mean = sum(_length(source, file) for file in files) / max(len(files), 1) + 1
 
     def rank(file: Listed) -> tuple[float, int, str]:
-        _, name = labels_of_path(file.path)
-        category = CATEGORIES.index(name)
-        long = 0.3 + 0.9 * _length(source, file) / mean  # BM25 with k1 1.2 and b .75
+        """Return what is compared, the lower the earlier: BM25 with k1 1.2 and b .75, the category, the path."""
+        _, category_name = labels_of_path(file.path)
+        category = CATEGORIES.index(category_name)
+        saturation = 1.2 * (0.25 + 0.75 * _length(source, file) / mean)
         score = sum(
-            weights[word] * count / (count + long)
+            weights[word] * count / (count + saturation)
             for word, count in counts.get(file.path, {}).items()
             if count
         )

@@ -53,7 +53,8 @@ def _value(text: str, place: int) -> tuple[str, int]:
 
 
 def _section(key: str, kind: str, fields: dict[str, str]) -> str:
-    lines = [f"# {fields.get('title') or key or kind}", "", f"{kind}: {key}".removesuffix(": ")]
+    """Return an entry as Markdown: `@book{knuth, ...}` has the key "knuth" and the kind "book"."""
+    lines = [f"# {fields.get('title') or key or kind}", "", f"{kind}: {key}" if key else kind]
     lines += [f"{name}: {value}" for name, value in fields.items() if value and name not in _SILENT]
     if fields.get("abstract"):
         lines += ["", fields["abstract"]]

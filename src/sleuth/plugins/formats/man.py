@@ -173,19 +173,26 @@ def _visible_text(name: str, words: list[str]) -> str:
 
 
 def _inline(words: list[str]) -> str:
-    """Return words of mdoc among which macros stand."""
-    text, is_flag, is_joined = "", False, True
+    """Return the text of words of mdoc, some of which are macros: `Fl a Oo b Oc ,` gives "-a b,"."""
+    text, is_flag, is_joined = (
+        "",
+        False,
+        True,
+    )  # of the next word: whether it is an option, and has no blank before it
     for place, word in enumerate(words):
-        if word in _AROUND:
-            begin, end = _AROUND[word]
+        if word in _AROUND:  # it holds all words after it
+            opening, closing = _AROUND[word]
             inner = _inline(words[place + 1 :])
-            marks = inner[len(inner.rstrip(".,;:")) :]
-            return f"{text}{'' if is_joined else ' '}{begin}{inner.removesuffix(marks)}{end}{marks}"
+            inner_text = inner.rstrip(".,;:")
+            punctuation = inner[len(inner_text) :]
+            blank = "" if is_joined else " "
+            return f"{text}{blank}{opening}{inner_text}{closing}{punctuation}"
         if word in _INLINE:
             is_flag, is_joined = word == "Fl", is_joined or word in ("Ns", "Ap")
             continue
-        flag = "-" if is_flag and word not in "()[]|.,;:?!" else ""
-        text += ("" if is_joined or word in ")].,;:?!" else " ") + flag + word
+        blank = "" if is_joined or word in ")].,;:?!" else " "
+        dash = "-" if is_flag and word not in "()[]|.,;:?!" else ""
+        text += blank + dash + word
         is_joined = word in "(["
     return text
 

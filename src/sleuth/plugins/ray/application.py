@@ -40,7 +40,7 @@ def application(arguments: Mapping[str, Any]) -> Any:
         MissingPackageError: Ray Serve is not installed.
     """
     options = dict(arguments)
-    _settings(options)
+    _settings(options)  # refuses wrong arguments here, and not in the processes of Ray Serve
     with requires("ray", "cluster", "an application of Ray Serve"):
         from ray import serve
 
@@ -52,6 +52,7 @@ def application(arguments: Mapping[str, Any]) -> Any:
 
 
 def _settings(options: Mapping[str, Any]) -> ServerSettings:
+    """Return the settings of the server among the arguments of `application`; raises as it."""
     if unknown := sorted(options.keys() - _NAMES):
         raise ArgumentError(f"args must be among {', '.join(sorted(_NAMES))}, got {unknown[0]!r}")
     for name in ("index", "keys"):

@@ -133,20 +133,17 @@ class Sender:
             By number of the shard and hash of the text, a vector as bytes of float32.
         """
         fingerprint = leg.embedder.fingerprint
-        texts = {
-            number: {text_hash(text): text for text in leg.texts(rows_of(part, part.keys(1)))}
-            for number, part in parts.items()
-        }
-        questions = [
-            self._builders.begin(number, "lacking", fingerprint, list(by_hash))
-            for number, by_hash in texts.items()
-        ]
-        lacking = dict(zip(texts, self._builders.results(questions), strict=True))
-        missing = {name: texts[number][name] for number, names in lacking.items() for name in names}
-        vectors = dict(zip(missing, leg.embed(list(missing.values())), strict=True))
-        return {
-            number: {name: vectors[name].tobytes() for name in names} for number, names in lacking.items()
-        }
+        text_by_hash: dict[str, str] = {}
+        calls = {}
+        for number, part in parts.items():
+            texts_of_shard = {text_hash(text): text for text in leg.texts(rows_of(part, part.keys(1)))}
+            text_by_hash |= texts_of_shard
+            calls[number] = self._builders.begin(number, "lacking", fingerprint, list(texts_of_shard))
+        lacking = dict(zip(calls, self._builders.results(list(calls.values())), strict=True))
+        missing = list(dict.fromkeys(hash for hashes in lacking.values() for hash in hashes))
+        vectors = leg.embed([text_by_hash[hash] for hash in missing])
+        vector_by_hash = {hash: vector.tobytes() for hash, vector in zip(missing, vectors, strict=True)}
+        return {number: {hash: vector_by_hash[hash] for hash in hashes} for number, hashes in lacking.items()}
 
     def delete(self, document_ids: Iterable[str]) -> list[str]:
         """Delete documents; the ids that were there."""

@@ -245,15 +245,19 @@ class Router:
         return ShardAnswers(values, failures)
 
     def _send(self, call: _Call, version: int, waiting: dict[Any, tuple[_Call, _Replica]]) -> bool:
-        """Ask the next replica that is up and was not asked yet; return False if no such replica is left."""
+        """Ask a replica that is up and was not asked yet; return False if no such replica is left.
+
+        They take turns; those that were late a moment ago come last.
+        """
         now = time.monotonic()
         turn, replicas = next(call.group.turns), call.group.replicas
-        rotated = [replicas[(turn + place) % len(replicas)] for place in range(len(replicas))]
-        able = [replica for replica in rotated if replica.is_up and replica not in call.asked]
-        if not able:
+        by_turn = [replicas[(turn + place) % len(replicas)] for place in range(len(replicas))]
+        candidates = [replica for replica in by_turn if replica.is_up and replica not in call.asked]
+        if not candidates:
             call.hedge_at = float("inf")  # nobody else to ask: wait for those that were
             return False
-        replica = min(able, key=lambda replica: replica.late_until > now)
+        in_time = [replica for replica in candidates if replica.late_until <= now]
+        replica = (in_time or candidates)[0]
         call.hedge_at = now + self._options.hedge_after
         call.asked.append(replica)
         call.pending += 1
