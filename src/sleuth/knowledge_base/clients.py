@@ -131,9 +131,7 @@ def sender(timeout: float) -> Callable[..., Any]:
         except CertificateError as error:
             failure = SSLError(endpoint_url=request.url, error=error)
         else:
-            raw = SimpleNamespace(
-                stream=lambda: iter([response.body])
-            )  # the body in the form that botocore reads
+            raw = SimpleNamespace(stream=lambda: iter([response.body]))  # the form that botocore reads
             return AWSResponse(request.url, response.status, dict(response.headers), raw)
         raise failure
 

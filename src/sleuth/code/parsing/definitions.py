@@ -132,9 +132,8 @@ def definitions_of(
         definition.last = lines.line(max(definition.end - 1, definition.start))
         sibling_by_parent[definition.parent] = definition
     at = 0
-    for doc in sorted(
-        Span.of(match["doc"][0]) for match in docs
-    ):  # of the innermost definition around it, the first one
+    # A docstring is of the innermost definition around it; of several the first one counts.
+    for doc in sorted(Span.of(match["doc"][0]) for match in docs):
         while at < len(unique) and unique[at].start <= doc.start:
             at += 1
         owner = at - 1

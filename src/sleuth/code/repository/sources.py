@@ -226,10 +226,11 @@ class WorktreeSource(DiskSource):
         files.sort()
         if not tree.head or not tree.clean:
             return Listing(Version(content_id(files), tree.head), files, times)
+        # Not where some are out of sight, or changed by a filter.
         as_committed = complete and all(
             file.skip or index.id_of(file.path) == file.hash
             for file in (current if ignored is None else files)
-        )  # not where some are out of sight, or changed by a filter
+        )
         id = tree.head if as_committed else content_id(files)
         return Listing(Version(id, tree.head, git.names_of(self.root, tree.head)), files, times)
 

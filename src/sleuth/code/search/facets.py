@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-import numpy as np
-
 from sleuth.code.search.filters import read_tree
 from sleuth.code.search.query import read_query
 from sleuth.filters import FilterForm, as_filter
@@ -45,21 +43,20 @@ def code_matches(snapshot: Snapshot, query: str, filter: FilterForm = None) -> C
     searcher, views = snapshot.chunk_words
     masks = None if allowed.files is None else snapshot.bitmaps(views, snapshot.chunks_of(allowed.files))
     hits = searcher.pool({"context": terms}, LegRequest(len(snapshot.chunk_keys), allowed=masks))
-    files = snapshot.positions_of_chunks(hits.keys)
-    places = hits.keys - snapshot.firsts[files]
-    if allowed.accepts is not None:
-        spots = zip(files.tolist(), places.tolist(), strict=True)
-        is_accepted = np.fromiter((allowed.allows(*spot) for spot in spots), bool, len(files))
-        files, places = files[is_accepted], places[is_accepted]
-    in_rank_order = list(dict.fromkeys(files.tolist()))
-    best = set(in_rank_order[:MOST_READ])
+    positions = snapshot.positions_of_chunks(hits.keys)
+    places = hits.keys - snapshot.firsts[positions]
+    # Of each matching chunk the position of its file, and its place in that file, best first.
+    spots = zip(positions.tolist(), places.tolist(), strict=True)
+    chunks = [(file, place) for file, place in spots if allowed.allows(file, place)]
+    files = list(dict.fromkeys(file for file, _ in chunks))
+    files_to_read = set(files[:MOST_READ])
     kinds = Counter[str]()
-    for file, place in zip(files.tolist(), places.tolist(), strict=True):
-        if file in best:
+    for file, place in chunks:
+        if file in files_to_read:
             detail = snapshot.detail(snapshot.files[file])
             symbol = detail.chunks[place].symbol
             if symbol >= 0:
                 kinds[detail.symbols[symbol].kind] += 1
-    is_whole = len(best) == len(in_rank_order)
+    is_whole = len(files) <= MOST_READ
     counts = {kind: count if is_whole else None for kind, count in kinds.most_common()}
-    return CodeMatches([snapshot.files[file] for file in sorted(in_rank_order)], counts)
+    return CodeMatches([snapshot.files[file] for file in sorted(files)], counts)

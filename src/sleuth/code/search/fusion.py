@@ -66,11 +66,11 @@ def fuse(
         return [(snapshot.files[key >> 32].path, key & _CHUNK) for key in keys.tolist()]
 
     fusion = fuse_hits(pools, {name: weights[name] * scale for name in counting}, "rrf", order=order)
-    fused: list[Piece] = []
+    ranking: list[Piece] = []
     for i, (key, score) in enumerate(zip(fusion.keys.tolist(), fusion.scores.tolist(), strict=True)):
-        below = {name: by_key[key] for name, by_key in reasons.items() if key in by_key}
-        fused.append(Piece(key >> 32, key & _CHUNK, score, fusion.explain(i, below)))
-    return fused
+        parts = {name: by_key[key] for name, by_key in reasons.items() if key in by_key}
+        ranking.append(Piece(key >> 32, key & _CHUNK, score, fusion.explain(i, parts)))
+    return ranking
 
 
 def ordered(snapshot: Snapshot, pieces: Sequence[Piece]) -> list[Piece]:

@@ -122,12 +122,9 @@ def rank_definitions(snapshot: Snapshot, *, focus: Sequence[str] = (), query: st
     graph = snapshot.shared(_use_graph)
     ranks = page_rank(graph.sources, graph.targets, graph.weights, personal)
     out = np.bincount(graph.sources, graph.weights, minlength=n)
-    shares = (
-        ranks[graph.sources] * graph.weights / out[graph.sources] if len(graph.sources) else graph.weights
-    )
-    flow: dict[tuple[int, str], float] = defaultdict(
-        float
-    )  # of the ranks, what uses of a name carry to a file
+    shares = ranks[graph.sources] * graph.weights / out[graph.sources]
+    # By file and name, what the uses of the name carry of the ranks of their files.
+    flow: dict[tuple[int, str], float] = defaultdict(float)
     folders: dict[tuple[int, str], set[int]] = defaultdict(set)
     targets, used_in = graph.targets.tolist(), snapshot.folders[graph.sources].tolist()
     for target, name, share, folder in zip(targets, graph.names, shares.tolist(), used_in, strict=True):
@@ -219,7 +216,7 @@ def page_rank(
     """PageRank with restarts drawn from `personal`, shape (n,), which sums to 1; the result does too."""
     n = len(personal)
     out = np.bincount(sources, weights, minlength=n)
-    share = weights / out[sources] if len(sources) else weights
+    share = weights / out[sources]
     ranks = personal.copy()
     for _ in range(_ROUNDS):
         flow = np.bincount(targets, ranks[sources] * share, minlength=n)

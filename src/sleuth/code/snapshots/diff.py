@@ -32,13 +32,16 @@ def compare(old: Snapshot, new: Snapshot) -> SnapshotDiff:
     """From one snapshot to another."""
     old_rows = {row.path: row for row in (*old.files, *old.skipped)}
     new_rows = {row.path: row for row in (*new.files, *new.skipped)}
-    old_paths = sorted(old_rows.keys() - new_rows.keys())
-    come = sorted(new_rows.keys() - old_rows.keys())
-    by_hash: dict[str, list[str]] = {}
-    for path in old_paths:
+    gone_paths = sorted(old_rows.keys() - new_rows.keys())
+    new_paths = sorted(new_rows.keys() - old_rows.keys())
+    gone_by_hash: dict[str, list[str]] = {}
+    for path in gone_paths:
         if not _is_unread(old_rows[path]):
-            by_hash.setdefault(old_rows[path].hash, []).append(path)
-    renamed = [(by_hash[new_rows[p].hash].pop(0), p) for p in come if by_hash.get(new_rows[p].hash)]
+            gone_by_hash.setdefault(old_rows[path].hash, []).append(path)
+    old_path_by_new: dict[str, str] = {}
+    for path in new_paths:
+        if same_content := gone_by_hash.get(new_rows[path].hash):
+            old_path_by_new[path] = same_content.pop(0)
     changed_paths = []
     for path in sorted(old_rows.keys() & new_rows.keys()):
         old_row, new_row = old_rows[path], new_rows[path]
@@ -46,10 +49,13 @@ def compare(old: Snapshot, new: Snapshot) -> SnapshotDiff:
         is_certain = old_row.skip != new_row.skip or _is_unread(old_row) == _is_unread(new_row)
         if is_certain and old_row.hash != new_row.hash:
             changed_paths.append(path)
-    old_names, arrived = {a for a, _ in renamed}, {b for _, b in renamed}
-    added = [p for p in come if p not in arrived]
-    removed = [p for p in old_paths if p not in old_names]
-    return SnapshotDiff(added, removed, changed_paths, renamed)
+    moved_paths = set(old_path_by_new.values())
+    return SnapshotDiff(
+        added=[path for path in new_paths if path not in old_path_by_new],
+        removed=[path for path in gone_paths if path not in moved_paths],
+        changed=changed_paths,
+        renamed=[(old_path, path) for path, old_path in old_path_by_new.items()],
+    )
 
 
 def _is_unread(row: FileRow) -> bool:

@@ -174,11 +174,8 @@ def _visible_text(name: str, words: list[str]) -> str:
 
 def _inline(words: list[str]) -> str:
     """Return the text of words of mdoc, some of which are macros: `Fl a Oo b Oc ,` gives "-a b,"."""
-    text, is_flag, is_joined = (
-        "",
-        False,
-        True,
-    )  # of the next word: whether it is an option, and has no blank before it
+    text = ""
+    is_flag, is_joined = False, True  # of the next word: whether it is an option, and has no blank before it
     for place, word in enumerate(words):
         if word in _AROUND:  # it holds all words after it
             opening, closing = _AROUND[word]

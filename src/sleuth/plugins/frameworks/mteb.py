@@ -92,9 +92,7 @@ class SleuthSearch:
         run = {}
         for row in queries:
             text = row["text"]
-            if not isinstance(
-                text, str
-            ):  # a conversation has a text or a mapping with `content` for each turn
+            if not isinstance(text, str):  # a conversation: of each turn a text, or a mapping with `content`
                 text = "; ".join(turn if isinstance(turn, str) else turn["content"] for turn in text)
             text = " ".join(part for part in (text, row.get("instruction")) if part)
             among = (top_ranked or {}).get(row["id"])

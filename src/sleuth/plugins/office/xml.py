@@ -114,13 +114,14 @@ class _ElementLines:
         elif name.lower() in _CELLS and self.cells is not None and self.cell is None:
             self.cell = len(self.lines)
         self.mark = "" if name in _PROSE or self.cell is not None else f"{name}: "
+        # What a person may look for.
         values = [
             f"{key.rpartition(':')[2]}={value}"
             for key, value in attributes.items()
             if not key.startswith(("xmlns", "xsi:", "xml:"))
             and key not in ("id", "style", "class")
             and value.strip()
-        ]  # what a person may look for
+        ]
         if values:
             self.words.append(" ".join(values) + " ")
 

@@ -213,9 +213,8 @@ def read_files(
         adder.loaders = reading.loaders
         diff = Diff(lambda: nullcontext(ListedFiles()), (), FileNames())
         diff.read_with(reading)
-        diff.rows = {
-            file.row.name: file.row for file in files if file.row is not None
-        }  # compared by the plan
+        # Compared by the plan.
+        diff.rows = {file.row.name: file.row for file in files if file.row is not None}
         run = Run(adder, diff, lambda row: ids.get(row.name, ()))
         for entry, row in files:
             if prune and row is not None:
