@@ -11,6 +11,7 @@ import pytest
 from sleuth.errors import KnowledgeBaseError
 from sleuth.knowledge_base import MultiSliceRetriever
 from sleuth.knowledge_base import retriever as retriever_module
+from sleuth.knowledge_base.clients import default_client
 from sleuth.testing.aws import BedrockServer, encode
 from sleuth.testing.faults import FAULTS, Fault, FaultServer
 from sleuth.testing.serving import Reply
@@ -58,9 +59,7 @@ def scores(server: BedrockServer, *conditions: Mapping[str, Any]) -> dict[str, f
 
 
 def expected(server: BedrockServer, filtered: str, unfiltered: str) -> list[tuple[str, Any]]:
-    """Return URIs and scores: all of the data source from the unfiltered slice, the boosted match from the filtered
-    one.
-    """
+    """Return URIs and scores: all of the data source without the filter, and the boosted match with it."""
     owned = {"equals": {"key": "x-amz-bedrock-kb-data-source-id", "value": DS}}
     topic = {"equals": {"key": "topic", "value": "genealogy"}}
     plain = scores(server, owned) if unfiltered == "answers" else {}
@@ -78,7 +77,7 @@ def test_matrix(aws: BedrockServer, filtered: str, unfiltered: str, monkeypatch:
     monkeypatch.setattr(retriever_module, "_BACKOFF", 0.01)  # a slice fails long before the deadline
     deadline = DEADLINE if "hangs" in (filtered, unfiltered) else 60.0
     retriever = MultiSliceRetriever(timeout_seconds=deadline)
-    retriever._client()  # boto3 makes it once, at the cost of more processor time than a call
+    default_client("bedrock-agent-runtime", deadline)  # made once, at the cost of more time than a call
     started = monotonic()
     if {STATUS[filtered], STATUS[unfiltered]} <= {"failed", "abandoned"}:
         with pytest.raises(KnowledgeBaseError):
@@ -111,7 +110,7 @@ def test_bad_peers(faults: FaultServer, monkeypatch: pytest.MonkeyPatch, fault: 
     """R16: with any fault of the service, the call ends within its deadline with an error that names the base."""
     set_account(monkeypatch, faults.url(fault))
     retriever = MultiSliceRetriever(timeout_seconds=DEADLINE)
-    retriever._client()  # boto3 makes it once, at the cost of more processor time than a call
+    default_client("bedrock-agent-runtime", DEADLINE)  # made once, at the cost of more time than a call
     started = monotonic()
     with pytest.raises(KnowledgeBaseError, match=KB):
         retriever.retrieve("judy", KB, DS)
@@ -150,7 +149,7 @@ def test_nothing_leaks_in_many_calls(
     clients = []
     for address in [aws.url, aws.url, *(faults.url(kind) for kind in kinds)]:
         set_account(monkeypatch, address)
-        clients.append(MultiSliceRetriever(timeout_seconds=0.1)._client())
+        clients.append(default_client("bedrock-agent-runtime", 0.1))
 
     def call(number: int) -> None:
         retriever = MultiSliceRetriever(clients[number % len(clients)], timeout_seconds=0.1)

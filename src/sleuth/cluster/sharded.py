@@ -181,12 +181,9 @@ class ShardedBackend(GatheredBackend):
 
     def check(self, *, full: bool) -> list[Finding]:
         """Prove that each shard is whole, and that it holds documents of its own only."""
-        findings = [
-            finding._replace(subject=f"{name}: {finding.subject}")
-            for name, index in zip(self._shards.names, self._shards.indexes, strict=True)
-            for finding in index.check(full=full)
-        ]
+        findings: list[Finding] = []
         for number, (name, index) in enumerate(zip(self._shards.names, self._shards.indexes, strict=True)):
+            findings += [one._replace(subject=f"{name}: {one.subject}") for one in index.check(full=full)]
             with index.store.reader() as snapshot:
                 ids = [document.id for document in snapshot.documents()]
             strays = [id for id in ids if shard_of(id, self.shards) != number]

@@ -318,10 +318,7 @@ def _required(request: Mapping[str, Any], name: str, operation: str) -> Any:
 
 
 _OF_MODELS = (
-    "rerankingConfiguration",
-    "implicitFilterConfiguration",
-    "guardrailConfiguration",
-    "userContext",
+    "rerankingConfiguration rerankingModelType implicitFilterConfiguration guardrailConfiguration userContext"
 )
 """Members of a request that need a model or users, which an index on this machine lacks."""
 
@@ -336,12 +333,10 @@ def _search_of(request: Mapping[str, Any]) -> Mapping[str, Any]:
     for kind, members in configuration.items():
         _check_members(members or {}, "Retrieve", kind)
         search = dict(members or {})
-    for name in (*_OF_MODELS, "rerankingModelType"):
+    for name in _OF_MODELS.split():
         if search.get(name, request.get(name)) not in (None, "NONE"):
-            raise _invalid(
-                f"{name} must be left out: a local knowledge base lacks the models and users of AWS",
-                "Retrieve",
-            )
+            problem = f"{name} must be left out: a local knowledge base lacks the models and users of AWS"
+            raise _invalid(problem, "Retrieve")
     search_type = search.get("overrideSearchType")
     if search_type not in (None, "HYBRID", "SEMANTIC"):
         raise _invalid(f"overrideSearchType must be HYBRID or SEMANTIC, got {search_type!r}", "Retrieve")

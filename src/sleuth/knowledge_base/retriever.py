@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from hashlib import sha256
-from math import isfinite
 from typing import Any, NoReturn
 
 from sleuth.arguments import check_count, check_names, check_query
@@ -78,10 +77,9 @@ class MultiSliceRetriever:
         if not isinstance(timeout_seconds, (int, float)) or not 0 < timeout_seconds < float("inf"):
             raise ArgumentError(f"timeout_seconds must be above 0 and finite, got {timeout_seconds!r}")
         check_count(max_slices, "max_slices", least=1)
-        if not isinstance(filtered_score_boost, (int, float)) or not isfinite(filtered_score_boost):
-            raise ArgumentError(f"filtered_score_boost must be a finite number, got {filtered_score_boost!r}")
-        if filtered_score_boost <= 0:
-            raise ArgumentError(f"filtered_score_boost must be above 0, got {filtered_score_boost!r}")
+        if not isinstance(filtered_score_boost, (int, float)) or not 0 < filtered_score_boost < float("inf"):
+            boost = filtered_score_boost
+            raise ArgumentError(f"filtered_score_boost must be above 0 and finite, got {boost!r}")
         self._kind = "managedSearchConfiguration" if is_managed else "vectorSearchConfiguration"
         self._options = dict(options or {})
         check_names(
@@ -181,15 +179,12 @@ class MultiSliceRetriever:
         """Return the options among these names."""
         return {name: value for name, value in self._options.items() if name in names}
 
-    def _client(self) -> Any:
-        if self._agent_client is not None:
-            return self._agent_client
-        return default_client("bedrock-agent-runtime", self.timeout_seconds)
-
     def _ask(self, request: Mapping[str, Any], num_results: int, boost: float) -> Results:
         """Fetch the results of one slice, page by page. Only clients made here are retried."""
         deadline = Deadline(self.timeout_seconds)
-        client = self._client()  # made within the deadline, because boto3 takes long to make one
+        client = self._agent_client
+        if client is None:  # made within the deadline, because boto3 takes long to make one
+            client = default_client("bedrock-agent-runtime", self.timeout_seconds)
         endpoint = endpoint_of(client)
         results: Results = []
         page: dict[str, Any] = {}

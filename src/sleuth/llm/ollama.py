@@ -302,7 +302,7 @@ class OllamaEmbedder:
             elif not single_vectors:
                 raise
             return single_vectors  # single texts work; after other failures batches are tried again the next time
-        self._batches = self.normalize or close(single_vectors[0], batched)
+        self._batches = self.normalize or are_close(single_vectors[0], batched)
         return single_vectors
 
     def _batch(self, texts: list[str]) -> list[list[float]]:
@@ -361,9 +361,6 @@ def unit(values: Sequence[float]) -> list[float]:
     return [value / norm for value in values] if norm else list(values)
 
 
-def close(a: Sequence[float], b: Sequence[float]) -> bool:
-    """Tell whether two vectors differ by at most a thousandth of their length, which float16 servers need."""
-    if len(a) != len(b):
-        return False
-    difference = math.sqrt(math.fsum((x - y) ** 2 for x, y in zip(a, b, strict=True)))
-    return difference <= 1e-3 * math.sqrt(math.fsum(x * x for x in a))  # float16 rounds
+def are_close(a: Sequence[float], b: Sequence[float]) -> bool:
+    """Return whether two vectors differ by at most a thousandth of their length, as those of float16 servers do."""
+    return len(a) == len(b) and math.dist(a, b) <= 1e-3 * math.hypot(*a)

@@ -44,27 +44,6 @@ _answers: dict[tuple[str, str], tuple[float, int | None]] = {}
 """Address and model to the time until which an answer counts, and the answer."""
 
 
-def window_of(client: JsonClient, model: str) -> int | None:
-    """Return how many tokens of prompt and answer a model reads; None where its server does not say, or not in time."""
-    key = (client.base_url, model)
-    until, window = _answers.get(key, (0.0, None))
-    if monotonic() < until:
-        return window
-    asking = replace(client, timeout=min(client.timeout, SILENCE), again=never_again, retries=0)
-    root = replace(asking, base_url=client.base_url.removesuffix("/v1"))
-    try:
-        entry = _entry(asking.get("/models"), model)
-    except RemoteError as error:  # it may answer next time
-        logger.debug("the window of %s is unknown: %s", model, error)
-        return None
-    limits = list(_limits(entry))
-    if not limits and root.base_url != client.base_url:
-        limits = list(_limits(_local(root, entry, model)))
-    window = min(limits, default=None)
-    _answers[key] = (monotonic() + REMEMBERED, window)
-    return window
-
-
 def _local(root: JsonClient, entry: Mapping[str, Any], model: str) -> Mapping[str, Any]:
     """Return what a server of llama.cpp or LM Studio says of a model at an address of its own."""
     is_llama = entry.get("owned_by") == "llamacpp"
@@ -198,7 +177,23 @@ class OpenAIGenerator:
         """Tokens of prompt and answer that are read; None where nobody says. A server is asked once in ten minutes."""
         if self._context is not None or self.base_url == DEFAULT_URL:  # OpenAI itself does not say
             return self._context
-        return window_of(self._client, self.model)
+        key, client = (self.base_url, self.model), self._client
+        until, window = _answers.get(key, (0.0, None))
+        if monotonic() < until:
+            return window
+        asking = replace(client, timeout=min(client.timeout, SILENCE), again=never_again, retries=0)
+        root = replace(asking, base_url=self.base_url.removesuffix("/v1"))
+        try:
+            entry = _entry(asking.get("/models"), self.model)
+        except RemoteError as error:  # it may answer next time
+            logger.debug("the window of %s is unknown: %s", self.model, error)
+            return None
+        limits = list(_limits(entry))
+        if not limits and root.base_url != self.base_url:
+            limits = list(_limits(_local(root, entry, self.model)))
+        window = min(limits, default=None)
+        _answers[key] = (monotonic() + REMEMBERED, window)
+        return window
 
     def complete(self, prompt: str) -> str:
         """Return the whole answer.

@@ -108,8 +108,8 @@ def _read(path: Path) -> list[dict[str, Any]]:
             and all(entry[key] and isinstance(entry[key], str) for key in ("id", "query"))
             for entry in entries
         )
-    except (ValueError, TypeError, KeyError, RecursionError) as error:
-        raise LoadError(str(path), "not a web file, so it is not written over") from error
+    except (ValueError, TypeError, KeyError, RecursionError):
+        is_sound = False
     if not is_sound:
         raise LoadError(str(path), "not a web file, so it is not written over")
     return entries

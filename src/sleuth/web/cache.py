@@ -16,6 +16,7 @@ from pathlib import Path
 from time import time
 from typing import Any
 
+from sleuth.arguments import check_count
 from sleuth.errors import ArgumentError
 from sleuth.files import whole_file
 from sleuth.web.service import Hit
@@ -60,8 +61,7 @@ class WebCache:
         for name, seconds in (("max_age", max_age), ("max_stale", max_stale)):
             if not seconds >= 0:
                 raise ArgumentError(f"{name} must be 0 seconds or more, got {seconds!r}")
-        if max_entries < 1:
-            raise ArgumentError(f"max_entries must be at least 1, got {max_entries!r}")
+        check_count(max_entries, "max_entries", least=1)
         self.folder = Path(folder)
         self.max_age = max_age
         self.max_stale = max(max_stale, max_age)

@@ -165,7 +165,7 @@ def test_what_is_not_an_index_of_shards_is_refused(tmp_path: Path) -> None:
     """A missing folder, an index without shards, a missing shard and another format raise named errors."""
     with pytest.raises(IndexNotFoundError, match="no index of shards"):
         ShardedEngine.open(tmp_path / "none")
-    with pytest.raises(ArgumentError, match="shards must be an int from 1 to 4096"):
+    with pytest.raises(ArgumentError, match="shards must be an int from 1 to 4,096"):
         ShardedEngine.open(tmp_path / "many", create=True, shards=5000)
     Engine.open(tmp_path / "one", create=True, settings=SETTINGS).close()
     with pytest.raises(ArgumentError, match="without an index of one shard"):

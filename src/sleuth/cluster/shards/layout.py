@@ -45,8 +45,7 @@ class Layout:
     shards: int = DEFAULT_SHARDS
 
     def __post_init__(self) -> None:
-        if check_count(self.shards, "shards", least=1) > MOST_SHARDS:
-            raise ArgumentError(f"shards must be an int from 1 to {MOST_SHARDS}, got {self.shards!r}")
+        check_count(self.shards, "shards", least=1, most=MOST_SHARDS)
 
     def names(self) -> list[str]:
         """Return the names of the shards' folders, by number."""

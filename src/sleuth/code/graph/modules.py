@@ -173,7 +173,8 @@ def files_below(snapshot: Snapshot, path: str) -> list[int]:
 def rust_files(snapshot: Snapshot, file: FileRow, item: Import) -> tuple[list[int], str]:
     """Return the files and the name, as `files_of`: `use a::b` may mean the module `a::b`, or a name in `a`."""
     *folders, stem = file.path.removesuffix(".rs").split("/")
-    home = folders if stem in ("mod", "lib", "main") else [*folders, stem]  # the module of the file, as a folder
+    # The module of the file, as a folder.
+    home = folders if stem in ("mod", "lib", "main") else [*folders, stem]
     around = (home[:size] for size in range(len(home), -1, -1))
     root = next((folder for folder in around if _rust_file(snapshot, folder, _ROOTS)), [])
     path = [*(step for step in item.module.split("::") if step), item.name]

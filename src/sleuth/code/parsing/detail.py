@@ -105,12 +105,6 @@ def _split_name(name: str, language: str) -> tuple[str, str]:
 _MARKS = re.compile(r"^\s*(?:/\*\*?|\*/|\*|///?!?|#|--)?\s?|\*/\s*$")
 
 
-def clean_comment(text: list[str]) -> str:
-    """Return comment lines without their marks; attributes, decorators and cell marks are left out."""
-    lines = [_MARKS.sub("", line).strip() for line in text if not line.startswith(("#[", "@", "# %%"))]
-    return "\n".join(lines).strip()
-
-
 def short_text(text: bytes) -> str:
     """Return an expression on one line; of a long one the last 200 characters, without what brackets hold."""
     line = " ".join(text.decode("utf-8", "replace").split())
@@ -205,7 +199,7 @@ class Symbol:
 
     @property
     def doc(self) -> str:
-        """Its docstring or the comment before it, without comment marks."""
+        """Its docstring or the comment before it, without comment marks, attributes, decorators and cell marks."""
         import inspect
 
         row, source = self._row, self._detail.source
@@ -214,8 +208,10 @@ class Symbol:
             text = source[start : start + row.doc_size].decode("utf-8", "replace")
             return inspect.cleandoc(text.lstrip("rRuUbBfF").strip("\"'")).strip()
         begins = source.rfind(b"\n", 0, row.start) + 1
-        lines = source[self._detail.begin_of(row) : begins].split(b"\n")[:-1]
-        return clean_comment([line.strip().decode("utf-8", "replace") for line in lines])
+        comment = source[self._detail.begin_of(row) : begins].split(b"\n")[:-1]
+        lines = [line.strip().decode("utf-8", "replace") for line in comment]
+        lines = [_MARKS.sub("", line).strip() for line in lines if not line.startswith(("#[", "@", "# %%"))]
+        return "\n".join(lines).strip()
 
     @property
     def has_body(self) -> bool:

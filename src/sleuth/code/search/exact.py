@@ -55,8 +55,14 @@ def spots_of(snapshot: Snapshot, query: str) -> list[Spot]:
         return []
     if spots := _spots_at(snapshot, text):
         return spots[:MOST]
+    name = _CALL.sub("", text)
+    if _NAME.fullmatch(name) is None:
+        return []
+    definitions = definitions_named(snapshot, [step for step in _STEP.split(name) if step])
+    if name.isalpha() and name.islower() and len(definitions) > _MOST_OF_A_WORD:
+        return []
     # A chunk may hold several definitions, so more of them are looked at than chunks are returned.
-    for definition in definitions_meant(snapshot, text)[: 4 * MOST]:
+    for definition in definitions[: 4 * MOST]:
         file, line = definition.file, definition.symbol.line  # where its name stands
         places = (i for i, c in enumerate(snapshot.detail(file).chunks) if c.start <= line <= c.end)
         spots += [Spot(snapshot.by_path[file.path], place) for place in islice(places, 1)]
@@ -85,16 +91,6 @@ def _spots_at(snapshot: Snapshot, text: str) -> list[Spot]:
         elif chunks:
             spots.append(Spot(file, next((i for i, chunk in enumerate(chunks) if chunk.symbol >= 0), 0)))
     return spots
-
-
-def definitions_meant(snapshot: Snapshot, text: str) -> list[Definition]:
-    """Return the definitions that a text means, the likeliest first; none where it is no name."""
-    name = _CALL.sub("", text)
-    if _NAME.fullmatch(name) is None:
-        return []
-    definitions = definitions_named(snapshot, [step for step in _STEP.split(name) if step])
-    is_word = name.isalpha() and name.islower() and len(definitions) > _MOST_OF_A_WORD
-    return [] if is_word else definitions
 
 
 def definitions_named(snapshot: Snapshot, steps: list[str]) -> list[Definition]:

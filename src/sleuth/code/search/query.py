@@ -86,7 +86,8 @@ class Query:
 def read_query(text: str) -> Query:
     """Read a query."""
     title = title_of(text)
-    prose = prose_of(text)
+    lines = _FENCE.sub(" ", text).split("\n")  # without blocks of code, transcripts and traces
+    prose = "\n".join(line for line in lines if not line.startswith(("    ", "\t", ">>>", "In [", "...")))
     names = Counter(_DOTTED.findall(text))
     frames = tuple(frames_of(text))
     words = set(re.findall(r"[a-z]+", title.lower()))
@@ -112,12 +113,6 @@ def title_of(text: str) -> str:
     first = text.strip().split("\n", 1)[0].strip()
     end = _SENTENCE.search(first)
     return (first[: end.start()] if end else first)[:_MAX_TITLE]
-
-
-def prose_of(text: str) -> str:
-    """Return the text without blocks of code, transcripts and traces."""
-    lines = _FENCE.sub(" ", text).split("\n")
-    return "\n".join(line for line in lines if not line.startswith(("    ", "\t", ">>>", "In [", "...")))
 
 
 def weigh(text: str) -> dict[str, float]:

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
-from sleuth.code.repository.listing import Listed, Listing
-from sleuth.code.repository.sources import Checkout, source_at
+from sleuth.code.repository.listing import Listed
+from sleuth.code.repository.sources import source_at
 from sleuth.code.snapshots.indexing import index_source, past_of
 from sleuth.code.snapshots.lookup import check_place, newest_completed, source_of
 from sleuth.code.snapshots.record import Repository, SnapshotInfo
@@ -62,7 +62,7 @@ def current_snapshot(storage: CodeStorage, repository: Repository, *, most: int 
     """
     try:
         source = source_of(storage, repository)
-        version, files, _ = _listed(storage, repository, source)
+        version, files, _ = source.listing(past_of(storage, repository.id, source))
     except (ArgumentError, CodeError, OSError) as error:  # the folder is gone, or is not readable as it was
         return Current(storage.snapshot(repository), reason=str(error))
     snapshot = _completed(storage, repository, version.id)
@@ -106,7 +106,7 @@ def snapshot_at(storage: CodeStorage, repository: Repository, name: str, *, most
     except UnknownSnapshotError as unknown:
         try:
             source = source_of(storage, repository, name)
-            version, files, _ = _listed(storage, repository, source)
+            version, files, _ = source.listing(past_of(storage, repository.id, source))
         except (ArgumentError, CodeError, OSError):
             raise unknown from None
         new_count = _new_files(storage, repository, files)
@@ -141,10 +141,6 @@ def refresh_history(storage: CodeStorage, snapshot: Snapshot) -> str:
     except (CodeError, StoreError) as error:
         return f"not all of the history is recorded ({error}); {remedy}"
     return f"{recorded.left} older commits are not recorded yet; {remedy}" if recorded.left else ""
-
-
-def _listed(storage: CodeStorage, repository: Repository, source: Checkout) -> Listing:
-    return source.listing(past_of(storage, repository.id, source))
 
 
 def _completed(storage: CodeStorage, repository: Repository, id: str) -> SnapshotInfo | None:
