@@ -77,11 +77,11 @@ def may_mean(symbol: Symbol, use: Reference, language: str, *, inside: bool = Fa
 
 
 def binding_at(snapshot: Snapshot, name: str, site: Site) -> Binding | None:
-    """Return the binding of a variable that holds at a place; None if there is none.
+    """Return the binding of a variable that holds at a place, or None.
 
-    It is of the innermost scope that binds the name: a function around the place, or the file; not a class. The
-    bindings before the place count there, or all if none stands before it. It is the last one with a type, else the
-    last one with a value, else the last one; after it, a test of the class that holds at the place.
+    It is of the innermost scope that binds the name: a function around the place, or the file; not a class. Of the
+    bindings before the place (of all, if the first comes after it) the last one with a type is taken, else the last one
+    with a value, else the last one. A later test of the variable's class that holds at the place is taken instead.
     """
     detail = snapshot.detail(site.file)
     bindings = detail.bindings.get(name)

@@ -67,7 +67,7 @@ def read_argument(text: str) -> tuple[str, str, str, int, int] | None:
     """Return where a parameter of a function that is an argument is, from the text before it: `new A<B>(x, (first, `.
 
     Returns:
-        The qualifier and the name of what is called, the role of that use, the position of the function among the
+        The qualifier and the name in the call, the role of that use, the position of the function among the
         arguments, and that of the parameter among those of the function; None for other text.
     """
     text = STRING.sub("''", text)
@@ -264,7 +264,7 @@ def element_of(text: str, *, has_keys: bool = False) -> str:
     """Return the type of the elements of a collection, given its type: `A` for `list[A]`, `[]A` and `A[]`; or "".
 
     Args:
-        has_keys: whether the elements of a table, such as `dict[A, B]`, are its keys; else it has none.
+        has_keys: whether the elements of a table, such as `dict[A, B]`, are its keys; else "" is returned for it.
     """
     bare = _bare_type(text)
     if bare.startswith("[]"):
@@ -323,8 +323,8 @@ def _collection(bare: str) -> tuple[str, list[str]]:
 def form_of(text: str) -> tuple[str, tuple[str, ...]]:
     """Return the form of an expression of Python with the values in it, ("", ()) for an expression of no known form.
 
-    A list, a set and a generator have the form `[`, a table `{`, a tuple `(`. A call has the name of what is called if
-    that has a rule: its value is the first argument, of `cast` the type, of `get` the default, of `zip` all arguments.
+    A list, a set and a generator have the form `[`, a table `{`, a tuple `(`. A call has the name of its function
+    if that has a rule, and its first argument as value; `cast` has the type, `get` the default, `zip` all arguments.
     """
     text = text if "cast(" in text else STRING.sub("''", " ".join(text.split()))
     match = _CALLED.match(text)

@@ -323,11 +323,11 @@ class Inference:
         return inferred.part(element_of(inferred.text, has_keys=is_python))
 
     def yielded(self, inferred: Type, depth: int) -> Type:
-        """Return the type of what a generator yields, or another type itself."""
+        """Return the type of the values of a generator; another type itself."""
         return self.element(inferred, depth) if _YIELDING.search(inferred.text) else inferred
 
     def entered(self, inferred: Type, depth: int) -> Type:
-        """Return the type of what `with` gives of a value: of its method, or what a generator yields."""
+        """Return the type that `as` of a `with` has for a value: of its method, or of the values of a generator."""
         owner = self.class_of(inferred)
         if owner is None:
             return self.yielded(inferred, depth)

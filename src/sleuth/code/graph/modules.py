@@ -139,7 +139,7 @@ def _absolute(snapshot: Snapshot, file: FileRow, module: str) -> list[int]:
 
 
 def _module_file(snapshot: Snapshot, path: str) -> list[int]:
-    """Return the position of the file of the module at a path without extension; [] where there is none."""
+    """Return the position of the file of the module at a path without extension; [] where no file is there."""
     candidates = (f"{path}.py", f"{path}/__init__.py" if path else "__init__.py", f"{path}.pyi")
     return [snapshot.by_path[c] for c in candidates if c in snapshot.by_path][:1]
 

@@ -28,11 +28,11 @@ _DECORATOR: Final = re.compile(
     r"^\s*+@(?:\w+\.)?(?:\w+_)?fixture\b(?:[^@]*?\bname\s*+=\s*+[\"'](\w+))?", re.M
 )
 _FORMS: Final = {"[": "list[ª0]", "{": "dict[str, ª0]", "enumerate": "list[tuple[int, ª0]]"}
-"""Types of literals and of what functions return, with the type of a value, or of an element of it."""
+"""Types of literals and of results of functions; ª0 is the type of a value in them, or of an element of it."""
 _COLLECTIONS: Final = {"item": "list[ª0]", "keyed": "dict[str, ª0]"}
 """Types of collections by the kind of the bindings that say what is put into them."""
 _UNREADABLE: Final = re.compile(r"\*|\w+\s?=[^=]|None$|$")
-"""An argument that is none, or that says nothing of a parameter."""
+"""An argument without a value, or with one that does not tell the type of a parameter."""
 _MOST_FILES = 2_000
 _MOST_CALLING, _MOST_CALLERS, _MOST_LINES, _MOST_SIGNS = 3, 6, 12, 4_000
 """Files that may call a function, calls in each of them, and how much of a call is read."""
@@ -50,7 +50,7 @@ class PythonRules(NameRules):
         self._passed_type = lru_cache(10 * _MOST_FILES)(self._type_passed)
 
     def form(self, expression: str, site: Site, depth: int) -> Type | None:
-        """Return the type of a literal, of a cast, or of what a function of Python makes of its first argument."""
+        """Return the type of a literal, of a cast, or of what a function of Python makes of its argument."""
         form, values = form_of(expression)
         if form.endswith("cast"):
             return Type(values[0], site)
@@ -71,7 +71,7 @@ class PythonRules(NameRules):
         return Type(f"tuple[{text}]" if form == "(" else f"list[tuple[{text}]]", site, arguments=tuple(types))
 
     def filled(self, binding: Binding, file: FileRow, depth: int) -> Type | None:
-        """Return the type of a collection by what is put into it: of a variable, or of a member."""
+        """Return the type of a collection, a variable or a member, by the values that are put into it."""
         detail, inference = self.snapshot.detail(file), self.resolver.inference
         puts = [put for put in detail.bindings[binding.name] if put.kind in _COLLECTIONS]
         if not puts or depth <= 0:
@@ -93,7 +93,7 @@ class PythonRules(NameRules):
         return None
 
     def result(self, function: Definition, depth: int) -> Type | None:
-        """Return the type of what a function without a declared type returns, an iterator where it yields."""
+        """Return the type of the results of a function without a declared type, an iterator where it yields."""
         symbol, bindings = function.symbol, self.snapshot.detail(function.file).bindings
         for word in ("yield", "return"):
             values = bindings.get(word, [])
@@ -111,14 +111,14 @@ class PythonRules(NameRules):
         return None
 
     def parameter(self, site: Site, name: str, depth: int) -> Type | None:
-        """Return the type of a parameter: of what a fixture gives to a test, or of what calls pass."""
+        """Return the type of a parameter: that of the fixture that a test takes, or of the values that calls pass."""
         inferred = self._of_fixture(site, name, depth)
         if inferred is not None or depth <= 0:
             return inferred
         return self._passed_type(site.file, site.symbol, name, self.resolver.state.nesting)
 
     def _type_passed(self, file: FileRow, at: int, name: str, nesting: int) -> Type | None:
-        """Return the type of what calls pass for a parameter; it does not depend on what is resolved meanwhile."""
+        """Return the type of the values that calls pass for a parameter, whatever else is being resolved."""
         arguments = self.passed(Site(file, at, 0), name)
         types = (self.resolver.inference.type_of(text, where) for text, where in arguments)
         return next((passed_type for passed_type in types if passed_type is not None), None)
@@ -174,7 +174,7 @@ class PythonRules(NameRules):
         return calls
 
     def _of_fixture(self, site: Site, name: str, depth: int) -> Type | None:
-        """Return the type of what the fixture of a name gives to the test or fixture that a place is in."""
+        """Return the type of the value that the fixture of a name gives to the test or fixture around a place."""
         file, at = site.file, site.symbol
         symbols = self.snapshot.detail(file).symbols
         is_test = at >= 0 and file.category == "test" and symbols[at].name.startswith("test")

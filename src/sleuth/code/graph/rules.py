@@ -181,11 +181,11 @@ class NameRules:
         return None
 
     def filled(self, binding: Binding, file: FileRow, depth: int) -> Type | None:
-        """Return the type of a collection by what is put into it: of a variable, or of a member."""
+        """Return the type of a collection, a variable or a member, by the values that are put into it."""
         return None
 
     def result(self, function: Definition, depth: int) -> Type | None:
-        """Return the type of what a function without a declared type returns, as far as its binding does not say it."""
+        """Return the type of the results of a function without a declared type, where its binding does not say it."""
         return None
 
     def returned(self, text: str, name: str) -> str:

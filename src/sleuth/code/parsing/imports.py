@@ -20,7 +20,7 @@ def split_outside(text: str, separator: str) -> list[str]:
 
 
 def aliases_in(text: str, word: str) -> Iterator[tuple[str, str]]:
-    """Parse `a, b as c` into (a, a), (b, c); `word` is what stands before the other name."""
+    """Parse `a, b as c` into (a, a), (b, c); `word` is the word between two names, here "as"."""
     for part in text.split(","):
         match part.split():
             case [name, *_, before, alias] if before == word:

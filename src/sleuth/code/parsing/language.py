@@ -69,8 +69,8 @@ class Language:
         comment: what opens a line comment.
         queries: the folder of its queries; `queries/NAME` beside `grammars.py` where it is None.
         imports: reads one import statement.
-        files: "module:function" of what finds the files that an import means, as `sleuth.code.graph.modules.files_of`
-            does; "" where they are not looked for.
+        files: "module:function" that finds the files of an import, as `sleuth.code.graph.modules.files_of` does; ""
+            where they are not looked for.
         is_public: returns whether other modules may use a definition, by its name, the bytes before its name and the
             definition around it; None where a leading underscore says so.
         family: a language whose files use its definitions; "" for itself.

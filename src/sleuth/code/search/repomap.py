@@ -1,9 +1,9 @@
 """Draws the definitions that matter most of a repository, within a token budget.
 
-Files point at the files whose names they use. PageRank over that, drawn towards what the caller cares about, says how
-much each file matters. Each definition gets the share of the uses that reach it, and a container half of what reaches
-its members. A use counts in full where an import says which file it means; a guess by the bare name counts little. With
-a query, functions weigh by how well they answer it, too.
+Files point at the files whose names they use. PageRank over these links, drawn towards the focus of the caller, says
+how much each file matters. Each definition gets the share of the uses that reach it, and a container half of the shares
+of its members. A use counts in full where an import says which file it means; a guess by the bare name counts little.
+With a query, functions weigh by how well they answer it, too.
 """
 
 from __future__ import annotations
@@ -113,7 +113,7 @@ def rank_definitions(snapshot: Snapshot, *, focus: Sequence[str] = (), query: st
         focused |= at
     scores, answers = _answers(snapshot, query) if query else (np.zeros(len(snapshot.files)), [])
     n, is_steered = len(focused), bool(focused.any() or scores.any())
-    personal = np.full(n, 0.1 if is_steered else 1.0)  # what all use still shows beside what is asked for
+    personal = np.full(n, 0.1 if is_steered else 1.0)  # so what all files use still shows beside the focus
     if focused.any():
         personal[focused] += n / int(focused.sum())
     if (nearness := scores**3).sum() > 0:

@@ -253,17 +253,17 @@ def search(
 
 
 def _below(
-    snapshot: Snapshot, fused: Sequence[Piece], answers: Mapping[str, Sequence[Piece]], pool: int
+    snapshot: Snapshot, fusion: Sequence[Piece], answers: Mapping[str, Sequence[Piece]], pool: int
 ) -> list[Piece]:
-    """Return what the legs found below their pools, by rank, with scores that fall from the least of the fused ones."""
-    places = {(piece.file, piece.chunk) for piece in fused}
+    """Return the pieces that the legs ranked below their pools, by rank, with scores below those of the fusion."""
+    places = {(piece.file, piece.chunk) for piece in fusion}
     pieces_below: list[Piece] = []
     for row in zip_longest(*answers.values()):
         pieces = filter(None, row)
         for piece in sorted(pieces, key=lambda piece: (snapshot.files[piece.file].path, piece.chunk)):
             if (piece.file, piece.chunk) not in places:
                 places.add((piece.file, piece.chunk))
-                score = fused[-1].score * pool / (pool + 1 + len(pieces_below))
+                score = fusion[-1].score * pool / (pool + 1 + len(pieces_below))
                 why = Explanation("below", score, "below the pools, by rank", {}, (piece.explanation,))
                 pieces_below.append(replace(piece, score=score, explanation=why))
     return pieces_below

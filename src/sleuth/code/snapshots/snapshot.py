@@ -86,7 +86,7 @@ class Definition:
 
     @property
     def key(self) -> tuple[int, int]:
-        """What tells definitions apart: two may have symbols of their own for one place."""
+        """Equal for two objects of one definition, which may have symbols of their own."""
         return self.file.key, self.index
 
     def __repr__(self) -> str:

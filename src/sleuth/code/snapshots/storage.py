@@ -52,7 +52,7 @@ class CodeStorage(Closing):
 
     Attributes:
         path: the index folder.
-        embed: makes the vectors of what was indexed, for `index_path`; None makes none.
+        embed: makes the vectors of a run of `index_path`; None makes none.
         writable: whether this process may write; readers of a read-only folder may not.
         lost: what the database had lost when it was opened; "" for nothing.
     """

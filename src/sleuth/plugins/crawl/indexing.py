@@ -23,7 +23,7 @@ class SiteSource(Source):
     alone are gone of which the site says so.
 
     Attributes:
-        crawl: what is asked, and how far it is.
+        crawl: the addresses that are asked, and how far it is.
         not_modified: pages that the server said are as before.
     """
 
@@ -66,7 +66,7 @@ class SiteSource(Source):
             self._memory.end()
 
     def _listed(self, visit: Visit) -> FileEntry | Skipped:
-        """Return a page that is to be read, is gone, or could not be asked."""
+        """Return the entry of a page that has changed, or why a page is left out: gone, or not to be asked."""
         record = visit.record
         if visit.outcome != "changed" or record is None:
             return Skipped(visit.url, visit.reason, "vanished" if visit.outcome == "gone" else "unreadable")

@@ -205,8 +205,8 @@ class Crawl:
             return None
         if answer.status != 200:
             outcome: Outcome = "gone" if answer.status in (404, 410) else "skipped"
-            gone = PageRecord(url) if outcome == "gone" else None
-            return Visit(url, outcome, gone, reason=f"{url} answered {answer.status}")
+            empty_record = PageRecord(url) if outcome == "gone" else None
+            return Visit(url, outcome, empty_record, reason=f"{url} answered {answer.status}")
         sitemap = _sitemap_of(answer.body)
         self._from_sitemap = self._from_sitemap or (sitemap is not None and url == self.start)
         for location in _LOCATION.findall(sitemap or b""):

@@ -218,8 +218,8 @@ class WholeIndex:
             raise ArgumentError(f"engine must keep the vectors that it was given, got one of {embedder!r}")
         texts = (embedded_text({**document.metadata, "text": document.text}) for document in documents)
         hashes = list(map(text_hash, texts))
-        kept = cache.get(embedder.fingerprint, hashes)
-        return [array("f", kept[key]).tolist() for key in hashes]
+        vector_by_hash = cache.get(embedder.fingerprint, hashes)
+        return [array("f", vector_by_hash[key]).tolist() for key in hashes]
 
     def search(self, query: str, k: int, **options: Any) -> list[Whole]:
         """Return the best `k` documents for a query.

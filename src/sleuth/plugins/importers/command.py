@@ -78,15 +78,15 @@ def import_store(
 
     if kind not in KINDS:
         raise ArgumentError(f"what to import must be among {', '.join(KINDS)}, got {kind!r}")
-    read = getattr(import_module("sleuth.plugins.importers"), f"read_{kind}")
+    reader = getattr(import_module("sleuth.plugins.importers"), f"read_{kind}")
     options = {option: value for option, value in choices.items() if value is not None}
-    own_options = [option for option in choices if option in signature(read).parameters]
+    own_options = [option for option in choices if option in signature(reader).parameters]
     for option in options.keys() - own_options:
         names = ", ".join(f"--{option_name.replace('_', '-')}" for option_name in own_options)
         raise ArgumentError(f"an import of {kind} takes {names}, got --{option.replace('_', '-')}")
     if kind == "qdrant":
         options["api_key"] = os.environ.get("QDRANT_API_KEY") or None
-    source = read(place, **options)
+    source = reader(place, **options)
     folder = index_folder(index)
     total_text = "" if source.count is None else f" of {source.count:,}"
 

@@ -228,5 +228,5 @@ def _get(url: str) -> Exchange:
 
 
 def _failure(url: str, why: str, status: int | None = None) -> RemoteError:
-    shown = shown_url(url)
-    return RemoteError(f"{shown} {why}", service="models", url=shown, status=status)
+    safe_url = shown_url(url)
+    return RemoteError(f"{safe_url} {why}", service="models", url=safe_url, status=status)

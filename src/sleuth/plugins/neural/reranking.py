@@ -21,7 +21,7 @@ class OnnxRerankModels:
     """Models in the folder of models: a `RerankModels`."""
 
     def default(self) -> str:
-        """Return the first known encoder that is installed; "" where there is none, or nothing that loads it."""
+        """Return the first known encoder that is installed; "" where no encoder is, or nothing that loads one."""
         try:
             encoders = {model.name.lower() for model in installed_models() if model.kind == "encoder"}
         except SleuthError:
@@ -34,8 +34,8 @@ class OnnxRerankModels:
         """Return a model; the two used last are kept."""
         from sleuth.engine import RerankModel
 
-        known = known_model(name)
-        return RerankModel(_model(name, models_folder()), known is not None and not known.is_multilingual)
+        entry = known_model(name)
+        return RerankModel(_model(name, models_folder()), entry is not None and not entry.is_multilingual)
 
 
 RERANKERS: Final = OnnxRerankModels()

@@ -1,4 +1,4 @@
-"""A builder fills some shards of an index and uploads them; the storage has records of what the build has done."""
+"""A builder fills some shards of an index and uploads them; the storage has records of the build's waves."""
 
 from __future__ import annotations
 

@@ -90,8 +90,8 @@ def reshard(address: AddressArgument, *, shards: Annotated[int, "How many."], sh
     """Publish an index once more, in another number of shards. Ids and results stay; restart servers afterwards."""
     from sleuth.plugins.ray import reshard as divide
 
-    def progress(done: int, total: int) -> None:
-        show(f"{done:,} of {total:,} documents", done, total)
+    def progress(count: int, total: int) -> None:
+        show(f"{count:,} of {total:,} documents", count, total)
 
     manifest = divide(address, shards, progress=progress)
     facts = {"version": manifest.number, "shards": manifest.shards, "documents": manifest.documents}

@@ -120,7 +120,7 @@ def _build(
     total_files = sum(map(len, plan.waves))
 
     def read(files: Sequence[PlannedFile], builders: Builders) -> BuildReport:
-        """Read a wave of files, whose documents go to the builders; an empty one deletes what is gone.
+        """Read a wave of files, whose documents go to the builders; without files, delete the documents of gone ones.
 
         Raises:
             SleuthError: the error that ended reading them.
@@ -128,12 +128,12 @@ def _build(
         counts = BuildReport()
         reports = builders.read(plan, files) if files else [builders.read_here(plan, plan.gone, prune=True)]
         for data in reports:
-            count_by_name, skipped, refusal = decode(data)
+            count_by_name, skips, refusal = decode(data)
             if refusal:
                 raise error_named(*refusal)
             for name, count in count_by_name.items():
                 setattr(counts, name, getattr(counts, name) + count)
-            counts.skipped += [Skipped(*skipped_file) for skipped_file in skipped]
+            counts.skipped += [Skipped(*skip) for skip in skips]
             if progress is not None:
                 files_read, size = report.resumed + report.read + counts.read, report.bytes + counts.bytes
                 progress(IndexProgress(files_read, size, total_files, time.monotonic() - started))

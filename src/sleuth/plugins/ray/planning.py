@@ -116,12 +116,12 @@ def plan_of(
     diff.read_with(options)
     roots = present(local, lambda root: any(rows.file_names(root)), prune=prune)
     files: list[PlannedFile] = []
-    skipped: list[Skipped] = []
+    skips: list[Skipped] = []
     unchanged = 0
     listings = [chosen(source.list(diff.known), source, options) for source in remote]
     for item in diff.compare(chain(walk(roots, options), *listings)):
         if isinstance(item, Skipped):
-            skipped.append(item)
+            skips.append(item)
             diff.skipped.add(item.source)
             continue
         diff.mark(item.source)
@@ -129,15 +129,15 @@ def plan_of(
             unknown = None if is_complete else KnownFile(item.source, _UNCOUNTED)
             files.append(PlannedFile(item, rows.get(item.source, unknown)))
         else:
-            skipped += item.skips
+            skips += item.skips
             unchanged += 0 if item.skips else item.row.documents
     if base is None and not files:
         raise ArgumentError(f"paths must hold files, got none below {', '.join(map(str, paths))}")
-    refused = {skip.source for skip in skipped if skip.kind in REFUSED} & rows.keys()
-    gone = [PlannedFile(FileEntry(name, name, 0, 0), rows[name]) for name in diff.unread(sorted(refused))]
+    refused = sorted({skip.source for skip in skips if skip.kind in REFUSED} & rows.keys())
+    gone_files = [PlannedFile(FileEntry(name, name, 0, 0), rows[name]) for name in diff.unread(refused)]
     missing = [row for row, is_away in diff.missing() if is_away and row.documents]
     if prune:
-        gone += [PlannedFile(FileEntry("", row.name, 0, 0), row) for row in missing]
+        gone_files += [PlannedFile(FileEntry("", row.name, 0, 0), row) for row in missing]
     if wave_bytes is None:
         wave_bytes = SLOW_WAVE_BYTES if is_slow(str(full["embedder"])) else WAVE_BYTES
     waves: list[list[PlannedFile]] = []
@@ -149,15 +149,15 @@ def plan_of(
         waves[-1].append(file)
         size += file.entry.size
     reading = encode({option.name: getattr(options, option.name) for option in fields(options)})
-    entries = [file.entry for file in files], [file.entry for file in gone]
+    entries = [file.entry for file in files], [file.entry for file in gone_files]
     identity = (base.number if base else 0, count, dict(full), wave_bytes, *map(list, entries))
     return Plan(
         name=digest_of(encode(identity) + reading),
         waves=waves,
-        gone=gone,
+        gone=gone_files,
         left=0 if prune else len(missing),
         unchanged=unchanged,
-        skipped=skipped,
+        skipped=skips,
         shards=count,
         settings=full,
         options=reading,

@@ -235,5 +235,5 @@ def read_files(
     counts = {**sender.counts, "deleted": report.deleted, "pruned": report.pruned}
     if not prune:
         counts |= {"read": len(files), "bytes": sum(file.entry.size for file in files)}
-    skipped = [(skipped_file.path, skipped_file.reason, skipped_file.kind) for skipped_file in report.skipped]
-    return {"report": [encode((counts, skipped, refusal))]}
+    skips = [(skip.path, skip.reason, skip.kind) for skip in report.skipped]
+    return {"report": [encode((counts, skips, refusal))]}

@@ -93,8 +93,8 @@ class _Replica:
         kind, *content = decode(reply)
         if kind != ANSWERED:
             raise error_named(*content)
-        used, limit, self.process = content[0]
-        self.cache = used, limit
+        cache_bytes, limit, self.process = content[0]
+        self.cache = cache_bytes, limit
 
 
 @dataclass(frozen=True, eq=False)
@@ -427,14 +427,14 @@ class Router:
     def serving(self) -> dict[str, int]:
         """Return how many searchers and shards answer, and the fullest cache; asks no searcher."""
         replicas = self._replicas()
-        used, limit = max(replica.cache for replica in replicas)
+        cache_bytes, limit = max(replica.cache for replica in replicas)
         served = (group.numbers for group in self._groups if any(replica.is_up for replica in group.replicas))
         return {
             "searchers": len(replicas),
             "searchers_up": sum(replica.is_up for replica in replicas),
             "shards": len(self.names),
             "shards_up": sum(map(len, served)),
-            "published_cache_bytes": used,
+            "published_cache_bytes": cache_bytes,
             "published_cache_limit_bytes": limit,
         }
 

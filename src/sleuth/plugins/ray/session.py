@@ -90,8 +90,8 @@ def _start(ray: Any, address: str | None, cpus: int | None) -> None:
     else:
         options |= {"address": address}
     try:
-        named = os.environ.get("RAY_ADDRESS", "") if address == "auto" else address or ""
-        host, _, port = named.removeprefix("ray://").rpartition(":")
+        ray_address = os.environ.get("RAY_ADDRESS", "") if address == "auto" else address or ""
+        host, _, port = ray_address.removeprefix("ray://").rpartition(":")
         if port.isdecimal():  # something must listen there: Ray itself would wait long
             socket.create_connection((host.strip("[]"), int(port)), _PROBE).close()
         ray.init(**options)
