@@ -172,9 +172,9 @@ class ShardedBackend(GatheredBackend):
         for index in self._shards.indexes:
             earlier_count = count
 
-            def tell(now: int, of: int, earlier_count: int = earlier_count) -> None:
+            def tell(count_here: int, total_here: int, earlier_count: int = earlier_count) -> None:
                 if progress:
-                    progress(earlier_count + now, max(total, earlier_count + of))
+                    progress(earlier_count + count_here, max(total, earlier_count + total_here))
 
             count += index.embed(tell if progress else None, timeout=timeout)
         return count

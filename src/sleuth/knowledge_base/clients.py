@@ -53,6 +53,7 @@ def default_client(service: str, timeout: float) -> Any:
 
 @cache
 def _aws_client(service: str, timeout: float, _settings: tuple[tuple[str, str], ...]) -> Any:
+    """Return the client of a service, which is made anew when the variables of AWS change: `_settings`."""
     with requires("boto3", "bedrock", "reaching AWS knowledge bases"):
         import boto3
         from botocore.config import Config

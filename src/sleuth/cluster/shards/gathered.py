@@ -122,7 +122,8 @@ class GatheredSearchers:
         exact: bool = False,
     ) -> Hits:
         """Return the best `k` rows of all shards for a vector, by the leg that takes one."""
-        return self._alone(vector_leg(self.legs), vector, PoolRequest(k, tree, False, True, exact), snapshot)
+        request = PoolRequest(k, tree, pooled=False, ordered=True, exact=exact)
+        return self._alone(vector_leg(self.legs), vector, request, snapshot)
 
     def _alone(self, leg: str, query: Any, request: PoolRequest, snapshot: GatheredSnapshot) -> Hits:
         """Return the best rows of one leg over all shards."""
@@ -252,7 +253,7 @@ class GatheredSearchers:
 
     def explain(self, snapshot: GatheredSnapshot, leg: str, query: Any, key: int) -> Explanation:
         """Why a leg gives this row its score."""
-        ask = self._ask_of({leg: query}, PoolRequest(1, None, False, False, False))
+        ask = self._ask_of({leg: query}, PoolRequest(1, None, pooled=False, ordered=False, exact=False))
         number = key >> KEY_BITS
         answers = snapshot.try_some("explain", {number: (ask, leg, key & LOCAL)})
         if answers.failures:

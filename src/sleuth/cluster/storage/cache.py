@@ -289,17 +289,17 @@ def fetch(
         if progress:
             progress(received, manifest.size)
 
-    partial = target.with_name(f"{target.name}.fetching")
+    unfinished = target.with_name(f"{target.name}.fetching")
     try:
         for part in manifest.parts:
-            fetch_part(part, partial / part.folder, objects, fetched)
+            fetch_part(part, unfinished / part.folder, objects, fetched)
         if manifest.shards:
-            layout.write(partial, Layout(manifest.shards))
+            layout.write(unfinished, Layout(manifest.shards))
         if target.exists():
             target.rmdir()
-        partial.rename(target)
+        unfinished.rename(target)
         sync_folder(target.parent)
     except BaseException:
-        shutil.rmtree(partial, ignore_errors=True)
+        shutil.rmtree(unfinished, ignore_errors=True)
         raise
     return manifest

@@ -132,11 +132,11 @@ class Inference:
         """
         detail = self._snapshot.detail(site.file)
         generics = [binding for binding in detail.bindings.get(name, ()) if binding.kind == "generic"]
-        at = site.symbol
         parameters: list[Binding] = []
-        while generics and at >= 0 and not (parameters and site.file.language != "rust"):
+        for at, _ in detail.enclosing(site.symbol) if generics else ():
             parameters += [binding for binding in generics if binding.symbol == at]
-            at = detail.symbols[at].parent
+            if parameters and site.file.language != "rust":
+                break
         if not parameters:
             return None
         bounds = [binding.type.lstrip(": ") for binding in parameters if binding.type]
@@ -177,10 +177,10 @@ class Inference:
 
     def around(self, file: FileRow, symbol: int) -> Definition | None:
         """Return the class around a definition."""
-        symbols = self._snapshot.detail(file).symbols
-        while symbol >= 0 and symbols[symbol].kind not in CONTAINERS:
-            symbol = symbols[symbol].parent
-        return Definition(file, symbol, symbols[symbol]) if symbol >= 0 else None
+        for at, definition in self._snapshot.detail(file).enclosing(symbol):
+            if definition.kind in CONTAINERS:
+                return Definition(file, at, definition)
+        return None
 
     def _along(self, steps: list[Step], site: Site, depth: int) -> Type | None:
         """Return the type at the end of a chain such as `a.b(x).c`."""

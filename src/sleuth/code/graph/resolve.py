@@ -296,14 +296,12 @@ class Resolver:
         return ""
 
     def _bare(self, file: FileRow, reference: Reference) -> Resolved | None:
-        detail, at = self._snapshot.detail(file), reference.symbol
+        detail = self._snapshot.detail(file)
         items = [item for item in detail.imports if item.alias == reference.name]
-        while items and at >= 0:  # an import of a function hides what the file defines
-            symbol = detail.symbols[at]
+        for _, symbol in detail.enclosing(reference.symbol) if items else ():
             is_function = symbol.kind in ("function", "method")
             if is_function and any(symbol.start <= item.line <= symbol.end for item in items):
-                return self._brought_in(file, reference.name)
-            at = symbol.parent
+                return self._brought_in(file, reference.name)  # it hides what the file defines
         receivers: Iterator[Type] = iter(())
         if reference.role == "call":  # of the objects that the blocks around the call have around them
             receivers = self.rules(file.language).receivers(file, reference.line, reference.name)
@@ -422,15 +420,13 @@ class Resolver:
 
     def _member_around(self, file: FileRow, reference: Reference) -> Resolved | None:
         detail = self._snapshot.detail(file)
-        at = reference.symbol
-        while at >= 0:
-            if detail.symbols[at].kind in CONTAINERS:
-                start = Definition(file, at, detail.symbols[at])
+        for at, symbol in detail.enclosing(reference.symbol):
+            if symbol.kind in CONTAINERS:
+                start = Definition(file, at, symbol)
                 skip = reference.qualifier.startswith(("super", "base"))
                 member = self._members.find(start, reference, own=not skip)
                 if member is not None or reference.qualifier:
                     return member
-            at = detail.symbols[at].parent
         if file.language == "go" or reference.symbol < 0:
             return None
         qualified = detail.symbols[reference.symbol].qualified.rpartition(".")[0]

@@ -172,8 +172,8 @@ class GraphWalker:
                 continue
             symbol = self._snapshot.detail(file).symbols[reference.symbol] if reference.symbol >= 0 else None
             key = (file.path, reference.symbol)
-            sure = {"at": reference.line, "confidence": confidence, "certain": confidence >= CERTAIN}
-            callers.setdefault(key, describe(file, symbol) | sure)
+            use = {"at": reference.line, "confidence": confidence, "certain": confidence >= CERTAIN}
+            callers.setdefault(key, describe(file, symbol) | use)
         return list(callers.values())
 
     def callees(self, definition: Definition) -> list[dict[str, Any]]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 import zlib
+from collections.abc import Iterator
 from functools import cached_property
 from itertools import starmap
 from typing import Final, NamedTuple
@@ -326,6 +327,12 @@ class Detail:
             outer = names[row.parent] if row.parent >= 0 else OUTSIDE
             names.append(name_of(self.source, self.language, row, outer))
         return names
+
+    def enclosing(self, at: int) -> Iterator[tuple[int, Symbol]]:
+        """Yield a definition and its containers, from the inside out, with their positions; nothing for -1."""
+        while at >= 0:
+            yield at, self.symbols[at]
+            at = self.symbols[at].parent
 
     def symbols_named(self, name: str) -> list[tuple[int, Symbol]]:
         """Return the definitions of a name, with their positions; the others are not looked into."""

@@ -155,7 +155,7 @@ def lines_before(item: Import, statement: str) -> int:
         return 0
     name, module = (re.escape(text) for text in (item.name or item.module, item.module))
     if item.name and (module_match := re.search(rf"(?<!\w){module}(?!\w)", statement)):
-        start, end = module_match.span()
+        start, end = module_match.span()  # it may hold the name, too
         statement = statement[:start] + "\0" * (end - start) + statement[end:]
     name_match = re.search(rf"(?<!\w){name}(?!\w)", statement)
     return statement.count("\n", 0, name_match.start()) if name_match else 0

@@ -208,7 +208,7 @@ def _read_index(records: bytes, stamp: Stamp | None) -> Index:
     irregular_paths: set[bytes] = set()
     odd: dict[str, bytes] = {}
     for raw, record in zip(records.split(b"\0"), text_of(records).split("\0")[:-1], strict=False):
-        # "H 100644 <40 or 64 hex> 0\tpath", or 100755: anything but a file in stage 0 that is in sight is looked at.
+        # A plain file that is in sight and in no conflict is "H 100644 <40 or 64 hex> 0\tpath", or 100755.
         about, _, path = record.partition("\t")
         if about[:5] == "H 100" and about[-2:] == " 0":
             tracked[path] = about[9:-2]

@@ -153,25 +153,23 @@ def chunk_metadata(detail: Detail, place: int) -> dict[str, Any]:
 
 
 def _test(key: str, values: list[str]) -> Callable[[FileRow], bool]:
+    """Return a test of files by the values of a key; one of a key such as "exclude_language" refuses them."""
     if key == "path_prefix":
         prefixes = [value.strip("/").removeprefix("./") for value in values]
         return lambda row: any(is_below(row.path, prefix) for prefix in prefixes)
-    if key in ("language", "exclude_language"):
+    is_excluding = key.startswith("exclude_")
+    if key.endswith("language"):
         try:
             languages = {name for value in values for name in languages_named(value)}
         except ArgumentError as error:
             raise FilterError(str(error), where=key) from None
-        is_wanted = key == "language"
         return lambda row: (
-            is_wanted is not languages.isdisjoint((row.language, PurePosixPath(row.path).suffix.lower()))
+            languages.isdisjoint((row.language, PurePosixPath(row.path).suffix.lower())) == is_excluding
         )
     for value in values:
         if value not in CATEGORIES:
             raise _unknown(f"{key} must be", CATEGORIES, value)
-    categories = set(values)
-    if key == "category":
-        return lambda row: row.category in categories
-    return lambda row: row.category not in categories
+    return lambda row: (row.category not in values) == is_excluding
 
 
 def _unknown(rule: str, names: Sequence[str], value: Any) -> FilterError:

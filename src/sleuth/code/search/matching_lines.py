@@ -116,7 +116,8 @@ def required_literal(pattern: str) -> str:
     """
     if "|" in pattern or "(?" in pattern:
         return ""
-    runs, run, depth, at = [], "", 0, 0
+    runs, run = [], ""  # of letters that every match has one after the other
+    depth, at = 0, 0  # how many groups are open at a place
     while at < len(pattern):
         letter = pattern[at]
         if letter == "\\":

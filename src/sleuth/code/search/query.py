@@ -89,7 +89,6 @@ def read_query(text: str) -> Query:
     lines = _FENCE.sub(" ", text).split("\n")  # without blocks of code, transcripts and traces
     prose = "\n".join(line for line in lines if not line.startswith(("    ", "\t", ">>>", "In [", "...")))
     names = Counter(_DOTTED.findall(text))
-    frames = tuple(frames_of(text))
     words = set(re.findall(r"[a-z]+", title.lower()))
     analyzer = get_analyzer("code-english")
     parts = [part for word in _WORD.findall(title) for part in _PART.findall(word)]  # of identifiers, too
@@ -102,7 +101,7 @@ def read_query(text: str) -> Query:
         dict(names),
         {n: times for n, times in Counter(_DOTTED.findall(prose)).items() if _names_something(n, prose)},
         tuple(dict.fromkeys(_FILE.findall(text))),
-        frames,
+        tuple(frames_of(text)),
         bool(words & {"test", "tests", "testing", "spec", "specs", "unittest"}),
         bool(words & {"doc", "docs", "documentation", "readme", "changelog", "guide", "tutorial"}),
     )

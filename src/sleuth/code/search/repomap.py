@@ -345,17 +345,14 @@ def _draw(snapshot: Snapshot, selection: Sequence[Weighed]) -> str:
         by_file.setdefault(file, []).append(place)
     blocks = []
     for file in sorted(by_file, key=lambda i: snapshot.files[i].path):
-        symbols = snapshot.detail(snapshot.files[file]).symbols
+        detail = snapshot.detail(snapshot.files[file])
         lines = [f"{snapshot.files[file].path}:"]
         places: set[int] = set()
         for place in sorted(by_file[file]):
-            chain = [place]
-            while symbols[chain[-1]].parent >= 0:
-                chain.append(symbols[chain[-1]].parent)
-            for depth, at in enumerate(reversed(chain)):
+            for depth, (at, symbol) in enumerate(reversed([*detail.enclosing(place)])):
                 if at not in places:
                     places.add(at)
-                    head = symbols[at].signature or symbols[at].name
+                    head = symbol.signature or symbol.name
                     if len(head) > _MOST_SIGNATURE:
                         head = f"{head[: _MOST_SIGNATURE - 1].rstrip()}…"
                     lines.append(f"{'  ' * (depth + 1)}{head}")
