@@ -12,7 +12,7 @@ import pytest
 
 from sleuth.code import index_path
 from sleuth.code.parsing import analyse, limits
-from sleuth.code.parsing.analyse import Analyser, KeptAnalyser, Workers
+from sleuth.code.parsing.analyse import Analyser, KeptAnalyser
 from sleuth.code.parsing.facts import (
     SourceText,
     facts_of,
@@ -42,8 +42,8 @@ SLOW = SourceText("slow.rb", b"%w(" * 20_000, "ruby")
 
 
 @pytest.fixture(scope="module")
-def workers() -> Iterator[Workers]:
-    with Workers(1) as pool:
+def workers() -> Iterator[Analyser]:
+    with Analyser() as pool:
         yield pool
 
 
@@ -61,13 +61,13 @@ QUICK = ("c", "python")
         for language in SOURCES
     ],
 )
-def test_repeated_openings_cost_themselves_alone(language: str, workers: Workers) -> None:
+def test_repeated_openings_cost_themselves_alone(language: str, workers: Analyser) -> None:
     """A source that repeats one opening is parsed in its time, or is reported and cut as text."""
     texts = [(unit * size)[:size] for unit, size in UNITS.items()] + [WORST.get(language, "/*") * 4_096]
     bombs = [SourceText(f"bomb.{language}", text.encode(), language) for text in texts]
     good = SourceText("good", SOURCES[language][0].encode(), language)
     began = _children_cpu()
-    *exploded, after = workers.submit([*bombs, good]).result()
+    *exploded, after = workers.parse([*bombs, good]).result()
     assert _children_cpu() - began < sum(seconds_for(len(bomb.text)) + SPARE_SECONDS for bomb in bombs)
     for facts in exploded:
         assert not facts.failure or facts.failure.startswith("not parsed: ")
@@ -91,8 +91,8 @@ def test_queries_are_compiled_outside_the_limit(monkeypatch: pytest.MonkeyPatch)
 def test_memory_is_limited() -> None:
     """A source that exceeds the memory limit ends the worker and is reported."""
     code = (  # in a process of its own, since the maximum is that of all children that it ever had
-        "import resource; from sleuth.code.parsing.analyse import Workers; from tests.code.test_workers import BOMB\n"
-        "with Workers(1) as pool: print(pool.submit([BOMB]).result()[0].failure)\n"
+        "import resource; from sleuth.code.parsing.analyse import Analyser; from tests.code.test_workers import BOMB\n"
+        "with Analyser() as pool: print(pool.parse([BOMB]).result()[0].failure)\n"
         "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)"
     )
     failure, kilobytes = python(code, cwd=ROOT).stdout.splitlines()
@@ -106,11 +106,11 @@ def test_memory_is_limited() -> None:
 )
 def test_the_end_of_a_worker_is_reported(ends: signal.Signals, reason: str) -> None:
     """Each signal that ends a worker is reported with its reason."""
-    with Workers(1) as pool:
-        assert not pool.submit([BOMB._replace(text=b"package a")]).result()[0].failure
+    with Analyser() as pool:
+        assert not pool.parse([BOMB._replace(text=b"package a")]).result()[0].failure
         (worker,) = pool.processes.running
         os.kill(worker, signal.SIGSTOP)  # so that it cannot answer before it ends
-        begun = pool.submit([SLOW])
+        begun = pool.parse([SLOW])
         os.kill(worker, ends)
         os.kill(worker, signal.SIGCONT)
         assert reason in begun.result()[0].failure
@@ -118,9 +118,9 @@ def test_the_end_of_a_worker_is_reported(ends: signal.Signals, reason: str) -> N
 
 def test_what_others_end_twice_fails_the_run() -> None:
     """A source whose processes others end is never stored as another content: the run fails and says so."""
-    with Workers(1) as pool:
-        pool.submit([BOMB._replace(text=b"package a")]).result()
-        begun = pool.submit([SLOW])
+    with Analyser() as pool:
+        pool.parse([BOMB._replace(text=b"package a")]).result()
+        begun = pool.parse([SLOW])
         while not begun.done():
             for worker in list(pool.processes.running):
                 with suppress(ProcessLookupError):
@@ -129,10 +129,10 @@ def test_what_others_end_twice_fails_the_run() -> None:
             begun.result()
 
 
-def test_time_is_limited(workers: Workers) -> None:
+def test_time_is_limited(workers: Analyser) -> None:
     """A source that takes more CPU time than it may have is named with that time."""
     began = _children_cpu()
-    (facts,) = workers.submit([SLOW]).result()
+    (facts,) = workers.parse([SLOW]).result()
     assert _children_cpu() - began < seconds_for(len(SLOW.text)) + SPARE_SECONDS
     assert facts.failure == "not parsed: it takes more than 1 s of CPU time; searched as plain text"
 
@@ -140,8 +140,8 @@ def test_time_is_limited(workers: Workers) -> None:
 def test_sources_of_a_batch_are_parsed_alone_after_its_worker_ended() -> None:
     """A worker that ends within a batch costs only the source that ends it when it is parsed alone."""
     good = SourceText("a.py", b"def f(): pass\n", "python")
-    with Workers(1) as pool:
-        before, ended, after = pool.submit([good, SLOW, good]).result()
+    with Analyser() as pool:
+        before, ended, after = pool.parse([good, SLOW, good]).result()
         assert ended.failure == "not parsed: it takes more than 1 s of CPU time; searched as plain text"
         assert before.defines == after.defines == "f"
         assert not before.failure + after.failure
@@ -165,8 +165,8 @@ def test_batches_cross_the_pipe_unchanged() -> None:
 def test_a_worker_that_cannot_start_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     """If the worker cannot start, an error is raised and no file is reported."""
     monkeypatch.setattr(sys, "executable", "/bin/false")
-    with Workers(1) as pool, pytest.raises(CodeError, match="could not be started"):
-        pool.submit([BOMB]).result()
+    with Analyser() as pool, pytest.raises(CodeError, match="could not be started"):
+        pool.parse([BOMB]).result()
 
 
 def test_only_tiny_sources_are_parsed_in_this_process() -> None:
@@ -174,9 +174,9 @@ def test_only_tiny_sources_are_parsed_in_this_process() -> None:
     text = b"def f(): pass\n" * IN_PLACE_BYTES
     with Analyser() as analyser:
         assert not analyser.analyse("short.py", text[:IN_PLACE_BYTES]).failure
-        assert not analyser._workers.processes.running
+        assert not analyser.processes.running
         assert not analyser.analyse("long.py", text[: IN_PLACE_BYTES + 1]).failure
-        assert analyser._workers.processes.running
+        assert analyser.processes.running
 
 
 def test_the_process_of_short_runs_is_kept(tmp_path: Path) -> None:
@@ -187,7 +187,7 @@ def test_the_process_of_short_runs_is_kept(tmp_path: Path) -> None:
             write(tmp_path / "repo", {"a.py": text * IN_PLACE_BYTES})
             assert not index_path(storage, tmp_path / "repo").skipped
             assert storage.analyser._analyser is not None
-            return set(storage.analyser._analyser._workers.processes.running)
+            return set(storage.analyser._analyser.processes.running)
 
         processes = index("a = 1\n")
         assert len(processes) == 1
@@ -208,11 +208,11 @@ def test_a_run_that_fails_ends_its_process() -> None:
     with pytest.raises(KeyboardInterrupt), analyser.lend() as first:
         assert not first.analyse("a.py", b"a = 1\n" * IN_PLACE_BYTES).failure
         raise KeyboardInterrupt
-    assert not first._workers.processes.running
+    assert not first.processes.running
     with analyser.lend() as second:
         assert not second.analyse("a.py", b"a = 1\n" * IN_PLACE_BYTES).failure
     analyser.close()
-    assert not second._workers.processes.running
+    assert not second.processes.running
 
 
 def test_sources_stay_in_order_wherever_they_are_parsed() -> None:

@@ -272,17 +272,16 @@ def element_of(text: str, *, has_keys: bool = False) -> str:
     if bare.rstrip().endswith("[]"):
         return bare.rstrip()[:-2]
     name, arguments = _collection(bare)
-    if name in _TABLES and not has_keys:
-        return ""
-    return arguments[0]
+    return "" if name in _TABLES and not has_keys else arguments[0]
 
 
 def item_of(text: str) -> str:
     """Return the type of `x[key]`, given that of `x`: the value of a table, or else an element; or ""."""
     name, arguments = _collection(_bare_type(text))
-    if name in _TABLES and len(arguments) == 2:
-        return arguments[1].strip()
-    return element_of(text)
+    if name not in _TABLES or len(arguments) != 2:
+        return element_of(text)
+    _, value = arguments
+    return value.strip()
 
 
 def entry_of(text: str, pattern: str, name: str) -> str:

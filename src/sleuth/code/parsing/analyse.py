@@ -43,62 +43,6 @@ from sleuth.files.notebooks import Notebook, read_notebook, source_of
 from sleuth.files.processes import ProcessEndedError, Processes, ProcessStartError
 from sleuth.protocols import Closing
 
-
-class Workers(Closing):
-    """Parses batches of sources in processes, which are started when they are needed.
-
-    Attributes:
-        processes: that parse.
-    """
-
-    def __init__(self, count: int) -> None:
-        """Use up to `count` processes at once."""
-        self.processes = Processes("sleuth.code.parsing.worker", MEMORY)
-        self._threads = ThreadPoolExecutor(count, thread_name_prefix="sleuth-parse")
-
-    def submit(self, sources: Sequence[SourceText]) -> Future[list[Facts]]:
-        """Hand over a batch; its result has the facts of each source, in order.
-
-        The result raises CodeError where a grammar does not fit, no process can be started, or others end them.
-        """
-        return self._threads.submit(self._parse, sources)
-
-    def close(self) -> None:
-        """End the processes, whatever they are doing. Closing twice is fine."""
-        self._threads.shutdown(wait=False, cancel_futures=True)
-        self.processes.close()
-        self._threads.shutdown(wait=True)
-
-    def _parse(self, sources: Sequence[SourceText]) -> list[Facts]:
-        size = sum(len(source.text) for source in sources)
-        try:
-            head, body = self.processes.ask(*pack_sources(sources), seconds_for(size))
-        except ProcessStartError as error:
-            raise CodeError(str(error)) from error
-        except ProcessEndedError as error:
-            if error.limit == "outside" and len(sources) == 1:
-                raise CodeError(
-                    f"{sources[0].path} could not be parsed: two processes slept or were ended by others "
-                    f"({error.ending}); nothing of this run is kept, so run it again when the machine has room"
-                ) from error
-            limit = f"it takes more than {seconds_for(size):.0f} s of CPU time"
-            if error.limit != "time":
-                limit = f"the process that parsed it ended with status {error.status}"
-            # Where memory is refused, tree-sitter ends the process.
-            failure = (
-                OUT_OF_MEMORY if error.limit == "memory" else f"{UNPARSED}{limit}; searched as plain text"
-            )
-        else:
-            if "error" in head:
-                raise CodeError(head["error"])
-            if "spent" not in head:
-                return unpack_facts(head, body)
-            failure = OUT_OF_MEMORY
-        if len(sources) == 1:
-            return [facts_of_text(sources[0], failure)]
-        return [facts for source in sources for facts in self._parse([source])]
-
-
 _MINIFIED_LINE = 5_000
 _MINIFIED_MEAN = 400
 _WORDS_OF_CPP = (b"class ", b"namespace ", b"template<", b"template <", b"public:")
@@ -151,21 +95,28 @@ class _Readable(NamedTuple):
 
 
 class Analyser(Closing):
-    """Takes files apart: sources in processes that can be killed, few short ones in this process."""
+    """Takes files apart: sources in processes that can be killed, few short ones in this process.
+
+    Attributes:
+        processes: that parse; they are started when they are needed.
+    """
 
     def __init__(self, workers: int = 1) -> None:
-        """Make ready; nothing is started before it is needed.
+        """Make ready.
 
         Args:
             workers: processes that parse at once; where it is one, sources that are too short to take much time or
                 memory are parsed here.
         """
         self._in_place = IN_PLACE_BYTES if workers < 2 else 0
-        self._workers = Workers(workers)
+        self.processes = Processes("sleuth.code.parsing.worker", MEMORY)
+        self._threads = ThreadPoolExecutor(workers, thread_name_prefix="sleuth-parse")
 
     def close(self) -> None:
-        """End the processes. Closing twice is fine."""
-        self._workers.close()
+        """End the processes, whatever they are doing. Closing twice is fine."""
+        self._threads.shutdown(wait=False, cancel_futures=True)
+        self.processes.close()
+        self._threads.shutdown(wait=True)
 
     def analyse(self, path: str, content: bytes) -> Analysed:
         """Take a file apart. Never fails over what the file holds: what cannot be used is skipped with a reason."""
@@ -176,7 +127,7 @@ class Analyser(Closing):
         outcomes = [_look_at(path, content) for path, content in files]
         sources = [file.source for file in outcomes if isinstance(file, _Readable) and file.source.language]
         long_sources = [source for source in sources if len(source.text) > self._in_place]
-        future = self._workers.submit(long_sources) if long_sources else None
+        future = self.parse(long_sources) if long_sources else None
 
         def finish() -> list[Analysed]:
             facts_from_workers = iter(() if future is None else future.result())
@@ -195,6 +146,42 @@ class Analyser(Closing):
             return analysed
 
         return finish
+
+    def parse(self, sources: Sequence[SourceText]) -> Future[list[Facts]]:
+        """Hand a batch to the processes; the result has the facts of each source, in order.
+
+        The result raises CodeError where a grammar does not fit, no process can be started, or others end them.
+        """
+        return self._threads.submit(self._parse, sources)
+
+    def _parse(self, sources: Sequence[SourceText]) -> list[Facts]:
+        size = sum(len(source.text) for source in sources)
+        try:
+            head, body = self.processes.ask(*pack_sources(sources), seconds_for(size))
+        except ProcessStartError as error:
+            raise CodeError(str(error)) from error
+        except ProcessEndedError as error:
+            if error.limit == "outside" and len(sources) == 1:
+                raise CodeError(
+                    f"{sources[0].path} could not be parsed: two processes slept or were ended by others "
+                    f"({error.ending}); nothing of this run is kept, so run it again when the machine has room"
+                ) from error
+            limit = f"it takes more than {seconds_for(size):.0f} s of CPU time"
+            if error.limit != "time":
+                limit = f"the process that parsed it ended with status {error.status}"
+            # Where memory is refused, tree-sitter ends the process.
+            failure = (
+                OUT_OF_MEMORY if error.limit == "memory" else f"{UNPARSED}{limit}; searched as plain text"
+            )
+        else:
+            if "error" in head:
+                raise CodeError(head["error"])
+            if "spent" not in head:
+                return unpack_facts(head, body)
+            failure = OUT_OF_MEMORY
+        if len(sources) == 1:
+            return [facts_of_text(sources[0], failure)]
+        return [facts for source in sources for facts in self._parse([source])]
 
 
 class KeptAnalyser:
