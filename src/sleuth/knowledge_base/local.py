@@ -445,9 +445,9 @@ class Jobs:
 
     def running(self) -> dict[str, Any] | None:
         """Return the running job, or None."""
-        states = ("STARTING", "IN_PROGRESS", "STOPPING")
         with self._lock:
-            return next((dict(job) for job in self._jobs.values() if job["status"] in states), None)
+            jobs = (job for job in self._jobs.values() if job["status"] in ("STARTING", "IN_PROGRESS"))
+            return next(map(dict, jobs), None)
 
     def close(self) -> None:
         """End a running job, and wait for it."""

@@ -65,10 +65,8 @@ class Places:
             is_hidden = any(part.startswith(".") for part in inside.parts)
             if is_hidden or path.name.endswith(SIDECAR) or not path.is_file() or path.is_symlink():
                 continue
-            bucket = (
-                place.rstrip("/") + "/" + inside.as_posix() if place.startswith("s3://") else path.as_uri()
-            )
-            yield bucket, path
+            uri = f"{place.rstrip('/')}/{inside.as_posix()}" if place.startswith("s3://") else path.as_uri()
+            yield uri, path
 
     def path_of(self, uri: str) -> Path:
         """Return the file behind a URI.

@@ -144,8 +144,7 @@ def refresh_history(storage: CodeStorage, snapshot: Snapshot) -> str:
 
 
 def _completed(storage: CodeStorage, repository: Repository, id: str) -> SnapshotInfo | None:
-    snapshots = storage.snapshots(repository.id)
-    return next((s for s in snapshots if s.id == id and s.status == "completed"), None)
+    return newest_completed([s for s in storage.snapshots(repository.id) if s.id == id])
 
 
 def _made_newest(
