@@ -6,14 +6,12 @@ import base64
 import json
 from collections.abc import Mapping
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sleuth.arguments import MOST_K
+from sleuth.engine import SearchRequest
 from sleuth.engine.fusion import as_fusion
 from sleuth.errors import ArgumentError
-
-if TYPE_CHECKING:
-    from sleuth.engine import SearchRequest
 
 
 def cursor_of(offset: int, request: str) -> str:

@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from itertools import accumulate
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, NamedTuple
+from typing import Annotated, Any, Final, Literal, NamedTuple
 
 from fastapi import Query
 from pydantic import Field, ValidationError
@@ -33,10 +33,7 @@ from sleuth.surfaces.http import (
     retrieve,
     writes,
 )
-from sleuth.types import RESERVED, UPLOAD, RetrievedItem, document_of
-
-if TYPE_CHECKING:
-    from sleuth.types import StoredDocument
+from sleuth.types import RESERVED, UPLOAD, RetrievedItem, StoredDocument, document_of
 
 router = JsonRouter("OpenAI")
 

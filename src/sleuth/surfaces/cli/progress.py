@@ -29,14 +29,10 @@ Show = Callable[..., None]
 
 
 class CtrlC:
-    """Delays Ctrl-C until the current file is done, so that what was read is kept; a second Ctrl-C ends at once.
+    """Delays Ctrl-C until the current file is done, so that what was read is kept; a second Ctrl-C ends at once."""
 
-    Attributes:
-        pressed: whether Ctrl-C was pressed.
-    """
-
-    def __init__(self) -> None:
-        self.pressed = False
+    pressed = False
+    """Whether Ctrl-C was pressed."""
 
     def __enter__(self) -> CtrlC:
         self._before = signal.getsignal(signal.SIGINT)

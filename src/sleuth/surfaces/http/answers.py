@@ -6,7 +6,7 @@ Problems have the names of Sleuth's exception tree as codes.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 from urllib.parse import urlencode
 
 from fastapi import HTTPException
@@ -18,9 +18,7 @@ from starlette.responses import Response
 
 from sleuth import errors
 from sleuth.surfaces.hits import web_address
-
-if TYPE_CHECKING:
-    from sleuth.types import Ranking
+from sleuth.types import Ranking
 
 MEDIA_TYPE = "application/problem+json"
 

@@ -13,7 +13,7 @@ from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequen
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 from fastapi import FastAPI
 from fastapi.middleware.asyncexitstack import AsyncExitStackMiddleware
@@ -22,6 +22,7 @@ from pydantic import BaseModel
 from starlette.middleware.cors import CORSMiddleware
 from starlette.types import ASGIApp
 
+from sleuth.engine import Engine
 from sleuth.extensions import loaded
 from sleuth.surfaces.http import ask, code, documents, jobs, search, status
 from sleuth.surfaces.http.answers import ProblemDocument
@@ -29,11 +30,8 @@ from sleuth.surfaces.http.connections import MOST_HEAD, MOST_HEADERS
 from sleuth.surfaces.http.gate import Gate
 from sleuth.surfaces.http.routes import JsonRouter, writes
 from sleuth.surfaces.http.service import Call, CurrentCall, Service, logger
+from sleuth.surfaces.http.settings import ServerSettings
 from sleuth.surfaces.operations import Operation, operations
-
-if TYPE_CHECKING:
-    from sleuth.engine import Engine
-    from sleuth.surfaces.http.settings import ServerSettings
 
 ROUTERS = tuple(noun.router for noun in (search, ask, documents, jobs, code, status))
 

@@ -14,16 +14,14 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from pydantic import BaseModel, Field, ValidationError
 
 from sleuth.files import whole_file
 from sleuth.remote import in_thread
 from sleuth.surfaces.http.answers import EXPECTED, ProblemDocument, Refusal, problem_document
-
-if TYPE_CHECKING:
-    from sleuth.surfaces.http.lanes import Lane
+from sleuth.surfaces.http.lanes import Lane
 
 logger = logging.getLogger("sleuth.http")
 

@@ -6,15 +6,13 @@ import json
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sleuth.errors import ArgumentError
 from sleuth.surfaces.hits import snippet_of, title_of
 from sleuth.text.budget import approximate_tokens, longest_prefix
 from sleuth.text.clean import escape_json
-
-if TYPE_CHECKING:
-    from sleuth.types import Explanation, RetrievedItem
+from sleuth.types import Explanation, RetrievedItem
 
 Fields = Mapping[str, Any]
 

@@ -4,23 +4,20 @@ from __future__ import annotations
 
 import time
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias
 from urllib.parse import urlencode, urlsplit
 
 from markupsafe import Markup, escape
+from starlette.responses import Response
 
 from sleuth.answer import citation_marks
 from sleuth.errors import SleuthError
+from sleuth.results import SearchResult
+from sleuth.surfaces.http import AnswerEvent, Call, Refusal
 from sleuth.surfaces.page.markup import fill, parse, to_html, to_nodes
 from sleuth.surfaces.page.places import roots_of, short
+from sleuth.surfaces.page.state import PageState
 from sleuth.text.markup import plain
-
-if TYPE_CHECKING:
-    from starlette.responses import Response
-
-    from sleuth.results import SearchResult
-    from sleuth.surfaces.http import AnswerEvent, Call, Refusal
-    from sleuth.surfaces.page.state import PageState
 
 PREVIEW: Final = 300
 """Characters of a passage that a card shows."""

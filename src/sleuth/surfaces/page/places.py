@@ -6,14 +6,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from itertools import takewhile
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import urlencode
 
 from sleuth.errors import StoreError
 from sleuth.surfaces.hits import Location, place_of
-
-if TYPE_CHECKING:
-    from sleuth.surfaces.http import Call
+from sleuth.surfaces.http import Call
 
 
 def stale_files(call: Call) -> int:

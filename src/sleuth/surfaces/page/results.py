@@ -6,29 +6,26 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import urlencode
 
+from starlette.datastructures import QueryParams
+
+from sleuth.engine import SearchRequest
+from sleuth.engine.answers import Answering
 from sleuth.engine.spelling import misspelling_of
 from sleuth.errors import SleuthError
 from sleuth.filters import Compare, to_text
 from sleuth.filters.match import leaves
 from sleuth.surfaces.hits import excerpt, score_text, title_of
-from sleuth.surfaces.http import retrieve
+from sleuth.surfaces.http import Call, retrieve
 from sleuth.surfaces.page.answering import written_answer
 from sleuth.surfaces.page.facets import facets_of
 from sleuth.surfaces.page.markup import lines_of
 from sleuth.surfaces.page.places import roots_of, shown_place, stale_files
+from sleuth.surfaces.page.state import PageState
 from sleuth.text.markup import is_markdown
-
-if TYPE_CHECKING:
-    from starlette.datastructures import QueryParams
-
-    from sleuth.engine import SearchRequest
-    from sleuth.engine.answers import Answering
-    from sleuth.surfaces.http import Call
-    from sleuth.surfaces.page.state import PageState
-    from sleuth.types import RetrievedItem
+from sleuth.types import RetrievedItem
 
 SNIPPET = 360
 """Characters of a passage that a hit shows."""

@@ -5,30 +5,26 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 from urllib.parse import urlencode
 
 from markupsafe import Markup, escape
+from starlette.datastructures import QueryParams
 
+from sleuth.engine.answers import Answering
 from sleuth.engine.reading import numbered_lines
 from sleuth.errors import LoadError
 from sleuth.ingest.diff import is_as_read
+from sleuth.ingest.loaders.apart import FileProcesses
 from sleuth.ingest.reports import has_exceeded
 from sleuth.surfaces.hits import matches_in
-from sleuth.surfaces.http import Refusal
+from sleuth.surfaces.http import Call, Refusal
 from sleuth.surfaces.page.markup import MOST_CHARACTERS, blocks_of, fill_lines, lines_of, marked, parse
 from sleuth.surfaces.page.places import browse_url, roots_of, shown_place
 from sleuth.surfaces.page.results import language_of
+from sleuth.surfaces.page.state import PageState
 from sleuth.text.markup import is_markdown, is_prose, without_heading_signs
 from sleuth.types import RetrievedItem, document_of
-
-if TYPE_CHECKING:
-    from starlette.datastructures import QueryParams
-
-    from sleuth.engine.answers import Answering
-    from sleuth.ingest.loaders.apart import FileProcesses
-    from sleuth.surfaces.http import Call
-    from sleuth.surfaces.page.state import PageState
 
 MOST_LINES: Final = 2_000
 """Lines before and after what is cited that a source view shows."""

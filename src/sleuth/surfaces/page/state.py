@@ -5,16 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 from urllib.parse import urlencode
+
+from starlette.datastructures import QueryParams
 
 from sleuth.arguments import MOST_QUERY
 from sleuth.engine import SearchRequest
 from sleuth.filters import Compare, all_of, as_filter, to_text
 from sleuth.surfaces.http.routes import check_fields
-
-if TYPE_CHECKING:
-    from starlette.datastructures import QueryParams
 
 MOST_PAGES = 10
 MOST_FILTERS = 20
