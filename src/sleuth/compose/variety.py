@@ -43,8 +43,8 @@ def choose(
         per_document: hits of one document among the first ten at most, 0 for no limit.
     """
     if not fold_copies:
-        documents = documents_of([item.id for item in first[:HEAD]]) if per_document else []
-        if len(documents) - len(set(documents)) < max(per_document, 1):
+        documents = {item.id.rpartition("#")[0] or item.id for item in first[:HEAD]} if per_document else ()
+        if not per_document or min(len(first), HEAD) - len(documents) < per_document:
             return list(first)  # no document can have too many, as in most lists
     window = WINDOW if fold_copies else 0
     places = range(k + WINDOW)

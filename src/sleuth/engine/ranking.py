@@ -118,7 +118,7 @@ def rank(
         rows = _fused(version, query, k, pools, legs=legs, fusion=fusion, deeper=deeper)
     if is_exact or k <= len(rows.keys) or all(len(hits.keys) < depth for hits in pools.hits.values()):
         return rows
-    further = replace(request, depth=k, ordered=True)  # ranks are told, which ids decide among ties
+    further = request._replace(depth=k, ordered=True)  # ranks are told, which ids decide among ties
     return _extended(rows, version, version.pools(query, legs, further), k, depth)
 
 

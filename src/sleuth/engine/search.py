@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache, reduce
 from operator import and_
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -44,8 +43,7 @@ LIKE = 1 << 10
 """Words of queries for which the words that are written like them are kept: most take less than a kilobyte."""
 
 
-@dataclass(frozen=True, slots=True)
-class PoolRequest:
+class PoolRequest(NamedTuple):
     """What each leg is asked for.
 
     Attributes:

@@ -181,7 +181,7 @@ WIDE static void raise_to(float *restrict a, const float *restrict b, uint64_t n
     for (uint64_t i = 0; i < n; i++) a[i] = a[i] > b[i] ? a[i] : b[i];
 }
 
-/* Places whose bound reaches the threshold; n is a multiple of 64. */
+/* Places whose bound reaches the threshold, in any order; n is a multiple of 64, and `out` has room for n. */
 WIDE static uint64_t reaching(const float *bounds, uint64_t n, float threshold, uint32_t *out) {
     uint64_t found = 0;
     for (uint64_t i = 0; i < n; i += 64) {
@@ -193,9 +193,9 @@ WIDE static uint64_t reaching(const float *bounds, uint64_t n, float threshold, 
         }
         uint32_t any = 0;
         for (int j = 0; j < 16; j++) any |= most[j] >= threshold ? 1u << j : 0;
-        if (any)
-            for (int j = 0; j < 64; j++) {
-                out[found] = (uint32_t)(i + j);
+        for (; any; any &= any - 1)
+            for (uint32_t j = (uint32_t)__builtin_ctz(any); j < 64; j += 16) {
+                out[found] = (uint32_t)i + j;
                 found += bounds[i + j] >= threshold;
             }
     }
@@ -229,18 +229,16 @@ static void add_bounds(Search *s, uint64_t blocks, uint64_t room) {
         const Term *t = s->terms + j;
         const Postings *p = &t->postings;
         if (!p->entries) continue;
-        uint32_t block = 0, impact = 0; /* the greatest of a block */
+        uint32_t impact = 0; /* the greatest of a block */
         for (uint64_t i = p->df; i-- > 0;) {
-            uint32_t doc = list_doc(p->entries[i]);
-            if (doc >> BLOCK_SHIFT != block) {
-                bounds[block] += t->unit * (float)impact;
-                block = doc >> BLOCK_SHIFT, impact = 0;
-            }
+            uint32_t doc = list_doc(p->entries[i]), block = doc >> BLOCK_SHIFT;
             if (p->impacts[i] > impact && may_answer(s, doc)) impact = p->impacts[i];
+            if (i && list_doc(p->entries[i - 1]) >> BLOCK_SHIFT == block) continue;
+            bounds[block] += t->unit * (float)impact;
+            impact = 0;
             t->firsts[doc >> GROUP_SHIFT] = (uint32_t)i;
             s->held[(doc >> REGION_SHIFT) * SET_WORDS + j / 64] |= 1ull << j % 64;
         }
-        bounds[block] += t->unit * (float)impact;
     }
     for (uint64_t b = blocks; b < room; b++) bounds[b] = -1;
     if (s->mask) leave_out(bounds, (const uint8_t *)s->mask, blocks);

@@ -223,9 +223,9 @@ class GatheredSearchers:
         names = snapshot.shards.names
         lost = {names.index(part.name) for part in failures} if failures else ()
         # Ties within a shard are put in order here, with those of other shards.
-        full_question = self._ask_of(queries, replace(request, ordered=False))
+        full_question = self._ask_of(queries, request._replace(ordered=False))
         depth = share_of(request.depth, len(names))
-        share = replace(full_question, request=replace(full_question.request, depth=depth))
+        share = replace(full_question, request=full_question.request._replace(depth=depth))
         answers = snapshot.try_all("search", share, without=lost)
         failures += answers.failures
         if not answers.values:

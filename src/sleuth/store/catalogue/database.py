@@ -153,6 +153,7 @@ class Database:
         self.segments = path / names.segments
         self.writable = writable
         self.file = file = path / names.record
+        self._name = str(file)
         self.readers = ConnectionPool(
             lambda: record.connect(file, write=False, immutable=immutable, shared=writable), str(path)
         )
@@ -204,9 +205,8 @@ class Database:
 
         This costs one `stat` a query.
         """
-        file = self.file
         try:
-            facts = os.stat(file)  # noqa: PTH116 - for every query
+            facts = os.stat(self._name)  # noqa: PTH116 - for every query
         except OSError:  # SQLite says what is wrong
             return
         identity = facts.st_dev, facts.st_ino

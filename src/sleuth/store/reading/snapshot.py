@@ -98,7 +98,7 @@ class IndexSnapshot:
             IndexDamagedError: one is not as it was written, or is gone; names its document.
         """
         try:
-            return read(list(map(int, keys)))
+            return read(list(keys))
         except LookupError as error:
             (key,) = error.args
             row = self._connection.execute(
