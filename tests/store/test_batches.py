@@ -121,7 +121,7 @@ def test_whatever_is_done(
                     writer.commit()
                     documents, committed_sizes = dict(model), dict(sizes)
                 elif kind == "rollback":
-                    writer.rollback()
+                    writer.transaction.rollback()
                     model, sizes = dict(documents), dict(committed_sizes)
                     assert writer.known(NAMES).keys() == model.keys()
             if is_abandoned:
@@ -240,7 +240,7 @@ def test_passages_are_documents(
     contents = []
     for at_once in (True, False):
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(opening, "new_salt", lambda: 7)
+            patch.setattr("sleuth.store.health.opening.secrets.randbits", lambda _: 7)
             store = Store.open(tmp_path_factory.mktemp("index"), create=True)
         with store:
             store.attach([SumsLeg()])

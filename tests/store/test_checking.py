@@ -38,7 +38,7 @@ def test_a_merge_during_a_check_is_no_damage(store: Store, monkeypatch: pytest.M
         for kind in ("passages", "sums"):
             merge_result = store._merge([kind], whole=True)
             assert merge_result
-            store._merges.offer(merge_result)
+            store._merges.ready.append(merge_result)
         with store.writer():
             pass
         assert len(list((store.path / "segments").iterdir())) == 2

@@ -8,7 +8,8 @@ import pytest
 
 from sleuth.store.catalogue import manifest
 from sleuth.store.health.replacing import rebuilding, take_over
-from sleuth.store.store import FORMAT, Store
+from sleuth.store.record.layout import FORMAT
+from sleuth.store.store import Store
 from tests.store.golden.make import HERE, facts, legs
 from tests.store.words import faults, put
 

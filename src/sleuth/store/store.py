@@ -25,14 +25,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sleuth import platform
-from sleuth.errors import IndexDamagedError, IndexLockedError
+from sleuth.errors import IndexDamagedError, IndexLockedError, IndexNotFoundError
 from sleuth.logs import logger_of
 from sleuth.store.catalogue import erasing, manifest, merging, schema
 from sleuth.store.catalogue.database import Database
 from sleuth.store.catalogue.manifest import SegmentMissingError
 from sleuth.store.catalogue.merging import Merges
 from sleuth.store.catalogue.segments import verify
-from sleuth.store.catalogue.views import Loaded, Views
+from sleuth.store.catalogue.views import Views
 from sleuth.store.disk.files import DOCUMENTS, failing_disk
 from sleuth.store.health import mending, opening
 from sleuth.store.legs.leg import Leg
@@ -49,11 +49,6 @@ if TYPE_CHECKING:
     from sleuth.store.writing.writer import Writer
 
 logger = logger_of("store")
-
-__all__ = ["FORMAT", "Store"]
-
-FORMAT = record.FORMAT
-"""The version of the format of the index folder."""
 
 _FREE_SHARE = 0.25
 """Of the pages: with more free ones, writing the database anew gives room back that is worth the copy."""
@@ -89,11 +84,6 @@ class Store:
         """Return whether there is an index at `path`; raises as `open` does for one that does not open."""
         return opening.probe(schema.folder_at(path)).whole
 
-    @staticmethod
-    def note_version(folder: Path, version: int) -> None:
-        """Note beside a copy of a record that it is complete up to this version."""
-        mark.write(folder, version)
-
     @classmethod
     def open(
         cls,
@@ -121,7 +111,11 @@ class Store:
             opening.create(folder, settings or {})
         note = mark.read(folder)
         access = opening.probe(folder)
-        opening.check_created(folder, access)
+        if not access.whole:
+            remains = ", only what a broken-off creation left" if (folder / DOCUMENTS.record).exists() else ""
+            raise IndexNotFoundError(
+                f"no index at {folder}{remains}: make one with create=True", path=str(folder)
+            )
         if immutable:
             access = access._replace(writable=False, immutable=True)
         store = cls(folder, writable=access.writable, immutable=access.immutable)
@@ -247,7 +241,7 @@ class Store:
         with self._writing() as writer:
             for name in self._views.kinds:
                 if merge_result := self._merge([name], whole=True):
-                    self._merges.offer(merge_result)
+                    self._merges.ready.append(merge_result)
             writer.commit()
         with self._connection(write=True) as connection:
             (free,) = connection.execute("PRAGMA freelist_count").fetchone()
@@ -282,7 +276,7 @@ class Store:
     def _merge(self, names: Iterable[str], *, whole: bool = False) -> merging.Merged | None:
         """Merge what the plan says, or all of it, of the first of these legs that has something to merge."""
         with self._connection() as connection:
-            views_of_version, _ = self._begin(connection)
+            views_of_version, _ = self._views.newest(connection)
             entries = manifest.entries(connection)
             for name in names:
                 views = {view.name: view for view in views_of_version.views.get(name, ())}
@@ -331,9 +325,8 @@ class Store:
     @property
     def version(self) -> int:
         """The newest committed version."""
-        with self._connection() as connection:
-            version: int = connection.execute("SELECT version FROM state").fetchone()[0]
-            return version
+        _, version, _ = self.stamp
+        return version
 
     @property
     def stamp(self) -> tuple[int, int, int]:
@@ -341,21 +334,6 @@ class Store:
         with self._connection() as connection:
             generation, version = connection.execute("SELECT generation, version FROM state").fetchone()
             return generation, version, self._views.losses
-
-    def _begin(self, connection: Connection) -> tuple[Loaded, int]:
-        """Hold a connection to the newest version for which all files are at hand: its views and its number."""
-        missing: tuple[int, str] | None = None
-        while True:
-            generation, version = connection.hold()
-            try:
-                views_of_version = self._views.at(connection, generation)
-            except SegmentMissingError as error:
-                connection.let_go()
-                if missing == (generation, error.name):  # not merged away: lost
-                    self._views.note(error.name, str(error))
-                missing = generation, error.name
-            else:
-                return views_of_version, version
 
     # --- health
 
@@ -438,7 +416,7 @@ class _Reading:
         store = self._store
         self._connection = connection = store._database.reader()
         try:
-            views, version = store._begin(connection)
+            views, version = store._views.newest(connection)
             return IndexSnapshot(connection, version, views)
         except BaseException as error:
             store._database.readers.discard(connection)

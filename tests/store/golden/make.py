@@ -16,7 +16,8 @@ from sleuth.lexical.search import LexicalSearcher
 from sleuth.store import IndexSnapshot, LegRequest, text_hash
 from sleuth.store.catalogue import building
 from sleuth.store.legs.leg import Leg
-from sleuth.store.store import FORMAT, Store
+from sleuth.store.record.layout import FORMAT
+from sleuth.store.store import Store
 from sleuth.types import Chunk
 from tests.store.words import put_passages
 

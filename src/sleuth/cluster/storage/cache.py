@@ -36,7 +36,7 @@ from sleuth.files import user_folder, whole_file
 from sleuth.store.catalogue.schema import folder_at
 from sleuth.store.catalogue.segment_files import sync_folder
 from sleuth.store.disk.files import DOCUMENTS, Names
-from sleuth.store.store import Store
+from sleuth.store.record import mark
 
 FOLDER_VARIABLE = "SLEUTH_CACHE"
 BYTES_VARIABLE = "SLEUTH_CACHE_BYTES"
@@ -122,7 +122,7 @@ class Cache:
                 path.unlink(missing_ok=True)
                 os.link(self._files / file.name, path)
             for part in manifest.parts:
-                Store.note_version(view / part.folder, part.version)
+                mark.write(view / part.folder, part.version)
 
     def _fetch(self, file: PublishedFile, objects: ObjectFolder) -> None:
         """Fetch the content of a file, unless the cache has it; of a patched file it may have an earlier content."""
@@ -258,7 +258,7 @@ def fetch_part(
     for file in part.files:
         fetch_file(file, folder / file.path, objects, fetched, durable=durable)
     if names == DOCUMENTS:  # of code, opening notes the version
-        Store.note_version(folder, part.version)
+        mark.write(folder, part.version)
 
 
 def fetch(

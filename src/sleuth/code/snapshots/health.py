@@ -18,6 +18,7 @@ from sleuth.errors import IndexDamagedError
 from sleuth.store import Finding, Repair
 from sleuth.store.catalogue import manifest, segment_files
 from sleuth.store.catalogue.building import Built
+from sleuth.store.disk.files import log_bytes
 from sleuth.store.health.checks import (
     CheckedTable,
     Checks,
@@ -311,7 +312,7 @@ def status(storage: CodeStorage) -> CodeStatus:
         ).fetchone()
         history = len(commits.keys_of_commits(connection))
         entries = manifest.entries(connection)
-        size = (storage.path / CODE_SCHEMA.names.record).stat().st_size + storage.database.log_bytes()
+        size = storage.database.file.stat().st_size + log_bytes(storage.database.file)
     size += sum(entry.bytes for entry in entries if not entry.inline)
     damage = (*filter(None, [storage.lost]), *storage.shelf.damage.values())
     return CodeStatus(repositories, snapshots, files, chunks, history, len(entries), size, damage)

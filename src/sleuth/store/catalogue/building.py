@@ -66,11 +66,9 @@ class Built:
             with opened_folder(folder) as within:
                 try:
                     self._fd = segment_files.create_locked(temporary, within)
-                    for part in encoded.parts:
-                        for piece in pieces(memoryview(part)):
-                            written = 0
-                            while written < len(piece):
-                                written += os.write(self._fd, piece[written:])
+                    with os.fdopen(self._fd, "wb", closefd=False) as file:
+                        for part in encoded.parts:
+                            file.writelines(pieces(memoryview(part)))
                     os.fsync(self._fd)
                     within.rename(temporary.name, self.path.name)
                 except OSError:

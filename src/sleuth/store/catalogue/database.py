@@ -277,10 +277,6 @@ class Database:
 
     # --- upkeep
 
-    def log_bytes(self) -> int:
-        """Return the size of the log: what is committed and not yet copied into the database."""
-        return log_bytes(self.file)
-
     def checkpoint(self, *, force: bool = False, writer: Connection | None = None) -> bool:
         """Copy the log into the database and empty it where it is long, or on request; whether that was done.
 
@@ -290,7 +286,7 @@ class Database:
         Args:
             writer: the connection of the writer, between two transactions; None for another one.
         """
-        if not (self.writable and (force or self.log_bytes() > _LOG_BYTES)):
+        if not (self.writable and (force or log_bytes(self.file) > _LOG_BYTES)):
             return False
         if writer is None:
             with self.connection(write=True) as connection:

@@ -21,7 +21,7 @@ from sleuth.store.catalogue import segment_files, segments
 from sleuth.store.catalogue.segments import Opened
 from sleuth.store.legs.leg import Leg, SegmentKind
 from sleuth.store.passages.kind import PASSAGES
-from sleuth.store.record.layout import Connection, select_in
+from sleuth.store.record.layout import Connection
 from sleuth.store.record.scan import pairs
 
 
@@ -176,11 +176,6 @@ def tombstones(connection: Connection, where: str, values: tuple[int, ...]) -> N
 def drop(connection: Connection, names: Sequence[str]) -> None:
     """Take segments out of the manifest."""
     connection.executemany("DELETE FROM segments WHERE name = ?", ((name,) for name in names))
-
-
-def still_there(connection: Connection, names: Sequence[str]) -> bool:
-    """Return whether the manifest names all of these."""
-    return len(select_in(connection, "name", "segments", "name", names)) == len(names)
 
 
 def bury_missing(connection: Connection, keys: NDArray[np.int64]) -> None:

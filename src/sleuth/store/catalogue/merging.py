@@ -27,7 +27,7 @@ from sleuth.store.catalogue.building import Built, write
 from sleuth.store.catalogue.manifest import SegmentEntry
 from sleuth.store.disk.scratch import Scratch
 from sleuth.store.legs.leg import RowKeys, SegmentKind, SegmentView, count, unpack
-from sleuth.store.record.layout import Connection
+from sleuth.store.record.layout import Connection, select_in
 
 RATIO = 2
 TINY = 4
@@ -177,17 +177,13 @@ class Merges:
 
     # --- publishing, by the holder of the writer's lock
 
-    def offer(self, merge_result: Merged) -> None:
-        """Have it published by the next commit."""
-        self.ready.append(merge_result)
-
     def apply(self, connection: Connection, path: Path) -> list[Merged]:
         """Publish what is ready in the open transaction; give up what was overtaken."""
         applied = []
         while self.ready:
             merge_result = self.ready.popleft()
             names = [entry.name for entry in merge_result.inputs]
-            if not manifest.still_there(connection, names):
+            if len(select_in(connection, "name", "segments", "name", names)) < len(names):
                 if merge_result.built:
                     merge_result.built.discard()
                 merge_result.settled.set()
@@ -201,13 +197,9 @@ class Merges:
                     connection, path / "segments", merge_result.first, merge_result.last
                 )
             except BaseException:
-                self.put_back(applied)
+                self.ready.extend(applied)
                 raise
         return applied
-
-    def put_back(self, results: Sequence[Merged]) -> None:
-        """Keep merges of a transaction that was rolled back, for a later one."""
-        self.ready.extend(results)
 
     def forget(self, results: Sequence[Merged]) -> None:
         """The outcome of the commit is unknown: leave the files to a sweep."""
@@ -265,7 +257,7 @@ class Merges:
 
     def publish(self, merge_result: Merged, try_now: Callable[[], None]) -> None:
         """Wait until somebody has published it: a writer of this process, or `try_now`, which takes the lock."""
-        self.offer(merge_result)
+        self.ready.append(merge_result)
         given_up = None
         while not merge_result.settled.is_set():
             try_now()

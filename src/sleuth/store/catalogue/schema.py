@@ -225,7 +225,7 @@ def probe(folder: Path, schema: Schema, whole: Callable[[], bool] | None = None)
         return Access(whole() if whole else is_whole(folder, schema), writable, immutable=False)
     except (IndexDamagedError, IndexUnsafeError, FormatVersionError):
         raise
-    except record.UNREADABLE:
+    except StoreError:  # SQLite cannot open it, as on a read-only disk
         if writable or log_bytes(file):
             raise
         return Access(whole=True, writable=False, immutable=True)

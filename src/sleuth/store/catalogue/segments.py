@@ -186,11 +186,8 @@ def decode(
     base = end + -end % ALIGNMENT
     try:
         for entry in header["arrays"]:
-            key, dtype, shape = (
-                str(entry["name"]),
-                np.dtype(str(entry["dtype"])),
-                tuple(map(int, entry["shape"])),
-            )
+            key, dtype = str(entry["name"]), np.dtype(str(entry["dtype"]))
+            shape = tuple(map(int, entry["shape"]))
             offset, size = base + int(entry["offset"]), math.prod(shape)
             # Where a writer would have placed it, behind the one before it.
             if dtype.hasobject or offset != end + -end % ALIGNMENT or min(shape, default=0) < 0:

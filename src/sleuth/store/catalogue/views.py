@@ -172,7 +172,11 @@ class Views:
             if view is not None and entry.rows:
                 views_of[entry.leg].append(view)
                 ranges_of[entry.leg].append((entry.first, entry.last))
-        passages = self._passages(connection, views_of[PASSAGES.name])
+        parts = []
+        for view in views_of[PASSAGES.name]:
+            is_mapped = self._cache[view.name].opened.file is not None
+            parts.append((view.key_list, view.arrays[OFFSETS], view.arrays[RECORDS], is_mapped))
+        passages = Passages(parts, connection.salt)
         holes = {}
         for name, leg in self.legs.items():
             free = gaps(ranges_of[name], next_key)
@@ -194,42 +198,26 @@ class Views:
             passages,
         )
 
-    def passages_at(self, connection: Connection) -> Passages:
-        """Return the passages of the version that this connection's transaction sees; no leg is opened.
+    def newest(self, connection: Connection) -> tuple[Loaded, int]:
+        """Hold a connection to the newest version for which all files are at hand: its views and its number.
 
-        A file that is missing twice is taken for lost; meanwhile the transaction begins again.
+        A file that is missing twice is taken for lost.
         """
-        missing = ""
+        missing: tuple[int, str] | None = None
         while True:
-            with self._lock:
-                generation = connection.execute("SELECT generation FROM state").fetchone()[0]
-                dead = self._newly_dead(connection, generation)
-                try:
-                    views = [
-                        self._view(connection, entry, generation, dead)
-                        for entry in entries(connection, PASSAGES.name)
-                    ]
-                    passages = self._passages(connection, [view for view in views if view is not None])
-                except SegmentMissingError as error:
-                    if missing == error.name:
-                        self.note(error.name, str(error))
-                    missing = error.name
-                else:
-                    return passages
-            connection.let_go()
-            connection.execute("BEGIN")
+            generation, version = connection.hold()
+            try:
+                return self.at(connection, generation), version
+            except SegmentMissingError as error:
+                connection.let_go()
+                if missing == (generation, error.name):  # not merged away: lost
+                    self.note(error.name, str(error))
+                missing = generation, error.name
 
     def _newly_dead(self, connection: Connection, generation: int) -> NDArray[np.int64]:
         """Return the keys of rows that were deleted since the oldest look at an open segment."""
         oldest = min([item.generation for item in self._cache.values()], default=generation)
         return tombstones(connection, "generation > ?", (oldest,))
-
-    def _passages(self, connection: Connection, views: Sequence[SegmentView]) -> Passages:
-        parts = []
-        for view in views:
-            is_mapped = self._cache[view.name].opened.file is not None
-            parts.append((view.key_list, view.arrays[OFFSETS], view.arrays[RECORDS], is_mapped))
-        return Passages(parts, connection.salt)
 
     def _view(
         self, connection: Connection, entry: SegmentEntry, generation: int, dead: NDArray[np.int64]
@@ -299,6 +287,15 @@ class Views:
             views = tuple(views_in_memory)
             self._memory[where] = ((count, total), views)
         return views
+
+
+def passages_of(folder: Path, connection: Connection) -> Passages:
+    """Return the passages of the newest version, and hold the connection to it; no leg is opened.
+
+    Args:
+        folder: of the segments.
+    """
+    return Views(folder).newest(connection)[0].passages
 
 
 def _read_dead(connection: Connection, segment: Opened, entry: SegmentEntry, generation: int) -> _Cached:

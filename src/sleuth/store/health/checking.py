@@ -14,7 +14,7 @@ from sleuth.errors import IndexDamagedError
 from sleuth.store.catalogue import manifest
 from sleuth.store.catalogue.database import Database
 from sleuth.store.catalogue.lock import read_holder
-from sleuth.store.catalogue.views import Views
+from sleuth.store.catalogue.views import Views, passages_of
 from sleuth.store.disk import files
 from sleuth.store.health import mending, opening
 from sleuth.store.health.checks import (
@@ -71,7 +71,7 @@ def status(
         format=connection.execute("PRAGMA user_version").fetchone()[0],
         version=version,
         counts=Counts(documents, chunks),
-        record_bytes=database.file.stat().st_size + database.log_bytes(),
+        record_bytes=database.file.stat().st_size + files.log_bytes(database.file),
         legs=tuple(legs),
         tombstones=tombstones,
         settings=settings,
@@ -88,7 +88,7 @@ def bad_documents(folder: Path, connection: Connection) -> dict[int, str]:
         folder: of the segments.
     """
     bad: dict[int, str] = {}
-    passages = Views(folder).passages_at(connection)  # not those that are open: their files may be gone
+    passages = passages_of(folder, connection)  # not those that are open: their files may be gone
     documents = connection.execute(f"SELECT {record.DOCUMENT_COLUMNS} FROM documents ORDER BY key")
     for document in map(DocumentRow._make, documents):
         is_sound = has_checksum(record.document_checksum, document, connection.salt)
@@ -106,11 +106,9 @@ def bad_embeddings(connection: Connection) -> dict[int, str]:
 
 def bad_files(connection: Connection) -> dict[int, str]:
     """Return, numbered, the names of the files whose rows are not as they were written."""
-    bad: dict[int, str] = {}
-    for number, row in enumerate(connection.execute(f"SELECT {record.FILE_COLUMNS} FROM files")):
-        if not list(record.sound_files([row], connection.salt)):
-            bad[number] = str(row[0])
-    return bad
+    rows = enumerate(connection.execute(f"SELECT {record.FILE_COLUMNS} FROM files"))
+    salt = connection.salt
+    return {number: str(row[0]) for number, row in rows if not list(record.sound_files([row], salt))}
 
 
 READD = "sleuth doctor --repair, then add the documents that it names again"
@@ -135,10 +133,8 @@ class DocumentChecks(Checks):
 
     def losses(self, connection: Connection) -> Iterator[Finding]:
         """Yield what is wrong with the file that notes the newest version, or with the record beside it."""
-        version, version_of_note = (
-            connection.execute("SELECT version FROM state").fetchone()[0],
-            self._version,
-        )
+        (version,) = connection.execute("SELECT version FROM state").fetchone()
+        version_of_note = self._version
         if version_of_note is None or (version_of_note == 0 and version):
             state = "damaged" if version_of_note is None else "missing"
             message = f"the note of the newest version is {state}; nothing is lost by that"

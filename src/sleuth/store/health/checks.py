@@ -20,6 +20,7 @@ from sleuth.store.catalogue import manifest, segment_files, segments
 from sleuth.store.catalogue.database import Database
 from sleuth.store.catalogue.manifest import SegmentEntry, SegmentMissingError
 from sleuth.store.catalogue.segments import Opened
+from sleuth.store.disk.files import log_bytes
 from sleuth.store.legs.leg import SegmentKind
 from sleuth.store.record.layout import Connection
 from sleuth.store.record.values import Finding
@@ -133,7 +134,7 @@ def _check(connection: Connection, checks: Checks, *, full: bool) -> Iterator[Fi
     # SQLite does not mind a wrong length of the file.
     pages, page = (connection.execute(f"PRAGMA {name}").fetchone()[0] for name in ("page_count", "page_size"))
     size = checks.database.file.stat().st_size
-    if size % page or (size > pages * page and not checks.database.log_bytes()):
+    if size % page or (size > pages * page and not log_bytes(checks.database.file)):
         yield Finding(
             "warning",
             checks.subject,
@@ -218,10 +219,8 @@ def check_segment(
         return nothing, str(segment)
     leg = legs.get(entry.leg)
     if leg is not None and entry.fingerprint != leg.fingerprint:
-        return (
-            segment.keys,
-            f"segment {entry.name} was made with {entry.fingerprint!r}, not {leg.fingerprint!r}",
-        )
+        wrong = f"segment {entry.name} was made with {entry.fingerprint!r}, not {leg.fingerprint!r}"
+        return segment.keys, wrong
     return segment.keys, segments.verify(segment) if full else ""
 
 

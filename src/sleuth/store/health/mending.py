@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
@@ -15,7 +14,7 @@ from sleuth.errors import IndexDamagedError
 from sleuth.store.catalogue import manifest, merging, segment_files
 from sleuth.store.catalogue.building import Built, write
 from sleuth.store.catalogue.manifest import SegmentEntry, SegmentMissingError
-from sleuth.store.catalogue.views import Views
+from sleuth.store.catalogue.views import Views, passages_of
 from sleuth.store.legs.leg import Leg, Rows, SegmentView, pack
 from sleuth.store.passages.kind import PASSAGES
 from sleuth.store.record.layout import Connection
@@ -68,11 +67,9 @@ def mend(connection: Connection, writer: Writer, views: Views) -> list[Repair]:
     Args:
         connection: for reading; nobody else writes meanwhile.
     """
-    connection.execute("BEGIN")
-    passages = views.passages_at(connection)
+    passages = passages_of(views.folder, connection)
     messages = []
     for problem in problems(connection, views):
-        started = time.perf_counter()
         if problem.bad:
             exchange(writer, views, problem.bad)
         rows = 0
@@ -80,8 +77,7 @@ def mend(connection: Connection, writer: Writer, views: Views) -> list[Repair]:
             for batch in rows_between(connection, passages, *gap):
                 _publish(writer, _segment_of(problem.leg, batch, views.folder), batch)
                 rows += len(batch)
-        why = f"{problem.why}: {rows} rows indexed"
-        messages.append(Repair(problem.leg.name, why, time.perf_counter() - started))
+        messages.append(Repair(problem.leg.name, f"{problem.why}: {rows} rows indexed"))
     return messages
 
 
@@ -143,16 +139,15 @@ def build(
     """
     rows_built, tried = 0, 0
     while True:
-        connection.execute("BEGIN")
+        passages = passages_of(views.folder, connection)
         try:
             gaps = manifest.uncovered(connection, leg)
             if not gaps:
                 return rows_built
             remaining = sum(manifest.occupied(connection, *gap) for gap in gaps)
-            passages = views.passages_at(connection)
             rows = next(rows_between(connection, passages, *gaps[0], _DEFERRED_BATCH))
         finally:
-            connection.execute("ROLLBACK")
+            connection.let_go()
         segment = _segment_of(leg, rows, views.folder)
         with writing() as writer:
             _publish(writer, segment, rows)

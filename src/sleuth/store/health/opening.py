@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+import secrets
 import sqlite3
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from sleuth.errors import IndexDamagedError, IndexNotFoundError
+from sleuth.errors import IndexDamagedError
 from sleuth.store.catalogue import schema
 from sleuth.store.catalogue.schema import Access, Schema
 from sleuth.store.catalogue.segment_files import SUFFIX
 from sleuth.store.disk.files import DOCUMENTS
 from sleuth.store.record import layout as record
 from sleuth.store.record import mark
-from sleuth.store.record.mark import new_salt, write_salt
+from sleuth.store.record.mark import write_salt
 from sleuth.store.record.metadata import as_json
 
 RECORD, SEGMENTS = DOCUMENTS.record, DOCUMENTS.segments
@@ -56,7 +57,7 @@ def create(folder: Path, settings: Mapping[str, Any]) -> None:
 
     def fill(connection: sqlite3.Connection) -> None:
         connection.execute("INSERT INTO meta VALUES ('settings', ?)", (text,))
-        write_salt(connection, new_salt())
+        write_salt(connection, secrets.randbits(32))
 
     schema.create(folder, DOCUMENTS_SCHEMA, fill)
 
@@ -70,15 +71,6 @@ def probe(folder: Path) -> Access:
     with schema.readable(folder):
         (folder / SEGMENTS).is_dir()  # a folder that nobody may look into is not on a read-only disk
     return schema.probe(folder, DOCUMENTS_SCHEMA, lambda: is_whole(folder))
-
-
-def check_created(folder: Path, access: Access) -> None:
-    """Raise IndexNotFoundError for a folder without an index."""
-    if not access.whole:
-        remains = ", only what a broken-off creation left" if (folder / RECORD).exists() else ""
-        raise IndexNotFoundError(
-            f"no index at {folder}{remains}: make one with create=True", path=str(folder)
-        )
 
 
 def lost(version_of_note: int | None, version: int) -> str:

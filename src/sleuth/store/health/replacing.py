@@ -13,7 +13,7 @@ from sleuth.errors import IndexDamagedError, IndexNotFoundError, StoreError
 from sleuth.store.catalogue import schema
 from sleuth.store.catalogue.lock import WriterLock
 from sleuth.store.catalogue.segment_files import SUFFIX, sync_folder
-from sleuth.store.catalogue.views import Views
+from sleuth.store.catalogue.views import passages_of
 from sleuth.store.disk.files import DOCUMENTS, Names, failing_disk, make_folder
 from sleuth.store.health.opening import create
 from sleuth.store.record import layout as record
@@ -141,7 +141,8 @@ def _batches_in(
     folder: Path, connection: record.Connection, tables: Collection[str]
 ) -> Iterator[DocumentBatch]:
     """Yield all documents; format 1 has their texts in the table `chunks`, and checksums of 1 and 2 cover more."""
-    passages = None if "chunks" in tables else Views(folder / DOCUMENTS.segments).passages_at(connection)
+    passages = None if "chunks" in tables else passages_of(folder / DOCUMENTS.segments, connection)
+    connection.let_go()  # nobody else writes, and what is held is not closed
     if passages is not None and "files" in tables:
         yield from (batch for batch, _ in batches_between(connection, passages, 1, 1 << 62, BATCH_BYTES))
         return

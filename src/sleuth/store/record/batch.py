@@ -123,26 +123,18 @@ class DocumentBatch:
             check_text(chunk.text, "chunk text")
         fields = [as_json({k: v for k, v in chunk.fields.items() if v}, "chunk fields") for chunk in chunks]
         own_metadata = [as_json(chunk.metadata, "chunk metadata") for chunk in chunks]
-        row, first = len(self.ids), len(self.texts)
         source = facts.get("source")
         title = facts.get("title", "")
         check_text(id, "id")
         digest, origin = digest_of(content_hash), _origin(id, source, "source")
         heading = check_text(title, "title") or None
         own_values = _own_metadata(facts.get("metadata"), source, title)
-        _put(self._document_columns(), row, (len(chunks), origin, heading, own_values))
-        self.digests.append(digest)
-        self.ids.append(id)
-        columns = self._chunk_columns()
-        for place, chunk in enumerate(chunks, first):
-            self.texts.append(chunk.text)
-            self.characters += len(chunk.text)
-            breaks, texts, values = (
-                chunk.end_line - chunk.start_line,
-                fields[place - first],
-                own_metadata[place - first],
-            )
-            _put(columns, place, (chunk.page, chunk.start, chunk.start_line, breaks, texts, values))
+        rows = [
+            (chunk.page, chunk.start, chunk.start_line, chunk.end_line - chunk.start_line, texts, values)
+            for chunk, texts, values in zip(chunks, fields, own_metadata, strict=True)
+        ]
+        texts = [chunk.text for chunk in chunks]
+        self._append(id, digest, (len(chunks), origin, heading, own_values), texts, rows)
 
     def add_passages(
         self,
@@ -157,7 +149,7 @@ class DocumentBatch:
         """Add documents of one chunk each, which is the whole text: as `add` for each, in a fraction of the time."""
         check_texts(ids, "ids")
         check_texts(texts, "texts")
-        digests = digests_of(hashes)
+        digests = list(map(digest_of, hashes))
         rows, chunks = len(self.ids), len(self.texts)
         if metadata:
             columns = zip(metadata, sources or repeat(None), titles or repeat(""), strict=False)
@@ -175,17 +167,30 @@ class DocumentBatch:
 
     def add_stored(self, document: DocumentRow, chunks: Sequence[RecordedPassage]) -> None:
         """Add a document as the record holds it, with its chunks."""
-        row, first = len(self.ids), len(self.texts)
-        self.ids.append(document.id)
-        self.digests.append(document.content_hash)
         values = document.chunks, document.source, document.title, stored_json(document.metadata)
-        _put(self._document_columns(), row, values)
+        rows = [
+            (row.page, row.start, row.line, row.lines, stored_json(row.fields), stored_json(row.metadata))
+            for row in chunks
+        ]
+        self._append(document.id, document.content_hash, values, [chunk.text for chunk in chunks], rows)
+
+    def _append(
+        self,
+        id: str,
+        digest: bytes,
+        values: Sequence[Any],
+        texts: Sequence[str],
+        rows: Sequence[Sequence[Any]],
+    ) -> None:
+        """Add a document: the values of its columns, and those of each of its chunks."""
+        _put(self._document_columns(), len(self.ids), values)
         columns = self._chunk_columns()
-        for place, chunk in enumerate(chunks, first):
-            self.texts.append(chunk.text)
-            self.characters += len(chunk.text)
-            texts, metadata = stored_json(chunk.fields), stored_json(chunk.metadata)
-            _put(columns, place, (chunk.page, chunk.start, chunk.line, chunk.lines, texts, metadata))
+        for place, row in enumerate(rows, len(self.texts)):
+            _put(columns, place, row)
+        self.ids.append(id)
+        self.digests.append(digest)
+        self.texts += texts
+        self.characters += sum(map(len, texts))
 
     def extend(self, other: DocumentBatch) -> None:
         """Add the documents of another batch, which have other ids."""
@@ -288,14 +293,6 @@ def _own_metadata(metadata: Mapping[str, Any] | Json | None, source: str | None,
         return metadata
     columns = {"source": source, "title": title or None}
     return as_json({k: v for k, v in metadata.items() if k not in columns or v != columns[k]}, "metadata")
-
-
-def digests_of(hashes: Sequence[str]) -> list[bytes]:
-    """Return `digest_of` for many."""
-    try:
-        return list(map(bytes.fromhex, hashes))
-    except (ValueError, TypeError):
-        return list(map(digest_of, hashes))
 
 
 def digest_of(content_hash: str) -> bytes:

@@ -283,20 +283,10 @@ def translated(path: Path) -> Iterator[None]:
         raise translate(error, path) from error
 
 
-UNREADABLE = StoreError
-"""What `translate` makes of a record that SQLite cannot open, as on a read-only disk."""
-
-
 _WITHOUT_SPACE = {sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN}
 """SQLite's message, among others, if the disk has no room for the file that readers and writers share."""
 _SHARED_BYTES = 1 << 16
-
-
-def _is_full(path: Path) -> bool:
-    """Return whether the disk has no room for that file."""
-    with suppress(OSError):
-        return shutil.disk_usage(path).free < _SHARED_BYTES
-    return False
+"""Of that file, at least."""
 
 
 def translate(error: Exception, path: Path) -> StoreError:
@@ -315,7 +305,11 @@ def translate(error: Exception, path: Path) -> StoreError:
             path=str(path),
         )
     assurance = "everything committed before is kept"
-    if code == sqlite3.SQLITE_FULL or (code in _WITHOUT_SPACE and _is_full(path)):
+    is_full = code == sqlite3.SQLITE_FULL
+    if code in _WITHOUT_SPACE:
+        with suppress(OSError):
+            is_full = shutil.disk_usage(path).free < _SHARED_BYTES
+    if is_full:
         return StoreError(
             f"the disk under {path} is full; {assurance}: free some space and try again", path=str(path)
         )

@@ -10,7 +10,6 @@ checksum of its own, and the mark keeps it again.
 from __future__ import annotations
 
 import os
-import secrets
 import sqlite3
 import zlib
 from contextlib import suppress
@@ -94,11 +93,6 @@ def _text(version: int, salt: int | None) -> bytes:
     """Return a mark: 20 digits of the version, 10 of the salt if there is one, and the CRC-32 of all before it."""
     numbers = b"%020d" % version if salt is None else b"%020d %010d" % (version, salt)
     return b"%s %08x\n" % (numbers, zlib.crc32(numbers))
-
-
-def new_salt() -> int:
-    """Return the salt of a new index."""
-    return secrets.randbits(32)
 
 
 def write_salt(connection: sqlite3.Connection, salt: int) -> None:

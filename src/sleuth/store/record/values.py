@@ -141,7 +141,6 @@ class Repair(NamedTuple):
 
     what: str
     why: str
-    seconds: float = 0.0
 
 
 class Finding(NamedTuple):

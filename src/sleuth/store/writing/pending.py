@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 from itertools import count
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from sleuth import platform
 from sleuth.store.catalogue.building import Flight
@@ -23,15 +23,11 @@ BATCH_ROWS = 1 << 14
 """Documents or chunks that are, where texts are short: each takes up to 5 kB until it is in the record."""
 
 
-_NOTHING: Final = DocumentBatch()
-"""Stands for a batch until there is one; it is never added to."""
-
-
 class _Growing:
     """A batch with the row of each document."""
 
     def __init__(self) -> None:
-        self.batch = _NOTHING
+        self.batch = DocumentBatch()
         self.rows: dict[str, int] = {}
 
     def extend(self, batch: DocumentBatch) -> None:
@@ -49,9 +45,6 @@ class _Growing:
         """Take documents out again. Linear in the batch, for the rare document put twice into one."""
         self.batch = self.batch.without({self.rows[name] for name in ids})
         self.rows = {name: row for row, name in enumerate(self.batch.ids)}
-
-
-_NONE: Final = _Growing()
 
 
 class PendingDocuments:
@@ -73,7 +66,7 @@ class PendingDocuments:
         self._pool: ThreadPoolExecutor | None = None
         self._flight: Flight | None = None
         self._growing = _Growing()
-        self._preparing = _NONE
+        self._preparing = _Growing()
         self.characters = 0
 
     def known(self, ids: Iterable[str]) -> dict[str, Known]:
@@ -116,10 +109,9 @@ class PendingDocuments:
         if flight := self._flight:
             flight.wait()  # interrupted, it stays under way
             self._flight = None
+        self._preparing = _Growing()
         if send:
-            self._preparing, self._growing = self._growing, _Growing()
-        else:
-            self._preparing = _NONE
+            self._preparing, self._growing = self._growing, self._preparing
         transaction, batch = self._transaction, self._preparing.batch
         with transaction.whole():
             if flight:
@@ -145,7 +137,7 @@ class PendingDocuments:
         if self._flight:
             self._flight.discard()
             self._flight = None
-        self._growing, self._preparing = _Growing(), _NONE
+        self._growing, self._preparing = _Growing(), _Growing()
         self.characters = 0
 
     def end(self) -> None:

@@ -104,13 +104,14 @@ class Transaction:
             return counters
         counters.generation += 1
         counters.version += self.rows_changed
-        segments, deleted = [*self.built, *[merge.built for merge in merges]], self.rows_deleted
+        segments = [*self.built, *(merge.built for merge in merges if merge.built)]
+        deleted = self.rows_deleted
         try:
-            if [segment for segment in segments if segment and segment.held]:
+            if any(segment.held for segment in segments):
                 sync_folder(self.path / "segments")
             counters.write(self.connection)
         except BaseException:
-            self._merges.put_back(merges)
+            self._merges.ready.extend(merges)  # for a later transaction
             raise
         try:
             self.connection.execute("COMMIT")
@@ -122,8 +123,7 @@ class Transaction:
         self._reset()  # nothing is undone any more
         mark.write(self.path, counters.version, self.connection.salt)
         for segment in segments:
-            if segment:
-                segment.release()
+            segment.release()
         self._merges.done(merges, self.path)
         self._merges.committed(deleted=deleted)
         return counters

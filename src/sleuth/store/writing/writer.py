@@ -42,11 +42,7 @@ class Writer:
         self.transaction = Transaction(connection, path, merges)
         legs_built = [views.legs[name] for name in legs]
         self._absent: set[str] = set()  # names that `known` did not find in the record
-        self._pending = PendingDocuments(
-            self.transaction,
-            legs_built,
-            lambda ids: self._absent.difference_update(ids),  # noqa: PLW0108 - `known` replaces the set
-        )
+        self._pending = PendingDocuments(self.transaction, legs_built, self._absent.difference_update)
         self._files: dict[str, FileFacts] = {}
         self._doubts: dict[str, tuple[int, int]] = {}
         self.counts: Counts | None = None
@@ -65,7 +61,8 @@ class Writer:
         """Return what is stored of these documents, by id, changes of this writer included; absent where unknown."""
         names = record.check_texts(list(ids), "document id")
         stored_facts = self._known(names)
-        self._absent = set(names).difference(stored_facts)
+        self._absent.clear()
+        self._absent.update(set(names).difference(stored_facts))
         return stored_facts
 
     def _known(self, ids: Sequence[str]) -> dict[str, Known]:
@@ -243,7 +240,7 @@ class Writer:
             counters = self.transaction.commit()
         self._version, self.counts = counters.version, Counts(counters.documents, counters.chunks)
         self._pending.characters = 0
-        self._absent = set()
+        self._absent.clear()
         logger.debug("committed version %d", counters.version)
         return counters.version
 
@@ -257,11 +254,6 @@ class Writer:
             with self.transaction.changing() as connection:
                 self.transaction.built += change(connection)
             self.commit()
-
-    def rollback(self) -> None:
-        """Forget what was not committed."""
-        self.transaction.rollback()
-        self._absent = set()
 
     def end(self) -> None:
         """Discard what was not committed, and refuse further calls. Only the store calls this."""
