@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 from sleuth.store import text_hash
 from sleuth.store.catalogue import building
-from sleuth.store.health import opening
 from sleuth.store.record.metadata import is_plain
 from sleuth.store.store import Store
 from sleuth.store.writing import pending
