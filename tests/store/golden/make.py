@@ -22,6 +22,7 @@ from sleuth.types import Chunk
 from tests.store.words import put_passages
 
 HERE = Path(__file__).parent
+NEWEST = HERE / f"format-{FORMAT}"
 SUBJECTS = ["the river", "an old engine", "a careful reader", "the north wind", "my neighbour", "one segment"]
 VERBS = ["carries", "finds", "remembers", "measures", "leaves", "follows"]
 OBJECTS = ["small stones", "every page", "the first snow", "a heavy load", "no answer", "the longest road"]
@@ -84,11 +85,10 @@ def make(path: Path) -> None:
 
 
 if __name__ == "__main__":
-    folder = HERE / f"format-{FORMAT}"
-    shutil.rmtree(folder, ignore_errors=True)
-    make(folder / "index")
-    with Store.open(folder / "index") as made:
+    shutil.rmtree(NEWEST, ignore_errors=True)
+    make(NEWEST / "index")
+    with Store.open(NEWEST / "index") as made:
         made.attach(legs())
         with made.reader() as snapshot:
             text = json.dumps(facts(snapshot), ensure_ascii=False, indent=0, sort_keys=True)
-    (folder / "expected.json").write_text(text + "\n", encoding="utf8")
+    (NEWEST / "expected.json").write_text(text + "\n", encoding="utf8")
