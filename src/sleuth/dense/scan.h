@@ -6,6 +6,7 @@
 
 #define WAITING 8  /* rows that are asked for before the first of them is scored */
 #define AHEAD   16 /* blocks between the one that is asked for and the one that is estimated */
+#define SAMPLED 16 /* blocks of which a sample has one */
 
 /* The best k exact scores so far, the least on top. A row that belongs among them has, with the certainty that
  * `margin` buys, an estimate above the least of them less `margin`. */
@@ -86,15 +87,15 @@ static ALWAYS_INLINE void add_candidate(Waiting *w, uint32_t row, float score, E
     if (w->count == WAITING) score_waiting(w, x, c);
 }
 
-/* Adds the rows of one segment that may answer. */
-static void scan_part(const Query *q, const Part *part, uint32_t number, Exact *x, Candidates *c) {
+/* Adds the rows of every `stride`-th block of a segment that may answer. */
+static void scan_blocks(const Query *q, const Part *part, uint32_t number, size_t stride, Exact *x, Candidates *c) {
     Waiting waiting = {part, number, 0, {0}};
     float scores[BLOCK];
-    for (size_t first = 0; first < part->n; first += BLOCK) {
+    for (size_t first = 0; first < part->n; first += stride * BLOCK) {
         uint64_t rows = part->allowed ? part->allowed[first / BLOCK] : ~(uint64_t)0;
         if (part->n - first < BLOCK) rows &= ((uint64_t)1 << (part->n - first)) - 1;
-        if (first + AHEAD * BLOCK + BLOCK <= part->n)
-            fetch_block(part->codes, part->factors, first / BLOCK + AHEAD, q->bytes);
+        if (first + (AHEAD * stride + 1) * BLOCK <= part->n)
+            fetch_block(part->codes, part->factors, first / BLOCK + AHEAD * stride, q->bytes);
         if (!rows) continue;
         rows =
             q->estimate(q, part->codes + first * q->bytes, part->factors + first, part->base, c->least, rows, scores);
@@ -106,6 +107,24 @@ static void scan_part(const Query *q, const Part *part, uint32_t number, Exact *
         }
     }
     score_waiting(&waiting, x, c);
+}
+
+/* Adds the rows of one segment that may answer. A sample of the first one tells which estimates are too low to be among
+ * the best, unless those are so many in it by chance that too few are left: then all rows are candidates. */
+static void scan_part(const Query *q, const Part *part, uint32_t number, Exact *x, Candidates *c) {
+    const size_t share = 2 * c->depth / SAMPLED; /* twice of what it has of the best on average */
+    if (!x->k && !c->count && share && part->members > 4 * c->depth) {
+        Candidates sample = {c->at, 0, 2 * share + 2 * BLOCK, share, c->least};
+        scan_blocks(q, part, number, SAMPLED, x, &sample);
+        if (sample.count >= share) {
+            keep_best(&sample);
+            c->least = sample.least;
+            scan_blocks(q, part, number, 1, x, c);
+            if (c->count >= c->depth) return;
+            c->count = 0, c->least = -INFINITY;
+        }
+    }
+    scan_blocks(q, part, number, 1, x, c);
 }
 
 /* From here on, rows whose estimate is below the k-th best exact score by `margin` are left out. */
