@@ -3,9 +3,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sleuth.compose import pools
 from sleuth.engine import Engine
 from sleuth.engine.legs import WEIGHTS
-from sleuth.engine.ranking import agreement, trust_in
+from sleuth.engine.ranking import trust_in
 from sleuth.store import Hits
 from sleuth.types import Document, Explanation
 from tests.dense.strategies import HashEmbedder
@@ -14,6 +15,10 @@ from tests.dense.strategies import HashEmbedder
 def hits(keys: list[int], scores: list[float] | None = None) -> Hits:
     values = np.arange(len(keys), 0, -1.0) if scores is None else np.array(scores, np.float64)
     return Hits(np.array(keys, np.int64), values.astype(np.float32), np.zeros(len(keys), np.int32))
+
+
+def agreement(one: Hits, other: Hits) -> float:
+    return pools.agreement(one.keys, one.scores, other.keys, other.scores)
 
 
 def test_agreement() -> None:
@@ -27,14 +32,14 @@ def test_agreement() -> None:
 @given(st.permutations(range(150)), st.integers(1, 130), st.integers(1, 130), st.integers(1, 9))
 def test_agreement_of_any_hits(keys: list[int], first: int, other: int, step: int) -> None:
     """The sets of first hits hold those that tie with the last of them, too."""
-    pools = [keys[:first], keys[-other:]]
-    scores = [[float(-(i // step)) for i in range(len(pool))] for pool in pools]
+    key_lists = [keys[:first], keys[-other:]]
+    scores = [[float(-(i // step)) for i in range(len(pool))] for pool in key_lists]
     (head, wide), (other_head, other_wide) = (
         [{key for key, score in zip(pool, values, strict=True) if score >= values[:n][-1]} for n in (20, 100)]
-        for pool, values in zip(pools, scores, strict=True)
+        for pool, values in zip(key_lists, scores, strict=True)
     )
     expected = (len(head & other_wide) + len(other_head & wide)) / (len(head) + len(other_head))
-    assert agreement(*map(hits, pools, scores)) == expected
+    assert agreement(*map(hits, key_lists, scores)) == expected
 
 
 def test_trust() -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sleuth.compose.fuse import normalise
+from sleuth.compose.pools import normalise
 from sleuth.compose.items import PooledRetriever, rescored
 from sleuth.errors import ArgumentError
 from sleuth.types import Ranking, RetrievedItem
@@ -81,7 +81,7 @@ class DiversifiedRetriever(PooledRetriever):
             return []
         scores = [len(ranking) - i if item.score is None else item.score for i, item in enumerate(ranking)]
         vectors = np.asarray(self.embedder.embed_documents([item.text for item in ranking]), np.float32)
-        relevance = normalise(np.array(scores))
+        relevance = normalise(np.array(scores, np.float64))
         formula = "trade_off * relevance (min-max score) - (1 - trade_off) * nearest (greatest cosine to a hit above)"
         return [
             rescored(

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sleuth.compose.methods import RANK_CONSTANT, Method
+from sleuth.compose.pools import normalise, unite
 from sleuth.errors import ArgumentError
 from sleuth.types import Explanation
 
@@ -89,7 +90,7 @@ class Fused:
     def shares(self) -> NDArray[np.float64]:
         """Shape (legs, m): what each leg added. A column sums to its score; of "max", its greatest is the score."""
         shares = [
-            weight * normalise(pool.scores, self.method, self.rank_constant)
+            weight * normalise(pool.scores.astype(np.float64), self.method, self.rank_constant)
             for weight, pool in zip(self.weights.tolist(), self.pools, strict=True)
         ]
         return self._of_legs(shares, 0.0)
@@ -152,50 +153,10 @@ def fuse_hits(
     legs = tuple(hits_by_leg)
     leg_weights = _check(legs, weights, method, rank_constant)
     pools = tuple(hits_by_leg.values())
-    keys, scores = _united(pools, leg_weights, method, rank_constant)
+    ranked = [(pool.keys, pool.scores.astype(np.float64)) for pool in pools]
+    keys, scores = unite(ranked, leg_weights, method, rank_constant)
     best = best_places(keys, scores, len(keys) if k is None else k, order)
     return Fused(keys[best], scores[best], legs, leg_weights, method, rank_constant, pools)
-
-
-def _united(
-    pools: Sequence[RankedKeys], weights: NDArray[np.float64], method: Method, rank_constant: float
-) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Return the keys of all pools, each once, and their scores, both of shape (n,)."""
-    if not pools:
-        return np.zeros(0, np.int64), np.zeros(0, np.float64)
-    keys = np.concatenate([pool.keys for pool in pools])
-    shares = [
-        weight * normalise(pool.scores, method, rank_constant)
-        for weight, pool in zip(weights.tolist(), pools, strict=True)
-    ]
-    by_key = keys.argsort(kind="stable")  # pools are added in their order, to the last bit
-    keys = keys[by_key]
-    is_first = np.ones(len(keys), np.bool_)
-    np.not_equal(keys[1:], keys[:-1], out=is_first[1:])
-    starts = is_first.nonzero()[0]
-    if not len(starts):
-        return keys, np.zeros(0, np.float64)
-    add = np.maximum if method == "max" else np.add
-    return keys[starts], add.reduceat(np.concatenate(shares)[by_key], starts)
-
-
-def normalise(
-    scores: NDArray[Any], method: Method = "minmax", rank_constant: float = RANK_CONSTANT
-) -> NDArray[np.float64]:
-    """Return what a leg of weight 1 adds to each row of its pool, shape (m,); it adds 0 to all other rows.
-
-    - "minmax": (score - least) / (greatest - least), and 1 if all are equal, so that a hit counts more than a miss;
-    - "rrf": 1 / (rank_constant + rank);
-    - "max": the score itself.
-    """
-    values = scores.astype(np.float64)
-    if method == "max" or not len(values):
-        return values
-    if method == "rrf":
-        return 1 / (rank_constant + np.arange(1, len(values) + 1))
-    minimum = values.min()
-    scale = values.max() - minimum
-    return (values - minimum) / scale if scale > 0 else np.ones(len(values))
 
 
 def _check(

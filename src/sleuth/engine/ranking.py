@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 
 from sleuth.compose.fuse import Fused, best_places, fuse_hits
+from sleuth.compose.pools import agreement
 from sleuth.engine.fusion import Fusion
 from sleuth.engine.search import PoolRequest
 from sleuth.errors import RetrievalError
@@ -29,8 +30,6 @@ if TYPE_CHECKING:
 
 _STEP_BEYOND = 1e-6
 """What a row beyond the pools loses for each rank: less than rows of the pools differ by."""
-_FIRST: Final = 20
-_AMONG: Final = 100
 _ENOUGH: Final = 0.3  # the agreement from which all of the weight counts
 _LEAST: Final = 0.25  # the share of the weight that counts without any agreement
 """Chosen over 31 collections and 14 whose vectors say nothing (table: quality.md at 885da4c9)."""
@@ -217,27 +216,8 @@ def trust_in(hits: Hits, certain: Hits) -> float:
     Where vectors are worth something, half of the first hits of each leg are among the first hundred of the other;
     where they are not, one in five is, by chance and by the words that a text and its vector have in common.
     """
-    return min(1.0, max(_LEAST, agreement(certain, hits) / _ENOUGH))
-
-
-def agreement(one: Hits, other: Hits) -> float:
-    """Return the share of the first 20 hits of each leg among the first 100 of the other; 1 if a leg has no hits.
-
-    Hits that tie with the last of these count too, since their order is not settled.
-    """
-    if not len(one.keys) or not len(other.keys):
-        return 1.0
-    (head, wide), (other_head, other_wide) = _heads(one), _heads(other)
-    return (len(head & other_wide) + len(other_head & wide)) / (len(head) + len(other_head))
-
-
-def _heads(hits: Hits) -> list[set[int]]:
-    """Return the keys of the first 20 hits and of the first 100, and of those that tie with the last of them."""
-    heads: list[set[int]] = []
-    for n in (_FIRST, _AMONG):
-        tied = int(np.count_nonzero(hits.scores[n:] == hits.scores[n - 1 : n]))
-        heads.append(set(hits.keys[: n + tied].tolist()))
-    return heads
+    share = agreement(certain.keys, certain.scores, hits.keys, hits.scores)
+    return min(1.0, max(_LEAST, share / _ENOUGH))
 
 
 def _fused(

@@ -1,0 +1,106 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
+"""Compares and unites the pools of several legs: keys and scores, best first, each key once in a pool."""
+
+from libc.stdint cimport int32_t, int64_t, uint64_t
+
+import numpy as np
+
+cdef enum:
+    FIRST = 20
+    AMONG = 100
+
+
+def normalise(const double[::1] scores, str method="minmax", double rank_constant=0):
+    """Return what a leg of weight 1 adds to each row of its pool, shape (m,), float64; it adds 0 to all other rows.
+
+    - "minmax": (score - least) / (greatest - least), and 1 if all are equal, so that a hit counts more than a miss;
+    - "rrf": 1 / (rank_constant + rank);
+    - "max": the score itself.
+    """
+    cdef Py_ssize_t i, n = scores.shape[0]
+    cdef double least, greatest
+    values = np.ones(n, np.float64)
+    cdef double[::1] out = values
+    if method == "rrf":
+        for i in range(n):
+            out[i] = 1 / (rank_constant + (i + 1))
+    elif method == "max":
+        for i in range(n):
+            out[i] = scores[i]
+    elif n:
+        least = greatest = scores[0]
+        for i in range(n):
+            least, greatest = min(least, scores[i]), max(greatest, scores[i])
+        if greatest > least:
+            for i in range(n):
+                out[i] = (scores[i] - least) / (greatest - least)
+    return values
+
+
+def unite(list pools, const double[::1] weights, str method, double rank_constant):
+    """Return the keys of all pools, each once, shape (n,), int64, and their scores, float64.
+
+    Args:
+        pools: keys, shape (m,), int64, and scores, float64, of each leg. They are added in this order.
+        weights: of the legs.
+        method, rank_constant: as `normalise` takes them; of "max", a key has the greatest of its shares, not their sum.
+    """
+    cdef const int64_t[::1] keys
+    cdef const double[::1] shares
+    cdef bint is_greatest = method == "max"
+    cdef Py_ssize_t n = 0, rows = sum([len(ranked) for ranked, _ in pools]), leg, i
+    cdef size_t mask = 1, slot
+    cdef double share
+    while mask < 2 * <size_t> rows:
+        mask = 2 * mask + 1
+    united, scores = np.empty(rows, np.int64), np.empty(rows, np.float64)
+    cdef int32_t[::1] places = np.zeros(mask + 1, np.int32)  # of keys by their hash, from 1
+    cdef int64_t[::1] key = united
+    cdef double[::1] score = scores
+    for leg, (keys, values) in enumerate(pools):
+        shares = normalise(values, method, rank_constant)
+        for i in range(keys.shape[0]):
+            slot = (<uint64_t> keys[i] * 0x9E3779B97F4A7C15ull >> 32) & mask
+            while places[slot] and key[places[slot] - 1] != keys[i]:
+                slot = (slot + 1) & mask
+            share = weights[leg] * shares[i]
+            if not places[slot]:
+                key[n], score[n] = keys[i], share
+                n += 1
+                places[slot] = <int32_t> n
+            elif not is_greatest:
+                score[places[slot] - 1] += share
+            elif share > score[places[slot] - 1]:
+                score[places[slot] - 1] = share
+    return united[:n], scores[:n]
+
+
+def agreement(const int64_t[::1] keys, const float[::1] scores, const int64_t[::1] other_keys, const float[::1] other_scores):
+    """Return the share of the first 20 hits of each pool among the first 100 of the other; 1 if a pool has no hits.
+
+    Hits that tie with the last of these count too, since their order is not settled.
+    """
+    cdef Py_ssize_t head = reach(scores, FIRST), other_head = reach(other_scores, FIRST), count
+    if not head or not other_head:
+        return 1.0
+    count = common(keys, head, other_keys, reach(other_scores, AMONG))
+    count += common(other_keys, other_head, keys, reach(scores, AMONG))
+    return count / <double> (head + other_head)
+
+
+cdef Py_ssize_t reach(const float[::1] scores, Py_ssize_t n) noexcept:
+    """The number of the first n hits, and of those that tie with the last of them."""
+    if scores.shape[0] < n:
+        return scores.shape[0]
+    while n < scores.shape[0] and scores[n] == scores[n - 1]:
+        n += 1
+    return n
+
+
+cdef Py_ssize_t common(const int64_t[::1] keys, Py_ssize_t n, const int64_t[::1] other_keys, Py_ssize_t m) noexcept:
+    """How many of the first n keys are among the first m of others."""
+    cdef Py_ssize_t count = 0, i, j
+    for i in range(n):
+        for j in range(m):
+            count += keys[i] == other_keys[j]
+    return count
