@@ -139,9 +139,14 @@ static int match_some(const Match *x, const uint16_t *ids, const size_t *starts,
         }
         for (size_t q = 0; q < stride; q++) to[q] = -1;
         const float length = length_of(x, compared[i]);
-        for (uint64_t left = need[i]; left; left &= left - 1) {
-            const int q = __builtin_ctzll(left);
-            to[q] = length > 0 ? dot_of(row, queries + q * x->columns, x->columns) / length : 0;
+        for (uint64_t left = need[i]; left;) {
+            const float *side[SIDE];
+            float products[SIDE];
+            int numbers[SIDE], n_side = 0;
+            for (; left && n_side < SIDE; left &= left - 1) numbers[n_side++] = __builtin_ctzll(left);
+            for (int j = 0; j < SIDE; j++) side[j] = queries + (size_t)numbers[j < n_side ? j : 0] * x->columns;
+            dot_of(row, side, x->columns, products);
+            for (int j = 0; j < n_side; j++) to[numbers[j]] = length > 0 ? products[j] / length : 0;
         }
     }
     for (size_t row = 0; done && row < rows; row++) {

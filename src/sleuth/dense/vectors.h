@@ -66,26 +66,31 @@ static ALWAYS_INLINE float sum_of_lanes(float *lane) {
     return lane[0];
 }
 
-/* query . row of n halves: sums of LANES products each, in pairs, whatever the machine. */
-WIDE static float dot_halves(const uint16_t *row, const float *query, size_t n) {
-    float lane[LANES] = {0};
-    size_t i = 0;
-    for (; i + LANES <= n; i += LANES)
-        for (size_t k = 0; k < LANES; k++) lane[k] += query[i + k] * widen(row[i + k]);
-    for (size_t k = 0; i < n; i++, k++) lane[k] += query[i] * widen(row[i]);
-    return sum_of_lanes(lane);
+#define SIDE 4 /* vectors whose products with a row are computed side by side */
+
+/* out[j] = vectors[j] . row of n halves, SIDE of them: sums of LANES products each, in pairs, whatever the machine. */
+WIDE static void dot_halves(const uint16_t *row, const float *const *vectors, size_t n, float *out) {
+    for (size_t j = 0; j < SIDE; j++) {
+        float lane[LANES] = {0};
+        size_t i = 0;
+        for (; i + LANES <= n; i += LANES)
+            for (size_t k = 0; k < LANES; k++) lane[k] += vectors[j][i + k] * widen(row[i + k]);
+        for (size_t k = 0; i < n; i++, k++) lane[k] += vectors[j][i] * widen(row[i]);
+        out[j] = sum_of_lanes(lane);
+    }
 }
 
 #ifdef CLONED
 #define F16C __attribute__((target("avx2,f16c"), unused))
 #define F512 __attribute__((target("avx2,f16c,avx512f,avx512dq"), unused))
 
-/* The sum of 16 lanes, in pairs. */
-F16C static ALWAYS_INLINE float sum_lanes(__m256 low, __m256 high) {
-    const __m256 eight = _mm256_add_ps(low, high);
-    const __m128 four = _mm_add_ps(_mm256_castps256_ps128(eight), _mm256_extractf128_ps(eight, 1));
-    const __m128 two = _mm_add_ps(four, _mm_movehl_ps(four, four));
-    return _mm_cvtss_f32(_mm_add_ss(two, _mm_shuffle_ps(two, two, 1)));
+/* The sums of 8 lanes of each of SIDE vectors, in pairs. */
+F16C static ALWAYS_INLINE void sum_lanes(const __m256 *eight, float *out) {
+    __m128 four[SIDE];
+    for (int j = 0; j < SIDE; j++)
+        four[j] = _mm_add_ps(_mm256_castps256_ps128(eight[j]), _mm256_extractf128_ps(eight[j], 1));
+    _MM_TRANSPOSE4_PS(four[0], four[1], four[2], four[3]);
+    _mm_storeu_ps(out, _mm_add_ps(_mm_add_ps(four[0], four[2]), _mm_add_ps(four[1], four[3])));
 }
 
 F16C static void add_halves_256(float *into, const uint16_t *row, size_t n) {
@@ -95,24 +100,33 @@ F16C static void add_halves_256(float *into, const uint16_t *row, size_t n) {
     }
 }
 
-F16C static float dot_halves_256(const uint16_t *row, const float *query, size_t n) {
-    __m256 low = _mm256_setzero_ps(), high = low;
+F16C static void dot_halves_256(const uint16_t *row, const float *const *vectors, size_t n, float *out) {
+    __m256 low[SIDE], high[SIDE];
+    for (int j = 0; j < SIDE; j++) low[j] = high[j] = _mm256_setzero_ps();
     for (size_t i = 0; i < n; i += LANES) {
         const __m256 a = _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(row + i)));
         const __m256 b = _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(row + i + 8)));
-        low = _mm256_add_ps(low, _mm256_mul_ps(_mm256_loadu_ps(query + i), a));
-        high = _mm256_add_ps(high, _mm256_mul_ps(_mm256_loadu_ps(query + i + 8), b));
+        for (int j = 0; j < SIDE; j++) {
+            low[j] = _mm256_add_ps(low[j], _mm256_mul_ps(_mm256_loadu_ps(vectors[j] + i), a));
+            high[j] = _mm256_add_ps(high[j], _mm256_mul_ps(_mm256_loadu_ps(vectors[j] + i + 8), b));
+        }
     }
-    return sum_lanes(low, high);
+    for (int j = 0; j < SIDE; j++) low[j] = _mm256_add_ps(low[j], high[j]);
+    sum_lanes(low, out);
 }
 
-F512 static float dot_halves_512(const uint16_t *row, const float *query, size_t n) {
-    __m512 sum = _mm512_setzero_ps();
+F512 static void dot_halves_512(const uint16_t *row, const float *const *vectors, size_t n, float *out) {
+    __m512 sum[SIDE];
+    __m256 eight[SIDE];
+    for (int j = 0; j < SIDE; j++) sum[j] = _mm512_setzero_ps();
     for (size_t i = 0; i < n; i += LANES) {
         const __m512 x = _mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)(row + i)));
-        sum = _mm512_add_ps(sum, _mm512_mul_ps(_mm512_loadu_ps(query + i), x));
+        for (int j = 0; j < SIDE; j++)
+            sum[j] = _mm512_add_ps(sum[j], _mm512_mul_ps(_mm512_loadu_ps(vectors[j] + i), x));
     }
-    return sum_lanes(_mm512_castps512_ps256(sum), _mm512_extractf32x8_ps(sum, 1));
+    for (int j = 0; j < SIDE; j++)
+        eight[j] = _mm256_add_ps(_mm512_castps512_ps256(sum[j]), _mm512_extractf32x8_ps(sum[j], 1));
+    sum_lanes(eight, out);
 }
 #endif
 
@@ -126,7 +140,7 @@ WIDE static float square_halves(const uint16_t *row, size_t n) {
     return sum_of_lanes(lane);
 }
 
-typedef float (*Dot)(const uint16_t *row, const float *query, size_t n);
+typedef void (*Dot)(const uint16_t *row, const float *const *vectors, size_t n, float *out);
 
 /* The fastest there is for this machine and rows of n halves. */
 UNUSED static Dot best_dot(size_t n) {
