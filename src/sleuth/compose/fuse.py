@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sleuth.compose.methods import RANK_CONSTANT, Method
-from sleuth.compose.pools import normalise, unite
+from sleuth.compose.pools import best, normalise, unite
 from sleuth.errors import ArgumentError
 from sleuth.types import Explanation
 
@@ -155,8 +155,8 @@ def fuse_hits(
     pools = tuple(hits_by_leg.values())
     ranked = [(pool.keys, pool.scores.astype(np.float64)) for pool in pools]
     keys, scores = unite(ranked, leg_weights, method, rank_constant)
-    best = best_places(keys, scores, len(keys) if k is None else k, order)
-    return Fused(keys[best], scores[best], legs, leg_weights, method, rank_constant, pools)
+    places = best_places(keys, scores, len(keys) if k is None else k, order)
+    return Fused(keys[places], scores[places], legs, leg_weights, method, rank_constant, pools)
 
 
 def _check(
@@ -182,18 +182,12 @@ def best_places(
     keys: NDArray[np.int64], scores: NDArray[np.float64], k: int, order: Order | None
 ) -> NDArray[np.int64]:
     """Return the places of the best `k` scores, best first, ties by `order`, which is called once for all of them."""
-    if k >= len(scores):
-        order_of_places = (-scores).argsort(kind="stable")
-    elif k:
-        places = (scores >= np.partition(scores, -k)[-k]).nonzero()[0]
-        order_of_places = places[(-scores[places]).argsort(kind="stable")]
-    else:
-        return np.zeros(0, np.int64)
+    order_of_places, is_any_tied = best(scores, k)
+    if not is_any_tied:
+        return order_of_places
     values = scores[order_of_places]
-    is_tied = np.zeros(len(order_of_places) + 1, np.bool_)
+    is_tied = np.zeros(len(values) + 1, np.bool_)
     np.equal(values[1:], values[:-1], out=is_tied[1:-1])
-    if not is_tied.any():
-        return order_of_places[:k]
     places = (is_tied[1:] | is_tied[:-1]).nonzero()[0]
     tied = order_of_places[places]
     names = keys[tied] if order is None else order(keys[tied])

@@ -10,6 +10,7 @@ def unite(
     method: str,
     rank_constant: float,
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]: ...
+def best(scores: NDArray[np.float64], k: int) -> tuple[NDArray[np.int64], bool]: ...
 def agreement(
     keys: NDArray[np.int64],
     scores: NDArray[np.float32],

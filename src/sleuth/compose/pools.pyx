@@ -75,6 +75,47 @@ def unite(list pools, const double[::1] weights, str method, double rank_constan
     return united[:n], scores[:n]
 
 
+def best(const double[::1] scores, Py_ssize_t k):
+    """Return the places of the best `k` scores and of what ties with the last of them, int64, and whether any tie.
+
+    Best first, equal ones in their order; all where there are fewer.
+    """
+    cdef Py_ssize_t n = scores.shape[0], count = 0, i
+    cdef bint is_tied = False
+    places, ranked = np.arange(n), np.empty(n, np.int64)
+    cdef int64_t[::1] heaped = places, out = ranked
+    if not n:
+        return ranked, False
+    cdef const double* score = &scores[0]
+    cdef int64_t* heap = &heaped[0]
+    for i in range(n // 2 - 1, -1, -1):
+        sift(score, heap, i, n)
+    while n and (count < k or k and score[heap[0]] == score[out[count - 1]]):
+        is_tied = is_tied or count and score[heap[0]] == score[out[count - 1]]
+        out[count] = heap[0]
+        count, n = count + 1, n - 1
+        heap[0] = heap[n]
+        sift(score, heap, 0, n)
+    return ranked[:count], is_tied
+
+
+cdef void sift(const double* scores, int64_t* heap, Py_ssize_t i, Py_ssize_t n) noexcept:
+    """Move place i of a heap of n down to where it belongs; the best one is on top, of equal ones the first."""
+    cdef int64_t moved = heap[i]
+    cdef Py_ssize_t child = 2 * i + 1
+    while child < n:
+        if child + 1 < n and comes_before(scores, heap[child + 1], heap[child]):
+            child += 1
+        if not comes_before(scores, heap[child], moved):
+            break
+        heap[i], i, child = heap[child], child, 2 * child + 1
+    heap[i] = moved
+
+
+cdef inline bint comes_before(const double* scores, int64_t a, int64_t b) noexcept:
+    return scores[a] > scores[b] or scores[a] == scores[b] and a < b
+
+
 def agreement(const int64_t[::1] keys, const float[::1] scores, const int64_t[::1] other_keys, const float[::1] other_scores):
     """Return the share of the first 20 hits of each pool among the first 100 of the other; 1 if a pool has no hits.
 
@@ -83,8 +124,8 @@ def agreement(const int64_t[::1] keys, const float[::1] scores, const int64_t[::
     cdef Py_ssize_t head = reach(scores, FIRST), other_head = reach(other_scores, FIRST), count
     if not head or not other_head:
         return 1.0
-    count = common(keys, head, other_keys, reach(other_scores, AMONG))
-    count += common(other_keys, other_head, keys, reach(scores, AMONG))
+    count = common(&keys[0], head, &other_keys[0], reach(other_scores, AMONG))
+    count += common(&other_keys[0], other_head, &keys[0], reach(scores, AMONG))
     return count / <double> (head + other_head)
 
 
@@ -97,7 +138,7 @@ cdef Py_ssize_t reach(const float[::1] scores, Py_ssize_t n) noexcept:
     return n
 
 
-cdef Py_ssize_t common(const int64_t[::1] keys, Py_ssize_t n, const int64_t[::1] other_keys, Py_ssize_t m) noexcept:
+cdef Py_ssize_t common(const int64_t* keys, Py_ssize_t n, const int64_t* other_keys, Py_ssize_t m) noexcept:
     """How many of the first n keys are among the first m of others."""
     cdef Py_ssize_t count = 0, i, j
     for i in range(n):

@@ -124,7 +124,7 @@ class DenseSearcher(LegSearcher[Vector]):
     # --- as a leg of an index
 
     def ask(self, query: str) -> Vector:
-        """Return the vector of a query, of length 1, shape (dimension,); zeros where the embedder knows none of it."""
+        """Return the vector of a query, shape (dimension,); zeros where the embedder knows none of it."""
         embedder = self.leg.embedder
         vector = ask_embedder(embedder.embed_query, query, embedder.fingerprint)
         if (
@@ -133,7 +133,7 @@ class DenseSearcher(LegSearcher[Vector]):
             or not math.isfinite(np.vdot(vector, vector))  # in half the time of a look at each value
         ):
             vector = as_vector(vector, embedder.fingerprint)
-        return self._prepare(vector)
+        return vector
 
     def pool(self, query: Vector, request: LegRequest, *, depth: int | None = None) -> Hits:
         """Return the best rows; none for a query whose vector is zero.
@@ -173,7 +173,7 @@ class DenseSearcher(LegSearcher[Vector]):
 
     def scores(self, query: str | Vector, keys: NDArray[np.int64]) -> NDArray[np.float32]:
         """Scores of these rows as `pool` gives them, shape (len(keys),); 0 for a key in none."""
-        vector = self.ask(query) if isinstance(query, str) else self._prepare(query)
+        vector = self._prepare(self.ask(query) if isinstance(query, str) else query)
         scores = np.zeros(len(keys), np.float32)
         for view in self._segments:
             places, rows = locate(view, keys)
