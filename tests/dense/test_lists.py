@@ -244,7 +244,7 @@ def test_a_filter_by_lists_finds_what_every_row_scored_finds(
     is_match = np.concatenate(masks) & np.concatenate(lives)
     rows = np.tile(listed.arrays["vectors"], (segments, 1))
     for query in range(20):
-        scores = np.where(is_match, codes.dots(rows, searcher.ask(str(query))), -2)
+        scores = np.where(is_match, codes.dots(rows, codes.direction(searcher.ask(str(query)))), -2)
         expected = np.argsort(-scores, kind="stable")[: min(10, np.count_nonzero(is_match))]
         depth = None if segments == 1 else 2 * N
         hits = search(searcher, str(query), 10, allowed=[pack(mask) for mask in masks], depth=depth)

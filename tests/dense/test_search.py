@@ -41,7 +41,7 @@ def exhaustive(
 ) -> list[tuple[int, float]]:
     """Return every live, allowed row by score, then by key."""
     scored: list[tuple[float, int]] = []
-    vector = searcher.ask(query)
+    vector = codes.direction(searcher.ask(query))
     for view, mask in zip(segments, masks, strict=True):
         live = np.ones(len(view), bool) if view.live is None else unpack(view.live, len(view))
         allowed = live if mask is None else live & mask
@@ -106,7 +106,7 @@ def test_estimates_leave_exact_scores(seed: int, dimension: int, keep: float | N
         for i, v in enumerate(segments)
         if len(v)
     ]  # fmt: skip
-    query = searcher.ask("q")
+    query = codes.direction(searcher.ask("q"))
     _, keys, _, _ = codes.scan(*codes.steps(query, 31)[:3], parts, query, 1000, 1000)
     assert sorted(keys.tolist()) == sorted(key for key, _ in expected)
 

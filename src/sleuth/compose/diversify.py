@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sleuth.compose.pools import normalise
 from sleuth.compose.items import PooledRetriever, rescored
+from sleuth.compose.pools import normalise
 from sleuth.errors import ArgumentError
 from sleuth.types import Ranking, RetrievedItem
 

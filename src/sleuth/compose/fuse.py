@@ -82,26 +82,11 @@ class Fused:
         return np.array(ranks, np.int64).reshape(len(self.legs), len(self.keys))
 
     @cached_property
-    def raw(self) -> NDArray[np.float64]:
-        """Shape (legs, m): the leg's own score; NaN where it did not find the key."""
-        return self._of_legs([pool.scores for pool in self.pools], np.nan)
-
-    @cached_property
-    def shares(self) -> NDArray[np.float64]:
-        """Shape (legs, m): what each leg added. A column sums to its score; of "max", its greatest is the score."""
-        shares = [
-            weight * normalise(pool.scores.astype(np.float64), self.method, self.rank_constant)
-            for weight, pool in zip(self.weights.tolist(), self.pools, strict=True)
+    def normalised(self) -> list[NDArray[np.float64]]:
+        """For each pool, what its leg would add to each of its hits with a weight of 1, shape (n,)."""
+        return [
+            normalise(pool.scores.astype(np.float64), self.method, self.rank_constant) for pool in self.pools
         ]
-        return self._of_legs(shares, 0.0)
-
-    def _of_legs(self, values: Sequence[NDArray[Any]], otherwise: float) -> NDArray[np.float64]:
-        """Return the values of each leg's hits at `keys`, shape (legs, m); `otherwise` where a leg has no such hit."""
-        table = np.full(self.ranks.shape, otherwise)
-        for leg, value in enumerate(values):
-            places = np.flatnonzero(self.ranks[leg])
-            table[leg, places] = value[self.ranks[leg, places] - 1]
-        return table
 
     def __len__(self) -> int:
         return len(self.keys)
@@ -110,13 +95,15 @@ class Fused:
         """Explain the score of hit i: one part for each leg that found it, with the leg's own explanation inside."""
         by_leg: list[Explanation] = []
         for leg, name in enumerate(self.legs):
-            if not self.ranks[leg, i]:
+            rank, weight = int(self.ranks[leg, i]), float(self.weights[leg])
+            if not rank:
                 continue
-            share, weight = float(self.shares[leg, i]), float(self.weights[leg])
+            value = float(self.normalised[leg][rank - 1])
+            share = weight * value
             facts: dict[str, float | int | str] = {
-                "rank": int(self.ranks[leg, i]),
-                "score": float(self.raw[leg, i]),
-                "normalised": share / weight if weight else 0.0,
+                "rank": rank,
+                "score": float(self.pools[leg].scores[rank - 1]),
+                "normalised": value,
                 "weight": weight,
                 "share": share,
             }

@@ -19,7 +19,7 @@ def normalise(const double[::1] scores, str method="minmax", double rank_constan
     """
     cdef Py_ssize_t i, n = scores.shape[0]
     cdef double least, greatest
-    values = np.ones(n, np.float64)
+    values = np.empty(n, np.float64)
     cdef double[::1] out = values
     if method == "rrf":
         for i in range(n):
@@ -31,9 +31,8 @@ def normalise(const double[::1] scores, str method="minmax", double rank_constan
         least = greatest = scores[0]
         for i in range(n):
             least, greatest = min(least, scores[i]), max(greatest, scores[i])
-        if greatest > least:
-            for i in range(n):
-                out[i] = (scores[i] - least) / (greatest - least)
+        for i in range(n):
+            out[i] = (scores[i] - least) / (greatest - least) if greatest > least else 1
     return values
 
 

@@ -2,7 +2,7 @@
 """Finds rows near a query: estimates from codes, then exact scores. See codes.h for the estimate and its source."""
 
 from libc.float cimport FLT_MAX
-from libc.math cimport fabs, sqrt
+from libc.math cimport fabs, isfinite, sqrt
 from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc
 
@@ -178,6 +178,23 @@ def dots(const uint8_t[:, ::1] rows, const float[::1] query, const uint32_t[::1]
     with nogil:
         dot_rows(&rows[0, 0], &question, some, 0, m, &out[0])
     return scores
+
+
+def direction(const float[::1] vector):
+    """Return a vector scaled to length 1, zeros as they are, float32; None where it has numbers that are not finite."""
+    cdef Py_ssize_t n = vector.shape[0], i
+    cdef double square = 0, length
+    scaled = np.zeros(n, np.float32)
+    cdef float[::1] out = scaled
+    for i in range(n):
+        square += <double> vector[i] * vector[i]
+    if not isfinite(square):
+        return None
+    length = sqrt(square)
+    if length > 0:
+        for i in range(n):
+            out[i] = <float> (vector[i] / length)
+    return scaled
 
 
 def encode(const float[:, ::1] vectors, const float[::1] centre, double left_out=0):

@@ -143,10 +143,4 @@ def in_threads(call: Callable[[Part], Result], parts: Sequence[Part], threads: i
     from concurrent.futures import ThreadPoolExecutor
 
     with ThreadPoolExecutor(min(threads, len(parts))) as pool:
-        running = [pool.submit(call, part) for part in parts]
-        try:
-            for future in running:
-                yield future.result()
-        finally:
-            for future in running:
-                future.cancel()
+        yield from pool.map(call, parts)

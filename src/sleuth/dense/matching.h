@@ -123,7 +123,7 @@ static int match_some(const Match *x, const uint16_t *ids, const size_t *starts,
         for (size_t i = starts[row]; missing[row] && i < starts[row + 1]; i++) {
             Met *token = met + place[i];
             if (!token->compared) {
-                fetch_halves_second(x->table + ids[i] * x->columns, x->columns);
+                fetch_halves(x->table + ids[i] * x->columns, x->columns);
                 compared[n] = ids[i], need[n] = 0, token->compared = (uint16_t)++n;
             }
             need[token->compared - 1] |= missing[row];

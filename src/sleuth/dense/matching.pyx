@@ -97,12 +97,12 @@ def match(int32_t[::1] ids, const uint16_t[:, ::1] table, float[::1] lengths, do
 
 
 def lift(const double[::1] scores, const double[::1] matches, double weight):
-    """Return `late.lift` of scores and matches of one length."""
-    cdef Py_ssize_t i, n = scores.shape[0]
+    """Return scores, shape (n,), of which the first m gain by their matches, shape (m,): `weight` of the best at most."""
+    cdef Py_ssize_t i, n = matches.shape[0]
     cdef double least = 0, greatest = 0, most = 0
-    if matches.shape[0] != n:
-        raise ValueError("scores and matches must be of one length")
-    lifted = np.empty(n, np.float64)
+    if n > scores.shape[0]:
+        raise ValueError("matches must be as many as scores at most")
+    lifted = np.array(scores)
     cdef double[::1] out = lifted
     if n:
         least = greatest = matches[0]
@@ -110,7 +110,6 @@ def lift(const double[::1] scores, const double[::1] matches, double weight):
         least, greatest, most = min(least, matches[i]), max(greatest, matches[i]), max(most, fabs(scores[i]))
     most *= weight
     for i in range(n):
-        out[i] = scores[i]
         if greatest > least:
             out[i] += most * (matches[i] - least) / (greatest - least)
     return lifted

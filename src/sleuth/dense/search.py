@@ -201,10 +201,10 @@ class DenseSearcher(LegSearcher[Vector]):
                 f"{self.leg.embedder.fingerprint!r}), got shape {query.shape}",
                 service=self.leg.embedder.fingerprint,
             )
-        square = float(np.square(query, dtype=np.float64).sum())
-        if not math.isfinite(square):
+        scaled = codes.direction(query)
+        if scaled is None:
             raise ArgumentError("query must be finite, got a vector that is not")
-        return np.divide(query, math.sqrt(square) or 1, dtype=np.float64).astype(np.float32)
+        return scaled
 
     def damage(self, problem: ValueError) -> IndexDamagedError:
         """Return what is wrong with the arrays of segments, as an error that names these."""

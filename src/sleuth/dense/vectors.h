@@ -19,27 +19,21 @@
 #endif
 
 #if defined(__GNUC__)
-#define UNUSED          __attribute__((unused))
-#define ALWAYS_INLINE   inline __attribute__((always_inline))
-#define FETCH(p)        __builtin_prefetch(p)
-#define FETCH_SECOND(p) __builtin_prefetch(p, 0, 2)
+#define UNUSED        __attribute__((unused))
+#define ALWAYS_INLINE inline __attribute__((always_inline))
+#define FETCH(p)      __builtin_prefetch(p)
 #else
 #define UNUSED
-#define ALWAYS_INLINE   inline
-#define FETCH(p)        ((void)(p))
-#define FETCH_SECOND(p) ((void)(p))
+#define ALWAYS_INLINE inline
+#define FETCH(p)      ((void)(p))
 #endif
 
 #define LANES   16
 #define COLUMNS 256 /* columns whose sums fit the registers of AVX-512 */
 
-/* Asks for a row of n halves before it is read: into the first cache, or into the second, which can wait for more. */
+/* Asks for a row of n halves before it is read. */
 static ALWAYS_INLINE UNUSED void fetch_halves(const uint16_t *row, size_t n) {
     for (size_t line = 0; line < n; line += 32) FETCH(row + line);
-}
-
-static ALWAYS_INLINE UNUSED void fetch_halves_second(const uint16_t *row, size_t n) {
-    for (size_t line = 0; line < n; line += 32) FETCH_SECOND(row + line);
 }
 
 /* The float of a half, exact for all finite ones: its exponent and fraction moved into place, rescaled by 2^112. */

@@ -241,29 +241,21 @@ def _fused(
         rank_constant=fusion.rank_constant,
         order=version.order,
     )
-    if matcher is None or len(fused_hits.keys) <= 1:
-        return RankedRows(
-            fused_hits.keys.tolist(),
-            fused_hits.scores.tolist(),
-            tuple(pools.parts),
-            lambda i: _explain_fused(version, fused_hits, pools, weights, i),
-            pools.hits,
-            deeper,
-        )
-    values = version.match(weights.matching, query, fused_hits.keys[: matcher.depth])
-    scores = fused_hits.scores.copy()
-    scores[: len(values)] = matcher.lift(scores[: len(values)], values, weight)
-    places = best_places(fused_hits.keys, scores, min(k, len(scores)), version.order).tolist()
+    scores, values, places = fused_hits.scores, np.zeros(0), np.arange(len(fused_hits.keys))
+    if matcher is not None and len(fused_hits.keys) > 1:
+        values = version.match(weights.matching, query, fused_hits.keys[: matcher.depth])
+        scores = matcher.lift(scores, values, weight)
+        places = best_places(fused_hits.keys, scores, k, version.order)
 
     def explain(i: int) -> Explanation:
-        place = places[i]
+        place = int(places[i])
         below = _explain_fused(version, fused_hits, pools, weights, place)
-        if place >= len(values):
+        if matcher is None or place >= len(values):
             return below
         return matcher.explain(float(scores[place]), float(values[place]), below.value, weight, below)
 
-    best, values_of_best = fused_hits.keys[places].tolist(), scores[places].tolist()
-    return RankedRows(best, values_of_best, tuple(pools.parts), explain, pools.hits, deeper)
+    keys, values_of_keys = fused_hits.keys[places].tolist(), scores[places].tolist()
+    return RankedRows(keys, values_of_keys, tuple(pools.parts), explain, pools.hits, deeper)
 
 
 def _explain_fused(version: Pinned, fusion: Fused, pools: Pools, weights: LegWeights, i: int) -> Explanation:

@@ -116,7 +116,7 @@ class RowMatcher(Protocol):
     def lift(
         self, scores: NDArray[np.float64], matches: NDArray[np.float64], weight: float
     ) -> NDArray[np.float64]:
-        """Return the scores with what the matches gain them, all of shape (n,)."""
+        """Return the scores, shape (n,), with what the matches of the first ones gain these, shape (m,), m <= n."""
 
     def explain(
         self, score: float, match: float, before: float, weight: float, below: Explanation | None
