@@ -26,21 +26,18 @@ def direction(vector: NDArray[np.float32]) -> NDArray[np.float32] | None: ...
 def encode(
     vectors: NDArray[np.float32], centre: NDArray[np.float32], left_out: float = 0
 ) -> tuple[NDArray[np.uint8], NDArray[np.float32], float]: ...
-def steps(vector: NDArray[np.float32], most: int) -> tuple[NDArray[np.uint8], float, float, float]: ...
 def scan(
-    table: NDArray[np.uint8],
-    step: float,
-    shift: float,
     parts: list[Part],
     query: NDArray[np.float32],
     k: int,
     depth: int,
-    margin: float = -1,
+    certainty: float = -1,
+    spread: float = 0,
     few: int = 0,
     exact: bool = True,
     width: int = 512,
     lists: Sequence[ClusterLists | None] | None = None,
-    near: float = -1,
+    list_spread: float = 0,
 ) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.float32], bool]: ...
 def assign(
     vectors: NDArray[np.float32],

@@ -228,6 +228,9 @@ def encode(const float[:, ::1] vectors, const float[::1] centre, double left_out
     return codes, factors, left_out
 
 
+cdef enum:
+    MOST_STEPS = 31  # of the greatest sum of four of a query's values: the largest number that the kernel can add
+
 cdef struct Steps:
     double step
     double least
@@ -235,7 +238,11 @@ cdef struct Steps:
 
 
 cdef Steps fill_table(const float* vector, int64_t n, int most, uint8_t* table) noexcept nogil:
-    """Fill the table of `steps`."""
+    """Fill the table of products by half bytes of a code, shape (2 * ceil(n / 8), 16).
+
+    Entry p of half t is the query's product with the four signs of p's bits, in steps from the least: at most `most`, and
+    less where the sum of all would not fit 16 bits.
+    """
     cdef Steps found
     cdef int64_t halves = 2 * ((n + 7) // 8), t, i
     cdef int pattern
@@ -265,26 +272,15 @@ cdef Steps fill_table(const float* vector, int64_t n, int most, uint8_t* table) 
     return found
 
 
-def steps(const float[::1] vector, int most):
-    """The table of products by half bytes of a code, as `scan` takes it.
+cdef double error_of(double spread, const Steps* steps, size_t n) noexcept nogil:
+    """The standard error of an estimate.
 
-    Args:
-        vector: shape (dimension,).
-        most: the greatest entry, at most 31; less where the sum of all would not fit 16 bits.
-
-    Returns:
-        table, shape (2 * ceil(dimension / 8), 16), uint8: entry p of half t is the query's product with the four signs of
-        p's bits, in steps from the least; the step; the sum of what is least; and the standard deviation of the rounding
-        of all.
+    The variances of two errors add: `spread` squared from the code, and from the rounding of the query's n numbers that
+    of a step times the square of the code's factor f. A centred row and what its code leaves out are at right angles, so
+    f * f * n is the sum of their squares: at most 1 on average, and spread * spread * n.
     """
-    cdef int64_t n = vector.shape[0]
-    table = np.zeros((2 * ((n + 7) // 8), NIBBLE), np.uint8)
-    cdef uint8_t[:, ::1] out = table
-    cdef Steps found
-    if n == 0:
-        return table, 1.0, 0.0, 0.0
-    found = fill_table(&vector[0], n, most, &out[0, 0])
-    return table, found.step, found.least, sqrt(found.square)
+    cdef double square = spread * spread
+    return sqrt(square + steps.square * (square + 1.0 / n))
 
 
 cdef size_t read_parts(list given, Part* parts, const float[::1] query, size_t size) except? 0:
@@ -411,7 +407,7 @@ def assign(const float[:, ::1] vectors, const uint8_t[:, ::1] centres, const uin
     with nogil:
         for i in range(n):
             question = question_of(&vectors[i, 0], dimension, &numbers[0, 0])
-            found = fill_table(&vectors[i, 0], dimension, 31, &entries[0, 0])
+            found = fill_table(&vectors[i, 0], dimension, MOST_STEPS, &entries[0, 0])
             q.step, q.shift = found.step, found.least
             near.count, near.least = 0, -FLT_MAX
             nearest_centres(&q, &codes[0, 0, 0], &factors[0], count, &near)
@@ -421,23 +417,24 @@ def assign(const float[:, ::1] vectors, const uint8_t[:, ::1] centres, const uin
     return owners, products
 
 
-def scan(const uint8_t[:, ::1] table, float step, float shift, list parts, const float[::1] query, size_t k,
-         size_t depth, float margin=-1, size_t few=0, bint exact=True, int width=512, lists=None, float near=-1):
+def scan(list parts, const float[::1] query, size_t k, size_t depth, double certainty=-1, double spread=0, size_t few=0,
+         bint exact=True, int width=512, lists=None, double list_spread=0):
     """Return the best rows of several segments: the best by estimate, scored exactly. Releases the GIL.
 
     Args:
-        table, step, shift: the query, as of `steps`.
         parts: for each segment (codes, factors, rows, centre, ties, keys, allowed): arrays as of `encode` and `pack`,
             tie ranks or None, the keys of the rows, a bitmap or None.
         query: the vector, shape (dimension,).
         k: rows wanted, 1 or more.
         depth: how many rows to score exactly, at most.
-        margin: where 0 or more, rows whose estimate is below the k-th best exact score by it are left out as well.
+        certainty: where 0 or more, rows whose estimate is so many standard errors below the k-th best exact score are
+            left out as well.
+        spread: standard error of an estimate by a row's code, for a query of length 1.
         few: where no more rows than this may answer, all are scored.
         exact: whether scores are exact; otherwise they are estimates.
         width: bits of the widest registers to use, where the machine has them.
         lists: for each segment its `lists.ClusterLists`, which says how many of them are read, or None.
-        near: the margin for rows of lists.
+        list_spread: the same for rows of lists.
 
     Returns:
         parts, shape (m,), int32, keys, shape (m,), int64, and scores, float32: the best k and what ties with the last
@@ -458,13 +455,17 @@ def scan(const uint8_t[:, ::1] table, float step, float shift, list parts, const
     cdef int64_t[::1] key
     cdef float[::1] score
     cdef bint tied = False
-    if table.shape[1] != NIBBLE or depth < 1 or k < 1 or table.shape[0] != (query.shape[0] + 7) // 8 * 2:
-        raise ValueError("table must have 16 entries for four dimensions, k and depth must be 1 or more")
-    q.table, q.bytes, q.step, q.shift = &table[0, 0], table.shape[0] // 2, step, shift
+    if depth < 1 or k < 1 or query.shape[0] < 1:
+        raise ValueError("k, depth and dimensions must be 1 or more")
+    cdef uint8_t[:, ::1] table = np.empty(((query.shape[0] + 7) // 8 * 2, NIBBLE), np.uint8)
+    cdef Steps steps = fill_table(&query[0], query.shape[0], MOST_STEPS, &table[0, 0])
+    cdef float margin = <float> (certainty * error_of(spread, &steps, query.shape[0]))
+    cdef float list_margin = <float> (certainty * error_of(list_spread, &steps, query.shape[0]))
+    q.table, q.bytes, q.step, q.shift = &table[0, 0], table.shape[0] // 2, steps.step, steps.least
     q.estimate = best_estimate(width)
     cdef int16_t[::1] numbers = np.empty(width_of(query.shape[0]), np.int16)
     cdef Question question = question_of(&query[0], query.shape[0], &numbers[0])
-    x.query, x.k, x.count, x.margin, x.scores = &question, k if margin >= 0 else 0, 0, margin, NULL
+    x.query, x.k, x.count, x.margin, x.scores = &question, k if certainty >= 0 else 0, 0, margin, NULL
     found.at, found.count, found.depth, found.least = NULL, 0, max(k, depth), -float("inf")
     places = <Part*> malloc((n + 1) * sizeof(Part))
     try:
@@ -481,7 +482,7 @@ def scan(const uint8_t[:, ::1] table, float step, float shift, list parts, const
             nearest = lists[number] if lists is not None and total > few and places[number].members else None
             probes = 0 if nearest is None else nearest.probes(places[number].members, places[number].n)
             if probes:
-                set_margin(&x, &found, near)
+                set_margin(&x, &found, list_margin)
                 scan_lists(&q, nearest, probes, &places[number], query.shape[0], number, &x, &found)
                 set_margin(&x, &found, margin)
                 continue

@@ -37,8 +37,9 @@ Vector: TypeAlias = NDArray[np.float32]
 CERTAINTY = 2.5
 """Standard errors below the k-th best score at which a row is given up: recall@10 of .998 over 1,000,000
 real passages and over vectors without any structure alike (table: words-and-meaning.md at 885da4c9)."""
-LIST_CERTAINTY = 3.0
-"""The same for rows of lists, of which the codes leave out less, so that fewer rows come near the k-th best score."""
+LIST_CERTAINTY = 1.2
+"""How much greater the error of estimates by lists is taken to be: the codes leave out less, so that fewer rows come near
+the k-th best score."""
 LISTED_K = 256
 """The most rows for which lists are read instead of all codes; more are spread over too many lists."""
 MOST_DEPTH = 20_000
@@ -52,8 +53,6 @@ MOST_EXACT = 40_000
 """The most rows for that: lists take no longer than the vectors of so many, in 2,000,000 rows and in 5,000,000."""
 POOL_DEPTH = 5
 """Rows that are scored exactly for each hit of a pool, whose near end decides a fused ranking."""
-STEPS = 31
-"""Steps of the greatest sum of four of a query's values; the largest number that the kernel can add."""
 
 
 class DenseSearcher(LegSearcher[Vector]):
@@ -94,7 +93,8 @@ class DenseSearcher(LegSearcher[Vector]):
         self._numbers = np.array(self._by_size, np.int32)
         self._spread = max((float(segments[i].meta["spread"]) for i in self._by_size), default=0.0)
         self._lists = [lists_in(segments[i].arrays) for i in self._by_size]
-        self._list_spread = max((float(view.meta.get("list_spread", 0)) for view in segments), default=0.0)
+        list_spread = max((float(view.meta.get("list_spread", 0)) for view in segments), default=0.0)
+        self._list_spread = LIST_CERTAINTY * list_spread
         self._arrays = [
             (
                 view.arrays["codes"],
@@ -152,16 +152,11 @@ class DenseSearcher(LegSearcher[Vector]):
         parts = self._whole
         if allowed is not None:
             parts = [(*self._arrays[i], rows_allowed(self._segments[i], allowed[i])) for i in self._by_size]
-        table, step, offset, error = codes.steps(vector, STEPS)
         narrow = min(self._rows // SPARSE, MOST_EXACT)
         few = self._rows if request.exact else max(EXACT_BELOW, 2 * max(k, depth or 0), narrow)
-        margin = list_margin = -1.0
-        if depth is None:
-            margin = margin_of(self._spread, error, len(vector))
-            list_margin = margin_of(LIST_CERTAINTY / CERTAINTY * self._list_spread, error, len(vector))
         owners, keys, scores, tied = codes.scan(
-            table, step, offset, parts, vector, k, depth or max(MOST_DEPTH, 2 * k), margin, few,
-            lists=self._lists if k <= LISTED_K else None, near=list_margin,
+            parts, vector, k, depth or max(MOST_DEPTH, 2 * k), CERTAINTY if depth is None else -1, self._spread, few,
+            lists=self._lists if k <= LISTED_K else None, list_spread=self._list_spread,
         )  # fmt: skip
         segments = self._numbers[owners]
         return best_hits(segments, keys, scores, tied, k, request.ids, ordered=request.ordered)
@@ -253,17 +248,3 @@ def text_of(row: Row) -> str:
     return embedded_text(
         {"title": row.metadata.get("title"), "heading": row.fields.get("heading"), "text": row.text}
     )
-
-
-def margin_of(spread: float, error: float, dimension: int) -> float:
-    """Return how far below the k-th best score an estimate may lie before its row is skipped.
-
-    That is `CERTAINTY` standard errors. The variances of two errors add: `spread²` from the code, and from the rounding
-    `error²` times the square of the code's factor f. A centred row and what its code leaves out are at right angles, so
-    f² · `dimension` is the sum of their squares: at most 1 on average, and `spread²` · `dimension`.
-
-    Args:
-        spread: standard error of an estimate by a row's code of one bit per dimension, for a query of length 1.
-        error: standard deviation of the rounding error of the query's product with signs (`codes.steps`).
-    """
-    return CERTAINTY * math.sqrt(spread**2 + error**2 * (spread**2 + 1 / dimension))
