@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sleuth.arguments import check_count
-from sleuth.compose.fuse import Fused, Pool, fuse_hits
+from sleuth.compose.fuse import Pool, fuse_hits
 from sleuth.compose.methods import RANK_CONSTANT, Method
 from sleuth.compose.slices import run_slices
 from sleuth.errors import ArgumentError, RetrievalError
@@ -97,7 +97,15 @@ class FusedRetriever:
             replace(part, name=f"{name}/{part.name}") for name in rankings for part in rankings[name].failures
         ]
         notes = dict.fromkeys(note for ranking in rankings.values() for note in ranking.notes)
-        hits = [_hit(fusion, i, ids, items, rankings) for i in range(len(fusion))]
+        hits = []
+        for i, (key, score) in enumerate(zip(fusion.keys.tolist(), fusion.scores.tolist(), strict=True)):
+            item, below = items[ids[key]], {}
+            for name, rank in zip(fusion.legs, fusion.ranks[:, i].tolist(), strict=True):
+                explained = (it.explanation for it in rankings[name][rank - 1 :] if rank and it.id == item.id)
+                if (explanation := next(explained, None)) is not None:
+                    below[name] = explanation
+            extra = {**item.extra, "explanation": fusion.explain(i, below)}
+            hits.append(item.model_copy(update={"score": score, "extra": extra}))
         return Ranking(hits, (*reports, *parts), tuple(notes))
 
     aretrieve = async_twin(retrieve)
@@ -126,22 +134,3 @@ def _pools(rankings: Mapping[str, Ranking], items: Mapping[str, RetrievedItem]) 
             scores.setdefault(place[item.id], score)
         pools[name] = Pool(np.array(list(scores), np.int64), np.array(list(scores.values()), np.float64))
     return pools
-
-
-def _hit(
-    fusion: Fused,
-    i: int,
-    ids: Sequence[str],
-    items: Mapping[str, RetrievedItem],
-    rankings: Mapping[str, Ranking],
-) -> RetrievedItem:
-    item = items[ids[fusion.keys[i]]]
-    below = {}
-    for leg, name in enumerate(fusion.legs):
-        if rank := int(fusion.ranks[leg, i]):
-            found = (it.explanation for it in rankings[name][rank - 1 :] if it.id == item.id)
-            explanation = next(found, None)
-            if explanation is not None:
-                below[name] = explanation
-    extra = {**item.extra, "explanation": fusion.explain(i, below)}
-    return item.model_copy(update={"score": float(fusion.scores[i]), "extra": extra})

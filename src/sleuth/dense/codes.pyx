@@ -8,6 +8,8 @@ from libc.stdlib cimport calloc, free, malloc
 
 import numpy as np
 
+from sleuth.errors import ArgumentError
+
 cdef extern from "rows.h" nogil:
     ctypedef struct Question:
         const int16_t* numbers
@@ -181,7 +183,7 @@ def dots(const uint8_t[:, ::1] rows, const float[::1] query, const uint32_t[::1]
 
 
 def direction(const float[::1] vector):
-    """Return a vector scaled to length 1, zeros as they are, float32; None where it has numbers that are not finite."""
+    """Return the vector of a query scaled to length 1, zeros as they are, float32."""
     cdef Py_ssize_t n = vector.shape[0], i
     cdef double square = 0, length
     scaled = np.zeros(n, np.float32)
@@ -189,7 +191,7 @@ def direction(const float[::1] vector):
     for i in range(n):
         square += <double> vector[i] * vector[i]
     if not isfinite(square):
-        return None
+        raise ArgumentError("query must be finite, got a vector that is not")
     length = sqrt(square)
     if length > 0:
         for i in range(n):

@@ -21,7 +21,7 @@ from sleuth.dense import codes, late, matching
 from sleuth.dense.embedding import dimension_of
 from sleuth.dense.encoding import begins_of
 from sleuth.dense.lists import lists_in
-from sleuth.errors import ArgumentError, EmbeddingError, IndexDamagedError
+from sleuth.errors import EmbeddingError, IndexDamagedError
 from sleuth.store import Hits, LegRequest, LegSearcher, SegmentData, SegmentView, best_hits
 from sleuth.store.legs.searching import locate, no_hits, rows_allowed
 from sleuth.text import embedded_text
@@ -38,8 +38,8 @@ CERTAINTY = 2.5
 """Standard errors below the k-th best score at which a row is given up: recall@10 of .998 over 1,000,000
 real passages and over vectors without any structure alike (table: words-and-meaning.md at 885da4c9)."""
 LIST_CERTAINTY = 1.2
-"""How much greater the error of estimates by lists is taken to be: the codes leave out less, so that fewer rows come near
-the k-th best score."""
+"""How much greater the error of estimates by lists is taken to be: their codes leave out less, so that fewer rows come
+near the k-th best score."""
 LISTED_K = 256
 """The most rows for which lists are read instead of all codes; more are spread over too many lists."""
 MOST_DEPTH = 20_000
@@ -196,10 +196,7 @@ class DenseSearcher(LegSearcher[Vector]):
                 f"{self.leg.embedder.fingerprint!r}), got shape {query.shape}",
                 service=self.leg.embedder.fingerprint,
             )
-        scaled = codes.direction(query)
-        if scaled is None:
-            raise ArgumentError("query must be finite, got a vector that is not")
-        return scaled
+        return codes.direction(query)
 
     def damage(self, problem: ValueError) -> IndexDamagedError:
         """Return what is wrong with the arrays of segments, as an error that names these."""

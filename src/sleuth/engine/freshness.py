@@ -100,9 +100,20 @@ class Refresher:
             job.wait(seconds)
 
     def _run(self) -> None:
+        """Compare the files with the index, index what changed if that is allowed and not much, and compare again."""
         began = time.monotonic()
         try:
-            self.stale, self._looked = self._compare_and_index()
+            looked, (documents, code) = began, self._changes()
+            self.stale, error = _stale(documents, code), ""
+            if self.stale.files and self._write and self.stale.files <= MAX_CHANGED:
+                try:
+                    self._index(documents, code)
+                except IndexLockedError:
+                    pass  # another process indexes them now
+                except SleuthError as failure:
+                    error = str(failure)
+                looked, (documents, code) = time.monotonic(), self._changes()
+            self.stale, self._looked = _stale(documents, code, error), looked
         except Exception as error:  # noqa: BLE001 - an answer that may be stale is better than none
             self.stale = Stale(self.stale.files, self.stale.paths, str(error))
         finally:
@@ -110,29 +121,6 @@ class Refresher:
             with self._guard:
                 self._ended, self.rest = time.monotonic(), SHARE * took
                 self._running = None
-
-    def _compare_and_index(self) -> tuple[Stale, float]:
-        """Compare the files with the index, index what changed, and then compare again.
-
-        Changes are indexed if that is allowed and they are not more than `MAX_CHANGED`.
-
-        Returns:
-            What still differs, and when the last comparison began: seconds of the monotonic clock.
-
-        Raises:
-            CodeError: git failed.
-        """
-        began, (documents, code) = time.monotonic(), self._changes()
-        self.stale, error = _stale(documents, code), ""
-        if self.stale.files and self._write and self.stale.files <= MAX_CHANGED:
-            try:
-                self._index(documents, code)
-            except IndexLockedError:
-                pass  # another process indexes them now
-            except SleuthError as failure:
-                error = str(failure)
-            began, (documents, code) = time.monotonic(), self._changes()
-        return _stale(documents, code, error), began
 
     def _changes(self) -> tuple[list[str], dict[str, list[str]]]:
         """Return the absolute paths of changed documents, and the paths of changed code by repository.

@@ -186,10 +186,6 @@ class Pinned(NamedTuple):
             raise TimeoutError(f"no answer within {deadline.seconds:g} s")
         return queries[leg]
 
-    def order(self, keys: NDArray[np.int64]) -> Sequence[Any]:
-        """Return the tie-break order of these keys: by document id, then by place in the document."""
-        return self.searchers.order(self.asked, keys)
-
     def match(self, leg: str, query: str, keys: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return how well rows match the query, as the matcher of a leg says, shape (len(keys),)."""
         return self.searchers.match(leg, query, keys, self.asked)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
-from sleuth.compose.fuse import Fused, best_places, fuse_hits
+from sleuth.compose.fuse import best_places, fuse_hits
 from sleuth.compose.pools import agreement
 from sleuth.engine.fusion import Fusion
 from sleuth.engine.search import PoolRequest
@@ -135,7 +135,7 @@ def _extended(rows: RankedRows, version: Pinned, pools: Pools, k: int, depth: in
         for rank_in_leg, key in enumerate(hits.keys.tolist(), 1):
             if key not in known and rank_in_leg < ranks.get(key, k + 1):
                 ranks[key], leg_of[key] = rank_in_leg, name
-    orders = dict(zip(ranks, version.order(np.array(list(ranks), np.int64)), strict=True))
+    orders = dict(zip(ranks, version.asked.order(ranks), strict=True))
     added = sorted(ranks, key=lambda key: (max(ranks[key], depth), orders[key]))[: k - len(known)]
     lowest_score = rows.scores[-1] if rows.scores else 0.0
     scores = [lowest_score - _STEP_BEYOND * max(0, ranks[key] - depth) for key in added]
@@ -239,35 +239,27 @@ def _fused(
         fusion.method,
         max(k, matcher.depth) if matcher else k,
         rank_constant=fusion.rank_constant,
-        order=version.order,
+        order=version.asked.order,
     )
     scores, values, places = fused_hits.scores, np.zeros(0), np.arange(len(fused_hits.keys))
     if matcher is not None and len(fused_hits.keys) > 1:
         values = version.match(weights.matching, query, fused_hits.keys[: matcher.depth])
         scores = matcher.lift(scores, values, weight)
-        places = best_places(fused_hits.keys, scores, k, version.order)
+        places = best_places(fused_hits.keys, scores, k, version.asked.order)
 
     def explain(i: int) -> Explanation:
+        """The fusion's explanation stands over those of the legs that found the hit, with the reasons for weights."""
         place = int(places[i])
-        below = _explain_fused(version, fused_hits, pools, weights, place)
+        key, queries = int(fused_hits.keys[place]), pools.queries
+        found_by = [leg for leg, ranks in zip(fused_hits.legs, fused_hits.ranks, strict=True) if ranks[place]]
+        below = fused_hits.explain(place, {leg: version.explain(leg, queries[leg], key) for leg in found_by})
+        parts = [
+            replace(part, facts={**part.facts, **weights.reasons.get(part.name, {})}) for part in below.parts
+        ]
+        below = replace(below, parts=tuple(parts))
         if matcher is None or place >= len(values):
             return below
         return matcher.explain(float(scores[place]), float(values[place]), below.value, weight, below)
 
     keys, values_of_keys = fused_hits.keys[places].tolist(), scores[places].tolist()
     return RankedRows(keys, values_of_keys, tuple(pools.parts), explain, pools.hits, deeper)
-
-
-def _explain_fused(version: Pinned, fusion: Fused, pools: Pools, weights: LegWeights, i: int) -> Explanation:
-    """Return why hit `i` of a fusion has its score.
-
-    The fusion's explanation stands over those of the legs that found the hit, each with the reasons for its weight.
-    """
-    key = int(fusion.keys[i])
-    legs = [leg for leg, ranks in zip(fusion.legs, fusion.ranks, strict=True) if ranks[i]]
-    explanation = fusion.explain(i, {leg: version.explain(leg, pools.queries[leg], key) for leg in legs})
-    parts = [
-        replace(part, facts={**part.facts, **weights.reasons.get(part.name, {})})
-        for part in explanation.parts
-    ]
-    return replace(explanation, parts=tuple(parts))

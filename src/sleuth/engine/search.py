@@ -232,17 +232,6 @@ class Searchers:
         """Return how rare each term is among the rows."""
         return self.words.idf(terms)
 
-    def order(self, snapshot: IndexSnapshot, keys: NDArray[np.int64]) -> Sequence[Any]:
-        """Return the tie-break order of these keys: ranks where one segment holds them all, ids elsewhere."""
-        lowest_key, highest_key = keys.min(), keys.max()
-        for view in self._views[self.word_leg]:
-            view_keys = view.keys
-            if view_keys.size and view_keys[0] <= lowest_key and highest_key <= view_keys[-1]:
-                rows = view_keys.searchsorted(keys)
-                ranks: list[int] = (rows if view.tie_ranks is None else view.tie_ranks[rows]).tolist()
-                return ranks
-        return snapshot.order(keys.tolist())
-
     def allowed(self, tree: Filter | None, leg: str) -> list[Bitmap] | None:
         """Return the rows that a filter lets answer, over the segments of a leg; None for all."""
         if tree is None:

@@ -158,8 +158,12 @@ class Selection:
             with naming_damage(part.view.name, key):
                 rows, codes = scalar_rows(column, part.rows)
                 owners = part.owners[np.searchsorted(part.rows, rows)]
-                distinct, documents = _documents_of(codes, owners, len(self.documents))
-                values = values_of(column, distinct)
+                # Each code with each document that has it, once. Sorting takes a tenth of the time of `np.unique`.
+                pairs = np.sort(codes.astype(np.int64) * len(self.documents) + owners)
+                by_document = pairs[np.diff(pairs, prepend=-1) > 0] // len(self.documents)
+                firsts = np.flatnonzero(np.diff(by_document, prepend=-1))
+                documents = np.diff(firsts, append=len(by_document))
+                values = values_of(column, by_document[firsts])
             for value, number in zip(values, documents.tolist(), strict=True):
                 totals[type(value), value] += number  # all passages of a document are in one segment
         facets = [Facet(value, documents) for (_, value), documents in totals.items()]
@@ -189,24 +193,6 @@ class Selection:
 def ordered_types(names: Iterable[str]) -> tuple[str, ...]:
     """Return names of types in the order in which JSON Schema has them here, each once."""
     return tuple(sorted(set(names), key=_TYPES.index))
-
-
-def _documents_of(
-    codes: NDArray[np.int64], owners: NDArray[np.int64], documents: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return each code that occurs, ascending, and how many documents have it; both of shape (codes that occur,).
-
-    A document with a code in several passages counts once. Sorting takes a tenth of the time of `np.unique`.
-
-    Args:
-        codes, owners: of each passage, shape (passages,).
-        documents: how many there are; owners are below.
-    """
-    pairs = codes.astype(np.int64) * documents + owners
-    pairs.sort()
-    distinct = pairs[np.append(True, pairs[1:] != pairs[:-1])] // documents if len(pairs) else pairs
-    firsts = np.flatnonzero(np.append(True, distinct[1:] != distinct[:-1])) if len(distinct) else distinct
-    return distinct[firsts], np.diff(np.append(firsts, len(distinct)))
 
 
 def unknown_keys(tree: Filter, names: frozenset[str]) -> list[str]:

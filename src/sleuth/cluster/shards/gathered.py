@@ -102,10 +102,6 @@ class GatheredSearchers:
         """Return a snapshot with a deadline for its shards."""
         return snapshot.until(deadline)
 
-    def order(self, snapshot: GatheredSnapshot, keys: NDArray[np.int64]) -> Sequence[Any]:
-        """Return the tie-break order of these keys."""
-        return snapshot.order(keys)
-
     def match(
         self, leg: str, query: str, keys: NDArray[np.int64], snapshot: GatheredSnapshot
     ) -> NDArray[np.float64]:
