@@ -1,14 +1,12 @@
 import math
-from dataclasses import dataclass
 from typing import get_args
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 
-from sleuth.compose.fuse import FORMULAS, best_places, fuse_hits
+from sleuth.compose.fuse import FORMULAS, Pool, best_places, fuse_hits
 from sleuth.compose.methods import RANK_CONSTANT, Method
 from sleuth.errors import ArgumentError
 from tests.examples import examples
@@ -19,25 +17,19 @@ EVERY = [*range(-5, 13), -(2**62), 2**62]
 KEYS = st.lists(st.sampled_from(EVERY), unique=True, max_size=12)
 
 
-@dataclass
-class Found:
-    keys: NDArray[np.int64]
-    scores: NDArray[np.float32]
-
-
 @st.composite
-def pools(draw: st.DrawFn) -> dict[str, Found]:
+def pools(draw: st.DrawFn) -> dict[str, Pool]:
     """Generate pools by leg, best first, with common keys and tied scores."""
     result = {}
     for name in draw(st.lists(st.sampled_from("abcd"), unique=True, min_size=1, max_size=4)):
         keys = draw(KEYS)
         scores = sorted((draw(SCORES) for _ in keys), reverse=True)
-        result[name] = Found(np.array(keys, np.int64), np.array(scores, np.float32))
+        result[name] = Pool(np.array(keys, np.int64), np.array(scores, np.float64))
     return result
 
 
 def oracle(
-    pools: dict[str, Found], weights: dict[str, float], method: str, constant: float
+    pools: dict[str, Pool], weights: dict[str, float], method: str, constant: float
 ) -> list[tuple[int, float]]:
     """Compute every key with its score from the definitions, best first, ties by key."""
     shares: dict[int, list[float]] = {}
@@ -63,7 +55,7 @@ def oracle(
     st.sampled_from([1.0, 60.0]),
 )
 def test_equals_the_definitions(
-    legs: dict[str, Found], method: Method, weights: dict[str, float], k: int, constant: float
+    legs: dict[str, Pool], method: Method, weights: dict[str, float], k: int, constant: float
 ) -> None:
     """Every method gives each key once with the score of its definition, the best k of them, ties by key; all of them
     without a k.
@@ -86,7 +78,7 @@ def test_equals_the_definitions(
 
 @settings(max_examples=examples(100), deadline=None)
 @given(pools(), st.sampled_from(METHODS), st.permutations(range(len(EVERY))))
-def test_ties_by_the_order_given(legs: dict[str, Found], method: Method, places: list[int]) -> None:
+def test_ties_by_the_order_given(legs: dict[str, Pool], method: Method, places: list[int]) -> None:
     """Keys with equal scores are ordered by their tie names."""
     names = dict(zip(EVERY, places, strict=True))
     fusion = fuse_hits(legs, method=method, order=lambda keys: [names[int(key)] for key in keys])
@@ -96,7 +88,7 @@ def test_ties_by_the_order_given(legs: dict[str, Found], method: Method, places:
 
 @settings(max_examples=examples(100), deadline=None)
 @given(pools(), st.sampled_from(METHODS))
-def test_explanations_add_up(legs: dict[str, Found], method: Method) -> None:
+def test_explanations_add_up(legs: dict[str, Pool], method: Method) -> None:
     """The parts of a hit's explanation are the legs that found it, with rank and score, and the formula gives the
     hit's score.
     """
@@ -120,7 +112,7 @@ def test_explanations_add_up(legs: dict[str, Found], method: Method) -> None:
 
 def test_no_pools_and_empty_pools() -> None:
     """Without pools or hits, every method gives an empty ranking."""
-    empty = Found(np.zeros(0, np.int64), np.zeros(0, np.float32))
+    empty = Pool(np.zeros(0, np.int64), np.zeros(0, np.float64))
     for method in METHODS:
         assert len(fuse_hits({}, method=method, k=5)) == 0
         assert len(fuse_hits({"a": empty, "b": empty}, method=method)) == 0
@@ -138,7 +130,7 @@ def test_no_pools_and_empty_pools() -> None:
 )
 def test_wrong_arguments(options: dict[str, object], message: str) -> None:
     """Invalid arguments raise an error with name, rule and value."""
-    pool = Found(np.array([1]), np.array([1.0], np.float32))
+    pool = Pool(np.array([1]), np.array([1.0], np.float64))
     with pytest.raises(ArgumentError, match=message):
         fuse_hits({"a": pool}, **options)  # type: ignore[arg-type]
 

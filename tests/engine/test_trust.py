@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sleuth.compose import pools
+from sleuth.compose.pools import agreement
 from sleuth.engine import Engine
 from sleuth.engine.legs import WEIGHTS
 from sleuth.engine.ranking import trust_in
@@ -17,10 +17,6 @@ def hits(keys: list[int], scores: list[float] | None = None) -> Hits:
     return Hits(np.array(keys, np.int64), values.astype(np.float32), np.zeros(len(keys), np.int32))
 
 
-def agreement(one: Hits, other: Hits) -> float:
-    return pools.agreement(one.keys, one.scores, other.keys, other.scores)
-
-
 def test_agreement() -> None:
     """Agreement is the share of both first twenties that are among the first hundred of the other leg."""
     assert agreement(hits([*range(200)]), hits([*range(200)])) == 1
@@ -32,14 +28,14 @@ def test_agreement() -> None:
 @given(st.permutations(range(150)), st.integers(1, 130), st.integers(1, 130), st.integers(1, 9))
 def test_agreement_of_any_hits(keys: list[int], first: int, other: int, step: int) -> None:
     """The sets of first hits hold those that tie with the last of them, too."""
-    key_lists = [keys[:first], keys[-other:]]
-    scores = [[float(-(i // step)) for i in range(len(pool))] for pool in key_lists]
+    pools = [keys[:first], keys[-other:]]
+    scores = [[float(-(i // step)) for i in range(len(pool))] for pool in pools]
     (head, wide), (other_head, other_wide) = (
         [{key for key, score in zip(pool, values, strict=True) if score >= values[:n][-1]} for n in (20, 100)]
-        for pool, values in zip(key_lists, scores, strict=True)
+        for pool, values in zip(pools, scores, strict=True)
     )
     expected = (len(head & other_wide) + len(other_head & wide)) / (len(head) + len(other_head))
-    assert agreement(*map(hits, key_lists, scores)) == expected
+    assert agreement(*map(hits, pools, scores)) == expected
 
 
 def test_trust() -> None:

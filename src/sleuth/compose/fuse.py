@@ -140,8 +140,7 @@ def fuse_hits(
     legs = tuple(hits_by_leg)
     leg_weights = _check(legs, weights, method, rank_constant)
     pools = tuple(hits_by_leg.values())
-    ranked = [(pool.keys, pool.scores.astype(np.float64)) for pool in pools]
-    keys, scores = unite(ranked, leg_weights, method, rank_constant)
+    keys, scores = unite(pools, leg_weights, method, rank_constant)
     places = best_places(keys, scores, len(keys) if k is None else k, order)
     return Fused(keys[places], scores[places], legs, leg_weights, method, rank_constant, pools)
 

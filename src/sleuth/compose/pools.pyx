@@ -36,18 +36,18 @@ def normalise(const double[::1] scores, str method="minmax", double rank_constan
     return values
 
 
-def unite(list pools, const double[::1] weights, str method, double rank_constant):
+def unite(pools, const double[::1] weights, str method, double rank_constant):
     """Return the keys of all pools, each once, shape (n,), int64, and their scores, float64.
 
     Args:
-        pools: keys, shape (m,), int64, and scores, float64, of each leg. They are added in this order.
+        pools: of the legs. They are added in this order.
         weights: of the legs.
         method, rank_constant: as `normalise` takes them; of "max", a key has the greatest of its shares, not their sum.
     """
     cdef const int64_t[::1] keys
     cdef const double[::1] shares
     cdef bint is_greatest = method == "max"
-    cdef Py_ssize_t n = 0, rows = sum([len(ranked) for ranked, _ in pools]), leg, i
+    cdef Py_ssize_t n = 0, rows = sum([len(pool.keys) for pool in pools]), leg, i
     cdef size_t mask = 1, slot
     cdef double share
     while mask < 2 * <size_t> rows:
@@ -56,8 +56,8 @@ def unite(list pools, const double[::1] weights, str method, double rank_constan
     cdef int32_t[::1] places = np.zeros(mask + 1, np.int32)  # of keys by their hash, from 1
     cdef int64_t[::1] key = united
     cdef double[::1] score = scores
-    for leg, (keys, values) in enumerate(pools):
-        shares = normalise(values, method, rank_constant)
+    for leg, pool in enumerate(pools):
+        keys, shares = pool.keys, normalise(pool.scores.astype(np.float64), method, rank_constant)
         for i in range(keys.shape[0]):
             slot = (<uint64_t> keys[i] * 0x9E3779B97F4A7C15ull >> 32) & mask
             while places[slot] and key[places[slot] - 1] != keys[i]:
@@ -115,11 +115,16 @@ cdef inline bint comes_before(const double* scores, int64_t a, int64_t b) noexce
     return scores[a] > scores[b] or scores[a] == scores[b] and a < b
 
 
-def agreement(const int64_t[::1] keys, const float[::1] scores, const int64_t[::1] other_keys, const float[::1] other_scores):
+def agreement(one, other):
     """Return the share of the first 20 hits of each pool among the first 100 of the other; 1 if a pool has no hits.
 
     Hits that tie with the last of these count too, since their order is not settled.
+
+    Args:
+        one, other: pools with scores of single precision.
     """
+    cdef const int64_t[::1] keys = one.keys, other_keys = other.keys
+    cdef const float[::1] scores = one.scores, other_scores = other.scores
     cdef Py_ssize_t head = reach(scores, FIRST), other_head = reach(other_scores, FIRST), count
     if not head or not other_head:
         return 1.0

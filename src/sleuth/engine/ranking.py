@@ -216,8 +216,7 @@ def trust_in(hits: Hits, certain: Hits) -> float:
     Where vectors are worth something, half of the first hits of each leg are among the first hundred of the other;
     where they are not, one in five is, by chance and by the words that a text and its vector have in common.
     """
-    share = agreement(certain.keys, certain.scores, hits.keys, hits.scores)
-    return min(1.0, max(_LEAST, share / _ENOUGH))
+    return min(1.0, max(_LEAST, agreement(certain, hits) / _ENOUGH))
 
 
 def _fused(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from itertools import accumulate, islice
 from math import exp, inf, nextafter
@@ -99,10 +99,23 @@ def on_one_scale(query: str, rankings: Mapping[str, Ranking]) -> dict[str, Ranki
         for name, source_worths in worths.items()
     }
     raised = _raised(values, labels)
-    scaled = {
-        name: list(_scaled(rankings[name], source_worths, values[name], kinds, raised.get(name)))
-        for name, source_worths in worths.items()
-    }
+    scaled: dict[str, list[RetrievedItem]] = {}
+    for name, source_worths in worths.items():
+        scaled[name], scores = [], values[name]
+        for place, item in enumerate(rankings[name]):
+            kind = kinds.code if _is_code(item) else kinds.text
+            facts: dict[str, float | int | str] = {"rank": place + 1, "kind": kind}
+            if place < len(scores):
+                score, formula = scores[place], _FORMULA
+                facts |= source_worths[place]._asdict()
+            else:
+                score, formula = scores[-1] * len(scores) / (place + 1), _FORMULA_BELOW
+            if place == 0 and name in raised:
+                score, formula = raised[name], _FORMULA_RAISED
+            below = () if item.explanation is None else (item.explanation,)
+            explanation = Explanation("scale", score, formula, facts, below)
+            extra = {**item.extra, "share": score, "explanation": explanation}
+            scaled[name].append(item.model_copy(update={"score": score, "extra": extra}))
     return {
         name: Ranking(scaled.get(name, ()), ranking.parts, ranking.notes)
         for name, ranking in rankings.items()
@@ -239,31 +252,6 @@ def _raised(values: Mapping[str, Sequence[float]], kinds: Mapping[str, str]) -> 
         if above and heights[source] <= above[0]:
             raised[source] = nextafter(above[0], inf)
     return raised
-
-
-def _scaled(
-    ranking: Ranking, worths: Sequence[_Worth], values: Sequence[float], kinds: _Kinds, raised: float | None
-) -> Iterator[RetrievedItem]:
-    """Yield the items of one source with their scores on the scale, and with the reasons.
-
-    Args:
-        worths, values: of its first items.
-        raised: the score of the first one, where its own is too low.
-    """
-    for place, item in enumerate(ranking):
-        kind = kinds.code if _is_code(item) else kinds.text
-        facts: dict[str, float | int | str] = {"rank": place + 1, "kind": kind}
-        if place < len(values):
-            score, formula = values[place], _FORMULA
-            facts |= worths[place]._asdict()
-        else:
-            score, formula = values[-1] * len(values) / (place + 1), _FORMULA_BELOW
-        if place == 0 and raised is not None:
-            score, formula = raised, _FORMULA_RAISED
-        below = () if item.explanation is None else (item.explanation,)
-        explanation = Explanation("scale", score, formula, facts, below)
-        extra = {**item.extra, "share": score, "explanation": explanation}
-        yield item.model_copy(update={"score": score, "extra": extra})
 
 
 def _worths(query: str, items: Sequence[RetrievedItem]) -> list[_Worth]:

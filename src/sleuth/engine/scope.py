@@ -232,7 +232,16 @@ class ScopedWriter:
         Raises:
             ArgumentError: one does not lie in the scope, or would replace one that does not; names it.
         """
-        self._check_batch(batch)
+        for row, id in enumerate(batch.ids):
+            fields, title = batch.metadata.at(row), batch.titles.at(row)
+            values = {"source": batch.sources.at(row) or id, **({"title": title} if title else {})}
+            if not lies_within(self._scope.filter, {**values, **(fields.values if fields else {})}):
+                raise _outside(id)
+        if not self._scope.is_of_documents:
+            rows = rows_of(batch, batch.keys(1)).metadata
+            for metadata, row in zip(rows, batch.owners().tolist(), strict=True):
+                if not lies_within(self._scope.filter, metadata):
+                    raise _outside(batch.ids[row])
         names = self._record_ids(batch.ids)
         self._check_held(names)
         for row, id in enumerate(batch.ids):
@@ -240,24 +249,6 @@ class ScopedWriter:
                 batch.sources.replace(row, batch.sources.at(row) or id)
         batch.ids = [names[id] for id in batch.ids]
         return self._writer.put_batch(batch)
-
-    def _check_batch(self, batch: DocumentBatch) -> None:
-        """Refuse documents that would not lie in the scope.
-
-        Raises:
-            ArgumentError: names the first one.
-        """
-        for row, id in enumerate(batch.ids):
-            fields, title = batch.metadata.at(row), batch.titles.at(row)
-            values = {"source": batch.sources.at(row) or id, **({"title": title} if title else {})}
-            if not lies_within(self._scope.filter, {**values, **(fields.values if fields else {})}):
-                raise _outside(id)
-        if self._scope.is_of_documents:
-            return
-        rows = rows_of(batch, batch.keys(1)).metadata
-        for metadata, row in zip(rows, batch.owners().tolist(), strict=True):
-            if not lies_within(self._scope.filter, metadata):
-                raise _outside(batch.ids[row])
 
     def delete(self, document_ids: Iterable[str]) -> list[str]:
         """Remove documents with their text; the ids that were there, in the order given.

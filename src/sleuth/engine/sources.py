@@ -131,7 +131,14 @@ class Sources(Answering, Closing):
         names = self._names(request.sources)
         if names == ["docs"]:  # the engine does all of it
             return self._ask(names, request, request.k)
-        _check_shared(request, names)
+        if request.fuzzy and "docs" not in names:
+            raise ArgumentError(f"fuzzy must be 0 where no documents are searched, got {request.fuzzy!r}")
+        for name in _DOCUMENTS:
+            if (value := getattr(request, name)) is not None:
+                raise ArgumentError(
+                    f"{name} must be left out where other sources than docs are searched, got {value!r}; "
+                    'sources ["docs"] searches the documents alone'
+                )
         shared = replace(request, sort=None, collapse=None, recency=None, boost=None)
         reranking, arrangement = NOT_RERANKED, request.arrangement
         if request.rerank is not None:
@@ -315,22 +322,6 @@ class _Conditioned:
         analyzer = get_analyzer(IndexSettings().analyzer)
         items = [item for item in ranking if all(rule.holds_for(item, analyzer) for rule in parts.conditions)]
         return Ranking(items[:k], ranking.parts, [*parts.notes(), *ranking.notes])
-
-
-def _check_shared(request: SearchRequest, names: Sequence[str]) -> None:
-    """Refuse what only the documents alone can be asked for.
-
-    Raises:
-        ArgumentError: names the option.
-    """
-    if request.fuzzy and "docs" not in names:
-        raise ArgumentError(f"fuzzy must be 0 where no documents are searched, got {request.fuzzy!r}")
-    for name in _DOCUMENTS:
-        if (value := getattr(request, name)) is not None:
-            raise ArgumentError(
-                f"{name} must be left out where other sources than docs are searched, got {value!r}; "
-                'sources ["docs"] searches the documents alone'
-            )
 
 
 def open_sources(
