@@ -19,15 +19,12 @@ def normalise(const double[::1] scores, str method="minmax", double rank_constan
     """
     cdef Py_ssize_t i, n = scores.shape[0]
     cdef double least, greatest
-    values = np.empty(n, np.float64)
+    values = np.array(scores)
     cdef double[::1] out = values
     if method == "rrf":
         for i in range(n):
             out[i] = 1 / (rank_constant + (i + 1))
-    elif method == "max":
-        for i in range(n):
-            out[i] = scores[i]
-    elif n:
+    elif method == "minmax" and n:
         least = greatest = scores[0]
         for i in range(n):
             least, greatest = min(least, scores[i]), max(greatest, scores[i])
