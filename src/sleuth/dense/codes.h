@@ -19,9 +19,54 @@
 #include <arm_neon.h>
 #endif
 
-#define BLOCK  64
-#define NIBBLE 16
-#define SAFE   4 /* bytes of a code whose entries, 31 at most for each half, can be summed in a byte */
+#define BLOCK      64
+#define NIBBLE     16
+#define MOST_STEPS 31
+#define SAFE       4 /* bytes of a code whose entries, MOST_STEPS at most for each half, can be summed in a byte */
+
+/* A query's products with signs, in steps from the least. */
+typedef struct {
+    double step, least;
+    double square; /* of the error of rounding all */
+} Steps;
+
+/* Fills a table of shape (2 * ceil(n / 8), 16): entry p of half t is the query's product with the four signs of p's
+ * bits, in steps. No entry is above MOST_STEPS, and the sum of all fits 16 bits. */
+UNUSED static Steps fill_table(const float *vector, size_t n, uint8_t *table) {
+    const size_t halves = 2 * ((n + 7) / 8), most = 65535 / halves < MOST_STEPS ? 65535 / halves : MOST_STEPS;
+    double sums[NIBBLE], greatest = 0;
+    Steps steps = {1, 0, 0};
+    for (size_t t = 0; t < halves; t++) {
+        double width = 0;
+        for (size_t i = 4 * t; i < 4 * t + 4 && i < n; i++) width += fabs((double)vector[i]);
+        steps.least -= width;
+        greatest = 2 * width > greatest ? 2 * width : greatest;
+    }
+    if (greatest > 0) steps.step = greatest / (double)most;
+    for (size_t t = 0; t < halves; t++) {
+        sums[0] = 0;
+        for (size_t i = 4 * t; i < 4 * t + 4 && i < n; i++) sums[0] += fabs((double)vector[i]) - vector[i];
+        for (int i = 0; i < 4; i++) { /* patterns with bit i set follow from those without it */
+            const double width = 4 * t + (size_t)i < n ? 2 * vector[4 * t + (size_t)i] : 0;
+            for (int pattern = 0; pattern < 1 << i; pattern++) sums[pattern + (1 << i)] = sums[pattern] + width;
+        }
+        for (int pattern = 0; pattern < NIBBLE; pattern++) {
+            const int entry = (int)(sums[pattern] / steps.step + 0.5);
+            const double left = sums[pattern] - entry * steps.step;
+            table[t * NIBBLE + (size_t)pattern] = (uint8_t)entry;
+            steps.square += left * left / NIBBLE;
+        }
+    }
+    return steps;
+}
+
+/* The standard error of an estimate. The variances of two errors add: that of the code, and that of rounding the n
+ * numbers of the query times the square of the code's factor f. A centred row and what its code leaves out are at right
+ * angles, so f * f * n is the sum of their squares: at most 1 on average, and spread * spread * n. */
+UNUSED static double error_of(double spread, const Steps *steps, size_t n) {
+    const double square = spread * spread;
+    return sqrt(square + steps->square * (square + 1 / (double)n));
+}
 
 struct Query;
 /* Estimates of a block's rows, of which some are asked for: those of them that are above `least`. */

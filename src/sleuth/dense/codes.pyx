@@ -2,7 +2,7 @@
 """Finds rows near a query: estimates from codes, then exact scores. See codes.h for the estimate and its source."""
 
 from libc.float cimport FLT_MAX
-from libc.math cimport fabs, isfinite, sqrt
+from libc.math cimport isfinite, sqrt
 from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc
 
@@ -34,6 +34,12 @@ cdef extern from "codes.h" nogil:
         float shift
         Estimate estimate
 
+    ctypedef struct Steps:
+        double step
+        double least
+
+    Steps fill_table(const float* vector, size_t n, uint8_t* table)
+    double error_of(double spread, const Steps* steps, size_t n)
     float encode_row(const float* vector, const float* centre, size_t n, uint8_t* code, float* square_left)
     Estimate best_estimate(int width)
 
@@ -230,61 +236,6 @@ def encode(const float[:, ::1] vectors, const float[::1] centre, double left_out
     return codes, factors, left_out
 
 
-cdef enum:
-    MOST_STEPS = 31  # of the greatest sum of four of a query's values: the largest number that the kernel can add
-
-cdef struct Steps:
-    double step
-    double least
-    double square  # of the error of rounding
-
-
-cdef Steps fill_table(const float* vector, int64_t n, int most, uint8_t* table) noexcept nogil:
-    """Fill the table of products by half bytes of a code, shape (2 * ceil(n / 8), 16).
-
-    Entry p of half t is the query's product with the four signs of p's bits, in steps from the least: at most `most`, and
-    less where the sum of all would not fit 16 bits.
-    """
-    cdef Steps found
-    cdef int64_t halves = 2 * ((n + 7) // 8), t, i
-    cdef int pattern
-    cdef double[16] sums
-    cdef double greatest = 0, width, entry
-    most = min(most, 31, 65535 // max(halves, 1))
-    found.least = found.square = 0
-    for t in range(halves):
-        width = 0
-        for i in range(4 * t, min(4 * t + 4, n)):
-            width += fabs(vector[i])
-        found.least -= width
-        greatest = max(greatest, 2 * width)
-    found.step = greatest / most if greatest > 0 else 1
-    for t in range(halves):
-        sums[0] = 0
-        for i in range(4 * t, min(4 * t + 4, n)):
-            sums[0] += fabs(vector[i]) - vector[i]
-        for i in range(4):  # patterns with bit i set follow from those without it
-            width = 2 * vector[4 * t + i] if 4 * t + i < n else 0
-            for pattern in range(1 << i):
-                sums[pattern + (1 << i)] = sums[pattern] + width
-        for pattern in range(NIBBLE):
-            entry = <int> (sums[pattern] / found.step + 0.5)
-            table[t * NIBBLE + pattern] = <uint8_t> entry
-            found.square += (sums[pattern] - entry * found.step) ** 2 / NIBBLE
-    return found
-
-
-cdef double error_of(double spread, const Steps* steps, size_t n) noexcept nogil:
-    """The standard error of an estimate.
-
-    The variances of two errors add: `spread` squared from the code, and from the rounding of the query's n numbers that
-    of a step times the square of the code's factor f. A centred row and what its code leaves out are at right angles, so
-    f * f * n is the sum of their squares: at most 1 on average, and spread * spread * n.
-    """
-    cdef double square = spread * spread
-    return sqrt(square + steps.square * (square + 1.0 / n))
-
-
 cdef size_t read_parts(list given, Part* parts, const float[::1] query, size_t size) except? 0:
     """Pointers to the arrays of each segment, which `given` keeps alive, and to the rows that may answer."""
     cdef const uint8_t[:, :, ::1] codes
@@ -409,7 +360,7 @@ def assign(const float[:, ::1] vectors, const uint8_t[:, ::1] centres, const uin
     with nogil:
         for i in range(n):
             question = question_of(&vectors[i, 0], dimension, &numbers[0, 0])
-            found = fill_table(&vectors[i, 0], dimension, MOST_STEPS, &entries[0, 0])
+            found = fill_table(&vectors[i, 0], dimension, &entries[0, 0])
             q.step, q.shift = found.step, found.least
             near.count, near.least = 0, -FLT_MAX
             nearest_centres(&q, &codes[0, 0, 0], &factors[0], count, &near)
@@ -460,7 +411,7 @@ def scan(list parts, const float[::1] query, size_t k, size_t depth, double cert
     if depth < 1 or k < 1 or query.shape[0] < 1:
         raise ValueError("k, depth and dimensions must be 1 or more")
     cdef uint8_t[:, ::1] table = np.empty(((query.shape[0] + 7) // 8 * 2, NIBBLE), np.uint8)
-    cdef Steps steps = fill_table(&query[0], query.shape[0], MOST_STEPS, &table[0, 0])
+    cdef Steps steps = fill_table(&query[0], query.shape[0], &table[0, 0])
     cdef float margin = <float> (certainty * error_of(spread, &steps, query.shape[0]))
     cdef float list_margin = <float> (certainty * error_of(list_spread, &steps, query.shape[0]))
     q.table, q.bytes, q.step, q.shift = &table[0, 0], table.shape[0] // 2, steps.step, steps.least
