@@ -8,8 +8,8 @@ import pytest
 
 from sleuth.errors import RetrievalError
 from sleuth.hooks import Morpheus
+from sleuth.hooks.registry import RETRIEVE, SYNTHESIZE
 from sleuth.manager import RetrievalManager
-from sleuth.manager.manager import RETRIEVE, SYNTHESIZE
 from sleuth.remote import THREADS
 from sleuth.results import RetrievedItem, RetrieveResult, SearchResult, StatusCode, StatusDetail
 from sleuth.types import Ranking

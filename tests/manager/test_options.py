@@ -11,7 +11,7 @@ import pytest
 from sleuth import Document, Engine
 from sleuth.arguments import check_names
 from sleuth.errors import ArgumentError
-from sleuth.manager.manager import RETRIEVE, SYNTHESIZE
+from sleuth.hooks.registry import RETRIEVE, SYNTHESIZE
 from sleuth.results import StatusCode
 from sleuth.web import WebRetriever, asearch_web, search_web, search_web_batch
 

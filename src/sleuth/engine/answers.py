@@ -127,9 +127,7 @@ class Answering:
     @property
     def has_retrieval_hooks(self) -> bool:
         """Whether `retrieve` goes through hooks other than the built-in one; not inside of a hook."""
-        from sleuth.manager.manager import RETRIEVE
-
-        return self.morpheus.has_plugins(RETRIEVE)
+        return self.morpheus.has_retrieval_plugins
 
     @property
     def unhooked(self) -> Unhooked:

@@ -14,6 +14,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
+import sleuth.engine as package  # its names are imported when they are first used
 from sleuth import filters
 from sleuth.arguments import PER_DOCUMENT, hinted
 from sleuth.engine.answers import Answering
@@ -224,9 +225,7 @@ class Engine(Answering):
             EmbeddingError: the embedder does not answer, and no other leg was asked.
             RetrievalError: no leg answered before the deadline, or a hook of a plugin failed.
         """
-        from sleuth.engine.request import SearchRequest
-
-        request = SearchRequest(
+        request = package.SearchRequest(
             query=query, k=k, filter=filter, legs=legs, fusion=fusion, expand=expand, explain=explain, exact=exact,
             deadline=deadline, syntax=syntax, min_score=min_score, fold_copies=fold_copies, per_document=per_document,
             rerank=rerank, sort=sort, collapse=collapse, recency=recency, boost=boost, fuzzy=fuzzy, synonyms=synonyms,

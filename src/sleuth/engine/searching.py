@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import partial
+from collections.abc import Callable, Sequence
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 from sleuth import filters
@@ -32,13 +32,17 @@ class IndexSearch:
 
     def answer(self, request: SearchRequest) -> Ranking:
         """Return the best passages for a request, without hooks."""
-        from sleuth.engine.retrieval import retrieve  # not for a program that only indexes
-
         if request.sources is not None and set(request.sources) != {"docs"}:
             raise ArgumentError(
                 f"sources must be docs for an engine, got {request.sources!r}; open_sources opens others"
             )
-        return self._view.backend.ask(partial(retrieve, self._view, request))
+        return self._view.backend.ask(partial(self._retrieve, request))
+
+    @cached_property
+    def _retrieve(self) -> Callable[[SearchRequest], Ranking]:
+        from sleuth.engine.retrieval import retrieve  # not for a program that only indexes
+
+        return partial(retrieve, self._view)
 
     def correct(self, question: str, sources: Sequence[str] | None = None) -> Correction:
         """Return a question with words that cannot be right in their nearest spelling.

@@ -20,6 +20,10 @@ from sleuth.results import BaseResult, RetrievedItem
 
 T = TypeVar("T")
 
+RETRIEVE = "indiana_jones_retrieve"
+SYNTHESIZE = "indiana_jones_synthesize"
+"""The names of the hooks of the two steps of a search."""
+
 BUILTIN = "sleuth"
 """The plugin name of hooks that Sleuth itself registers."""
 
@@ -173,9 +177,10 @@ class Morpheus:
         inherited = (one for one in self._base.hooks(name) if one.plugin != BUILTIN)
         return tuple(sorted((*own_hooks, *inherited), key=lambda one: -one.priority))
 
-    def has_plugins(self, name: str) -> bool:
-        """Return whether hooks other than the built-in one run under a name; not inside of a hook."""
-        hooks = self.hooks(name)
+    @property
+    def has_retrieval_plugins(self) -> bool:
+        """Whether retrieval goes through hooks other than the built-in one; not inside of a hook."""
+        hooks = self.hooks(RETRIEVE)
         is_builtin = len(hooks) == 1 and hooks[0].plugin == BUILTIN
         return not is_builtin and not self.is_running
 

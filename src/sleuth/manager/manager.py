@@ -16,7 +16,7 @@ from typing import Any, Protocol, TypeVar, runtime_checkable
 from sleuth.arguments import check_count, check_names, check_query
 from sleuth.errors import ArgumentError, RetrievalError
 from sleuth.hooks import Morpheus
-from sleuth.hooks.registry import BUILTIN, Hook, options_of
+from sleuth.hooks.registry import BUILTIN, RETRIEVE, SYNTHESIZE, Hook, options_of
 from sleuth.manager.streaming import SearchStream
 from sleuth.protocols import Retriever
 from sleuth.remote import async_twin
@@ -31,9 +31,6 @@ from sleuth.results import (
     StatusDetail,
 )
 from sleuth.types import Ranking
-
-RETRIEVE = "indiana_jones_retrieve"
-SYNTHESIZE = "indiana_jones_synthesize"
 
 _RESERVED = frozenset({"result", "rag2f", "retrieve_result", "for_synthesize", "kwargs"})
 """What hooks are given under these names by Sleuth."""
