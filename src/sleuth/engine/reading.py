@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import reduce
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from sleuth.answer.context import join_overlapping
 from sleuth.errors import ArgumentError
+from sleuth.filters import any_of, field
 from sleuth.ingest import file_of, is_below
 from sleuth.ingest.names import printable
 
 if TYPE_CHECKING:
     from sleuth.code import Snapshot
     from sleuth.engine.engine import Engine
+    from sleuth.filters import Filter
     from sleuth.types import RetrievedItem
 
 _LINES: Final = re.compile(r"(?P<path>.+):(?P<first>\d+)-(?P<last>\d+)")
@@ -49,6 +51,20 @@ def documents_at(engine: Engine, name: str) -> list[str]:
         if "path" in document.metadata and is_below(file_of(document), root)
     ]
     return ids or [root if engine.get(root) else printable(name)]
+
+
+def within(key: str, names: Iterable[str]) -> Filter | None:
+    """Return a filter for files and folders, by the names that an index gives them; None for all, without names.
+
+    Args:
+        key: of the metadata with a name; the name "" means the folder of the index, whose files have relative names.
+    """
+    path = field(key)
+    parts = [
+        (path == name) | path.starts_with(f"{name}/") if name else path.exists() & ~path.starts_with("/")
+        for name in names
+    ]
+    return any_of(*parts) if parts else None
 
 
 def numbered_lines(passages: Sequence[RetrievedItem]) -> tuple[dict[int, str], dict[str, range]]:

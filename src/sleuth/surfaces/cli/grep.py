@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
@@ -18,7 +18,6 @@ from sleuth.surfaces.cli.places import index_folder, path_from_here
 
 if TYPE_CHECKING:
     from sleuth.code import Snapshot
-    from sleuth.filters import Filter
 
 EXAMPLES = r"""
   sleuth grep "def refill\b"                 regular expressions of RE2
@@ -46,6 +45,7 @@ def grep(
     """Print every line that matches, and count them all."""
     from sleuth.engine.codebase import has_code
     from sleuth.engine.every_line import matching_lines
+    from sleuth.engine.reading import within
     from sleuth.filters import all_of, as_filter
 
     repo, at, no_refresh, index = (place_options[name] for name in ("repo", "at", "no_refresh", "index"))
@@ -73,8 +73,8 @@ def grep(
             engine,
             fixed=fixed,
             ignore_case=ignore_case,
-            of_code=all_of(as_filter(filter), _below(inside)) if snapshots else None,
-            of_documents=None if engine is None else all_of(as_filter(filter), _below(file_names)),
+            of_code=all_of(as_filter(filter), within("path", inside)) if snapshots else None,
+            of_documents=None if engine is None else all_of(as_filter(filter), within("path", file_names)),
             k=0 if count else k,
             worktree=at is None and not no_refresh,
         )
@@ -119,15 +119,3 @@ def _sources(names: list[str] | None, of_code: Mapping[str, object]) -> tuple[st
     if not names and ("--repo" in options or "--at" in options):
         return ("code",)
     return tuple(source for source in _SOURCES if source in (names or ()))
-
-
-def _below(names: Sequence[str]) -> Filter | None:
-    """Return a filter for files and folders, by the names that an index gives them; "" is its own folder."""
-    from sleuth.filters import any_of, field
-
-    path = field("path")
-    parts = [
-        (path == name) | path.starts_with(f"{name}/") if name else path.exists() & ~path.starts_with("/")
-        for name in names
-    ]
-    return any_of(*parts) if parts else None

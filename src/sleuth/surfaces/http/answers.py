@@ -5,6 +5,7 @@ Problems have the names of Sleuth's exception tree as codes.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Mapping
 from typing import Any, Literal, TypeAlias
 from urllib.parse import urlencode
@@ -19,6 +20,9 @@ from starlette.responses import Response
 from sleuth import errors
 from sleuth.surfaces.hits import web_address
 from sleuth.types import Ranking
+
+logger = logging.getLogger("sleuth.http")
+"""What the server logs; `server.LogLines` writes its records."""
 
 MEDIA_TYPE = "application/problem+json"
 

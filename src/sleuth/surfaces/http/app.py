@@ -25,11 +25,11 @@ from starlette.types import ASGIApp
 from sleuth.engine import Engine
 from sleuth.extensions import loaded
 from sleuth.surfaces.http import ask, code, documents, jobs, search, status
-from sleuth.surfaces.http.answers import ProblemDocument
+from sleuth.surfaces.http.answers import ProblemDocument, logger
 from sleuth.surfaces.http.connections import MOST_HEAD, MOST_HEADERS
 from sleuth.surfaces.http.gate import Gate
 from sleuth.surfaces.http.routes import JsonRouter, writes
-from sleuth.surfaces.http.service import Call, CurrentCall, Service, logger
+from sleuth.surfaces.http.service import Call, CurrentCall, Service
 from sleuth.surfaces.http.settings import ServerSettings
 from sleuth.surfaces.operations import Operation, operations
 

@@ -15,9 +15,9 @@ from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from sleuth.remote import in_thread
-from sleuth.surfaces.http.answers import EXPECTED, Dialect, Refusal, problem
+from sleuth.surfaces.http.answers import EXPECTED, Dialect, Refusal, logger, problem
 from sleuth.surfaces.http.keys import PREFIX, Key, KeyFile
-from sleuth.surfaces.http.service import Call, Service, logger
+from sleuth.surfaces.http.service import Call, Service
 from sleuth.surfaces.http.tokens import AGENTS_PATH
 
 _SLACK = 0.5

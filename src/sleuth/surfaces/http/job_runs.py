@@ -6,7 +6,6 @@ The steps of a job take turns in the queue of changes, so that short changes of 
 from __future__ import annotations
 
 import asyncio
-import logging
 import re
 import secrets
 import time
@@ -20,10 +19,8 @@ from pydantic import BaseModel, Field, ValidationError
 
 from sleuth.files import whole_file
 from sleuth.remote import in_thread
-from sleuth.surfaces.http.answers import EXPECTED, ProblemDocument, Refusal, problem_document
+from sleuth.surfaces.http.answers import EXPECTED, ProblemDocument, Refusal, logger, problem_document
 from sleuth.surfaces.http.lanes import Lane
-
-logger = logging.getLogger("sleuth.http")
 
 FOLDER = "jobs"
 MOST = 100

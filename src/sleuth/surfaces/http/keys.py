@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import base64
 import hmac
-import logging
 import math
 import os
 import secrets
@@ -24,7 +23,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 from sleuth.errors import ArgumentError
 from sleuth.files import whole_file
 from sleuth.filters import And, Compare, Filter, any_of, as_filter
-from sleuth.surfaces.http.answers import Refusal
+from sleuth.surfaces.http.answers import Refusal, logger
 from sleuth.surfaces.http.settings import WORKERS_VARIABLE
 from sleuth.types.request import argument_error
 
@@ -37,8 +36,6 @@ NO_DOCUMENT = And((Compare("source", "exists", True), Compare("source", "exists"
 """The filter of a key that is limited to code."""
 
 _IS_CODE = Compare("source_type", "eq", "code")
-
-logger = logging.getLogger("sleuth.http")
 
 _LOOKS = 1.0
 """Seconds between looks at whether the file has changed."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import sys
 import time
 from collections import OrderedDict
@@ -21,7 +20,7 @@ from sleuth.engine.freshness import Refresher
 from sleuth.errors import ArgumentError, UnknownRepositoryError
 from sleuth.filters import And, Compare, Filter, all_of, as_filter
 from sleuth.filters.match import lies_within
-from sleuth.surfaces.http.answers import FAILED, Refusal, refusal_of
+from sleuth.surfaces.http.answers import FAILED, Refusal, logger, refusal_of
 from sleuth.surfaces.http.job_runs import JobRunner
 from sleuth.surfaces.http.keys import EVERYONE, NO_DOCUMENT, Key, KeyFile, Rates, Scope, Sessions
 from sleuth.surfaces.http.lanes import Lane
@@ -41,8 +40,6 @@ if TYPE_CHECKING:
 
 P = ParamSpec("P")
 T = TypeVar("T")
-
-logger = logging.getLogger("sleuth.http")
 
 PATIENCE = 600.0
 """Seconds that a job waits for another writer."""

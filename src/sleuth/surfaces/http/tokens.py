@@ -7,7 +7,6 @@ An issuer that the operator names signs tokens (RFC 9068); clients learn of it b
 from __future__ import annotations
 
 import json
-import logging
 import time
 from collections.abc import Mapping
 from threading import Lock
@@ -16,9 +15,9 @@ from urllib.parse import urlsplit
 
 from sleuth.errors import requires
 from sleuth.remote import BrokenError, CertificateError, Deadline, LargeError
-from sleuth.remote.hosts import resolve
-from sleuth.surfaces.http.answers import Refusal
+from sleuth.surfaces.http.answers import Refusal, logger
 from sleuth.surfaces.http.keys import DEFAULT_SCOPES, EVERYONE, Key
+from sleuth.surfaces.http.settings import is_loopback
 
 AGENTS_PATH: Final = "/mcp"
 """Where access tokens are accepted, and not only keys."""
@@ -38,8 +37,6 @@ _LEEWAY: Final = 30.0
 _SECONDS: Final = 5.0
 _MOST_BYTES: Final = 1 << 20
 _FAILURES: Final = (BrokenError, CertificateError, LargeError, OSError, ValueError, KeyError, TypeError)
-
-logger = logging.getLogger("sleuth.http")
 
 
 class AccessTokens:
@@ -163,16 +160,14 @@ def _json_at(url: str) -> Mapping[str, Any]:
     Raises:
         ValueError: not https (http on this machine alone), another status, or not a JSON object.
     """
-    from sleuth.remote.exchange import request  # loads httpx, which a server without tokens does not need
+    from sleuth.remote import exchange_with_host  # loads httpx, which a server without tokens does not need
 
     parts = urlsplit(url)
-    host = parts.hostname or ""
-    if parts.scheme != "https" and not (parts.scheme == "http" and host in ("localhost", "127.0.0.1", "::1")):
+    if parts.scheme != "https" and not (parts.scheme == "http" and is_loopback(parts.hostname or "")):
         raise ValueError(f"{url} must be an https address")
-    deadline = Deadline(_SECONDS)
-    addresses = resolve(host, parts.port or (443 if parts.scheme == "https" else 80), deadline)
     headers = {"Accept": "application/json"}
-    answer = request("GET", url, addresses, deadline=deadline, headers=headers, max_bytes=_MOST_BYTES)
+    with exchange_with_host("GET", url, deadline=Deadline(_SECONDS), headers=headers) as exchange:
+        answer = exchange.read(_MOST_BYTES)
     value = json.loads(answer.body) if answer.status == 200 else None
     if not isinstance(value, dict):
         raise ValueError(f"{url} answered {answer.status} without a JSON object")  # noqa: TRY004 - a wrong answer

@@ -16,7 +16,7 @@ from pydantic import Field
 from sleuth.arguments import MOST_NAME, check_count, check_names
 from sleuth.engine import SearchRequest
 from sleuth.engine.every_line import matching_lines
-from sleuth.engine.reading import FetchedText, code_text, document_text
+from sleuth.engine.reading import FetchedText, code_text, document_text, within
 from sleuth.engine.workspace import NOTHING_SEEN
 from sleuth.errors import ArgumentError, RetrievalError, UnknownSnapshotError
 from sleuth.surfaces.cursors import cursor_of, offset_of, written
@@ -358,16 +358,11 @@ class Tools:
 
     def _below(self, path: str | None) -> Filter | None:
         """Return a filter for a file or folder, absolute or relative to the root."""
-        from sleuth.filters import Compare, any_of, field
-
         if path is None:
             return None
         # Code is named by absolute paths, documents by those relative to the index.
         absolute = self._absolute(_text(path, "path"))
-        places = dict.fromkeys((absolute, self._name_of(absolute)))
-        parts = [(Compare("source", "eq", p), Compare("source", "prefix", f"{p}/")) for p in places if p]
-        everything = [~field("source").starts_with("/")] if "" in places else []
-        return any_of(*(part for pair in parts for part in pair), *everything)
+        return within("source", dict.fromkeys((absolute, self._name_of(absolute))))
 
     def _relative(self, path: str) -> str:
         """Return an absolute path as it is called below the root of the answers, if it is there."""
