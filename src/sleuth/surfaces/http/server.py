@@ -43,14 +43,14 @@ _MOST_LINES = 100
 _ENDING = (signal.SIGTERM, signal.SIGINT)
 
 
-def bind(settings: ServerSettings, *, open_to_all: bool = False) -> socket.socket:
+def bind(settings: ServerSettings) -> socket.socket:
     """Return a socket that listens where the settings say.
 
     Raises:
         ArgumentError: others could reach a server without keys; an address that is taken or not of this machine;
             a keys file that is missing or malformed.
     """
-    if settings.keys is None and not open_to_all and not is_loopback(settings.host):
+    if settings.keys is None and not is_loopback(settings.host):
         raise ArgumentError(
             f"host must be 127.0.0.1 for a server without keys, got {settings.host!r}: others could read the index. "
             "`sleuth serve keys add NAME --keys keys.json` makes a key; then add `--keys keys.json`"
