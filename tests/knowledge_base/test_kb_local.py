@@ -12,6 +12,7 @@ from botocore.exceptions import ClientError
 from sleuth import Document, Engine
 from sleuth import knowledge_base as kb
 from sleuth.errors import KnowledgeBaseError
+from sleuth.knowledge_base.ingestion import MAX_DOCUMENTS
 from sleuth.knowledge_base.results import uri_of
 from sleuth.testing.aws import BedrockServer
 from tests.code.conftest import write
@@ -325,11 +326,10 @@ def test_without_boto3_errors_are_ours(local: kb.LocalKnowledgeBase, monkeypatch
 
 def test_server_and_index_know_the_same_limits(server: BedrockServer) -> None:
     """The limits of the index equal those of AWS's model."""
-    from sleuth.knowledge_base.clients import limit_of
-
-    agent = server.client("bedrock-agent")
-    assert limit_of(agent, "IngestKnowledgeBaseDocuments", "documents", 0) == 10
-    assert limit_of(agent, "GetKnowledgeBaseDocuments", "documentIdentifiers", 0) == 10
+    model = server.client("bedrock-agent").meta.service_model
+    for operation, member in (("Ingest", "documents"), ("Get", "documentIdentifiers")):
+        shape = model.operation_model(f"{operation}KnowledgeBaseDocuments").input_shape
+        assert shape.members[member].metadata["max"] == MAX_DOCUMENTS
 
 
 def test_a_reader_with_a_bug(tmp_path: Path, bucket: Path, caplog: pytest.LogCaptureFixture) -> None:

@@ -84,16 +84,6 @@ def endpoint_of(client: Any) -> Endpoint | None:
     return endpoint_at(address) if isinstance(address, str) and address else None
 
 
-def limit_of(client: Any, operation: str, member: str, fallback: int) -> int:
-    """Return the maximum length of a list in a request, from the client's own model of the service."""
-    model = getattr(getattr(client, "meta", None), "service_model", None)
-    operations = getattr(model, "operation_names", None)
-    if not isinstance(operations, (list, tuple)) or operation not in operations or model is None:
-        return fallback
-    limit = model.operation_model(operation).input_shape.members[member].metadata.get("max", fallback)
-    return int(limit)
-
-
 def sender(timeout: float) -> Callable[..., Any]:
     """Return a handler of botocore's `before-send` that sends requests in place of the client's own transport.
 

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 from sleuth.arguments import check_count
 from sleuth.errors import ArgumentError, KnowledgeBaseError
-from sleuth.knowledge_base.clients import default_client, endpoint_of, limit_of
+from sleuth.knowledge_base.clients import default_client, endpoint_of
 from sleuth.knowledge_base.errors import again_when_busy, again_when_down
 from sleuth.logs import logger_of
 from sleuth.remote import Deadline, async_twin, retry
@@ -29,7 +29,8 @@ Progress = Callable[[dict[str, Any]], None]
 """Called with the job, or with the documents' statuses by URI, after each request."""
 _STATUS_RETRIES = 3
 _STATUS_DELAY = 0.5
-_BATCH = 10
+MAX_DOCUMENTS = 10
+"""Documents of one request at most, as the model of the service says."""
 
 
 def start_ingestion_with_retry(
@@ -87,11 +88,10 @@ def ingest_documents_with_retry(  # noqa: PLR0917 - as documented
     entries = [document_entry(document, ds_id) for document in documents]
     if not entries:
         raise ArgumentError("documents must hold at least one document, got []")
-    size = limit_of(agent, "IngestKnowledgeBaseDocuments", "documents", _BATCH)
     details: list[dict[str, Any]] = []
     names: list[str] = []
-    for start in range(0, len(entries), size):
-        batch = entries[start : start + size]
+    for start in range(0, len(entries), MAX_DOCUMENTS):
+        batch = entries[start : start + MAX_DOCUMENTS]
         try:
             answer = _retrying(
                 lambda: agent.ingest_knowledge_base_documents(
@@ -141,7 +141,7 @@ def batch_check_document_statuses(
     if not isinstance(s3_uris, list | tuple):
         raise ArgumentError(f"s3_uris must be a list of URIs, got {s3_uris!r}")
     agent = _agent(client)
-    size = min(batch_size, limit_of(agent, "GetKnowledgeBaseDocuments", "documentIdentifiers", _BATCH))
+    size = min(batch_size, MAX_DOCUMENTS)
     statuses = dict.fromkeys(s3_uris, UNKNOWN)
     unique = list(statuses)
     failure: Exception | None = None

@@ -18,7 +18,7 @@ from sleuth.arguments import check_names
 from sleuth.errors import ArgumentError, FilterError, LoadError, SleuthError
 from sleuth.filters import And, Compare, Filter, Not, Or, from_bedrock
 from sleuth.knowledge_base.errors import local_error
-from sleuth.knowledge_base.ingestion import identifier, uri_of_identifier
+from sleuth.knowledge_base.ingestion import MAX_DOCUMENTS, identifier, uri_of_identifier
 from sleuth.knowledge_base.local_places import Places, read_text
 from sleuth.knowledge_base.results import SOURCE_KEY
 from sleuth.knowledge_base.retriever import REQUEST_OPTIONS, SEARCH_OPTIONS
@@ -30,7 +30,6 @@ logger = logger_of("knowledge_base")
 
 URI_KEY = "x-amz-bedrock-kb-source-uri"
 MAX_RESULTS = 100
-MAX_DOCUMENTS = 10
 _SOURCE = ("knowledgeBaseId", "dataSourceId")
 _PAGE = ("maxResults", "nextToken")
 _MEMBERS: Mapping[str, Sequence[str]] = {
