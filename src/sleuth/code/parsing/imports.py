@@ -19,11 +19,11 @@ def split_outside(text: str, separator: str) -> list[str]:
     return [*parts, text[start:]]
 
 
-def aliases_in(text: str, word: str) -> Iterator[tuple[str, str]]:
-    """Parse `a, b as c` into (a, a), (b, c); `word` is the word between two names, here "as"."""
+def aliases_in(text: str) -> Iterator[tuple[str, str]]:
+    """Parse `a, b as c` into (a, a), (b, c)."""
     for part in text.split(","):
         match part.split():
-            case [name, *_, before, alias] if before == word:
+            case [name, *_, "as", alias]:
                 yield name, alias
             case ["type", *_, alias]:
                 yield alias, alias
@@ -39,10 +39,10 @@ def python_imports(text: str) -> Iterator[Import]:
     )
     if match:
         module = match[1].replace(" ", "")
-        for name, alias in aliases_in(match[2], "as"):
+        for name, alias in aliases_in(match[2]):
             yield Import(module, name, alias)
         return
-    for name, alias in aliases_in(re.sub(r"^\s*import\s+", "", text), "as"):
+    for name, alias in aliases_in(re.sub(r"^\s*import\s+", "", text)):
         yield Import(name, "", alias)
 
 
@@ -59,7 +59,7 @@ def javascript_imports(text: str) -> Iterator[Import]:
     head = re.sub(r"^\s*(?:import|export|const|let|var)\b", "", head)
     head = re.sub(r"^\s*type\s+(?=[\w{])", "", head)
     named_match = re.search(r"\{([^{}]*)\}", head)
-    names = aliases_in(named_match[1], "as") if named_match else ()
+    names = aliases_in(named_match[1]) if named_match else ()
     items = [Import(module, name, alias) for name, alias in names]
     unbraced_head = re.sub(r"\{[^{}]*\}", "", head)
     star_match = re.search(r"\*(?:\s*as\s+([\w$]+))?", unbraced_head)

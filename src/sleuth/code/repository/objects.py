@@ -115,7 +115,7 @@ class Objects:
                 if self._process is not None and not self._has_answered:
                     # Before its first answer git reads settings and the list of a shallow clone.
                     is_long = _SEARCH.search(group[0]) is not None
-                    await_output(self._process, self.root, "cat-file", is_long=is_long)
+                    await_output(self._process, self.root, is_long=is_long)
                     self._has_answered = True
                 for name in group:
                     head_match = _ANSWER.fullmatch(answers.readline())

@@ -137,7 +137,7 @@ def pipes(process: subprocess.Popen[bytes], folder: Path) -> tuple[IO[bytes], IO
     return process.stdin, process.stdout
 
 
-def await_output(process: subprocess.Popen[bytes], folder: Path, what: str, *, is_long: bool) -> None:
+def await_output(process: subprocess.Popen[bytes], folder: Path, *, is_long: bool) -> None:
     """Wait until a process writes or ends: where a file that git reads is a pipe, it does neither.
 
     Args:
@@ -151,7 +151,7 @@ def await_output(process: subprocess.Popen[bytes], folder: Path, what: str, *, i
     _, answers = pipes(process, folder)
     with ended_if_cancelled(process.kill):
         if not platform.readiness(answers.fileno())(seconds):
-            raise _slow(folder, what, seconds)
+            raise _slow(folder, "cat-file", seconds)
 
 
 @contextmanager

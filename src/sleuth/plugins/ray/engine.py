@@ -256,7 +256,6 @@ def serve_from_ray(
     options: RouterOptions | None = None,
     scope: Filter | Mapping[str, Any] | str | None = None,
     follow: float | None = None,
-    cpus: int | None = None,
 ) -> Iterator[RayEngine]:
     """Serve a published index from searchers on Ray, for the length of a block.
 
@@ -268,7 +267,6 @@ def serve_from_ray(
         options: searchers and replicas, deadlines.
         scope: see `Engine.open`.
         follow: seconds between two looks for a newer version; None stays with this one.
-        cpus: of a Ray that is started here.
 
     Raises:
         IndexNotFoundError: no such version.
@@ -280,7 +278,7 @@ def serve_from_ray(
     objects = ObjectFolder(source.url)
     manifest = find_version(source, objects)
     embedder = open_embedder(str(manifest.settings["embedder"]), path=str(source))
-    with ray_session(ray_address, cpus=cpus, required=ray_address is None) as ray:
+    with ray_session(ray_address, required=ray_address is None) as ray:
         names = [part.folder or "index" for part in manifest.parts]
         mend = None if ray_address is None else partial(reconnect, ray, ray_address)
         router = Router(ray, source.url, names, options or RouterOptions(), mend)

@@ -20,7 +20,7 @@ def read_imports(text: str) -> Iterator[Import]:
     if alias_match:
         yield Import(module, "", alias_match[1])
     elif shown_match:
-        for name, alias in aliases_in(shown_match[1], "as"):
+        for name, alias in aliases_in(shown_match[1]):
             yield Import(module, name, alias)
     else:
         yield Import(module, "*", "*")

@@ -13,7 +13,7 @@ def read_imports(text: str) -> Iterator[Import]:
     r"""Read `use A\B as C` and `use A\{B, C}`."""
     body = re.sub(r"^\s*use\s+(?:function\s+|const\s+)?|;\s*$", "", " ".join(text.split()))
     prefix, brace, group = body.partition("{")
-    for name, alias in aliases_in(group.rstrip("} ") if brace else body, "as"):
+    for name, alias in aliases_in(group.rstrip("} ") if brace else body):
         module, _, base_name = (prefix.strip() + name if brace else name).rpartition("\\")
         yield Import(module, base_name, alias.rpartition("\\")[2])
 
