@@ -29,8 +29,8 @@ def address_parts(url: str) -> SplitResult:
     parts = split_url(url)
     if parts is None:
         raise WebError(f"url must be a valid http or https address, got {shown_url(url)!r}", service="fetch")
-    bad = parts.scheme not in ("http", "https") or not parts.hostname or parts.username is not None
-    if bad or any(ord(character) <= 32 or ord(character) == 127 for character in url):
+    is_refused = parts.scheme not in ("http", "https") or not parts.hostname or parts.username is not None
+    if is_refused or any(ord(character) <= 32 or ord(character) == 127 for character in url):
         raise WebError(
             f"url must be an http or https address without credentials, got {shown_url(url)!r}",
             service="fetch",

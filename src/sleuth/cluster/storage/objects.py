@@ -65,8 +65,8 @@ class ObjectFolder:
             if self._folder is not None:
                 self._store: Any = store.LocalStore(self._folder, mkdir=True)
             else:
-                insecure = os.environ.get("AWS_ALLOW_HTTP", "").lower() == "true"
-                options: Any = {"timeout": _TIMEOUT, "allow_http": insecure}
+                may_be_insecure = os.environ.get("AWS_ALLOW_HTTP", "").lower() == "true"
+                options: Any = {"timeout": _TIMEOUT, "allow_http": may_be_insecure}
                 self._store = store.from_url(url, client_options=options, retry_config=_RETRY)
 
     def put(self, name: str, data: bytes) -> bool:
@@ -149,10 +149,10 @@ class ObjectFolder:
         name = f"probes/{uuid.uuid4().hex}"
         self.put(name, b"first")
         try:
-            refused = not self.put(name, b"second") and self.get(name) == b"first"
+            is_refused = not self.put(name, b"second") and self.get(name) == b"first"
         finally:
             self.delete([name])
-        if not refused:
+        if not is_refused:
             raise StoreError(
                 f"{self.url} ignores put-if-absent, so two publishers could overwrite each other's versions: "
                 "publish to a storage that honours If-None-Match",

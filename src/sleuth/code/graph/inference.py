@@ -216,8 +216,8 @@ class Inference:
                 if path:
                     member_path = ".".join((path, *inner, step.name))
                     part = Type(member_path, inferred.site, is_foreign=True)
-            passes = step.name in ways_of(site.file.language).passing
-            inferred = inferred if part is None and passes else part
+            is_passing = step.name in ways_of(site.file.language).passing
+            inferred = inferred if part is None and is_passing else part
         return inferred
 
     def _part(self, inferred: Type, step: Step, depth: int) -> Type | None:

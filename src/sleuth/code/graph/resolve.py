@@ -266,8 +266,8 @@ class Resolver:
             return Resolved(methods[0], VISIBLE)
         namesakes = [method for method in self._names.named(use.name) if method.symbol.kind in _CALLABLE]
         is_only = rules.trusts_names and len(namesakes) == 1 and use.name not in _BUILTIN
-        one_home = len({(method.file.key, method.symbol.parent) for method in methods}) == 1
-        return Resolved(methods[0], CERTAIN if is_only else GUESS) if one_home else None
+        have_one_home = len({(method.file.key, method.symbol.parent) for method in methods}) == 1
+        return Resolved(methods[0], CERTAIN if is_only else GUESS) if have_one_home else None
 
     def _external_name(self, file: FileRow, use: Reference) -> str:
         """Return what a use means in another project, such as `stripe.Client.charge`; "" where that is not known."""

@@ -232,8 +232,8 @@ def _look_at(path: str, content: bytes) -> Analysed | _Readable:
         return skipped(
             path, "minified", language=name, category="generated", encoding=encoding, size=len(content)
         )
-    unchanged = encoding == "utf-8" and notebook is None
-    source = content if unchanged else text.encode("utf-8", "surrogatepass")
+    is_unchanged = encoding == "utf-8" and notebook is None
+    source = content if is_unchanged else text.encode("utf-8", "surrogatepass")
     grammar = name if name and LANGUAGES[name].package and source.strip() else ""
     if grammar == "c" and path.endswith(".h") and any(word in source for word in _WORDS_OF_CPP):
         grammar = "cpp"

@@ -64,12 +64,12 @@ def unit_at(chunks: Sequence[CodeChunk], chunk: int) -> range:
 def cut_text(lines: LineIndex) -> Table:
     """Return the chunks of a text by its layout: sections, then paragraphs, packed to about `PART_LINES` lines."""
     borders = []
-    blank = True
+    is_blank = True
     for line in range(1, len(lines) + 1):
         text = lines.source[lines.start(line) : lines.stop(line)]
-        if text.strip() and text[:1] not in b" \t)}]" and (blank or text.startswith(b"#")):
+        if text.strip() and text[:1] not in b" \t)}]" and (is_blank or text.startswith(b"#")):
             borders.append(line)
-        blank = not text.strip()
+        is_blank = not text.strip()
     parts = (_trimmed(lines, first, last_line) for first, last_line in _packed(1, len(lines), borders))
     return table_of([ChunkRow(*part, -1, _TEXT) for part in parts if part is not None], ChunkRow)
 
@@ -117,10 +117,10 @@ class _Cutter:
             if end < start:
                 continue
             self._cut_between(at, start - 1, owner)
-            container = definition.kind in CONTAINERS and i in self.members and nested < _MOST_NESTED
-            if end - start < (CONTAINER_LINES if container else WHOLE_LINES):
+            is_container = definition.kind in CONTAINERS and i in self.members and nested < _MOST_NESTED
+            if end - start < (CONTAINER_LINES if is_container else WHOLE_LINES):
                 self.chunks.append(ChunkRow(start, end, i, _DEFINITION))
-            elif container:
+            elif is_container:
                 self.cut_region(start, end, i, nested + 1)
             else:
                 self._cut_parts(start, end, i, _PART, [definition.node])

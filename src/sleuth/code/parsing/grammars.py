@@ -152,5 +152,5 @@ def _pattern(query: tree_sitter.Query, number: int, text: str) -> Pattern:
     if len(subjects) != 1:
         raise CodeError(f"a pattern must have one of the captures {_SUBJECTS}, got {source.decode()!r}")
     group, _, kind = subjects[0].partition(".")
-    to_the_end = query.pattern_settings(number).get("reaches") == "end of file"
-    return Pattern(subjects[0], group, kind, to_the_end)
+    reaches_end = query.pattern_settings(number).get("reaches") == "end of file"
+    return Pattern(subjects[0], group, kind, reaches_end)

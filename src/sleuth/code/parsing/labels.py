@@ -141,8 +141,8 @@ def is_public(  # noqa: PLR0911 - one custom per language
     if language == "rust":
         return _PUB.search(head) is not None
     if language in SCRIPTS:
-        exported = b"export" in head or (outer is not None and "public_api" in outer.labels)
-        return exported and b"private" not in head and not name.startswith(("_", "#"))
+        is_exported = b"export" in head or (outer is not None and "public_api" in outer.labels)
+        return is_exported and b"private" not in head and not name.startswith(("_", "#"))
     if language in ("c", "cpp"):
         return b"static" not in head or (outer is not None and outer.kind != "module")
     return not name.startswith("_")

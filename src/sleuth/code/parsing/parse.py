@@ -190,15 +190,15 @@ def _split_quoted(source: bytes, uses: Table) -> Table:
         uses: as `uses.read_uses` returns them, shape (n, 5): start and end of the name, its role, start and end of the
             qualifier.
     """
-    quoted = uses[:, 2] == _QUOTED
-    if not quoted.any():
+    is_quoted = uses[:, 2] == _QUOTED
+    if not is_quoted.any():
         return uses
     rows = []
-    for start, end in uses[quoted, :2].tolist():
+    for start, end in uses[is_quoted, :2].tolist():
         for match in _DOTTED.finditer(source, start, end):
             qualifier = (match.start(1), match.end(1) - 1) if match[1] else (0, 0)
             rows.append((*match.span(2), _REFERENCE, *qualifier))
-    table = np.concatenate([uses[~quoted], np.array(rows, np.int32).reshape(-1, 5)])
+    table = np.concatenate([uses[~is_quoted], np.array(rows, np.int32).reshape(-1, 5)])
     return table[np.argsort(table[:, 0], kind="stable")]
 
 
@@ -220,7 +220,7 @@ def _keep_meant(
         return references
     statements = [source[start:end] for start, end in imports[:, 1:3].tolist()]
     imported = {word for statement in statements for word in _WORD.findall(statement)}
-    everything = any(_OF_ALL.search(statement) for statement in statements)
+    imports_all = any(_OF_ALL.search(statement) for statement in statements)
     bindings = bindings[~np.isin(bindings[:, BindingRow._fields.index("kind")], _USES)]
     defined = {(source[d.name.start : d.name.end], d.parent) for d in definitions}
     possible = imported | {name for name, _ in defined}
@@ -243,12 +243,12 @@ def _keep_meant(
                 return True
             in_function = in_function or kind in ("function", "method")
             at = definitions[at].parent
-        return (name, -1) in defined or name in imported or everything
+        return (name, -1) in defined or name in imported or imports_all
 
     is_use = roles < len(ROLES)
     starts = set(bindings[:, BindingRow._fields.index("name")].tolist())
     for at in np.flatnonzero(roles == _MENTION).tolist():
-        if (everything or names[at] in possible) and int(references[at, _NAME]) not in starts:
+        if (imports_all or names[at] in possible) and int(references[at, _NAME]) not in starts:
             is_use[at] = is_meant(names[at], scopes[at])
     references[roles == _MENTION, _ROLE] = _REFERENCE
     return references[is_use]

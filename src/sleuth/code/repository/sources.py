@@ -121,8 +121,8 @@ class DiskSource:
 
     def _hidden(self, past: Past) -> Path | None:
         """Return the index's path, where it lies below the root."""
-        below = past.without is not None and self.root in past.without.parents
-        return past.without if below else None
+        is_below_root = past.without is not None and self.root in past.without.parents
+        return past.without if is_below_root else None
 
     def content_of(self, path: str) -> bytes:
         """Return the content of a listed file that was not read yet; empty if only its hash was needed."""
@@ -218,16 +218,16 @@ class WorktreeSource(DiskSource):
         }
         files = [file for file in recall.trusted if file.path not in edits] if edits else recall.trusted[:]
         files += current
-        complete = len(files) == len(index.tracked) + len(index.others)
+        is_complete = len(files) == len(index.tracked) + len(index.others)
         if ignored is not None:
             files = [file for file in files if index.bytes_of(file.path) not in ignored]
             rules = [path for path in _rules_above(index.tracked) if path not in index.tracked]
-            complete = complete and not any(os.path.lexists(f"{self.root}/{path}") for path in rules)
+            is_complete = is_complete and not any(os.path.lexists(f"{self.root}/{path}") for path in rules)
         files.sort()
         if not tree.head or not tree.clean:
             return Listing(Version(content_id(files), tree.head), files, times)
         # Not where some are out of sight, or changed by a filter.
-        as_committed = complete and all(
+        as_committed = is_complete and all(
             file.skip or index.id_of(file.path) == file.hash
             for file in (current if ignored is None else files)
         )

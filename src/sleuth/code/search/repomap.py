@@ -308,8 +308,8 @@ def _uses(snapshot: Snapshot, row: FileRow, homes: _Homes) -> dict[tuple[int, st
         if (positions is not None and not positions) or reference.qualifier in OWN_OBJECT:
             continue  # of another project, or of the class itself
         if positions is None:
-            bare = not reference.qualifier and row.language not in BARE_MEMBERS
-            targets: Sequence[int] = (homes.at_top if bare else homes.of).get(name, ())
+            is_bare = not reference.qualifier and row.language not in BARE_MEMBERS
+            targets: Sequence[int] = (homes.at_top if is_bare else homes.of).get(name, ())
             # Nothing says what is meant; a name that is only mentioned is mostly a variable.
             is_type = name[:1].isupper()
             share = _OF_UNKNOWN_OBJECT if reference.qualifier else _BARE_TYPE if is_type else _BARE_NAME

@@ -153,9 +153,9 @@ def best_rows(
     hits = searcher.pool(terms, LegRequest(pool, allowed=masks))
     if len(hits.keys) < min(pool, rows) or pool >= rows:
         return hits.keys, hits.scores
-    above = hits.scores > hits.scores[-1]
-    if above.any():
-        return hits.keys[above], hits.scores[above]
+    is_above = hits.scores > hits.scores[-1]
+    if is_above.any():
+        return hits.keys[is_above], hits.scores[is_above]
     hits = searcher.pool(terms, LegRequest(rows, allowed=masks))
     return hits.keys, hits.scores
 

@@ -133,9 +133,9 @@ def _definitions_of(
         shares = {name: values[at] / peaks[name] for name, values in words.items()}
         if any(shares.values()) or piece.chunk in unit:
             first, last_chunk = detail.chunks[unit[0]], detail.chunks[unit[-1]]
-            frame = first.symbol >= 0 and detail.symbols[first.symbol].name in called
+            in_frame = first.symbol >= 0 and detail.symbols[first.symbol].name in called
             size = min(1.0, math.log1p(last_chunk.end - first.start + 1) / math.log1p(_LONG))
-            facts = shares | {"frame": float(frame), "size": size}
+            facts = shares | {"frame": float(in_frame), "size": size}
             is_lone_line = first.start == last_chunk.end and first.kind in ("outline", "module")
             value = 0.0 if is_lone_line else sum(WEIGHTS[name] * value for name, value in facts.items())
             answers.append(_RankedUnit(value, unit, facts))

@@ -62,11 +62,11 @@ def repository_around(folder: Path, repositories: Sequence[Repository]) -> Repos
     top = worktree_of(folder) if nearest is None or folder != Path(nearest.path) else None
     if top is not None:
         if nearest is not None:
-            misled = top != Path(nearest.path) and top.is_relative_to(nearest.path)
+            misleads = top != Path(nearest.path) and top.is_relative_to(nearest.path)
         else:
             shared = common_folder(top)
-            misled = shared is not None and any(common_folder(Path(r.path)) == shared for r in repositories)
-        if misled:
+            misleads = shared is not None and any(common_folder(Path(r.path)) == shared for r in repositories)
+        if misleads:
             raise ArgumentError(
                 f"--repo must name a repository where the current one is not indexed: run `sleuth code index {top}`"
             )

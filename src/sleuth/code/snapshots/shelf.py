@@ -285,8 +285,8 @@ def _view(segment: segments.Opened, live: NDArray[np.int64]) -> SegmentView:
     keys = segment.keys
     at = np.searchsorted(live, keys)
     is_live = np.zeros(len(keys), bool)
-    inside = at < len(live)
-    is_live[inside] = live[at[inside]] == keys[inside]
+    is_inside = at < len(live)
+    is_live[is_inside] = live[at[is_inside]] == keys[is_inside]
     mask = None if is_live.all() else pack(is_live)
     return SegmentView(segment.name, segment.key_list, segment.tie_ranks, mask, segment.arrays, segment.meta)
 

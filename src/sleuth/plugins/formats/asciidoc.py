@@ -25,7 +25,7 @@ def load_asciidoc(file: FileBytes, options: ReadOptions) -> Iterator[Document]:
     """Yield the whole file, titled by its first heading."""
     text, metadata = file.text()
     lines: list[str] = []
-    title, fence, table = "", "", False
+    title, fence, in_table = "", "", False
     for line in text.split("\n"):
         delimiter = _fence.match(line)
         if delimiter and fence in ("", delimiter.group(1)):
@@ -34,9 +34,9 @@ def load_asciidoc(file: FileBytes, options: ReadOptions) -> Iterator[Document]:
         elif fence:
             lines.append("" if fence.startswith("/") else line)
         elif line.startswith("|==="):
-            table = not table
+            in_table = not in_table
             lines.append("")
-        elif table and line.startswith("|"):
+        elif in_table and line.startswith("|"):
             lines.append(f"| {' | '.join(cell.strip() for cell in line[1:].split('|'))} |")
         elif match := _heading.match(line):
             words = _inline(match[2])

@@ -112,7 +112,7 @@ def load_man(file: FileBytes, options: ReadOptions) -> Iterator[Document]:
     """Yield the whole page, titled by its name and section: "ls(1)"."""
     text, metadata = file.text()
     lines: list[str] = []
-    title, example, tag, is_hidden = "", False, "", False
+    title, in_example, tag, is_hidden = "", False, "", False
     table: RoffTable | None = None
     for line in text.split("\n"):
         if is_hidden:
@@ -136,10 +136,10 @@ def load_man(file: FileBytes, options: ReadOptions) -> Iterator[Document]:
             page, *section = words
             title = f"{page.lower()}({section.pop(0)})" if section else page.lower()
         if name in _HEADINGS:
-            lines.append(f"{'```' if example else ''}{_HEADINGS[name]}{' '.join(words)}")
-            example = False
-        elif name in (_CLOSE if example else _OPEN):
-            example = not example
+            lines.append(f"{'```' if in_example else ''}{_HEADINGS[name]}{' '.join(words)}")
+            in_example = False
+        elif name in (_CLOSE if in_example else _OPEN):
+            in_example = not in_example
             lines.append("```")
         elif name in _SILENT or name in _OPEN or name in _CLOSE:
             lines.append("")

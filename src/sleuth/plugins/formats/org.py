@@ -22,27 +22,27 @@ def load_org(file: FileBytes, options: ReadOptions) -> Iterator[Document]:
     """Yield the whole file, titled by #+TITLE, else by its first heading."""
     text, metadata = file.text()
     lines: list[str] = []
-    title, heading, drawer, code = "", "", False, False
+    title, heading, in_drawer, in_code = "", "", False, False
     facts: dict[str, str] = {}
     for line in text.split("\n"):
         keyword = _keyword.match(line)
         name = keyword.group(1).lower() if keyword else ""
         if name in ("begin_src", "begin_example"):
-            code = True
+            in_code = True
             lines.append(
                 f"```{keyword.group(2).partition(' ')[0] if keyword and name == 'begin_src' else ''}"
             )
         elif name in ("end_src", "end_example"):
-            code = False
+            in_code = False
             lines.append("```")
-        elif code:
+        elif in_code:
             lines.append(line)
         elif keyword:
             title = keyword.group(2) if name == "title" else title
             facts |= {name: keyword.group(2)} if name in _STATED and keyword.group(2) else {}
             lines.append(keyword.group(2) if name == "caption" else "")
-        elif line.strip() in (":PROPERTIES:", ":LOGBOOK:") or drawer:
-            drawer = line.strip() != ":END:"
+        elif line.strip() in (":PROPERTIES:", ":LOGBOOK:") or in_drawer:
+            in_drawer = line.strip() != ":END:"
             lines.append("")
         elif match := _heading.match(line):
             words = _link.sub(r"\1", _tags.sub("", match[2])).strip()

@@ -59,16 +59,16 @@ def _without_pictures(source: str) -> str:
 def _tables(text: str) -> str:
     """Return the text with lines such as `Ann|Room 12|`, which are rows, as tables of Markdown."""
     lines: list[str] = []
-    inside = False
+    in_table = False
     for line in text.split("\n"):
         if line.count("|") > 1 and line.rstrip().endswith("|"):
             cells = [cell.strip() for cell in line.rstrip()[:-1].replace("\xa0", " ").split("|")]
-            lines += [] if inside else [""]
+            lines += [] if in_table else [""]
             lines.append(f"| {' | '.join(cells)} |")
-            lines += [] if inside else [f"|{'---|' * len(cells)}"]
-            inside = True
+            lines += [] if in_table else [f"|{'---|' * len(cells)}"]
+            in_table = True
         else:
-            lines += [""] if inside and line.strip() else []
+            lines += [""] if in_table and line.strip() else []
             lines.append(line)
-            inside = False
+            in_table = False
     return "\n".join(lines)

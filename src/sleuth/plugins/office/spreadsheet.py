@@ -97,8 +97,8 @@ def _text(value: Any) -> str:
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
     if isinstance(value, datetime):
-        midnight = (value.hour, value.minute, value.second) == (0, 0, 0)
-        return value.date().isoformat() if midnight else value.isoformat(" ", "seconds")
+        is_midnight = (value.hour, value.minute, value.second) == (0, 0, 0)
+        return value.date().isoformat() if is_midnight else value.isoformat(" ", "seconds")
     if isinstance(value, date | time):
         return value.isoformat()
     if isinstance(value, timedelta):

@@ -154,8 +154,8 @@ class _ElementLines:
                 cells, self.cells = self.cells, None
                 if any(cells):
                     rule = [f"|{'---|' * len(cells)}"]
-                    begins = not (self.lines and self.lines[-1].startswith("|"))
-                    self.lines += [""] * begins + [f"| {' | '.join(cells)} |"] + rule * begins
+                    begins_table = not (self.lines and self.lines[-1].startswith("|"))
+                    self.lines += [""] * begins_table + [f"| {' | '.join(cells)} |"] + rule * begins_table
 
     def text(self, text: str) -> None:
         self.words.append(text)
