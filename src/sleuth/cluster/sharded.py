@@ -115,13 +115,13 @@ class ShardedBackend(GatheredBackend):
 
     def __init__(self, store: ShardedStore) -> None:
         """Create a backend over open shards, which it closes."""
-        first = store.indexes[0]
+        first_index = store.indexes[0]
         super().__init__(
             store,
             len(store.indexes),
-            first.legs,
-            embedder=first.embedder,
-            chunker=first.chunker,
+            first_index.legs,
+            embedder=first_index.embedder,
+            chunker=first_index.chunker,
             repairs=_named(store, [index.repairs for index in store.indexes]),
         )
         self._shards = store
@@ -147,13 +147,13 @@ class ShardedBackend(GatheredBackend):
                 "index into another folder"
             )
         folders = divided.folders(folder)
-        if not options.create and (missing := [shard.name for shard in folders if not shard.is_dir()]):
+        if not options.create and (missing_names := [shard.name for shard in folders if not shard.is_dir()]):
             raise IndexDamagedError(
-                f"{folder} lacks {', '.join(missing)}: restore them from a copy", path=str(folder)
+                f"{folder} lacks {', '.join(missing_names)}: restore them from a copy", path=str(folder)
             )
         with ExitStack() as stack:
-            first, *places = folders
-            indexes = [stack.enter_context(IndexBackend.open(first, options))]
+            first_folder, *places = folders
+            indexes = [stack.enter_context(IndexBackend.open(first_folder, options))]
             for place in places:
                 index = (
                     IndexBackend.open(place, options)

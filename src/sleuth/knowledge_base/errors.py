@@ -154,13 +154,13 @@ class LocalServiceError(KnowledgeBaseError):
 
 def local_error(code: str, message: str, operation: str, status: int = 400) -> LocalServiceError:
     """Return a `LocalServiceError`, which is also a ClientError if boto3 is installed."""
-    plain = LocalServiceError(code, message, operation, status)
+    plain_error = LocalServiceError(code, message, operation, status)
     try:
         from botocore.exceptions import ClientError
     except ImportError:
-        return plain
+        return plain_error
     # ClientError's `__init__` takes other arguments: the object is made without it, and gets the attributes of `plain`.
     kind = _kind_of_both("LocalServiceError", (LocalServiceError, ClientError))
-    error: LocalServiceError = kind.__new__(kind, str(plain))
-    error.__dict__.update(vars(plain))
+    error: LocalServiceError = kind.__new__(kind, str(plain_error))
+    error.__dict__.update(vars(plain_error))
     return error

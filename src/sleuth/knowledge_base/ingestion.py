@@ -143,16 +143,16 @@ def batch_check_document_statuses(
     agent = _agent(client)
     size = min(batch_size, MAX_DOCUMENTS)
     statuses = dict.fromkeys(s3_uris, UNKNOWN)
-    unique = list(statuses)
+    uris = list(statuses)
     failure: Exception | None = None
     answered = 0
-    for start in range(0, len(unique), size):
+    for start in range(0, len(uris), size):
         try:
-            statuses.update(_statuses(agent, kb_id, ds_id, unique[start : start + size]))
+            statuses.update(_statuses(agent, kb_id, ds_id, uris[start : start + size]))
             answered += 1
         except Exception as error:  # noqa: BLE001 - raised below, unless another batch was answered
             logger.warning(
-                "the statuses of %d documents stay unknown: %s", len(unique[start : start + size]), error
+                "the statuses of %d documents stay unknown: %s", len(uris[start : start + size]), error
             )
             failure = failure or error
             if again_when_down(error) is not None:  # the next batches would fail too

@@ -56,14 +56,14 @@ def deduplicate_results(results: Sequence[dict[str, Any]]) -> list[dict[str, Any
     Returns:
         The results themselves, best first, equal scores in their order here.
     """
-    best: dict[str, int] = {}
+    places: dict[str, int] = {}  # of the best result, by URI
     for at, result in enumerate(results):
         uri = uri_of(result)
-        if uri is not None and (uri not in best or _score(result) > _score(results[best[uri]])):
-            best[uri] = at
-    best_places = set(best.values())
-    unique = [result for at, result in enumerate(results) if at in best_places or uri_of(result) is None]
-    return sorted(unique, key=lambda result: -_score(result))
+        if uri is not None and (uri not in places or _score(result) > _score(results[places[uri]])):
+            places[uri] = at
+    best_places = set(places.values())
+    answers = [result for at, result in enumerate(results) if at in best_places or uri_of(result) is None]
+    return sorted(answers, key=lambda result: -_score(result))
 
 
 def _score(result: Mapping[str, Any]) -> float:

@@ -169,9 +169,9 @@ class MultiSliceRetriever:
         self.last_report = tuple(reports)
         if not answers:
             raise_failure(reports, knowledge_base_id)
-        unique = deduplicate_results([result for results in answers.values() for result in results])
-        unique.sort(key=lambda result: (-result["score"], uri_of(result) or ""))
-        return unique[:num_results], tuple(reports)
+        best_results = deduplicate_results([result for results in answers.values() for result in results])
+        best_results.sort(key=lambda result: (-result["score"], uri_of(result) or ""))
+        return best_results[:num_results], tuple(reports)
 
     aretrieve_with_report = async_twin(retrieve_with_report)
 
@@ -256,8 +256,8 @@ def raise_failure(reports: Sequence[PartReport], knowledge_base: str) -> NoRetur
     failures = "; ".join(f"{report.name}: {report.error}" for report in reports if report.status != "skipped")
     cause = next((report.exception for report in reports if report.exception is not None), None)
     if cause is None:
-        late = f"knowledge base {knowledge_base!r} did not answer in time ({failures})"
-        raise KnowledgeBaseTimeoutError(late, service="bedrock")
+        message = f"knowledge base {knowledge_base!r} did not answer in time ({failures})"
+        raise KnowledgeBaseTimeoutError(message, service="bedrock")
     failure = wrapped(cause, explain(cause, knowledge_base))
     failure.add_note(f"no slice answered: {failures}")
     if failure is cause:

@@ -84,15 +84,15 @@ class LLMGenerator:
         if places:
             logger.warning("left out, since the model reads %d tokens: %s", window, ", ".join(omitted))
             return write([docs[place] for place in places])
-        first = docs[0]
+        first_doc = docs[0]
         beginning = longest_prefix(
-            first.page_content, budget - frame - costs[0] + approximate_tokens(first.page_content)
+            first_doc.page_content, budget - frame - costs[0] + approximate_tokens(first_doc.page_content)
         )
         part = f"{omitted[0]} after {len(beginning):,} characters"
         logger.warning(
             "left out, since the model reads %d tokens: %s", window, ", ".join([part, *omitted[1:]])
         )
-        return write([Document(beginning, first.metadata, id=first.id)])
+        return write([Document(beginning, first_doc.metadata, id=first_doc.id)])
 
     def generate_answer(self, question: str, context_docs: Sequence[Document]) -> str:
         """Ask the model to answer a question from the documents.

@@ -306,11 +306,11 @@ def read_lines(response: Answer, timeout: float) -> Iterator[bytes]:
         AnswerError: more than `LIMIT` bytes.
         LateError: no whole line within `timeout` seconds.
     """
-    unfinished_line, total, line_time = b"", 0, monotonic()
+    unfinished_line, total_size, line_time = b"", 0, monotonic()
     response.renew()
     for piece in response.pieces():
-        total += len(piece)
-        if total > LIMIT:
+        total_size += len(piece)
+        if total_size > LIMIT:
             raise AnswerError(f"answered with more than {LIMIT:,} bytes")
         *complete_lines, unfinished_line = (unfinished_line + piece).split(b"\n")
         lines_of_text = [line for line in complete_lines if line.strip()]
@@ -356,10 +356,10 @@ def checked_secret(name: str, secret: str) -> str:
     key = secret.strip() if isinstance(secret, str) else None
     if key is None:
         raise ArgumentError(f"{name} must be a string, got {type(secret).__name__}")
-    bad = next((i for i, char in enumerate(key) if not char.isprintable() or ord(char) > 255), None)
-    if bad is not None:
+    place = next((i for i, char in enumerate(key) if not char.isprintable() or ord(char) > 255), None)
+    if place is not None:
         raise ArgumentError(
-            f"{name} must hold printable Latin-1 characters only, got U+{ord(key[bad]):04X} at place {bad + 1} "
+            f"{name} must hold printable Latin-1 characters only, got U+{ord(key[place]):04X} at place {place + 1} "
             f"of {len(key)}: copy the key again"
         )
     return key

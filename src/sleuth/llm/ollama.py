@@ -97,8 +97,8 @@ class _OllamaFailures(Failures):
         return f"Ollama does not answer at {url} ({cause}); start it with: ollama serve"
 
     def of_status(self, cause: StatusError) -> str:
-        if missing := self._missing_model(cause.message):
-            return missing
+        if problem := self._missing_model(cause.message):
+            return problem
         if cause.status in (429, 503):
             return f"is busy ({cause}); it runs, but its queue is full: try again later"
         return f"answered {cause}"

@@ -78,10 +78,10 @@ def search_web_batch(
         for name, query in query_by_id.items()
         if name in answered and answered[name]["query"] == query
     }
-    missing = [name for name in query_by_id if name not in entry_by_id]
+    missing_ids = [name for name in query_by_id if name not in entry_by_id]
     with ThreadPoolExecutor(workers) as pool:
-        for start in range(0, len(missing), workers):
-            names = missing[start : start + workers]
+        for start in range(0, len(missing_ids), workers):
+            names = missing_ids[start : start + workers]
             contexts = [copy_context() for _ in names]
             entries = pool.map(
                 lambda name, context: context.run(ask, name, query_by_id[name]), names, contexts

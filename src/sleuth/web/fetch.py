@@ -146,8 +146,8 @@ def fetch_once(url: str, rules: FetchRules, headers: Mapping[str, str] | None = 
 
     def fetch_robots(site: str) -> tuple[int, bytes]:
         """Fetch a site's `robots.txt`, following a few redirects."""
-        plain = FetchRules(rules.deadline, robots.MAX_BYTES, rules.networks, obey_robots=False)
-        _, answer = _follow(site, plain)
+        site_rules = FetchRules(rules.deadline, robots.MAX_BYTES, rules.networks, obey_robots=False)
+        _, answer = _follow(site, site_rules)
         return answer.status, answer.body
 
     if rules.obey_robots and not robots.allowed(url, AGENT, fetch_robots):

@@ -112,9 +112,9 @@ class WebSearch:
             if value not in options:
                 raise ArgumentError(f"{name} must be among {', '.join(map(str, options))}, got {value!r}")
         check_count(self.max_retries, "max_retries")
-        first = self.initial_backoff
-        if first is not None and (not isinstance(first, (int, float)) or not 0 <= first < float("inf")):
-            raise ArgumentError(f"initial_backoff must be 0 seconds or more and finite, got {first!r}")
+        backoff = self.initial_backoff
+        if backoff is not None and (not isinstance(backoff, (int, float)) or not 0 <= backoff < float("inf")):
+            raise ArgumentError(f"initial_backoff must be 0 seconds or more and finite, got {backoff!r}")
         if self.service is not None or self.base_url:
             # Only to refuse a wrong name or address now; a missing key is reported by the search.
             with suppress(MissingKeyError):
@@ -148,19 +148,19 @@ class WebSearch:
             return WebSearchResult((), min(k, MAX_RESULTS))
         deadline = Deadline(self.timeout)
         api_k, top = min(k, MAX_RESULTS), min(k + GROWTH, MAX_RESULTS)
-        hits, stale = self._ask(query, api_k, deadline)
+        hits, is_stale = self._ask(query, api_k, deadline)
         hit_by_url = {hit.url: hit for hit in hits}
-        while (missing := k - len(self._relevant(query, hit_by_url))) > 0 and api_k < top:
+        while (missing_count := k - len(self._relevant(query, hit_by_url))) > 0 and api_k < top:
             try:
-                api_k = min(api_k + missing, top)
+                api_k = min(api_k + missing_count, top)
                 hits, is_old = self._ask(query, api_k, deadline)
             except WebError as error:
-                return WebSearchResult(self._relevant(query, hit_by_url)[:k], api_k, stale, error)
-            stale = stale or is_old
+                return WebSearchResult(self._relevant(query, hit_by_url)[:k], api_k, is_stale, error)
+            is_stale = is_stale or is_old
             if all(hit.url in hit_by_url for hit in hits):
                 break
             hit_by_url = {hit.url: hit for hit in hits} | hit_by_url
-        return WebSearchResult(self._relevant(query, hit_by_url)[:k], api_k, stale)
+        return WebSearchResult(self._relevant(query, hit_by_url)[:k], api_k, is_stale)
 
     asearch = async_twin(search)
 

@@ -43,8 +43,8 @@ def merge(
     # A table with gaps turns 1 into 1.0, so such floats count.
     numbers = [int(id) for id in ids if isinstance(id, int) or (isinstance(id, float) and id.is_integer())]
     local_ids = set(map(str, ids))
-    free = (number for number in count(max(numbers, default=-1) + 1) if str(number) not in local_ids)
-    return documents + [{**page, "id": next(free)} for page in pages]
+    free_numbers = (number for number in count(max(numbers, default=-1) + 1) if str(number) not in local_ids)
+    return documents + [{**page, "id": next(free_numbers)} for page in pages]
 
 
 def fuse(

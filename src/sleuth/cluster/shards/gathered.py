@@ -261,17 +261,17 @@ class GatheredSearchers:
         self, words: Mapping[str, Mapping[str, Collection[str]]], snapshot: GatheredSnapshot
     ) -> list[PartReport]:
         """Sum the counts of all shards that are not known yet, by leg and group."""
-        unknown: dict[str, dict[str, list[str]]] = {}
+        unknown_words: dict[str, dict[str, list[str]]] = {}
         for leg, groups in words.items():
             counts = self.corpora[leg].counts
             for group, names in groups.items():
                 group_counts = counts.setdefault(group, {})
                 if unknown_names := set(names).difference(group_counts):
-                    unknown.setdefault(leg, {})[group] = sorted(unknown_names)
-        if not unknown:
+                    unknown_words.setdefault(leg, {})[group] = sorted(unknown_names)
+        if not unknown_words:
             return []
-        answers = snapshot.try_all("counts_of", unknown)
-        for leg, groups in unknown.items():
+        answers = snapshot.try_all("counts_of", unknown_words)
+        for leg, groups in unknown_words.items():
             sums = summed(part[leg] for part in answers.values.values())
             for group, names in groups.items():
                 self.corpora[leg].counts[group] |= {name: sums.get(group, {}).get(name, 0) for name in names}

@@ -90,14 +90,14 @@ class GatheredSnapshot:
     def _gathered(self, question: str, keys: Sequence[int], *before: Any) -> list[Any]:
         """Return a value for each key, in order; each shard is asked for its own, after the arguments `before`."""
         arguments: dict[int, tuple[Any, ...]] = {}
-        local: dict[int, list[int]] = {}
+        local_keys: dict[int, list[int]] = {}
         places: dict[int, list[int]] = {}
         for place, key in enumerate(keys):
             number = key >> KEY_BITS
             if number not in arguments:
-                local[number], places[number] = [], []
-                arguments[number] = (*before, local[number])
-            local[number].append(key & LOCAL)
+                local_keys[number], places[number] = [], []
+                arguments[number] = (*before, local_keys[number])
+            local_keys[number].append(key & LOCAL)
             places[number].append(place)
         values: list[Any] = [None] * len(keys)
         for number, values_of_shard in _complete(self.try_some(question, arguments)).items():
@@ -110,8 +110,8 @@ class GatheredSnapshot:
     def order(self, keys: Iterable[int]) -> list[tuple[str, int]]:
         """Return the tie-break rank of each key (document id, n)."""
         numbers = list(map(int, keys))
-        if unknown := sorted(set(numbers).difference(self._order)):
-            self._order.update(zip(unknown, self._gathered("order", unknown), strict=True))
+        if unknown_keys := sorted(set(numbers).difference(self._order)):
+            self._order.update(zip(unknown_keys, self._gathered("order", unknown_keys), strict=True))
         return list(map(self._order.__getitem__, numbers))
 
     def rows(self, keys: Iterable[int]) -> list[Row]:

@@ -130,10 +130,10 @@ class Cache:
         if _is_whole(content, file.size):
             return
         for count in reversed(range(len(file.patches))):
-            earlier = self._files / replace(file, patches=file.patches[:count]).name
-            if earlier.is_file():
+            earlier_content = self._files / replace(file, patches=file.patches[:count]).name
+            if earlier_content.is_file():
                 with whole_file(content) as out:
-                    with earlier.open("rb") as source:
+                    with earlier_content.open("rb") as source:
                         shutil.copyfileobj(source, out)
                     patch_file(out, file, file.patches[count:], objects)
                 return

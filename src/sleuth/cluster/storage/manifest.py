@@ -182,10 +182,10 @@ class Manifest:
         try:
             return _validator().validate_python(values)
         except ValidationError as error:
-            first = error.errors()[0]
-            name = ".".join(map(str, first["loc"]))
+            problem = error.errors()[0]
+            name = ".".join(map(str, problem["loc"]))
             raise IndexDamagedError(
-                f"{where} is not as Sleuth writes it: {name}: {first['msg']}, got {first['input']!r:.100}; "
+                f"{where} is not as Sleuth writes it: {name}: {problem['msg']}, got {problem['input']!r:.100}; "
                 "publish again",
                 path=where,
             ) from error

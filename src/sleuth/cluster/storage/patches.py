@@ -35,9 +35,9 @@ def changed_pages(before: bytes, now: bytes) -> NDArray[np.int64]:
     old_hashes, new_hashes = (
         np.frombuffer(hashes, np.uint64).reshape(-1, _HASH // 8) for hashes in (before, now)
     )
-    common = min(len(old_hashes), len(new_hashes))
+    common_count = min(len(old_hashes), len(new_hashes))
     is_same = np.zeros(len(new_hashes), bool)
-    is_same[:common] = (old_hashes[:common] == new_hashes[:common]).all(axis=1)
+    is_same[:common_count] = (old_hashes[:common_count] == new_hashes[:common_count]).all(axis=1)
     return np.flatnonzero(~is_same)
 
 

@@ -295,8 +295,8 @@ def entry_of(text: str, pattern: str, name: str) -> str:
         for part, argument in zip(parts, arguments, strict=True):
             if part.strip() == name:
                 return argument.strip()
-            if "," in part and (inner := entry_of(argument, part, name)):
-                return inner
+            if "," in part and (inner_type := entry_of(argument, part, name)):
+                return inner_type
     return ""
 
 

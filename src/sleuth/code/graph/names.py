@@ -169,8 +169,8 @@ def meant(snapshot: Snapshot, definition: Definition, role: str) -> Definition:
         selection = [twin for twin in twins if twin.symbol.kind in CONTAINERS or twin.symbol.kind == "type"]
     elif (symbol.kind in _TYPES and role in _OF_VALUES) or (is_function and not symbol.has_body):
         values = [twin for twin in twins if twin.symbol.kind not in _TYPES]
-        later = [twin for twin in values if twin.index > definition.index and twin.symbol.has_body]
-        selection = later or values[-1:]
+        later_twins = [twin for twin in values if twin.index > definition.index and twin.symbol.has_body]
+        selection = later_twins or values[-1:]
     return selection[0] if selection else definition
 
 

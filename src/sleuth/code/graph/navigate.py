@@ -158,8 +158,8 @@ class Navigator:
 
     def _spelled_like(self, name: str, most: int) -> list[str]:
         files = self._snapshot.files
-        likely = self._snapshot.files_with("defines", *spellings_near(name, _LETTERS))
-        for rows in ([files[at] for at in likely], files):
+        likely_files = self._snapshot.files_with("defines", *spellings_near(name, _LETTERS))
+        for rows in ([files[at] for at in likely_files], files):
             names = set[str]()
             for row in rows[:_MOST_FILES]:
                 check_cancelled()
@@ -195,22 +195,22 @@ class Navigator:
         start = list(definitions)
         visited = {d.key for d in start}
         queue: deque[tuple[Definition, int, float]] = deque((d, 0, 1.0) for d in start)
-        out: list[Touched] = []
+        touched: list[Touched] = []
         while queue:
-            definition, distance, sure = queue.popleft()
+            definition, distance, certainty = queue.popleft()
             for file, reference, confidence in self._walker.uses(definition):
                 key = (file.key, reference.symbol)
                 if key in visited:
                     continue
                 visited.add(key)
-                weakest = min(sure, confidence)
+                weakest = min(certainty, confidence)
                 symbols = self._snapshot.detail(file).symbols
                 symbol = symbols[reference.symbol] if reference.symbol >= 0 else None
                 place, through = describe(file, symbol), definition.symbol.qualified
-                out.append(Touched(**place, hops=distance + 1, confidence=weakest, through=through))
+                touched.append(Touched(**place, hops=distance + 1, confidence=weakest, through=through))
                 if symbol is not None and distance + 1 < hops:
                     queue.append((Definition(file, reference.symbol, symbol), distance + 1, weakest))
-        return sorted(out, key=lambda t: (t.hops, -t.confidence, t.file_path, t.line))
+        return sorted(touched, key=lambda t: (t.hops, -t.confidence, t.file_path, t.line))
 
     def _known(self, name: str) -> list[Definition]:
         definitions = self._snapshot.definitions(check_name(name))
@@ -230,9 +230,9 @@ def definitions_at(snapshot: Snapshot, lines: Mapping[str, Iterable[range]]) -> 
         symbols = snapshot.detail(file).symbols
         touched = set()
         for number in {number for span in ranges for number in span}:
-            around = [i for i, symbol in enumerate(symbols) if symbol.start <= number <= symbol.end]
-            if around:
-                touched.add(max(around, key=lambda i: (symbols[i].start, i)))
+            enclosing = [i for i, symbol in enumerate(symbols) if symbol.start <= number <= symbol.end]
+            if enclosing:
+                touched.add(max(enclosing, key=lambda i: (symbols[i].start, i)))
         definitions += [Definition(file, i, symbols[i]) for i in sorted(touched)]
     return definitions
 
@@ -374,7 +374,7 @@ def unused_definitions(snapshot: Snapshot) -> list[Unused]:
                 is_special = not name.isidentifier() or (name.startswith("__") and name.endswith("__"))
                 if symbol.kind in _KINDS and not is_special and _ROOTS.isdisjoint(symbol.labels):
                     candidates[name.encode()].append((file, symbol))
-    out = []
+    unused = []
     for word, places in candidates.items():
         if len(places) != 1:
             continue
@@ -382,15 +382,15 @@ def unused_definitions(snapshot: Snapshot) -> list[Unused]:
         text = snapshot.lines(file, symbol.start, symbol.end).encode("utf-8", "surrogatepass")
         if counts[word] in (1, _WORD.findall(text).count(word)):
             is_public = "public_api" in symbol.labels
-            outside = "a name that is put together may mean it"
+            caller = "a name that is put together may mean it"
             if not any(word.startswith(fragment) for fragment in fragments):
-                outside = _caller_outside(snapshot, file, symbol)
-            confidence = CALLED_FROM_OUTSIDE if outside else PUBLIC if is_public else HIDDEN
-            reason = outside or ("code outside of the repository may use it" if is_public else "")
+                caller = _caller_outside(snapshot, file, symbol)
+            confidence = CALLED_FROM_OUTSIDE if caller else PUBLIC if is_public else HIDDEN
+            reason = caller or ("code outside of the repository may use it" if is_public else "")
             size = symbol.end - symbol.start + 1
             place = symbol.qualified, symbol.kind, file.path, symbol.line
-            out.append(Unused(*place, size, confidence, reason))
-    return sorted(out, key=lambda each: (-each.confidence, each.file_path, each.line))
+            unused.append(Unused(*place, size, confidence, reason))
+    return sorted(unused, key=lambda each: (-each.confidence, each.file_path, each.line))
 
 
 def _caller_outside(snapshot: Snapshot, file: FileRow, symbol: Symbol) -> str:

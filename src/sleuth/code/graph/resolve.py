@@ -278,21 +278,21 @@ class Resolver:
     def foreign_path(self, site: Site, head: str) -> str:
         """Return the path of the first name of an expression, if an import or the language brings it in, or ""."""
         file = site.file
-        first = re.split(r"\W", head, maxsplit=1)[0]
-        if not first:
+        root = re.split(r"\W", head, maxsplit=1)[0]
+        if not root:
             return ""
         for item in self._snapshot.detail(file).imports:
             top = item.module.partition(".")[0] if not item.name else ""
-            if first not in (item.alias, top):
+            if root not in (item.alias, top):
                 continue
             if not files_of(self._snapshot, file, item)[0]:
-                return f"{item.module}.{item.name}".strip(".") if first == item.alias else top
+                return f"{item.module}.{item.name}".strip(".") if root == item.alias else top
             if self._names.module(file, item):
                 return ""
-        if self._is_module(file) and binding_at(self._snapshot, first, site) is None:
-            use = Reference(first, "", "value", site.line, site.symbol)
-            if first not in OWN_OBJECT and self.resolve(file, use) is None:
-                return first
+        if self._is_module(file) and binding_at(self._snapshot, root, site) is None:
+            use = Reference(root, "", "value", site.line, site.symbol)
+            if root not in OWN_OBJECT and self.resolve(file, use) is None:
+                return root
         return ""
 
     def _bare(self, file: FileRow, reference: Reference) -> Resolved | None:

@@ -62,12 +62,12 @@ class GraphWalker:
         """
         detail = self._snapshot.detail(file)
         symbols = detail.symbols
-        inner = set()  # what functions in these lines define inside of them
+        inner_names = set()  # what functions in these lines define inside of them
         for symbol in symbols[bisect_left(symbols, first, key=lambda symbol: symbol.start) :]:
             if symbol.start > last:
                 break
             if symbol.parent >= 0 and symbols[symbol.parent].kind not in CONTAINERS:
-                inner.add(symbol.name)
+                inner_names.add(symbol.name)
         use_by_name: dict[tuple[str, str], dict[str, Any]] = {}
         visited: set[tuple[str, str, int]] = set()
         for reference in detail.references_between(first, last):
@@ -82,7 +82,7 @@ class GraphWalker:
             is_own = (
                 reference.role != "import"
                 and not (reference.qualifier and root in OWN_OBJECT)
-                and (root in inner or is_variable(detail, reference, root, first, last))
+                and (root in inner_names or is_variable(detail, reference, root, first, last))
             )
             if "file_path" not in described:
                 says_something = reference.role != "reference" and (  # unlike `"".join` and `len`
@@ -99,22 +99,22 @@ class GraphWalker:
         return list(use_by_name.values())
 
     def _described(self, file: FileRow, reference: Reference, name: str) -> dict[str, Any]:
-        out: dict[str, Any] = {"name": name, "role": reference.role}
+        use: dict[str, Any] = {"name": name, "role": reference.role}
         target = resolver_of(self._snapshot).resolve(file, reference)
         if target is not None:
             definition = target.definition
             if reference.role == "instantiation" and definition.symbol.kind in ("function", "method"):
-                out["role"] = "call"
+                use["role"] = "call"
             elif reference.role == "call" and definition.symbol.kind in ("class", "struct"):
-                out["role"] = "instantiation"
-            out["file_path"] = definition.file.path
-            out["line"] = definition.symbol.line
-            out["confidence"] = target.confidence
+                use["role"] = "instantiation"
+            use["file_path"] = definition.file.path
+            use["line"] = definition.symbol.line
+            use["confidence"] = target.confidence
         elif reference.role in ("call", "instantiation"):
             external_name = resolver_of(self._snapshot).external_name(file, reference)
             if external_name not in ("", name):
-                out["external_name"] = external_name
-        return out
+                use["external_name"] = external_name
+        return use
 
     def related(self, definition: Definition, kinds: Sequence[str]) -> dict[str, list[dict[str, Any]]]:
         """Return what surrounds a definition, by kind of relation.
@@ -122,12 +122,12 @@ class GraphWalker:
         Args:
             kinds: among `EXPANSIONS`.
         """
-        out: dict[str, list[dict[str, Any]]] = {}
+        related: dict[str, list[dict[str, Any]]] = {}
         for kind in kinds:
             if kind not in EXPANSIONS:
                 raise ArgumentError(f"expand must be among {', '.join(EXPANSIONS)}, got {kind!r}")
-            out[kind] = getattr(self, kind)(definition)[:_MOST]
-        return out
+            related[kind] = getattr(self, kind)(definition)[:_MOST]
+        return related
 
     def uses(self, definition: Definition) -> list[Use]:
         """References that mean a definition or a method that it overrides, with how sure that is, by path and line."""
@@ -179,14 +179,14 @@ class GraphWalker:
     def callees(self, definition: Definition) -> list[dict[str, Any]]:
         """Definitions in the repository that this one uses."""
         symbol = definition.symbol
-        out = self.outgoing(definition.file, symbol.start, symbol.end)
-        return [d for d in out if "file_path" in d and d["role"] in ("call", "instantiation")]
+        uses = self.outgoing(definition.file, symbol.start, symbol.end)
+        return [d for d in uses if "file_path" in d and d["role"] in ("call", "instantiation")]
 
     def siblings(self, definition: Definition) -> list[dict[str, Any]]:
         """Other definitions in the same container."""
         symbols, parent = self._snapshot.detail(definition.file).symbols, definition.symbol.parent
-        inside = (s for i, s in enumerate(symbols) if s.parent == parent and i != definition.index)
-        return [describe(definition.file, s) for s in inside if s.kind not in ("constant", "attribute")]
+        siblings = (s for i, s in enumerate(symbols) if s.parent == parent and i != definition.index)
+        return [describe(definition.file, s) for s in siblings if s.kind not in ("constant", "attribute")]
 
     def implementations(self, definition: Definition) -> list[dict[str, Any]]:
         """Classes that inherit from this one; for a method, the same method of those."""

@@ -173,14 +173,14 @@ def worktree(
     stamp = stamp_of(root)
     is_unchanged = before is not None and stamp is not None and before.stamp == stamp
     # Looking at one file after the other is faster than git's threads up to some thousands.
-    few = ("-c", "core.preloadIndex=false") if before is not None and len(before.tracked) < _MANY else ()
+    fast = ("-c", "core.preloadIndex=false") if before is not None and len(before.tracked) < _MANY else ()
     off = filters_off(root)  # first: where settings cannot be read, nothing else may be waiting for them
     with ExitStack() as stack:
         begin = partial(start, root)
         listing = None if is_unchanged else stack.enter_context(begin("ls-files", "-z", "-s", "-v"))
         untracked = stack.enter_context(begin("ls-files", "-z", "--others", "--exclude-standard"))
         arguments = (*off, "status", "--porcelain=v2", "--branch", "-z", *_TRACKED_ONLY)
-        status = stack.enter_context(begin(*few, *arguments))
+        status = stack.enter_context(begin(*fast, *arguments))
         if before is not None and listing is None:
             index = before
         else:

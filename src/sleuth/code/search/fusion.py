@@ -96,7 +96,7 @@ def with_fixed_scores(
         by_words: score of the keyword leg by file.
     """
     idf = snapshot.chunk_words[0].idf(weigh(query))
-    total = sum(idf.values()) or 1.0
+    total_idf = sum(idf.values()) or 1.0
     keys = [snapshot.firsts[piece.file] + np.array(piece.chunks, np.int64) for piece in pieces]
     all_keys = np.unique(np.concatenate([np.zeros(0, np.int64), *keys]))
     keys_by_word: dict[str, set[int]] = {}  # which of these chunks hold each word in their text, path or name
@@ -114,7 +114,7 @@ def with_fixed_scores(
             ceiling = piece.score * _STEP
             continue
         own_words = [word for word, rows in keys_by_word.items() if not rows.isdisjoint(own_keys.tolist())]
-        words = sum(idf[word] for word in own_words) / total * by_words.get(piece.file, 0.0) / top_score
+        words = sum(idf[word] for word in own_words) / total_idf * by_words.get(piece.file, 0.0) / top_score
         similarity = 0.0 if share_of is None else share_of(piece.file, piece.chunks)
         score = min(ceiling, max(words, similarity, _LEAST))
         facts = {"words": words, "similarity": similarity}

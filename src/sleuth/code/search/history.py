@@ -80,8 +80,8 @@ def search_history(snapshot: Snapshot, query: str, limit: int = 10, *, path: str
     order = np.lexsort((ages, -hits.scores))
     score_by_key = dict(zip(hits.keys[order].tolist(), hits.scores[order].tolist(), strict=True))
     with snapshot.storage.reading() as connection:
-        best = _first(connection, list(score_by_key), limit, path.strip("/"))
-    return [CommitHit(commit, score_by_key[key], paths) for key, (commit, paths) in best.items()]
+        commits = _first(connection, list(score_by_key), limit, path.strip("/"))
+    return [CommitHit(commit, score_by_key[key], paths) for key, (commit, paths) in commits.items()]
 
 
 asearch_history = async_twin(search_history)
@@ -91,7 +91,7 @@ def _first(
     connection: Connection, keys: list[int], limit: int, path: str
 ) -> dict[int, tuple[Commit, tuple[str, ...]]]:
     """Return the first `limit` of these commits that touched something at or below a path, by key, with their paths."""
-    best: dict[int, tuple[Commit, tuple[str, ...]]] = {}
+    commits: dict[int, tuple[Commit, tuple[str, ...]]] = {}
     together = max(limit, _TOGETHER) if path else limit
     for at in range(0, len(keys), together):
         batch = keys[at : at + together]
@@ -99,10 +99,10 @@ def _first(
         for key in batch:
             commit, paths = details[key]
             if not path or any(is_below(touched, path) for touched in paths):
-                best[key] = commit, paths
-        if len(best) >= limit:
+                commits[key] = commit, paths
+        if len(commits) >= limit:
             break
-    return dict(islice(best.items(), limit))
+    return dict(islice(commits.items(), limit))
 
 
 def _read_commits(snapshot: Snapshot) -> tuple[Ancestors, WordSearcher]:

@@ -311,6 +311,6 @@ def _described(
         return
     symbols = [] if is_changed else snapshot.detail(row).symbols
     for place in places:
-        around = [symbol for symbol in symbols if symbol.start <= place.line <= symbol.end]
-        inside = max(around, key=lambda symbol: symbol.start).qualified if around else ""
-        yield LineMatch(row.path, place.line, place.shown(text), inside)
+        enclosing = [symbol for symbol in symbols if symbol.start <= place.line <= symbol.end]
+        container = max(enclosing, key=lambda symbol: symbol.start).qualified if enclosing else ""
+        yield LineMatch(row.path, place.line, place.shown(text), container)

@@ -121,8 +121,8 @@ def rank_definitions(snapshot: Snapshot, *, focus: Sequence[str] = (), query: st
     personal /= personal.sum()
     graph = snapshot.shared(_use_graph)
     ranks = page_rank(graph.sources, graph.targets, graph.weights, personal)
-    out = np.bincount(graph.sources, graph.weights, minlength=n)
-    shares = ranks[graph.sources] * graph.weights / out[graph.sources]
+    out_weights = np.bincount(graph.sources, graph.weights, minlength=n)
+    shares = ranks[graph.sources] * graph.weights / out_weights[graph.sources]
     # By file and name, what the uses of the name carry of the ranks of their files.
     flow: dict[tuple[int, str], float] = defaultdict(float)
     folders: dict[tuple[int, str], set[int]] = defaultdict(set)
@@ -133,9 +133,9 @@ def rank_definitions(snapshot: Snapshot, *, focus: Sequence[str] = (), query: st
     for use, names in folders.items():  # what many parts use matters more than what one part uses much
         flow[use] *= math.sqrt(len(names))
     peak = max(flow.values(), default=1.0)
-    inside = [use for use in flow if focused[use[0]]]
-    lift = peak / max((flow[use] for use in inside), default=peak)
-    for use in inside:  # the best definition of the focus weighs as much as any
+    focus_uses = [use for use in flow if focused[use[0]]]
+    lift = peak / max((flow[use] for use in focus_uses), default=peak)
+    for use in focus_uses:  # the best definition of the focus weighs as much as any
         flow[use] *= lift
     relevance: dict[int, dict[int, float]] = defaultdict(dict)
     for rank, (file, place) in enumerate(answers):
@@ -215,12 +215,12 @@ def page_rank(
 ) -> NDArray[np.float64]:
     """PageRank with restarts drawn from `personal`, shape (n,), which sums to 1; the result does too."""
     n = len(personal)
-    out = np.bincount(sources, weights, minlength=n)
-    share = weights / out[sources]
+    out_weights = np.bincount(sources, weights, minlength=n)
+    share = weights / out_weights[sources]
     ranks = personal.copy()
     for _ in range(_ROUNDS):
         flow = np.bincount(targets, ranks[sources] * share, minlength=n)
-        lost = float(ranks[out == 0].sum())
+        lost = float(ranks[out_weights == 0].sum())
         next_ranks = (1 - DAMPING + DAMPING * lost) * personal + DAMPING * flow
         if float(np.abs(next_ranks - ranks).sum()) < 1e-9:  # a round keeps at most DAMPING of a change
             return next_ranks
@@ -257,8 +257,8 @@ def _use_graph(snapshot: Snapshot) -> _UseGraph:
         check_cancelled()
         symbols, outline = snapshot.detail(row).symbols, []
         for symbol in symbols:
-            inside = symbols[symbol.parent].kind if symbol.parent >= 0 else ""
-            is_drawn = symbol.kind in _OUTLINED and inside not in ("function", "method")
+            container_kind = symbols[symbol.parent].kind if symbol.parent >= 0 else ""
+            is_drawn = symbol.kind in _OUTLINED and container_kind not in ("function", "method")
             outline.append(_Outlined(symbol.name, symbol.parent, is_drawn))
         outlines.append(outline)
     homes = _Homes(defaultdict(list), defaultdict(list))
@@ -275,8 +275,8 @@ def _use_graph(snapshot: Snapshot) -> _UseGraph:
         for (target, name), uses in reversed(_uses(snapshot, row, homes).items()):
             if target != source:
                 rarity = math.log1p(len(snapshot.files) / len(homes.of[name]))
-                private = 0.1 if name.startswith("_") else 1.0  # meant for its own file
-                rows.append((source, target, rarity * private * math.sqrt(uses), name))
+                privacy = 0.1 if name.startswith("_") else 1.0  # meant for its own file
+                rows.append((source, target, rarity * privacy * math.sqrt(uses), name))
     sources, targets, weights, names = zip(*reversed(rows), strict=True) if rows else ((), (), (), ())
     return _UseGraph(
         outlines,

@@ -151,7 +151,7 @@ class CodeRetriever:
         allowed = read_filter(snapshot, filters)
         if is_blank(query) or limit == 0:
             return RetrievedContexts()
-        best, parts = search(
+        pieces, parts = search(
             snapshot,
             query,
             allowed,
@@ -161,7 +161,7 @@ class CodeRetriever:
             weights=shares,
             per_file=per_file,
         )
-        return RetrievedContexts(_contexts_of(snapshot, best, expand, explain=explain), parts)
+        return RetrievedContexts(_contexts_of(snapshot, pieces, expand, explain=explain), parts)
 
     aretrieve = async_twin(retrieve)
 
@@ -408,10 +408,10 @@ class SnapshotRetriever:
             return Ranking(())
         allowed = read_tree(snapshot, tree)
         strategy = "keyword" if self._embedder is None else "hybrid"
-        best, parts = search(
+        pieces, parts = search(
             snapshot, query, allowed, k=k, strategy=strategy, provider=self._embedder, weights=self._weights
         )
-        return Ranking([_item(snapshot, piece) for piece in best], parts if len(parts) > 1 else ())
+        return Ranking([_item(snapshot, piece) for piece in pieces], parts if len(parts) > 1 else ())
 
     aretrieve = async_twin(retrieve)
 

@@ -79,14 +79,14 @@ def whole_definitions(
         for n, answer in enumerate(answers, 1):
             ranking.append((1 / (place * n**_DEPTH), -place, answer, piece, answer.value / peak))
     ranking.sort(key=lambda item: item[:2], reverse=True)
-    best: list[Piece] = []
+    hits: list[Piece] = []
     for _, _, answer, piece, share in ranking:
         score = piece.score * (0.5 + 0.5 * share)
-        score = min(score, _STEP * best[-1].score) if best else score
+        score = min(score, _STEP * hits[-1].score) if hits else score
         facts, unit = {"share": share, **answer.facts}, answer.unit
         why = Explanation("definition", score, _FORMULA, facts, (piece.explanation,))
-        best.append(replace(piece, chunk=unit[0], parts=len(unit), score=score, explanation=why))
-    return best
+        hits.append(replace(piece, chunk=unit[0], parts=len(unit), score=score, explanation=why))
+    return hits
 
 
 def _scores(snapshot: Snapshot, query: Query, files: Sequence[int]) -> Mapping[str, Mapping[int, float]]:

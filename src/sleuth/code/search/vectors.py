@@ -75,8 +75,8 @@ def _load(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float32]]:
     files = [(i, row) for i, row in enumerate(snapshot.files) if row.chunks]
     vectors_by_key = snapshot.storage.vectors(name, [row.key for _, row in files])
-    missing = [row for _, row in files if row.key not in vectors_by_key]
-    for fresh in _make(snapshot, provider, name, missing):
+    missing_rows = [row for _, row in files if row.key not in vectors_by_key]
+    for fresh in _make(snapshot, provider, name, missing_rows):
         vectors_by_key.update(fresh)
     if not files:
         return np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros((0, 0), np.float32)
@@ -94,17 +94,17 @@ def embed_missing(
     Args:
         progress: called with the files done so far and in total; what it raises ends the call.
     """
-    name, missing = fingerprint(provider), []
+    name, missing_rows = fingerprint(provider), []
     files = [row for row in snapshot.files if row.chunks]
     for start in range(0, len(files), _FILES):
         batch = files[start : start + _FILES]
         vectors = snapshot.storage.vectors(name, [row.key for row in batch])
-        missing += [row for row in batch if row.key not in vectors]
+        missing_rows += [row for row in batch if row.key not in vectors]
     count = 0
-    for fresh in _make(snapshot, provider, name, missing):
+    for fresh in _make(snapshot, provider, name, missing_rows):
         count += len(fresh)
         if progress is not None:
-            progress(count, len(missing))
+            progress(count, len(missing_rows))
 
 
 def _make(
@@ -122,23 +122,23 @@ def _make(
         for at in range(0, len(texts), _BATCH):
             vectors += list(ask_embedder(provider.embed_documents, texts[at : at + _BATCH], name))
         matrix = as_vectors(vectors, len(texts), name)
-        fresh: dict[int, NDArray[np.float16]] = {}
+        new_vectors: dict[int, NDArray[np.float16]] = {}
         for row in batch:
-            fresh[row.key], matrix = unit(matrix[: row.chunks]).astype(np.float16), matrix[row.chunks :]
-        snapshot.storage.add_vectors(name, fresh)
+            new_vectors[row.key], matrix = unit(matrix[: row.chunks]).astype(np.float16), matrix[row.chunks :]
+        snapshot.storage.add_vectors(name, new_vectors)
         snapshot.forget_files()
-        yield fresh
+        yield new_vectors
 
 
 def texts_of(snapshot: Snapshot, row: FileRow) -> list[str]:
     """Return the text to embed of each chunk: its place and name, then the code."""
     detail, lines = snapshot.detail(row), LineIndex(snapshot.source(row))
-    out = []
+    texts = []
     for chunk in detail.chunks:
         symbol = detail.symbols[chunk.symbol] if chunk.symbol >= 0 else None
         head = f"{row.path} {symbol.qualified} {symbol.doc}" if symbol else row.path
-        out.append(f"{head}\n{lines.cut(chunk.start, chunk.end)}"[:_MAX_CHARACTERS])
-    return out
+        texts.append(f"{head}\n{lines.cut(chunk.start, chunk.end)}"[:_MAX_CHARACTERS])
+    return texts
 
 
 def query_vector(provider: EmbeddingProvider, query: str, dimension: int) -> NDArray[np.float32]:
@@ -226,17 +226,17 @@ def nearest_pieces(snapshot: Snapshot, similar: Similar, pool: int, allowed: Cod
 
 def similar_files(snapshot: Snapshot, similar: Similar) -> NDArray[np.float32]:
     """Return the best cosine of each file among the nearest chunks, from 0 for the worst of those to 1 for the best."""
-    out = np.zeros(len(snapshot.files), np.float32)
+    shares = np.zeros(len(snapshot.files), np.float32)
     if not len(similar.scores):
-        return out
+        return shares
     nearest = similar.nearest(_NEAREST)
     scores = similar.scores[nearest]
     low, high = (float(scores.min()), float(scores[0])) if len(scores) else (0.0, 0.0)
     low = low if len(scores) == min(_NEAREST, len(similar.scores)) else 0.0
     if high > 0:
         scaled = (scores - low) / (high - low) if high > low else np.ones_like(scores)
-        np.maximum.at(out, similar.positions[nearest], scaled)
-    return out
+        np.maximum.at(shares, similar.positions[nearest], scaled)
+    return shares
 
 
 @dataclass(frozen=True, slots=True)

@@ -158,13 +158,13 @@ class FirstRun:
         if self._paths is None or repository is None:
             return Coverage(None, {})
         newest = newest_completed(storage.snapshots(repository.id))
-        covered: set[str] = set()
+        covered_paths: set[str] = set()
         if newest is not None:
             snapshot = storage.open_snapshot(repository, newest)
-            covered = {row.path for row in (*snapshot.files, *snapshot.skipped)}
-        missing_paths = (path for path in self._paths if path not in covered)
-        missing = Counter(path.partition("/")[0] if "/" in path else "" for path in missing_paths)
-        return Coverage(len(self._paths), dict(missing.most_common()))
+            covered_paths = {row.path for row in (*snapshot.files, *snapshot.skipped)}
+        missing_paths = (path for path in self._paths if path not in covered_paths)
+        missing_by_folder = Counter(path.partition("/")[0] if "/" in path else "" for path in missing_paths)
+        return Coverage(len(self._paths), dict(missing_by_folder.most_common()))
 
     def check(self, *_: int) -> None:
         """Raise `StoppedError` if the run was stopped or has used its time."""
@@ -177,20 +177,20 @@ class FirstRun:
         storage = self._storage
         files = source.listing(past_of(storage, repository.id, source)).files
         keys = storage.known_files(repository.id)
-        waiting = [file for file in files if not file.skip and (file.path, file.hash) not in keys]
-        unindexed_files = set(waiting)
+        waiting_files = [file for file in files if not file.skip and (file.path, file.hash) not in keys]
+        unindexed_files = set(waiting_files)
         self._paths = [file.path for file in files if not file.skip]
-        covered = [file for file in files if file not in unindexed_files]
+        covered_files = [file for file in files if file not in unindexed_files]
         size = _FIRST
         while True:
             self.check()
-            waiting = _ordered(source, waiting, self.words)
-            sizes = accumulate(_EACH + _length(source, file) for file in waiting)
+            waiting_files = _ordered(source, waiting_files, self.words)
+            sizes = accumulate(_EACH + _length(source, file) for file in waiting_files)
             count = max(1, sum(so_far <= size for so_far in sizes))
-            if count >= len(waiting):
+            if count >= len(waiting_files):
                 return
-            covered, waiting = covered + waiting[:count], waiting[count:]
-            part = _PartialSource(source, sorted(covered))
+            covered_files, waiting_files = covered_files + waiting_files[:count], waiting_files[count:]
+            part = _PartialSource(source, sorted(covered_files))
             index_source(storage, part, progress=self.check, timeout=SECONDS)
             size *= 3
 

@@ -215,33 +215,33 @@ def _mend(storage: CodeStorage, leg: WordLeg) -> list[Repair]:
         for entry, segment in segment_pairs
         if entry.leg == leg.name
     ]
-    bad = [entry for entry, _, wrong in checks if wrong]
-    good = [(entry.first, keys) for entry, keys, _ in checks if entry not in bad]
-    covered = np.concatenate([record.NOTHING, *(keys for _, keys in good)])
+    bad_entries = [entry for entry, _, wrong in checks if wrong]
+    good_ranges = [(entry.first, keys) for entry, keys, _ in checks if entry not in bad_entries]
+    covered_keys = np.concatenate([record.NOTHING, *(keys for _, keys in good_ranges)])
     is_history, is_files = leg is storage.words.commits, leg is storage.words.files
     rows: list[FileRow] = []
     with storage.reading() as connection:
-        missing = np.setdiff1d(storage.live(connection, leg), covered).tolist()
+        missing_keys = np.setdiff1d(storage.live(connection, leg), covered_keys).tolist()
         if not is_history:
             query = f"SELECT {record.FILE_COLUMNS} FROM files ORDER BY key"
             rows = list(map(FileRow._make, connection.execute(query)))
-    if not bad and not missing:
+    if not bad_entries and not missing_keys:
         return []
-    keys = set(missing)
+    keys = set(missing_keys)
     rows = [row for row in rows if (row.key in keys if is_files else row.chunks and row.first_chunk in keys)]
-    new_segments, lost = _rebuilt(storage, leg, rows, [first for first, _ in good])
+    new_segments, lost = _rebuilt(storage, leg, rows, [first for first, _ in good_ranges])
     with storage.publishing() as (connection, segments):
         segments.extend(new_segments)
-        manifest.drop(connection, [entry.name for entry in bad])
+        manifest.drop(connection, [entry.name for entry in bad_entries])
         storage.shelf.publish(connection, segments)
         if is_history:
-            commits.forget_commits(connection, missing)
-    for entry in bad:
+            commits.forget_commits(connection, missing_keys)
+    for entry in bad_entries:
         segment_files.remove(storage.database.segments, entry.name)
     outcome = f"{len(rows) - len(lost)} files indexed again"
     if is_history:
-        outcome = f"{len(missing)} commits are lost: {_READ_AGAIN}"
-    repairs = [Repair(f"code {leg.name}", f"{len(bad)} segments could not serve: {outcome}")]
+        outcome = f"{len(missing_keys)} commits are lost: {_READ_AGAIN}"
+    repairs = [Repair(f"code {leg.name}", f"{len(bad_entries)} segments could not serve: {outcome}")]
     return repairs + (_forget(storage, lost) if lost else [])
 
 

@@ -313,22 +313,22 @@ def index_submodules(
     home = git.common_folder(Path(report.path))
     waiting, count = deque([(report, 0)]), 0
     while waiting and home is not None:
-        above, depth = waiting.popleft()
-        for position, (name, reason) in enumerate(above.skipped):
+        parent, depth = waiting.popleft()
+        for position, (name, reason) in enumerate(parent.skipped):
             if reason != SUBMODULE:
                 continue
             if count >= MOST_SUBMODULES or depth >= DEEPEST:
                 bounds = f"one run indexes at most {MOST_SUBMODULES} submodules, {DEEPEST} within one another"
-                above.skipped[position] = (name, f"{LEFT_OUT}{bounds}")
+                parent.skipped[position] = (name, f"{LEFT_OUT}{bounds}")
                 continue
             try:
-                below = index(_source(above, name, home, of_commit=revision is not None))
+                submodule = index(_source(parent, name, home, of_commit=revision is not None))
             except (ArgumentError, CodeError, OSError) as error:
-                above.skipped[position] = (name, f"{LEFT_OUT}{error}")
+                parent.skipped[position] = (name, f"{LEFT_OUT}{error}")
             else:
                 count += 1
-                above.submodules.append(below)
-                waiting.append((below, depth + 1))
+                parent.submodules.append(submodule)
+                waiting.append((submodule, depth + 1))
 
 
 def _source(above: CodeIndexReport, name: str, home: Path, *, of_commit: bool) -> Checkout:

@@ -57,8 +57,8 @@ def repository_around(folder: Path, repositories: Sequence[Repository]) -> Repos
         ArgumentError: there are several, or the folder is in a worktree that is not indexed: another worktree of the
             same repository, or a repository inside an indexed one, must not answer for it.
     """
-    around = [r for r in repositories if folder.is_relative_to(r.path)]
-    nearest = max(around, key=lambda r: len(r.path)) if around else None
+    enclosing = [r for r in repositories if folder.is_relative_to(r.path)]
+    nearest = max(enclosing, key=lambda r: len(r.path)) if enclosing else None
     top = worktree_of(folder) if nearest is None or folder != Path(nearest.path) else None
     if top is not None:
         if nearest is not None:
@@ -72,8 +72,8 @@ def repository_around(folder: Path, repositories: Sequence[Repository]) -> Repos
             )
     if nearest is not None:
         return nearest
-    if len(outer := outermost(repositories)) == 1:
-        return outer[0]
+    if len(outermost_ones := outermost(repositories)) == 1:
+        return outermost_ones[0]
     paths = "; ".join(r.path for r in repositories) or _NONE_YET
     raise ArgumentError(f"--repo must name one of the repositories: {paths}")
 

@@ -189,14 +189,14 @@ class Shelf:
         return [view for view in views if view.live is None or view.live.any()]
 
     def _open_all(self, connection: Connection, leg: WordLeg) -> list[tuple[SegmentEntry, segments.Opened]]:
-        missing = ""
+        missing_name = ""
         for _ in range(_TRIES):
             try:
                 entries = manifest.entries(connection, leg.name)
                 return [(entry, self._open(connection, leg, entry)) for entry in entries]
             except SegmentMissingError as error:  # merged by a writer since: it is another one now
-                missing = error.name
-        raise self._damaged(f"segment {missing}: its file is missing")
+                missing_name = error.name
+        raise self._damaged(f"segment {missing_name}: its file is missing")
 
     def _open(self, connection: Connection, leg: WordLeg, entry: SegmentEntry) -> segments.Opened:
         if entry.fingerprint != leg.fingerprint:
@@ -204,8 +204,8 @@ class Shelf:
                 f"segment {entry.name} was made with {entry.fingerprint!r}, not {leg.fingerprint!r}"
             )
         with self._guard:
-            if wrong := self.damage.get(entry.name):
-                raise self._damaged(wrong)
+            if reason := self.damage.get(entry.name):
+                raise self._damaged(reason)
             segment = self._opened.get(entry.name)
             if segment is None:
                 try:
@@ -266,9 +266,9 @@ class Shelf:
             return False
         for entry, segment in entries_open:
             # Merged, it would have a checksum that fits.
-            if entry in inputs and (wrong := segments.verify(segment)):
+            if entry in inputs and (reason := segments.verify(segment)):
                 raise IndexDamagedError(
-                    f"{wrong}: run `sleuth doctor --repair`", path=str(self._folder.parent)
+                    f"{reason}: run `sleuth doctor --repair`", path=str(self._folder.parent)
                 )
         merge = merging.merge(leg, inputs, [views[entry.name] for entry in inputs], self._folder)
         names = [entry.name for entry in merge.inputs]

@@ -304,8 +304,8 @@ class CodeStorage(Closing):
         with self.reading() as connection:
             newest = "SELECT coalesce(max(serial), 0) FROM snapshots WHERE status = 'completed'"
             (version,) = connection.execute(newest).fetchone()
-            first = connection.execute("SELECT id FROM repositories ORDER BY rowid LIMIT 1").fetchone()
-        return mark.Mark(version, zlib.crc32(first[0].encode()) if first else None)
+            first_row = connection.execute("SELECT id FROM repositories ORDER BY rowid LIMIT 1").fetchone()
+        return mark.Mark(version, zlib.crc32(first_row[0].encode()) if first_row else None)
 
     def skipped(self, repository: str, keys: Iterable[int]) -> list[tuple[str, str]]:
         """Return paths and reasons of the file versions that are not searched, in order of path."""

@@ -70,7 +70,7 @@ def crawl(
     ]
     if not crawl.is_complete:
         lines.append(f"{crawl.waiting:,} addresses are left: run it again to go on")
-    wrong = [skip for skip in report.skipped if skip.kind != "vanished"]
-    skips = [f"skipped {skip.path}: {skip.reason.removeprefix(skip.path).strip()}" for skip in wrong]
+    failures = [skip for skip in report.skipped if skip.kind != "vanished"]
+    skips = [f"skipped {skip.path}: {skip.reason.removeprefix(skip.path).strip()}" for skip in failures]
     remark = [f"and {len(skips) - _SHOWN:,} more"] if len(skips) > _SHOWN else []
     return Output({**report.to_dict(), **facts}, lines, skips[:_SHOWN] + remark)

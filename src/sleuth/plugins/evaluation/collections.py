@@ -108,9 +108,9 @@ def open_collection(folder: str | Path, split: str | None = None) -> Collection:
     for row in _rows(home / "queries.jsonl"):
         if row["_id"] in qrels and queries.setdefault(row["_id"], row["text"]) != row["text"]:
             raise EvaluationError(f"{home / 'queries.jsonl'} must hold one text of {row['_id']!r}, got two")
-    if missing := sorted(qrels.keys() - queries.keys()):
+    if missing_ids := sorted(qrels.keys() - queries.keys()):
         raise EvaluationError(
-            f"{home / 'queries.jsonl'} lacks {len(missing)} judged queries, such as {missing[0]!r}"
+            f"{home / 'queries.jsonl'} lacks {len(missing_ids)} judged queries, such as {missing_ids[0]!r}"
         )
     name = home.resolve().name
     return Collection(name if split_name == "test" else f"{name}/{split_name}", home, queries, qrels)
@@ -127,9 +127,9 @@ def _open_ir_dataset(id: str) -> IrCollection:
         dataset = ir_datasets.load(id)
     except (KeyError, ValueError) as error:
         raise EvaluationError(f"id must be one of https://ir-datasets.com, got {id!r}") from error
-    if missing := [name for name in ("docs", "queries", "qrels") if not getattr(dataset, f"has_{name}")()]:
+    if gaps := [name for name in ("docs", "queries", "qrels") if not getattr(dataset, f"has_{name}")()]:
         raise EvaluationError(
-            f"id must name a collection with docs, queries and qrels, got {id!r} without {missing}"
+            f"id must name a collection with docs, queries and qrels, got {id!r} without {gaps}"
         )
     qrels: Qrels = {}
     try:

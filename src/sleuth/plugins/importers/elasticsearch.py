@@ -64,9 +64,9 @@ def _split(source: Mapping[str, Any], field: str) -> tuple[Any, dict[str, Any]]:
     other_fields = dict(source)
     if field in other_fields:
         return other_fields.pop(field), other_fields
-    first, _, inner_path = field.partition(".")
-    if not inner_path or not isinstance(other_fields.get(first), Mapping):
+    first_name, _, inner_path = field.partition(".")
+    if not inner_path or not isinstance(other_fields.get(first_name), Mapping):
         return None, other_fields
-    value, inner = _split(other_fields[first], inner_path)
-    other_fields[first] = inner or None
+    value, inner = _split(other_fields[first_name], inner_path)
+    other_fields[first_name] = inner or None
     return value, other_fields

@@ -78,27 +78,27 @@ def import_vectors(
     if not re_embed and any(row.vector is not None for row in sample):
         keep = _keeper(engine)
         check_vectors(engine.embedder, [row for row in sample if row.document.page_content.strip()])
-    total = ImportReport(stored=source.count)
-    waiting = chain(sample, rows)
-    while batch := list(islice(waiting, _BATCH)):
+    totals = ImportReport(stored=source.count)
+    remaining_rows = chain(sample, rows)
+    while batch := list(islice(remaining_rows, _BATCH)):
         texts = [row for row in batch if row.document.page_content.strip()]
         if keep is not None:
             keep(texts)  # before the documents: the index looks there before it embeds
         report = engine.add(row.document for row in texts)
         for name in ("added", "updated", "unchanged", "seconds"):
-            setattr(total, name, getattr(total, name) + getattr(report, name))
-        total.version = report.version
-        total.read += len(batch)
-        total.blank += len(batch) - len(texts)
+            setattr(totals, name, getattr(totals, name) + getattr(report, name))
+        totals.version = report.version
+        totals.read += len(batch)
+        totals.blank += len(batch) - len(texts)
         if progress:
-            progress(total)
-    if source.count is not None and total.read != source.count:
+            progress(totals)
+    if source.count is not None and totals.read != source.count:
         raise StoreError(
-            f"{source.name} must give the {source.count:,} documents that it says it has, got {total.read:,}; "
+            f"{source.name} must give the {source.count:,} documents that it says it has, got {totals.read:,}; "
             "they are added: if it changed meanwhile, import it again",
             path=str(engine.path),
         )
-    return total
+    return totals
 
 
 aimport_vectors = async_twin(import_vectors)
@@ -155,8 +155,8 @@ def _keeper(engine: Engine) -> Callable[[Sequence[StoredVector]], None]:
                 text = embedded_text({"title": title, "heading": heading, "text": chunk.text})
                 vectors[text_hash(text)] = array("f", row.vector).tobytes()
         cached_vectors = cache.get(embedder.fingerprint, list(vectors))
-        if missing := {name: vector for name, vector in vectors.items() if name not in cached_vectors}:
-            cache.put(embedder.fingerprint, missing)
+        if new_vectors := {name: vector for name, vector in vectors.items() if name not in cached_vectors}:
+            cache.put(embedder.fingerprint, new_vectors)
 
     return keep
 

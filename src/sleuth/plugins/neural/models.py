@@ -47,17 +47,17 @@ def list_models(context: typer.Context) -> Output | None:
     from sleuth.plugins.neural.known import KNOWN
 
     rows = [facts_of(folder) for folder in installed_models()]
-    missing = [name for name in KNOWN if name not in {row["name"] for row in rows}]
+    missing_names = [name for name in KNOWN if name not in {row["name"] for row in rows}]
     lines = [
         f"{row['name']}  {row['kind']}, {human_bytes(row['bytes'])}, licence {clean_text(row['licence'])}"
         for row in rows
     ]
     if not rows:
         lines.append(f"No models in {models_folder()}.")
-    if missing:
-        names = ", ".join(missing)
+    if missing_names:
+        names = ", ".join(missing_names)
         lines.append(f"`sleuth index models pull NAME` gets one of {names}, or OWNER/NAME at the hub.")
-    return Output({"folder": str(models_folder()), "models": rows, "known": missing}, lines)
+    return Output({"folder": str(models_folder()), "models": rows, "known": missing_names}, lines)
 
 
 def facts_of(folder: ModelFolder) -> dict[str, Any]:

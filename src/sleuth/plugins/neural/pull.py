@@ -211,7 +211,7 @@ def _get(url: str) -> Exchange:
     Raises:
         RemoteError: no such answer came.
     """
-    first = url
+    first_url = url
     for _ in range(_REDIRECTS):
         try:
             answer = exchange_with_host("GET", url, deadline=Deadline(_SILENCE))
@@ -222,9 +222,9 @@ def _get(url: str) -> Exchange:
         answer.close()
         target = urljoin(url, answer.headers.get("Location") or "")
         if answer.status not in (301, 302, 303, 307, 308) or urlsplit(target).scheme not in ("http", "https"):
-            raise _failure(first, f"{_NOTHING}status {answer.status}", answer.status)
+            raise _failure(first_url, f"{_NOTHING}status {answer.status}", answer.status)
         url = target
-    raise _failure(first, f"{_NOTHING}too many redirects")
+    raise _failure(first_url, f"{_NOTHING}too many redirects")
 
 
 def _failure(url: str, why: str, status: int | None = None) -> RemoteError:

@@ -135,13 +135,13 @@ class OnnxModel:
         tokenizer of BERT, and in 1 of 1,000 questions of test collections (docs/measured/neural.md). Other scripts
         always have a meaning.
         """
-        short = total = 0
+        short_letters = total_letters = 0
         for word in _LETTERS.findall(query):
             parts = self._encoded(word).offsets
-            total += len(word)
+            total_letters += len(word)
             if len(parts) > 1:
-                short += sum(end - start for start, end in parts if end - start <= 2)
-        return short <= _GIBBERISH_SHARE * total
+                short_letters += sum(end - start for start, end in parts if end - start <= 2)
+        return short_letters <= _GIBBERISH_SHARE * total_letters
 
     def _encoded(self, text: str) -> Any:
         """Return the encoding of a text, without the tokens that frame it."""

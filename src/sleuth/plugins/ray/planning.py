@@ -94,31 +94,31 @@ def plan_of(
         StoreError: the storage cannot be reached.
     """
     base = newest_version(objects)
-    full: Mapping[str, Any] = IndexSettings.from_dict(settings).to_dict()
+    all_settings: Mapping[str, Any] = IndexSettings.from_dict(settings).to_dict()
     if base is not None:
         _check_base(base, source, shards, settings)
-        full, shards = base.settings, base.shards
+        all_settings, shards = base.settings, base.shards
     count = Layout(DEFAULT_SHARDS if shards is None else shards).shards
     if options.loaders:
         raise ArgumentError(
             "loaders must be installed on every machine of a cluster (`sleuth.loaders`), got functions"
         )
-    if str(full["embedder"]).startswith("custom:"):
+    if str(all_settings["embedder"]).startswith("custom:"):
         raise ArgumentError(
             "embedder must be one that every machine can open by its name, such as 'ollama:nomic-embed-text', "
-            f"got {full['embedder']!r}"
+            f"got {all_settings['embedder']!r}"
         )
     rows, is_complete = _listed_files(base, objects)
     # All machines see the files under the same absolute paths, and so they are named.
-    remote = [open_source(str(path)) for path in paths if is_remote(path)]
-    local = list(places_of([path for path in paths if not is_remote(path)], FileNames()).roots)
-    diff = Diff(lambda: nullcontext(rows), [*local, *(source.name for source in remote)], FileNames())
+    sources = [open_source(str(path)) for path in paths if is_remote(path)]
+    folders = list(places_of([path for path in paths if not is_remote(path)], FileNames()).roots)
+    diff = Diff(lambda: nullcontext(rows), [*folders, *(source.name for source in sources)], FileNames())
     diff.read_with(options)
-    roots = present(local, lambda root: any(rows.file_names(root)), prune=prune)
+    roots = present(folders, lambda root: any(rows.file_names(root)), prune=prune)
     files: list[PlannedFile] = []
     skips: list[Skipped] = []
     unchanged = 0
-    listings = [chosen(source.list(diff.known), source, options) for source in remote]
+    listings = [chosen(source.list(diff.known), source, options) for source in sources]
     for item in diff.compare(chain(walk(roots, options), *listings)):
         if isinstance(item, Skipped):
             skips.append(item)
@@ -126,8 +126,8 @@ def plan_of(
             continue
         diff.mark(item.source)
         if isinstance(item, FileEntry):
-            unknown = None if is_complete else KnownFile(item.source, _UNCOUNTED)
-            files.append(PlannedFile(item, rows.get(item.source, unknown)))
+            unknown_row = None if is_complete else KnownFile(item.source, _UNCOUNTED)
+            files.append(PlannedFile(item, rows.get(item.source, unknown_row)))
         else:
             skips += item.skips
             unchanged += 0 if item.skips else item.row.documents
@@ -135,11 +135,11 @@ def plan_of(
         raise ArgumentError(f"paths must hold files, got none below {', '.join(map(str, paths))}")
     refused = sorted({skip.source for skip in skips if skip.kind in REFUSED} & rows.keys())
     gone_files = [PlannedFile(FileEntry(name, name, 0, 0), rows[name]) for name in diff.unread(refused)]
-    missing = [row for row, is_away in diff.missing() if is_away and row.documents]
+    missing_rows = [row for row, is_away in diff.missing() if is_away and row.documents]
     if prune:
-        gone_files += [PlannedFile(FileEntry("", row.name, 0, 0), row) for row in missing]
+        gone_files += [PlannedFile(FileEntry("", row.name, 0, 0), row) for row in missing_rows]
     if wave_bytes is None:
-        wave_bytes = SLOW_WAVE_BYTES if is_slow(str(full["embedder"])) else WAVE_BYTES
+        wave_bytes = SLOW_WAVE_BYTES if is_slow(str(all_settings["embedder"])) else WAVE_BYTES
     waves: list[list[PlannedFile]] = []
     size = wave_bytes
     for file in files:
@@ -150,16 +150,16 @@ def plan_of(
         size += file.entry.size
     reading = encode({option.name: getattr(options, option.name) for option in fields(options)})
     entries = [file.entry for file in files], [file.entry for file in gone_files]
-    identity = (base.number if base else 0, count, dict(full), wave_bytes, *map(list, entries))
+    identity = (base.number if base else 0, count, dict(all_settings), wave_bytes, *map(list, entries))
     return Plan(
         name=digest_of(encode(identity) + reading),
         waves=waves,
         gone=gone_files,
-        left=0 if prune else len(missing),
+        left=0 if prune else len(missing_rows),
         unchanged=unchanged,
         skipped=skips,
         shards=count,
-        settings=full,
+        settings=all_settings,
         options=reading,
         base=base,
     )

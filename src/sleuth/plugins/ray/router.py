@@ -233,9 +233,9 @@ class Router:
             lost = [PartReport(self.names[number], "failed", 0.0, error=_LOST) for number in arguments]
             return ShardAnswers({}, lost)
         elapsed = time.monotonic() - started
-        late = f"no answer within {seconds:g} s"
+        late_error = f"no answer within {seconds:g} s"
         failures = [
-            PartReport(self.names[number], "abandoned", elapsed, error=late)
+            PartReport(self.names[number], "abandoned", elapsed, error=late_error)
             if call in open_calls
             else PartReport(self.names[number], "failed", elapsed, error=call.error)
             for call in calls

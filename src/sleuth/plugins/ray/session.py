@@ -49,8 +49,8 @@ def ray_session(
         MissingPackageError: Ray is not installed.
         StoreError: the cluster cannot be reached, or a Ray that was started here is not on loopback alone.
     """
-    quiet = {name: os.environ.get(name, value) for name, value in _QUIET.items()}
-    with _environment(quiet if address else {**_LOCAL, **quiet}):
+    quiet_variables = {name: os.environ.get(name, value) for name, value in _QUIET.items()}
+    with _environment(quiet_variables if address else {**_LOCAL, **quiet_variables}):
         with requires("ray", "cluster", "an index on many machines"):
             import ray
         if ray.is_initialized():

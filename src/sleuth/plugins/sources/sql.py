@@ -72,18 +72,18 @@ class SqlSource(Source):
                     cursor = connection.cursor()
                     cursor.execute(self._query)
                     columns = tuple(column[0] for column in cursor.description)
-                missing = {"id", "text"}.difference(columns)
-                wrong = RESERVED.intersection(columns) - {"modified"}
-                while not (missing or wrong) and (rows := cursor.fetchmany(self.batch)):
+                missing_columns = {"id", "text"}.difference(columns)
+                clashes = RESERVED.intersection(columns) - {"modified"}
+                while not (missing_columns or clashes) and (rows := cursor.fetchmany(self.batch)):
                     yield from (dict(zip(columns, row, strict=True)) for row in rows)
         except Exception as error:  # each driver has its own
             raise RemoteError(f"{self.name} cannot be read: {error}", service="sql", url=self.name) from error
-        if missing:
+        if missing_columns:
             raise ArgumentError(
-                f"{rule}, got no {' and no '.join(sorted(missing))} among {', '.join(columns)}"
+                f"{rule}, got no {' and no '.join(sorted(missing_columns))} among {', '.join(columns)}"
             )
-        if wrong:
-            raise ArgumentError(f"{rule}, got {', '.join(sorted(wrong))}, which the engine writes itself")
+        if clashes:
+            raise ArgumentError(f"{rule}, got {', '.join(sorted(clashes))}, which the engine writes itself")
 
     def _entry(self, row: Mapping[str, Any]) -> FileEntry:
         if row["id"] is None:
