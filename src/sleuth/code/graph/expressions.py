@@ -257,7 +257,8 @@ def simple_name(text: str) -> str:
     """Return the last part of the class that a type names, with `[]` for an array; `Function` for `(A) -> B`."""
     if "->" in text:
         return "Function"
-    return re.split(r"\.|::", type_name(text.replace("[]", "")))[-1] + "[]" * text.rstrip().endswith("[]")
+    name = re.split(r"\.|::", type_name(text.replace("[]", "")))[-1]
+    return f"{name}[]" if text.rstrip().endswith("[]") else name
 
 
 def element_of(text: str, *, has_keys: bool = False) -> str:

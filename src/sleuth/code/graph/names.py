@@ -260,19 +260,16 @@ class Members:
         """Return the member that a use means, of the parts of a class; in some languages they stand elsewhere."""
         name, language = use.name, owner.file.language
         qualified = f"{owner.symbol.qualified}.{name}"
-        members = [
-            Definition(part.file, i, detail.symbols[i])
-            for part in self._resolver.rules(language).parts(owner)
-            for detail in (self._snapshot.detail(part.file),)
-            for i in self._names.places(part.file).get(name, ())
-            if self._resolver.rules(language).is_member(part, detail, detail.symbols[i])
-            or (
-                detail.symbols[i].qualified == qualified
-                and may_mean(detail.symbols[i], use, language, inside=True)
-            )
-        ]
+        rules, members = self._resolver.rules(language), []
+        for part in rules.parts(owner):
+            detail = self._snapshot.detail(part.file)
+            for at in self._names.places(part.file).get(name, ()):
+                symbol = detail.symbols[at]
+                is_inside = symbol.qualified == qualified and may_mean(symbol, use, language, inside=True)
+                if is_inside or rules.is_member(part, detail, symbol):
+                    members.append(Definition(part.file, at, symbol))
         if members:
-            return Resolved(self._resolver.rules(language).meant(members, use), confidence)
+            return Resolved(rules.meant(members, use), confidence)
         if language not in ("go", "cpp", "rust"):
             return None
         tail = f"{owner.symbol.name}.{name}"

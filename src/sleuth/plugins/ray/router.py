@@ -197,15 +197,11 @@ class Router:
         seconds = self._options.deadline
         if deadline is not None:
             seconds = min(seconds, max(deadline.remaining(), 0.0))
-        calls = [
-            _Call(
-                group,
-                numbers,
-                encode((question, {number: tuple(arguments[number]) for number in numbers}, scope)),
-            )
-            for group in self._groups
-            if (numbers := [number for number in group.numbers if number in arguments])
-        ]
+        calls = []
+        for group in self._groups:
+            if numbers := [number for number in group.numbers if number in arguments]:
+                request = encode((question, {number: tuple(arguments[number]) for number in numbers}, scope))
+                calls.append(_Call(group, numbers, request))
         values: dict[int, Any] = {}
         waiting: dict[Any, tuple[_Call, _Replica]] = {}
         try:

@@ -29,15 +29,14 @@ class CSharpRules(Overloading):
     def _seen_from(self, file: FileRow, symbol: int) -> list[str]:
         """Return the namespaces whose types a place sees, in order: those around it, then those of `using`."""
         detail = self.snapshot.detail(file)
-        around: list[str] = []
-        while symbol >= 0:
-            if detail.symbols[symbol].kind == "module":
-                parts = detail.symbols[symbol].qualified.split(".")
-                around += (".".join(parts[:end]) for end in range(len(parts), 0, -1))
-            symbol = detail.symbols[symbol].parent
-        around.append("")
+        own_names: list[str] = []
+        for _, definition in detail.enclosing(symbol):
+            if definition.kind == "module":
+                steps = definition.qualified.split(".")
+                own_names += (".".join(steps[:end]) for end in range(len(steps), 0, -1))
+        own_names.append("")
         usings = [item.module for item in detail.imports if item.name == "*"]
-        return [*around, *(f"{outer}.{name}".strip(".") for name in usings for outer in reversed(around))]
+        return [*own_names, *(f"{own}.{name}".strip(".") for name in usings for own in reversed(own_names))]
 
     def _namespace(self, definition: Definition) -> str | None:
         """Return the namespace of a type; None for a type in another type."""
@@ -117,10 +116,10 @@ def _extends(method: Definition, receiver: Sequence[str]) -> bool:
     parameters = parameters_of(signature, name)
     if not parameters or not receiver:
         return bool(parameters)
-    first = _ALIASES.get(simple_name(parameters[0]), simple_name(parameters[0]))
-    return first in [
-        _ALIASES.get(type_name, type_name) for type_name in receiver
-    ] or first in type_parameters(signature, name)
+    type_name = simple_name(parameters[0])
+    own_type = _ALIASES.get(type_name, type_name)
+    types = [_ALIASES.get(name, name) for name in receiver]
+    return own_type in types or own_type in type_parameters(signature, name)
 
 
 def _is_type(definition: Definition) -> bool:

@@ -73,37 +73,35 @@ class KotlinRules(Overloading, Lambdas):
 
     def extensions(self, use: Reference, file: FileRow, receiver: Sequence[str]) -> list[Definition]:
         """Return the functions that extend the type of an object, in the package or imported."""
-        folder, imports = package_folder(file), self.snapshot.detail(file).imports
-        return [
-            function
-            for function in self.resolver.named(use.name)
-            if function.file.language == "kotlin"
-            and function.symbol.kind in ("function", "method")
-            and (
-                (package := package_folder(function.file)) == folder
-                or any(
-                    item.name == function.symbol.name
-                    or (item.name == "*" and package.replace("/", ".").endswith(item.module))
-                    for item in imports
-                )
+        imports = self.snapshot.detail(file).imports
+        types = {*receiver, *_STANDARD_BASES.get(receiver[0], ()), *_ANYTHING} if receiver else set[str]()
+        functions = []
+        for function in self.resolver.named(use.name):
+            symbol, folder = function.symbol, package_folder(function.file)
+            package = folder.replace("/", ".")
+            is_visible = folder == package_folder(file) or any(
+                item.name == symbol.name or (item.name == "*" and package.endswith(item.module))
+                for item in imports
             )
-            and (extended := extended_type(function.symbol.signature, function.symbol.name))
-            and (
-                not receiver
-                or simple_name(extended) in {*receiver, *_STANDARD_BASES.get(receiver[0], ()), *_ANYTHING}
-                or extended in type_parameters(function.symbol.signature, function.symbol.name)
-            )
-        ]
+            if (
+                function.file.language != "kotlin"
+                or symbol.kind not in ("function", "method")
+                or not is_visible
+            ):
+                continue
+            extended = extended_type(symbol.signature, symbol.name)
+            is_of_type = not receiver or simple_name(extended) in types
+            if extended and (is_of_type or extended in type_parameters(symbol.signature, symbol.name)):
+                functions.append(function)
+        return functions
 
     def extended(self, site: Site) -> Type | None:
         """Return the type that the innermost function around a place extends: it is `this` there."""
-        symbols = self.snapshot.detail(site.file).symbols
-        at = site.symbol
-        while at >= 0 and symbols[at].kind not in CONTAINERS:
-            extended = extended_type(symbols[at].signature, symbols[at].name)
-            if extended:
-                return Type(extended, Site(site.file, at, symbols[at].line))
-            at = symbols[at].parent
+        for at, symbol in self.snapshot.detail(site.file).enclosing(site.symbol):
+            if symbol.kind in CONTAINERS:
+                break
+            if extended := extended_type(symbol.signature, symbol.name):
+                return Type(extended, Site(site.file, at, symbol.line))
         return None
 
     def returned(self, text: str, name: str) -> str:
