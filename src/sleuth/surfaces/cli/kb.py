@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json as json_format
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 from annotated_types import Ge
 
@@ -17,11 +17,7 @@ from sleuth.surfaces.cli.hits import print_hits
 from sleuth.surfaces.cli.opening import open_index
 from sleuth.surfaces.cli.options import command
 from sleuth.surfaces.cli.progress import Bar
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from sleuth.types import Document
+from sleuth.types import Document
 
 EXAMPLES = """
   sleuth kb ingest --source-id letters --folder letters/
@@ -69,7 +65,6 @@ def client_of(
 def documents_of(path: Path) -> Iterable[Document]:
     """Yield the documents of a file, read by the loaders of `sleuth index`."""
     from sleuth.ingest import Skipped, read
-    from sleuth.types import Document
 
     for record in read([path]):
         if isinstance(record, Skipped):

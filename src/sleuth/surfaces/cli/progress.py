@@ -18,8 +18,6 @@ from sleuth.text import clean_text
 from sleuth.text.clean import escape_text
 
 if TYPE_CHECKING:
-    from types import FrameType
-
     from sleuth.ingest import IndexProgress
 
 P = ParamSpec("P")
@@ -43,7 +41,7 @@ class CtrlC:
     def __exit__(self, *exc: object) -> None:
         signal.signal(signal.SIGINT, self._before)
 
-    def _press(self, number: int, frame: FrameType | None) -> None:
+    def _press(self, *_: object) -> None:
         if self.pressed:
             raise KeyboardInterrupt
         self.pressed = True

@@ -120,23 +120,16 @@ class Gate:
         """
         tokens = self.service.tokens if path == AGENTS_PATH else None
         kind, _, token = headers.get(b"authorization", b"").decode("latin-1").partition(" ")
-        if kind.lower() != "bearer" or not token.strip():
-            raise Refusal(
-                401,
-                "KeyMissingError",
-                "send a key: `Authorization: Bearer KEY`",
-                {"www-authenticate": "Bearer" if tokens is None else tokens.challenge()},
-            )
-        if tokens is not None and not token.strip().startswith(PREFIX):
-            return await in_thread(tokens.key_of, token.strip())
-        key = keys.find(token.strip())
+        token = token.strip() if kind.lower() == "bearer" else ""
+        if not token:
+            challenge = {"www-authenticate": "Bearer" if tokens is None else tokens.challenge()}
+            raise Refusal(401, "KeyMissingError", "send a key: `Authorization: Bearer KEY`", challenge)
+        if tokens is not None and not token.startswith(PREFIX):
+            return await in_thread(tokens.key_of, token)
+        key = keys.find(token)
         if key is None:
-            raise Refusal(
-                401,
-                "KeyUnknownError",
-                "the key is not known here, or has ended",
-                {"www-authenticate": 'Bearer error="invalid_token"'},
-            )
+            challenge = {"www-authenticate": 'Bearer error="invalid_token"'}
+            raise Refusal(401, "KeyUnknownError", "the key is not known here, or has ended", challenge)
         return key
 
     async def _refuse(self, scope: Scope, receive: Receive, answer: _Answer, refusal: Refusal) -> None:
