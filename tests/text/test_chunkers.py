@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sleuth.errors import ArgumentError
-from sleuth.text import borders, count_tokens, steps
+from sleuth.text import borders, count_tokens, cutter
 from sleuth.text.chunkers import Chunker
 from sleuth.types import Chunk, Document
 from tests.examples import examples
@@ -77,11 +77,11 @@ def check_laws(document: Document, chunker: Chunker) -> list[Chunk]:
 @given(texts, st.sampled_from(TYPES), chunkers)
 def test_laws(text: str, kind: str, chunker: Chunker) -> None:
     """Slices, lines, coverage, order, size, overlap and progress hold for every text, type and size; equal documents
-    give equal chunks, all at once or one at a time.
+    give equal chunks.
     """
     document = Document(text, {"type": kind})
     chunks = check_laws(document, chunker)
-    assert chunks == chunker.split(Document(text, {"type": kind})) == list(chunker.iterate(document))
+    assert chunks == chunker.split(Document(text, {"type": kind}))
 
 
 @given(chunkers)
@@ -112,10 +112,10 @@ def test_steps_are_those_of_patterns(text: str, position: int, tokens: int) -> N
     position = min(position, len(text))
     piece = borders._token.pattern
     window = re.compile(rf"(?:(?:{piece})\s{{0,{borders.BLANK_RUN}}}+){{1,{tokens}}}+").match(text, position)
-    assert steps.after_tokens(text, position, tokens) == (window.end() if window else position)
+    assert cutter.after_tokens(text, position, tokens) == (window.end() if window else position)
     blanks = re.compile(r"\s*").match(text, position)
     assert blanks is not None
-    assert steps.after_blanks(text, position) == blanks.end()
+    assert cutter.after_blanks(text, position) == blanks.end()
 
 
 @given(st.text(), st.integers(0, 9), st.integers(0, 99))
@@ -123,7 +123,7 @@ def test_signs_are_those_that_python_counts(text: str, start: int, end: int) -> 
     part = text[start:end]
     letters, blanks = sum(map(str.isalpha, part)), sum(map(str.isspace, part))
     counts = part.count("\n"), part.count(" ") + part.count("\t"), letters, len(part) - blanks
-    assert steps.count_signs(text, start, end) == counts
+    assert cutter.count_signs(text, start, end) == counts
 
 
 def test_count_tokens_of_dense_scripts() -> None:
@@ -263,9 +263,8 @@ def test_pages() -> None:
     assert all("\f" not in chunk.text for chunk in chunks)
 
 
-def test_short_pages_are_not_measured(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A page that is shorter than a quarter of a chunk is cut without looking at what follows it."""
-    monkeypatch.setattr("sleuth.text.chunkers.after_tokens", lambda *_: pytest.fail("it was measured"))
+def test_short_pages_are_chunks() -> None:
+    """A page that is shorter than a quarter of a chunk is a chunk of its own, whatever follows it."""
     pages = [f"page {i} has words" for i in range(300)]
     chunks = Chunker(400, 0).split(Document("\f".join(pages)))
     assert [(chunk.text, chunk.page) for chunk in chunks] == [(page, i) for i, page in enumerate(pages, 1)]
@@ -290,9 +289,7 @@ def test_monotonous_text_takes_linear_time(unit: str, kind: str) -> None:
 
 
 def test_one_line_of_many_megabytes() -> None:
-    """A long line without blanks is cut every `size` tokens, one chunk at a time."""
-    text = "x" * 20_000_000
-    chunks = Chunker().iterate(Document(text))
-    first = next(chunks)
-    assert (first.start, first.end) == (0, 3200)
-    assert 1 + sum(1 for _ in chunks) == 6250
+    """A long line without blanks is cut every `size` tokens."""
+    chunks = Chunker().split(Document("x" * 20_000_000))
+    assert (chunks[0].start, chunks[0].end) == (0, 3200)
+    assert len(chunks) == 6250

@@ -9,7 +9,6 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from sleuth import platform
 from sleuth.dense import codes, lists
 from sleuth.dense.embedding import (
     Progress,
@@ -18,7 +17,6 @@ from sleuth.dense.embedding import (
     check_embedder,
     dimension_of,
     embed_texts,
-    in_threads,
 )
 from sleuth.dense.encoding import PIECE, encode
 from sleuth.dense.search import DenseSearcher
@@ -300,14 +298,9 @@ class DenseLeg(RankingLeg[NDArray[np.float32]]):
             self.dimension = reading.vectors.shape[1]
             return codes.pack(reading.vectors), reading.tokens, reading.sizes
 
-        starts = range(0, max(1, n), size)
-        if len(starts) == 1:
-            batches = [read_batch(0)]
-        else:
-            batches = list(in_threads(read_batch, starts, min(_THREADS, platform.cores())))
+        vectors, tokens, sizes = zip(*map(read_batch, range(0, max(1, n), size)), strict=True)
         if self.progress is not None:
             self.progress(n, n)
-        vectors, tokens, sizes = zip(*batches, strict=True)
         return np.concatenate(vectors), np.concatenate(tokens), np.concatenate(sizes)
 
 

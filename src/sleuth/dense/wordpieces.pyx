@@ -48,8 +48,7 @@ cdef enum:
     SPACE = 32
     LONGEST_WORD = 42
     MOST_TOKENS = 8
-    WORDS = 1 << 16
-    PAIRS = 1 << 16
+    WORDS = 1 << 17
     AHEAD = 16  # words of a text that are fetched together
     BRIEF = 400  # bytes: a text, mostly a query, that is read sooner than the lock is taken back
 
@@ -74,7 +73,7 @@ cdef struct Text:
     int64_t size
     bint has_case
 
-cdef struct Word:  # one that was encoded before, and what it came to; 64 bytes
+cdef struct Word:  # one that was encoded before, and what it came to; 64 bytes, a line of the processor's cache
     uint32_t hash
     uint8_t size  # bytes; 0 where empty
     uint8_t count
@@ -82,45 +81,30 @@ cdef struct Word:  # one that was encoded before, and what it came to; 64 bytes
     uint16_t[MOST_TOKENS] ids
 
 cdef struct Scratch:
-    Word* words  # two places for each hash, the latest stay; NULL without memory
-    uint64_t* pairs  # of tokens that were looked up before: left, right and 1 + the id of the whole; NULL without memory
+    void* memory  # of words
+    Word* words  # two places for each hash, the latest stay
+    Candidate* heap  # begins the memory of a text, in which the others lie
     Symbol* symbols
-    Candidate* heap
-    uint8_t* text
     int32_t* ids
+    uint8_t* text
     int64_t capacity  # symbols, bytes of text and ids; the heap holds three times as many
 
 
 cdef bint reserve(Scratch* s, int64_t n) noexcept nogil:
     """Make room for a text of n bytes; False without memory."""
-    cdef int64_t size
+    cdef int64_t size = n + n // 2 + 256
     if n <= s.capacity:
         return True
-    size = n + n // 2 + 256
-    free_texts(s)
-    s.symbols = <Symbol*> malloc(size * sizeof(Symbol))
-    s.heap = <Candidate*> malloc(3 * size * sizeof(Candidate))
-    s.text = <uint8_t*> malloc(size)
-    s.ids = <int32_t*> malloc(size * sizeof(int32_t))
-    if s.symbols == NULL or s.heap == NULL or s.text == NULL or s.ids == NULL:
-        free_texts(s)
+    free(s.heap)
+    s.capacity = 0
+    s.heap = <Candidate*> malloc(size * (3 * sizeof(Candidate) + sizeof(Symbol) + sizeof(int32_t) + 1))
+    if s.heap == NULL:
         return False
+    s.symbols = <Symbol*> (s.heap + 3 * size)
+    s.ids = <int32_t*> (s.symbols + size)
+    s.text = <uint8_t*> (s.ids + size)
     s.capacity = size
     return True
-
-
-cdef void free_texts(Scratch* s) noexcept nogil:
-    free(s.symbols)
-    free(s.heap)
-    free(s.text)
-    free(s.ids)
-    s.symbols, s.heap, s.text, s.ids, s.capacity = NULL, NULL, NULL, NULL, 0
-
-
-cdef void release(Scratch* s) noexcept nogil:
-    free_texts(s)
-    free(s.words)
-    free(s.pairs)
 
 
 cdef class Reader:
@@ -130,11 +114,14 @@ cdef class Reader:
 
     def __cinit__(self):
         memset(&self.scratch, 0, sizeof(Scratch))
-        self.scratch.words = <Word*> calloc(WORDS, sizeof(Word))
-        self.scratch.pairs = <uint64_t*> calloc(PAIRS, sizeof(uint64_t))
+        self.scratch.memory = calloc(WORDS + 1, sizeof(Word))
+        if self.scratch.memory == NULL:
+            raise MemoryError
+        self.scratch.words = <Word*> ((<size_t> self.scratch.memory + sizeof(Word) - 1) // sizeof(Word) * sizeof(Word))
 
     def __dealloc__(self):
-        release(&self.scratch)
+        free(self.scratch.heap)
+        free(self.scratch.memory)
 
 
 cdef class Vocabulary:
@@ -149,11 +136,11 @@ cdef class Vocabulary:
     cdef const uint8_t** _text
     cdef int32_t* _size
     cdef Slot* _slots
-    cdef uint8_t* _whole  # by id: 0 not yet tried, 1 a word of these bytes is this one token, 2 it is not
+    cdef uint64_t* _pairs  # of tokens that make a token: left, right and 1 + the id of the whole; 0 where empty
     cdef uint8_t* _marks  # by id: 1 for runs of spaces
     cdef uint64_t* _joined  # a bit for each pair of bytes: 1 where some token has the second right after the first
     cdef int32_t _of_ascii[128]  # the token of each ASCII character alone, or -1
-    cdef uint32_t _mask
+    cdef uint32_t _mask  # of slots and of pairs
     cdef int32_t _longest
     cdef readonly int size
 
@@ -173,15 +160,14 @@ cdef class Vocabulary:
         self._text = <const uint8_t**> malloc(n * sizeof(uint8_t*))
         self._size = <int32_t*> malloc(n * sizeof(int32_t))
         self._slots = <Slot*> malloc(self._mask * sizeof(Slot))
-        self._whole = <uint8_t*> malloc(n)
+        self._pairs = <uint64_t*> calloc(self._mask, sizeof(uint64_t))
         self._marks = <uint8_t*> malloc(n)
         self._joined = <uint64_t*> calloc(256 * 256 // 64, sizeof(uint64_t))
-        if (self._text == NULL or self._size == NULL or self._slots == NULL or self._whole == NULL
-                or self._marks == NULL or self._joined == NULL):
+        if (self._text == NULL or self._size == NULL or self._slots == NULL or self._pairs == NULL or self._marks == NULL
+                or self._joined == NULL):
             raise MemoryError
         self._mask -= 1
         memset(self._slots, 0xFF, (self._mask + 1) * sizeof(Slot))
-        memset(self._whole, 0, n)
         for i in range(n):
             token = self._tokens[i]
             self._text[i] = token
@@ -200,12 +186,17 @@ cdef class Vocabulary:
         for i in range(128):
             byte = <uint8_t> i
             self._of_ascii[i] = self.find(&byte, 1)
+        j = 0
+        for i in range(FIRST_TEXT, n):
+            j += self.link(i)
+            if j > <int32_t> (self._mask // 4 * 3):
+                raise ValueError(f"tokens must be made of at most {self._mask // 4 * 3:,} pairs of tokens")
 
     def __dealloc__(self):
         free(self._text)
         free(self._size)
         free(self._slots)
-        free(self._whole)
+        free(self._pairs)
         free(self._marks)
         free(self._joined)
 
@@ -233,25 +224,35 @@ cdef class Vocabulary:
                 return at.id
             slot = (slot + 1) & self._mask
 
-    cdef int32_t join(self, Scratch* s, const uint8_t* p, Symbol* left, Symbol* right) noexcept nogil:
+    cdef int32_t link(self, int32_t whole) noexcept:
+        """Note the pairs of tokens that make this one; return how many there are."""
+        cdef const uint8_t* p = self._text[whole]
+        cdef int32_t size = self._size[whole], count = 0, i, left, right
+        cdef uint32_t hashed = FIRST_HASH
+        for i in range(1, size):
+            hashed = hash_byte(hashed, p[i - 1])
+            left = self.find_hashed(p, i, last_hash(hashed))
+            right = self.find(p + i, size - i) if left >= 0 else -1
+            if right >= 0:
+                self.pair(left, right)[0] = (<uint64_t> left << 16 | <uint64_t> right) << 32 | <uint64_t> (whole + 1)
+                count += 1
+        return count
+
+    cdef inline uint64_t* pair(self, int32_t left, int32_t right) noexcept nogil:
+        """Return the place of two tokens among pairs, which is empty where they make none."""
+        cdef uint64_t key = <uint64_t> left << 16 | <uint64_t> right
+        cdef uint64_t at = key * 0x9E3779B97F4A7C15ull >> 32 & self._mask
+        while self._pairs[at] and self._pairs[at] >> 32 != key:
+            at = (at + 1) & self._mask
+        return &self._pairs[at]
+
+    cdef inline int32_t join(self, Symbol* left, Symbol* right) noexcept nogil:
         """Return the id of the token that two neighbours make, or -1. Control tokens and bytes make none."""
-        cdef uint64_t pair, cached
-        cdef uint64_t* at
-        cdef int32_t whole
         if left.id < FIRST_TEXT or right.id < FIRST_TEXT:
             return -1
-        if s.pairs == NULL:
-            return self.find(p + left.start, left.size + right.size)
-        pair = <uint64_t> left.id << 16 | <uint64_t> right.id
-        at = &s.pairs[(pair * 0x9E3779B97F4A7C15ull) >> 48]
-        cached = at[0]
-        if cached >> 32 == pair:
-            return <int32_t> <uint32_t> cached - 1
-        whole = self.find(p + left.start, left.size + right.size)
-        at[0] = pair << 32 | <uint64_t> (whole + 1)
-        return whole
+        return <int32_t> <uint32_t> self.pair(left.id, right.id)[0] - 1
 
-    cdef void offer(self, Scratch* s, int64_t* waiting, const uint8_t* p, int32_t place) noexcept nogil:
+    cdef void offer(self, Scratch* s, int64_t* waiting, int32_t place) noexcept nogil:
         """Push the pair that starts at symbol `place` on the heap if the vocabulary merges it."""
         cdef Symbol* left = &s.symbols[place]
         cdef Symbol* right
@@ -260,7 +261,7 @@ cdef class Vocabulary:
         if left.right < 0:
             return
         right = &s.symbols[left.right]
-        whole = self.join(s, p, left, right)
+        whole = self.join(left, right)
         if whole < 0:
             return
         new.rank = (
@@ -277,7 +278,7 @@ cdef class Vocabulary:
         cdef int64_t i, count
         cdef int way
         cdef Word* word
-        if s.words == NULL or n > LONGEST_WORD:
+        if n > LONGEST_WORD:
             return self.merge_word(s, p, n, ids)
         word = &s.words[hashed & (WORDS - 2)]
         for way in range(2):
@@ -297,14 +298,10 @@ cdef class Vocabulary:
     cdef int64_t merge_word(self, Scratch* s, const uint8_t* p, int64_t n, int32_t* ids) noexcept nogil:
         """Find the token ids of a word by merging its characters."""
         cdef int64_t i = 0, count = 0, waiting = 0, out = 0
-        cdef int32_t token, place, size, b, whole
+        cdef int32_t token, place, size, b
         cdef Symbol* left
         cdef Symbol* right
         cdef Candidate best
-        whole = self.find(p, n)
-        if whole >= 0 and self._whole[whole] == 1:
-            ids[0] = whole
-            return 1
         while i < n:
             size = 1
             while i + size < n and (p[i + size] & 0xC0) == 0x80:
@@ -315,7 +312,7 @@ cdef class Vocabulary:
             i += size
         s.symbols[count - 1].right = -1
         for i in range(count - 1):
-            self.offer(s, &waiting, p, i)
+            self.offer(s, &waiting, i)
         while waiting > 0:
             best = heap_pop(s.heap, &waiting)
             left = &s.symbols[best.place]
@@ -323,7 +320,7 @@ cdef class Vocabulary:
                 continue
             right = &s.symbols[left.right]
             token = <int32_t> ((best.rank >> 42) & 0x1FFFFF)
-            if self.join(s, p, left, right) != token:
+            if self.join(left, right) != token:
                 continue
             left.size += right.size
             left.id = token
@@ -331,9 +328,9 @@ cdef class Vocabulary:
             right.size = 0
             if left.right >= 0:
                 s.symbols[left.right].left = best.place
-                self.offer(s, &waiting, p, best.place)
+                self.offer(s, &waiting, best.place)
             if left.left >= 0:
-                self.offer(s, &waiting, p, left.left)
+                self.offer(s, &waiting, left.left)
         place = 0
         while place >= 0:
             left = &s.symbols[place]
@@ -345,8 +342,6 @@ cdef class Vocabulary:
                     ids[out] = FIRST_BYTE + p[left.start + b]
                     out += 1
             place = left.right
-        if whole >= 0:
-            self._whole[whole] = 1 if out == 1 and ids[0] == whole else 2
         return out
 
     cdef int64_t encode_text(self, Scratch* s, const uint8_t* text, int64_t n, bint has_case=False) noexcept nogil:
@@ -369,8 +364,7 @@ cdef class Vocabulary:
                     hashed = hash_byte(hashed, s.text[end])
                     end += 1
                 hashed = last_hash(hashed)
-                if s.words != NULL:
-                    FETCH(&s.words[hashed & (WORDS - 2)])
+                FETCH(&s.words[hashed & (WORDS - 2)])
                 piece[pieces] = Piece(start, end - start, hashed)
                 pieces += 1
                 start = end

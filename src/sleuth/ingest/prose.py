@@ -6,7 +6,7 @@ import re
 from typing import Final
 
 from sleuth.files.formats import CODE
-from sleuth.text.steps import count_signs
+from sleuth.text.cutter import count_signs
 
 _SAMPLE: Final = 16 << 10
 """Characters from the start of a text that are looked at."""

@@ -7,17 +7,14 @@ repeat may cross never starts another match of itself.
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
 from dataclasses import dataclass
 from typing import NamedTuple
-
-from sleuth.text.steps import after_blanks
 
 WORD_PIECE = 8
 """Visible characters in a token at most: English then has about 1.25 tokens a word, as subword vocabularies do."""
 
 BLANK_RUN = 200
-"""Blanks within a chunk at most; a longer run is a border. The kernel `steps` knows both numbers."""
+"""Blanks within a chunk at most; a longer run is a border. The kernel `cutter` knows both numbers."""
 
 _DENSE = "\u1100-\u11ff\u2e80-\u9fff\uac00-\ud7ff\uf900-\ufaff\uff66-\uff9d\U00020000-\U0003ffff"
 _token = re.compile(rf"[{_DENSE}]|[^\s{_DENSE}]{{1,{WORD_PIECE}}}+")
@@ -61,7 +58,7 @@ def sentence_of(text: str) -> re.Pattern[str]:
 
 
 blank_line = re.compile(r"\n[ \t\r\f]{0,200}\n")
-_top_level = re.compile(r"\n[ \t\r\f]{0,200}\n(?=[^\s)}\]])")
+top_level = re.compile(r"\n[ \t\r\f]{0,200}\n(?=[^\s)}\]])")
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,56 +67,30 @@ class Outline:
 
     Attributes:
         headings: where heading lines start, ascending.
-        bodies: where the text below each heading starts.
+        ends: where the lines of each heading end.
         paths: per heading, its path from the top: "Guide > Install".
         kept: (start, end) of blocks that are cut only where they do not fit a chunk, ascending and apart.
     """
 
     headings: tuple[int, ...] = ()
-    bodies: tuple[int, ...] = ()
+    ends: tuple[int, ...] = ()
     paths: tuple[str, ...] = ()
     kept: tuple[tuple[int, int], ...] = ()
-
-    def path_at(self, position: int) -> str:
-        """Return the path of the section at `position`; headings that follow each other at once count as one."""
-        index = bisect_right(self.headings, position) - 1
-        if index < 0:
-            return ""
-        end = min(index + _RUN, len(self.headings) - 1)
-        while index < end and position <= self.headings[index + 1] <= self.bodies[index]:
-            index += 1
-        return self.paths[index]
-
-    def heading_after(self, position: int, default: int) -> int:
-        """Return the first heading that starts at or after `position`."""
-        index = bisect_right(self.headings, position - 1)
-        return self.headings[index] if index < len(self.headings) else default
-
-    def kept_at(self, position: int) -> tuple[int, int] | None:
-        """Return the block, not to be cut, that has `position` strictly inside."""
-        index = bisect_right(self.kept, (position, -1)) - 1
-        if index < 0:
-            return None
-        start, end = block = self.kept[index]
-        return block if start < position < end else None
 
 
 EMPTY = Outline()
 
-_RUN = 6
-"""Headings without text between them that count as one, at most: Markdown has as many levels."""
-
 
 class _Heading(NamedTuple):
-    """A heading, and where the text below it starts."""
+    """A heading, and where its lines start and end."""
 
     start: int
-    below: int
+    end: int
     level: int
     title: str
 
 
-def _outline(text: str, headings: list[_Heading], blocks: list[tuple[int, int]]) -> Outline:
+def _outline(headings: list[_Heading], blocks: list[tuple[int, int]]) -> Outline:
     levels: list[int] = []  # of the headings above
     above: list[str] = []  # their paths
     paths = []
@@ -131,12 +102,8 @@ def _outline(text: str, headings: list[_Heading], blocks: list[tuple[int, int]])
         levels.append(heading.level)
         above.append(path)
         paths.append(path)
-    return Outline(
-        tuple(heading.start for heading in headings),
-        tuple(after_blanks(text, heading.below) for heading in headings),
-        tuple(paths),
-        tuple(blocks),
-    )
+    starts, ends = [heading.start for heading in headings], [heading.end for heading in headings]
+    return Outline(tuple(starts), tuple(ends), tuple(paths), tuple(blocks))
 
 
 # Patterns of lines start with a line feed, so that the engine looks for those alone: a text is scanned with one put
@@ -193,7 +160,7 @@ def scan_markdown(text: str, *, title_only: bool = False) -> Outline:
         elif title := _plain_title(match["title"] or ""):
             headings.append(_Heading(start, end, len(match["level"]), title))
         position = end + 1
-    return _outline(text, headings, blocks)
+    return _outline(headings, blocks)
 
 
 _MARK = r"[=\-`:'\"~^_*+#<>.]"
@@ -227,7 +194,7 @@ def scan_rest(text: str, *, title_only: bool = False) -> Outline:
         headings.append(_Heading(start, match.end() - 1, level, title.replace("`", "")))
         if title_only:
             break
-    return _outline(text, headings, [] if title_only else _rest_kept(lines))
+    return _outline(headings, [] if title_only else _rest_kept(lines))
 
 
 def _rest_kept(lines: str) -> list[tuple[int, int]]:
@@ -237,8 +204,7 @@ def _rest_kept(lines: str) -> list[tuple[int, int]]:
         spans += [
             (lines.rfind("\n", 0, match.start()), match.end() - 1) for match in _rest_literal.finditer(lines)
         ]
-    if "\n+" in lines or "\n|" in lines:
-        spans += [(match.start(), match.end() - 1) for match in _rest_grid.finditer(lines)]
+    spans += [(match.start(), match.end() - 1) for match in _rest_grid.finditer(lines)]
     blocks: list[tuple[int, int]] = []
     end_of_last = 0
     for start, end in sorted(spans):
@@ -246,31 +212,3 @@ def _rest_kept(lines: str) -> list[tuple[int, int]]:
             blocks.append((start, end))
             end_of_last = end
     return blocks
-
-
-def last_match(pattern: re.Pattern[str], text: str, low: int, high: int) -> int:
-    """Return the end of the last match of `pattern` that ends in [low, high], or -1."""
-    end = -1
-    # + 2: a border may look at what follows it.
-    for match in pattern.finditer(text, max(low - 10, 0), high + 2):
-        if low <= match.end() <= high:
-            end = match.end()
-    return end
-
-
-def last_paragraph(text: str, low: int, high: int) -> int:
-    """Return the start of the last paragraph that starts in [low, high], or -1."""
-    blank = text.rfind("\n\n", low, high)
-    return blank + 2 if blank >= 0 else last_match(blank_line, text, low, high)
-
-
-def last_definition(text: str, low: int, high: int) -> int:
-    """Return where the last top-level piece of code starts in [low, high], else as `last_paragraph`."""
-    start = last_match(_top_level, text, low, high)
-    return start if start >= 0 else last_paragraph(text, low, high)
-
-
-def last_line(text: str, low: int, high: int) -> int:
-    """Return the start of the last line that starts in [low, high], or -1."""
-    newline = text.rfind("\n", max(low - 1, 0), high)
-    return newline + 1 if newline >= 0 else -1

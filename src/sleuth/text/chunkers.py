@@ -8,7 +8,7 @@ sentences at the start of the next one. No text is changed: a chunk is a slice o
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
@@ -16,7 +16,7 @@ from sleuth.errors import ArgumentError
 from sleuth.files.formats import CODE, MARKDOWN
 from sleuth.text import borders
 from sleuth.text.borders import EMPTY, Outline, count_tokens
-from sleuth.text.steps import after_blanks, after_tokens
+from sleuth.text.cutter import Cutter
 from sleuth.types import Chunk, Document
 
 __all__ = ["Chunker", "count_tokens"]
@@ -80,13 +80,10 @@ class Chunker:
 
     def split(self, document: Document) -> list[Chunk]:
         """Return the chunks of `document` in order; none if it is blank."""
-        if not self.fits(document):
-            return list(self.iterate(document))
-        text = document.page_content.rstrip()
-        start = _text_start(text, 0)
-        body, line = text[start:], 1 + text.count("\n", 0, start)
-        chunk = Chunk(body, start, len(text), line, line + body.count("\n"), None, {}, {})
-        return [chunk] if body else []
+        text, kind = document.page_content, _kind(document)
+        outline = _SCANNERS[kind](text) if kind in _SCANNERS else EMPTY
+        paged = kind == "pdf" or (kind not in CODE and "\f" in text)
+        return Cutter(text, outline, self.size, self.overlap, kind in CODE, paged).chunks()
 
     def fits(self, document: Document) -> bool:
         """Return True if a short text is certainly one chunk at most; False says nothing."""
@@ -97,144 +94,7 @@ class Chunker:
         kind = _kind(document) if document.metadata else ""
         return kind not in _SCANNERS and kind != "pdf"
 
-    def iterate(self, document: Document) -> Iterator[Chunk]:
-        """Yield the chunks of `split` one at a time, for documents too large to hold all their chunks at once."""
-        text = document.page_content
-        kind = _kind(document)
-        scan = _SCANNERS.get(kind)
-        cutter = _PassageCutter(
-            text,
-            scan(text) if scan else EMPTY,
-            self.size,
-            borders.sentence_of(text),
-            code=kind in CODE,
-            overlap=self.overlap,
-            paged=kind == "pdf" or (kind not in CODE and "\f" in text),
-        )
-        return cutter.chunks()
-
 
 def _kind(document: Document) -> str:
     kind = document.metadata.get("type", "")
     return kind if isinstance(kind, str) else ""
-
-
-def _text_start(text: str, position: int) -> int:
-    """Return where the text after the blanks at `position` starts, with the indentation of its line."""
-    end = after_blanks(text, position)
-    if end == position:
-        return position
-    line = 1 + max(text.rfind("\n", max(position - 1, 0), end), text.rfind("\f", max(position - 1, 0), end))
-    if line == 0 and position != 0:
-        return end
-    return line if end - line <= borders.BLANK_RUN else end
-
-
-@dataclass(slots=True)
-class _PassageCutter:
-    """One pass over one text."""
-
-    text: str
-    outline: Outline
-    size: int
-    sentence: re.Pattern[str]
-    code: bool
-    overlap: int
-    paged: bool
-
-    def chunks(self) -> Iterator[Chunk]:
-        """Yield the chunks of the text, in order; each begins in the overlap with the one before, if there is one.
-
-        `position` is the first visible character of a chunk, and `start` the first one that belongs to it, such as
-        the indent of its line. `fresh` is where it goes beyond the chunk before.
-        """
-        text, outline = self.text, self.outline
-        page, page_end = 1, self._page_end(0)
-        line, counted_to = 1, 0
-        last_end = 0
-        position = after_blanks(text, 0)
-        start = _text_start(text, 0)
-        while position < len(text):
-            while position >= page_end:
-                page, page_end = page + 1, self._page_end(page_end + 1)
-            fresh = after_blanks(text, max(last_end, position))
-            end, within = self._next_cut(position, fresh, page_end)
-            body = text[start:end].rstrip()
-            line += text.count("\n", counted_to, start)
-            counted_to = start
-            path = outline.path_at(position) if outline.headings else ""
-            yield Chunk(
-                body,
-                start,
-                start + len(body),
-                line,
-                line + body.count("\n"),
-                page if self.paged else None,
-                {"heading": path} if path else {},
-                {},
-            )
-            back = self._overlap_start(position, end) if within and self.overlap and not self.code else end
-            last_end = end
-            start = _text_start(text, back)
-            position = after_blanks(text, back)
-
-    def _page_end(self, position: int) -> int:
-        page_break = self.text.find("\f", position) if self.paged else -1
-        return page_break if page_break >= 0 else len(self.text)
-
-    def _next_cut(self, position: int, fresh: int, page_end: int) -> tuple[int, bool]:
-        """Return where the chunk from `position` ends, beyond `fresh`, and whether that is within a section."""
-        text, size = self.text, self.size
-        if page_end - position <= size // 4:  # many short pages would each be measured against a whole chunk
-            return page_end, False
-        quarter = after_tokens(text, position, size // 4)
-        low = max(quarter, fresh + 1)
-        limit = min(page_end, self.outline.heading_after(low, len(text)))
-        half = after_tokens(text, quarter, size // 2 - size // 4)
-        high = half if half >= limit else after_tokens(text, half, size - size // 2)
-        if high >= limit or after_blanks(text, after_tokens(text, high, size // 8)) >= limit:
-            return limit, False
-        return self._best(low, max(half, low), high), True
-
-    def _best(self, low: int, half: int, high: int) -> int:
-        """Return the strongest border in [half, high], or the start of a block, after `low`, that `high` divides."""
-        text, outline = self.text, self.outline
-        if half >= high:
-            return max(low, high)
-        if self.code:
-            border = borders.last_definition(text, half, high)
-            return border if border >= 0 else self._weakest(half, high)
-        if block := outline.kept_at(high):
-            start, _ = block
-            return start if start >= low else self._weakest(half, high)
-        border = borders.last_paragraph(text, half, high)
-        if border < 0:
-            border = borders.last_match(self.sentence, text, half, high)
-        if border < 0:
-            return self._weakest(half, high)
-        _, end = outline.kept_at(border) or (border, border)
-        return end
-
-    def _weakest(self, half: int, high: int) -> int:
-        text = self.text
-        border = borders.last_line(text, half, high)
-        if border < 0 and not text[high - 1].isspace():
-            border = text.rfind(" ", half, high) + 1
-        return border if border > 0 else high
-
-    def _overlap_start(self, position: int, end: int) -> int:
-        """Return where the next chunk starts, at `end` or before it.
-
-        That is the earliest sentence after `position` from which at most `overlap` tokens lead up to `end`, outside
-        blocks that are kept whole; `end` if there is none or a heading lies between.
-        """
-        text, outline = self.text, self.outline
-        # With one blank after each, `overlap` tokens take at most so many characters.
-        low = max(position + 1, end - self.overlap * (borders.WORD_PIECE + 1))
-        for match in self.sentence.finditer(text, low, end):
-            start = after_blanks(text, match.end())
-            if start >= end:
-                break
-            if after_tokens(text, start, self.overlap) >= end and outline.kept_at(start) is None:
-                return start if outline.heading_after(start, len(text)) >= end else end
-        return end

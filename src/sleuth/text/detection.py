@@ -74,9 +74,9 @@ _VIETNAMESE: Final = re.compile("[\u0111\u01a1\u01b0\u1ea0-\u1ef9]")
 _VIETNAMESE_SHARE: Final = 0.05  # of all letters: a few names in other text hold fewer
 
 _word = re.compile(r"[^\W\d_]+(?:[\u0300-\u0dff]+[^\W\d_]*)*")
-_LETTERS_ALONE: Final = {  # for texts without accents: a third of the time that `_word` takes
-    code: " " for code in range(128) if not chr(code).isalpha()
-}
+_LETTERS_ALONE: Final = bytes(  # for texts without accents: a fifth of the time that `_word` takes
+    byte if byte > 127 else ord(chr(byte).lower()) if chr(byte).isalpha() else ord(" ") for byte in range(256)
+)
 
 
 def detect_language(text: str) -> str:
@@ -86,7 +86,8 @@ def detect_language(text: str) -> str:
     start = (len(text) - _SAMPLE) // 2  # of the middle
     sample = text if len(text) <= 2 * _SAMPLE else f"{text[:_SAMPLE]} {text[start : start + _SAMPLE]}"
     if sample.isascii() or not _ACCENTED.search(sample):
-        return _of_latin(sample.lower().translate(_LETTERS_ALONE).split())
+        letters = sample.encode("utf-8", "surrogatepass").translate(_LETTERS_ALONE)
+        return _of_latin(letters.decode("utf-8", "surrogatepass").split())
     if len(_NOT_LATIN.findall(sample)) > _FEW * len(sample) or _VIETNAMESE.search(sample):
         code = _by_script(sample)
         if code:
@@ -110,9 +111,9 @@ def _by_script(sample: str) -> str:
     least_letters = _SHARE_OF_SCRIPT * len(letters)
     for script, (first, end) in _SCRIPTS.items():
         if letters_by_block[first:end].sum() > least_letters:
-            return script if len(script) == len(ENGLISH) else next(iter(_scored(script, words[:_SCORED])))
+            return script if len(script) == len(ENGLISH) else _likeliest(_scored(script, words[:_SCORED]))
     if len(_VIETNAMESE.findall(letters)) > _VIETNAMESE_SHARE * len(letters):
-        code = next(iter(_scored("latin", words[:_SCORED])))
+        code = _likeliest(_scored("latin", words[:_SCORED]))
         return UNKNOWN if code == _CODE else code
     return UNKNOWN
 
@@ -130,7 +131,7 @@ def _of_latin(words: list[str], *, is_accented: bool = False) -> str:
         return UNKNOWN
     scored_words = words[:: len(words) // _SCORED or 1]
     scores = _scored("latin", scored_words)
-    code = next(iter(scores))
+    code = _likeliest(scores)
     if scores[code] - max(scores[ENGLISH], scores[_CODE]) >= _SURE_LEAD * max(len(scored_words), _PROSE):
         return code
     english = sum(map(_ENGLISH_WORDS.__contains__, words)) / len(words)
@@ -146,13 +147,14 @@ def _of_latin(words: list[str], *, is_accented: bool = False) -> str:
 
 
 def _scored(script: str, words: list[str]) -> dict[str, float]:
-    """Return how likely each language of a script is by the n-grams of words, the likeliest first.
-
-    That is the logarithm of its odds, but for a constant.
-    """
+    """Return the logarithm of the odds of each language of a script by the n-grams of words, but for a constant."""
     codes, table = _table(script)
     scores = add_rows(f"{' '.join(words)} ", table) / _UNITS
-    return dict(sorted(zip(codes, scores.tolist(), strict=True), key=itemgetter(1), reverse=True))
+    return dict(zip(codes, scores.tolist(), strict=True))
+
+
+def _likeliest(scores: dict[str, float]) -> str:
+    return max(scores, key=scores.__getitem__)
 
 
 @cache

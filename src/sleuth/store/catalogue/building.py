@@ -147,7 +147,7 @@ class Flight:
         Args:
             first, last: the keys that it answers for.
             salt: of the index.
-            pool: of one thread.
+            pool: of a thread for this and one for each leg.
         """
         self.batch = batch
         self.built: list[Built] = []
@@ -159,8 +159,8 @@ class Flight:
             salt,
             folder,
         )  # no bound method: the batch would stay until a collection
-        large = len(batch.texts) >= _WORTH_A_THREAD
-        self._future = pool().submit(self._prepare, *self._place) if large else None
+        self._pool = pool() if len(batch.texts) >= _WORTH_A_THREAD else None
+        self._future = self._pool.submit(self._prepare, *self._place) if self._pool else None
 
     def _prepare(self, first: int, last: int, legs: Sequence[Leg], salt: int, folder: Path) -> None:
         try:
@@ -172,9 +172,17 @@ class Flight:
                 self.built.append(write(PASSAGES, data, keys.chunks, None, first, last, folder))
                 del data, offsets, records
                 rows = rows_of(batch, keys)
-                for leg in legs:
-                    segment = write(leg, leg.build(rows), rows.keys, rows.tie_ranks, first, last, folder)
-                    self.built.append(segment)
+
+                def build(leg: Leg) -> Built:
+                    return write(leg, leg.build(rows), rows.keys, rows.tie_ranks, first, last, folder)
+
+                if self._pool is None:
+                    self.built.extend(map(build, legs))
+                else:  # one leg counts words while another reads the same texts for vectors
+                    futures = [self._pool.submit(build, leg) for leg in legs]
+                    self.built += [future.result() for future in futures if not future.exception()]
+                    for future in futures:
+                        future.result()
             self.documents = documents_of(batch, keys.documents.tolist(), salt)
         except BaseException:
             for segment in self.built:

@@ -149,5 +149,5 @@ class PendingDocuments:
         from concurrent.futures import ThreadPoolExecutor
 
         if self._pool is None:
-            self._pool = ThreadPoolExecutor(1, "sleuth-build")
+            self._pool = ThreadPoolExecutor(1 + len(self._legs), "sleuth-build")
         return self._pool
