@@ -153,9 +153,7 @@ def time_queries(
     workers: dict[str, Worker], batch: list[Question], *, filtered: bool
 ) -> dict[str, list[tuple[float, bool]]]:
     """Seconds and success by system, in turns; the slow ones answer a quarter of the questions."""
-    took: dict[str, list[tuple[float, bool]]] = {
-        name: [] for name in workers if CLASSES[name].filters or not filtered
-    }
+    took: dict[str, list[tuple[float, bool]]] = {name: [] for name in workers}
     for name in took:
         workers[name].ask(do="time", filtered=filtered, questions=batch[: ROUND // 4])
     for start in range(0, len(batch), ROUND):
@@ -197,8 +195,6 @@ def measure(n: int, names: list[str], n_queries: int, *, keep: bool) -> dict[str
     source = passages(n)
     vectors(source)
     batch = questions(source, n_queries)
-    left_out = {name: CLASSES[name].most for name in names}
-    names = [name for name in names if (most := left_out[name]) is None or n <= most[0]]
     builds = {name: built_of(name, source, keep=keep) for name in names}
     workers = {name: start_worker(name, home, source) for name, (home, _) in builds.items()}
     for worker in workers.values():
@@ -225,13 +221,11 @@ def measure(n: int, names: list[str], n_queries: int, *, keep: bool) -> dict[str
         threads = time_threads(workers["sleuth"], other, batch)
     for worker in workers.values():
         worker.close()
-    reasons = {name: most[1] for name, most in left_out.items() if most is not None and name not in names}
     return {
         "passages": n,
         "queries": n_queries,
         "systems": systems,
         "threads": threads,
-        "left_out": reasons,
     }
 
 
@@ -284,9 +278,7 @@ def notes(results: dict[str, Any]) -> list[str]:
             f"({threads['one']:.0f} to {threads['two']:.0f} a second, no filter), two processes "
             f"{threads['processes'] / threads['one']:.2f} times."
         )
-    return lines_of_notes + [
-        f"- {name} is left out: {reason}." for name, reason in results["left_out"].items()
-    ]
+    return lines_of_notes
 
 
 def main() -> None:

@@ -1,7 +1,6 @@
 """The systems that `benchmarks.hybrid_peers` compares, each as its users would set it up.
 
-Chroma ranks by vectors alone, so that words can only be a condition; LangChain's BM25 retriever knows no filter, and
-neither does usearch in Python.
+Chroma ranks by vectors alone, so that words can only be a condition; usearch knows no filter in Python.
 """
 
 from __future__ import annotations
@@ -51,14 +50,10 @@ class System:
     """One system: builds an index in `home`, then answers queries.
 
     Attributes:
-        filters: whether it can filter at all.
         slow: timed over fewer queries.
-        most: passages above which it is left out, and why.
     """
 
-    filters = True
     slow = False
-    most: tuple[int, str] | None = None
 
     def __init__(self, home: Path) -> None:
         self.home = home
@@ -232,47 +227,51 @@ class ChromaVectors(Chroma):
         return {"where": None if shelf is None else {"shelf": shelf}}
 
 
-class LangChain(System):
-    """EnsembleRetriever over BM25Retriever and FAISS (exact), rebuilt whenever it is opened."""
-
-    filters = False  # BM25Retriever has no filters
-    slow = True
-    most = (200_000, "its BM25 visits every passage in Python for every word: seconds per query")
+class Zvec(System):
+    """Its search by several queries: full-text and HNSW index with their defaults, fused by reciprocal ranks."""
 
     def build(self, source: Path, matrix: NDArray[np.float32]) -> None:
-        np.save(self.home / "vectors.npy", matrix)
+        import zvec
+
+        text = zvec.FieldSchema("text", zvec.DataType.STRING, index_param=zvec.FtsIndexParam())
+        shelf = zvec.FieldSchema("shelf", zvec.DataType.INT32, index_param=zvec.InvertIndexParam())
+        near = zvec.HnswIndexParam(metric_type=zvec.MetricType.COSINE)
+        vector = zvec.VectorSchema("vector", zvec.DataType.VECTOR_FP32, matrix.shape[1], index_param=near)
+        schema = zvec.CollectionSchema("passages", fields=[text, shelf], vectors=[vector])
+        collection = zvec.create_and_open(str(self.home / "zvec"), schema)
+        for rows, texts in blocks(source, 1_000):
+            collection.insert(
+                [
+                    zvec.Doc(
+                        id=str(row),
+                        fields={"text": text, "shelf": shelf_of(row)},
+                        vectors={"vector": matrix[row].tolist()},
+                    )
+                    for row, text in zip(rows, texts, strict=True)
+                ]
+            )
+        collection.optimize()
+        collection.flush()
 
     def open(self, source: Path) -> None:
-        from langchain_classic.retrievers import EnsembleRetriever
-        from langchain_community.retrievers import BM25Retriever
-        from langchain_community.vectorstores import FAISS
-        from langchain_core.embeddings import Embeddings
+        import zvec
 
-        class Same(Embeddings):
-            def __init__(self, embedder: WordLlamaEmbedder) -> None:
-                self.embedder = embedder
-
-            def embed_documents(self, texts: list[str]) -> list[list[float]]:
-                rows: list[list[float]] = self.embedder.embed_documents(texts).tolist()
-                return rows
-
-            def embed_query(self, text: str) -> list[float]:
-                row: list[float] = self.embedder.embed_query(text).tolist()
-                return row
-
-        texts = list(lines(source))
-        facts = [{"row": row, "shelf": shelf_of(row)} for row in range(len(texts))]
-        pairs = zip(texts, np.load(self.home / "vectors.npy"), strict=True)
-        store = FAISS.from_embeddings(pairs, Same(self.embedder), metadatas=facts)
-        words = BM25Retriever.from_texts(texts, metadatas=facts, k=K)
-        near = store.as_retriever(search_kwargs={"k": K})
-        self.retriever = EnsembleRetriever(retrievers=[words, near], weights=[0.5, 0.5])
+        self.zvec, self.reranker = zvec, zvec.RrfReRanker()
+        self.collection = zvec.open(str(self.home / "zvec"))
 
     def search(self, query: str, shelf: int | None) -> Any:
-        return self.retriever.invoke(query)[:K]
+        near = self.zvec.Query("vector", vector=self.embedder.embed_query(query))
+        words = self.zvec.Query("text", fts=self.zvec.Fts(match_string=query))
+        options = {"topk": K, "filter": None if shelf is None else f"shelf = {shelf}"}
+        fields = ["text", "shelf"]
+        return self.collection.query([near, words], reranker=self.reranker, output_fields=fields, **options)
 
     def rows(self, result: Any) -> list[int]:
-        return [document.metadata["row"] for document in result]
+        return [int(document.id) for document in result]
+
+    def nearest(self, query: str) -> list[int]:
+        near = self.zvec.Query("vector", vector=self.embedder.embed_query(query))
+        return self.rows(self.collection.query(near, topk=K))
 
 
 class Glued(System):
@@ -353,7 +352,7 @@ CLASSES: dict[str, type[System]] = {
     "lancedb, exact": LanceExact,
     "chroma": ChromaVectors,
     "chroma, contains": Chroma,
-    "langchain": LangChain,
+    "zvec": Zvec,
     "tantivy + usearch": Glued,
 }
 """By the name in the table."""

@@ -145,21 +145,21 @@ class DenseSearcher(LegSearcher[Vector]):
         """
         k, allowed = request.k, request.allowed
         vector = self._prepare(query)
-        if request.pooled:
+        if not request.certainty:
             depth = POOL_DEPTH * k
         if k == 0 or not np.count_nonzero(vector):
             return no_hits()
         parts = self._whole
         if allowed is not None:
             parts = [(*self._arrays[i], rows_allowed(self._segments[i], allowed[i])) for i in self._by_size]
-        narrow = min(self._rows // SPARSE, MOST_EXACT)
-        few = self._rows if request.exact else max(EXACT_BELOW, 2 * max(k, depth or 0), narrow)
+        few = max(EXACT_BELOW, 2 * max(k, depth or 0), min(self._rows // SPARSE, MOST_EXACT))
+        certainty = CERTAINTY * request.certainty if depth is None else -1
         owners, keys, scores, tied = codes.scan(
-            parts, vector, k, depth or max(MOST_DEPTH, 2 * k), CERTAINTY if depth is None else -1, self._spread, few,
+            parts, vector, k, depth or max(MOST_DEPTH, 2 * k), certainty, self._spread,
+            self._rows if request.exact else few,
             lists=self._lists if k <= LISTED_K else None, list_spread=self._list_spread,
         )  # fmt: skip
-        segments = self._numbers[owners]
-        return best_hits(segments, keys, scores, tied, k, request.ids, ordered=request.ordered)
+        return best_hits(self._numbers[owners], keys, scores, tied, k, request.ids, ordered=request.ordered)
 
     @property
     def matcher(self) -> TokenMatcher:

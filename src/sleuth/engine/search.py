@@ -49,7 +49,7 @@ class PoolRequest(NamedTuple):
     Attributes:
         depth: rows wanted of each leg, 1 or more.
         tree: which rows may answer; None for all.
-        pooled: whether the rows are fused with those of other legs: the far end of a pool need not be certain.
+        certainty: how sure a leg that estimates must be of its last rows, from 0, where they are fused, to 1.
         ordered: whether equal scores must be in order of id; ids always decide ties at the end of the pool.
         exact: whether every row is scored, instead of dropping some by an estimate.
         conditions: what rows must fulfil beside the filter.
@@ -57,7 +57,7 @@ class PoolRequest(NamedTuple):
 
     depth: int
     tree: Filter | None
-    pooled: bool
+    certainty: float
     ordered: bool
     exact: bool
     conditions: tuple[QueryCondition, ...] = ()
@@ -220,7 +220,7 @@ class Searchers:
     ) -> Hits:
         """Return the best `k` rows for a vector, by the leg that takes one."""
         leg = vector_leg(self.legs)
-        return self.gather({leg: vector}, PoolRequest(k, tree, False, True, exact), snapshot)[0][leg]
+        return self.gather({leg: vector}, PoolRequest(k, tree, 1.0, True, exact), snapshot)[0][leg]
 
     def match(
         self, leg: str, query: str, keys: NDArray[np.int64], snapshot: IndexSnapshot
@@ -300,7 +300,7 @@ class Searchers:
         self, queries: Mapping[str, Any], request: PoolRequest, snapshot: IndexSnapshot
     ) -> tuple[dict[str, Hits], Sequence[PartReport]]:
         """Return the best rows of legs, each asked in its own form, and no failures of parts of the index."""
-        depth, ordered, pooled, exact = request.depth, request.ordered, request.pooled, request.exact
+        depth, ordered, exact = request.depth, request.ordered, request.exact
         hits: dict[str, Hits] = {}
         for leg, query in queries.items():
             allowed = None if request.tree is None else self.allowed(request.tree, leg)
@@ -308,7 +308,7 @@ class Searchers:
                 keys = self.fulfilling(request.conditions, snapshot)
                 fitting = [pack(np.isin(view.keys, keys, assume_unique=True)) for view in self._views[leg]]
                 allowed = fitting if allowed is None else list(map(and_, fitting, allowed))
-            leg_request = LegRequest(depth, allowed, ordered, pooled, exact, snapshot.order)
+            leg_request = LegRequest(depth, allowed, ordered, request.certainty, exact, snapshot.order)
             hits[leg] = self.by_leg[leg].pool(query, leg_request)
         return hits, ()
 

@@ -27,7 +27,7 @@ ROW = Row(
         [True, 1, 1.5, "ÿ", b"\0\1", (1, (2, "x")), frozenset({"a", "b"}), {3: {"a": []}, ("k", None): 1}],
         ROW,
         {1: [Counts(1, 2), Explanation("a", 0.1, "b", {"tf": 3}, (Explanation("c", 2.0),))]},
-        PoolRequest(5, as_filter("year<5 AND NOT kind=paper"), True, False, True, (QueryCondition("a b"),)),
+        PoolRequest(5, as_filter("year<5 AND NOT kind=paper"), 0.5, False, True, (QueryCondition("a b"),)),
         float("-inf"),
     ],
 )
@@ -42,7 +42,7 @@ def test_arrays_keep_their_bits() -> None:
     vector = np.array([0.1, -0.0, 3e-38], np.float32)
     ask = Ask(
         {"dense": vector, "lexical": "tide"},
-        PoolRequest(5, None, True, True, False),
+        PoolRequest(5, None, 0.0, True, False),
         "x",
         {"lexical": Corpus({"text": {"total": 9, "filled": 3}}, {"text": {"tide": 2}})},
     )

@@ -118,7 +118,7 @@ class GatheredSearchers:
         exact: bool = False,
     ) -> Hits:
         """Return the best `k` rows of all shards for a vector, by the leg that takes one."""
-        request = PoolRequest(k, tree, pooled=False, ordered=True, exact=exact)
+        request = PoolRequest(k, tree, certainty=1.0, ordered=True, exact=exact)
         return self._alone(vector_leg(self.legs), vector, request, snapshot)
 
     def _alone(self, leg: str, query: Any, request: PoolRequest, snapshot: GatheredSnapshot) -> Hits:
@@ -166,7 +166,7 @@ class GatheredSearchers:
 
     def best_with(self, token: str, k: int, snapshot: GatheredSnapshot, group: str = "") -> list[int]:
         """Return the keys of the best `k` rows of all shards whose text holds a token of a group of words."""
-        request = PoolRequest(k, None, pooled=False, ordered=False, exact=False)
+        request = PoolRequest(k, None, certainty=1.0, ordered=False, exact=False)
         hits = self._alone(self.word_leg, self.words.word(token, group), request, snapshot)
         keys: list[int] = hits.keys.tolist()
         return keys
@@ -249,7 +249,7 @@ class GatheredSearchers:
 
     def explain(self, snapshot: GatheredSnapshot, leg: str, query: Any, key: int) -> Explanation:
         """Why a leg gives this row its score."""
-        ask = self._ask_of({leg: query}, PoolRequest(1, None, pooled=False, ordered=False, exact=False))
+        ask = self._ask_of({leg: query}, PoolRequest(1, None, certainty=1.0, ordered=False, exact=False))
         number = key >> KEY_BITS
         answers = snapshot.try_some("explain", {number: (ask, leg, key & LOCAL)})
         if answers.failures:

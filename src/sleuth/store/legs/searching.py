@@ -78,7 +78,7 @@ class LegRequest(NamedTuple):
         k: rows, 0 or more; more than there are gives all.
         allowed: per segment, the rows that may answer; None for all.
         ordered: whether equal scores must be in order of id; ids always decide which of them are among the best k.
-        pooled: whether the rows are fused with those of other legs: the far end of a pool need not be certain.
+        certainty: how sure a leg that estimates must be of its last rows, from 0, where they are fused, to 1.
         exact: whether no row may be given up by an estimate of its score.
         ids: names rows whose scores tie; None for order of key.
     """
@@ -86,7 +86,7 @@ class LegRequest(NamedTuple):
     k: int
     allowed: Sequence[Bitmap | None] | None = None
     ordered: bool = True
-    pooled: bool = False
+    certainty: float = 1.0
     exact: bool = False
     ids: Ids | None = None
 
