@@ -13,7 +13,7 @@ from sleuth.code.repository.sources import FolderSource, WorktreeSource
 from sleuth.files import Rules
 from sleuth.files.ignore import MAX_BYTES, Ignores
 from sleuth.files.tree import IgnoredPaths, files_below
-from sleuth.ingest import FileEntry, ReadOptions, Skipped, walk
+from sleuth.ingest import DiskFolders, FileEntry, ReadOptions, Skipped
 from tests.code.conftest import need_git
 from tests.examples import examples
 
@@ -59,7 +59,7 @@ def git(root: Path, *arguments: str, stdin: bytes = b"") -> list[str]:
 
 def documents(root: Path) -> set[str]:
     """Return the paths that are read as documents, including hidden ones, without the ignore files."""
-    entries = walk([root], ReadOptions(hidden=True))
+    entries = DiskFolders([root], ReadOptions(hidden=True)).list()
     paths = {entry.source.removeprefix(f"{root}/") for entry in entries if isinstance(entry, FileEntry)}
     return {path for path in paths if not path.endswith("ignore")}
 
@@ -189,7 +189,7 @@ def test_an_ignore_file_of_many_patterns(tmp_path: Path) -> None:
     """Only the start of an ignore file that is too large applies, and the run reports it."""
     write(tmp_path, {".gitignore": "*.log\n" + "#" * MAX_BYTES + "\n*.md\n", "a.log": "x", "b.md": "x"})
     assert documents(tmp_path) == {"b.md"}
-    (skip,) = [entry for entry in walk([tmp_path]) if isinstance(entry, Skipped)]
+    (skip,) = [entry for entry in DiskFolders([tmp_path]).list() if isinstance(entry, Skipped)]
     assert skip == Skipped(
         str(tmp_path), f"ignore files of more than {MAX_BYTES:,} bytes are not read to their end", "limits"
     )

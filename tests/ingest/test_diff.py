@@ -16,7 +16,7 @@ def held(folder: Path, count: int) -> int:
                 writer.note_file(name, documents=1, version="7")
         tracemalloc.start()
         diff = Diff(store.reader, [""], FileNames("/"))
-        for entry in diff.compare(FileEntry("", name, 0, 7) for name in names):
+        for entry in diff.compare(FileEntry("", name, 0, 7, "7") for name in names):
             diff.mark(entry.source)
         assert (diff.rows, list(diff.missing())) == ({}, [])
         size, _ = tracemalloc.get_traced_memory()

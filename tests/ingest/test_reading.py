@@ -11,11 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from sleuth.ingest import FileEntry, ReadOptions, Record, Skipped, Unchanged, read, read_file, walk
+from sleuth.ingest import DiskFolders, FileEntry, ReadOptions, Record, Skipped, Unchanged, read, read_file
 from sleuth.ingest.loaders.apart import FileProcesses
 from sleuth.ingest.reading import read_listed
 from sleuth.ingest.reports import FileRead
-from sleuth.ingest.walking import DiskFolders
 from sleuth.store import KnownFile
 from sleuth.types import Document
 from tests.code.conftest import write
@@ -123,7 +122,9 @@ def test_a_worker_that_dies_costs_no_file(tmp_path: Path, ends: signal.Signals) 
     """A process that was killed, or had used up its memory on other files, is replaced, and the file read."""
     heavy_folder(tmp_path)
     entries = [
-        entry for entry in walk([tmp_path], ReadOptions(include=["*.pdf"])) if isinstance(entry, FileEntry)
+        entry
+        for entry in DiskFolders([tmp_path], ReadOptions(include=["*.pdf"])).list()
+        if isinstance(entry, FileEntry)
     ]
     with FileProcesses(20, 256 << 20) as readers:
         list(read_file(entries[1], processes=readers))

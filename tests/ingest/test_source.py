@@ -10,8 +10,8 @@ import pytest
 
 from sleuth import ArgumentError, Engine
 from sleuth.errors import LoadError, RemoteError
-from sleuth.ingest import FileEntry, IndexReport, ReadOptions, Skipped, Source
-from sleuth.ingest.walking import DiskFolders, WalkScope
+from sleuth.ingest import DiskFolders, FileEntry, IndexReport, ReadOptions, Skipped, Source
+from sleuth.ingest.walking import WalkScope
 from sleuth.testing.contracts import SourceContract
 
 TEXTS = {"a.md": "The tide.", "b.md": "The ebb.", "c.md": "The flood.", ".d.md": "Hidden.", "e.md": "x" * 200}

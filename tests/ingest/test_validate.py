@@ -1,9 +1,10 @@
-"""The content hash of a document."""
+"""The content hash of a document, and which documents are refused."""
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sleuth.ingest.validate import content_hash
+from sleuth.errors import ArgumentError
+from sleuth.ingest.validate import check, content_hash, prepare
 from sleuth.types import Document
 
 values = st.one_of(st.text(), st.integers(), st.booleans(), st.none(), st.lists(st.text()))
@@ -42,3 +43,21 @@ def test_what_json_cannot_hold() -> None:
     """Values of other types and lone surrogates are hashed too."""
     one, two = (Document("\ud800", {"a": {1}, "b": b"x"}) for _ in range(2))
     assert content_hash(one) == content_hash(two)
+
+
+texts = st.text(st.characters(exclude_categories=()), max_size=3)
+any_values = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**63), 2**63 - 1) | st.floats() | texts,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(texts | st.integers(0, 3), inner, max_size=3),
+)
+
+
+@given(texts, st.dictionaries(texts | st.just("source"), any_values, max_size=3))
+def test_a_checked_document_can_be_kept(text: str, fields: dict[str, object]) -> None:
+    """What passes the check while files are read is not refused when it is written."""
+    document = Document(text, fields, id="a")
+    try:
+        check(document)
+    except ArgumentError:
+        return
+    assert prepare(document).id == "a"

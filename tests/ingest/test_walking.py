@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from sleuth.ingest import FileEntry, ReadOptions, Skipped, walk
+from sleuth.ingest import DiskFolders, FileEntry, ReadOptions, Skipped
 from sleuth.ingest.reports import SkipKind
 from tests.code.conftest import write
 
@@ -19,12 +19,16 @@ def make(root: Path, *names: str) -> None:
 
 def paths(root: Path | Sequence[Path], options: ReadOptions | None = None) -> list[str]:
     roots = [root] if isinstance(root, Path) else root
-    entries = [entry for entry in walk(roots, options or ReadOptions()) if isinstance(entry, FileEntry)]
+    entries = [
+        entry for entry in DiskFolders(roots, options or ReadOptions()).list() if isinstance(entry, FileEntry)
+    ]
     return [entry.source.removeprefix(f"{roots[0]}/") for entry in entries]
 
 
 def skipped(root: Path, options: ReadOptions | None = None) -> dict[str, tuple[SkipKind, str]]:
-    records = (entry for entry in walk([root], options or ReadOptions()) if isinstance(entry, Skipped))
+    records = (
+        entry for entry in DiskFolders([root], options or ReadOptions()).list() if isinstance(entry, Skipped)
+    )
     return {entry.path.removeprefix(f"{root}/"): (entry.kind, entry.reason) for entry in records}
 
 
@@ -32,11 +36,11 @@ def test_order_and_fields(tmp_path: Path) -> None:
     """Folders and files are listed in order of name, with size and time."""
     make(tmp_path, "b.md", "a/z.md", "a/B.md", "c/d/e.md", "a.md")
     os.utime(tmp_path / "b.md", ns=(5, 1_700_000_000_123_456_789))
-    entries = [entry for entry in walk([tmp_path]) if isinstance(entry, FileEntry)]
+    entries = [entry for entry in DiskFolders([tmp_path]).list() if isinstance(entry, FileEntry)]
     sources = [entry.source.removeprefix(f"{tmp_path}/") for entry in entries]
     assert sources == ["a/B.md", "a/z.md", "a.md", "b.md", "c/d/e.md"]
     path = str(tmp_path / "b.md")
-    assert entries[3] == FileEntry(path, path, 4, 1_700_000_000_123_456_789)
+    assert entries[3] == FileEntry(path, path, 4, 1_700_000_000_123_456_789, "1700000000123456789")
 
 
 def test_roots(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -45,7 +49,7 @@ def test_roots(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert paths([tmp_path, tmp_path / "a", tmp_path / "a" / "b.md"]) == ["a/b.md", "a/c.md"]
     monkeypatch.chdir(tmp_path / "a")
     for roots in (str(tmp_path), ["../a"]):
-        sources = [entry.source for entry in walk(roots)]
+        sources = [entry.source for entry in DiskFolders(roots).list()]
         assert sources == [str(tmp_path / "a" / "b.md"), str(tmp_path / "a" / "c.md")]
 
 
@@ -134,7 +138,7 @@ def test_special_files(tmp_path: Path) -> None:
             "pipe": ("special", "not a file: a pipe"),
             "socket": ("special", "not a file: a socket"),
         }
-    assert [entry.reason for entry in walk(["/dev/null"]) if isinstance(entry, Skipped)] == [
+    assert [entry.reason for entry in DiskFolders(["/dev/null"]).list() if isinstance(entry, Skipped)] == [
         "not a file: a character device"
     ]
 
@@ -149,7 +153,7 @@ def test_oversized(tmp_path: Path) -> None:
 
 def test_roots_that_are_not_there(tmp_path: Path) -> None:
     """A root that does not exist, or has an invalid name, gives a record."""
-    entries = list(walk([tmp_path / "none", "a\0b"]))
+    entries = list(DiskFolders([tmp_path / "none", "a\0b"]).list())
     assert [entry.kind for entry in entries if isinstance(entry, Skipped)] == ["vanished", "unreadable"]
 
 

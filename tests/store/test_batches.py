@@ -1,6 +1,5 @@
 """A writer that sends many small batches to another thread gives the same result as a sequential one."""
 
-import json
 import threading
 from contextlib import suppress
 from pathlib import Path
@@ -12,7 +11,6 @@ from hypothesis import strategies as st
 
 from sleuth.store import text_hash
 from sleuth.store.catalogue import building
-from sleuth.store.record.metadata import is_plain
 from sleuth.store.store import Store
 from sleuth.store.writing import pending
 from sleuth.types import Chunk
@@ -45,23 +43,6 @@ def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
     """Make every few characters a batch for the other thread."""
     monkeypatch.setattr(pending, "BATCH_BYTES", 4)
     monkeypatch.setattr(building, "_WORTH_A_THREAD", 1)
-
-
-texts = st.text(st.characters(exclude_categories=()), max_size=3)
-values = st.recursive(
-    st.none() | st.booleans() | st.integers(-(2**63), 2**63 - 1) | st.floats() | texts,
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(texts | st.integers(0, 3), inner, max_size=3),
-)
-
-
-@given(values)
-def test_plain_values_are_those_that_json_gives_back(value: object) -> None:
-    """A value is plain if JSON in UTF-8 keeps it, with names that are texts and numbers that are finite."""
-    try:
-        is_kept = json.loads(json.dumps(value, ensure_ascii=False, allow_nan=False).encode()) == value
-    except ValueError:
-        is_kept = False
-    assert is_plain(value) == is_kept
 
 
 @settings(

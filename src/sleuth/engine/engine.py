@@ -9,7 +9,6 @@ with Engine.open("index", create=True) as engine:
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
-from functools import wraps
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
@@ -53,15 +52,7 @@ def forwarded(
     Args:
         part: the attribute that holds the part.
     """
-    name = method.__name__
-
-    @hinted
-    @wraps(method)
-    def call(self: Any, /, *args: P.args, **kwargs: P.kwargs) -> T:
-        result: T = getattr(getattr(self, part), name)(*args, **kwargs)
-        return result
-
-    forward: Any = call
+    forward: Any = hinted(method, part)
     return forward, async_twin(forward)
 
 
@@ -263,7 +254,7 @@ class Engine(Answering):
         Raises:
             ArgumentError: no such leg, no one searcher sees the whole index, or an engine with a scope.
         """
-        self._view.check_unscoped("measure a leg")
+        self._documents.check_unscoped("measure a leg")
         return self.backend.searcher(leg)
 
     @property
@@ -312,7 +303,7 @@ class Engine(Answering):
 
     def check(self, *, full: bool = False) -> list[Finding]:
         """Prove that every leg covers every passage once; with `full`, also every checksum."""
-        self._view.check_unscoped("check the index")
+        self._documents.check_unscoped("check the index")
         return self.backend.check(full=full)
 
     acheck = async_twin(check)
@@ -322,7 +313,7 @@ class Engine(Answering):
 
         A record whose structure is damaged is rebuilt first from its readable rows.
         """
-        self._view.check_unscoped("repair the index")
+        self._documents.check_unscoped("repair the index")
         return self.backend.repair()
 
     arepair = async_twin(repair)
@@ -333,7 +324,7 @@ class Engine(Answering):
 
     def compact(self) -> None:
         """Merge each leg into one segment and give free space back to the disk."""
-        self._view.check_unscoped("compact the index")
+        self._documents.check_unscoped("compact the index")
         self.store.compact()
 
     acompact = async_twin(compact)

@@ -287,9 +287,9 @@ def check_depth(filter: Filter) -> None:
         raise FilterError(f"filter must be nested at most {MAX_DEPTH} deep, got {deepest}")
 
 
-def fits_int64(*values: int) -> bool:
-    """Return whether integers have at most 64 bits; one or more."""
-    return min(values) >= -(2**63) and max(values) < 2**63
+def fits_int64(value: int) -> bool:
+    """Return whether an integer has at most 64 bits."""
+    return -(2**63) <= value < 2**63
 
 
 def _plain(value: Any) -> Any:

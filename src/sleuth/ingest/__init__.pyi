@@ -20,7 +20,6 @@ from sleuth.ingest.reports import IndexReport as IndexReport
 from sleuth.ingest.reports import Record as Record
 from sleuth.ingest.reports import Skipped as Skipped
 from sleuth.ingest.reports import Unchanged as Unchanged
-from sleuth.ingest.reports import bounded_time as bounded_time
 from sleuth.ingest.reports import grouped as grouped
 from sleuth.ingest.run import Run as Run
 from sleuth.ingest.run import file_of as file_of
@@ -28,6 +27,7 @@ from sleuth.ingest.run import is_file as is_file
 from sleuth.ingest.source import Source as Source
 from sleuth.ingest.source import chosen as chosen
 from sleuth.ingest.source import open_source as open_source
-from sleuth.ingest.walking import walk as walk
+from sleuth.ingest.walking import DiskFolders as DiskFolders
+from sleuth.ingest.walking import bounded_time as bounded_time
 
 __all__: list[str]

@@ -23,11 +23,10 @@ from sleuth.ingest.reports import (
     FileEntry,
     Skipped,
     Unchanged,
-    bounded_time,
     has_exceeded,
     skips_of,
 )
-from sleuth.ingest.walking import is_gone
+from sleuth.ingest.walking import bounded_time, is_gone
 from sleuth.store import KnownFile
 
 WITH_OCR: Final = " ocr"
@@ -90,7 +89,9 @@ class Diff:
     @property
     def limits(self) -> str:
         """The reading of a file that exceeded the limits of the options."""
-        return f"{LIMITS}{self._options.limits}"
+        options = self._options
+        limits = options.max_seconds, options.max_memory_bytes, options.max_unpacked_bytes, options.max_bytes
+        return LIMITS + " ".join(map(str, limits))
 
     def reading_of(self, source: str) -> str:
         """Return the digest of the options that change the documents of a file."""
@@ -130,7 +131,7 @@ class Diff:
                 if (
                     row is not None
                     and isinstance(entry, FileEntry)
-                    and ((row.size, row.version) == (entry.size, entry.version) and self._is_settled(row))
+                    and ((row.size, row.version) == (entry.size, entry.etag) and self._is_settled(row))
                 ):
                     yield Unchanged(row)
                     continue

@@ -154,12 +154,6 @@ class ReadOptions:
         """All options that are remembered, as text."""
         return json.dumps(self.to_dict(), sort_keys=True)
 
-    @property
-    def limits(self) -> str:
-        """The limits of reading one file, as text; a file that exceeded them is tried again under others."""
-        values = (self.max_seconds, self.max_memory_bytes, self.max_unpacked_bytes, self.max_bytes)
-        return " ".join(map(str, values))
-
 
 def check_language(value: str) -> str:
     """Return an option for the language of documents: a code of ISO 639, or "auto"."""

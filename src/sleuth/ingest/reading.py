@@ -20,11 +20,10 @@ from sleuth.ingest.loaders.registry import is_built_in, kind_of, load
 from sleuth.ingest.options import DEFAULT, ReadOptions
 from sleuth.ingest.reports import FileEntry, FileRead, Record, Skipped, Unchanged
 from sleuth.ingest.source import Source
-from sleuth.ingest.walking import DiskFolders, failure
+from sleuth.ingest.walking import DiskFolders, Found, failure
 from sleuth.types import Document
 
 FileRecord: TypeAlias = Document | Skipped | FileRead
-Listed: TypeAlias = FileEntry | Skipped
 _MOST_SUFFIX: Final = 20
 
 
@@ -41,7 +40,7 @@ def read(paths: Sequence[str | os.PathLike[str]], *, options: ReadOptions | None
 
 def read_listed(
     source: Source,
-    listing: Iterator[Listed | Unchanged],
+    listing: Iterator[Found | Unchanged],
     options: ReadOptions,
     progress: Callable[[int, int, int | None], None] | None = None,
 ) -> Iterator[Record]:
@@ -62,13 +61,13 @@ def read_listed(
 
 
 def _in_order(
-    source: Source, listing: Iterator[Listed | Unchanged], options: ReadOptions
-) -> Iterator[tuple[Listed | Unchanged, Iterable[Record]]]:
+    source: Source, listing: Iterator[Found | Unchanged], options: ReadOptions
+) -> Iterator[tuple[Found | Unchanged, Iterable[Record]]]:
     """Yield each walked entry with its records, in order; their number of threads does not change them."""
     count = options.workers or min(platform.cores(), 8)
     processes = FileProcesses(options.max_seconds, options.max_memory_bytes)
     threads: ThreadPoolExecutor | None = None
-    begun: deque[tuple[Listed | Unchanged, Callable[[], Iterable[Record]]]] = deque()
+    begun: deque[tuple[Found | Unchanged, Callable[[], Iterable[Record]]]] = deque()
     try:
         for entry in listing:
             if not isinstance(entry, FileEntry):
@@ -128,7 +127,7 @@ def read_file(
             parts += 1
             yield item
     except LoadError as error:
-        yield Skipped(entry.source, error.reason, error.kind, entry.size, entry.version)
+        yield Skipped(entry.source, error.reason, error.kind, entry.size, entry.etag)
     except MissingPackageError as error:
         yield Skipped(entry.source, str(error), "missing package")
     except OSError as error:
@@ -143,4 +142,4 @@ def read_file(
         if not parts:
             yield Skipped(entry.source, "empty", "empty")
             return
-        yield FileRead(entry.source, entry.size, entry.version, count)
+        yield FileRead(entry.source, entry.size, entry.etag, count)

@@ -45,17 +45,6 @@ PARTS: Final[frozenset[SkipKind]] = frozenset({"row", "member", "page"})
 """Kinds that concern a part of a file; the rest of it was read."""
 
 
-_LAST_MOMENT: Final = (1 << 63) - 1
-"""Nanoseconds since 1970 in April 2262, the last that 64 bits hold."""
-
-
-def bounded_time(nanoseconds: int) -> int:
-    """Return a time of change, counted from 1970, that an index can store: one before 1677 or after 2262 becomes the
-    nearest that it can.
-    """
-    return max(~_LAST_MOMENT, min(nanoseconds, _LAST_MOMENT))
-
-
 @dataclass(frozen=True, slots=True)
 class FileEntry:
     """A regular file that was found and may be read.
@@ -65,7 +54,7 @@ class FileEntry:
         source: its name everywhere in the index, see `FileNames`; printable and UTF-8.
         size: bytes.
         modified_ns: time of last change, nanoseconds since 1970 UTC; None where nobody knows it.
-        etag: changes when the content or `metadata` does; "" where the time says that.
+        etag: changes when the content or `metadata` does; a source may leave it to its time.
         kind: of its format, such as "markdown"; "" to tell it from the name and the first bytes.
         metadata: of all its documents; replaces what is read from the file. Key `principals` lists who may read it.
         content: where a `Source` has it as soon as it lists the file.
@@ -79,11 +68,6 @@ class FileEntry:
     kind: str = ""
     metadata: Mapping[str, Any] | None = None
     content: bytes | None = field(default=None, repr=False)
-
-    @property
-    def version(self) -> str:
-        """What changes when the file does: its ETag, else its time."""
-        return self.etag or str(self.modified_ns)
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,7 +167,7 @@ class FileRead:
 
     Attributes:
         source: as in `FileEntry`: the `source` of its document, or that of its rows up to `#`.
-        size, version: as in `FileEntry`, for the comparison of the next run.
+        size, version: the size and the `etag` of the `FileEntry`, for the comparison of the next run.
         documents: their number.
     """
 

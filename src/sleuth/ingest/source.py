@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
@@ -109,5 +110,7 @@ def chosen(
         if isinstance(entry, FileEntry) and entry.size > options.max_bytes:
             reason = f"{entry.size:,} bytes, over the limit of {options.max_bytes:,}"
             yield Skipped(entry.source, reason, "oversized")
+        elif isinstance(entry, FileEntry) and not entry.etag:
+            yield replace(entry, etag=str(entry.modified_ns))
         else:
             yield entry

@@ -37,36 +37,35 @@ def gone_roots(snapshot: IndexSnapshot, away: Sequence[str], read: Iterable[str]
         away: names of roots that are gone.
         read: names of files and folders that were just indexed, where the folders are searched.
     """
-    lost = {name: [row for row in rows_below(snapshot, name) if row.documents] for name in away}
-    if not any(lost.values()):
+    lost = {
+        name: rows for name in away if (rows := [row for row in rows_below(snapshot, name) if row.documents])
+    }
+    if not lost:
         return []
     by_name: dict[str, list[KnownFile]] = defaultdict(list)
     for row in (row for name in read for row in rows_below(snapshot, name)):
         if not any(is_below(row.name, name) for name in away):
             by_name[PurePath(row.name).name].append(row)
-    return [_match(snapshot, name, rows, by_name) for name, rows in lost.items() if rows]
-
-
-def _match(
-    snapshot: IndexSnapshot, old: str, rows: Sequence[KnownFile], by_name: dict[str, list[KnownFile]]
-) -> GoneRoot:
-    """Look for the files of a folder that is gone, by name, size and text."""
-    documents = sum(row.documents for row in rows)
-    compared = list(islice((row for row in rows if row.name.startswith(f"{old}/")), _SAMPLE))
-    folders: Counter[str] = Counter()
-    for row in compared:
-        inside = row.name[len(old) :]
-        folders.update(
-            candidate.name.removesuffix(inside)
-            for candidate in by_name.get(PurePath(row.name).name, ())
-            if candidate.name.endswith(inside)
-            and candidate.size == row.size
-            and _texts(snapshot, candidate.name) == _texts(snapshot, row.name)
-        )
-    for folder, equal in folders.most_common(1):
-        if 2 * equal >= len(compared):
-            return GoneRoot(old, documents, folder, equal / len(compared))
-    return GoneRoot(old, documents)
+    roots = []
+    for old, rows in lost.items():
+        # Files are looked for by name, size and text.
+        compared = list(islice((row for row in rows if row.name.startswith(f"{old}/")), _SAMPLE))
+        folders: Counter[str] = Counter()
+        for row in compared:
+            inside = row.name[len(old) :]
+            folders.update(
+                candidate.name.removesuffix(inside)
+                for candidate in by_name.get(PurePath(row.name).name, ())
+                if candidate.name.endswith(inside)
+                and candidate.size == row.size
+                and _texts(snapshot, candidate.name) == _texts(snapshot, row.name)
+            )
+        root = GoneRoot(old, sum(row.documents for row in rows))
+        for folder, equal in folders.most_common(1):
+            if 2 * equal >= len(compared):
+                root = replace(root, moved_to=folder, equal=equal / len(compared))
+        roots.append(root)
+    return roots
 
 
 def _texts(snapshot: IndexSnapshot, id: str) -> list[str]:

@@ -131,7 +131,8 @@ def check(document: Document) -> None:
     """
     id, source = _named(document), document.metadata.get("source")
     check_text(document.page_content, "page_content")
-    if not (is_plain(id) and is_plain(document.metadata) and isinstance(source, str | None)):
+    check_text(id or "", "id")
+    if not (is_plain(document.metadata) and isinstance(source, str | None)):
         _with_metadata(document, id)
 
 

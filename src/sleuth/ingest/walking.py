@@ -19,14 +19,24 @@ from sleuth.files.formats import kind_of_name
 from sleuth.files.ignore import IGNORE_FILES, MAX_BYTES, VERSION_CONTROL, Ignores, above
 from sleuth.ingest.names import is_below, printable
 from sleuth.ingest.options import DEFAULT, ReadOptions
-from sleuth.ingest.reports import FileEntry, LeftOut, Skipped, bounded_time
+from sleuth.ingest.reports import FileEntry, LeftOut, Skipped
 from sleuth.ingest.source import Source
 
 _escaped = re.compile(rb"\\x([0-9a-f]{2})")
 _UNBOUNDED: Final = frozenset({"csv", "tsv", "jsonl", "parquet"})
 """Kinds that are read row by row, whatever their size."""
 
+_LAST_MOMENT: Final = (1 << 63) - 1
+"""Nanoseconds since 1970 in April 2262, the last that 64 bits hold."""
+
 Found: TypeAlias = FileEntry | Skipped
+
+
+def bounded_time(nanoseconds: int) -> int:
+    """Return a time of change, counted from 1970, that an index can store: one before 1677 or after 2262 becomes the
+    nearest that it can.
+    """
+    return max(~_LAST_MOMENT, min(nanoseconds, _LAST_MOMENT))
 
 
 def is_gone(path: str) -> bool:
@@ -69,21 +79,6 @@ class WalkScope:
     left_out: LeftOut = field(default_factory=LeftOut)
 
 
-def walk(
-    roots: Sequence[str | os.PathLike[str]],
-    options: ReadOptions = DEFAULT,
-    *,
-    scope: WalkScope | None = None,
-) -> Iterator[Found]:
-    """Yield the files under `roots`, root by root, each folder in order of name, each file once.
-
-    A root is a file or a folder; a root that is a file is yielded even if it is hidden or ignored. Links are not
-    followed, except a root that is a link: a target inside the root is yielded under its own name, and a target
-    outside is refused. Unreadable entries are yielded as `Skipped`; ignored and hidden names are counted.
-    """
-    return _Walk(options, scope or WalkScope()).roots(roots)
-
-
 class DiskFolders(Source):
     """Files and folders of this machine; their files are read where they lie."""
 
@@ -98,7 +93,12 @@ class DiskFolders(Source):
         self.roots, self.options, self.scope = roots, options, scope or WalkScope()
 
     def list(self, known: Callable[[str], FileEntry | None] = lambda name: None) -> Iterator[Found]:
-        """Yield what `walk` finds."""
+        """Yield the files under the roots, root by root, each folder in order of name, each file once.
+
+        A root is a file or a folder; a root that is a file is yielded even if it is hidden or ignored. Links are not
+        followed, except a root that is a link: a target inside the root is yielded under its own name, and a target
+        outside is refused. Unreadable entries are yielded as `Skipped`; ignored and hidden names are counted.
+        """
         return _Walk(self.options, self.scope).roots(self.roots)
 
     def read(self, entry: FileEntry, path: Path) -> None:
@@ -109,7 +109,7 @@ class DiskFolders(Source):
         """Return how many files and skipped names a walk finds."""
         seen = None if self.scope.seen is None else set(self.scope.seen)
         scope = replace(self.scope, seen=seen, left_out=LeftOut())
-        return sum(1 for _ in walk(self.roots, self.options, scope=scope))
+        return sum(1 for _ in _Walk(self.options, scope).roots(self.roots))
 
 
 class _Child(NamedTuple):
@@ -237,7 +237,8 @@ class _Walk:
             reason = f"{status.st_size:,} bytes, over the limit of {self.options.max_bytes:,}"
             yield Skipped(source, reason, "oversized")
         else:
-            yield FileEntry(path, source, status.st_size, bounded_time(status.st_mtime_ns))
+            modified = bounded_time(status.st_mtime_ns)
+            yield FileEntry(path, source, status.st_size, modified, str(modified))
 
     def _link(self, path: str, real_root: str) -> Skipped:
         try:

@@ -204,7 +204,7 @@ class SourceContract:
         assert entries == self.entries()
         assert len({entry.source for entry in entries}) == len(entries) >= 3
         for entry in entries:
-            assert entry.version
+            assert entry.etag
             assert entry.source.startswith(f"{name}/" if name else "")
             assert entry.source.isprintable()
 

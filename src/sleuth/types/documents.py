@@ -16,6 +16,7 @@ UPLOAD: Final = "upload"
 """Metadata key of what is known of an uploaded file; its `attributes` are the client's of names that the engine has."""
 
 
+@dataclass(slots=True, repr=False)
 class Document:
     """A text with metadata: what loaders write and `Engine.add` takes.
 
@@ -26,14 +27,9 @@ class Document:
         id: names the document in the index; its `source` where None, a hash of its content where that is missing too.
     """
 
-    __slots__ = ("id", "metadata", "page_content")
-
-    def __init__(
-        self, page_content: str, metadata: dict[str, Any] | None = None, *, id: str | None = None
-    ) -> None:
-        self.page_content = page_content
-        self.metadata: dict[str, Any] = {} if metadata is None else metadata
-        self.id = id
+    page_content: str
+    metadata: dict[str, Any] = field(default_factory=dict)
+    id: str | None = field(default=None, kw_only=True)
 
     @property
     def text(self) -> str:
@@ -42,13 +38,6 @@ class Document:
 
     def __repr__(self) -> str:
         return f"Document(page_content='{str(self.page_content)[:50]}...', metadata={self.metadata})"
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Document):
-            return NotImplemented
-        return (self.page_content, self.metadata, self.id) == (other.page_content, other.metadata, other.id)
-
-    __hash__ = None  # type: ignore[assignment]
 
 
 @dataclass(frozen=True, slots=True)

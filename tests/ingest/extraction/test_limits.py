@@ -10,7 +10,7 @@ import pytest
 from sleuth.engine import Engine
 from sleuth.errors import LoadError
 from sleuth.files.processes import ProcessStartError
-from sleuth.ingest import FileEntry, ReadOptions, Skipped, read, walk
+from sleuth.ingest import DiskFolders, FileEntry, ReadOptions, Skipped, read
 from sleuth.ingest.loaders import apart
 from sleuth.ingest.loaders.apart import FileProcesses
 from sleuth.ingest.loaders.registry import MOST_DOCUMENTS, TEXT_PER_BYTE, kind_of, load, load_here
@@ -57,6 +57,7 @@ BOMBS = {
 _SLOW = f"took more than {SECONDS} s to read"
 REASONS = {
     "attributes.html": (_SLOW,),
+    "elements.html": (_SLOW,),
     "forms.pdf": (_SLOW, "needed more than 400 MB"),
 }
 """Of bombs that exceed a limit on every machine: what is said of it."""
@@ -108,7 +109,7 @@ def test_a_process_has_limits(tmp_path: Path) -> None:
         pytest.skip("no /proc")
     path = tmp_path / "a.pdf"
     path.write_bytes(pdf_of("BT /F1 12 Tf (word) Tj ET", "/Font << /F1 3 0 R >>", []))
-    (entry,) = (entry for entry in walk([path], LIMITS) if isinstance(entry, FileEntry))
+    (entry,) = (entry for entry in DiskFolders([path], LIMITS).list() if isinstance(entry, FileEntry))
     processes = FileProcesses(SECONDS, MEGABYTES << 20)
     try:
         (document,) = load(entry, LIMITS, processes)
@@ -141,7 +142,7 @@ def test_a_large_file_is_read_in_a_process(tmp_path: Path) -> None:
     assert documents[-1].metadata["tags"] == ["x"]
     assert documents[-1].metadata["title"] == "Title"
     assert [str(record.path)[-12:] for record in records if isinstance(record, Skipped)] == ["a.jsonl#4001"]
-    entries = [entry for entry in walk([tmp_path], LIMITS) if isinstance(entry, FileEntry)]
+    entries = [entry for entry in DiskFolders([tmp_path], LIMITS).list() if isinstance(entry, FileEntry)]
     for entry in entries:
         here = list(load_here(entry, kind_of(entry.source), LIMITS))
         assert [d.page_content for d in here if isinstance(d, Document)] == [
@@ -160,7 +161,7 @@ def test_files_of_many_values_are_read_in_a_process(tmp_path: Path, name: str, u
             path.write_text(
                 ("[1," if name == "a.json" else "") + unit * count + ("1]" if name == "a.json" else "1")
             )
-            (entry,) = (entry for entry in walk([path], LIMITS) if isinstance(entry, FileEntry))
+            (entry,) = (entry for entry in DiskFolders([path], LIMITS).list() if isinstance(entry, FileEntry))
             list(load(entry, replace(LIMITS, all=True), processes))
             is_process = count > 20_000 and name != "a.txt"
             assert bool(processes.processes.running) == is_process

@@ -3,30 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
-from typing import TYPE_CHECKING, Final
+from html import unescape
 
 from sleuth.ingest.extraction.markup import to_markdown
 from sleuth.ingest.extraction.text import Extracted, ExtractionError, name_columns, within
 
-if TYPE_CHECKING:
-    from selectolax.lexbor import LexborHTMLParser
-
-_DROPPED: Final = (
-    "script, style, noscript, template, svg, canvas, iframe, object, nav, aside, button, select, input,"
-    " textarea, dialog, [hidden], [aria-hidden=true], [role=navigation], [role=search], a.headerlink,"
-    " body > header, body > footer"
-)
-_MAIN: Final = ("main", "[role=main]", "article")
-_tag = re.compile(r"<(/?)([a-z][a-z0-9:-]*)", re.IGNORECASE)
-_NOT_NESTED: Final = frozenset({
-    "area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "param", "source", "track", "wbr",
-    "dd", "dt", "li", "option", "p", "tbody", "td", "tfoot", "th", "thead", "tr",
-})  # fmt: skip
-"""Elements that are empty, or end where the next one starts."""
-_NESTING: Final = 400_000_000
-"""Limit of the sum of the depths of all elements: for each block, lexbor visits all elements around it. The limit costs
-a second, as do 28,000 nested elements; real pages stay below a depth of 100, and browsers stop at 512."""
+_tag = re.compile(r"<[^<>]*>")
 
 
 def extract_html(data: bytes, limit: int) -> Extracted:
@@ -37,62 +19,16 @@ def extract_html(data: bytes, limit: int) -> Extracted:
     return Extracted(within(name_columns(body), limit), title)
 
 
-def _is_nested_too_deeply(html: str) -> bool:
-    """Return whether the parser would take seconds or more; only large pages need a close look."""
-    if html.count("<") ** 2 <= 2 * _NESTING:
-        return False
-    stack: list[str] = []
-    open_elements: Counter[str] = Counter()
-    looks = 0
-    for match in _tag.finditer(html):
-        end, name = match.groups()
-        name = name.lower()
-        if name in _NOT_NESTED:
-            continue
-        if end:
-            while open_elements[name]:
-                closed_name = stack.pop()
-                open_elements[closed_name] -= 1
-                if closed_name == name:
-                    break
-        elif not open_elements["svg"] or html[html.find(">", match.end(), match.end() + 9999) - 1] != "/":
-            stack.append(name)
-            open_elements[name] += 1
-            looks += len(stack)
-            if looks > _NESTING:
-                return True
-    return False
-
-
 def html_to_markdown(html: str) -> tuple[str, str]:
     """Return the title of a page and the text of its main part as Markdown; either may be empty.
 
     Navigation, scripts, forms and hidden elements are dropped. The main part is <main>, else the only <article>,
-    else the whole body.
-
-    Raises:
-        ExtractionError: elements are nested too deeply.
+    else the whole body. Hostile pages take seconds: a process with limits reads what may be one.
     """
-    if _is_nested_too_deeply(html):
-        raise ExtractionError("elements nested too deeply", limit=True)
     from selectolax.lexbor import LexborHTMLParser
 
     tree = LexborHTMLParser(html)
-    title = _title(tree)
-    for node in tree.css(_DROPPED):
-        node.decompose()
-    root = tree.body
-    for selector in _MAIN:
-        nodes = tree.css(selector)
-        if len(nodes) == 1 and len(nodes[0].text(deep=True).strip()) > 200:
-            root = nodes[0]
-            break
-    return title, "" if root is None else to_markdown(root.html or "")
-
-
-def _title(tree: LexborHTMLParser) -> str:
-    for selector in ("title", "h1"):
-        node = tree.css_first(selector)
-        if node is not None and (text := " ".join(node.text(deep=True).split()).strip("¶ ")):
-            return text[:500]
-    return ""
+    tree.strip_tags(["script"])  # comments in scripts may hold scripts
+    title, headline, text = to_markdown(tree.html or "")
+    names = (" ".join(unescape(_tag.sub("", name)).split()).strip("¶ ") for name in (title, headline))
+    return next(filter(None, names), "")[:500], text

@@ -28,9 +28,13 @@ def load_html(file: FileBytes, options: ReadOptions) -> Iterator[Document | Skip
     """Yield the page, titled by its <title>, else by its first heading; a process reads what may need much memory."""
     declared = _charset.search(file.head)
     text, metadata = file.text(declared.group(1).decode("ascii") if declared else None)
-    processes = file.processes  # None in a process, which need not count
-    if processes is not None and text.count("<") * (1 + len(_reopened.findall(text))) > _FEW_ELEMENTS:
-        yield from processes.load(file.entry, file.kind, options)
+    tags = text.count("<")
+    if (
+        file.processes
+        and tags**2 > _FEW_ELEMENTS
+        and tags * (1 + len(_reopened.findall(text))) > _FEW_ELEMENTS
+    ):
+        yield from file.processes.load(file.entry, file.kind, options)
     else:
         yield extracted(file, text.encode(), options, metadata)
 

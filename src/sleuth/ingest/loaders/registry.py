@@ -92,6 +92,8 @@ def load(
     entry: FileEntry, options: ReadOptions = DEFAULT, processes: FileProcesses | None = None
 ) -> Iterator[Document | Skipped]:
     """Yield the documents of one file, with all their metadata. Raises LoadError, MissingPackageError or OSError."""
+    from sleuth.ingest.validate import check
+
     with ExitStack() as stack:
         stream = stack.enter_context(open_file(entry))
         if processes is None:
@@ -123,9 +125,13 @@ def load(
                 if judged:
                     item = as_prose(item, entry.source, kind)  # noqa: PLW2901 - the same document
                 item.metadata = {**common, **item.metadata, **options.metadata, **(entry.metadata or {})}
-                yield _checked(item, entry.source)
-            else:
-                yield item
+                try:
+                    check(item)
+                except ArgumentError as error:
+                    if "row" not in item.metadata:
+                        raise LoadError(entry.source, str(error)) from error
+                    item = Skipped(f"{entry.source}#{item.metadata['row']}", str(error), "row")  # noqa: PLW2901
+            yield item
 
 
 def as_prose(document: Document, file: str, kind: str) -> Document:
@@ -187,19 +193,6 @@ def load_inside(file: FileBytes, name: str, options: ReadOptions) -> Iterator[Do
             yield Document(judged.page_content, {**common, **judged.metadata}, id=judged.id)
         else:
             yield item
-
-
-def _checked(document: Document, file: str) -> Document | Skipped:
-    """Return the document, or a `Skipped` with the reason if it is a row that the index cannot keep."""
-    from sleuth.ingest.validate import check
-
-    try:
-        check(document)
-    except ArgumentError as error:
-        if "row" not in document.metadata:
-            raise LoadError(file, str(error)) from error
-        return Skipped(f"{file}#{document.metadata['row']}", str(error), "row")
-    return document
 
 
 def common_metadata(entry: FileEntry, kind: str) -> dict[str, Any]:

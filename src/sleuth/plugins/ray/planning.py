@@ -18,6 +18,7 @@ from sleuth.errors import ArgumentError
 from sleuth.ingest import (
     REFUSED,
     Diff,
+    DiskFolders,
     FileEntry,
     FileNames,
     ReadOptions,
@@ -26,7 +27,6 @@ from sleuth.ingest import (
     open_source,
     places_of,
     present,
-    walk,
 )
 from sleuth.plugins.ray.encoding import decode_listing
 from sleuth.plugins.ray.reading import ListedFiles, PlannedFile
@@ -119,7 +119,7 @@ def plan_of(
     skips: list[Skipped] = []
     unchanged = 0
     listings = [chosen(source.list(diff.known), source, options) for source in sources]
-    for item in diff.compare(chain(walk(roots, options), *listings)):
+    for item in diff.compare(chain(DiskFolders(roots, options).list(), *listings)):
         if isinstance(item, Skipped):
             skips.append(item)
             diff.skipped.add(item.source)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Container, Mapping
 from json.encoder import encode_basestring
-from math import isfinite
 from typing import Any, NamedTuple
 
 from sleuth.errors import ArgumentError
@@ -13,7 +12,6 @@ from sleuth.filters.values import plain_scalar
 from sleuth.store.record.layout import check_text, from_json
 
 _ENCODER = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False, allow_nan=False, sort_keys=True)
-_LEAST = -(1 << 63)
 _SCALARS = frozenset({str, int, float, bool, type(None)})
 _MOST_DEPTH = 500
 """Levels of values in values, in each version of Python: JSON of 3.11 fails at a thousand less the calls around it."""
@@ -151,36 +149,12 @@ def _name(name: Any) -> str:
     return decoded
 
 
-def is_plain(value: Any, depth: int = 64) -> bool:
-    """Return whether JSON and UTF-8 surely hold a value; seen by walking through it, without making its JSON."""
-    kind = type(value)
-    if kind is str:
-        return value.isascii() or _is_encodable(value)
-    if kind is float:
-        return isfinite(value)
-    if kind is int:
-        return bool(_LEAST <= value <= -_LEAST)
-    if depth and kind is list:
-        return all(is_plain(item, depth - 1) for item in value)
-    if depth and kind is dict:
-        return _has_plain_members(value, depth - 1)
-    return kind in _SCALARS
-
-
-def _has_plain_members(values: Mapping[Any, Any], depth: int) -> bool:
-    for name, value in values.items():
-        if type(name) is not str or not (name.isascii() or _is_encodable(name)):
-            return False
-        if type(value) is str and value.isascii():  # most are: a call less for each
-            continue
-        if not is_plain(value, depth):
-            return False
-    return True
-
-
-def _is_encodable(text: str) -> bool:
+def is_plain(metadata: Mapping[str, Any]) -> bool:
+    """Return whether the index surely keeps metadata as it is."""
     try:
+        "".join(metadata)  # the fastest way to see that all keys are strings
+        text = _ENCODER.encode(metadata)
         text.encode()
-    except UnicodeEncodeError:
+    except (TypeError, ValueError, RecursionError):
         return False
-    return True
+    return text.count("{") + text.count("[") <= _MOST_DEPTH
