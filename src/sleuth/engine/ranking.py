@@ -105,13 +105,14 @@ def rank(
         conditions=conditions, pools=pools,
     )  # fmt: skip
     if len(legs) == 1:
-        hits = pools.hits[legs[0]]
-        keys, scores, leg_query = hits.keys[:k].tolist(), hits.scores[:k].tolist(), pools.queries[legs[0]]
+        leg = legs[0]
+        hits, form = pools.hits[leg], pools.queries[leg]
+        keys, scores = hits.keys[:k].tolist(), hits.scores[:k].tolist()
         rows = RankedRows(
             keys,
             scores,
             tuple(pools.parts),
-            lambda i: version.explain(legs[0], leg_query, keys[i]),
+            lambda i: version.explain(leg, form, keys[i]),
             pools.hits,
             deeper,
         )
