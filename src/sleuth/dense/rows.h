@@ -113,9 +113,9 @@ AVX2 static void add_products_256(const uint8_t *upper, const uint8_t *lower, co
 }
 #endif
 
-/* Asks for a row before it is read. */
+/* Asks for a row before it is read: into the second cache, which can wait for more than the first. */
 static ALWAYS_INLINE UNUSED void fetch_row(const Question *q, const uint8_t *row) {
-    for (size_t byte = 0; byte < row_bytes(q->width); byte += 64) FETCH(row + byte);
+    for (size_t byte = 0; byte < row_bytes(q->width); byte += 64) FETCH_SECOND(row + byte);
 }
 
 /* scores[j] = the question's product with row ids[j], or row first + j where ids is NULL. */

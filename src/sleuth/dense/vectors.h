@@ -19,13 +19,15 @@
 #endif
 
 #if defined(__GNUC__)
-#define UNUSED        __attribute__((unused))
-#define ALWAYS_INLINE inline __attribute__((always_inline))
-#define FETCH(p)      __builtin_prefetch(p)
+#define UNUSED          __attribute__((unused))
+#define ALWAYS_INLINE   inline __attribute__((always_inline))
+#define FETCH(p)        __builtin_prefetch(p)
+#define FETCH_SECOND(p) __builtin_prefetch(p, 0, 2)
 #else
 #define UNUSED
-#define ALWAYS_INLINE inline
-#define FETCH(p)      ((void)(p))
+#define ALWAYS_INLINE   inline
+#define FETCH(p)        ((void)(p))
+#define FETCH_SECOND(p) ((void)(p))
 #endif
 
 #define LANES   16
