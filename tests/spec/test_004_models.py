@@ -36,7 +36,7 @@ def test_document() -> None:
     metadata = "{'source': 'intro.pdf', 'page': 1}"
     expected = f"Document(page_content='Python is a programming language....', metadata={metadata})"
     assert repr(doc) == expected
-    assert Document("x").metadata == {}
+    assert Document("x").metadata == Document("x", None).metadata == {}
     assert Document("x").metadata is not Document("y").metadata
     assert repr(Document("y" * 80)) == f"Document(page_content='{'y' * 50}...', metadata={{}})"
 

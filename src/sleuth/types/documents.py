@@ -16,7 +16,7 @@ UPLOAD: Final = "upload"
 """Metadata key of what is known of an uploaded file; its `attributes` are the client's of names that the engine has."""
 
 
-@dataclass(slots=True, repr=False)
+@dataclass(init=False, repr=False, slots=True)
 class Document:
     """A text with metadata: what loaders write and `Engine.add` takes.
 
@@ -28,8 +28,13 @@ class Document:
     """
 
     page_content: str
-    metadata: dict[str, Any] = field(default_factory=dict)
-    id: str | None = field(default=None, kw_only=True)
+    metadata: dict[str, Any]
+    id: str | None
+
+    def __init__(
+        self, page_content: str, metadata: dict[str, Any] | None = None, *, id: str | None = None
+    ) -> None:
+        self.page_content, self.metadata, self.id = page_content, {} if metadata is None else metadata, id
 
     @property
     def text(self) -> str:

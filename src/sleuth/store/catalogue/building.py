@@ -152,13 +152,8 @@ class Flight:
         self.batch = batch
         self.built: list[Built] = []
         self.documents: list[DocumentRow] = []
-        self._place = (
-            first,
-            last,
-            legs,
-            salt,
-            folder,
-        )  # no bound method: the batch would stay until a collection
+        # A bound method in its place would keep the batch until a garbage collection.
+        self._place = (first, last, legs, salt, folder)
         self._pool = pool() if len(batch.texts) >= _WORTH_A_THREAD else None
         self._future = self._pool.submit(self._prepare, *self._place) if self._pool else None
 
