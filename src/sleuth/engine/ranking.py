@@ -105,16 +105,11 @@ def rank(
         conditions=conditions, pools=pools,
     )  # fmt: skip
     if len(legs) == 1:
-        leg = legs[0]
+        leg, parts = legs[0], tuple(pools.parts)
         hits, form = pools.hits[leg], pools.queries[leg]
         keys, scores = hits.keys[:k].tolist(), hits.scores[:k].tolist()
         rows = RankedRows(
-            keys,
-            scores,
-            tuple(pools.parts),
-            lambda i: version.explain(leg, form, keys[i]),
-            pools.hits,
-            deeper,
+            keys, scores, parts, lambda i: version.explain(leg, form, keys[i]), pools.hits, deeper
         )
     else:
         rows = _fused(version, query, k, pools, legs=legs, fusion=fusion, deeper=deeper)
