@@ -234,14 +234,10 @@ class TokenMatcher:
                 values = late.match_rows(query, self.searcher.tokens, np.ascontiguousarray(keys))
             except ValueError as error:
                 raise self.searcher.damage(error) from error
-        return late.match(query, list(map(text_of, rows()))) if values is None else values
+        if values is not None:
+            return values
+        texts = ({**row.fields, "title": row.metadata.get("title"), "text": row.text} for row in rows())
+        return late.match(query, list(map(embedded_text, texts)))
 
     lift = staticmethod(matching.lift)
     explain = staticmethod(late.explain)
-
-
-def text_of(row: Row) -> str:
-    """Return what was embedded of a passage."""
-    return embedded_text(
-        {"title": row.metadata.get("title"), "heading": row.fields.get("heading"), "text": row.text}
-    )

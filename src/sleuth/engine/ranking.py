@@ -189,7 +189,8 @@ def weigh(version: Pinned, query: str, pools: Pools, fusion: Fusion, legs: Seque
                 certain = hits if certain is None else certain
             elif certain is not None:
                 knowledge, trust = leg.knowledge(query), trust_in(hits, certain)
-                if names_alone(query):
+                words = query.split()
+                if words and all(map(_NAME.search, words)):  # for which a reader looks by their letters
                     weights[name] = min(leg.weight, type(leg).weight)
                 weights[name] *= knowledge * trust
                 reasons[name] = {"knowledge": knowledge, "trust": trust}
@@ -200,12 +201,6 @@ def weigh(version: Pinned, query: str, pools: Pools, fusion: Fusion, legs: Seque
                 weight = fusion.tokens or 0.0
             return LegWeights(weights, reasons, name, matcher if weight else None, weight)
     return LegWeights(weights, reasons)
-
-
-def names_alone(query: str) -> bool:
-    """Return whether all words of a query are names of code, for which a reader looks by their letters."""
-    words = query.split()
-    return bool(words) and all(map(_NAME.search, words))
 
 
 def trust_in(hits: Hits, certain: Hits) -> float:
