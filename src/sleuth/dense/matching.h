@@ -14,7 +14,7 @@
 
 /* Writes the set of these ids; `seen`, a bit per token of the vocabulary, is clear before and after. Returns bytes
  * written, three for each id at most. */
-static size_t pack_ids(const int32_t *ids, size_t n, uint64_t *seen, uint8_t *out) {
+static inline size_t pack_ids(const int32_t *ids, size_t n, uint64_t *seen, uint8_t *out) {
     uint8_t *at = out;
     size_t low = (size_t)-1, high = 0;
     int32_t before = -1;
@@ -38,7 +38,7 @@ static size_t pack_ids(const int32_t *ids, size_t n, uint64_t *seen, uint8_t *ou
 }
 
 /* The ids of a set of `size` bytes, at most as many; how many, or -1 where one is not below `most`. */
-static int64_t unpack_ids(const uint8_t *in, size_t size, uint32_t most, uint16_t *ids) {
+static inline int64_t unpack_ids(const uint8_t *in, size_t size, uint32_t most, uint16_t *ids) {
     uint64_t id = 0, gap = 0;
     int64_t n = 0;
     int shift = 0;
@@ -97,8 +97,8 @@ WIDE static void greatest(const Met *met, const uint32_t *place, size_t n, const
  * to ids[starts[row + 1]]; -1 without queries. Queries `first` to `first + count`, 64 at most. A row that holds a
  * token has cosine 1 to it, so that only what it does not hold is compared; each pair of tokens once. False without
  * memory. */
-static int match_some(const Match *x, const uint16_t *ids, const size_t *starts, size_t rows, size_t first,
-                      size_t count, float *best) {
+static inline int match_some(const Match *x, const uint16_t *ids, const size_t *starts, size_t rows, size_t first,
+                             size_t count, float *best) {
     const uint64_t all = count < 64 ? ((uint64_t)1 << count) - 1 : ~(uint64_t)0;
     const size_t total = starts[rows], stride = (count + LANES - 1) / LANES * LANES;
     const Dot dot_of = best_dot(x->columns);
