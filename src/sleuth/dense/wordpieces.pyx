@@ -113,7 +113,6 @@ cdef class Reader:
     cdef Scratch scratch
 
     def __cinit__(self):
-        memset(&self.scratch, 0, sizeof(Scratch))
         self.scratch.memory = calloc(WORDS + 1, sizeof(Word))
         if self.scratch.memory == NULL:
             raise MemoryError

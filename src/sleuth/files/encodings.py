@@ -13,7 +13,6 @@ _BOMS: Final = (
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
-_FIRST_BYTES: Final = frozenset(bom[:1] for bom, _ in _BOMS)
 _SAMPLE: Final = 64 << 10
 _WIDE: Final = ["utf_16", "utf_16_be", "utf_16_le", "utf_32", "utf_32_be", "utf_32_le", "utf_7"]
 """Recognised only by a mark or by NULs: in UTF-16, any even number of bytes is text of some script."""
@@ -38,7 +37,7 @@ _MORE_CHAOTIC: Final = 0.15
 
 def marked_encoding(data: bytes) -> str | None:
     """Return the encoding that a byte order mark names."""
-    if data[:1] not in _FIRST_BYTES:
+    if data[:1] not in (b"\xef", b"\xff", b"\xfe", b"\0"):
         return None
     return next((name for bom, name in _BOMS if data.startswith(bom)), None)
 

@@ -86,7 +86,7 @@ class Built:
             (content,) = encoded.parts
             self.opened = segments.decode(encoded.name, bytes(content), encoded.checksum)
             return
-        with suppress(IndexDamagedError):  # of crafted inputs of a merge: a reader notes it
+        with suppress(IndexDamagedError, OSError):  # of crafted inputs, or no descriptor: a reader notes it
             opened = segment_files.read(
                 self.path.parent, encoded.name, encoded.size, encoded.checksum, most_rows=lambda: encoded.rows
             )
