@@ -3,6 +3,7 @@
 import copy
 import sqlite3
 from itertools import product
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -74,11 +75,11 @@ def test_rows_that_are_lost_or_damaged(store: Store) -> None:
     batch.add_passages(["b"], ["00"], ["two"], metadata=[Json({}, "{x")])
     records = encode(batch, np.array([5]), 7)
     with pytest.raises(LookupError, match="5"):
-        Passages([(range(5, 6), *records, False)], 7).rows([5])
+        Passages([(range(5, 6), *records, -1, 0)], 7).rows([5])
 
 
-def test_a_changed_byte_is_never_shown(store: Store) -> None:
-    """Whichever bit of the passages is changed: what is read is as it was written, or an error."""
+def test_a_changed_byte_is_never_shown(store: Store, tmp_path: Path) -> None:
+    """Whichever bit of the passages is changed: what is read is as it was written, or an error; from a file too."""
     facts: DocumentFacts = {"metadata": {"x": 1}, "source": "s", "title": "t"}
     more = Chunk("two", 3, 6, 2, 2, page=4, fields={"heading": "h"}, metadata={"y": 2})
     with store.writer() as writer:
@@ -89,12 +90,18 @@ def test_a_changed_byte_is_never_shown(store: Store) -> None:
         (view,) = snapshot.segments("passages")
         salt = snapshot._connection.salt
     offsets, records = view.arrays["offsets"], view.arrays["records"]
-    assert Passages([(view.key_list, offsets, records, False)], salt).rows(keys) == rows
+    assert Passages([(view.key_list, offsets, records, -1, 0)], salt).rows(keys) == rows
+    (tmp_path / "file").write_bytes(b"head" + bytes(records))
+    with (tmp_path / "file").open("r+b") as file:
+        passages = Passages([(view.key_list, offsets, np.zeros_like(records), file.fileno(), 4)], salt, 0)
+        assert passages.rows(keys) == passages.rows(keys[1:] + keys)[1:] == rows  # read from the file
+        file.truncate(4 + int(offsets[1]))
+        assert passages.rows(keys[:1]) == rows[:1] and passages.damaged(np.array(keys)) == [1]
     shown = 0
     for place, bit in product(range(len(records)), range(8)):
         changed = records.copy()
         changed[place] ^= 1 << bit
-        passages = Passages([(view.key_list, offsets, changed, False)], salt)
+        passages = Passages([(view.key_list, offsets, changed, -1, 0)], salt)
         for key, row in zip(keys, rows, strict=True):
             for read, expected in ((passages.rows, row), (passages.order, ("a", row.n))):
                 try:
@@ -118,7 +125,7 @@ def test_a_text_is_read_as_it_was_written(text: str) -> None:
     offsets, records = encode(batch, np.array([1]), 3)
     raw = text.encode()
     assert records.tobytes().endswith(min(coded(raw), raw, key=len))
-    (row,) = Passages([(range(1, 2), offsets, records, False)], 3).rows([1])
+    (row,) = Passages([(range(1, 2), offsets, records, -1, 0)], 3).rows([1])
     assert row.text == text
 
 
@@ -130,7 +137,7 @@ def test_the_table_of_symbols_is_that_of_every_index() -> None:
 @pytest.mark.parametrize("offsets", [[0, 0, 9], [0, 1 << 63, 9], [9, 0, 9], [1, 5, 1 << 40], [0, 3, 2]])
 def test_offsets_out_of_bounds_are_damage(offsets: list[int]) -> None:
     """A record is looked for within the records alone."""
-    passages = Passages([(range(1, 3), np.array(offsets, np.uint64), np.zeros(9, np.uint8), False)], 0)
+    passages = Passages([(range(1, 3), np.array(offsets, np.uint64), np.zeros(9, np.uint8), -1, 0)], 0)
     assert passages.damaged(np.array([1, 2, 3])) == [0, 1, 2]
 
 
@@ -139,7 +146,7 @@ def test_any_bytes_are_read_or_refused(content: bytes, data: st.DataObject) -> N
     """Records that nobody wrote end in no crash."""
     rows = data.draw(st.integers(1, 4))
     ends = sorted(data.draw(st.lists(st.integers(0, len(content)), min_size=rows, max_size=rows)))
-    segment = (range(1, rows + 1), np.array([0, *ends], np.uint64), np.frombuffer(content, np.uint8), False)
+    segment = (range(1, rows + 1), np.array([0, *ends], np.uint64), np.frombuffer(content, np.uint8), -1, 0)
     assert Passages([segment], 0).damaged(np.arange(1, rows + 1)) == list(range(rows))
 
 

@@ -139,7 +139,7 @@ def test_a_row_of_an_index_without_a_salt_is_damaged(path: Path) -> None:
         assert salt
         rows = snapshot.rows([key])
         (view,) = snapshot.segments("passages")
-        segment = (view.key_list, view.arrays["offsets"], view.arrays["records"], False)
+        segment = (view.key_list, view.arrays["offsets"], view.arrays["records"], -1, 0)
         assert Passages([segment], salt).rows([key]) == rows
         assert Passages([segment], salt ^ 1).damaged(view.keys) == list(range(120))
     with closing(sqlite3.connect(path / RECORD)) as connection, connection:

@@ -4,7 +4,6 @@ import os
 import sqlite3
 import subprocess
 import threading
-from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -211,17 +210,6 @@ def test_documents_under_a_folder(store: Store) -> None:
         assert [d.source for d in snapshot.documents("docs/")] == ["docs/a", "docs/b/c", "docs", "docs/by-id"]
         assert [d.source for d in snapshot.documents("%")] == ["%/x"]
         assert len(list(snapshot.documents())) == 6
-
-
-def test_a_list_of_documents_keeps_few_pages(store: Store) -> None:
-    """While documents are listed their pages are not kept; afterwards a reader keeps as many as before."""
-    with store.writer() as writer:
-        put(writer, "a", "x")
-        put(writer, "b", "y")
-    with store.reader() as snapshot:
-        ask = partial(snapshot._connection.execute, "PRAGMA cache_size")
-        sizes = [ask().fetchone(), *(ask().fetchone() for _ in snapshot.documents()), ask().fetchone()]
-    assert sizes == [(-4_096,), (-2_048,), (-2_048,), (-4_096,)]
 
 
 def test_embeddings_are_kept_by_model_and_hash(store: Store) -> None:

@@ -83,6 +83,8 @@ cdef enum:
     SUMS
     AREAS
 
+cdef uint64_t KEPT = 1 << 20  # bytes for hits that a thread keeps
+
 
 cdef class Scratch:
     """Buffers of one thread, kept between queries."""
@@ -109,6 +111,14 @@ cdef class Scratch:
                 raise MemoryError
             self.sizes[i] = room
         return self.areas[i]
+
+    cdef void give_back(self) noexcept:
+        """Free room for hits that few searches fill, as one that counts all rows: other threads have theirs."""
+        cdef int i
+        for i in range(HITS, OTHER + 1):
+            if self.sizes[i] > KEPT:
+                free(self.areas[i])
+                self.areas[i], self.sizes[i] = NULL, 0
 
 
 _threads = threading.local()
@@ -181,7 +191,9 @@ def search(
     best, other = <Hit*>scratch.area(BEST, whole * sizeof(Hit)), <Hit*>scratch.area(OTHER, whole * sizeof(Hit))
     with nogil:
         n = search_parts(parts, n_parts, k, hits, &best, other, &areas)
-    return _found(segments, best, n)
+    found = _found(segments, best, n)
+    scratch.give_back()
+    return found
 
 
 cdef int _read_part(Search* s, Term* out, list terms, tuple segment, list masks, uint64_t k, str path) except -1:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
+from weakref import finalize
 
 from sleuth import platform
 from sleuth.errors import IndexDamagedError, IndexUnsafeError, StoreError
@@ -35,6 +36,15 @@ def read(folder: Path, name: str, size: int, checksum: int, *, most_rows: Callab
         mapped = mmap.mmap(fd, 0, access=mmap.ACCESS_READ)
         segment = decode(name, mapped, checksum, most_rows=most_rows)
         return replace(segment, inode=(status.st_dev, status.st_ino))
+
+
+def stay_open(folder: Path, segment: Opened) -> int:
+    """Return a descriptor of a segment's file, which is closed with its mapping; -1 where it cannot be opened."""
+    with suppress(OSError, IndexUnsafeError), opened_folder(folder) as within:
+        fd = open_file(folder / f"{segment.name}{SUFFIX}", os.O_RDONLY, within=within)
+        finalize(segment.file, os.close, fd)
+        return fd
+    return -1
 
 
 def sync_folder(folder: Path) -> None:

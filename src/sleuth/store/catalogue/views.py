@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sleuth.errors import IndexDamagedError
-from sleuth.store.catalogue import segments
+from sleuth.store.catalogue import segment_files, segments
 from sleuth.store.catalogue.manifest import (
     SegmentEntry,
     SegmentMissingError,
@@ -24,6 +24,7 @@ from sleuth.store.catalogue.manifest import (
     tombstones,
 )
 from sleuth.store.catalogue.segments import Opened
+from sleuth.store.disk.scratch import address
 from sleuth.store.legs.leg import Bitmap, Leg, SegmentKind, SegmentView, pack
 from sleuth.store.passages.blocks import Passages
 from sleuth.store.passages.kind import OFFSETS, PASSAGES, RECORDS
@@ -57,6 +58,7 @@ class _Cached:
 
     Attributes:
         erased: the dead rows whose texts were overwritten.
+        descriptor: of the file of passages, open as long as it is mapped; -1 for others.
     """
 
     opened: Opened
@@ -64,6 +66,7 @@ class _Cached:
     dead: NDArray[np.bool_] | None = None
     live: Bitmap | None = None
     erased: NDArray[np.bool_] | None = None
+    descriptor: int = -1
 
 
 @dataclass
@@ -164,6 +167,7 @@ class Views:
         dead = self._newly_dead(connection, generation)
         views_of: dict[str, list[SegmentView]] = {name: [] for name in self.kinds}
         ranges_of: dict[str, list[tuple[int, int]]] = {name: [] for name in self.kinds}
+        mapped: dict[str, mmap.mmap] = {}
         for entry in entries(connection):
             kind = self.kinds.get(entry.leg)
             if kind is None or kind.fingerprint != entry.fingerprint:
@@ -172,10 +176,13 @@ class Views:
             if view is not None and entry.rows:
                 views_of[entry.leg].append(view)
                 ranges_of[entry.leg].append((entry.first, entry.last))
+                if (file := self._cache[entry.name].opened.file) is not None:
+                    mapped[entry.name] = file
         parts = []
         for view in views_of[PASSAGES.name]:
-            is_mapped = self._cache[view.name].opened.file is not None
-            parts.append((view.key_list, view.arrays[OFFSETS], view.arrays[RECORDS], is_mapped))
+            item, records = self._cache[view.name], view.arrays[RECORDS]
+            base = address(records) - address(item.opened.file) if item.opened.file else 0
+            parts.append((view.key_list, view.arrays[OFFSETS], records, item.descriptor, base))
         passages = Passages(parts, connection.salt)
         holes = {}
         for name, leg in self.legs.items():
@@ -185,10 +192,6 @@ class Views:
             elif free:
                 built = [view for gap in free for view in self._in_memory(connection, passages, leg, *gap)]
                 views_of[name] = sorted(views_of[name] + built, key=lambda view: view.key_list[0])
-        mapped = {}
-        for view in chain.from_iterable(views_of.values()):
-            if (item := self._cache.get(view.name)) and item.opened.file is not None:
-                mapped[view.name] = item.opened.file
         return Loaded(
             generation,
             self.losses,
@@ -232,6 +235,8 @@ class Views:
                     connection, self.folder, entry, self.kinds[entry.leg]
                 )
                 item = self._cache[entry.name] = _read_dead(connection, segment, entry, generation)
+                if entry.leg == PASSAGES.name and segment.file is not None:
+                    item.descriptor = segment_files.stay_open(self.folder, segment)
             elif item.generation < generation:
                 if len(dead):
                     _bury(item, dead)

@@ -110,7 +110,10 @@ def pieces(data: memoryview) -> Iterator[memoryview]:
     for at in range(0, len(data), PIECE):
         piece = data[at : at + PIECE]
         yield piece
-        let_go_of(piece)
+        if (file := _file_of(piece)) is not None:
+            start = address(piece) - address(file)
+            first = start // mmap.PAGESIZE * mmap.PAGESIZE
+            platform.let_go(file, first, start + piece.nbytes - first)
 
 
 def windows(values: NDArray[Any], shared: int = 0) -> Iterator[NDArray[Any]]:
@@ -124,14 +127,6 @@ def windows(values: NDArray[Any], shared: int = 0) -> Iterator[NDArray[Any]]:
     for first in range(0, max(len(values) - shared, 1), step):
         yield values[first : first + step + shared]
         let_go(values)
-
-
-def let_go_of(piece: NDArray[Any] | memoryview) -> None:
-    """Give back the memory of a piece of a file, as `let_go` does of all of it."""
-    if (file := _file_of(piece)) is not None:
-        start = address(piece) - address(file)
-        first = start // mmap.PAGESIZE * mmap.PAGESIZE
-        platform.let_go(file, first, start + piece.nbytes - first)
 
 
 def let_go(mapped: NDArray[Any] | memoryview | mmap.mmap) -> None:

@@ -9,7 +9,10 @@ from sleuth.types import RetrievedItem
 
 class Passages:
     def __init__(
-        self, segments: list[tuple[RowKeys, NDArray[np.uint64], NDArray[np.uint8], bool]], salt: int
+        self,
+        segments: list[tuple[RowKeys, NDArray[np.uint64], NDArray[np.uint8], int, int]],
+        salt: int,
+        resident: int = ...,
     ) -> None: ...
     def hits(self, keys: list[int]) -> list[dict[str, Any]]: ...
     def rows(self, keys: list[int]) -> list[Row]: ...

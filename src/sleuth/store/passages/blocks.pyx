@@ -3,7 +3,6 @@
 
 from pydantic_core import from_json
 
-from sleuth.store.disk.scratch import let_go_of
 from sleuth.store.passages.records import TABLE
 from sleuth.store.record.values import Row, RecordedPassage
 from sleuth.types import RetrievedItem
@@ -18,6 +17,9 @@ cdef extern from "Python.h":
     ctypedef struct PyTypeObject
     object PyType_GenericAlloc(PyTypeObject* kind, Py_ssize_t items)
     int PyObject_GenericSetAttr(object item, object name, object value) except -1
+
+cdef extern from "<unistd.h>":
+    Py_ssize_t pread(int file, void* room, size_t size, int64_t at) nogil
 
 cdef extern from "crc32c.h":
     void crc_begin(int portable)
@@ -34,9 +36,7 @@ cdef extern from *:
 cdef enum:
     LINE = 64             # bytes that the processor fetches at a time
     AHEAD = 1024          # bytes of a record that are fetched before it is read
-    FAULT = 1 << 16       # bytes that the system maps when one of them is read
-
-cdef Py_ssize_t RESIDENT = 1 << 28  # bytes of all records that stay mapped
+    COPIED = 1 << 16      # bytes of a record that is read from its file at most
 
 crc_begin(0)
 symbols_begin(TABLE)
@@ -57,6 +57,8 @@ cdef struct Passage:
     const uint8_t* end
     const uint8_t* head   # the first record of its document
     const uint8_t* head_end
+    uint8_t* copy         # of the record and of the first one, where they are read from the file
+    uint8_t* head_copy
     int64_t n, start, line, breaks, page
     bint has_page, has_symbols  # the text is written with these
     Text text, fields, own, id, source, title, metadata
@@ -154,6 +156,8 @@ cdef struct Block:
     const uint64_t* offsets
     const uint8_t* records
     Py_ssize_t rows, size
+    int file              # to read records from; -1 where they are read as memory
+    int64_t base          # where the records begin there
 
 
 cdef Py_ssize_t place_of(const Block* block, int64_t key) noexcept nogil:
@@ -172,38 +176,54 @@ cdef Py_ssize_t place_of(const Block* block, int64_t key) noexcept nogil:
     return low if low < block.rows and block.keys[low] == key else -1
 
 
-cdef bint record_at(const Block* block, Py_ssize_t place, const uint8_t** at, const uint8_t** end) noexcept nogil:
+cdef bint record_at(
+    const Block* block, Py_ssize_t place, const uint8_t** at, const uint8_t** end, uint8_t** copy
+) noexcept nogil:
+    """Find a record; return whether it is there. It is in `copy`, which the caller frees, if it was read from the file."""
     cdef uint64_t first = block.offsets[place], last = block.offsets[place + 1]
     if first > last or last > <uint64_t>block.size:
         return False
     at[0], end[0] = block.records + first, block.records + last
+    if block.file >= 0 and last - first <= COPIED:
+        copy[0] = <uint8_t*>PyMem_RawMalloc(last - first + 1)
+        at[0], end[0] = copy[0], copy[0] + (last - first)
+        return copy[0] != NULL and pread(block.file, copy[0], last - first, block.base + first) == <Py_ssize_t>(last - first)
     return True
+
+
+cdef void free_copies(Passage* row) noexcept:
+    PyMem_RawFree(row.copy)
+    PyMem_RawFree(row.head_copy)
 
 
 cdef class Passages:
     """The passages of one version, by key. Immutable; safe to share between threads.
 
     Args:
-        segments: of each segment its keys, `offsets`, `records` and whether these are of a file; in order of key.
+        segments: of each segment its keys, `offsets`, `records`, and the descriptor of their file, -1 for none, and
+            where they begin there; in order of key.
         salt: of the index.
+        resident: bytes of the records of all files that are read as memory, which stays with this process. If there are
+            more, each record is read from its file: a page that is given back and touched again costs three times that.
     """
 
     cdef list owners
     cdef Block* blocks
-    cdef Py_ssize_t n, mapped, touched
+    cdef Py_ssize_t n
     cdef uint32_t salt
 
-    def __cinit__(self, list segments not None, uint32_t salt):
+    def __cinit__(self, list segments not None, uint32_t salt, Py_ssize_t resident=1 << 28):
         cdef const int64_t[::1] keys
         cdef const uint64_t[::1] offsets
         cdef const uint8_t[::1] records
         cdef Block* block
+        cdef Py_ssize_t mapped = 0
         segments = [segment for segment in segments if len(segment[0])]
-        self.owners, self.salt, self.n, self.mapped, self.touched = segments, salt, len(segments), 0, 0
+        self.owners, self.salt, self.n = segments, salt, len(segments)
         self.blocks = <Block*>PyMem_RawMalloc((self.n + 1) * sizeof(Block))
         if self.blocks == NULL:
             raise MemoryError
-        for i, (key_list, offset_array, record_array, is_mapped) in enumerate(segments):
+        for i, (key_list, offset_array, record_array, file, base) in enumerate(segments):
             block, offsets, records = &self.blocks[<Py_ssize_t>i], offset_array, record_array
             block.rows, block.size, block.keys = len(key_list), records.shape[0], NULL
             block.first, block.last = key_list[0], key_list[len(key_list) - 1]
@@ -212,9 +232,13 @@ cdef class Passages:
             if not isinstance(key_list, range):
                 keys = key_list
                 block.keys = &keys[0]
-            self.mapped += block.size if is_mapped else 0
+            block.file, block.base = file, base
+            mapped += block.size if block.file >= 0 else 0
             block.offsets = &offsets[0]
             block.records = &records[0] if block.size else NULL
+        if mapped <= resident:
+            for i in range(self.n):
+                self.blocks[<Py_ssize_t>i].file = -1
 
     def __dealloc__(self):
         PyMem_RawFree(self.blocks)
@@ -234,10 +258,10 @@ cdef class Passages:
         cdef const Block* block = self._block_of(row.key)
         cdef Py_ssize_t place = -1 if block == NULL else place_of(block, row.key)
         cdef const uint8_t* at
-        row.at = NULL
-        if place < 0 or not record_at(block, place, &row.at, &row.end):
+        row.at = row.copy = row.head_copy = NULL
+        if place < 0 or not record_at(block, place, &at, &row.end, &row.copy):
             return
-        at = row.at
+        row.at = at
         while at < row.end and at < row.at + AHEAD:
             prefetch(at)
             at += LINE
@@ -249,15 +273,17 @@ cdef class Passages:
         cdef const uint8_t* head_end
         cdef Py_ssize_t head
         cdef uint64_t n = 0
-        begin = row.at
+        cdef const uint8_t* at = row.at
         row.at = NULL
-        begin = number_at(begin, row.end, &n)
+        begin = number_at(at, row.end, &n)
         if begin == NULL or n > <uint64_t>row.key:
             return
         row.n = n
         block = self._block_of(row.key)
         head = place_of(block, row.key - row.n)
-        if head < 0 or not record_at(block, head, &row.head, &row.head_end):
+        if n == 0:
+            row.head, row.head_end = at, row.end
+        elif head < 0 or not record_at(block, head, &row.head, &row.head_end, &row.head_copy):
             return
         head_end = read_head(row, self.salt)
         if head_end == NULL:
@@ -279,23 +305,12 @@ cdef class Passages:
         except BaseException:
             PyMem_RawFree(rows)
             raise
-        self._let_go(n)
         with nogil:  # pages may have to be read from the disk
             for i in range(n):  # all are fetched before one is waited for
                 self._find(&rows[i])
             for i in range(n):
                 self._read(&rows[i])
         return rows
-
-    cdef _let_go(self, Py_ssize_t rows):
-        """Give mapped records back to the system where about too many are: they count as memory of this process."""
-        self.touched += rows * FAULT
-        if self.touched <= RESIDENT or self.mapped <= RESIDENT:
-            return
-        self.touched = 0
-        for *_, records, is_mapped in self.owners:
-            if is_mapped:
-                let_go_of(records)
 
     cdef list _made(self, list keys, Make make):
         """Return what is made of each passage, in order."""
@@ -312,6 +327,8 @@ cdef class Passages:
                     raise LookupError(rows[i].key) from None
             return values
         finally:
+            for i in range(n):
+                free_copies(&rows[i])
             PyMem_RawFree(rows)
 
     def hits(self, list keys not None):
@@ -340,13 +357,12 @@ cdef class Passages:
         cdef Passage row
         cdef list places = []
         for i in range(keys.shape[0]):
-            if not i % 1024:
-                self._let_go(1024)
             row.key = keys[i]
             with nogil:
                 self._find(&row)
                 if row.at != NULL:
                     self._read(&row)
+            free_copies(&row)
             if row.at == NULL:
                 places.append(i)
         return places

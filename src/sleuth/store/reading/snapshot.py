@@ -29,7 +29,7 @@ from sleuth.store.record.layout import (
     select_in,
     sound_files,
 )
-from sleuth.store.record.scan import batches_between, read_once, rows_between
+from sleuth.store.record.scan import batches_between, rows_between
 from sleuth.store.record.values import Counts, KnownFile, RecordedPassage, Row
 from sleuth.types import Chunk, StoredDocument
 
@@ -141,12 +141,8 @@ class IndexSnapshot:
             "OR substr(coalesce(source, id), 1, length(:root) + 1) IN (:root || '/', :root || '#') ORDER BY key",
             {"root": root},
         )
-        return self._each_once(rows)
-
-    def _each_once(self, rows: Iterable[tuple[Any, ...]]) -> Iterator[StoredDocument]:
-        with read_once(self._connection):
-            salt = self._connection.salt
-            yield from (_document(DocumentRow._make(row), salt) for row in rows)
+        salt = self._connection.salt
+        return (_document(DocumentRow._make(row), salt) for row in rows)
 
     def document_keys(self) -> NDArray[np.int64]:
         """Keys of all documents, ascending, shape (documents,).

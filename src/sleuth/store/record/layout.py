@@ -30,8 +30,6 @@ from sleuth.store.record.values import KnownFile
 FORMAT = 3
 APPLICATION = 0x534C5448
 """What `file` and `PRAGMA application_id` tell of the database: "SLTH"."""
-CACHE: Final = 4096
-"""Units of 1,024 bytes that a reader keeps of the database, at most."""
 
 BUSY_SECONDS = 30.0
 """For which a statement waits for SQLite's own locks, which are held for one commit or checkpoint."""
@@ -187,7 +185,7 @@ def connect(path: Path, *, write: bool, immutable: bool = False, shared: bool = 
             connection.execute("PRAGMA cell_size_check = ON")
         else:
             connection.execute("PRAGMA mmap_size = 0")  # to read what is cut off would end the process
-            connection.execute(f"PRAGMA cache_size = -{CACHE}")
+            connection.execute("PRAGMA cache_size = -4096")  # in units of 1,024 bytes
             if shared:
                 connection.execute("PRAGMA query_only = ON")
         connection.execute("PRAGMA foreign_keys = ON")
@@ -285,8 +283,7 @@ def translated(path: Path) -> Iterator[None]:
 
 _WITHOUT_SPACE = {sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN}
 """SQLite's message, among others, if the disk has no room for the file that readers and writers share."""
-_SHARED_BYTES = 1 << 16
-"""Of that file, at least."""
+_SHARED_BYTES = 1 << 16  # of that file, at least
 
 
 def translate(error: Exception, path: Path) -> StoreError:

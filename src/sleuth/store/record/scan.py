@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing
 from itertools import chain, repeat
 from operator import lt
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -17,7 +17,6 @@ from sleuth.store.legs.leg import RowKeys, Rows, Table
 from sleuth.store.passages.blocks import Passages
 from sleuth.store.record.batch import DocumentBatch, Keys
 from sleuth.store.record.layout import (
-    CACHE,
     DOCUMENT_COLUMNS,
     Connection,
     DocumentRow,
@@ -193,25 +192,13 @@ def ranks_of(connection: sqlite3.Connection, keys: RowKeys) -> NDArray[np.uint32
     if not len(keys):
         return None
     query = "SELECT key, chunks FROM documents WHERE key BETWEEN ? AND ? AND chunks ORDER BY id"
-    with read_once(connection):
-        firsts, counts = pairs(connection.execute(query, (int(keys[0]), int(keys[-1])))).T
+    firsts, counts = pairs(connection.execute(query, (int(keys[0]), int(keys[-1])))).T
     by_key = np.argsort(firsts)
     firsts, counts = firsts[by_key], counts[by_key]
     places = np.cumsum(counts) - counts
     if counts.sum() != len(keys) or not np.array_equal(np.asarray(keys)[places], firsts):
         raise IndexDamagedError("the record holds other documents than segments do")
     return None if np.all(by_key[1:] > by_key[:-1]) else spread_ranks(np.argsort(by_key), counts)
-
-
-@contextmanager
-def read_once(connection: sqlite3.Connection) -> Iterator[None]:
-    """Keep few pages of the database in memory, since the block reads each once."""
-    connection.execute("PRAGMA cache_size = -2048")
-    try:
-        yield
-    finally:
-        with suppress(sqlite3.Error):  # the connection was closed before its reader was
-            connection.execute(f"PRAGMA cache_size = -{CACHE}")
 
 
 def pairs(cursor: sqlite3.Cursor) -> NDArray[np.int64]:
