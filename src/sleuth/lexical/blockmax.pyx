@@ -7,7 +7,6 @@ import numpy as np
 cimport numpy as cnp
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc
-from libc.string cimport memset
 
 from sleuth.lexical.terms cimport Found, Term
 
@@ -91,10 +90,6 @@ cdef class Scratch:
 
     cdef void* areas[AREAS]
     cdef uint64_t sizes[AREAS]
-
-    def __cinit__(self):
-        memset(self.areas, 0, sizeof(self.areas))
-        memset(self.sizes, 0, sizeof(self.sizes))
 
     def __dealloc__(self):
         cdef int i

@@ -57,9 +57,6 @@ cdef class _Buffer:
     cdef uint8_t* data
     cdef Py_ssize_t size, room
 
-    def __cinit__(self):
-        self.data, self.size, self.room = NULL, 0, 0
-
     def __dealloc__(self):
         PyMem_RawFree(self.data)
 

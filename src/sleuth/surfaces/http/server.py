@@ -83,6 +83,8 @@ def build_server(
     """Return the server over an open engine, not yet running."""
     from sleuth.surfaces.http.app import create_app
 
+    platform.give_blocks_back()
+
     class Protocol(LimitedProtocol):
         head_seconds = min(HEAD_SECONDS, settings.deadline)
 
