@@ -282,14 +282,11 @@ class Views:
         where = (leg.name, leg.fingerprint, first, last)
         sums, views = self._memory.get(where, (None, ()))
         if sums != (count, total):
-            views_in_memory = []
+            views = ()
             for rows in rows_between(connection, passages, first, last) if count else ():
                 data = leg.build(rows)
                 name = segments.new_name(f"memory_{leg.name}", int(rows.keys[0]), int(rows.keys[-1]))
-                views_in_memory.append(
-                    SegmentView(name, rows.keys, rows.tie_ranks, None, data.arrays, data.meta)
-                )
-            views = tuple(views_in_memory)
+                views += (SegmentView(name, rows.keys, rows.tie_ranks, None, data.arrays, data.meta),)
             self._memory[where] = ((count, total), views)
         return views
 

@@ -65,7 +65,6 @@ def status(
                 bytes=sum(entry.bytes for entry in entries_of_leg),
             )
         )
-    tombstones = connection.execute("SELECT count(*) FROM tombstones").fetchone()[0]
     return Status(
         path=str(database.path),
         format=connection.execute("PRAGMA user_version").fetchone()[0],
@@ -73,7 +72,7 @@ def status(
         counts=Counts(documents, chunks),
         record_bytes=database.file.stat().st_size + files.log_bytes(database.file),
         legs=tuple(legs),
-        tombstones=tombstones,
+        tombstones=connection.execute("SELECT count(*) FROM tombstones").fetchone()[0],
         settings=settings,
         holder=read_holder(database.path / database.names.lock),
         damage=(*filter(None, [lost]), *views.damage.values()),

@@ -18,8 +18,6 @@ from sleuth.store.record import mark
 from sleuth.store.record.mark import write_salt
 from sleuth.store.record.metadata import as_json
 
-RECORD, SEGMENTS = DOCUMENTS.record, DOCUMENTS.segments
-
 DOCUMENTS_SCHEMA = Schema(
     DOCUMENTS,
     record.FORMAT,
@@ -38,12 +36,12 @@ def is_whole(folder: Path) -> bool:
     has_record = schema.is_whole(folder, DOCUMENTS_SCHEMA)
     if not has_record:
         with schema.readable(folder):
-            files = len(list((folder / SEGMENTS).glob(f"*{SUFFIX}"))) if (folder / SEGMENTS).is_dir() else 0
+            files = len(list((folder / DOCUMENTS.segments).glob(f"*{SUFFIX}")))
             version = mark.read(folder).version
             if files or version != 0:
                 raise IndexDamagedError(
-                    f"the record {folder / RECORD} is missing or empty; what remains: {files} segment files and a "
-                    f"note of version {'?' if version is None else version}. "
+                    f"the record {folder / DOCUMENTS.record} is missing or empty; what remains: {files} segment "
+                    f"files and a note of version {'?' if version is None else version}. "
                     "Restore it from a copy, or remove the folder and index the documents again",
                     path=str(folder),
                 )
@@ -69,7 +67,7 @@ def probe(folder: Path) -> Access:
         IndexDamagedError, IndexUnsafeError, FormatVersionError: as `is_whole`.
     """
     with schema.readable(folder):
-        (folder / SEGMENTS).is_dir()  # a folder that nobody may look into is not on a read-only disk
+        (folder / DOCUMENTS.segments).is_dir()  # one that nobody may look into is not on a read-only disk
     return schema.probe(folder, DOCUMENTS_SCHEMA, lambda: is_whole(folder))
 
 
