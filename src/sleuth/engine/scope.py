@@ -244,9 +244,8 @@ class ScopedWriter:
                     raise _outside(batch.ids[row])
         names = self._record_ids(batch.ids)
         self._check_held(names)
-        for row, id in enumerate(batch.ids):
-            if names[id] != id:
-                batch.sources.replace(row, batch.sources.at(row) or id)
+        sources = zip(batch.ids, batch.sources.filled(len(batch)), strict=True)
+        batch.sources[:] = [source or (None if names[id] == id else id) for id, source in sources]
         batch.ids = [names[id] for id in batch.ids]
         return self._writer.put_batch(batch)
 

@@ -82,8 +82,6 @@ cdef enum:
     SUMS
     AREAS
 
-cdef uint64_t KEPT = 1 << 20  # bytes for hits that a thread keeps
-
 
 cdef class Scratch:
     """Buffers of one thread, kept between queries."""
@@ -108,10 +106,10 @@ cdef class Scratch:
         return self.areas[i]
 
     cdef void give_back(self) noexcept:
-        """Free room for hits that few searches fill, as one that counts all rows: other threads have theirs."""
+        """Free room for more than a megabyte of hits, which few searches fill, as one that counts all rows."""
         cdef int i
         for i in range(HITS, OTHER + 1):
-            if self.sizes[i] > KEPT:
+            if self.sizes[i] > 1 << 20:
                 free(self.areas[i])
                 self.areas[i], self.sizes[i] = NULL, 0
 

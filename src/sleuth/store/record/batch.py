@@ -35,13 +35,6 @@ class BatchColumn(list[T]):
         super().__init__(values)
         self.default = default
 
-    def replace(self, row: int, value: T) -> None:
-        """Set the value of any row."""
-        if row < len(self):
-            self[row] = value
-        else:
-            _put([self], row, [value])
-
     def at(self, row: int) -> T:
         """Return the value of a row."""
         return self[row] if row < len(self) else self.default
