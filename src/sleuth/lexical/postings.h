@@ -91,7 +91,7 @@ static inline uint64_t list_find(const Postings *p, uint32_t doc) {
 }
 
 /* How often the term is in the row; 0 where it is not. */
-static uint32_t count_in(const Postings *p, uint32_t doc) {
+static inline uint32_t count_in(const Postings *p, uint32_t doc) {
     if (p->entries) {
         uint64_t i = list_find(p, doc);
         return i < p->df && list_doc(p->entries[i]) == doc ? list_count(p, p->entries[i]) : 0;
