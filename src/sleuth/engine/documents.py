@@ -132,7 +132,7 @@ class Documents:
         from sleuth.ingest.api import index_paths
         from sleuth.ingest.reports import IndexInterrupted
 
-        self.check_unscoped("index files")
+        self._view.check_unscoped("index files")
         report = index_paths(
             self._backend.store,
             self._backend.cutter,
@@ -153,22 +153,11 @@ class Documents:
         self._open_written(report)
         return report
 
-    def check_unscoped(self, what: str) -> None:
-        """Refuse in a view with a scope what concerns the documents of all.
-
-        Raises:
-            ArgumentError: it has one.
-        """
-        if self._view.scope is not None:
-            raise ArgumentError(
-                f"scope must be None to {what}, which concerns the documents of all: open the index without it"
-            )
-
     def roots(self) -> list[Root]:
         """Return the files and folders that were indexed by name, with the options remembered for each."""
         from sleuth.ingest.roots import roots_in
 
-        self.check_unscoped("list what was indexed by name")
+        self._view.check_unscoped("list what was indexed by name")
         with self._view.store.reader() as snapshot:
             return roots_in(snapshot.noted_files(), self._backend.files)
 
@@ -179,7 +168,7 @@ class Documents:
         """
         from sleuth.ingest.reports import MOST_SKIPS, skips_of
 
-        self.check_unscoped("list what could not be read")
+        self._view.check_unscoped("list what could not be read")
         with self._view.store.reader() as snapshot:
             skips = chain.from_iterable(map(skips_of, snapshot.noted_files()))
             return sorted(islice(skips, MOST_SKIPS), key=lambda skip: skip.path)
@@ -196,7 +185,7 @@ class Documents:
         """
         from sleuth.ingest.updates import move_documents
 
-        self.check_unscoped("move files")
+        self._view.check_unscoped("move files")
         old_name, new_name = self._backend.files.name_of(old), self._backend.files.name_of(new)
         report = move_documents(self._backend.store, old_name, new_name, timeout=timeout)
         if not any(report):

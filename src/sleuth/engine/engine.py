@@ -254,7 +254,7 @@ class Engine(Answering):
         Raises:
             ArgumentError: no such leg, no one searcher sees the whole index, or an engine with a scope.
         """
-        self._documents.check_unscoped("measure a leg")
+        self._view.check_unscoped("measure a leg")
         return self.backend.searcher(leg)
 
     @property
@@ -303,7 +303,7 @@ class Engine(Answering):
 
     def check(self, *, full: bool = False) -> list[Finding]:
         """Prove that every leg covers every passage once; with `full`, also every checksum."""
-        self._documents.check_unscoped("check the index")
+        self._view.check_unscoped("check the index")
         return self.backend.check(full=full)
 
     acheck = async_twin(check)
@@ -313,7 +313,7 @@ class Engine(Answering):
 
         A record whose structure is damaged is rebuilt first from its readable rows.
         """
-        self._documents.check_unscoped("repair the index")
+        self._view.check_unscoped("repair the index")
         return self.backend.repair()
 
     arepair = async_twin(repair)
@@ -324,7 +324,7 @@ class Engine(Answering):
 
     def compact(self) -> None:
         """Merge each leg into one segment and give free space back to the disk."""
-        self._documents.check_unscoped("compact the index")
+        self._view.check_unscoped("compact the index")
         self.store.compact()
 
     acompact = async_twin(compact)

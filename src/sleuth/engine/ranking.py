@@ -30,8 +30,10 @@ if TYPE_CHECKING:
 
 _STEP_BEYOND = 1e-6
 """What a row beyond the pools loses for each rank: less than rows of the pools differ by."""
-_CERTAINTY: Final = 0.6
-"""Of a pool that is not fused: its first ten are as certain as those of a search for ten (ends-of-pools.md)."""
+_FEW: Final = 20
+_CERTAINTY: Final = 0.7
+"""How certain the last of a pool of 200 are where one leg is asked for at most `_FEW` rows: .9997 of the first ten are
+the true ones (ends-of-pools.md). For more rows all are as certain as can be."""
 _ENOUGH: Final = 0.3  # the agreement from which all of the weight counts
 _LEAST: Final = 0.25  # the share of the weight that counts without any agreement
 """Chosen over 31 collections and 14 whose vectors say nothing (table: quality.md at 885da4c9)."""
@@ -94,7 +96,8 @@ def rank(
     is_exact = len(legs) == 1 and version.searchers.legs[legs[0]].is_exact
     depth = k if is_exact else fusion.pool
     ordered = len(legs) == 1 or explain or fusion.method == "rrf"
-    request = PoolRequest(depth, tree, 0.0 if len(legs) > 1 else _CERTAINTY, ordered, exact, conditions)
+    certainty = _CERTAINTY if k <= _FEW else 1.0
+    request = PoolRequest(depth, tree, 0.0 if len(legs) > 1 else certainty, ordered, exact, conditions)
     if pools is None or is_exact:
         pools = version.pools(query, legs, request)
     if not pools.hits:

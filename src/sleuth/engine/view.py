@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, cast
 
+from sleuth.errors import ArgumentError
+
 if TYPE_CHECKING:
     from sleuth.engine.index import Backend
     from sleuth.engine.synonyms import Synonyms
@@ -42,3 +44,14 @@ class IndexView:
         """Return how rare each term is among the passages: BM25's idf, the largest for a term that none holds."""
         with self.store.reader() as snapshot:
             return self.backend.searchers_of(snapshot).idf(terms, snapshot)
+
+    def check_unscoped(self, what: str) -> None:
+        """Refuse in a view with a scope what concerns the documents of all.
+
+        Raises:
+            ArgumentError: it has one.
+        """
+        if self.scope is not None:
+            raise ArgumentError(
+                f"scope must be None to {what}, which concerns the documents of all: open the index without it"
+            )
