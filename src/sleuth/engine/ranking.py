@@ -30,10 +30,8 @@ if TYPE_CHECKING:
 
 _STEP_BEYOND = 1e-6
 """What a row beyond the pools loses for each rank: less than rows of the pools differ by."""
-_FEW: Final = 20
-_CERTAINTY: Final = 0.7
-"""How certain the last of a pool of 200 are where one leg is asked for at most `_FEW` rows: .9997 of the first ten are
-the true ones (ends-of-pools.md). For more rows all are as certain as can be."""
+_FEW, _CERTAINTY = 20, 0.7
+"""How certain a pool's last rows are for one leg and at most `_FEW` rows; for more, 1 (ends-of-pools.md)."""
 _ENOUGH: Final = 0.3  # the agreement from which all of the weight counts
 _LEAST: Final = 0.25  # the share of the weight that counts without any agreement
 """Chosen over 31 collections and 14 whose vectors say nothing (table: quality.md at 885da4c9)."""

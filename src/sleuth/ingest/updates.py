@@ -47,12 +47,12 @@ def gone_roots(snapshot: IndexSnapshot, away: Sequence[str], read: Iterable[str]
         if not any(is_below(row.name, name) for name in away):
             by_name[PurePath(row.name).name].append(row)
     roots = []
-    for old, rows in lost.items():
+    for name, rows in lost.items():
         # Files are looked for by name, size and text.
-        compared = list(islice((row for row in rows if row.name.startswith(f"{old}/")), _SAMPLE))
+        compared = list(islice((row for row in rows if row.name.startswith(f"{name}/")), _SAMPLE))
         folders: Counter[str] = Counter()
         for row in compared:
-            inside = row.name[len(old) :]
+            inside = row.name[len(name) :]
             folders.update(
                 candidate.name.removesuffix(inside)
                 for candidate in by_name.get(PurePath(row.name).name, ())
@@ -60,7 +60,7 @@ def gone_roots(snapshot: IndexSnapshot, away: Sequence[str], read: Iterable[str]
                 and candidate.size == row.size
                 and _texts(snapshot, candidate.name) == _texts(snapshot, row.name)
             )
-        root = GoneRoot(old, sum(row.documents for row in rows))
+        root = GoneRoot(name, sum(row.documents for row in rows))
         for folder, equal in folders.most_common(1):
             if 2 * equal >= len(compared):
                 root = replace(root, moved_to=folder, equal=equal / len(compared))

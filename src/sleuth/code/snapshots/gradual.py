@@ -227,7 +227,7 @@ def _ordered(source: Checkout, files: Sequence[Listed], words: Sequence[str]) ->
         """Return what is compared, the lower the earlier: BM25 with k1 1.2 and b .75, the category, the path."""
         _, category_name = labels_of_path(file.path)
         category = CATEGORIES.index(category_name)
-        saturation = 1.2 * (0.25 + 0.75 * _length(source, file) / mean)
+        saturation = 1.2 * (0.25 + 0.75 * _length(source, file) / mean)  # k1 and b
         score = sum(
             weights[word] * count / (count + saturation)
             for word, count in counts.get(file.path, {}).items()

@@ -18,8 +18,8 @@ cdef extern from "Python.h":
     object PyType_GenericAlloc(PyTypeObject* kind, Py_ssize_t items)
     int PyObject_GenericSetAttr(object item, object name, object value) except -1
 
-cdef extern from "<unistd.h>":
-    Py_ssize_t pread(int file, void* room, size_t size, int64_t at) nogil
+cdef extern from "platform.h":
+    bint read_at(int file, void* room, size_t size, int64_t at) nogil
 
 cdef extern from "crc32c.h":
     void crc_begin(int portable)
@@ -187,7 +187,7 @@ cdef bint record_at(
     if block.file >= 0 and last - first <= COPIED:
         copy[0] = <uint8_t*>PyMem_RawMalloc(last - first + 1)
         at[0], end[0] = copy[0], copy[0] + (last - first)
-        return copy[0] != NULL and pread(block.file, copy[0], last - first, block.base + first) == <Py_ssize_t>(last - first)
+        return copy[0] != NULL and read_at(block.file, copy[0], last - first, block.base + first)
     return True
 
 

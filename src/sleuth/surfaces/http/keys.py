@@ -244,9 +244,9 @@ def rotate_key(path: Path, name: str) -> str:
         ArgumentError: no key has this name.
     """
     keys, token = read_keys(path), _new_token()
-    old = _key_of(name, keys)
-    new = old.model_copy(update={"hash": _hash_of(token)})
-    _write_keys(path, [new if key is old else key for key in keys])
+    place = keys.index(_key_of(name, keys))
+    keys[place] = keys[place].model_copy(update={"hash": _hash_of(token)})
+    _write_keys(path, keys)
     return token
 
 

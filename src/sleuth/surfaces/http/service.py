@@ -353,8 +353,8 @@ class Call:
 
         engine, place = self.engine, (names, key.filter, key.code)
         code: dict[str, Retriever] = {}
-        others = [name for name in names if name.partition(":")[0] != "code"]
-        if len(others) < len(names) and place not in service.opened:
+        text_names = [name for name in names if name.partition(":")[0] != "code"]
+        if len(text_names) < len(names) and place not in service.opened:
             from sleuth.code.search.retriever import SnapshotRetriever
             from sleuth.engine.codebase import embedder_for
 
@@ -370,7 +370,7 @@ class Call:
             retriever = service.opened.get(place)
             if retriever is None:
                 opening = open_sources(
-                    engine.path, others, extra=code, deadline=service.settings.deadline, engine=engine
+                    engine.path, text_names, extra=code, deadline=service.settings.deadline, engine=engine
                 )
                 retriever = service.opened[place] = service.resources.enter_context(opening)
                 retriever.use_model(service.engine.model)

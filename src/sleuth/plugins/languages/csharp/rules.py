@@ -29,14 +29,14 @@ class CSharpRules(Overloading):
     def _seen_from(self, file: FileRow, symbol: int) -> list[str]:
         """Return the namespaces whose types a place sees, in order: those around it, then those of `using`."""
         detail = self.snapshot.detail(file)
-        own_names: list[str] = []
+        spaces: list[str] = []
         for _, definition in detail.enclosing(symbol):
             if definition.kind == "module":
                 steps = definition.qualified.split(".")
-                own_names += (".".join(steps[:end]) for end in range(len(steps), 0, -1))
-        own_names.append("")
+                spaces += (".".join(steps[:end]) for end in range(len(steps), 0, -1))
+        spaces.append("")
         usings = [item.module for item in detail.imports if item.name == "*"]
-        return [*own_names, *(f"{own}.{name}".strip(".") for name in usings for own in reversed(own_names))]
+        return [*spaces, *(f"{space}.{name}".strip(".") for name in usings for space in reversed(spaces))]
 
     def _namespace(self, definition: Definition) -> str | None:
         """Return the namespace of a type; None for a type in another type."""
