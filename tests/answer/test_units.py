@@ -26,11 +26,11 @@ def test_units_are_whole(text: str, units: list[str]) -> None:
     [
         "- [The guide](guide.md)\n- [The keys](keys.md)", "[12] A. Lee, The tides of the north, 1998.",
         "Introduction ........ 3", "From: ann@example.org\n\nSubject: tides", "How are keys made?",
-        "https://example.org/keys/and/tides",
+        "https://example.org/keys/and/tides", "|:<|",
     ],
 )  # fmt: skip
 def test_what_says_nothing_is_not_marked(text: str) -> None:
-    """Lists of links, bibliographies, contents, headers of mail and questions are never the best of an answer."""
+    """Links, bibliographies, contents, headers of mail, questions and signs are never the best of an answer."""
     assert not any(unit.is_answer for unit in text_units(text))
 
 

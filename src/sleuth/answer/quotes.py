@@ -321,14 +321,13 @@ def rivals_of(
     contenders = [entry for entry in candidates if entry.score >= RIVAL * best.score]
     claim, *claims = read_claims([entry.unit.text for entry in (best, *contenders)], analyze)
     rivals: dict[str, Candidate] = {source_of(items[best.item]): best}
-    for candidate, candidate_claim in zip(contenders, claims, strict=True) if claim.values else ():
+    for candidate, other_claim in zip(contenders, claims, strict=True) if claim.values else ():
         source = source_of(items[candidate.item])
         names = map(_name_of, (source, source_of(items[best.item])))
         subjects = set(re.findall(r"\d+", " ".join([question, *names])))
-        numbers = {number for number, _ in {*claim.values} ^ {*candidate_claim.values}}
         is_same = candidate.held == best.held and len(best.held) >= ASKED
-        is_rival = source not in rivals and disagree(claim, candidate_claim, is_same_question=is_same)
-        if is_rival and subjects.isdisjoint(numbers):
+        is_rival = source not in rivals and disagree(claim, other_claim, is_same_question=is_same)
+        if is_rival and subjects.isdisjoint(number for number, _ in {*claim.values} ^ {*other_claim.values}):
             rivals[source] = candidate
     return list(rivals.values())[1:]
 

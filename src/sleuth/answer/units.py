@@ -121,7 +121,8 @@ def text_units(text: str) -> list[Unit]:
             elif code:
                 units.append(Unit("", code, "code", number, heading, owner, is_answer=False))
         elif block.kind == "table":
-            units += [Unit(row, (), "row", number, heading, owner) for row in _rows(block.lines)]
+            place = (number, heading, owner)
+            units += [Unit(row, (), "row", *place, any(map(str.isalnum, row))) for row in _rows(block.lines)]
         else:
             sentences = list(_sentences(block, number, heading, owner))
             first = sentences[0].text if len(sentences) == 1 else ""
