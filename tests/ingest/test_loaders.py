@@ -106,6 +106,10 @@ def test_titles(tmp_path: Path) -> None:
         *((f"c{extension}", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", "binary") for extension in (
             ".txt", ".md", ".py", ".html", ".csv", ".json", ".jsonl", "",
         )),
+        *(("d.html", f"{page}text", "elements nested too deeply") for page in (
+            "<div>" * 80_000, "<div></b>" * 80_000, "<span>" * 40_000 + "<div></div>" * 40_000,
+            "<svg>" + "<a " * 80_000,
+        )),
         ("a.pdf", pdf([["text"]], encrypted=True), "protected by a password"),
         ("b.pdf", pdf([["text"] * 20])[:100], "not a PDF, or damaged"),
         ("c.pdf", b"no PDF at all", "not a PDF, or damaged"), ("d.pdf", pdf([[]]), "no text in its pages"),
@@ -113,7 +117,9 @@ def test_titles(tmp_path: Path) -> None:
     ids=lambda value: ascii(value)[:30],
 )  # fmt: skip
 def test_files_without_a_document(tmp_path: Path, name: str, content: bytes | str, expected: str) -> None:
-    """Files without text, pages of scripts alone, and PDFs that cannot be read are skipped with reasons."""
+    """Files without text, pages of scripts alone or that would take many seconds to parse, and encrypted, truncated,
+    empty and false PDFs are skipped, each with its reason.
+    """
     assert reason(tmp_path / name, content) == expected
 
 

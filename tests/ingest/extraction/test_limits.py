@@ -57,7 +57,6 @@ BOMBS = {
 _SLOW = f"took more than {SECONDS} s to read"
 REASONS = {
     "attributes.html": (_SLOW,),
-    "elements.html": (_SLOW,),
     "forms.pdf": (_SLOW, "needed more than 400 MB"),
 }
 """Of bombs that exceed a limit on every machine: what is said of it."""

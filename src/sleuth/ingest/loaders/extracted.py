@@ -31,7 +31,7 @@ def load_html(file: FileBytes, options: ReadOptions) -> Iterator[Document | Skip
     tags = text.count("<")
     if (
         file.processes
-        and tags**2 > _FEW_ELEMENTS
+        and tags * (1 + tags) > _FEW_ELEMENTS  # else they are few even if all of them are such tags
         and tags * (1 + len(_reopened.findall(text))) > _FEW_ELEMENTS
     ):
         yield from file.processes.load(file.entry, file.kind, options)

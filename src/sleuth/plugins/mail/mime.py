@@ -18,7 +18,7 @@ from typing import Any, Final, NamedTuple
 from sleuth.errors import LoadError
 from sleuth.files import decode
 from sleuth.ingest import ReadOptions, Skipped
-from sleuth.ingest.extraction import html_to_markdown
+from sleuth.ingest.extraction import ExtractionError, html_to_markdown
 from sleuth.ingest.loaders import FileBytes, Member, document, load_member
 from sleuth.types import Document
 
@@ -345,7 +345,10 @@ def _decoded(part: Any) -> str:
 def read_html(html: str) -> tuple[str, str]:
     """Return title and text of a page, whose quotations are marked with "> "."""
     with_marks = _quotation.sub(lambda match: f"{match[0]}<p>{_OUT if match[1] else _IN}</p>", html)
-    title, text = html_to_markdown(with_marks)
+    try:
+        title, text = html_to_markdown(with_marks)
+    except ExtractionError:  # nested too deeply
+        return "", ""
     if _IN not in text:
         return title, text
     lines: list[str] = []
