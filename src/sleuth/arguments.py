@@ -140,20 +140,13 @@ def nearest_name(name: str, known: Collection[str], likeness: float = 0.6) -> st
     return f"; did you mean {value}?"
 
 
-def hinted(function: Callable[P, T], part: str = "") -> Callable[P, T]:
-    """Let a call name the argument that a wrong keyword may mean, in its TypeError.
-
-    Args:
-        part: the attribute of the first argument that has this method; "" to call the function itself.
-    """
+def hinted(function: Callable[P, T]) -> Callable[P, T]:
+    """Let a call name the argument that a wrong keyword may mean, in its TypeError."""
     from inspect import signature
 
     @wraps(function)
     def call(*args: P.args, **kwargs: P.kwargs) -> T:
         try:
-            if part:
-                result: T = getattr(getattr(args[0], part), function.__name__)(*args[1:], **kwargs)
-                return result
             return function(*args, **kwargs)
         except TypeError:
             known = signature(function).parameters

@@ -7,7 +7,7 @@ type goes to numpy or to a sort at once. Only rows that hold objects are first r
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, compress, count
 from operator import itemgetter
@@ -31,12 +31,10 @@ from sleuth.columns.column import (
     Strings,
     utf8,
 )
-from sleuth.columns.layout import ARRAY
 from sleuth.filters.match import comparable, leaves
-from sleuth.store import IN_MEMORY, Scratch, SegmentData
+from sleuth.filters.tree import fits_int64
 from sleuth.store.legs.leg import Table
 
-_ALIGNMENT: Final = 8
 _Number = TypeVar("_Number", bound=np.generic)
 _SCALARS: Final = frozenset({str, int, float, bool, type(None)})
 
@@ -146,7 +144,7 @@ def _by_type(atoms: list[Any]) -> dict[type, tuple[NDArray[np.int64], list[Any]]
     kinds = set(map(type, atoms))
     if len(kinds) == 1:
         kind = kinds.pop()
-        if kind in (bool, float, str) or (kind is int and -(2**63) <= min(atoms) <= max(atoms) < 2**63):
+        if kind in (bool, float, str) or (kind is int and fits_int64(min(atoms)) and fits_int64(max(atoms))):
             return {kind: (np.arange(len(atoms)), atoms)}
     groups: dict[type, tuple[list[int], list[Any]]] = {}
     for place, atom in enumerate(map(comparable, atoms)):
@@ -302,35 +300,3 @@ class _Input:
     def lists(self) -> NDArray[np.int64]:
         """Return the places of the lists in use."""
         return np.flatnonzero(self.is_used[self.column.first_list :])
-
-
-def to_segment(n: int, columns: Iterable[tuple[str, Column]], scratch: Scratch = IN_MEMORY) -> SegmentData:
-    """Return the arrays and facts of these columns of `n` rows, which are taken one at a time."""
-    data, end = scratch.growing(np.uint8), 0
-    keys: dict[str, dict[str, list[Any]]] = {}
-    for key, column in columns:
-        pieces = {
-            "codes": column.codes,
-            "runs": column.runs,
-            "integers": column.integers,
-            "floats": column.floats,
-            "strings": column.strings.block,
-            "elements": column.lists.elements,
-        }
-        if len(column.strings.block):
-            pieces["ends"] = column.strings.offsets
-        if len(column.lists.elements):
-            pieces["offsets"] = column.lists.offsets
-        keys[key] = {}
-        aligned: list[NDArray[np.uint8]] = []
-        for name, piece in pieces.items():
-            if piece is None or not len(piece):
-                continue
-            dtype = piece.dtype.newbyteorder("<")
-            raw = np.ascontiguousarray(piece, dtype).view(np.uint8)
-            gap = -len(raw) % _ALIGNMENT
-            aligned += [raw, np.zeros(gap, np.uint8)]
-            keys[key][name] = [end, len(piece), dtype.str]
-            end += len(raw) + gap
-        data.append(*aligned)
-    return SegmentData({ARRAY: data.array()}, {"n": n, "keys": keys})

@@ -5,7 +5,7 @@ A column is checked before its codes are looked up: its file can come from anybo
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any, Final
 
@@ -22,11 +22,12 @@ from sleuth.columns.column import (
     Strings,
 )
 from sleuth.errors import IndexDamagedError
-from sleuth.store import SegmentData, SegmentView, check_offsets, require
+from sleuth.store import IN_MEMORY, Scratch, SegmentData, SegmentView, check_offsets, require
 from sleuth.store.disk.scratch import windows
 from sleuth.store.legs.arrays import integer_of
 
 ARRAY: Final = "columns"
+_ALIGNMENT: Final = 8
 _UNSIGNED: Final = "|u1 <u2 <u4 <u8"
 _PIECES: Final = {
     "codes": _UNSIGNED,
@@ -39,6 +40,38 @@ _PIECES: Final = {
     "offsets": _UNSIGNED,
 }
 """The dtypes that each piece can have."""
+
+
+def to_segment(n: int, columns: Iterable[tuple[str, Column]], scratch: Scratch = IN_MEMORY) -> SegmentData:
+    """Return the arrays and facts of these columns of `n` rows, which are taken one at a time."""
+    data, end = scratch.growing(np.uint8), 0
+    keys: dict[str, dict[str, list[Any]]] = {}
+    for key, column in columns:
+        pieces = {
+            "codes": column.codes,
+            "runs": column.runs,
+            "integers": column.integers,
+            "floats": column.floats,
+            "strings": column.strings.block,
+            "elements": column.lists.elements,
+        }
+        if len(column.strings.block):
+            pieces["ends"] = column.strings.offsets
+        if len(column.lists.elements):
+            pieces["offsets"] = column.lists.offsets
+        keys[key] = {}
+        aligned: list[NDArray[np.uint8]] = []
+        for name, piece in pieces.items():
+            if piece is None or not len(piece):
+                continue
+            dtype = piece.dtype.newbyteorder("<")
+            raw = np.ascontiguousarray(piece, dtype).view(np.uint8)
+            gap = -len(raw) % _ALIGNMENT
+            aligned += [raw, np.zeros(gap, np.uint8)]
+            keys[key][name] = [end, len(piece), dtype.str]
+            end += len(raw) + gap
+        data.append(*aligned)
+    return SegmentData({ARRAY: data.array()}, {"n": n, "keys": keys})
 
 
 def read_column(view: SegmentView, key: str) -> Column | None:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sleuth.columns.column import Column, text_of
-from sleuth.columns.layout import ARRAY, column_of, keys_of, naming_damage, read_column
+from sleuth.columns.layout import ARRAY, column_of, keys_of, naming_damage, read_column, to_segment
 from sleuth.columns.search import ColumnsSearcher
 from sleuth.store import (
     IN_MEMORY,
@@ -47,7 +47,7 @@ class ColumnsLeg(IndexLeg):
 
     def build(self, rows: Rows) -> SegmentData:
         """Return a column per key; a key that no row has costs nothing."""
-        from sleuth.columns.build import build_columns, to_segment
+        from sleuth.columns.build import build_columns
 
         n = len(rows.keys)
         metadata = rows.metadata or [{}] * n
@@ -55,8 +55,6 @@ class ColumnsLeg(IndexLeg):
 
     def merge(self, segments: Sequence[SegmentView], scratch: Scratch = IN_MEMORY) -> SegmentData:
         """Return the columns of the live rows; values that only dead rows had are dropped."""
-        from sleuth.columns.build import to_segment
-
         keep = [
             np.broadcast_to(np.True_, len(view)) if view.live is None else unpack(view.live, len(view))
             for view in segments

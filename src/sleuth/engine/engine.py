@@ -9,6 +9,7 @@ with Engine.open("index", create=True) as engine:
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
+from functools import wraps
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
@@ -52,7 +53,9 @@ def forwarded(
     Args:
         part: the attribute that holds the part.
     """
-    forward: Any = hinted(method, part)
+    name = method.__name__
+    call = wraps(method)(lambda self, *args, **kwargs: getattr(getattr(self, part), name)(*args, **kwargs))
+    forward: Any = hinted(call)
     return forward, async_twin(forward)
 
 

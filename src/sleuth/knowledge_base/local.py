@@ -317,7 +317,11 @@ def _required(request: Mapping[str, Any], name: str, operation: str) -> Any:
 
 
 _OF_MODELS = (
-    "rerankingConfiguration rerankingModelType implicitFilterConfiguration guardrailConfiguration userContext"
+    "rerankingConfiguration",
+    "rerankingModelType",
+    "implicitFilterConfiguration",
+    "guardrailConfiguration",
+    "userContext",
 )
 """Members of a request that need a model or users, which an index on this machine lacks."""
 
@@ -332,7 +336,7 @@ def _search_of(request: Mapping[str, Any]) -> Mapping[str, Any]:
     for kind, members in configuration.items():
         _check_members(members or {}, "Retrieve", kind)
         search = dict(members or {})
-    for name in _OF_MODELS.split():
+    for name in _OF_MODELS:
         if search.get(name, request.get(name)) not in (None, "NONE"):
             problem = f"{name} must be left out: a local knowledge base lacks the models and users of AWS"
             raise _invalid(problem, "Retrieve")

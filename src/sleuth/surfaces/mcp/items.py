@@ -139,9 +139,8 @@ def brief(item: RetrievedItem, query: str, room: int) -> str:
     start = item.text.rfind("\n", 0, max(0, item.text.find(signature))) + 1
     head = item.text[start:].partition("\n")[0]
     of_lines = room - tokens_inside(f"{head}\n…\n")
-    for width in (
-        (3 * of_lines, 2 * of_lines, of_lines) if of_lines > 0 else ()
-    ):  # a token has one to three characters
+    widths = (3 * of_lines, 2 * of_lines, of_lines)  # a token has one to three characters
+    for width in widths if of_lines > 0 else ():
         window = snippet_of(query, item, width=width)
         begin = item.text.rfind("\n", 0, window.start) + 1
         if begin <= start + len(head) + 1:
