@@ -3,7 +3,6 @@
 import re
 import subprocess
 import tomllib
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -21,12 +20,9 @@ def limits_of(text: str) -> dict[str, int]:
     }
 
 
-def files_below(folder: Path) -> Iterator[Path]:
-    return (path for path in folder.rglob("*") if path.suffix in SOURCE and path.is_file())
-
-
 def lines_below(folder: Path) -> int:
-    return sum(len(path.read_text("utf8").splitlines()) for path in files_below(folder))
+    paths = (path for path in folder.rglob("*") if path.suffix in SOURCE and path.is_file())
+    return sum(len(path.read_text("utf8").splitlines()) for path in paths)
 
 
 def sizes() -> dict[str, int]:

@@ -117,9 +117,7 @@ def test_titles(tmp_path: Path) -> None:
     ids=lambda value: ascii(value)[:30],
 )  # fmt: skip
 def test_files_without_a_document(tmp_path: Path, name: str, content: bytes | str, expected: str) -> None:
-    """Files without text, pages of scripts alone or that would take many seconds to parse, and encrypted, truncated,
-    empty and false PDFs are skipped, each with its reason.
-    """
+    """Files without text, pages that would take many seconds to parse, and unreadable PDFs are skipped with reasons."""
     assert reason(tmp_path / name, content) == expected
 
 

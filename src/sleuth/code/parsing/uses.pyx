@@ -5,25 +5,9 @@ A file has a few hundred matches. numpy and Python take a third of the time of i
 """
 
 from libc.stdint cimport int32_t, int64_t
-from libc.stdlib cimport free, malloc, qsort
+from libc.stdlib cimport qsort
 
 import numpy as np
-
-cdef struct Use:
-    int32_t start
-    int32_t end
-    int32_t role
-    int32_t qualifier
-    int32_t qualifier_end
-
-cdef struct Bound:
-    int32_t start
-    int32_t end
-    int32_t kind
-    int32_t type
-    int32_t type_end
-    int32_t value
-    int32_t value_end
 
 
 def read_uses(list matches, const int32_t[::1] roles, const int32_t[::1] kinds):
@@ -41,92 +25,56 @@ def read_uses(list matches, const int32_t[::1] roles, const int32_t[::1] kinds):
         Bindings in order of place, once for each kind, shape (m, 7), int32: start and end of the name, kind, start and end
         of the type and of the value, or zeros. The other matches, in order.
     """
-    cdef list others = [], nodes
+    cdef list others = []
     cdef dict captures
-    cdef int64_t n = 0, m = 0, i, number
-    cdef int32_t[:, ::1] rows
-    cdef int64_t most = _names_in(matches, roles, kinds) + 1
-    cdef Use* uses = <Use*> malloc(most * sizeof(Use))
-    cdef Bound* bound = <Bound*> malloc(most * sizeof(Bound))
-    try:
-        if uses == NULL or bound == NULL:
-            raise MemoryError
-        for match in matches:
-            number = match[0]
-            if not 0 <= number < roles.shape[0]:
-                raise ValueError("a match must be of a known pattern")
-            captures = match[1]
-            if roles[number] >= 0:
-                qualifiers = captures.get("qualifier")
-                nodes = captures["name"]
-                for name in nodes:
-                    uses[n].start = name.start_byte
-                    uses[n].end = name.end_byte
-                    uses[n].role = roles[number]
-                    _span(qualifiers, &uses[n].qualifier, &uses[n].qualifier_end)
-                    n += 1
-            elif kinds[number] >= 0:
-                nodes = captures["name"]
-                for name in nodes:
-                    bound[m].start = name.start_byte
-                    bound[m].end = name.end_byte
-                    bound[m].kind = kinds[number]
-                    _span(captures.get("type"), &bound[m].type, &bound[m].type_end)
-                    _span(captures.get("value"), &bound[m].value, &bound[m].value_end)
-                    m += 1
-            else:
-                others.append(match)
-        qsort(uses, n, sizeof(Use), _compare)
-        qsort(bound, m, sizeof(Bound), _compare_bound)
-        m = _merge(bound, m)
-        table = np.empty((n, 5), np.int32)
-        rows = table
-        for i in range(n):
-            rows[i, 0] = uses[i].start
-            rows[i, 1] = uses[i].end
-            rows[i, 2] = uses[i].role
-            rows[i, 3] = uses[i].qualifier
-            rows[i, 4] = uses[i].qualifier_end
-        bindings = np.empty((m, 7), np.int32)
-        rows = bindings
-        for i in range(m):
-            rows[i, 0] = bound[i].start
-            rows[i, 1] = bound[i].end
-            rows[i, 2] = bound[i].kind
-            rows[i, 3] = bound[i].type
-            rows[i, 4] = bound[i].type_end
-            rows[i, 5] = bound[i].value
-            rows[i, 6] = bound[i].value_end
-    finally:
-        free(uses)
-        free(bound)
-    return table, bindings, others
+    cdef int64_t n = 0, m = 0, number, most = _names_in(matches, roles, kinds) + 1
+    cdef int32_t[:, ::1] uses = np.empty((most, 5), np.int32), bindings = np.empty((most, 7), np.int32)
+    for match in matches:
+        number = match[0]
+        if not 0 <= number < roles.shape[0]:
+            raise ValueError("a match must be of a known pattern")
+        captures = match[1]
+        if roles[number] >= 0:
+            qualifiers = captures.get("qualifier")
+            for name in <list?> captures["name"]:
+                uses[n, 0], uses[n, 1], uses[n, 2] = name.start_byte, name.end_byte, roles[number]
+                _write_span(qualifiers, &uses[n, 3])
+                n += 1
+        elif kinds[number] >= 0:
+            for name in <list?> captures["name"]:
+                bindings[m, 0], bindings[m, 1], bindings[m, 2] = name.start_byte, name.end_byte, kinds[number]
+                _write_span(captures.get("type"), &bindings[m, 3])
+                _write_span(captures.get("value"), &bindings[m, 5])
+                m += 1
+        else:
+            others.append(match)
+    qsort(&uses[0, 0], n, 5 * sizeof(int32_t), _compare)
+    qsort(&bindings[0, 0], m, 7 * sizeof(int32_t), _compare)
+    m = _merge(bindings, m)
+    return np.asarray(uses)[:n], np.asarray(bindings)[:m], others
 
 
-cdef int _span(list nodes, int32_t* start, int32_t* end) except -1:
-    """Write the place of the first of some nodes, or zeros for None."""
-    start[0] = end[0] = 0
+cdef int _write_span(list nodes, int32_t* span) except -1:
+    """Write start and end of the first of some nodes, or zeros for None."""
+    span[0] = span[1] = 0
     if nodes is not None:
-        start[0] = nodes[0].start_byte
-        end[0] = nodes[0].end_byte
+        span[0] = nodes[0].start_byte
+        span[1] = nodes[0].end_byte
     return 0
 
 
-cdef int64_t _merge(Bound* bound, int64_t m) noexcept nogil:
+cdef int64_t _merge(int32_t[:, ::1] bindings, int64_t m) noexcept nogil:
     """Join bindings of one place and kind, which have types and values from several patterns; return how many are left."""
-    cdef int64_t i, last = -1
+    cdef int64_t i, part, last = -1
     for i in range(m):
-        if (
-            last >= 0 and bound[last].start == bound[i].start and bound[last].end == bound[i].end
-            and bound[last].kind == bound[i].kind
-        ):
-            if bound[i].type_end > bound[last].type_end:
-                bound[last].type, bound[last].type_end = bound[i].type, bound[i].type_end
-            if bound[i].value_end > bound[last].value_end:
-                bound[last].value, bound[last].value_end = bound[i].value, bound[i].value_end
-        else:
+        if last < 0 or _compare_places(&bindings[last, 0], &bindings[i, 0]):
             last += 1
-            bound[last] = bound[i]
+            for part in range(7):
+                bindings[last, part] = bindings[i, part]
+        else:
+            for part in range(3, 7, 2):  # a type, a value
+                if bindings[i, part + 1] > bindings[last, part + 1]:
+                    bindings[last, part], bindings[last, part + 1] = bindings[i, part], bindings[i, part + 1]
     return last + 1
 
 
@@ -138,28 +86,20 @@ def _names_in(list matches, const int32_t[::1] roles, const int32_t[::1] kinds):
     return n
 
 
-cdef int _compare_bound(const void* a, const void* b) noexcept nogil:
-    cdef const Bound* one = <const Bound*> a
-    cdef const Bound* other = <const Bound*> b
-    if one.start != other.start:
-        return -1 if one.start < other.start else 1
-    if one.end != other.end:
-        return -1 if one.end < other.end else 1
-    return one.kind - other.kind
+cdef int _compare_places(const int32_t* row, const int32_t* other) noexcept nogil:
+    """Compare start and end of the name, and the role or kind."""
+    cdef int64_t i
+    for i in range(3):
+        if row[i] != other[i]:
+            return -1 if row[i] < other[i] else 1
+    return 0
 
 
 cdef int _compare(const void* a, const void* b) noexcept nogil:
-    cdef const Use* one = <const Use*> a
-    cdef const Use* other = <const Use*> b
-    if one.start != other.start:
-        return -1 if one.start < other.start else 1
-    if one.end != other.end:
-        return -1 if one.end < other.end else 1
-    if one.role != other.role:
-        return -1 if one.role < other.role else 1
-    if one.qualifier_end != other.qualifier_end:
-        return -1 if one.qualifier_end > other.qualifier_end else 1
-    return 0
+    """Compare rows by place; of one place the longest qualifier or type stands first."""
+    cdef const int32_t* row = <const int32_t*> a
+    cdef const int32_t* other = <const int32_t*> b
+    return _compare_places(row, other) or (row[4] < other[4]) - (row[4] > other[4])
 
 
 def place_uses(
