@@ -201,10 +201,9 @@ def unknown_keys(tree: Filter, names: frozenset[str]) -> list[str]:
     Args:
         names: the metadata keys of the documents.
     """
-    keys = KNOWN_KEYS | names
     return [
-        f"no document has the metadata key {key!r}{spelling_hint(key, keys)}"
-        for key in sorted(keys_in(tree) - keys)
+        f"no document has the metadata key {key!r}{spelling_hint(key, KNOWN_KEYS | names)}"
+        for key in sorted(keys_in(tree) - KNOWN_KEYS - names)
     ]
 
 

@@ -32,6 +32,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Final, NoReturn
 
 from sleuth.errors import FilterError
@@ -57,6 +58,7 @@ _NAMES: Final[Mapping[str, Operator]] = {
 _SIGNS: Final = {name: sign for sign, name in _NAMES.items()}
 
 
+@lru_cache(maxsize=32)
 def from_text(text: str) -> Filter:
     """Return the tree of a non-blank text.
 

@@ -16,8 +16,6 @@ from sleuth.ingest.reports import Skipped
 from sleuth.types import Document
 
 _charset = re.compile(rb"<meta[^>]{1,200}?charset\s*+=\s*+(?:[\"']\s*+)?([\w.:-]{1,40})", re.IGNORECASE)
-
-
 _reopened = re.compile(r"<(?:a|b|big|code|em|font|i|nobr|s|small|strike|strong|tt|u)[\s/>]", re.IGNORECASE)
 """What begins an element that a parser opens again in each paragraph, until it is closed."""
 _FEW_ELEMENTS: Final = 400_000
