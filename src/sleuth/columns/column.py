@@ -269,7 +269,8 @@ def values_of(column: Column, codes: NDArray[np.int64]) -> list[Scalar]:
     values: list[Scalar] = [bool(code - FALSE) for code in booleans]
     values += column.integers[integers - FIRST_INTEGER].tolist()
     values += column.floats[floats - column.first_float].tolist()
-    return values + [text_of(column.strings.item(code)) for code in strings - column.first_string]
+    item = column.strings.all().__getitem__ if 8 * len(strings) > len(column.strings) else column.strings.item
+    return values + [text_of(item(place)) for place in (strings - column.first_string).tolist()]
 
 
 def kinds_of(column: Column, rows: NDArray[np.int64]) -> dict[str, NDArray[np.int64]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from difflib import SequenceMatcher
+from heapq import nsmallest
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -28,8 +29,6 @@ if TYPE_CHECKING:
 
 KNOWN_KEYS = RESERVED | {"title"} | {f"{UPLOAD}.attributes.{key}" for key in (*RESERVED, "title")}
 """Metadata keys that every index knows, also where no document has them."""
-
-
 _COMPARED = 1000
 """Values of a key, the most frequent, among which the most alike are looked for."""
 _SHOWN = 8
@@ -166,9 +165,8 @@ class Selection:
                 values = values_of(column, by_document[firsts])
             for value, number in zip(values, documents.tolist(), strict=True):
                 totals[type(value), value] += number  # all passages of a document are in one segment
-        facets = [Facet(value, documents) for (_, value), documents in totals.items()]
-        facets.sort(key=lambda facet: (-facet.documents, str(facet.value)))
-        return facets[:limit]
+        facets = (Facet(value, documents) for (_, value), documents in totals.items())
+        return nsmallest(limit, facets, lambda facet: (-facet.documents, str(facet.value)))
 
     def metadata_keys(self) -> list[MetadataKey]:
         """Return the metadata keys of the selected documents, by name."""
