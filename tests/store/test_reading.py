@@ -113,18 +113,14 @@ def test_a_changed_byte_is_never_shown(store: Store, tmp_path: Path) -> None:
     assert 0 < shown < 16 * len(records)
 
 
-@given(
-    st.lists(TEXTS | st.sampled_from(["The text of ", "a passage\n", "漢字", "x" * 9000]), max_size=9).map(
-        "".join
-    )
-)
+@given(st.lists(TEXTS | st.sampled_from(["The text of ", "a passage\n", "漢字", "x" * 9000])).map("".join))
 def test_a_text_is_read_as_it_was_written(text: str) -> None:
     """A text is kept as symbols where these are shorter, and as it is elsewhere."""
     batch = DocumentBatch()
     batch.add_passages(["a"], ["00"], [text])
     offsets, records = encode(batch, np.array([1]), 3)
     raw = text.encode()
-    assert records.tobytes().endswith(min(coded(raw), raw, key=len))
+    assert records.tobytes().endswith(min(raw, coded(raw), key=len))
     (row,) = Passages([(range(1, 2), offsets, records, -1, 0)], 3).rows([1])
     assert row.text == text
 

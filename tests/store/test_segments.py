@@ -4,10 +4,13 @@ import fcntl
 import json
 import random
 import sqlite3
+import subprocess
+import sys
 import zlib
 from contextlib import closing
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -17,7 +20,7 @@ from hypothesis.extra import numpy as npst
 
 from sleuth.errors import IndexDamagedError
 from sleuth.store import SegmentData
-from sleuth.store.catalogue import manifest, segment_files, segments
+from sleuth.store.catalogue import manifest, segment_files, segments, views
 from sleuth.store.catalogue.building import Built
 from sleuth.store.legs.arrays import check_rising
 from sleuth.store.store import Store
@@ -35,9 +38,7 @@ arrays = st.dictionaries(
     npst.arrays(dtypes, npst.array_shapes(min_dims=1, max_dims=2, min_side=0, max_side=5)),
     max_size=3,
 )
-keys = st.lists(st.integers(1, 2**40), unique=True, max_size=20).map(
-    lambda found: np.array(sorted(found), np.int64)
-)
+keys = st.sets(st.integers(1, 2**40), max_size=20).map(lambda numbers: np.array(sorted(numbers), np.int64))
 
 
 def encoded(own: np.ndarray, data: dict[str, np.ndarray], ties: np.ndarray | None = None) -> segments.Encoded:
@@ -62,11 +63,8 @@ def test_round_trip(own: np.ndarray, data: dict[str, np.ndarray], with_ranks: bo
     assert segment_of_file.arrays.keys() == data.keys()
     for name, array in data.items():
         decoded = segment_of_file.arrays[name]
-        assert (decoded.dtype, decoded.shape, decoded.tobytes()) == (
-            array.dtype,
-            array.shape,
-            array.tobytes(),
-        )
+        assert decoded.dtype == array.dtype and decoded.shape == array.shape
+        assert decoded.tobytes() == array.tobytes()
         assert not decoded.size or not decoded.flags.writeable
     assert segments.verify(segment_of_file) == ""
 
@@ -76,19 +74,11 @@ def test_a_commit_is_not_read_again(store: Store, monkeypatch: pytest.MonkeyPatc
     add(store, "first", "one two")
     with store.reader() as snapshot:
         snapshot.segments("sums")
-    opened: list[str] = []
-    open_segment = manifest.open_segment
-
-    def noted(connection: Any, folder: Path, entry: manifest.SegmentEntry, *rest: Any) -> segments.Opened:
-        opened.append(entry.name)
-        return open_segment(connection, folder, entry, *rest)
-
     with monkeypatch.context() as patch:
-        patch.setattr(manifest, "open_segment", noted)
+        patch.setattr(views, "open_segment", Mock(side_effect=AssertionError))
         add(store, "second", "two three")
         with store.reader() as snapshot:
             own = snapshot.segments("sums")
-    assert not opened
     with closing(Store.open(store.path)) as other:
         other.attach(list(store._views.legs.values()))
         with other.reader() as snapshot:
@@ -116,11 +106,8 @@ def test_objects_are_refused() -> None:
 
 def test_every_flipped_byte_is_found() -> None:
     """Every byte of a segment, including padding, is covered by a check."""
-    segment = encoded(
-        np.array([2, 3, 9]),
-        {"a": np.arange(5, dtype=np.uint8), "b": np.ones((2, 2))},
-        np.arange(3, dtype=np.uint32),
-    )
+    data: dict[str, np.ndarray] = {"a": np.arange(5, dtype=np.uint8), "b": np.ones((2, 2))}
+    segment = encoded(np.array([2, 3, 9]), data, np.arange(3, dtype=np.uint32))
     content = b"".join(segment.parts)
     rng = random.Random(5)
     for at in range(len(content)):
@@ -135,10 +122,7 @@ def test_every_flipped_byte_is_found() -> None:
 
 def test_files_are_checked_on_opening(tmp_path: Path) -> None:
     """A file of another length or another segment, or a missing one, is refused at opening."""
-    first, second = (
-        encoded(np.arange(1, 5), {"a": np.arange(4)}),
-        encoded(np.arange(1, 5), {"a": np.arange(4) * 2}),
-    )
+    first, second = (encoded(np.arange(1, 5), {"a": np.arange(4) * n}) for n in (1, 2))
     for segment in (first, second):
         Built(tmp_path, segment, 0).release()
     path = tmp_path / f"{first.name}{segment_files.SUFFIX}"
@@ -154,6 +138,29 @@ def test_files_are_checked_on_opening(tmp_path: Path) -> None:
     path.unlink()
     with pytest.raises(FileNotFoundError):
         segment_files.read(tmp_path, first.name, first.size, first.checksum)
+
+
+AT_EXIT = """
+import atexit, os, pathlib, sys
+atexit.register(lambda: print(len(os.pread(fd, 8, 0))))  # registered first, so called last
+from sleuth.store.catalogue import segment_files
+folder = pathlib.Path(sys.argv[1])
+segment = segment_files.read(folder, sys.argv[2], *map(int, sys.argv[3:]))
+fd = segment_files.stay_open(folder, segment)
+"""
+
+
+def test_a_file_is_open_as_long_as_it_is_mapped(tmp_path: Path) -> None:
+    """Its descriptor is closed with its mapping, and not before the last query of a process that exits."""
+    segment = encoded(np.arange(1, 5), {"a": np.arange(4)})
+    Built(tmp_path, segment, 0).release()
+    arguments = [str(tmp_path), segment.name, str(segment.size), str(segment.checksum)]
+    assert subprocess.check_output([sys.executable, "-c", AT_EXIT, *arguments]) == b"8\n"
+    opened = segment_files.read(tmp_path, segment.name, segment.size, segment.checksum)
+    file = Path("/dev/fd", str(segment_files.stay_open(tmp_path, opened)))
+    assert file.exists()
+    del opened
+    assert not file.exists()
 
 
 def test_a_segment_answers_to_its_own_name_alone() -> None:
@@ -209,11 +216,8 @@ def test_keys_lie_in_the_range_of_the_manifest(store: Store) -> None:
         [entry] = manifest.entries(connection, "sums")
         folder, first, last = store.path / "segments", entry.first, entry.last
         assert manifest.open_segment(connection, folder, entry).keys.tolist() == list(range(first, last + 1))
-        for record in (
-            entry._replace(first=first + 1),
-            entry._replace(last=last - 1),
-            entry._replace(rows=entry.rows - 1),
-        ):
+        shorter = entry._replace(rows=entry.rows - 1)
+        for record in (entry._replace(first=first + 1), entry._replace(last=last - 1), shorter):
             with pytest.raises(IndexDamagedError, match="its rows are not those of the manifest"):
                 manifest.open_segment(connection, folder, record)
 

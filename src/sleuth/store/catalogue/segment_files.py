@@ -42,7 +42,7 @@ def stay_open(folder: Path, segment: Opened) -> int:
     """Return a descriptor of a segment's file, which is closed with its mapping; -1 where it cannot be opened."""
     with suppress(OSError, IndexUnsafeError), opened_folder(folder) as within:
         fd = open_file(folder / f"{segment.name}{SUFFIX}", os.O_RDONLY, within=within)
-        finalize(segment.file, os.close, fd)
+        finalize(segment.file, os.close, fd).atexit = False  # queries of the last moment need it
         return fd
     return -1
 
