@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from functools import lru_cache, reduce
+from functools import lru_cache, partial, reduce
 from operator import and_
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -257,7 +257,8 @@ class Searchers:
             for condition in conditions:
                 check_cancelled()
                 rows = _rows_with(condition, own_searchers, snapshot)
-                keys = np.setdiff1d(keys, rows) if condition.excluded else np.intersect1d(keys, rows)
+                combine = np.setdiff1d if condition.excluded else np.intersect1d
+                keys = combine(keys, rows, assume_unique=True)
             if len(fulfilled) >= ALIGNED:
                 fulfilled.clear()
             fulfilled[conditions] = keys
@@ -292,7 +293,8 @@ class Searchers:
         if tree is not None:
             bitmaps = zip(self.columns.segments, self.columns.bitmap(tree), strict=True)
             matching = [view.keys[unpack(bitmap, len(view))] for view, bitmap in bitmaps]
-            keys = np.intersect1d(keys, np.concatenate([*matching, np.zeros(0, np.int64)]))
+            matching_keys = np.concatenate([*matching, np.zeros(0, np.int64)])
+            keys = np.intersect1d(keys, matching_keys, assume_unique=True)
         order = snapshot.order(keys.tolist())
         return [keys[place].item() for place in sorted(range(len(keys)), key=order.__getitem__)]
 
@@ -337,7 +339,7 @@ def _rows_with(condition: QueryCondition, searchers: Searchers, snapshot: IndexS
     if not tokens:
         return _live_rows(searchers)
     by_token = [searchers.holding(searchers.words.word(token)) for token in set(tokens)]
-    keys = reduce(np.intersect1d, by_token)
+    keys = reduce(partial(np.intersect1d, assume_unique=True), by_token)
     if len(tokens) == 1:
         return keys
     phrases = []
@@ -361,10 +363,13 @@ def _rows_with_value(
             continue
         with naming_damage(view.name, condition.field):
             rows, codes = scalar_rows(column, np.arange(len(view)))
-            distinct = np.unique(codes)
-            fits = [is_value(value, text_of_value, tokens, analyzer) for value in values_of(column, distinct)]
-            fitting = distinct[np.array(fits, np.bool_)]
-        keys.append(view.keys[np.unique(rows[np.isin(codes, fitting)])])
+            is_fitting, is_held = np.zeros(column.n_codes, np.bool_), np.zeros(len(view), np.bool_)
+            is_fitting[codes] = True
+            distinct = np.flatnonzero(is_fitting)
+            values = values_of(column, distinct)
+            is_fitting[distinct] = [is_value(value, text_of_value, tokens, analyzer) for value in values]
+        is_held[rows[is_fitting[codes]]] = True
+        keys.append(view.keys[is_held])
     return np.concatenate(keys)
 
 
