@@ -21,11 +21,7 @@ NAMES = [f"d{i}" for i in range(6)]
 TEXTS = st.lists(st.sampled_from(["x", "y\n", "ü" * 30, ""]), max_size=3)
 steps = st.lists(
     st.one_of(
-        st.tuples(
-            st.just("put"),
-            st.sampled_from(NAMES),
-            st.lists(st.sampled_from(["x", "y\n", "ü" * 30, ""]), max_size=3),
-        ),
+        st.tuples(st.just("put"), st.sampled_from(NAMES), TEXTS),
         st.tuples(st.just("passages"), st.lists(st.sampled_from(NAMES), max_size=4), st.sampled_from("uvw")),
         st.tuples(st.just("delete"), st.lists(st.sampled_from(NAMES), max_size=3), st.none()),
         st.tuples(st.just("note"), st.sampled_from(NAMES), st.integers(1, 3)),
@@ -65,16 +61,11 @@ def test_whatever_is_done(
     store = Store.open(path, create=True)
     store.attach([SumsLeg()])
     for steps, is_abandoned, then in history:
-        with (
-            pytest.MonkeyPatch.context() as patch,
-            suppress(InterruptedError),
-            store.writer() as writer,
-        ):
+        with pytest.MonkeyPatch.context() as patch, suppress(InterruptedError), store.writer() as writer:
             patch.setattr(pending, "BATCH_BYTES", batch_bytes)
             for kind, what, more in steps:
                 if kind == "put":
-                    assert isinstance(what, str)
-                    assert isinstance(more, list)
+                    assert isinstance(what, str) and isinstance(more, list)
                     assert put(writer, what, *more) == (model.get(what) != more)
                     model[what] = more
                 elif kind == "passages":

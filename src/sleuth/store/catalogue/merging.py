@@ -182,14 +182,15 @@ class Merges:
         applied = []
         while self.ready:
             merge_result = self.ready.popleft()
-            names = [entry.name for entry in merge_result.inputs]
-            if len(select_in(connection, "name", "segments", "name", names)) < len(names):
-                if merge_result.built:
-                    merge_result.built.discard()
-                merge_result.settled.set()
-                continue
             applied.append(merge_result)
             try:
+                names = [entry.name for entry in merge_result.inputs]
+                if len(select_in(connection, "name", "segments", "name", names)) < len(names):
+                    if merge_result.built:
+                        merge_result.built.discard()
+                    merge_result.settled.set()
+                    applied.pop()
+                    continue
                 manifest.drop(connection, names)
                 if merge_result.built:
                     merge_result.built.publish(connection)
@@ -204,8 +205,6 @@ class Merges:
     def forget(self, results: Sequence[Merged]) -> None:
         """The outcome of the commit is unknown: leave the files to a sweep."""
         for item in results:
-            if item.built:
-                item.built.release()
             item.settled.set()
 
     def done(self, results: Sequence[Merged], path: Path) -> None:

@@ -113,18 +113,21 @@ class Transaction:
         except BaseException:
             self._merges.ready.extend(merges)  # for a later transaction
             raise
+        self.built = []  # no rollback removes their files any more
         try:
             self.connection.execute("COMMIT")
+            mark.write(self.path, counters.version, self.connection.salt)
+            for segment in segments:
+                segment.release()
+            self._merges.done(merges, self.path)
         except BaseException:
             # The log may hold the whole commit although its sync failed: files stay until a sweep finds them orphaned.
+            for segment in segments:
+                segment.release()
             self._abandon()
             self._merges.forget(merges)
             raise
-        self._reset()  # nothing is undone any more
-        mark.write(self.path, counters.version, self.connection.salt)
-        for segment in segments:
-            segment.release()
-        self._merges.done(merges, self.path)
+        self._reset()
         self._merges.committed(deleted=deleted)
         return counters
 
@@ -143,8 +146,6 @@ class Transaction:
         self._ended = True
 
     def _abandon(self) -> None:
-        for segment in self.built:
-            segment.release()
         with suppress(sqlite3.Error):  # after a failed write SQLite may have rolled back by itself
             if self.connection.in_transaction:
                 self.connection.execute("ROLLBACK")
