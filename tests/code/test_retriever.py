@@ -3,6 +3,7 @@
 # ruff: noqa: E501 - sources of other languages, a line each
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 from uuid import UUID
 
@@ -181,11 +182,12 @@ def test_misspelt_filters_name_what_was_meant(ask: Ask, filters: dict[str, str],
         ask("order", filters=filters)
 
 
-def test_a_uuid_names_a_repository(shop: tuple[CodeStorage, str]) -> None:
-    """A `uuid.UUID` is a repository id, for the retriever and for its storage."""
+def test_a_uuid_or_a_path_names_a_repository(shop: tuple[CodeStorage, str]) -> None:
+    """A `uuid.UUID` is a repository id, a `Path` names its folder; the storage takes the first."""
     storage, id = shop
     assert storage.repository(UUID(id)).id == id
-    assert CodeRetriever(storage, None).retrieve("order", UUID(id), strategy="keyword")
+    for name in (UUID(id), Path(storage.repository(id).path)):
+        assert CodeRetriever(storage, None).retrieve("order", name, strategy="keyword")
 
 
 def test_every_signal_has_a_weight(snapshot: Snapshot) -> None:

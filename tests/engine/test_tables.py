@@ -13,10 +13,8 @@ from tests.documents import stored
 
 ROWS: list[dict[str, Any]] = [
     {"name": 1, "body": "A bucket is refilled.", "year": 2021, "tenant": "acme", "x": None},
-    {"name": 2, "body": "A link.", "tenant": "acme"},
+    {"name": 2, "body": "A link.", "tenant": "acme", "x": float("nan")},
 ]
-
-
 EXPECTED = {
     "1": ("A bucket is refilled.", {"year": 2021, "tenant": "acme"}),
     "2": ("A link.", {"tenant": "acme"}),
@@ -24,11 +22,12 @@ EXPECTED = {
 
 
 def test_rows_become_documents(tmp_path: Path) -> None:
-    """Text and id have columns, the others are metadata, None is no value."""
+    """Text and id have columns, the others are metadata, None and NaN are no value, also as an id."""
     with Engine.open(tmp_path / "one", create=True) as engine:
         assert engine.add(ROWS, id_field="name").added == 2
         assert stored(engine) == EXPECTED
         assert engine.add(iter(ROWS), text_field="body", id_field="name").unchanged == 2
+        assert engine.add([{"text": text, "id": float("nan")} for text in ("One.", "Two.")]).added == 2
 
 
 def test_a_scoped_view_takes_rows(tmp_path: Path) -> None:
@@ -42,14 +41,18 @@ def test_a_scoped_view_takes_rows(tmp_path: Path) -> None:
 
 
 def test_a_path_of_rows_is_a_table(tmp_path: Path) -> None:
-    """JSON lines are read, by their path as a text or an object; another kind of file is named."""
+    """JSON lines are read, by their path as a text or an object; other bytes and another kind of file are named."""
     path = tmp_path / "rows.jsonl"
-    path.write_text("\n".join(map(json.dumps, ROWS)))
+    path.write_text("\n".join(map(json.dumps, ROWS)), encoding="utf-8-sig")
     with Engine.open(tmp_path / "index", create=True) as engine:
         assert engine.add(path, id_field="name").added == 2
         assert engine.add(str(path), id_field="name").unchanged == 2
         with pytest.raises(ArgumentError, match=r"must be a file of \.parquet, .*got 'A text\.'"):
             engine.add("A text.")
+        for content in (b'{"text": "caf\xe9"}', b'{"text": "a", "x": ' + b"[" * 100_000):
+            path.write_bytes(content)
+            with pytest.raises(ArgumentError, match=r"line 1 of .* must be JSON"):
+                engine.add(path)
 
 
 def test_the_column_of_texts_is_one_of_known_names_or_named(tmp_path: Path) -> None:
@@ -63,25 +66,20 @@ def test_the_column_of_texts_is_one_of_known_names_or_named(tmp_path: Path) -> N
         assert engine.add([Document("A cow.", id="c")], text_field="passage").added == 1
 
 
-@pytest.mark.parametrize("table", [3, {"text": "x"}, ["text"], [{"text": None}], Document("x")])
-def test_what_is_no_table_is_refused(table: Any, tmp_path: Path) -> None:
-    """A number, a single row or document, texts, and rows without a text are named."""
-    with Engine.open(tmp_path / "index", create=True) as engine, pytest.raises(ArgumentError, match="must"):
+@pytest.mark.parametrize(
+    ("table", "message"),
+    [
+        *((table, "must") for table in (3, {"text": "x"}, ["text"], [{"text": None}], Document("x"))),
+        ([{"text": "one"}, {"text": 7}], r"row 2 must have a 'text', got 7 and the fields \['text'\]"),
+    ],
+)
+def test_what_is_no_table_is_refused(table: Any, message: str, tmp_path: Path) -> None:
+    """A number, a single row or document, and texts are named; of a row without a text also number and columns."""
+    with Engine.open(tmp_path / "index", create=True) as engine, pytest.raises(ArgumentError, match=message):
         engine.add(table)
 
 
-def test_a_row_without_a_text_is_named_and_rows_before_it_stay_out_of_its_batch(tmp_path: Path) -> None:
-    """The message has the number of the row and its columns."""
-    with (
-        Engine.open(tmp_path / "index", create=True) as engine,
-        pytest.raises(ArgumentError, match=r"row 2 must have a 'text', got 7 and the fields \['text'\]"),
-    ):
-        engine.add([{"text": "one"}, {"text": 7}])
-
-
-def test_a_data_frame_without_pyarrow_names_the_extra(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_frame_without_pyarrow_names_the_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What gives an Arrow stream is read by pyarrow; where it is missing, the error has the command."""
 
     class Frame:
@@ -89,8 +87,6 @@ def test_a_data_frame_without_pyarrow_names_the_extra(
             raise AssertionError
 
     monkeypatch.setitem(sys.modules, "pyarrow", None)
-    with (
-        Engine.open(tmp_path / "index", create=True) as engine,
-        pytest.raises(MissingPackageError, match=r"pip install 'sleuth\[tables\]'"),
-    ):
+    refusal = pytest.raises(MissingPackageError, match=r"pip install 'sleuth\[tables\]'")
+    with Engine.open(tmp_path / "index", create=True) as engine, refusal:
         engine.add(Frame())

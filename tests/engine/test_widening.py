@@ -161,9 +161,9 @@ def test_synonyms_of_a_mapping(tmp_path: Path) -> None:
         engine.add([Document("A feline animal sleeps.", {"source": "a.md"})])
         assert sources(engine, "cat") == ["a"]
     assert len(Synonyms.parse("a, b, c")) == 3
-    for wrong in ({"a": "b"}, {"a": [3]}):
-        with pytest.raises(ArgumentError, match="synonyms must map phrases to lists"):
-            Synonyms(wrong)  # type: ignore[arg-type]
+    for wrong in ({"a": "b"}, {"a": [3]}, 5):
+        with pytest.raises(ArgumentError, match=r"synonyms must (map phrases to lists|be a file, a mapping)"):
+            Synonyms.of(wrong)
 
 
 @pytest.mark.parametrize("value", [-1, 3, True, 1.0, "1", None])

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from sleuth import Engine
+from sleuth import ArgumentError, Engine
 from tests.code.conftest import write
 
 
@@ -36,6 +36,8 @@ def test_only_what_changed_is_looked_at(engine: Engine, folder: Path) -> None:
     assert (report.updated, report.unchanged, report.pruned) == (1, 0, 1)
     assert sources(engine) == ["docs/a.md", "docs/b.md", "docs/deep/d.md"]
     assert engine.index([folder], prune=True, changed=[]).unchanged == 0
+    with pytest.raises(ArgumentError, match="changed must be a list of files"):
+        engine.index([folder], changed=str(folder))
     assert engine.index([folder]).updated == 1
 
 

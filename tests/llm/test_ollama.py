@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sleuth import protocols
+from sleuth.engine.answers import as_generator
 from sleuth.errors import ArgumentError, EmbeddingError, GenerationError, RemoteError
 from sleuth.llm import LLMGenerator, Ollama, OllamaEmbedder, ollama_status, open_embedder, open_generator
 from sleuth.llm import http as llm_http
@@ -273,6 +274,7 @@ def test_bad_arguments() -> None:
         (lambda: Ollama("m", timeout=0), "timeout must be a number of seconds above 0, got 0"),
         (lambda: OllamaEmbedder(batch_size=0), "batch_size must be an int of 1 or more, got 0"),
         (lambda: open_generator("openai:"), "model must be a name such as"),
+        (lambda: as_generator(5), "model must be a Generator, the name of a model or None, got 5"),  # type: ignore[arg-type]
     ):
         with pytest.raises(ArgumentError, match=says):
             make()
@@ -280,10 +282,8 @@ def test_bad_arguments() -> None:
 
 def test_names() -> None:
     """A plain name is a model of Ollama, with its tag; openai: is the other kind."""
-    assert (
-        repr(open_generator("llama3.1:8b"))
-        == "Ollama(model='llama3.1:8b', base_url='http://localhost:11434')"
-    )
+    model = open_generator("llama3.1:8b")
+    assert repr(model) == "Ollama(model='llama3.1:8b', base_url='http://localhost:11434')"
     assert open_generator("ollama:llama3.1:8b").model == "llama3.1:8b"
     assert open_generator("openai:gpt-x", base_url="http://h/v1").base_url == "http://h/v1"
     embedder = open_embedder("nomic-embed-text")

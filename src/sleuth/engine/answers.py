@@ -180,7 +180,7 @@ class Answering:
         Without a model (None), the best passage is quoted instead.
 
         Raises:
-            ArgumentError: an empty name.
+            ArgumentError: an empty name, or another object.
         """
         self.model = as_generator(model)
 
@@ -269,13 +269,12 @@ class Answering:
                 of `retrieve`.
 
         Returns:
-            The answer; an empty query, an empty ranking and invalid arguments are explained in `detail`, not raised.
+            The answer; an empty ranking, an invalid query, `k` or mode and an unknown option are explained in `detail`.
 
         Raises:
-            RetrievalError: retrieval, the model or a plugin failed; chained to the cause.
+            RetrievalError: retrieval, the model or a plugin failed, or an option is invalid; chained to the cause.
         """
-        arguments = self._options(filter, model, options)
-        return self.manager.execute_search(query, k, return_mode, **arguments)
+        return self.manager.execute_search(query, k, return_mode, **self._options(filter, model, options))
 
     asearch = async_twin(search)
 
@@ -296,8 +295,7 @@ class Answering:
             options: those of `search`, and `on_sources`, which is called with the numbered passages before the first
                 piece, where a model writes.
         """
-        arguments = self._options(filter, model, options)
-        return self.manager.stream_search(query, k, return_mode, **arguments)
+        return self.manager.stream_search(query, k, return_mode, **self._options(filter, model, options))
 
     def _options(self, filter: Any, model: Model, options: Mapping[str, Any]) -> dict[str, Any]:
         arguments = dict(options)
@@ -333,10 +331,12 @@ def as_generator(model: Model) -> Generator | None:
     runs it, and what its provider sets elsewhere.
 
     Raises:
-        ArgumentError: an empty name, or $SLEUTH_MODEL_CONTEXT is no number of tokens.
+        ArgumentError: an empty name, another object, or $SLEUTH_MODEL_CONTEXT is no number of tokens.
     """
     if not isinstance(model, str):
-        return model
+        if model is None or hasattr(model, "complete"):
+            return model
+        raise ArgumentError(f"model must be a Generator, the name of a model or None, got {model!r}")
     from sleuth.llm import open_generator
     from sleuth.llm.choose import split_name
 

@@ -110,10 +110,10 @@ class Synonyms:
     @classmethod
     def of(cls, value: Any) -> Synonyms | None:
         """Return the synonyms of an argument; None for none."""
-        if value is None:
-            return None
-        if isinstance(value, Synonyms):
+        if value is None or isinstance(value, Synonyms):
             return value
+        if not isinstance(value, Mapping | str | Path):
+            raise ArgumentError(f"synonyms must be a file, a mapping or None, got {value!r}")
         return cls(value) if isinstance(value, Mapping) else cls.read(value)
 
     def __len__(self) -> int:

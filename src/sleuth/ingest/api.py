@@ -206,6 +206,8 @@ def _resolved(paths_changed: Collection[str | Path] | None) -> list[str] | None:
 
     None stands for all: also where rules of ignoring changed, or so much that looking at everything costs less.
     """
+    if isinstance(paths_changed, str | Path):
+        raise ArgumentError(f"changed must be a list of files and folders, got {paths_changed!r}")
     if paths_changed is None or len(paths_changed) > _MANY_CHANGES:
         return None
     paths = {os.path.realpath(path) for path in paths_changed}

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Final, Protocol
 
 from sleuth.errors import ArgumentError, requires
+from sleuth.filters.values import plain_scalar
 from sleuth.types import Document
 
 BATCH: Final = 500
@@ -19,7 +20,7 @@ TEXT_FIELDS: Final = ("text", "page_content", "content", "body")
 
 
 def row_document(row: Mapping[str, Any], place: str, text_field: str, id_field: str) -> Document:
-    """Return a row as a document; fields that are neither text nor id, and are not None, are metadata.
+    """Return a row as a document; fields that are neither text nor id, and neither None nor NaN, are metadata.
 
     A field `metadata` that holds further fields, as LangChain writes it, counts as these.
 
@@ -29,13 +30,13 @@ def row_document(row: Mapping[str, Any], place: str, text_field: str, id_field: 
     Raises:
         ArgumentError: a row without a text.
     """
-    text, id = row.get(text_field), row.get(id_field)
+    text, id = row.get(text_field), plain_scalar(row.get(id_field))
     if not isinstance(text, str):
         raise ArgumentError(f"{place} must have a {text_field!r}, got {text!r} and the fields {sorted(row)}")
     nested = row.get("metadata")
     fields = {**nested, **row} if isinstance(nested, Mapping) else dict(row)
     reserved = {text_field, id_field} | ({"metadata"} if isinstance(nested, Mapping) else set())
-    metadata = {key: value for key, value in fields.items() if value is not None and key not in reserved}
+    metadata = {k: v for k, v in fields.items() if k not in reserved and plain_scalar(v) is not None}
     return Document(text, metadata, id=None if id is None else str(id))
 
 
@@ -114,13 +115,13 @@ def read_rows(path: str | Path) -> Iterator[Mapping[str, Any]]:
 
 
 def _json_rows(path: Path) -> Iterator[Mapping[str, Any]]:
-    with path.open(encoding="utf8") as lines:
+    with path.open("rb") as lines:
         for number, line in enumerate(lines, 1):
             if line.isspace():
                 continue
             try:
                 row = json.loads(line)
-            except ValueError as error:
+            except (ValueError, RecursionError) as error:  # also bytes that are not UTF-8
                 raise ArgumentError(f"line {number} of {path} must be JSON: {error}") from error
             if not isinstance(row, Mapping):
                 raise ArgumentError(f"line {number} of {path} must be an object, got {line[:40]!r}")

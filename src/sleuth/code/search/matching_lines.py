@@ -98,7 +98,7 @@ def compile_pattern(pattern: str, *, fixed: bool = False, ignore_case: bool = Fa
             back references.
         MissingPackageError: a regular expression, and google-re2 is not installed.
     """
-    if not pattern or "\n" in pattern:
+    if not isinstance(pattern, str) or not pattern or "\n" in pattern:
         raise ArgumentError(f"pattern must be a text of one line that is not empty, got {pattern!r}")
     is_plain = fixed or _SPECIAL.isdisjoint(pattern)
     if is_plain and not ignore_case:

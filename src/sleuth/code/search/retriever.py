@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import zip_longest
+from itertools import count, zip_longest
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 from uuid import UUID
 
@@ -97,7 +98,7 @@ class CodeRetriever:
     def retrieve(  # noqa: PLR0917 - the order is specified
         self,
         query: str,
-        repo_id: str | UUID,
+        repo_id: str | Path | UUID,
         snapshot_id: str | None = None,
         limit: int = 10,
         strategy: str = "hybrid",
@@ -146,7 +147,7 @@ class CodeRetriever:
         shares = weights_of(self.embedding_provider, self._weights, weights)
         if per_file is not None:
             check_count(per_file, "per_file", least=1)
-        repository = self.storage.repository(str(repo_id) if isinstance(repo_id, UUID) else repo_id)
+        repository = self.storage.repository(str(repo_id) if isinstance(repo_id, Path | UUID) else repo_id)
         snapshot = self.storage.open_snapshot(repository, self.storage.snapshot(repository, snapshot_id))
         allowed = read_filter(snapshot, filters)
         if is_blank(query) or limit == 0:
@@ -237,13 +238,8 @@ def search(
     if strategy != "vector":
         pieces = _exact_first(snapshot, query, allowed, pieces)
     if per_file is not None:
-        counts = Counter[int]()
-        best: list[Piece] = []
-        for piece in pieces:
-            counts[piece.file] += 1
-            if counts[piece.file] <= per_file:
-                best.append(piece)
-        pieces = best
+        numbers = defaultdict[int, Iterator[int]](count)  # of the pieces of each file, from 0
+        pieces = [piece for piece in pieces if next(numbers[piece.file]) < per_file]
     pieces = pieces[:k]
     if strategy == "hybrid":
         share_of = None if nearest is None else nearest.share_of
