@@ -41,9 +41,7 @@ def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(building, "_WORTH_A_THREAD", 1)
 
 
-@settings(
-    max_examples=examples(30), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=examples(30), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(history, st.sampled_from([4, pending.BATCH_BYTES]))
 def test_whatever_is_done(
     tmp_path_factory: pytest.TempPathFactory,

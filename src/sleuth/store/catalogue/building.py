@@ -71,7 +71,7 @@ class Built:
                             file.writelines(pieces(memoryview(part)))
                     os.fsync(self._fd)
                     within.rename(temporary.name, self.path.name)
-                except OSError:
+                except BaseException:
                     self.release()
                     with suppress(OSError):
                         within.remove(temporary.name)
