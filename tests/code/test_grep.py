@@ -25,7 +25,7 @@ FILES = {
     "src/bucket.py": "class Bucket:\n    def refill(self):\n        return self.rate\n\n\n"
     "limit = 3  # refill, refill\n",
     "src/naïve.py": "größe = 'ÄÖ'\nx = 1",
-    "docs/guide.md": "Refill the bucket.\r\nRefill it again.\r\n",
+    "docs/guide.md": "\ufeffRefill the bucket.\r\nRefill it again.\r\n",
     "data.bin": "refill\0\0\0",
     "long.txt": f"{'a ' * 400}refill{' b' * 400}\n" + "short\n" * 3,
     "empty.py": "",

@@ -82,10 +82,8 @@ def test_messages_below_a_path(past: tuple[Git, list[str]], storage: CodeStorage
     """With a path, commits that touched nothing there are left out."""
     git, ids = past
     snapshot = snapshot_of(storage, git.root)
-    assert {hit.commit.id for hit in search_history(snapshot, "tokens timeout refill", path="bucket.py")} == {
-        ids[0],
-        ids[2],
-    }
+    hits = search_history(snapshot, "tokens timeout refill", path="bucket.py")
+    assert {hit.commit.id for hit in hits} == {ids[0], ids[2]}
     assert search_history(snapshot, "tokens", path="missing.py") == []
     assert search_history(snapshot, "", 5) == search_history(snapshot, "tokens", 0) == []
 
@@ -126,10 +124,12 @@ def test_commands(past: tuple[Git, list[str]]) -> None:
     assert listed("Bucket.refill", "--no-refresh") == [ids[2], ids[0]]
     assert listed("bucket.py:2-3") == [ids[0]]
     assert listed("bucket.py", "--text", "return 3") == [ids[2]]
-    printed = run(git.root, "search", "--history", "again after a timeout", "-k", "1").stdout
-    assert printed.startswith(f"{ids[1][:12]}\t") and printed.rstrip().endswith(
-        "Try again after a timeout\tretry.py"
-    )
+    write(git.root, {"bucket.py": f"# New.\n\n{BUCKET.replace('return 1', 'return 0')}"})
+    assert listed("Bucket.refill") == [ids[2], ids[0]]
+    assert listed("bucket.py:4-5") == [ids[0]]
+    assert run(git.root, "history", "bucket.py:1-2").returncode == 1
+    row = run(git.root, "search", "--history", "again after a timeout", "-k", "1").stdout.rstrip().split("\t")
+    assert (row[0], *row[-2:]) == (ids[1][:12], "Try again after a timeout", "retry.py")
     refused = run(git.root, "search", "--history", "timeout", "--lang", "py")
     assert refused.returncode == 2 and "without --lang" in refused.stderr
     assert run(git.root, "history", "missing.py").returncode == 2

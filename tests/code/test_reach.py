@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from sleuth.code import CodeStorage, Snapshot, index_path
+from sleuth.code import Snapshot, index_path
 from sleuth.code.graph.navigate import affected_tests, call_path, definitions_at, unused_definitions
 from sleuth.code.repository.commits import lines_of_diff
 from sleuth.code.search.vectors import similar_pieces
@@ -30,15 +30,10 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def storage(root: Path) -> Iterator[CodeStorage]:
+def snapshot(root: Path) -> Iterator[Snapshot]:
+    """Open the snapshot of the repository."""
     with open_code(root / ".sleuth") as storage:
-        yield storage
-
-
-@pytest.fixture
-def snapshot(storage: CodeStorage) -> Snapshot:
-    """Return the snapshot of the repository."""
-    return opened(storage)
+        yield opened(storage)
 
 
 @pytest.mark.parametrize(
@@ -86,14 +81,18 @@ def test_tests_that_reach_a_definition(snapshot: Snapshot) -> None:
     assert [(each.name, each.hops) for each in own] == [("test_rows_are_counted", 0)]
 
 
-DIFF = (Path(__file__).parent / "change.diff").read_text("utf8")
+DIFF_FILE = Path(__file__).parent / "change.diff"
+DIFF = DIFF_FILE.read_text("utf8")
+TEST_FILES = "tests/test_store.py\ntests/test_service.py\n"
 
 
 def test_lines_of_a_diff() -> None:
-    """The lines of the new files count, the line before a removal, and nothing of a removed file."""
+    """The lines of new files count, the line before a removal, nothing of a removed file; paths have any prefix."""
     assert lines_of_diff(DIFF) == {
         "shop/store.py": [range(8, 10), range(19, 20)],
-        "with space.py": [range(1, 2)],
+        'with "space".py': [range(1, 2)],
+        "of/index.py": [range(1, 2)],
+        "b/without/prefix.py": [range(4, 5)],
     }
 
 
@@ -124,15 +123,12 @@ def test_similar_pieces(snapshot: Snapshot) -> None:
         similar_pieces(snapshot, "nowhere.py:3", default_embedder())
 
 
-def test_the_commands(root: Path, tmp_path: Path) -> None:
+def test_the_commands(root: Path) -> None:
     """Each command prints rows or JSON, and exits with 1 where there is nothing to print."""
     lines = run(root, "path", "make", "load").stdout.splitlines()
     assert len(lines) == 3 and "shop/store.py:18" in lines[-1]
-    assert (
-        run(root, "tests", "Store.save", "--files").stdout == "tests/test_store.py\ntests/test_service.py\n"
-    )
-    (tmp_path / "change.diff").write_text(DIFF, "utf-8")
-    of_diff = answer(root, "tests", str(tmp_path / "change.diff"))
+    assert run(root, "tests", "Store.save", "--files").stdout == TEST_FILES
+    of_diff = answer(root, "tests", str(DIFF_FILE))
     assert of_diff["changed"] == ["Store.save", "load"]
     assert answer(root, "tests", "-", stdin=DIFF) == of_diff
     unused = answer(root, "unused", "--min-confidence", "0.9")["unused"]
@@ -142,17 +138,19 @@ def test_the_commands(root: Path, tmp_path: Path) -> None:
 
 
 def test_tests_of_what_changed_since_a_commit(root: Path, tmp_path: Path) -> None:
-    """Without an argument, print the tests of changes in the worktree; with a revision, of changes since it."""
+    """Print tests of changes in the worktree, or since a revision to the one that answers; no setting matters."""
     folder = tmp_path / "clone"
     git(tmp_path, "clone", "-q", str(root), str(folder))
+    git(folder, "config", "diff.noprefix", "true")
     run(folder, "index", ".")
     path = folder / "shop" / "store.py"
-    path.write_text(
-        path.read_text("utf-8").replace("self.rows.append(order)", "self.rows += [order]"), "utf-8"
-    )
+    text = path.read_text("utf-8").replace("self.rows.append(order)", "self.rows += [order]")
+    path.write_text(text, "utf-8")
     names = [each["name"] for each in answer(folder, "tests")["tests"]]
     assert names == ["test_rows_are_counted", "test_orders_are_saved"]
     git(folder, "add", ".")
     git(folder, "commit", "-qm", "Add in another way")
     assert run(folder, "tests").returncode == 1
-    assert run(folder, "tests", "HEAD~1", "--files").stdout == "tests/test_store.py\ntests/test_service.py\n"
+    assert run(folder, "tests", "HEAD~1", "--files").stdout == TEST_FILES
+    path.write_text("\n" * 30 + text, "utf-8")
+    assert run(folder, "tests", "HEAD~1", "--files", "--at", "HEAD").stdout == TEST_FILES

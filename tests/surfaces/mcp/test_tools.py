@@ -219,6 +219,7 @@ def test_status_says_what_is_indexed(workspace: Workspace, quiet_project: Path) 
         ("search", {"query": "token " * 2_000}, "query must have at most 10,000 characters"),
         ("fetch", {"id": "../../etc/passwd"}, "id must"),
         ("fetch", {"id": "/etc/passwd"}, "id must"),
+        ("fetch", {"id": "src/bucket.py:0-3"}, "id must have lines from 1 on"),
         ("fetch", {"id": "src/bucket.py:90-99"}, "id must have lines up to"),
         ("definitions", {"name": " "}, "name must"),
         ("nothing", {}, "tool must be one of"),

@@ -93,8 +93,8 @@ def _split_name(name: str, language: str) -> tuple[str, str]:
         parts = [part for part in _SEPARATORS.split(_GENERIC.sub("", operator_match[1])) if part]
         sign = operator_match[2].strip() if operator_match[2] else f" {operator_match[3]}"
         return ".".join(parts), f"operator{sign}"
-    if language == "bash":
-        return "", name  # `log::info` is one word there
+    if language == "bash" or (language == "ruby" and name.startswith("[")):
+        return "", name  # `log::info` is one word there, and `[]=` an operator
     if language == "rust":
         name = _REFERRING.sub("", name)
     plain_name = name.strip("\"'`@")

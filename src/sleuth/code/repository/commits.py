@@ -33,24 +33,15 @@ _ID: Final = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 _HEAD: Final = re.compile(rb"\x01[0-9a-f]{40,64}\0")
 _FIELDS: Final = ("%H", "%P", "%ct", "%aI", "%an", "%s", "%b")
 _FORMAT: Final = "--format=%x01" + "".join(f"{field}%x00" for field in _FIELDS)
-_FORM: Final = (
-    "--encoding=UTF-8",
-    "--no-show-signature",
-    "--no-color",
-    "--no-ext-diff",
-    "--no-textconv",
-    "--no-renames",
-    "--root",
-    "-O/dev/null",
-    "--submodule=short",
-    "--ignore-submodules=none",
-)
-"""Options that make git's output independent of settings."""
-_PATHS: Final = ("--raw", "--no-abbrev")
-_LINES: Final = ("--patch", "--unified=0", "--inter-hunk-context=0", "--diff-algorithm=myers")
 _PLAIN: Final = ("--no-ext-diff", "--no-textconv", "--no-color")
 _LOG: Final = ("log", *_PLAIN, "--no-show-signature", "--encoding=UTF-8")
-_HUNK: Final = re.compile(r"@@ -\d+(?:,\d+)? \+(?P<first>\d+)(?:,(?P<count>\d+))? @@")
+_FORM: Final = ("--no-renames", "--root", "-O/dev/null", "--submodule=short", "--ignore-submodules=none")
+"""Options that make what git writes independent of settings."""
+_PATHS: Final = ("--raw", "--no-abbrev")
+_LINES: Final = ("--patch", "--unified=0", "--inter-hunk-context=0", "--diff-algorithm=myers")
+_HUNK: Final = re.compile(r"^@@ -\d+(?:,(?P<old>\d+))? \+(?P<first>\d+)(?:,(?P<count>\d+))? @@", re.M)
+_PREFIX: Final = re.compile("^[a-z]/")
+"""Of the new path in a diff: `b/`, and `w/` or `i/` by `diff.mnemonicPrefix`."""
 _ESCAPE: Final = re.compile(rb'\\([0-7]{3}|[abtnvfr"\\])')
 _ESCAPED: Final = dict(zip(b'abtnvfr"\\', b'\a\b\t\n\v\f\r"\\', strict=True))
 
@@ -165,7 +156,7 @@ def _named(root: Path, ids: Sequence[str], options: Sequence[str]) -> list[ReadC
 
 def _read(root: Path, options: Sequence[str], text: bytes) -> list[ReadCommit]:
     settings = ("-c", "core.quotePath=false", "-c", _LARGE)
-    with output(root, *settings, "log", _FORMAT, *_FORM, *options, text=text) as lines:
+    with output(root, *settings, *_LOG, _FORMAT, *_FORM, *options, text=text) as lines:
         commits = list(_parsed(lines))
     borders = cut_commits(root)
     for entry in commits:
@@ -303,22 +294,39 @@ Lines = dict[str, list[range]]
 def lines_of_diff(diff: str) -> Lines:
     """Return the lines that a unified diff touches in the new files; where lines are removed, the line before."""
     lines: Lines = {}
-    path = ""
+    name = path = ""
     for line in diff.splitlines():
-        if line.startswith("+++ "):
-            name = line[4:].partition("\t")[0].removeprefix('"').removesuffix('"').removeprefix("b/")
-            path = "" if name == "/dev/null" else name
-        elif path and (hunk := _HUNK.match(line)):
+        if line.startswith(("--- ", "+++ ")):
+            old_name, written_name = name, line[4:].partition("\t")[0]
+            name = text_of(_unquoted(written_name.encode("utf-8", "surrogatepass")))
+            path = name if name == old_name else _PREFIX.sub("", name)  # `diff.noprefix` writes no prefixes
+        elif path not in ("", "/dev/null") and (hunk := _HUNK.match(line)):
             first, count = int(hunk["first"]), int(hunk["count"] or 1)
             lines.setdefault(path, []).append(range(max(first, 1), first + max(count, 1)))
     return lines
 
 
-def diff_since(root: Path, revision: str) -> str:
+def lines_before(diff: str, lines: tuple[int, int]) -> tuple[int, int] | None:
+    """Return where some lines are in the old file of a diff of one file, without context; None if all are new."""
+    first, last_line = lines
+    for hunk in reversed(list(_HUNK.finditer(diff))):  # upwards, so that the numbers above a hunk stay true
+        count, old_count = int(hunk["count"] or 1), int(hunk["old"] or 1)
+        start = int(hunk["first"]) + (not count)  # of removed lines the line before is written
+        first = first + old_count - count if first >= start + count else min(first, start)
+        last_old = start + old_count - 1
+        last_line = last_line + old_count - count if last_line >= start + count else min(last_line, last_old)
+    return (first, last_line) if first <= last_line else None
+
+
+def diff_since(root: Path, revision: str, path: str = "") -> str:
     """Return the diff from a revision to the worktree, or between two as in `A..B`, without context.
+
+    Args:
+        path: of one file; all files where empty.
 
     Raises:
         CodeError: git does not know the revision.
     """
-    options = ("-c", "core.quotePath=false", *filters_off(root), "diff", *_PLAIN, "--unified=0")
-    return text_of(run(root, *options, "--end-of-options", revision, "--"))
+    settings = ("--literal-pathspecs", "-c", "core.quotePath=false", *filters_off(root))
+    options = (*_PLAIN, *_LINES, "--src-prefix=a/", "--dst-prefix=b/", "--end-of-options", revision, "--")
+    return text_of(run(root, *settings, "diff", *options, *([path] if path else [])))

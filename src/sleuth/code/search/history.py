@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 
 from sleuth.arguments import check_count, check_query
-from sleuth.code.repository.commits import commits_of
+from sleuth.code.repository.commits import commits_of, diff_since, lines_before
 from sleuth.code.search.exact import places_named
 from sleuth.code.search.query import read_query
 from sleuth.code.snapshots.commits import Ancestors, ancestors_of, read_details
@@ -148,7 +148,12 @@ def history_of(names: Iterable[tuple[Snapshot, str]], *, text: str = "", most: i
     for snapshot, name in names:
         if (place := next(places_named(snapshot, name), None)) is not None:
             root, path, base = Path(snapshot.repository.path), place.file.path, base_of(snapshot)
-            commits = commits_of(root, path, revision=base, lines=place.lines, text=text, most=most)
+            lines = place.lines
+            if lines is not None and snapshot.info.id != base:  # git counts the lines of the commit
+                lines = lines_before(diff_since(root, base, path), lines)
+                if lines is None:
+                    return PlaceHistory(path, place.lines, [])
+            commits = commits_of(root, path, revision=base, lines=lines, text=text, most=most)
             return PlaceHistory(path, place.lines, commits)
     raise ArgumentError(f"name must be a file or a definition of the snapshot, got {name!r}")
 

@@ -6,7 +6,9 @@ The time that a pattern takes is linear in the text.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from codecs import BOM_UTF8
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -14,7 +16,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from sleuth.arguments import check_count
 from sleuth.code.parsing.labels import labels_of_path
 from sleuth.code.parsing.limits import MAX_BYTES
-from sleuth.code.search.filters import CodeFilter, file_metadata, read_tree
+from sleuth.code.search.filters import file_metadata, read_tree
 from sleuth.code.snapshots.diff import changed_files
 from sleuth.code.snapshots.record import FileRow
 from sleuth.code.snapshots.snapshot import PlainValues, Snapshot
@@ -233,7 +235,10 @@ def grep(
     check_count(limit, "limit")
     check_count(offset, "offset")
     allowed = read_tree(snapshot, filter)
-    changes = _changed(snapshot) if worktree else {}
+    changes: dict[str, None] = {}
+    if worktree:
+        with suppress(ArgumentError, CodeError, OSError):  # the repository may not be read
+            changes = dict.fromkeys(changed_files(snapshot))
     selected: list[LineMatch] = []
     lines, paths = 0, list[str]()
     rows = {row.path: row for row in snapshot.files}
@@ -250,29 +255,26 @@ def grep(
         text = _on_disk(snapshot, row) if is_changed else snapshot.storage.content(row.hash)
         if text is None or pattern.literal not in text:
             continue
-        text = text.replace(b"\r\n", b"\n")
+        text = text.removeprefix(BOM_UTF8).replace(b"\r\n", b"\n")
         places = pattern.lines(text)
-        if not is_changed:
-            places = _allowed(snapshot, row, places, allowed)
+        if places and not is_changed and allowed.accepts is not None:
+            at, chunks = snapshot.by_path[path], snapshot.detail(row).chunks
+            pieces = [chunk for i, chunk in enumerate(chunks) if allowed.allows(at, i)]
+            places = [place for place in places if any(p.start <= place.line <= p.end for p in pieces)]
         if not places:
             continue
-        first = max(0, offset - lines)
-        stop = max(0, offset + limit - lines)
-        selected += _described(snapshot, row, text, places[first:stop], is_changed=is_changed)
+        page = places[max(0, offset - lines) : max(0, offset + limit - lines)]
+        symbols = snapshot.detail(row).symbols if page and not is_changed else []
+        for place in page:
+            around = [symbol for symbol in symbols if symbol.start <= place.line <= symbol.end]
+            inside = max(around, key=lambda symbol: symbol.start).qualified if around else ""
+            selected.append(LineMatch(path, place.line, place.shown(text), inside))
         lines += len(places)
         paths.append(path)
     return LineMatches(tuple(selected), lines, tuple(paths), len(changes))
 
 
 agrep = async_twin(grep)
-
-
-def _changed(snapshot: Snapshot) -> dict[str, None]:
-    """Return the paths that differ from the snapshot; nothing if the repository may not be read."""
-    try:
-        return dict.fromkeys(changed_files(snapshot))
-    except (ArgumentError, CodeError, OSError):
-        return {}
 
 
 def _on_disk(snapshot: Snapshot, row: FileRow) -> bytes | None:
@@ -291,26 +293,3 @@ def _on_disk(snapshot: Snapshot, row: FileRow) -> bytes | None:
     except UnicodeDecodeError:
         return decode(content)[0].encode("utf-8", "surrogatepass")
     return content
-
-
-def _allowed(
-    snapshot: Snapshot, row: FileRow, places: list[LinePlace], allowed: CodeFilter
-) -> list[LinePlace]:
-    """Return the lines that stand in a piece of code that may answer."""
-    if allowed.accepts is None or not places:
-        return places
-    at = snapshot.by_path[row.path]
-    pieces = [chunk for i, chunk in enumerate(snapshot.detail(row).chunks) if allowed.allows(at, i)]
-    return [place for place in places if any(piece.start <= place.line <= piece.end for piece in pieces)]
-
-
-def _described(
-    snapshot: Snapshot, row: FileRow, text: bytes, places: Sequence[LinePlace], *, is_changed: bool
-) -> Iterator[LineMatch]:
-    if not places:
-        return
-    symbols = [] if is_changed else snapshot.detail(row).symbols
-    for place in places:
-        enclosing = [symbol for symbol in symbols if symbol.start <= place.line <= symbol.end]
-        container = max(enclosing, key=lambda symbol: symbol.start).qualified if enclosing else ""
-        yield LineMatch(row.path, place.line, place.shown(text), container)

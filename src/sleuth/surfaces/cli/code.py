@@ -286,7 +286,9 @@ def _changed(snapshot: Snapshot, change: str) -> list[Definition]:
         diff = Path(change).read_text("utf-8", "replace")
     else:
         try:
-            diff = diff_since(Path(snapshot.repository.path), change)
+            info = snapshot.info
+            is_open = ".." not in change and info.id == info.base  # to the commit that answers
+            diff = diff_since(Path(snapshot.repository.path), f"{change}..{info.id}" if is_open else change)
         except CodeError as error:
             raise ArgumentError(
                 f"change must be a definition, a revision, a file with a diff or -, got {change!r}: {error}"

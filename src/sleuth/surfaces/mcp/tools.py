@@ -396,10 +396,12 @@ class Tools:
         if place is not None:
             path = self._absolute(place["path"])
             first_line = int(place["first"]) if place["first"] else None
-            last_line = int(place["last"] or first_line) if first_line else None
+            last_line = int(place["last"] or first_line) if first_line is not None else None
             digest = place["hash"] or ""
         engine = self._workspace.documents()
         document = document_text(engine, id, None, None) if at is None else None
+        if document is None and first_line is not None and not 1 <= first_line <= (last_line or 0):
+            raise ArgumentError(f"id must have lines from 1 on, the first one first, got {id!r}")
         if self._sees_code and (at is not None or self._workspace.repositories()):
             document = document or code_text(
                 self._workspace.snapshots_at(at), id, path, first_line, last_line, digest=digest

@@ -4,6 +4,7 @@
 (enum_declaration name: (_) @name body: (_) @body) @definition.enum
 (record_declaration name: (_) @name body: (_) @body) @definition.class
 (method_declaration name: (_) @name body: (_)? @body) @definition.method
+(annotation_type_element_declaration name: (_) @name) @definition.method
 (constructor_declaration name: (_) @name body: (_) @body) @definition.method
 (compact_constructor_declaration name: (_) @name body: (_) @body) @definition.method
 (field_declaration declarator: (variable_declarator name: (_) @name)) @definition.attribute
