@@ -375,6 +375,10 @@ def test_passages_grow_on_request(tmp_path: Path) -> None:
         assert whole.text == LONG
         assert whole.metadata["end_line"] == LONG.count("\n") + 1
         assert len(engine.retrieve("part", 5, expand="document")) == 1
+        engine.add([Document("It is a part.", {"source": "short.md"})])
+        for options in ({}, {"boost": "source:long.md^2"}, {"legs": ["lexical"]}):
+            grown = engine.retrieve("part sentence", 2, expand="document", **options)
+            assert [item.metadata["source"] for item in grown] == ["long.md", "short.md"]
         for bad in (0, -1, True, "page"):
             with pytest.raises(ArgumentError, match="expand must be"):
                 engine.retrieve("part", expand=bad)  # type: ignore[arg-type]

@@ -35,13 +35,15 @@ def choose_items(plan: SearchPlan, rows: RankedRows) -> list[RetrievedItem]:
         rows: the first rows of the ranking.
     """
     candidates = _RankedPassages(plan, rows)
-    if plan.is_reranked or (rows.is_listing and plan.request.arrangement is None):
-        items = candidates.grown(candidates.read(range(plan.depth)))
+    read, variety = candidates.read, plan.request.variety()
+    if plan.is_reranked:
+        items = candidates.grown(read(range(plan.depth)))
     elif plan.request.arrangement is not None:
         items = candidates.arranged(plan.request.arrangement)
+    elif rows.is_listing:
+        items = candidates.filled(lambda k: read(range(k)))
     else:
-        k, read = plan.request.k, candidates.read
-        items = candidates.grown(choose(read(range(k)), k, read, **plan.request.variety()))
+        items = candidates.filled(lambda k: choose(read(range(k)), k, read, **variety))
     if not items and plan.tree is not None:
         plan.notes.extend(_notes_on_values(plan, plan.tree))
     return items
@@ -62,14 +64,19 @@ class _RankedPassages:
         ranked_items = self._snapshot.items(rows.keys, rows.scores)
         check_cancelled()  # they may be many
         self._plan.notes.extend(arrangement.notes_on_missing_keys(ranked_items))
-        items = choose_among(arrangement.order(ranked_items), self._request.k, **self._request.variety())
+        ordered_items = arrangement.order(ranked_items)
         places = {item.id: place for place, item in enumerate(ranked_items)}
-        if self._request.explain:
-            for item in items:
-                item.extra["explanation"] = arrangement.explained(item, rows.explain(places[item.id]))
-        if self._request.expand is not None:
-            self._keys.update((item.id, rows.keys[places[item.id]]) for item in items)
-        return self.grown(items)
+
+        def choose_first(k: int) -> list[RetrievedItem]:
+            items = choose_among(ordered_items, k, **self._request.variety())
+            if self._request.explain:
+                for item in items:
+                    item.extra["explanation"] = arrangement.explained(item, rows.explain(places[item.id]))
+            if self._request.expand is not None:
+                self._keys.update((item.id, rows.keys[places[item.id]]) for item in items)
+            return items
+
+        return self.filled(choose_first)
 
     def read(self, places: range) -> list[RetrievedItem]:
         """Return the passages at some places of the ranking."""
@@ -87,6 +94,22 @@ class _RankedPassages:
         if self._request.expand is not None:
             self._keys.update((item.id, key) for key, item in zip(keys, items, strict=True))
         return items
+
+    def filled(self, choose_first: Callable[[int], list[RetrievedItem]]) -> list[RetrievedItem]:
+        """Return as many passages as the request asks for, grown.
+
+        Where a grown passage holds others, the next ones of the ranking take their places.
+
+        Args:
+            choose_first: returns the best hits, as many as it is told.
+        """
+        count = k = self._request.k
+        while True:
+            items = choose_first(count)
+            grown_items = self.grown(items)
+            if len(grown_items) >= k or len(items) < count or count >= MOST_K:
+                return grown_items[:k]
+            count = min(2 * count, MOST_K)
 
     def grown(self, items: list[RetrievedItem]) -> list[RetrievedItem]:
         """Return passages as the request asks for them: explained, with what stands around them."""
@@ -126,11 +149,11 @@ def in_common(plan: SearchPlan, rows: RankedRows) -> RankedRows:
     certain_counts = [len(hits.keys) for name, hits in rows.hits.items() if legs[name].is_certain]
     if min_score is None:
         try:
-            if any(certain_counts) or searchers.has_word(query, snapshot):
-                return rows
+            has_word = any(certain_counts) or searchers.has_word(query, snapshot)
         except RetrievalError:  # a shard is missing: its documents are unknown
             return rows
-        is_known = any(len(hits.keys) and legs[name].unrelated(query) < 1 for name, hits in rows.hits.items())
+        asked_legs = (name for name, hits in rows.hits.items() if len(hits.keys))
+        is_known = has_word or any(legs[name].unrelated(query) < 1 for name in asked_legs)
         return rows if is_known else rows._replace(keys=[], scores=[])
     similarities: dict[int, float] = {}
     certain_keys: set[int] = set()

@@ -50,11 +50,8 @@ def grow(
         ids.update(chunk.key for chunk in around)
         first, end_line = around[0].start_line, around[-1].end_line
         lines = {"start_line": first, "end_line": end_line} if first else {}
-        passage = RetrievedItem(
-            id=item.id, text=join(around), metadata={**item.metadata, **lines}, score=item.score
-        )
-        passage.extra.update(item.extra, passages=[chunk.id for chunk in around])
-        passages.append(passage)
+        passage = item.model_copy(update={"text": join(around), "metadata": {**item.metadata, **lines}})
+        passages.append(passage.with_extra(passages=[chunk.id for chunk in around]))
     return passages
 
 

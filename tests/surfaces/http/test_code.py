@@ -44,9 +44,8 @@ def test_search_finds_the_lines(shop: Local, root: Path) -> None:
     assert "def refill" in best["text"]
     assert [part["status"] for part in answer["parts"]] == ["ok", "ok"]
     assert {hit["file_path"] for hit in hits(paths=["src/shop.py"])} == {"src/shop.py"}
-    labelled = hits(labels=["class_definition"])
-    assert labelled
-    assert all("class_definition" in hit["semantic_labels"] for hit in labelled)
+    label = "class_definition"
+    assert {label in hit["semantic_labels"] for hit in hits(labels=[label])} == {True}
     assert hits(languages=["rust"]) == []
 
 
@@ -93,12 +92,10 @@ def test_documents_and_code_are_one_ranking(shop: Local) -> None:
     assert {hit["metadata"]["source_type"] for hit in whole["items"]} == {"docs", "code"}
     assert {part["name"].partition(":")[0] for part in whole["parts"]} == {"docs", "code"}
     assert all(hit["explanation"] for hit in whole["items"])
-    ids, cursor = [], None
-    while True:
-        page = shop.client.post("/v1/search", json={**body, "k": 1, "cursor": cursor}).json()
+    ids, page = [], dict[str, Any](next_cursor="")
+    while (cursor := page["next_cursor"]) is not None:
+        page = shop.client.post("/v1/search", json={**body, "k": 1, "cursor": cursor or None}).json()
         ids += [hit["id"] for hit in page["items"]]
-        if (cursor := page["next_cursor"]) is None:
-            break
     assert ids[:6] == [hit["id"] for hit in whole["items"]]
     assert len(ids) == len(set(ids))
     only = shop.client.post("/v1/search", json={**body, "filter": {"source_type": "code"}}).json()["items"]

@@ -12,6 +12,7 @@ import pytest
 from sleuth import CodeStorage, Engine, index_path, open_code
 from sleuth.code import CodeRetriever, Navigator, repository_map
 from sleuth.code.snapshots.scope import CodeView
+from sleuth.engine.freshness import Refresher, Stale
 from sleuth.errors import ArgumentError
 from sleuth.surfaces.cli.serve import extensions
 from sleuth.surfaces.http import add_key
@@ -75,9 +76,9 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shop]:
         yield Shop(server, root)
 
 
-def assert_hidden(answer: httpx.Response, status: int = 200) -> None:
+def assert_hidden(answer: httpx.Response) -> None:
     """Check that an answer holds nothing that is hidden from the key for `shop/api`."""
-    assert answer.status_code == status, answer.text
+    assert answer.status_code == 200, answer.text
     text = answer.text.replace("vault_total", "")
     assert not [word for word in HIDDEN if word in text], text
 
@@ -184,6 +185,17 @@ def test_tools_of_agents_are_limited(shop: Shop) -> None:
         assert stale["files"] in (0, None)
     finally:
         new.unlink()
+
+
+def test_a_key_of_code_is_not_told_where_the_server_works(
+    shop: Shop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """That code was not compared with its files is said to all, and why to keys of all alone."""
+    monkeypatch.setattr(Refresher, "check", lambda _: Stale(error="it lies outside /srv"))
+    query = {"name": "price_of", "repository": str(shop.root / "shop")}
+    for key, is_told in (("all", True), ("shop", False)):
+        stale = shop.ask(key, "GET", "/v1/code/definitions", **query).json()["stale"]
+        assert ("/srv" in stale["error"]) is is_told
 
 
 def test_a_view_answers_as_an_index_of_its_own(tmp_path: Path) -> None:

@@ -87,13 +87,15 @@ def test_a_server_starts_with_what_it_needs(tmp_path: Path) -> None:
 
 
 def test_first_requests_at_once_are_all_answered(quiet_project: Path) -> None:
-    """Requests that arrive while the SDK loads wait for it, and each gets its answer."""
+    """Requests that arrive while the SDK loads wait for it, and each gets its answer; no stream begins beside them."""
     with (
         serving(quiet_project / ".sleuth", extensions=[mcp_extension()]) as started,
         ThreadPoolExecutor(6) as threads,
     ):
         answers = threads.map(lambda _: started.client.post("/mcp", json=PING, headers=ACCEPT), range(6))
         assert [answer.json()["result"] for answer in answers] == [{}] * 6
+        with started.client.stream("GET", "/mcp", headers=ACCEPT) as stream:
+            assert (stream.status_code, stream.headers["allow"]) == (405, "POST")
 
 
 FOLDER = Path(__file__).parents[3] / "build" / "conformance" / "node_modules"

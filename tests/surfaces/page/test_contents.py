@@ -216,16 +216,18 @@ def _facets(html: str) -> dict[str, list[tuple[str, str, int]]]:
 
 
 def test_a_symbol_says_what_it_does_not_show(tmp_path: Path) -> None:
-    """Uses that are not listed are counted, several definitions have one line each; an unknown name is a search."""
+    """Uses and lines left out are counted, several definitions have one line each; an unknown name is a search."""
     calls = "".join(f"    climb({n})\n" for n in range(230))
     files = {f"c{n}.py": f"class Cat{n}:\n    def leap(self):\n        pass\n" for n in range(9)}
     files["cats.py"] = f"def climb(n):\n    return n\n\n\ndef run():\n{calls}"
     make_index(tmp_path, [], code=write(tmp_path / "code", files))
     with pages(tmp_path, "docs", "code") as server:
-        known, several, unknown = (
-            server.client.get("/symbol", params={"name": name}).text for name in ("climb", "leap", "<swim>")
+        known, long, several, unknown = (
+            server.client.get("/symbol", params={"name": name}).text
+            for name in ("climb", "run", "leap", "<swim>")
         )
         assert server.client.get("/symbol", params={"name": "<swim>"}).status_code == 404
+    assert ("203 more lines" in long, "more line" in known + several) == (True, False)
     assert "1 definition</h2>" in known
     assert "return n" in re.sub("<[^>]*>", "", known.partition("references</h2>")[0])
     assert "The first 200 of 230 references</h2>" in known

@@ -15,6 +15,7 @@ from sleuth.surfaces.http.answers import MISSING, Remarks, remarks_of
 from sleuth.surfaces.http.routes import JsonRouter
 from sleuth.surfaces.http.service import Call, CurrentCall
 from sleuth.types import Ranking
+from sleuth.types.rankings import HIDDEN_ERROR
 
 if TYPE_CHECKING:
     from sleuth.code import Navigator, Snapshot
@@ -60,6 +61,8 @@ def _snapshot(call: Call, repository: str | None, at: str | None) -> Snapshot:
 def _names_of(snapshot: Snapshot, call: Call, at: str | None) -> dict[str, Any]:
     """Return the fields of `AtSnapshot`."""
     stale = call.freshness.check().to_dict() if at is None else None
+    if stale and "error" in stale and call.key.filter is not None:
+        stale["error"] = HIDDEN_ERROR  # it names folders of the server
     return {"repository": snapshot.repository.path, "snapshot": snapshot.info.id, "stale": stale}
 
 
@@ -165,7 +168,6 @@ def repositories(call: CurrentCall) -> dict[str, Any]:
 
     for repository in call.repositories():
         newest = newest_completed(call.code.snapshots(repository.id))
-        entry = {"id": repository.id, "path": repository.path, "url": repository.url}
-        snapshot, names = (None, []) if newest is None else (newest.id, list(newest.names))
-        entries.append({**entry, "snapshot": snapshot, "names": names})
+        names = {"snapshot": newest and newest.id, "names": newest.names if newest else ()}
+        entries.append({"id": repository.id, "path": repository.path, "url": repository.url, **names})
     return {"repositories": entries}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+import reprlib
 import secrets
 import shutil
 import tempfile
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, NamedTuple
 
 from fastapi import File, Form, Query, Request, UploadFile
 from pydantic import BaseModel, Field
+from pydantic_core import from_json
 from starlette.datastructures import UploadFile as FormFile
 from starlette.responses import Response
 
@@ -130,11 +131,11 @@ async def upload(
     """
     call.require("write")
     try:
-        values = json.loads(metadata)
+        values = from_json(metadata, allow_inf_nan=False)
     except ValueError:
         values = None
     if not isinstance(values, dict):
-        raise ArgumentError("metadata must be a JSON object")
+        raise ArgumentError(f"metadata must be a JSON object, got {reprlib.repr(metadata)}")
     if reserved := (RESERVED | {UPLOAD}).intersection(values):
         raise ArgumentError(
             f"metadata must be none of the keys that the engine writes itself, got {', '.join(sorted(reserved))}"
@@ -192,14 +193,10 @@ class Upload(NamedTuple):
         path = "/".join(parts)
         is_short = len(path.encode()) <= 4096 and all(len(part.encode()) <= 255 for part in parts)
         if not parts or not parts[-1].strip(" .") or not path.isprintable() or not is_short:
-            raise ArgumentError(f"files must have names of 1 to 255 bytes, got {file.filename!r}")
+            raise ArgumentError(f"files must have printable names of 1 to 255 bytes, got {file.filename!r}")
+        id, size, created_at = f"file-{secrets.token_hex(12)}", file.size or 0, int(time.time())
         uploaded = UploadedFile(
-            id=f"file-{secrets.token_hex(12)}",
-            name=parts[-1],
-            path=path,
-            bytes=file.size or 0,
-            created_at=int(time.time()),
-            purpose=purpose,
+            id=id, name=parts[-1], path=path, bytes=size, created_at=created_at, purpose=purpose
         )
         return cls(uploaded, file.file)
 
@@ -232,14 +229,10 @@ def add_files(uploads: Sequence[Upload], values: dict[str, Any], call: Call) -> 
                     skips.append(file.skipped(name, record.reason))
                 elif isinstance(record, Document):
                     source = str(record.metadata.get("source", path))
-                    metadata = {
-                        **record.metadata,
-                        **file_metadata,
-                        "source": source.replace(str(path), file.path),
-                    }
-                    documents.append(
-                        Document(record.page_content, metadata, id=source.replace(str(path), file.id))
-                    )
+                    metadata = record.metadata | file_metadata
+                    metadata["source"] = source.replace(str(path), file.path)
+                    id = source.replace(str(path), file.id)
+                    documents.append(Document(record.page_content, metadata, id=id))
         if not documents and skips:
             raise LoadError(skips[0].name, skips[0].reason)
         report = call.engine.add(documents, timeout=call.remaining)

@@ -45,11 +45,10 @@ class SearchBody(SearchRequest):
 
     def stated(self) -> str:
         """Return what pages of one ranking have in common: the query and the options, save the page itself."""
-        options = {name: value for name, value in self.changed().items() if name not in _OF_PAGES}
+        options = {
+            name: value for name, value in self.changed().items() if name not in ("cursor", "snippets")
+        }
         return cursors.written({"query": self.query, **options})
-
-
-_OF_PAGES = ("cursor", "snippets")
 
 
 class Excerpt(BaseModel):

@@ -47,7 +47,6 @@ PATIENCE = 600.0
 ANSWERS = 8
 """Answers that are written at a time, for each thread of searches: they mostly wait for a model."""
 
-
 _LARGEST = 16
 """An answer larger than this part of the cache is not kept: it would push out too many others."""
 

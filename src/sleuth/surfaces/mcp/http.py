@@ -37,7 +37,8 @@ def mcp_extension() -> Extension:
 
     def install(app: FastAPI, service: Service) -> None:
         endpoints.append(_Endpoint(service))
-        app.router.routes.append(Route(AGENTS_PATH, endpoint=endpoints[0]))
+        # Nothing is told between requests: a client that gets a stream for that would wait in it until its deadline.
+        app.router.routes.append(Route(AGENTS_PATH, endpoint=endpoints[0], methods=["POST"]))
         if service.tokens is not None:
             metadata = service.tokens.metadata
             for path in METADATA_PATHS:

@@ -17,7 +17,6 @@ from sleuth.surfaces.page.places import browse_url, folders_below, roots_of, sho
 from sleuth.surfaces.page.results import CODE_LINES, LONGEST_LINE
 
 if TYPE_CHECKING:
-    from markupsafe import Markup
     from starlette.datastructures import QueryParams
 
     from sleuth.code import Snapshot
@@ -116,7 +115,6 @@ def symbol(call: Call, _: PageState, parameters: QueryParams) -> dict[str, Any]:
     from sleuth.code import Navigator
 
     name = parameters.get("name", "")
-
     navigators = [(snapshot, Navigator(snapshot)) for snapshot in call.snapshots()]
     definitions = [(at, entry) for at, navigator in navigators for entry in navigator.find_definition(name)]
     uses = [(at, entry) for at, navigator in navigators for entry in navigator.find_references(name)]
@@ -136,15 +134,13 @@ def _shown(snapshot: Snapshot, entry: Mapping[str, Any], end: int, most: int) ->
     text = snapshot.lines(row, first, min(end, first + most - 1))
     if most == 1:
         text = text.strip()[:LONGEST_LINE]
-    lines: list[Markup] = lines_of(text, language=row.language)
     id = f"{snapshot.repository.path}/{entry['file_path']}:{first}-{end}"
-    url = f"/source?{urlencode({'id': id})}#L{first}"
-    kind, place = entry.get("role") or entry.get("type"), Location(entry["file_path"], str(first))
     return {
-        "kind": kind,
+        "kind": entry.get("role") or entry.get("type"),
         "inside": entry.get("inside"),
         "line": first,
-        "place": place,
-        "url": url,
-        "lines": lines,
+        "place": Location(entry["file_path"], str(first)),
+        "url": f"/source?{urlencode({'id': id})}#L{first}",
+        "lines": lines_of(text, language=row.language),
+        "more": max(0, end + 1 - first - most) if most > 1 else 0,
     }

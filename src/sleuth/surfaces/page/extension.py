@@ -14,13 +14,7 @@ from fastapi import FastAPI
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.datastructures import QueryParams
 from starlette.requests import Request
-from starlette.responses import (
-    FileResponse,
-    HTMLResponse,
-    JSONResponse,
-    RedirectResponse,
-    Response,
-)
+from starlette.responses import FileResponse, HTMLResponse, JSONResponse, RedirectResponse, Response
 from starlette.types import Receive, Scope, Send
 
 from sleuth.errors import SleuthError

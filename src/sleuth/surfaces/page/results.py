@@ -73,10 +73,9 @@ def results(call: Call, state: PageState, _: QueryParams) -> dict[str, Any]:
         "is_streamed": has_answer and is_streamed,
         "failures": [f"{part.name}: {part.error}" for part in ranking.failures],
         "notes": [_note(note, state) for note in ranking.notes],
-        "stale": 0,
+        "stale": stale_files(call) if searches_code else 0,
     }
     if searches_code:
-        values["stale"] = stale_files(call)
         call.freshness.check(wait=0.0)  # last, since it would slow down the search
     return values
 

@@ -119,11 +119,8 @@ class PageState:
         pairs = [("q", self.query), *self.fields(), *(("after", text) for text in self.after)]
         pairs += [("said", self.said)] if self.said else []
         pairs += self.options
-        numbers = {
-            "page": self.page if self.page > 1 else 0,
-            "answer": int(self.with_answer),
-            "why": self.why,
-        }
+        page = self.page if self.page > 1 else 0
+        numbers = {"page": page, "answer": int(self.with_answer), "why": self.why}
         pairs += [(name, str(number)) for name, number in numbers.items() if number]
         return f"{path}?{urlencode([*pairs, *more.items()])}"
 
