@@ -102,11 +102,11 @@ class Transaction:
         if not (self.rows_changed or self.others_changed or merges):
             self.rollback()
             return counters
-        counters.generation += 1
-        counters.version += self.rows_changed
-        segments = [*self.built, *(merge.built for merge in merges if merge.built)]
-        deleted = self.rows_deleted
         try:
+            counters.generation += 1
+            counters.version += self.rows_changed
+            segments = [*self.built, *(merge.built for merge in merges if merge.built)]
+            deleted = self.rows_deleted
             if any(segment.held for segment in segments):
                 sync_folder(self.path / "segments")
             counters.write(self.connection)
