@@ -2,11 +2,12 @@
 
 import threading
 from contextlib import suppress
+from itertools import count
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from sleuth.store import text_hash
@@ -29,6 +30,7 @@ steps = st.lists(
     ),
     max_size=12,
 )
+UNDONE: Any = [("put", "d0", []), *((kind, ["d0"], 0) for kind in ("commit", "delete", "known", "rollback"))]
 history = st.lists(
     st.tuples(steps, st.booleans(), st.sampled_from(["", "", "reopen", "wait", "compact"])), max_size=8
 )
@@ -43,9 +45,10 @@ def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @settings(max_examples=examples(30), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(history, st.sampled_from([4, pending.BATCH_BYTES]))
+@example([(UNDONE, False, "")], 4)
 def test_whatever_is_done(
     tmp_path_factory: pytest.TempPathFactory,
-    history: list[tuple[list[tuple[str, object, object]], bool, str]],
+    history: list[tuple[list[tuple[str, Any, Any]], bool, str]],
     batch_bytes: int,
 ) -> None:
     """Any sequence of puts, replacements, deletions, notes, commits and rollbacks, of abandoned blocks, merges and
@@ -63,11 +66,9 @@ def test_whatever_is_done(
             patch.setattr(pending, "BATCH_BYTES", batch_bytes)
             for kind, what, more in steps:
                 if kind == "put":
-                    assert isinstance(what, str) and isinstance(more, list)
                     assert put(writer, what, *more) == (model.get(what) != more)
                     model[what] = more
                 elif kind == "passages":
-                    assert isinstance(what, list)
                     texts = [f"{more}{name}" for name in what]
                     hashes = [text_hash(repr((text,))) for text in texts]
                     new = {name: [text] for name, text in zip(what, texts, strict=True)}
@@ -75,13 +76,10 @@ def test_whatever_is_done(
                     assert put_passages(writer, what, texts, hashes) == len(changes)
                     model.update(new)
                 elif kind == "delete":
-                    assert isinstance(what, list)
                     deletions = [name for name in dict.fromkeys(what) if name in model]
                     assert writer.delete(what) == deletions
                     model = {name: parts for name, parts in model.items() if name not in deletions}
                 elif kind == "note":
-                    assert isinstance(what, str)
-                    assert isinstance(more, int)
                     writer.note_file(what, size=more)
                     sizes[what] = more
                 elif kind == "known":
@@ -123,16 +121,12 @@ def test_an_interruption_while_waiting_loses_nothing(store: Store, monkeypatch: 
             return build(self, rows)
 
     store.attach([Slow()])
-    waits = 0
-    wait = building.Flight.wait
+    wait, waits = building.Flight.wait, count(1)
 
     def interrupted(flight: building.Flight) -> None:
-        nonlocal waits
-        waits += 1
-        if waits == 2:
-            entered.set()
-            raise KeyboardInterrupt
         entered.set()
+        if next(waits) == 2:
+            raise KeyboardInterrupt
         wait(flight)
 
     monkeypatch.setattr(building.Flight, "wait", interrupted)

@@ -6,6 +6,7 @@ import os
 import sqlite3
 import sys
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
@@ -59,25 +60,31 @@ def test_a_holder_tells_no_arguments(tmp_path: Path, monkeypatch: pytest.MonkeyP
     lock.release()
 
 
+@pytest.mark.parametrize("calls", [1, 2], ids=["taken", "released"])
+def test_ctrl_c_leaves_no_lock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, calls: int) -> None:
+    """A lock is free again after an interruption while its holder is noted or removed."""
+    lock = WriterLock(tmp_path / "writer.lock")
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(os, "ftruncate", Mock(side_effect=[*[None] * (calls - 1), KeyboardInterrupt, None]))
+        lock.acquire(0)
+        lock.release()
+    WriterLock(tmp_path / "writer.lock").acquire(0)
+
+
 def test_queues_of_two_locks_are_two(tmp_path: Path) -> None:
     """A waiting writer of code does not block a writer of documents."""
     for name in ("writer.lock", "code.lock"):
         lock = WriterLock(tmp_path / name)
         lock.acquire(0)
         lock.release()
-    assert {path.name for path in tmp_path.iterdir()} == {
-        "writer.lock", "writer.queue", "code.lock", "code.queue"
-    }  # fmt: skip
+    names = {"writer.lock", "writer.queue", "code.lock", "code.queue"}
+    assert {path.name for path in tmp_path.iterdir()} == names
 
 
 @pytest.mark.parametrize("code", [errno.ENOLCK, errno.EIO, errno.EINTR])
 def test_a_file_system_without_locks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: int) -> None:
     """A failing flock raises a StoreError with the reason, and leaves no descriptor open."""
-
-    def refuse(fd: int, operation: int) -> None:
-        raise OSError(code, os.strerror(code))
-
-    monkeypatch.setattr(fcntl, "flock", refuse)
+    monkeypatch.setattr(fcntl, "flock", Mock(side_effect=OSError(code, os.strerror(code))))
     with pytest.raises(StoreError, match=f"cannot lock .*{os.strerror(code)}.*local disk"):
         WriterLock(tmp_path / "writer.lock").acquire(1)
     open_files = {str(file.readlink()) for file in Path("/proc/self/fd").iterdir() if file.is_symlink()}

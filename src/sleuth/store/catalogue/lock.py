@@ -46,37 +46,33 @@ class WriterLock:
         if isinstance(timeout, bool) or not isinstance(timeout, int | float) or not timeout >= 0:
             raise ArgumentError(f"timeout must be a number of seconds of 0 or more, got {timeout!r}")
         deadline = time.monotonic() + timeout
-        queue = self._take(self._path.with_suffix(".queue"), deadline, timeout)
         try:
-            fd = self._take(self._path, deadline, timeout)
-        finally:
-            _let_go(queue)
-        self._fd = fd
-        with suppress(OSError):  # a full disk must not keep a writer from deleting
-            os.ftruncate(fd, 0)
-            # Without the arguments of the command line, which may hold a key.
-            program = Path(sys.argv[0]).name if sys.argv and sys.argv[0] else "python"
-            platform.write_at(
-                fd,
-                json.dumps(
-                    {
-                        "pid": os.getpid(),
-                        "host": node(),
-                        "program": program[:200],
-                        "since": datetime.now(UTC).isoformat(timespec="seconds"),
-                    }
-                ).encode(),
-                0,
-            )
+            queue = self._take(self._path.with_suffix(".queue"), deadline, timeout)
+            try:
+                self._fd = self._take(self._path, deadline, timeout)
+            finally:
+                _let_go(queue)
+            with suppress(OSError):  # a full disk must not keep a writer from deleting
+                os.ftruncate(self._fd, 0)
+                # Without the arguments of the command line, which may hold a key.
+                program = Path(sys.argv[0]).name if sys.argv and sys.argv[0] else "python"
+                since = datetime.now(UTC).isoformat(timespec="seconds")
+                holder = {"pid": os.getpid(), "host": node(), "program": program[:200], "since": since}
+                platform.write_at(self._fd, json.dumps(holder).encode(), 0)
+        except BaseException:
+            self.release()
+            raise
 
     def release(self) -> None:
         """Let the next one in. Harmless where it is not held."""
         if self._fd < 0:
             return
         fd, self._fd = self._fd, -1
-        with suppress(OSError):
-            os.ftruncate(fd, 0)
-        _let_go(fd)
+        try:
+            with suppress(OSError):
+                os.ftruncate(fd, 0)
+        finally:
+            _let_go(fd)
 
     def forget(self) -> None:
         """Run in a forked child: drop what was inherited without releasing the parent's lock."""

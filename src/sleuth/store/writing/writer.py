@@ -53,6 +53,7 @@ class Writer:
     def _discard(self) -> None:
         """Forget what is pending, since the transaction is undone."""
         self._pending.discard()
+        self._absent.clear()  # what was deleted is there again
         self._files, self._doubts = {}, {}
 
     # --- reading
