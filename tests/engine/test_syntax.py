@@ -56,6 +56,7 @@ def test_parsing(text: str, query: SearchQuery) -> None:
         ('bucket -"token bucket"', {"leaky.md", "refill.md"}), ("title:limits", {"bucket.md"}),
         ("year:2020 token", {"bucket.md"}), ('author.name:"ann lee"', {"leaky.md"}),
         ("tags:lane bucket", {"refill.md"}), ("token -title:limits", {"leaky.md", "refill.md"}),
+        ("token -the", {"bucket.md", "leaky.md", "refill.md"}),
         ('"token" "leaky"', {"leaky.md"}), ('"token bucket" -rate', set()),
     ],
 )  # fmt: skip
@@ -117,8 +118,16 @@ def test_a_word_of_another_language_is_not_called_missing(tmp_path: Path, kind: 
                 Document("يتم إعادة تعبئة الرموز كل ثانية", {"language": "ar", "source": "ar.md"}),
             ]
         )
-        for word in ("الرموز", "رموز", "Eimer", "tokens"):
+        for word in ("الرموز", "رموز", "Eimer", "Die", "tokens"):
             assert set(index.retrieve(word, syntax=True).notes) <= {HOW_TO_ADD_LANGUAGES}
+        for phrase, source in (
+            ("Eimer werden gefüllt", "de.md"),
+            ("تعبئة الرموز", "ar.md"),
+            ("gefüllt", "de.md"),
+        ):
+            hits, others = (index.retrieve(f'token {sign}"{phrase}"', syntax=True) for sign in ("", "-"))
+            assert [item.document_id for item in hits] == [source]
+            assert source not in {item.document_id for item in others}
         assert index.retrieve("Eimr", syntax=True).notes[0] == "no passage holds 'Eimr'"
 
 

@@ -55,7 +55,9 @@ class QueryCondition:
             holds = any(is_value(element, self.text.casefold(), tokens, analyzer) for element in values)
         else:
             texts = (item.text, *(str(item.metadata.get(key) or "") for key in ("title", "heading")))
-            holds = any(has_sequence(analyzer.tokens(text), tokens) for text in texts) if tokens else True
+            holds = any(has_sequence(analyzer.tokens(text), tokens) for text in texts)
+            if not tokens:  # what has no word says nothing
+                return True
         return holds is not self.excluded
 
 

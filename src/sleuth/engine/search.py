@@ -329,26 +329,35 @@ def _live_rows(searchers: Searchers) -> NDArray[np.int64]:
 
 
 def _rows_with(condition: QueryCondition, searchers: Searchers, snapshot: IndexSnapshot) -> NDArray[np.int64]:
-    """Keys of the rows that hold a word or a phrase; all rows hold a phrase that has no word."""
+    """Keys of the rows that hold a word or a phrase, as the rules of their language read it.
+
+    What has no word says nothing: it asks for no row, and leaves none out.
+    """
+    words = searchers.words
     if condition.is_word:
-        return searchers.holding(searchers.words.ask(condition.text))
-    analyzer = searchers.words.analyzer
-    tokens = analyzer.tokens(condition.text)
+        return searchers.holding(words.ask(condition.text))
     if condition.field:
-        return _rows_with_value(condition, tokens, searchers)
-    if not tokens:
-        return _live_rows(searchers)
-    by_token = [searchers.holding(searchers.words.word(token)) for token in set(tokens)]
-    keys = reduce(partial(np.intersect1d, assume_unique=True), by_token)
-    if len(tokens) == 1:
-        return keys
-    phrases = []
-    for row in snapshot.rows(keys.tolist()):
-        check_cancelled()
-        texts = (row.text, str(row.metadata.get("title", "")), *row.fields.values())
-        if any(has_sequence(analyzer.tokens(text), tokens) for text in texts):
-            phrases.append(row.key)
-    return np.array(phrases, np.int64)
+        return _rows_with_value(condition, words.analyzer.tokens(condition.text), searchers)
+    parts: list[NDArray[np.int64]] = []
+    for group in words.groups():
+        analyzer = words.analyzer_of(group)
+        tokens = analyzer.tokens(condition.text)
+        if not tokens and not condition.excluded:
+            return _live_rows(searchers)
+        by_token = [searchers.holding(words.word(token, group)) for token in set(tokens)]
+        keys = (
+            reduce(partial(np.intersect1d, assume_unique=True), by_token) if tokens else np.zeros(0, np.int64)
+        )
+        if len(tokens) > 1:
+            phrases = []
+            for row in snapshot.rows(keys.tolist()):
+                check_cancelled()
+                texts = (row.text, str(row.metadata.get("title", "")), *row.fields.values())
+                if any(has_sequence(analyzer.tokens(text), tokens) for text in texts):
+                    phrases.append(row.key)
+            keys = np.array(phrases, np.int64)
+        parts.append(keys)
+    return parts[0] if len(parts) == 1 else np.unique(np.concatenate(parts))
 
 
 def _rows_with_value(
