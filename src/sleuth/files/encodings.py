@@ -125,8 +125,13 @@ def _mostly_read(text: str) -> bool:
 
 
 def _latin(sample: bytes) -> str | None:
-    """Return the encoding whose text fits one language best: over 9 in 10 characters beyond ASCII are its letters."""
+    """Return the encoding whose text fits one language best: over 9 in 10 characters beyond ASCII are its letters.
+
+    None where most characters are beyond ASCII: the text is in another script.
+    """
     guess, best = None, 0.9
+    if 2 * len(sample.decode("ascii", "ignore")) < len(sample):
+        return None
     for encoding, alphabets in _ALPHABETS.items():
         text = sample.decode(encoding, "replace").lower()
         signs = Counter(sign for sign in text if sign > "\x7f" and sign not in _MARKS)

@@ -17,11 +17,12 @@ _PASSES: Final = 4
 """Commands inside commands that are taken apart."""
 _comment = re.compile(r"(?<!\\)%.*")
 _heading = re.compile(
-    r"\s*\\(part|chapter|section|subsection|subsubsection|paragraph)\*?(?:\[[^\]]{0,300}\])?\{(.*)\}"
+    r"\s*\\(part|chapter|section|subsection|subsubsection|paragraph)\*?(?:\[[^\]]{0,300}\])?"
+    r"\{((?>(?:[^{}]|\{[^{}]{0,300}\}){0,500}))\}(.*)"
 )
-_environment = re.compile(r"\s*\\(begin|end)\{(\w{1,40})\*?\}(.*)")
+_environment = re.compile(r"\s*\\(begin|end)\{(\w{1,40})\*?\}(?:\[[^\[\]]{0,300}\]|\{\S{0,300}\})*(.*)")
 _title = re.compile(r"\\title(?:\[[^\]]{0,300}\])?\{((?>(?:[^{}]|\{[^{}]{0,300}\}){1,500}))\}")
-_dropped = re.compile(r"\\(?:label|ref|eqref|pageref|cite[a-z]{0,10}|vspace|hspace|includegraphics|input|include)\*?"
+_dropped = re.compile(r"\\(?:begin|end|label|ref|eqref|pageref|cite[a-z]{0,10}|vspace|hspace|includegraphics|input|include)\*?"
                       r"(?:\[[^\[\]]{0,300}\]){0,2}\{[^{}]{0,1000}\}")  # fmt: skip
 _command = re.compile(r"\\[a-zA-Z]{1,40}\*?(?:\[[^\[\]]{0,300}\])?\{([^{}]{0,10000})\}")
 _verbatim = re.compile(rf"\\begin\{{({'|'.join(sorted(_VERBATIM))})\*?\}}")
@@ -54,18 +55,18 @@ def load_latex(file: FileBytes, options: ReadOptions) -> Iterator[Document]:
             verbatim = "" if ends else verbatim
         elif environment and environment.group(2) == "document":
             is_body = environment.group(1) == "begin"
-            lines.append("")
+            lines.append(plain_line(environment.group(3)).strip() if is_body else "")
         elif not is_body:
             lines.append("")
         elif opening := _verbatim.search(line):
             verbatim = opening.group(1)
             lines.append("```")
         elif match := _heading.match(line):
-            name = plain_line(match[2]).strip()
+            name, sentence = (plain_line(part).strip() for part in match.group(2, 3))
             heading = heading or name
-            lines.append(f"{'#' * _LEVELS[match[1]]} {name}")
+            lines.append(f"{name} {sentence}" if sentence else f"{'#' * _LEVELS[match[1]]} {name}")
         elif environment:
-            lines.append(plain_line(environment.group(3)).strip() if environment.group(1) == "end" else "")
+            lines.append(plain_line(environment.group(3)).strip())
         else:
             lines.append(plain_line(line))
     name = title or heading
