@@ -159,7 +159,7 @@ def test_the_command(root: Path) -> None:
     process = sleuth("grep", "refill", "src", cwd=root)
     lines = ["src/bucket.py:2:    def refill(self):", "src/bucket.py:6:limit = 3  # refill, refill"]
     assert process.stdout.splitlines() == lines
-    assert "2 more lines" in sleuth("grep", "refill", "-k", "1", cwd=root).stderr
+    assert "2 more lines; 3 in 2 files in all" in sleuth("grep", "refill", "-k", "1", cwd=root).stderr
     assert sleuth("grep", "-c", "-i", "refill", cwd=root).stdout == "5\n"
     answer = json.loads(sleuth("grep", "--json", "-F", "self.rate", cwd=root).stdout)
     assert (answer["lines"], answer["matches"][0]["inside"]) == (1, "Bucket.refill")

@@ -158,5 +158,6 @@ def test_an_index_follows_an_archive(tmp_path: Path) -> None:
         path.write_bytes(zipped({"b.csv": b"cat\nmargay\nlynx\n"}))
         report = engine.index([path])
         assert (report.added, report.deleted, report.documents) == (1, 1, 2)
-        assert [item.id for item in engine.retrieve("lynx")] == ["a.zip#b.csv#2#0"]
+        (item,) = engine.retrieve("lynx")
+        assert (item.id, "start_line" in item.metadata) == ("a.zip#b.csv#2#0", False)
         assert engine.delete(filter="path:a.zip") == ["a.zip#b.csv#1", "a.zip#b.csv#2"]

@@ -109,6 +109,7 @@ def test_search_by_meaning(home: Path) -> None:
         (("search", "unheardof"), 1, "Nothing found"),
         (("search", "tokens", "--filter", "year>=("), 2, "sleuth: "),
         (("search", "cats", "--fusion", "best"), 2, "must be one of minmax"),
+        (("search", "cats", "--expand", "page"), 2, ", or 'section' or 'document', got 'page'"),
         (("search", "--nope", "x"), 2, "--nope"),
         (("index", "nowhere"), 2, "nowhere"),
         (("serch",), 2, "No such command 'serch'"),
@@ -141,7 +142,8 @@ def test_show_and_delete(indexed: Path) -> None:
     item = json.loads(sleuth("search", "cats", "--json", cwd=indexed).stdout)["items"][0]
     assert "Cats sleep" in sleuth("show", item["id"], cwd=indexed).stdout
     document = item["id"].rpartition("#")[0]
-    assert json.loads(sleuth("show", document, "--json", cwd=indexed).stdout)[0]["id"] == item["id"]
+    for name in (document, f"{document}:1", f"{document}:1-3"):
+        assert json.loads(sleuth("show", name, "--json", cwd=indexed).stdout)[0]["id"] == item["id"]
     assert sleuth("index", "delete", document, cwd=indexed).returncode == 0
     assert sleuth("search", "cats", cwd=indexed).returncode == 1
     assert sleuth("index", "delete", document, cwd=indexed).returncode == 1

@@ -113,8 +113,10 @@ class _RankedPassages:
 
     def grown(self, items: list[RetrievedItem]) -> list[RetrievedItem]:
         """Return passages as the request asks for them: explained, with what stands around them."""
-        if self._request.explain and not self._plan.query.is_lookup:
-            for item, share in zip(items, shares_explained(self._plan, items), strict=True):
+        if self._request.explain:
+            is_lookup = self._plan.query.is_lookup  # all that has the values is what it asks for
+            shares = [1.0] * len(items) if is_lookup else shares_explained(self._plan, items)
+            for item, share in zip(items, shares, strict=True):
                 item.extra["share"] = share
         if self._request.expand is None:
             return items

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from sleuth.filters import Filter
     from sleuth.types import RetrievedItem
 
-_LINES: Final = re.compile(r"(?P<path>.+):(?P<first>\d+)-(?P<last>\d+)")
+_LINES: Final = re.compile(r"(?P<path>.+):(?P<first>\d+)(?:-(?P<last>\d+))?", re.DOTALL)
 
 
 def passages_of(engine: Engine, name: str) -> list[RetrievedItem]:
@@ -34,7 +34,7 @@ def passages_of(engine: Engine, name: str) -> list[RetrievedItem]:
     lines = _LINES.fullmatch(name)
     if lines is None:
         return []
-    start, end = int(lines["first"]), int(lines["last"])
+    start, end = int(lines["first"]), int(lines["last"] or lines["first"])
     return [
         item
         for item in passages_of(engine, lines["path"])

@@ -155,10 +155,13 @@ def argument_error(error: ValidationError) -> SleuthError:
     """Return the first fault of plain values in the words of Sleuth."""
     if (fault := own_fault(error)) is not None:
         return fault
-    first = error.errors()[0]
-    name = ".".join(map(str, first["loc"])) or "request"
-    rule = first["msg"].removeprefix("Input should be ")
-    return ArgumentError(f"{name} must be {rule}, got {reprlib.repr(first['input'])}")
+    faults = error.errors()
+    value, place = faults[0]["input"], faults[0]["loc"] or ("request",)
+    of_value = (entry for entry in faults if entry["input"] is value and entry["loc"][:1] == place[:1])
+    rules = dict.fromkeys(entry["msg"].removeprefix("Input should be ") for entry in of_value)
+    # Each form that a value may have has a rule of its own, at a place without a meaning for people.
+    name = ".".join(map(str, place if len(rules) < 2 else place[:1]))
+    return ArgumentError(f"{name} must be {', or '.join(rules)}, got {reprlib.repr(value)}")
 
 
 def own_fault(error: ValidationError) -> SleuthError | None:

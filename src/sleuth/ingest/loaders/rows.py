@@ -350,7 +350,7 @@ def row_document(
     if _surrogate.search(text):
         return _skipped(file, number or 1, "holds a lone surrogate, which is no text")
     if number is not None:
-        lines = dict(zip(("start_line", "end_line"), span, strict=True)) if span else {}
+        lines = dict(zip(("start_line", "end_line"), span, strict=True)) if span and not file.depth else {}
         metadata = {"source": f"{file.entry.source}#{number}", "row": number, **lines, **metadata}
     id = None
     if options.id_field is not None:

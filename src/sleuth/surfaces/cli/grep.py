@@ -11,7 +11,7 @@ from annotated_types import Ge
 
 from sleuth.errors import ArgumentError, IndexNotFoundError
 from sleuth.surfaces.cli.app import app
-from sleuth.surfaces.cli.common import Output
+from sleuth.surfaces.cli.common import Output, amount
 from sleuth.surfaces.cli.opening import PlaceOptions, open_index, opened_snapshot, path_inside
 from sleuth.surfaces.cli.options import command
 from sleuth.surfaces.cli.places import index_folder, path_from_here
@@ -98,7 +98,8 @@ def grep(
     if count:
         return Output(facts, [str(lines.lines)], found=lines.lines)
     rest_count = lines.lines - len(matches)
-    notes = [f"{rest_count} more lines in {lines.files} files"] if rest_count else []
+    total = f"{lines.lines:,} in {amount(lines.files, 'file')} in all"
+    notes = [f"{amount(rest_count, 'more line')}; {total}"] if rest_count else []
     return Output(facts, texts, notes, found=lines.lines)
 
 
