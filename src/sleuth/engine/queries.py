@@ -55,9 +55,8 @@ class QueryCondition:
             holds = any(is_value(element, self.text.casefold(), tokens, analyzer) for element in values)
         else:
             texts = (item.text, *(str(item.metadata.get(key) or "") for key in ("title", "heading")))
-            holds = any(has_sequence(analyzer.tokens(text), tokens) for text in texts)
-            if not tokens:  # what has no word says nothing
-                return True
+            sequences = (has_sequence(analyzer.tokens(text), tokens) for text in texts)
+            holds = any(sequences) if tokens else not self.excluded  # what has no word says nothing
         return holds is not self.excluded
 
 

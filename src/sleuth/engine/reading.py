@@ -23,23 +23,30 @@ _LINES: Final = re.compile(r"(?P<path>.+):(?P<first>\d+)(?:-(?P<last>\d+))?", re
 
 
 def passages_of(engine: Engine, name: str) -> list[RetrievedItem]:
-    """Return the passages of the file at a path, of its rows or lines, or of the document of an id."""
+    """Return the passages of the file at a path, of its rows or lines, or of the document of an id.
+
+    Raises:
+        ArgumentError: nothing has this name.
+    """
     file = engine.files.name_of(name)
-    if items := engine.get(file) or engine.get(printable(name)):
-        return items
-    rows = [document for document in engine.documents(under=file) if file_of(document) == file]
-    rows.sort(key=lambda row: (len(row.source), row.source))  # by number
-    if rows:
-        return [item for row in rows for item in engine.get(row.id)]
-    lines = _LINES.fullmatch(name)
-    if lines is None:
-        return []
-    start, end = int(lines["first"]), int(lines["last"] or lines["first"])
-    return [
-        item
-        for item in passages_of(engine, lines["path"])
-        if item.metadata.get("start_line", end + 1) <= end and item.metadata.get("end_line", 0) >= start
-    ]
+    items = engine.get(file) or engine.get(printable(name))
+    if not items:
+        rows = [document for document in engine.documents(under=file) if file_of(document) == file]
+        rows.sort(key=lambda row: (len(row.source), row.source))  # by number
+        items = [item for row in rows for item in engine.get(row.id)]
+    if not items and (lines := _LINES.fullmatch(name)):
+        start, end = int(lines["first"]), int(lines["last"] or lines["first"])
+        items = [
+            item
+            for item in passages_of(engine, lines["path"])
+            if item.metadata.get("start_line", end + 1) <= end and item.metadata.get("end_line", 0) >= start
+        ]
+    if not items:
+        raise ArgumentError(
+            f"id must name a passage or a document of this index, got {name!r}; `sleuth list` prints those of "
+            "documents, `sleuth search --json` those of passages"
+        )
+    return items
 
 
 def documents_at(engine: Engine, name: str) -> list[str]:

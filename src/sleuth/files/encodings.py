@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 from collections import Counter
+from contextlib import suppress
 from typing import Final
 
 _BOMS: Final = (
@@ -82,12 +83,18 @@ def _decode(data: bytes, declared: str | None) -> tuple[str, str]:
     except UnicodeDecodeError as error:
         damage_at = error.start
     for name in _declared_codecs(declared) if declared else ():
-        if (text := _try(data, name)) is not None:
-            return text, name
+        with suppress(LookupError, ValueError):  # of which UnicodeDecodeError is one
+            return data.decode(name), name
     damaged = data.decode("utf-8", "replace")
     if _mostly_read(damaged):
         return damaged, "utf-8 (damaged)"
-    return _decode_guessed(data, damage_at)
+    start = max(0, damage_at - _SAMPLE // 2)
+    sample = data[start : start + _SAMPLE]
+    if guess := _latin(sample) or _by_statistics(sample):
+        text = data.decode(guess, "replace")
+        if _mostly_read(text):
+            return text, f"{guess} (damaged)" if "\ufffd" in text else guess
+    return data.decode("latin-1"), "latin-1 (guessed)"
 
 
 def _declared_codecs(label: str) -> tuple[str, ...]:
@@ -103,18 +110,6 @@ def _declared_codecs(label: str) -> tuple[str, ...]:
     # GBK is decoded as gb18030. Bytes that windows-1252 does not define are decoded as Latin-1.
     codec = {"gbk": "gb18030"}.get(encoding.name, encoding.codec_info.name)
     return (codec, "latin-1") if codec == "cp1252" else (codec,)
-
-
-def _decode_guessed(data: bytes, damage_at: int) -> tuple[str, str]:
-    start = max(0, damage_at - _SAMPLE // 2)
-    sample = data[start : start + _SAMPLE]
-    if guess := _latin(sample) or _by_statistics(sample):
-        if (text := _try(data, guess)) is not None:
-            return text, guess
-        damaged = data.decode(guess, "replace")
-        if _mostly_read(damaged):
-            return damaged, f"{guess} (damaged)"
-    return data.decode("latin-1"), "latin-1 (guessed)"
 
 
 def _mostly_read(text: str) -> bool:
@@ -160,10 +155,3 @@ def _by_statistics(sample: bytes) -> str | None:
         if is_near and "cp1252" in (match.encoding, *match.could_be_from_charset):
             return "cp1252"
     return best.encoding
-
-
-def _try(data: bytes, encoding: str) -> str | None:
-    try:
-        return data.decode(encoding)
-    except (LookupError, UnicodeDecodeError, ValueError):
-        return None

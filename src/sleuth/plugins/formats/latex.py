@@ -22,8 +22,8 @@ _heading = re.compile(
 )
 _environment = re.compile(r"\s*\\(begin|end)\{(\w{1,40})\*?\}(?:\[[^\[\]]{0,300}\]|\{\S{0,300}\})*(.*)")
 _title = re.compile(r"\\title(?:\[[^\]]{0,300}\])?\{((?>(?:[^{}]|\{[^{}]{0,300}\}){1,500}))\}")
-_dropped = re.compile(r"\\(?:begin|end|label|ref|eqref|pageref|cite[a-z]{0,10}|vspace|hspace|includegraphics|input|include)\*?"
-                      r"(?:\[[^\[\]]{0,300}\]){0,2}\{[^{}]{0,1000}\}")  # fmt: skip
+_dropped = re.compile(r"\\(?:begin|end|label|ref|eqref|pageref|cite[a-z]{0,10}|vspace|hspace|includegraphics|input|"
+                      r"include)\*?(?:\[[^\[\]]{0,300}\]){0,2}\{[^{}]{0,1000}\}")  # fmt: skip
 _command = re.compile(r"\\[a-zA-Z]{1,40}\*?(?:\[[^\[\]]{0,300}\])?\{([^{}]{0,10000})\}")
 _verbatim = re.compile(rf"\\begin\{{({'|'.join(sorted(_VERBATIM))})\*?\}}")
 _logo = re.compile(r"\\((?:Xe|Lua)?(?:La)?TeX|BibTeX)(?![a-zA-Z])(?:\{\}|[ ])?")
@@ -49,13 +49,12 @@ def load_latex(file: FileBytes, options: ReadOptions) -> Iterator[Document]:
         if not title and (match := _title.search(line)):
             title = plain_line(match[1]).strip()
         environment = _environment.match(line)
+        if environment and environment.group(2) == "document" and not verbatim:
+            is_body = environment.group(1) == "begin"
         if verbatim:
             ends = environment and environment.group(1) == "end" and environment.group(2) == verbatim
             lines.append("```" if ends else line)
             verbatim = "" if ends else verbatim
-        elif environment and environment.group(2) == "document":
-            is_body = environment.group(1) == "begin"
-            lines.append(plain_line(environment.group(3)).strip() if is_body else "")
         elif not is_body:
             lines.append("")
         elif opening := _verbatim.search(line):

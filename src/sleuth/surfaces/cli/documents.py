@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator, Mapping
 from itertools import chain
 from pathlib import Path
@@ -11,7 +12,7 @@ import typer
 from annotated_types import Ge
 
 from sleuth.engine.synonyms import SYNONYMS_FILE, Synonyms
-from sleuth.errors import ArgumentError, IndexNotFoundError
+from sleuth.errors import IndexNotFoundError
 from sleuth.files import whole_file
 from sleuth.surfaces.cli.app import app, index_commands
 from sleuth.surfaces.cli.common import Output, amount, human_bytes, say, styled
@@ -21,8 +22,7 @@ from sleuth.surfaces.cli.places import index_folder, shown
 from sleuth.text import clean_text
 
 if TYPE_CHECKING:
-    from sleuth.engine import Engine
-    from sleuth.types import StoredDocument
+    pass
 
 _PAGE: Final = 1_000
 
@@ -41,25 +41,18 @@ def list_documents(
     engine: Index,
 ) -> Output:
     """Print the path or id of each document."""
-    documents, entries, total = _documents(engine, filter), list[dict[str, Any]](), 0
-    for total, document in enumerate(documents, 1):  # noqa: B007  # the last number counts them
-        if json:
-            entries.append({"id": document.id, "metadata": dict(document.metadata)})
-        else:
-            is_file = "path" in document.metadata
-            say(shown(engine.files, document.id) if is_file else clean_text(document.id))
-    return Output(entries, found=total)
-
-
-def _documents(engine: Engine, filter: str | None) -> Iterator[StoredDocument]:
-    """Yield the documents that match a filter, by id."""
-    position = None
+    entries, total, position = list[dict[str, Any]](), 0, None
     while True:
         page = engine.list_documents(filter=filter, after=position, limit=_PAGE)
-        yield from page.documents
-        position = page.after
-        if position is None:
-            return
+        for document in page.documents:
+            if json:
+                entries.append({"id": document.id, "metadata": dict(document.metadata)})
+            else:
+                is_file = "path" in document.metadata
+                say(shown(engine.files, document.id) if is_file else clean_text(document.id))
+        total += len(page.documents)
+        if (position := page.after) is None:
+            return Output(entries, found=total)
 
 
 SHOW_EXAMPLES = """
@@ -77,10 +70,6 @@ def show(
     from sleuth.engine.reading import passages_of
 
     items = passages_of(engine, id)
-    if not items:
-        raise ArgumentError(
-            f"id must name a passage or a document of this index, got {id!r}; `sleuth search --json` prints ids"
-        )
     lines = []
     for item in items:
         metadata = [styled(f"  {name}: {value}", "dim") for name, value in item.metadata.items()]
@@ -248,10 +237,10 @@ def status(*, index: Path | None = None) -> Output:
                 options = " ".join(
                     f"{name}={_spelled(value)}" for name, value in root.options.to_dict().items()
                 )
-                advice = (
-                    "  gone: `sleuth index --prune` deletes its documents, `sleuth index move` renames them"
-                )
-                line = f"root   {shown(engine.files, root.name)}  {clean_text(options)}"
+                path = shown(engine.files, root.name)
+                prune = f"sleuth index --prune {shlex.quote(path)}"
+                advice = f"  gone: `{prune}` deletes its documents, `sleuth index move` renames them"
+                line = f"root   {path}  {clean_text(options)}"
                 lines.append(f"{line}{advice if root.is_gone else ''}".rstrip())
     except IndexNotFoundError:
         if not code:

@@ -176,10 +176,6 @@ def summarize(
         items = []
         for name in documents or ():
             passages = passages_of(engine, name)
-            if not passages:
-                raise ArgumentError(
-                    f"documents must be paths or ids of the index, got {name!r}; see: sleuth status"
-                )
             about_all = {key: value for key, value in passages[0].metadata.items() if key not in PLACE}
             values = {"id": name, "text": text_of(passages), "metadata": about_all}
             items.append(passages[0].model_copy(update=values))
