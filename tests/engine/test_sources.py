@@ -221,11 +221,9 @@ def test_failures_are_named(place: Path) -> None:
         assert len(ranking) == 3
         assert [(part.name, part.error) for part in ranking.failures] == [("wiki", "no route")]
         assert sources.search(QUERY).detail is not None
-    with (
-        Sources({"wiki": down, "other": down}) as broken,
-        pytest.raises(RetrievalError, match="wiki: no route"),
-    ):
-        broken.retrieve(QUERY)
+    all_down = Sources({"wiki": down, "other": down})
+    with pytest.raises(RetrievalError, match="wiki: no route"), all_down:
+        all_down.retrieve(QUERY)
 
 
 def test_failures_inside_a_source_are_named(both: Sources) -> None:

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from sleuth.errors import MissingPackageError
+from sleuth.errors import EmbeddingError, MissingPackageError
+from sleuth.plugins.frameworks.whole import VectorsOfOthers, WholeIndex
 from tests.commands import python
 
 HOME = Path(__file__).parents[3]
@@ -40,3 +41,15 @@ def test_a_missing_framework_is_named_with_its_extra(name: str, monkeypatch: pyt
         importlib.import_module(f"sleuth.plugins.frameworks.{name}")
     extras = tomllib.loads((HOME / "pyproject.toml").read_text("utf8"))["project"]["optional-dependencies"]
     assert caught.value.extra in extras
+
+
+def test_a_document_has_the_vector_that_came_last_with_it(tmp_path: Path) -> None:
+    """Also where all else is as before; a vector that cannot be one of the index is refused, and nothing stored."""
+    index = WholeIndex.open(tmp_path / "index", VectorsOfOthers())
+    index.add(["one", "two"], [None] * 2, ["1", "2"], [[1, 0], [0, 1]])
+    for vector in ([1.0], [float("nan"), 1.0]):
+        with pytest.raises(EmbeddingError):
+            index.add(["three"], [None], ["3"], [vector])
+    index.add(["one"], [None], ["1"], [[0, -1]])
+    assert [(one.id, round(one.score or 0)) for one in index.nearest([0, 1], 9)] == [("2", 1), ("1", -1)]
+    index.engine.close()

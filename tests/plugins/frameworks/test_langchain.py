@@ -49,27 +49,18 @@ def test_documents_come_back_as_they_were(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("argument", "values"), [("metadatas", [{}]), ("ids", ["1", "2", "3"])])
-def test_a_store_names_lists_of_another_length(
-    store: SleuthVectorStore, argument: str, values: list[Any]
-) -> None:
+def test_lists_of_another_length_are_named(store: SleuthVectorStore, argument: str, values: Any) -> None:
     """Each text needs its metadata and its id."""
     with pytest.raises(ArgumentError, match=f"{argument} must have one value for each of 2 texts"):
         store.add_texts(["one", "two"], **{argument: values})
 
 
-SEARCHES = (
-    "similarity_search",
-    "similarity_search_with_score",
-    "similarity_search_with_relevance_scores",
-    "max_marginal_relevance_search",
-)
+SIMILARITY = [f"similarity_search{suffix}" for suffix in ("", "_with_score", "_with_relevance_scores")]
 
 
-@pytest.mark.parametrize("search", SEARCHES)
+@pytest.mark.parametrize("search", [*SIMILARITY, "max_marginal_relevance_search"])
 @pytest.mark.parametrize("option", ["filters", "where", "pre_filter", "where_document", "nosuch"])
-def test_a_search_uses_its_options_or_refuses_them(
-    store: SleuthVectorStore, search: str, option: str
-) -> None:
+def test_a_search_uses_or_refuses_options(store: SleuthVectorStore, search: str, option: str) -> None:
     """A filter under another name never returns unfiltered documents; `filter` filters."""
     store.add_texts(["one", "two"], [{"tenant": "a"}, {"tenant": "b"}], ids=["1", "2"])
     with pytest.raises(ArgumentError, match=f"must be among filter, k, got '{option}'"):
@@ -87,6 +78,8 @@ def test_writes_refuse_what_they_do_not_use(index: SleuthDocumentIndex, store: S
             call(values, namespace="a")
     assert index.engine.count().documents == 0
     assert store.add_texts(["one"], ids=["1"], batch_size=100) == ["1"]
+    with pytest.raises(ValueError, match=r"filter\n.*not permitted"):
+        SleuthRetriever(source=index.engine, filter="tenant:a")  # type: ignore[call-arg]
 
 
 def test_a_delete_says_whether_the_documents_were_there(tmp_path: Path) -> None:

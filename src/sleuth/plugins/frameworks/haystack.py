@@ -290,7 +290,7 @@ class SleuthRetriever:
             legs = ["lexical"] if store.has_vectors else None
             documents = store._index.search(query, k, filter=tree, legs=legs)
         else:
-            with store.engine.embedder.holding({query: query_embedding}):
+            with store.engine.embedder.holding(query, query_embedding):
                 documents = store._index.search(query, k, filter=tree)
         return {"documents": list(map(_document, documents))}
 

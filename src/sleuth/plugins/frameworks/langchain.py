@@ -41,7 +41,7 @@ class SleuthRetriever(BaseRetriever):
         options: further arguments of every `source.retrieve`.
     """
 
-    model_config = ConfigDict(arbitrary_types_allowed=True)
+    model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid")
 
     source: Any
     k: int = 10
@@ -210,7 +210,7 @@ class SleuthDocumentIndex(DocumentIndex):
         k: how many documents `invoke` gives.
     """
 
-    model_config = ConfigDict(arbitrary_types_allowed=True)
+    model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid")
 
     engine: Any
     k: int = 10

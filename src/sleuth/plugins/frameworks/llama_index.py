@@ -180,14 +180,12 @@ class SleuthVectorStore(BasePydanticVectorStore):
             modes = ", ".join(sorted(mode.value for mode in offered))
             raise ArgumentError(f"mode must be one of {modes}, got {query.mode.value!r}")
         if text is None or (query.mode in _BOTH and vector is None):
-            raise ArgumentError(
-                f"query_str (and query_embedding in mode 'hybrid') must be given, got {query!r}"
-            )
+            raise ArgumentError("query_str (and query_embedding in mode 'hybrid') must be given, got None")
         if query.mode in _WORDS:
             return self._index.search(text, query.sparse_top_k or k, filter=filter, legs=["lexical"])
         share = 0.5 if query.alpha is None else query.alpha
         fusion = Fusion(weights={"lexical": 1 - share, "dense": share})
-        with self.engine.embedder.holding({text: cast("Sequence[float]", vector)}):
+        with self.engine.embedder.holding(text, cast("Sequence[float]", vector)):
             return self._index.search(text, query.hybrid_top_k or k, filter=filter, fusion=fusion)
 
     def _varied(

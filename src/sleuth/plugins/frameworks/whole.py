@@ -19,6 +19,7 @@ from sleuth.store import text_hash
 from sleuth.text import embedded_text
 from sleuth.types import Chunk, Document, RetrievedItem
 from sleuth.vector_store import fingerprint_of
+from sleuth.vectors import as_vectors
 
 _OWN: Final = "_own"
 """Metadata key that lists those of `_ADDED` that the document came with; absent where there are no such keys."""
@@ -70,9 +71,9 @@ class NamedEmbedder:
 
 
 class VectorsOfOthers:
-    """An `Embedder` for a framework that makes the vectors itself, and hands them over with texts and queries.
+    """An `Embedder` for a framework that makes the vectors itself, and hands them over with documents and queries.
 
-    The index keeps the vectors in its record, so that it can be rebuilt without the framework.
+    The index keeps those of documents in its record, so that it can be rebuilt without the framework.
     """
 
     fingerprint = "vectors of others"
@@ -81,18 +82,13 @@ class VectorsOfOthers:
         self._vectors: dict[str, Sequence[float]] = {}
 
     @contextmanager
-    def holding(self, vectors: Mapping[str, Sequence[float]]) -> Iterator[None]:
-        """Within the block, `embed_documents` and `embed_query` answer with these vectors.
-
-        Args:
-            vectors: by embedded text (`embedded_text`).
-        """
-        self._vectors.update(vectors)
+    def holding(self, query: str, vector: Sequence[float]) -> Iterator[None]:
+        """Within the block, `embed_query` answers with this vector."""
+        self._vectors[query] = vector
         try:
             yield
         finally:
-            for text in vectors:
-                self._vectors.pop(text, None)
+            self._vectors.pop(query, None)
 
     def embed_query(self, text: str) -> Sequence[float]:
         """Return the vector that was handed over with a query.
@@ -103,7 +99,7 @@ class VectorsOfOthers:
         return self.embed_documents([text])[0]
 
     def embed_documents(self, texts: list[str]) -> list[Sequence[float]]:
-        """Return the vectors that were handed over with these texts.
+        """Return the vectors that were handed over with these queries.
 
         Raises:
             EmbeddingError: a text came without its vector.
@@ -166,18 +162,24 @@ class WholeIndex:
 
         Args:
             vectors: for an index of `VectorsOfOthers`: one for each document, in order.
+
+        Raises:
+            EmbeddingError: vectors that are not finite, or of another length than others; nothing is stored.
         """
         names = [id or str(uuid4()) for id in ids]
         documents = list(map(_stored, texts, metadatas, names))
-        if vectors is None:
-            self.engine.add(documents)
-            return names
-        embedder = cast("VectorsOfOthers", self.engine.embedder)
-        texts = (
-            embedded_text({**document.metadata, "text": document.page_content}) for document in documents
-        )
-        with embedder.holding(dict(zip(texts, vectors, strict=True))):
-            self.engine.add(documents)
+        if vectors is not None and names:
+            model, cache = VectorsOfOthers.fingerprint, cast("Any", self.engine.backend.vector_cache)
+            checked = as_vectors(list(vectors), len(names), model)
+            self.engine.nearest(checked[0], 1)  # refuses vectors of another length than those of the index
+            hashes = [text_hash(embedded_text({**one.metadata, "text": one.text})) for one in documents]
+            own_vectors = [vector.tobytes() for vector in checked]
+            known_vectors = cache.get(model, hashes)
+            # An unchanged document would keep the vector that it has.
+            places = zip(names, hashes, own_vectors, strict=True)
+            self.engine.delete([id for id, key, own in places if known_vectors.get(key, own) != own])
+            cache.put(model, dict(zip(hashes, own_vectors, strict=True)))
+        self.engine.add(documents)
         return names
 
     def get(self, ids: Iterable[str]) -> Iterator[Whole]:
@@ -216,8 +218,7 @@ class WholeIndex:
         embedder, cache = self.engine.embedder, self.engine.backend.vector_cache
         if not isinstance(embedder, VectorsOfOthers) or cache is None:
             raise ArgumentError(f"engine must keep the vectors that it was given, got one of {embedder!r}")
-        texts = (embedded_text({**document.metadata, "text": document.text}) for document in documents)
-        hashes = list(map(text_hash, texts))
+        hashes = [text_hash(embedded_text({**one.metadata, "text": one.text})) for one in documents]
         vector_by_hash = cache.get(embedder.fingerprint, hashes)
         return [array("f", vector_by_hash[key]).tolist() for key in hashes]
 
