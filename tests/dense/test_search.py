@@ -168,7 +168,7 @@ def test_a_bound_leaves_out_no_estimate_above_it(width: int) -> None:
         query = rng.standard_normal(64).astype(np.float32)
         query /= np.linalg.norm(query)
         every = codes.scan([part], query, len(rows), len(rows), exact=False)
-        for k in (20, 1500):
+        for k in (5, 20, 1500):  # no sample is taken for so few as 5
             best = codes.scan([part], query, k, k, exact=False, width=width)
             assert np.allclose(best[2][:k], every[2][:k], rtol=1e-5)
             assert len(set(best[1].tolist())) == len(best[1])
