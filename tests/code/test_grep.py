@@ -156,9 +156,8 @@ def test_the_required_text_of_a_pattern(pattern: str, literal: str) -> None:
 def test_the_command(root: Path) -> None:
     """`sleuth grep` prints path, line and text, counts what it leaves out, and exits with 1 for nothing."""
     sleuth("code", "index", ".", cwd=root)
-    process = sleuth("grep", "refill", "src", cwd=root)
     lines = ["src/bucket.py:2:    def refill(self):", "src/bucket.py:6:limit = 3  # refill, refill"]
-    assert process.stdout.splitlines() == lines
+    assert sleuth("grep", "refill", "src", cwd=root).stdout.splitlines() == lines
     assert "2 more lines; 3 in 2 files in all" in sleuth("grep", "refill", "-k", "1", cwd=root).stderr
     assert sleuth("grep", "-c", "-i", "refill", cwd=root).stdout == "5\n"
     answer = json.loads(sleuth("grep", "--json", "-F", "self.rate", cwd=root).stdout)

@@ -141,6 +141,8 @@ def test_weights_of_legs(shop: tuple[CodeStorage, str]) -> None:
     for weights in ({"words": 1}, {"vector": -1}, {"vector": float("nan")}, {"keyword": 0, "vector": 0}, [1]):
         with pytest.raises(ArgumentError, match="weights"):
             places("hybrid", weights=weights)
+    with pytest.raises(ArgumentError, match="expand must be a list of strings, got 'callers'"):
+        places("hybrid", expand="callers")
 
 
 def test_tests_come_after_code_unless_asked_for(ask: Ask) -> None:

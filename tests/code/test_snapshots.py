@@ -325,19 +325,16 @@ def test_odd_files(storage: CodeStorage, git: Git) -> None:
 
 def test_plain_folders_honour_gitignore(storage: CodeStorage, tmp_path: Path) -> None:
     """Outside git, hidden and ignored files and installed packages are skipped."""
-    write(
-        tmp_path / "plain",
-        {
-            ".gitignore": "*.log\nbuild/\n", "a.py": "a = 1\n", "x.log": "x", "build/b.py": "b",
-            "node_modules/c.js": "c", ".hidden": "d",
-        },
-    )  # fmt: skip
+    skipped = dict.fromkeys(("x.log", "build/b.py", "node_modules/c.js", ".hidden"), "x")
+    write(tmp_path / "plain", {".gitignore": "*.log\nbuild/\n", "a.py": "a = 1\n", **skipped})
     report = index_path(storage, tmp_path / "plain")
     assert set(opened(storage, report.repository).by_path) == {"a.py"}
     with pytest.raises(ArgumentError, match="not in git"):
         index_path(storage, tmp_path / "plain", revision="main")
     with pytest.raises(ArgumentError, match="must be a folder"):
         index_path(storage, tmp_path / "plain" / "a.py")
+    with pytest.raises(ArgumentError, match="workers must be"):
+        index_path(storage, tmp_path / "plain", workers=0)
 
 
 def test_files_that_did_not_change_are_not_read(storage: CodeStorage, tmp_path: Path) -> None:

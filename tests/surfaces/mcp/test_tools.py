@@ -53,6 +53,8 @@ def test_search_keeps_the_contract_of_chatgpt(workspace: Workspace, quiet_projec
         assert result["url"].startswith("https://search.example.org/")
         fetched = json.loads(tools.call("fetch", {"id": result["id"]}))
         assert fetched.keys() >= {"id", "title", "text", "url", "metadata"}
+    whole = json.loads(tools.call("fetch", {"id": "src/bucket.py"}))
+    assert whole["url"].startswith(f"https://search.example.org/{quiet_project}/src/bucket.py:1-")
 
 
 def test_search_says_how_well_its_results_fit(workspace: Workspace, limited: Any) -> None:

@@ -288,8 +288,5 @@ def _on_disk(snapshot: Snapshot, row: FileRow) -> bytes | None:
         return None
     if is_binary(content):
         return None
-    try:
-        content.decode()
-    except UnicodeDecodeError:
-        return decode(content)[0].encode("utf-8", "surrogatepass")
-    return content
+    text, encoding = decode(content)
+    return content if encoding == "utf-8" else text.encode("utf-8", "surrogatepass")

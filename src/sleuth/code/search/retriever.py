@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 from uuid import UUID
 
-from sleuth.arguments import MOST_K, check_count, check_query, is_blank
+from sleuth.arguments import MOST_K, check_count, check_query, check_strings, is_blank
 from sleuth.code.graph.walker import GraphWalker
 from sleuth.code.parsing.chunks import unit_at
 from sleuth.code.parsing.labels import MODULE_LABEL
@@ -137,6 +137,7 @@ class CodeRetriever:
         """
         check_query(query)
         check_count(limit, "limit", most=MOST_K)
+        check_strings(expand, "expand")
         if strategy not in STRATEGIES:
             raise ArgumentError(f"strategy must be one of {', '.join(STRATEGIES)}, got {strategy!r}")
         if strategy != "keyword" and self.embedding_provider is None:

@@ -268,7 +268,7 @@ def similar_pieces(
     """
     check_count(limit, "limit")
     spot = next(iter(places_named(snapshot, place)), None)
-    if spot is None:
+    if spot is None or (spot.lines is not None and min(spot.lines) > spot.file.lines):
         raise ArgumentError(
             f"place must be a file, lines of it or a definition of the snapshot, got {place!r}"
         )

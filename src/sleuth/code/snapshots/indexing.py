@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sleuth import platform
+from sleuth.arguments import check_count
 from sleuth.code.parsing.analyse import Analysed, Analyser, skipped
 from sleuth.code.parsing.labels import labels_of_path
 from sleuth.code.repository import git
@@ -129,6 +130,8 @@ def index_path(
         CodeError: an unknown revision, or git failed.
         IndexLockedError: another run is at work; names it.
     """
+    if workers is not None:
+        check_count(workers, "workers", least=1)
     index = partial(
         index_source, storage, workers=workers, progress=progress, history=history, timeout=timeout
     )

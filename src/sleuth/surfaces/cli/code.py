@@ -175,12 +175,11 @@ def refs(
     uncertain = [use for use in uses if not use.get("certain", True)]
     facts = {"name": name, "stale": place.stale, "definitions": definitions, "near": spellings}
     facts |= {"callers": uses} if callers else {"references": sure_uses, "uncertain": uncertain}
-    rows: list[tuple[str, ...]]
-    rows = [(f"{d['file_path']}:{d['line']}", d["type"], d["signature"]) for d in definitions]
-    rows += [_use_row(use, use.get("role", "call")) for use in sure_uses]
+    places = [(f"{d['file_path']}:{d['line']}", d["type"], d["signature"]) for d in definitions]
+    use_rows = [_use_row(use, use.get("role", "call")) for use in sure_uses]
     more_rows, notes = _uncertain(uncertain, name)
     missing = f"nothing is called {name!r}; near it: {', '.join(spellings) or 'nothing'}"
-    return Output(facts, rows + more_rows, notes, found=definitions or uses, missing=missing)
+    return Output(facts, places + use_rows + more_rows, notes, found=definitions or uses, missing=missing)
 
 
 _SHOWN = 20
@@ -267,7 +266,7 @@ def tests(
     reached = affected_tests(place.snapshot, definitions, hops)
     rows = dict.fromkeys(test.file_path for test in reached) if files else _reached_rows(reached)
     names = [definition.symbol.qualified for definition in definitions]
-    missing = f"no test reaches {len(definitions)} changed definitions by name"
+    missing = f"no test reaches {amount(len(definitions), 'changed definition')} by name"
     facts = {"changed": names, "stale": place.stale, "tests": reached}
     return Output(facts, rows, found=reached, missing=missing)
 

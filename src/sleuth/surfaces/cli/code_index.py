@@ -173,7 +173,7 @@ def snapshots(
     lines = []
     for s in entries:
         when = datetime.fromtimestamp(s.finished or s.started, UTC).strftime("%Y-%m-%d %H:%M:%S")
-        lines.append((s.id[:20], s.status, when, f"{s.files} files", " ".join(s.names) + s.error))
+        lines.append((s.id[:20], s.status, when, amount(s.files, "file"), " ".join(s.names) + s.error))
     return Output({"repository": asdict(repository), "snapshots": list(map(asdict, entries))}, lines)
 
 
@@ -197,7 +197,8 @@ def push(
     with open_code(folder) as storage:
         commit = indexed_commit(storage, path)
     manifest = push_code(folder, address, commit, keep=keep)
-    line = f"Pushed the index of commit {commit[:12]}: {manifest.documents:,} files, {human_bytes(manifest.size)}."
+    size = f"{amount(manifest.documents, 'file')}, {human_bytes(manifest.size)}"
+    line = f"Pushed the index of commit {commit[:12]}: {size}."
     return Output({"commit": commit, "files": manifest.documents, "bytes": manifest.size}, [line])
 
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from sleuth.files.formats import CODE
-from sleuth.surfaces.cli.common import console, remark, say, styled
+from sleuth.surfaces.cli.common import amount, console, remark, say, styled
 from sleuth.surfaces.hits import ShownText, SnippetOf, excerpt, place_of, score_text, snippet_of, title_of
 from sleuth.text import clean_text
 from sleuth.types import Explanation, PartReport, RetrievedItem, document_of
@@ -53,7 +53,7 @@ def print_hits(
         for line in excerpt_lines(part, item.metadata, width):
             say(f"   {line}".rstrip())
         if part.more:
-            say(styled(f"   … {part.more} more lines", "dim"))
+            say(styled(f"   … {amount(part.more, 'more line')}", "dim"))
         if item.copies:
             names = list(dict.fromkeys(clean_text(document_of(id)) for id in item.copies))
             shown = ", ".join(names[:COPIES]) + (", …" if len(names) > COPIES else "")

@@ -198,11 +198,14 @@ class Tools:
         source = self._text(id, at)
         unread_text = source.text[call.offset :]
         metadata = {key: value for key, value in source.metadata.items() if value not in (None, "", [])}
+        place = source.id
+        if metadata.get("source_type") == "code":  # a client may open it by no other path
+            place = items.place(metadata["source"], metadata["start_line"], metadata["end_line"])
         answer = {
             "id": source.id,
             "title": items.name_of(source.id, metadata),
             "text": "",
-            **items.address(source.id, metadata, self._url_of),
+            **items.address(place, metadata, self._url_of),
             "metadata": metadata,
             **call.head,
         }
