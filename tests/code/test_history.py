@@ -23,7 +23,7 @@ def past(git: Git) -> tuple[Git, list[str]]:
         git.commit(
             {"bucket.py": BUCKET.replace("return 2", "return 3"), "retry.py": "TRIES = 4\n"}, "Refill faster"
         ),
-        git.commit({"notes.txt": "timeout\n"}, "Write notes"),
+        git.commit({"docs/notes.txt": "timeout\n"}, "Write notes"),
     ]
 
 
@@ -133,3 +133,4 @@ def test_commands(past: tuple[Git, list[str]]) -> None:
     refused = run(git.root, "search", "--history", "timeout", "--lang", "py")
     assert refused.returncode == 2 and "without --lang" in refused.stderr
     assert run(git.root, "history", "missing.py").returncode == 2
+    assert run(git.root / "docs", "history", "notes.txt").stdout.startswith(ids[3][:12])

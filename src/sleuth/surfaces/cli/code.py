@@ -135,8 +135,8 @@ def history(
     """List the commits that touched a file, some lines of it or a definition, newest first."""
     from sleuth.code.search.history import history_of
 
-    names = [(place.snapshot, spelling) for spelling in (path_inside(name, place.root), name)]
-    past = history_of(names, text=text, most=k)
+    spellings = (path_inside(path, place.root) for path in (str(Path.cwd() / name), name))
+    past = history_of([(place.snapshot, one) for one in (*spellings, name)], text=text, most=k)
     facts = {"path": past.path, "lines": past.lines, "stale": place.stale}
     commits = [commit._asdict() for commit in past.commits]
     return Output({**facts, "commits": commits}, map(_row_of, past.commits), found=commits)
