@@ -44,8 +44,8 @@ def test_search_finds_the_lines(shop: Local, root: Path) -> None:
     assert "def refill" in best["text"]
     assert [part["status"] for part in answer["parts"]] == ["ok", "ok"]
     assert {hit["file_path"] for hit in hits(paths=["src/shop.py"])} == {"src/shop.py"}
-    label = "class_definition"
-    assert {label in hit["semantic_labels"] for hit in hits(labels=[label])} == {True}
+    labelled = hits(labels=["class_definition"])
+    assert {"class_definition" in hit["semantic_labels"] for hit in labelled} == {True}
     assert hits(languages=["rust"]) == []
 
 

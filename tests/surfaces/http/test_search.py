@@ -77,10 +77,8 @@ WRONG = tomllib.loads(Path(__file__).with_name("wrong_searches.toml").read_text(
 def test_wrong_arguments_are_problems(server: Local, body: Any, code: str, words: str) -> None:
     """An invalid argument gives a problem document with the error's code and the remedy."""
     answer = server.client.post("/v1/search", json=body)
-    assert answer.status_code == 422
-    assert answer.headers["content-type"] == "application/problem+json"
+    assert (answer.status_code, answer.headers["content-type"]) == (422, "application/problem+json")
     problem = answer.json()
-    assert problem["code"] == code
-    assert problem["type"] == f"urn:sleuth:error:{code}"
+    assert (problem["code"], problem["type"]) == (code, f"urn:sleuth:error:{code}")
     assert words in problem["detail"]
     assert problem["request_id"] == answer.headers["x-request-id"]

@@ -36,12 +36,8 @@ def test_a_reader_with_a_filter_browses_its_own_documents(corpus: Path, tmp_path
         state = server.ask(token, "GET", "/contents").text
         assert server.client.get("/browse").status_code == 401
         refused = server.ask(token, "POST", "/change", data={"delete": "t1.md"})
-    assert "t1.md" in listing
-    assert "t2.md" not in listing
-    assert "bucket.py" not in listing
-    assert "<dd>10</dd>" in state
-    assert "segments" not in state
-    assert 'type="file"' not in state
+    assert [text in listing for text in ("t1.md", "t2.md", "bucket.py")] == [True, False, False]
+    assert [text in state for text in ("<dd>10</dd>", "segments", 'type="file"')] == [True, False, False]
     assert refused.status_code == 403
 
 
@@ -223,8 +219,7 @@ def test_a_symbol_says_what_it_does_not_show(tmp_path: Path) -> None:
     make_index(tmp_path, [], code=write(tmp_path / "code", files))
     with pages(tmp_path, "docs", "code") as server:
         known, long, several, unknown = (
-            server.client.get("/symbol", params={"name": name}).text
-            for name in ("climb", "run", "leap", "<swim>")
+            server.client.get(f"/symbol?name={name}").text for name in ("climb", "run", "leap", "<swim>")
         )
         assert server.client.get("/symbol", params={"name": "<swim>"}).status_code == 404
     assert ("203 more lines" in long, "more line" in known + several) == (True, False)

@@ -34,7 +34,7 @@ def test_a_passage_without_lines_is_marked_in_its_source(tmp_path: Path) -> None
 
 def test_what_is_not_indexed_is_not_found(corpus: Path, server: Local) -> None:
     """An address of a document that was deleted is a page that says so, with 404."""
-    for id in ("gone.md#0", f"{corpus}/code/gone.py:1-2", "x:y-z", ""):
+    for id in ("gone.md#0", f"{corpus}/code/gone.py:1-2", f"{corpus}/code/bucket.py:9999-10000", "x:y-z", ""):
         answer = server.client.get("/source", params={"id": id})
         assert answer.status_code == 404
         assert "Not found." in answer.text

@@ -171,10 +171,11 @@ class PageHandlers:
                 if not is_page:
                     raise Refusal(401, "KeyMissingError", "sign in first")
                 target = url.path + (f"?{url.query}" if url.query else "")
-                return self._sign_in_form("/contents" if request.method == "POST" else target)
+                problem = "" if key is None else "This key may not read."
+                return self._sign_in_form("/contents" if request.method == "POST" else target, 401, problem)
             call.key = key
-            call.service.rates.take(key)
         try:
+            call.service.rates.take(call.key)
             state = PageState.of(request.query_params, call.sources)
             return await handler(request, call, state)
         except (SleuthError, Refusal) as error:

@@ -71,8 +71,8 @@ def _file(call: Call, id: str) -> tuple[RetrievedItem, dict[int, str], range]:
         cited = range(int(first_line), int(last_line or first_line) + 1)
         for snapshot in call.snapshots():
             position = snapshot.by_path.get(path.removeprefix(f"{snapshot.repository.path}/"))
-            if position is not None:
-                row = snapshot.files[position]
+            row = None if position is None else snapshot.files[position]
+            if row is not None and cited.start <= row.lines:
                 text = snapshot.lines(row, 1, row.lines)
                 place = {"start_line": cited.start, "end_line": cited.stop - 1}
                 item = RetrievedItem(id=id, text=text, metadata=file_metadata(snapshot, row) | place)
