@@ -3,6 +3,7 @@
 import tomllib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -289,16 +290,15 @@ def test_scores_after_reranking_over_shards(tmp_path: Path) -> None:
         ({"score": "high"}, "reranker Bad, item .*: score must be a finite number or None, got 'high'"),
         ({"score": float("nan")}, "score must be a finite number or None, got nan"),
         ({"id": "another"}, "reranker Bad must return some of its items"),
+        (None, "reranker Bad must return some of its items, got None"),
     ],
 )
-def test_a_reranker_that_breaks_its_contract_is_refused(
-    engine: Engine, change: dict[str, object], message: str
-) -> None:
+def test_a_reranker_that_breaks_its_contract_is_refused(engine: Engine, change: Any, message: str) -> None:
     """Scores that are no finite numbers, and items that were not given, are errors that name the reranker."""
 
     class Bad:
-        def rerank(self, query: str, items: Sequence[RetrievedItem]) -> list[RetrievedItem]:
-            return [items[0].model_copy(update=change)]
+        def rerank(self, query: str, items: Sequence[RetrievedItem]) -> Any:
+            return change and [items[0].model_copy(update=change)]
 
     with pytest.raises(RetrievalError, match=message):
         engine.retrieve("token", rerank=Bad())

@@ -89,11 +89,11 @@ class Wrong(Sentences):
     def __init__(self, chunk: Any) -> None:
         self.chunk = chunk
 
-    def split(self, document: Document) -> list[Chunk]:
-        return [self.chunk]
+    def split(self, document: Document) -> Any:
+        return self.chunk and [self.chunk]
 
 
-@pytest.mark.parametrize("chunk", ["text", Chunk("other", 0, 5, 1, 1), Chunk("", 0, 0, 1, 1)])
+@pytest.mark.parametrize("chunk", [None, "text", Chunk("other", 0, 5, 1, 1), Chunk("", 0, 0, 1, 1)])
 def test_chunks_are_checked(tmp_path: Path, chunk: Any) -> None:
     """A chunk without text, or with another text than that of its place, is refused by name."""
     engine = Engine.open(tmp_path / "index", create=True, embedder="", chunker=Wrong(chunk))

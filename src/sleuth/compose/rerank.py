@@ -49,8 +49,8 @@ def reranked(
         RetrievalError: the reranker returned something that is not among the items, or a score that is not finite.
     """
     ids = {item.id for item in items}
-    answer = list(reranker.rerank(query, items))
-    name = type(reranker).__name__
+    answer, name = reranker.rerank(query, items), type(reranker).__name__
+    answer = list(answer) if isinstance(answer, Iterable) else [answer]
     scores: list[float | None] = []
     for item in answer:
         if not isinstance(item, RetrievedItem) or item.id not in ids:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Final
 
 from sleuth.errors import ArgumentError
@@ -33,15 +33,14 @@ class CheckedChunker:
         Raises:
             ArgumentError: something else than chunks that have text.
         """
-        chunks = list(self._chunker.split(document))
+        answer = self._chunker.split(document)
+        chunks = list(answer) if isinstance(answer, Iterable) else [answer]
         for chunk in chunks:
-            if not isinstance(chunk, Chunk) or not (
-                chunk.text.strip() and chunk.text == document.page_content[chunk.start : chunk.end]
-            ):
-                raise ArgumentError(
-                    f"chunks of {self._chunker.fingerprint!r} must be Chunks with the text from start to end, "
-                    f"got {chunk!r}"
-                )
+            text = document.page_content[chunk.start : chunk.end] if isinstance(chunk, Chunk) else ""
+            if not text.strip() or chunk.text != text:
+                name = self._chunker.fingerprint
+                rule = "must be Chunks with the text from start to end"
+                raise ArgumentError(f"chunks of {name!r} {rule}, got {chunk!r}")
         return chunks
 
     def fits(self, document: Document) -> bool:
