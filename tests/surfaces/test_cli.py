@@ -184,7 +184,8 @@ def test_hidden_and_ignored_names(indexed: Path) -> None:
     ignored = {".gitignore": "*.log\nmade/\n", "a.log": "ignored margay", "made/b.md": "ignored caracal"}
     write(indexed / "docs", {**ignored, ".notes.md": "hidden ocelot"})
     process = sleuth("index", "docs", cwd=indexed)
-    assert "Left out 1 hidden (--hidden reads them), 2 ignored (--no-ignore reads them).\n" in process.stderr
+    line = "Left out 1 hidden (--hidden reads them), 2 ignored (--no-ignore reads what .gitignore names).\n"
+    assert line in process.stderr
     report = json.loads(sleuth("index", "docs", "--json", cwd=indexed).stdout)
     assert (report["hidden"], report["ignored"]) == (1, 2)
     assert "2 added" in sleuth("index", "docs", "--hidden", "--exclude", "*.log", cwd=indexed).stdout

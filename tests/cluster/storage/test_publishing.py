@@ -297,7 +297,7 @@ def test_a_fetched_copy_can_be_changed(index: Path, tmp_path: Path) -> None:
         assert copy.count().documents == 41
     with pytest.raises(ArgumentError, match="folder must be new or empty"):
         fetch(ADDRESS, tmp_path / "copy")
-    with pytest.raises(IndexNotFoundError, match="no index is published at s3://indexes/none"):
+    with pytest.raises(IndexNotFoundError, match="none: `sleuth cluster publish --index INDEX s3"):
         fetch("s3://indexes/none", tmp_path / "other")
 
 

@@ -74,7 +74,7 @@ def find_version(address: Address, objects: ObjectFolder) -> Manifest:
     manifest = newest_version(objects)
     if manifest is None:
         raise IndexNotFoundError(
-            f"no index is published at {address.url}: `sleuth cluster publish INDEX {address.url}`",
+            f"no index is published at {address.url}: `sleuth cluster publish --index INDEX {address.url}`",
             path=address.url,
         )
     return manifest

@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Iterator, Mapping
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from annotated_types import Ge
@@ -23,8 +23,6 @@ from sleuth.text import clean_text
 
 if TYPE_CHECKING:
     pass
-
-_PAGE: Final = 1_000
 
 LIST_EXAMPLES = """
   sleuth list                       a line for each document, by id
@@ -43,7 +41,7 @@ def list_documents(
     """Print the path or id of each document."""
     entries, total, position = list[dict[str, Any]](), 0, None
     while True:
-        page = engine.list_documents(filter=filter, after=position, limit=_PAGE)
+        page = engine.list_documents(filter=filter, after=position, limit=1_000)
         for document in page.documents:
             if json:
                 entries.append({"id": document.id, "metadata": dict(document.metadata)})
@@ -52,7 +50,8 @@ def list_documents(
                 say(shown(engine.files, document.id) if is_file else clean_text(document.id))
         total += len(page.documents)
         if (position := page.after) is None:
-            return Output(entries, found=total)
+            missing = "no document matches; `sleuth index facets` shows keys and values" if filter else ""
+            return Output(entries, found=total, missing=missing)
 
 
 SHOW_EXAMPLES = """

@@ -202,7 +202,7 @@ def print_run(engine: Engine, report: IndexReport, paths: list[str]) -> None:
         say(line)
     counts = {
         "hidden (--hidden reads them)": report.hidden,
-        "ignored (--no-ignore reads them)": report.ignored,
+        "ignored (--no-ignore reads what .gitignore names)": report.ignored,
     }
     if parts := [f"{count:,} {words}" for words, count in counts.items() if count]:
         say(f"Left out {', '.join(parts)}.", err=True)
