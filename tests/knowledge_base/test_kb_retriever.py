@@ -231,7 +231,7 @@ class TestResults:
             assert [id(one) for one in unique if uri_of(one) == uri] == [id(first)]
         assert sum(uri_of(one) is None for one in unique) == sum(uri is None for uri, _ in pairs)
         assert [one["score"] for one in unique] == sorted((one["score"] for one in unique), reverse=True)
-        assert deduplicate_results(unique) == unique
+        assert deduplicate_results(iter(unique)) == unique
         assert results == [result(uri, score) for uri, score in pairs]
 
     @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 SOURCE_KEY = "x-amz-bedrock-kb-data-source-id"
@@ -50,12 +50,13 @@ def documented(result: Mapping[str, Any], boost: float = 1.0) -> dict[str, Any]:
     }
 
 
-def deduplicate_results(results: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+def deduplicate_results(results: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return the result with the highest score per URI (the first of equals), and all results without a URI.
 
     Returns:
         The results themselves, best first, equal scores in their order here.
     """
+    results = list(results)
     places: dict[str, int] = {}  # of the best result, by URI
     for at, result in enumerate(results):
         uri = uri_of(result)
