@@ -218,20 +218,24 @@ def similarities_of(
 def shares_of(plan: SearchPlan, items: Sequence[RetrievedItem], similarities: Sequence[float]) -> list[float]:
     """Return the greater of two shares for each passage: 0 is nothing in common, 1 all words or the same meaning.
 
-    The first is the share of the query's words that the passage holds, each weighed by its idf. The second is how
-    similar a leg finds it to the query.
+    The first is the share of the query's words that the passage holds, or another word in their place, each weighed by
+    its idf. The second is how similar a leg finds it to the query.
 
     Args:
         similarities: one for each item, 0 where it is not known.
     """
-    analyzer = plan.version.analyzer
+    analyzer, wider = plan.version.analyzer, plan.version.wider
     idf = plan.idf(dict.fromkeys(*analyzer.words_of_each([plan.query.text])))
     total = sum(idf.values()) or 1.0
+    forms = {word: {word} for word in idf}
+    for asked_word, additions in wider.added.items() if wider else ():
+        others = analyzer.tokens(" ".join(addition.label for addition in additions))
+        for word in forms.keys() & set(analyzer.tokens(asked_word)):
+            forms[word].update(others)
     shares = []
     for item, similarity in zip(items, similarities, strict=True):
-        words = set(analyzer.tokens(item.text))
-        for key in ("title", "heading"):
-            words.update(analyzer.tokens(str(item.metadata.get(key) or "")))
-        share = sum(worth for word, worth in idf.items() if word in words) / total
+        texts = (item.text, *(str(item.metadata.get(key) or "") for key in ("title", "heading")))
+        words = {word for text in texts for word in analyzer.tokens(text)}
+        share = sum(worth for word, worth in idf.items() if words & forms[word]) / total
         shares.append(min(1.0, max(share, similarity)))
     return shares

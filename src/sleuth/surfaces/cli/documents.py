@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Iterator, Mapping
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 from annotated_types import Ge
@@ -20,9 +20,6 @@ from sleuth.surfaces.cli.opening import Index, open_index
 from sleuth.surfaces.cli.options import command
 from sleuth.surfaces.cli.places import index_folder, shown
 from sleuth.text import clean_text
-
-if TYPE_CHECKING:
-    pass
 
 LIST_EXAMPLES = """
   sleuth list                       a line for each document, by id
