@@ -19,6 +19,7 @@ from sleuth.lexical.search import LexicalSearcher
 from tests.code.conftest import write
 from tests.embedders import Letters
 from tests.engine.kinds import KINDS, new_index
+from tests.retrievers import ByLength
 
 DOCUMENTS = [
     Document("Tokens are refilled every second.", {"source": "limits.md", "year": 2021}),
@@ -62,12 +63,8 @@ def test_the_title_is_searched(engine: Engine) -> None:
 
 def test_a_title_without_text_is_found(hybrid: Engine) -> None:
     """A document with only a title is found by it; one with only a file name is not."""
-    hybrid.add(
-        [
-            Document(" ", {"title": "Rate limits"}, id="bare"),
-            Document("", {"source": "rate.md", "title": "rate"}),
-        ]
-    )
+    bare = Document(" ", {"title": "Rate limits"}, id="bare")
+    hybrid.add([bare, Document("", {"source": "rate.md", "title": "rate"})])
     (item,) = hybrid.retrieve("rates", legs=["lexical"])
     assert (item.id, item.text, item.metadata["title"]) == ("bare#0", "", "Rate limits")
     assert hybrid.retrieve("rate limits", 1)[0].id == "bare#0"
@@ -374,8 +371,10 @@ def test_passages_grow_on_request(tmp_path: Path) -> None:
         assert "topic0x" not in section.text
         assert whole.text == LONG
         assert whole.metadata["end_line"] == LONG.count("\n") + 1
-        engine.add([Document("It is a part.", {"source": "short.md"})])
-        for options in ({}, {"boost": "source:long.md^2"}, {"legs": ["lexical"]}):
+        for options in ({}, {"boost": "source:long.md^2"}, {"legs": ["lexical"]}, {"rerank": ByLength()}):
+            times = 20 if "rerank" in options else 1  # so that it has more passages than are ranked again
+            longer = Document(times * LONG, {"source": "long.md", "type": "markdown"})
+            engine.add([longer, Document("It is a part.", {"source": "short.md"})])
             grown = engine.retrieve("part sentence", 2, expand="document", **options)
             assert [item.metadata["source"] for item in grown] == ["long.md", "short.md"]
         for bad in (0, -1, True, "page"):

@@ -35,15 +35,22 @@ def choose_items(plan: SearchPlan, rows: RankedRows) -> list[RetrievedItem]:
         rows: the first rows of the ranking.
     """
     candidates = _RankedPassages(plan, rows)
-    read, variety = candidates.read, plan.request.variety()
+    request, arrangement = plan.request, None if plan.is_reranked else plan.request.arrangement
+    ordered_items = [] if arrangement is None else candidates.arranged(arrangement)
+    needed, count = request.k, request.k
     if plan.is_reranked:
-        items = candidates.grown(read(range(plan.depth)))
-    elif plan.request.arrangement is not None:
-        items = candidates.arranged(plan.request.arrangement)
-    elif rows.is_listing:
-        items = candidates.filled(lambda k: read(range(k)))
-    else:
-        items = candidates.filled(lambda k: choose(read(range(k)), k, read, **variety))
+        needed, count = max(needed, plan.reranking.depth), plan.depth
+    while True:
+        if arrangement is not None:
+            hits = choose_among(ordered_items, count, **request.variety())
+        elif plan.is_reranked or rows.is_listing:
+            hits = candidates.read(range(count))
+        else:
+            hits = choose(candidates.read(range(count)), count, candidates.read, **request.variety())
+        items = candidates.grown(hits)
+        if len(items) >= needed or len(hits) < count or count >= MOST_K:
+            break
+        count = min(2 * count, MOST_K)  # a grown passage holds others: the next ones take their places
     if not items and plan.tree is not None:
         plan.notes.extend(_notes_on_values(plan, plan.tree))
     return items
@@ -57,26 +64,17 @@ class _RankedPassages:
         self._all, self._rows = rows, in_common(plan, rows)
         self._depth = MOST_K + WINDOW if plan.is_bounded else plan.rows
         self._keys: dict[str, int] = {}
+        self._arrangement: Arrangement | None = None
 
     def arranged(self, arrangement: Arrangement) -> list[RetrievedItem]:
-        """Return the passages to show, arranged and grown as the request says."""
+        """Return all passages of the ranking as an arrangement orders them."""
         rows = self._rows
-        ranked_items = self._snapshot.items(rows.keys, rows.scores)
+        items = self._snapshot.items(rows.keys, rows.scores)
         check_cancelled()  # they may be many
-        self._plan.notes.extend(arrangement.notes_on_missing_keys(ranked_items))
-        ordered_items = arrangement.order(ranked_items)
-        places = {item.id: place for place, item in enumerate(ranked_items)}
-
-        def choose_first(k: int) -> list[RetrievedItem]:
-            items = choose_among(ordered_items, k, **self._request.variety())
-            if self._request.explain:
-                for item in items:
-                    item.extra["explanation"] = arrangement.explained(item, rows.explain(places[item.id]))
-            if self._request.expand is not None:
-                self._keys.update((item.id, rows.keys[places[item.id]]) for item in items)
-            return items
-
-        return self.filled(choose_first)
+        self._plan.notes.extend(arrangement.notes_on_missing_keys(items))
+        self._keys = {item.id: key for key, item in zip(rows.keys, items, strict=True)}
+        self._arrangement = arrangement
+        return arrangement.order(items)
 
     def read(self, places: range) -> list[RetrievedItem]:
         """Return the passages at some places of the ranking."""
@@ -95,25 +93,14 @@ class _RankedPassages:
             self._keys.update((item.id, key) for key, item in zip(keys, items, strict=True))
         return items
 
-    def filled(self, choose_first: Callable[[int], list[RetrievedItem]]) -> list[RetrievedItem]:
-        """Return as many passages as the request asks for, grown.
-
-        Where a grown passage holds others, the next ones of the ranking take their places.
-
-        Args:
-            choose_first: returns the best hits, as many as it is told.
-        """
-        count = k = self._request.k
-        while True:
-            items = choose_first(count)
-            grown_items = self.grown(items)
-            if len(grown_items) >= k or len(items) < count or count >= MOST_K:
-                return grown_items[:k]
-            count = min(2 * count, MOST_K)
-
     def grown(self, items: list[RetrievedItem]) -> list[RetrievedItem]:
         """Return passages as the request asks for them: explained, with what stands around them."""
         if self._request.explain:
+            if self._arrangement is not None:
+                places = {key: place for place, key in enumerate(self._rows.keys)}
+                for item in items:
+                    explanation = self._rows.explain(places[self._keys[item.id]])
+                    item.extra["explanation"] = self._arrangement.explained(item, explanation)
             is_lookup = self._plan.query.is_lookup  # all that has the values is what it asks for
             shares = [1.0] * len(items) if is_lookup else shares_explained(self._plan, items)
             for item, share in zip(items, shares, strict=True):
@@ -151,11 +138,11 @@ def in_common(plan: SearchPlan, rows: RankedRows) -> RankedRows:
     certain_counts = [len(hits.keys) for name, hits in rows.hits.items() if legs[name].is_certain]
     if min_score is None:
         try:
-            has_word = any(certain_counts) or searchers.has_word(query, snapshot)
+            if any(certain_counts) or searchers.has_word(query, snapshot):
+                return rows
         except RetrievalError:  # a shard is missing: its documents are unknown
             return rows
-        asked_legs = (name for name, hits in rows.hits.items() if len(hits.keys))
-        is_known = has_word or any(legs[name].unrelated(query) < 1 for name in asked_legs)
+        is_known = any(len(hits.keys) and legs[name].unrelated(query) < 1 for name, hits in rows.hits.items())
         return rows if is_known else rows._replace(keys=[], scores=[])
     similarities: dict[int, float] = {}
     certain_keys: set[int] = set()
