@@ -139,9 +139,9 @@ def unknown_words(text: str, version: Pinned) -> list[str]:
     if not other_groups:
         return words
     # Passages may hold some of them whose words are read by the rules of another language; "" is one of its stop words.
-    tools = list(map(searchers.words.analyzer_of, other_groups))
+    analyzers = list(map(searchers.words.analyzer_of, other_groups))
     tokens_by_word = {
-        word: {token for tool in tools for token in tool.tokens(word) or [""]} for word in words
+        word: {token for analyzer in analyzers for token in analyzer.tokens(word) or [""]} for word in words
     }
     rarity = searchers.idf({UNKNOWN}.union(*tokens_by_word.values()), snapshot) | {"": 0.0}
     return [word for word in words if all(rarity[token] >= rarity[UNKNOWN] for token in tokens_by_word[word])]

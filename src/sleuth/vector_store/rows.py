@@ -30,14 +30,16 @@ def row_document(row: Mapping[str, Any], place: str, text_field: str, id_field: 
     Raises:
         ArgumentError: a row without a text.
     """
-    text, id = row.get(text_field), plain_scalar(row.get(id_field))
+    text, id = row.get(text_field), row.get(id_field)
     if not isinstance(text, str):
         raise ArgumentError(f"{place} must have a {text_field!r}, got {text!r} and the fields {sorted(row)}")
     nested = row.get("metadata")
     fields = {**nested, **row} if isinstance(nested, Mapping) else dict(row)
     reserved = {text_field, id_field} | ({"metadata"} if isinstance(nested, Mapping) else set())
-    metadata = {k: v for k, v in fields.items() if k not in reserved and plain_scalar(v) is not None}
-    return Document(text, metadata, id=None if id is None else str(id))
+    metadata = {
+        key: value for key, value in fields.items() if key not in reserved and plain_scalar(value) is not None
+    }
+    return Document(text, metadata, id=None if plain_scalar(id) is None else str(id))
 
 
 class ArrowTable(Protocol):

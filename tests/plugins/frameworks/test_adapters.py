@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from sleuth.errors import EmbeddingError, MissingPackageError
+from sleuth.errors import MissingPackageError, SleuthError
 from sleuth.plugins.frameworks.whole import VectorsOfOthers, WholeIndex
 from tests.commands import python
 
@@ -44,12 +44,13 @@ def test_a_missing_framework_is_named_with_its_extra(name: str, monkeypatch: pyt
 
 
 def test_a_document_has_the_vector_that_came_last_with_it(tmp_path: Path) -> None:
-    """Also where all else is as before; a vector that cannot be one of the index is refused, and nothing stored."""
+    """Also where all else is as before; what cannot be kept is refused, and nothing changed."""
     index = WholeIndex.open(tmp_path / "index", VectorsOfOthers())
     index.add(["one", "two"], [None] * 2, ["1", "2"], [[1, 0], [0, 1]])
-    for vector in ([1.0], [float("nan"), 1.0]):
-        with pytest.raises(EmbeddingError):
-            index.add(["three"], [None], ["3"], [vector])
+    for text, vector in (("three", [1.0]), ("three", [float("nan"), 1.0]), ("\ud800", [1.0, 1.0])):
+        with pytest.raises(SleuthError):
+            index.add(["one", text], [None] * 2, ["1", "3"], [[0, -1], vector])
+    assert [(one.id, round(one.score or 0)) for one in index.nearest([1, 0], 9)] == [("1", 1), ("2", 0)]
     index.add(["one"], [None], ["1"], [[0, -1]])
     assert [(one.id, round(one.score or 0)) for one in index.nearest([0, 1], 9)] == [("2", 1), ("1", -1)]
     index.engine.close()

@@ -5,9 +5,10 @@ from __future__ import annotations
 from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, Final, NamedTuple, cast
+from typing import Any, ClassVar, Final, NamedTuple, cast
 from uuid import uuid4
 from weakref import finalize
 
@@ -28,8 +29,6 @@ _ADDED: Final = ("source", "title", "language")
 _NONE: Final = "None of "
 """Stands in `_OWN` before a key whose value is None: the engine replaces such a value by its own."""
 _OF_PASSAGES: Final = ("start_line", "end_line")
-_ALL: Final = 2**31
-"""More values than an index has."""
 
 
 class WholeDocuments:
@@ -77,18 +76,16 @@ class VectorsOfOthers:
     """
 
     fingerprint = "vectors of others"
-
-    def __init__(self) -> None:
-        self._vectors: dict[str, Sequence[float]] = {}
+    _vectors: ClassVar[ContextVar[dict[str, Sequence[float]]]] = ContextVar("vectors of queries")
 
     @contextmanager
     def holding(self, query: str, vector: Sequence[float]) -> Iterator[None]:
-        """Within the block, `embed_query` answers with this vector."""
-        self._vectors[query] = vector
+        """Within the block, and in no other thread, `embed_query` answers with this vector."""
+        token = self._vectors.set({query: vector})
         try:
             yield
         finally:
-            self._vectors.pop(query, None)
+            self._vectors.reset(token)
 
     def embed_query(self, text: str) -> Sequence[float]:
         """Return the vector that was handed over with a query.
@@ -105,7 +102,7 @@ class VectorsOfOthers:
             EmbeddingError: a text came without its vector.
         """
         try:
-            return [self._vectors[text] for text in texts]
+            return [self._vectors.get({})[text] for text in texts]
         except KeyError as error:
             raise EmbeddingError(f"each text must come with its vector, got none for {error}") from None
 
@@ -168,18 +165,22 @@ class WholeIndex:
         """
         names = [id or str(uuid4()) for id in ids]
         documents = list(map(_stored, texts, metadatas, names))
-        if vectors is not None and names:
-            model, cache = VectorsOfOthers.fingerprint, cast("Any", self.engine.backend.vector_cache)
-            checked = as_vectors(list(vectors), len(names), model)
-            self.engine.nearest(checked[0], 1)  # refuses vectors of another length than those of the index
-            hashes = [text_hash(embedded_text({**one.metadata, "text": one.text})) for one in documents]
-            own_vectors = [vector.tobytes() for vector in checked]
-            known_vectors = cache.get(model, hashes)
-            # An unchanged document would keep the vector that it has.
-            places = zip(names, hashes, own_vectors, strict=True)
-            self.engine.delete([id for id, key, own in places if known_vectors.get(key, own) != own])
-            cache.put(model, dict(zip(hashes, own_vectors, strict=True)))
-        self.engine.add(documents)
+        if vectors is None or not names:
+            self.engine.add(documents)
+            return names
+        model, cache = VectorsOfOthers.fingerprint, cast("Any", self.engine.backend.vector_cache)
+        checked = as_vectors(list(vectors), len(names), model)
+        self.engine.nearest(checked[0], 1)  # refuses vectors of another length than those of the index
+        hashes = [text_hash(embedded_text({**one.metadata, "text": one.text})) for one in documents]
+        new_vectors = dict(zip(hashes, (vector.tobytes() for vector in checked), strict=True))
+        old_vectors = {**new_vectors, **cache.get(model, hashes)}
+        cache.put(model, old_vectors)
+        self.engine.add(documents)  # all of them, so that a faulty one is refused before any is deleted
+        places = zip(names, documents, hashes, strict=True)
+        if changed := {id: one for id, one, key in places if new_vectors[key] != old_vectors[key]}:
+            self.engine.delete(changed)  # an unchanged document would keep the vector that it has
+            cache.put(model, new_vectors)
+            self.engine.add(changed.values())
         return names
 
     def get(self, ids: Iterable[str]) -> Iterator[Whole]:
@@ -193,7 +194,7 @@ class WholeIndex:
         Values are read from the columns of the index, and not from the documents.
         """
         key_filter = field(_OWN).contains(key) if key in _ADDED else None
-        facets = self.engine.facets(key, filter=all_of(key_filter, filter), limit=_ALL)[key]
+        facets = self.engine.facets(key, filter=all_of(key_filter, filter), limit=2**31)[key]  # all of them
         return [facet.value for facet in facets]
 
     def types(self) -> dict[str, tuple[str, ...]]:

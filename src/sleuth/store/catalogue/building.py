@@ -105,8 +105,8 @@ class Built:
     def release(self) -> None:
         """Give the file up: a manifest names it now, or it may be swept."""
         if self._fd >= 0:
-            os.close(self._fd)
-            self._fd = -1
+            fd, self._fd = self._fd, -1  # first, so that an interruption makes nobody close it twice
+            os.close(fd)
 
     def discard(self) -> None:
         """Remove the file: nothing will name it."""

@@ -74,7 +74,7 @@ def rendered(text: str, cards: Sequence[Card]) -> Markup:
         for mark in citation_marks(words):
             if links.keys() >= set(mark.numbers):
                 html += escape(words[end : mark.start]) + Markup("").join(
-                    map(links.__getitem__, mark.numbers)
+                    links[number] for number in mark.numbers
                 )
                 end = mark.end
         return html + escape(words[end:])
