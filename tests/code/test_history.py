@@ -124,10 +124,12 @@ def test_commands(past: tuple[Git, list[str]]) -> None:
     assert listed("Bucket.refill", "--no-refresh") == [ids[2], ids[0]]
     assert listed("bucket.py:2-3") == [ids[0]]
     assert listed("bucket.py", "--text", "return 3") == [ids[2]]
-    write(git.root, {"bucket.py": f"# New.\n\n{BUCKET.replace('return 1', 'return 0')}"})
+    changed_bucket = f"# New.\n\n{BUCKET.replace('return 1', 'return 0')}"
+    write(git.root, {"bucket.py": changed_bucket, "new.py": "NEW = 1\n"})
     assert listed("Bucket.refill") == [ids[2], ids[0]]
     assert listed("bucket.py:4-5") == [ids[0]]
-    assert run(git.root, "history", "bucket.py:1-2").returncode == 1
+    answers = [run(git.root, "history", new_lines) for new_lines in ("bucket.py:1-2", "new.py:1")]
+    assert [(answer.returncode, answer.stderr) for answer in answers] == 2 * [(1, "")]
     row = run(git.root, "search", "--history", "again after a timeout", "-k", "1").stdout.rstrip().split("\t")
     assert (row[0], *row[-2:]) == (ids[1][:12], "Try again after a timeout", "retry.py")
     refused = run(git.root, "search", "--history", "timeout", "--lang", "py")

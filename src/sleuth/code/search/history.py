@@ -14,6 +14,7 @@ import numpy as np
 
 from sleuth.arguments import check_count, check_query
 from sleuth.code.repository.commits import commits_of, diff_since, lines_before
+from sleuth.code.repository.process import run
 from sleuth.code.search.exact import places_named
 from sleuth.code.search.query import read_query
 from sleuth.code.snapshots.commits import Ancestors, ancestors_of, read_details
@@ -150,7 +151,9 @@ def history_of(names: Iterable[tuple[Snapshot, str]], *, text: str = "", most: i
             root, path, base = Path(snapshot.repository.path), place.file.path, base_of(snapshot)
             lines = place.lines
             if lines is not None and snapshot.info.id != base:  # git counts the lines of the commit
-                lines = lines_before(diff_since(root, base, path), lines)
+                # A diff leaves out files that git does not track.
+                is_committed = run(root, "ls-tree", base, "--", path)
+                lines = lines_before(diff_since(root, base, path), lines) if is_committed else None
                 if lines is None:
                     return PlaceHistory(path, place.lines, [])
             commits = commits_of(root, path, revision=base, lines=lines, text=text, most=most)
