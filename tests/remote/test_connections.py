@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from itertools import count
 from pathlib import Path
+from socket import create_server, socket
 from threading import Event
 
 import pytest
@@ -144,6 +145,20 @@ def test_a_request_that_crosses_with_the_end(server: Service) -> None:
     with pytest.raises(BrokenError):
         ask(f"{server.url}/once", "POST")
     assert len(server.requests) == 4
+
+
+def test_an_answer_before_the_end_of_a_request() -> None:
+    """A server may refuse a long request without reading it; its answer says why, not the broken connection."""
+
+    def refuse(server: socket) -> None:
+        connection, _ = server.accept()
+        with connection:
+            connection.sendall(b"HTTP/1.1 413 Too Large\r\nContent-Length: 0\r\n\r\n")
+
+    with create_server(("127.0.0.1", 0)) as server, ThreadPoolExecutor() as pool:
+        pool.submit(refuse, server)
+        url, body = f"http://127.0.0.1:{server.getsockname()[1]}/", b"a" * 10_000_000
+        assert request("POST", url, LOOPBACK, deadline=Deadline(60), body=body, max_bytes=100).status == 413
 
 
 def test_each_call_has_its_deadline(server: Service) -> None:

@@ -161,7 +161,10 @@ class _Stream(httpcore.NetworkStream):
 
     def write(self, buffer: bytes, timeout: float | None = None) -> None:
         self._limit()
-        self._sock.sendall(buffer)
+        try:
+            self._sock.sendall(buffer)
+        except ConnectionError as error:  # the server may have answered before it read the whole body
+            raise httpcore.WriteError(str(error)) from error
 
     def close(self) -> None:
         self._sock.close()
