@@ -185,7 +185,7 @@ def test_redirects_are_followed(site: Site) -> None:
 
 
 def test_plain_text(site: Site) -> None:
-    """Plain text is decoded by its charset, even by an unknown one."""
+    """Text and pages are decoded by the charset of their header, even by an unknown one, without a mark."""
     for charset, body in (
         ("latin-1", "Größe".encode("latin-1")),
         ("utf-8", "Größe".encode()),
@@ -195,6 +195,11 @@ def test_plain_text(site: Site) -> None:
     ):
         site.pages["/text"] = Reply(200, body, {"Content-Type": f"text/plain; charset={charset}"})
         assert fetch(f"{site.url}/text").text == body.decode("latin-1" if charset == "latin-1" else "utf-8")
+    text = "Zażółć gęślą jaźń, zdanie o pogodzie w Krakowie i o ludziach."
+    site.pages["/text"] = Reply(200, text.encode("utf-8-sig"), {"Content-Type": "text/plain"})
+    page = f"<html><body><p>{text}</p></body></html>".encode("iso-8859-2")
+    site.pages["/page"] = Reply(200, page, {"Content-Type": "text/html; charset=iso-8859-2"})
+    assert fetch(f"{site.url}/text").text == fetch(f"{site.url}/page").text == text
 
 
 @pytest.mark.parametrize(
@@ -227,6 +232,7 @@ def robots(*lines: str, status: int = 200) -> Reply:
     [
         (robots("User-agent: *", "Disallow: /private"), True),
         (robots("User-agent: *", "Disallow: /tides"), False),
+        (robots("\ufeffUser-agent: *", "Disallow: /tides"), False),
         (robots("User-agent: sleuth", "Disallow: /"), False),
         (robots("User-agent: othercrawler", "Disallow: /"), True),
         (robots("User-agent: *", "Disallow: /", "User-agent: sleuth", "Allow: /"), True),

@@ -62,10 +62,11 @@ class TestRetriever:
 class TestBatch:
     def test_web_file(self, options: dict[str, Any], tmp_path: Path) -> None:
         """The file has, in order, what `search_web` returns with each query's id."""
-        queries = {"query_1": "climate", "query_0": "policy"}
+        queries: dict[Any, str] = {"query_1": "climate", 0: "policy"}
         entries = search_web_batch(queries, tmp_path / "new" / "web.json", 2, **options)
+        assert search_web_batch(queries, tmp_path / "new" / "web.json", 2, **options) == entries
         assert json.loads((tmp_path / "new" / "web.json").read_text()) == entries
-        assert entries == [search_web(text, 2, name, **options) for name, text in queries.items()]
+        assert entries == [search_web(text, 2, str(name), **options) for name, text in queries.items()]
 
     def test_goes_on_where_it_stopped(
         self, server: TavilyServer, options: dict[str, Any], tmp_path: Path
@@ -83,9 +84,8 @@ class TestBatch:
         assert len(server.asked) == request_count + 2
         assert second[0] == first[0]
         search_web_batch({"other": "wind"}, path, 2, **options)
-        assert {entry["id"] for entry in json.loads(path.read_text())} == {
-            "other", "query_0", "query_1", "query_2",
-        }  # fmt: skip
+        ids = {entry["id"] for entry in json.loads(path.read_text())}
+        assert ids == {"other", "query_0", "query_1", "query_2"}
 
     @pytest.mark.parametrize("text", ["not json", "{}x", '[{"id": 1}]', "[1]", '{"a": 1}'])
     def test_other_files_are_not_written_over(
@@ -98,9 +98,9 @@ class TestBatch:
             search_web_batch({"a": "climate"}, path, **options)
         assert path.read_text() == text
 
-    @pytest.mark.parametrize("bad", [[{"id": "a"}], ["climate"], [{"id": "a", "query": "x"}] * 2])
+    @pytest.mark.parametrize("bad", [[{"id": "a"}], ["climate"], [{"id": "a", "query": "x"}] * 2, {"": "x"}])
     def test_queries_are_checked(self, options: dict[str, Any], tmp_path: Path, bad: Any) -> None:
-        """Entries without a query, and two with the same id, are refused."""
+        """Entries without a query or an id, and two with the same id, are refused."""
         with pytest.raises(ArgumentError):
             search_web_batch(bad, tmp_path / "web.json", **options)
 

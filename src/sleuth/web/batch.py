@@ -9,12 +9,12 @@ from contextvars import copy_context
 from pathlib import Path
 from typing import Any, Unpack
 
-from sleuth.arguments import check_count
+from sleuth.arguments import check_count, check_query
 from sleuth.errors import ArgumentError, LoadError
 from sleuth.files import whole_file
 from sleuth.remote import async_twin
 from sleuth.remote.cancellation import Cancellation, current_cancellation
-from sleuth.web.search import SearchOptions, WebSearch, check_search, search_entry
+from sleuth.web.search import SearchOptions, WebSearch, search_entry
 
 
 def search_web_batch(
@@ -55,28 +55,30 @@ def search_web_batch(
 
     def ask(name: str, query: str) -> dict[str, Any] | None:
         """Return the entry of one query; None once cancelled."""
-        check_search(query, k)
         entry = None if cancellation.requested else search_entry(searcher, query, k, name)
         return None if cancellation.requested else entry
 
     path = Path(path)
     if not isinstance(queries, Iterable):
         raise ArgumentError(f'queries must be a mapping or a list of {{"id", "query"}}, got {queries!r}')
-    query_by_id = dict(queries) if isinstance(queries, Mapping) else dict[str, str]()
-    for position, query in enumerate(() if isinstance(queries, Mapping) else queries):
-        if not isinstance(query, Mapping) or not isinstance(query.get("query"), str):
+    if isinstance(queries, Mapping):
+        queries = [{"id": name, "query": query} for name, query in queries.items()]
+    query_by_id: dict[str, str] = {}
+    for position, query in enumerate(queries):
+        if not isinstance(query, Mapping) or "query" not in query:
             raise ArgumentError(f'queries must be {{"id", "query"}} each, got {query!r}')
         name = str(query.get("id", f"query_{position}"))
         if name in query_by_id:
             raise ArgumentError(f"ids of queries must differ, got {name!r} twice")
-        query_by_id[name] = query["query"]
+        query_by_id[name] = check_query(query["query"])
+        if not name or not query["query"]:
+            raise ArgumentError(f"queries must have an id and a text, got {query!r}")
     stored_entries = _read(path)
     other_entries = [entry for entry in stored_entries if entry["id"] not in query_by_id]
-    answered = {entry["id"]: entry for entry in stored_entries if entry["web_docs"]["results"]}
     entry_by_id = {
-        name: answered[name]
-        for name, query in query_by_id.items()
-        if name in answered and answered[name]["query"] == query
+        entry["id"]: entry
+        for entry in stored_entries
+        if entry["web_docs"]["results"] and query_by_id.get(entry["id"]) == entry["query"]
     }
     missing_ids = [name for name in query_by_id if name not in entry_by_id]
     with ThreadPoolExecutor(workers) as pool:

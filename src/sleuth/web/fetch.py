@@ -188,9 +188,11 @@ def _read(url: str, answer: Response) -> Page:
         raise _failure(url, f"is of type {kind!r}, not HTML or plain text")
     with requires("trafilatura", "html", "reading web pages"):
         import trafilatura
-    extract: Any = trafilatura.bare_extraction(
-        answer.body, url=url, include_comments=False, with_metadata=True
-    )
+    # The charset of the header comes before that of the page, and both before a guess.
+    source: str | bytes = decoded(headers, answer.body)
+    if headers.get_content_charset() is None or "\ufffd" in source:
+        source = answer.body
+    extract: Any = trafilatura.bare_extraction(source, url=url, include_comments=False, with_metadata=True)
     if extract is None or not extract.text:
         raise _failure(url, "holds no readable text")
     return Page(url, extract.title or "", extract.text, extract.date, kind)
@@ -206,7 +208,9 @@ def content_headers(answer: Response) -> Message:
 
 
 def decoded(headers: Message, body: bytes) -> str:
+    """Return the text of a body by the charset of its headers, without a byte order mark."""
     try:
-        return body.decode(headers.get_content_charset("utf-8"), errors="replace")
+        text = body.decode(headers.get_content_charset("utf-8"), errors="replace")
     except (LookupError, UnicodeError):  # unknown, or not an encoding of text
-        return body.decode("utf-8", errors="replace")
+        text = body.decode("utf-8", errors="replace")
+    return text.removeprefix("\ufeff")

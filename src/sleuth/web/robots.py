@@ -40,9 +40,14 @@ def allowed(url: str, agent: str, fetch: Callable[[str], tuple[int, bytes]]) -> 
         since, known_rules = entry
         if monotonic() - since <= MAX_AGE:
             return known_rules.can_fetch(url, agent)
-    rules = _rules(site, fetch)
-    if rules is None:
+    try:
+        status, body = fetch(f"{site}/robots.txt")
+    except WebError:
+        return False  # the next call asks again
+    if status >= 500 or status == 429:
         return False
+    text = body[:MAX_BYTES].decode("utf-8-sig", errors="replace") if status < 300 else ""
+    rules = Protego.parse(text)
     with _lock:
         _rules_by_site[site] = (monotonic(), rules)
         while len(_rules_by_site) > _SITES:
@@ -59,14 +64,3 @@ def crawl_delay(url: str, agent: str) -> float:
         return 0.0
     _, site_rules = entry
     return float(site_rules.crawl_delay(agent) or 0)
-
-
-def _rules(site: str, fetch: Callable[[str], tuple[int, bytes]]) -> Protego | None:
-    """Fetch the rules of a site, or return None if its server fails; the next call then asks again."""
-    try:
-        status, body = fetch(f"{site}/robots.txt")
-    except WebError:
-        return None
-    if status >= 500 or status == 429:
-        return None
-    return Protego.parse(body[:MAX_BYTES].decode("utf-8", errors="replace") if status < 300 else "")
