@@ -74,6 +74,7 @@ def test_at_aws(aws: BedrockServer, tmp_path: Path) -> None:
     assert "s3://bucket/judy.txt" in result.stdout
     status = sleuth("kb", "status", *names[:3], cwd=tmp_path)
     assert DS in status.stdout
-    missing = sleuth("kb", "search", "judy", "--aws", "--kb", "KB00000000", cwd=tmp_path)
-    assert missing.returncode == 5
-    assert "'KB00000000' was not found" in missing.stderr
+    for command in (("search", "judy"), ("status",), ("ingest", "--source-id", DS)):
+        missing = sleuth("kb", *command, "--aws", "--kb", "KB00000000", cwd=tmp_path)
+        assert missing.returncode == 5
+        assert "sleuth: knowledge base 'KB00000000' was not found" in missing.stderr

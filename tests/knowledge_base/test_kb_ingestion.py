@@ -46,10 +46,7 @@ class TestStart:
             ("InternalServerException", ""),
             ("ValidationException", "There is at least one running ingestion job for the data source."),
             ("ValidationException", "Number of concurrent ingestion jobs can't exceed 1."),
-            (
-                "ValidationException",
-                "You can\u2019t exceed 10 concurrent IngestKnowledgeBaseDocuments requests.",
-            ),
+            ("ValidationException", "You can\u2019t exceed 10 concurrent IngestKnowledgeBaseDocuments."),
             ("ServiceQuotaExceededException", "Too many ingestion jobs are running."),
         ],
     )
@@ -123,13 +120,8 @@ class TestDocuments:
 
     def test_a_failure_says_what_was_accepted(self, server: BedrockServer, agent: Any) -> None:
         """An error in a later batch says how many documents were accepted."""
-        calls = []
-
-        def rule(operation: str, params: Mapping[str, Any]) -> Reply | None:
-            calls.append(operation)
-            return server.error(operation, "AccessDeniedException") if len(calls) == 2 else None
-
-        server.rules.append(rule)
+        replies = iter([None, server.error("IngestKnowledgeBaseDocuments", "AccessDeniedException")])
+        server.rules.append(lambda *_: next(replies))
         with pytest.raises(ClientError) as caught:
             kb.ingest_documents_with_retry(KB, DS, documents(12), client=agent)
         assert caught.value.__notes__ == ["10 of 12 documents had been accepted"]
@@ -142,9 +134,7 @@ class TestDocuments:
         ],
     )  # fmt: skip
     def test_arguments(self, server: BedrockServer, agent: Any, bad: Any) -> None:
-        """A value that is not a list of documents, another data source, a missing place and unsupported metadata are
-        refused.
-        """
+        """Other values than lists of documents, another source, no place and unsupported metadata are refused."""
         with pytest.raises(ArgumentError):
             kb.ingest_documents_with_retry(KB, DS, bad, client=agent)
         assert server.calls == []
@@ -162,9 +152,7 @@ class TestStatus:
         assert set(kb.batch_check_document_statuses(KB, DS, uris, client=agent).values()) == {"UNKNOWN"}
 
     @pytest.mark.parametrize(("size", "requests"), [(25, 2), (10, 2), (4, 3), (1, 12)])
-    def test_batch_size_is_an_upper_bound(
-        self, server: BedrockServer, agent: Any, size: int, requests: int
-    ) -> None:
+    def test_sizes_of_batches(self, server: BedrockServer, agent: Any, size: int, requests: int) -> None:
         """A batch never exceeds the service's limit or the requested size."""
         uris = [f"s3://bucket/{number}" for number in range(12)]
         kb.batch_check_document_statuses(KB, DS, uris, batch_size=size, client=agent)
@@ -175,23 +163,11 @@ class TestStatus:
     ) -> None:
         """The statuses of other batches are returned, and documents of the failed batch are UNKNOWN."""
         uris = ["s3://bucket/judy.txt", *(f"s3://bucket/{number}" for number in range(29))]
-
-        def rule(operation: str, params: Mapping[str, Any]) -> Reply | None:
-            uris_of_call = [identifier["s3"]["uri"] for identifier in params["documentIdentifiers"]]
-            return (
-                server.error(operation, "ValidationException", "bad name")
-                if uris[10] in uris_of_call
-                else None
-            )
-
-        server.rules.append(rule)
+        refusal = server.error("GetKnowledgeBaseDocuments", "ValidationException", "bad name")
+        server.rules.append(lambda _, params: refusal if repr(uris[10]) in str(params) else None)
         statuses = kb.batch_check_document_statuses(KB, DS, uris, client=agent)
         assert list(statuses) == uris
-        assert (statuses[uris[0]], statuses[uris[10]], statuses[uris[25]]) == (
-            "INDEXED",
-            "UNKNOWN",
-            "NOT_FOUND",
-        )
+        assert [statuses[uris[at]] for at in (0, 10, 25)] == ["INDEXED", "UNKNOWN", "NOT_FOUND"]
         assert "bad name" in caplog.text
         with pytest.raises(ClientError, match="bad name"):
             kb.batch_check_document_statuses(KB, DS, uris[10:12], client=agent)
@@ -200,18 +176,17 @@ class TestStatus:
         """The status of a new document is requested after a moment."""
         monkeypatch.setattr(ingestion, "SETTLE_SECONDS", 0.05)
         assert kb.check_document_status(KB, DS, "s3://bucket/judy.txt", client=agent) == "INDEXED"
-        assert (
-            kb.check_document_status(KB, DS, "s3://bucket/none", sleep_first=False, client=agent)
-            == "NOT_FOUND"
-        )
+        status = kb.check_document_status(KB, DS, "s3://bucket/none", sleep_first=False, client=agent)
+        assert status == "NOT_FOUND"
 
 
 class TestWaiting:
     @pytest.mark.parametrize("with_job", [True, False])
     def test_for_a_job(self, server: BedrockServer, account: Account, agent: Any, with_job: bool) -> None:
-        """A job is polled until it is done; `progress` gets every response."""
+        """A job is polled until it is done, also where a poll is throttled; `progress` gets every response."""
         account.put("s3://bucket/new.txt", "new")
         job = kb.start_ingestion_with_retry(KB, DS, client=agent)
+        failing(server, "ThrottlingException", times=1)
         statuses: list[str] = []
         status = kb.wait_for_ingestion(
             KB, DS, job["ingestionJobId"] if with_job else None,
@@ -242,13 +217,15 @@ class TestWaiting:
 
 
 def test_arguments_of_statuses_are_checked(agent: Any) -> None:
-    """A batch size below 1, a job together with documents, and a poll interval of 0 raise an error."""
+    """A batch size below 1, a job with documents, a text for a list, and a poll interval of 0 raise an error."""
     with pytest.raises(ArgumentError, match="batch_size"):
         kb.batch_check_document_statuses(KB, DS, ["s3://b/a"], batch_size=0, client=agent)
     with pytest.raises(ArgumentError, match="either"):
         kb.wait_for_ingestion(KB, DS, "JOB", s3_uris=["s3://b/a"], client=agent)
     with pytest.raises(ArgumentError, match="poll"):
         kb.wait_for_ingestion(KB, DS, poll=0, client=agent)
+    with pytest.raises(ArgumentError, match="s3_uris"):
+        kb.wait_for_ingestion(KB, DS, s3_uris="s3://b/a", client=agent)
 
 
 def test_clients_are_made_from_the_environment(aws: BedrockServer) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
-from sleuth.arguments import check_count
+from sleuth.arguments import check_count, check_strings
 from sleuth.errors import ArgumentError, KnowledgeBaseError
 from sleuth.knowledge_base.clients import default_client, endpoint_of
 from sleuth.knowledge_base.errors import again_when_busy, again_when_down
@@ -138,8 +138,7 @@ def batch_check_document_statuses(
         ClientError: of boto3, if no batch was answered.
     """
     batch_size = check_count(batch_size, "batch_size", least=1)
-    if not isinstance(s3_uris, list | tuple):
-        raise ArgumentError(f"s3_uris must be a list of URIs, got {s3_uris!r}")
+    check_strings(s3_uris, "s3_uris")
     agent = _agent(client)
     size = min(batch_size, MAX_DOCUMENTS)
     statuses = dict.fromkeys(s3_uris, UNKNOWN)
@@ -147,35 +146,27 @@ def batch_check_document_statuses(
     failure: Exception | None = None
     answered = 0
     for start in range(0, len(uris), size):
+        identifiers = [identifier(uri) for uri in uris[start : start + size]]
         try:
-            statuses.update(_statuses(agent, kb_id, ds_id, uris[start : start + size]))
-            answered += 1
+            answer = _retrying(
+                lambda: agent.get_knowledge_base_documents(
+                    knowledgeBaseId=kb_id, dataSourceId=ds_id, documentIdentifiers=identifiers  # noqa: B023 - called at once
+                ),
+                agent,
+            )  # fmt: skip
         except Exception as error:  # noqa: BLE001 - raised below, unless another batch was answered
-            logger.warning(
-                "the statuses of %d documents stay unknown: %s", len(uris[start : start + size]), error
-            )
+            logger.warning("the statuses of %d documents stay unknown: %s", len(identifiers), error)
             failure = failure or error
             if again_when_down(error) is not None:  # the next batches would fail too
                 break
+            continue
+        answered += 1
+        for detail in answer.get("documentDetails") or ():
+            uri = uri_of_identifier(detail.get("identifier") or {})
+            if uri in statuses:
+                statuses[uri] = str(detail.get("status") or UNKNOWN)
     if failure is not None and not answered:
         raise failure
-    return statuses
-
-
-def _statuses(agent: Any, kb_id: str, ds_id: str, uris: Sequence[str]) -> dict[str, str]:
-    """Ask for the statuses of documents that fit in one request."""
-    identifiers = [identifier(uri) for uri in uris]
-    answer = _retrying(
-        lambda: agent.get_knowledge_base_documents(
-            knowledgeBaseId=kb_id, dataSourceId=ds_id, documentIdentifiers=identifiers
-        ),
-        agent, _STATUS_RETRIES, _STATUS_DELAY,
-    )  # fmt: skip
-    statuses = {}
-    for detail in answer.get("documentDetails") or ():
-        uri = uri_of_identifier(detail.get("identifier") or {})
-        if uri is not None and uri in uris:
-            statuses[uri] = str(detail.get("status") or UNKNOWN)
     return statuses
 
 
@@ -204,13 +195,17 @@ def wait_for_ingestion(
         The complete job, or the status of every document, failed ones included, once all are final.
 
     Raises:
-        KnowledgeBaseError: the job failed or was stopped, does not exist, or the timeout passed.
+        KnowledgeBaseError: the job failed or was stopped, the data source has none, or the timeout passed.
+        ClientError: of boto3, the service's own, once retries of a request are spent, or for an unknown job.
     """
-    if not poll > 0:
-        raise ArgumentError(f"poll must be above 0 seconds, got {poll!r}")
+    if not poll > 0 or not timeout >= 0:
+        raise ArgumentError(
+            f"poll must be above 0 seconds, and timeout 0 or more, got {poll!r} and {timeout!r}"
+        )
+    check_strings(s3_uris, "s3_uris")
     if s3_uris and ingestion_job_id is not None:
         raise ArgumentError("either ingestion_job_id or s3_uris must be given, got both")
-    agent = _agent(client)
+    agent, source = _agent(client), {"knowledgeBaseId": kb_id, "dataSourceId": ds_id}
     if s3_uris:
         uris = list(s3_uris)
         return _poll(
@@ -220,12 +215,8 @@ def wait_for_ingestion(
         )  # fmt: skip
     name = ingestion_job_id
     if name is None:
-        answer = agent.list_ingestion_jobs(
-            knowledgeBaseId=kb_id,
-            dataSourceId=ds_id,
-            sortBy={"attribute": "STARTED_AT", "order": "DESCENDING"},
-            maxResults=1,
-        )
+        newest = {"sortBy": {"attribute": "STARTED_AT", "order": "DESCENDING"}, "maxResults": 1}
+        answer = _retrying(lambda: agent.list_ingestion_jobs(**source, **newest), agent)
         if not answer.get("ingestionJobSummaries"):
             raise KnowledgeBaseError(
                 f"data source {ds_id!r} of knowledge base {kb_id!r} has no ingestion job: start one",
@@ -233,10 +224,8 @@ def wait_for_ingestion(
             )
         name = str(answer["ingestionJobSummaries"][0]["ingestionJobId"])
     job = _poll(
-        lambda: dict(
-            agent.get_ingestion_job(knowledgeBaseId=kb_id, dataSourceId=ds_id, ingestionJobId=name)[
-                "ingestionJob"
-            ]
+        lambda: _retrying(
+            lambda: dict(agent.get_ingestion_job(**source, ingestionJobId=name)["ingestionJob"]), agent
         ),
         lambda job: job.get("status") not in _RUNNING_JOBS,
         timeout, poll, progress,
@@ -318,7 +307,9 @@ def _agent(client: Any) -> Any:
     return default_client("bedrock-agent", TIMEOUT) if client is None else client
 
 
-def _retrying(run: Callable[[], T], client: Any, retries: int, base: float) -> T:
+def _retrying(
+    run: Callable[[], T], client: Any, retries: int = _STATUS_RETRIES, base: float = _STATUS_DELAY
+) -> T:
     retries = check_count(retries, "max_retries")
     if not base >= 0:
         raise ArgumentError(f"base_delay must be 0 seconds or more, got {base!r}")

@@ -182,8 +182,11 @@ class LocalKnowledgeBase(Closing):
             except ArgumentError as error:
                 raise _invalid(str(error), operation) from error
             self._failed.pop((source, uri), None)
+            old_ids = [document.id for document in self._parts(source, uri)]
             try:
-                self._engine.add(_owned_by(source, uri, documents))
+                parts = _owned_by(source, uri, documents)
+                self._engine.add(parts)
+                self._engine.delete(set(old_ids).difference(part.id or "" for part in parts))
             except (LoadError, ArgumentError) as error:
                 self._failed[source, uri] = str(error)
             details.append(self._detail(base, source, uri))
@@ -193,8 +196,13 @@ class LocalKnowledgeBase(Closing):
         """Answer `GetKnowledgeBaseDocuments`: INDEXED, FAILED or NOT_FOUND, for each document."""
         operation = "GetKnowledgeBaseDocuments"
         base, source = self._base_and_source(request, operation)
-        uris = [_named(one, operation) for one in _few(request, "documentIdentifiers", operation)]
-        return {"documentDetails": [self._detail(base, source, uri) for uri in uris]}
+        details = []
+        for entry in _few(request, "documentIdentifiers", operation):
+            if not (uri := uri_of_identifier(entry)):
+                message = f"a document must be named by s3.uri or custom.id, got {dict(entry)!r}"
+                raise _invalid(message, operation)
+            details.append(self._detail(base, source, uri))
+        return {"documentDetails": details}
 
     # Helpers
 
@@ -221,11 +229,12 @@ class LocalKnowledgeBase(Closing):
         sources = {document.metadata.get(SOURCE_KEY) for document in self._engine.documents()}
         return sorted({*self._places.sources, *(name for name in sources if isinstance(name, str))})
 
-    def _owned(self, source: str, under: str | None = None) -> list[Any]:
+    def _parts(self, source: str, uri: str) -> list[Any]:
+        """Return the documents that were read from a file of a data source."""
         return [
             document
-            for document in self._engine.documents(under)
-            if document.metadata.get(SOURCE_KEY) == source
+            for document in self._engine.documents(uri)
+            if document.metadata.get(SOURCE_KEY) == source and uri in (document.source, document.id)
         ]
 
     def _detail(self, base: str, source: str, uri: str) -> dict[str, Any]:
@@ -236,14 +245,18 @@ class LocalKnowledgeBase(Closing):
         detail = {"knowledgeBaseId": base, "dataSourceId": source, "identifier": name}
         if reason := self._failed.get((source, uri)):
             return {**detail, "status": "FAILED", "statusReason": reason}
-        is_there = any(uri in (document.source, document.id) for document in self._owned(source, uri))
-        return {**detail, "status": "INDEXED" if is_there else "NOT_FOUND"}
+        return {**detail, "status": "INDEXED" if self._parts(source, uri) else "NOT_FOUND"}
 
     def _ingest_source(self, source: str, stopped: Callable[[], bool]) -> dict[str, int]:
         """Read all of a data source and return the statistics of its job."""
-        counts = dict.fromkeys(("scanned", "new", "modified", "deleted", "failed"), 0)
-        uri_by_id = {document.id: document.source or document.id for document in self._owned(source)}
+        uri_by_id = {
+            document.id: document.source or document.id
+            for document in self._engine.documents()
+            if document.metadata.get(SOURCE_KEY) == source
+        }
+        current_ids: set[str | None] = set()
         current_uris: set[str] = set()
+        failed_uris: set[str] = set()
 
         def documents() -> Iterator[Document]:
             for uri, path in self._places.files_of(source):
@@ -252,15 +265,25 @@ class LocalKnowledgeBase(Closing):
                 current_uris.add(uri)
                 self._failed.pop((source, uri), None)
                 try:
-                    yield from _owned_by(source, uri, self._places.read(path))
+                    parts = _owned_by(source, uri, self._places.read(path))
                 except LoadError as error:
                     self._failed[source, uri] = str(error)
-                    counts["failed"] += 1
+                    failed_uris.add(uri)
+                else:
+                    current_ids.update(part.id for part in parts)
+                    yield from parts
 
         report = self._engine.add(documents())
-        missing_ids = [] if stopped() else [id for id, uri in uri_by_id.items() if uri not in current_uris]
-        counts["deleted"] = len(self._engine.delete(missing_ids)) if missing_ids else 0
-        return counts | {"scanned": len(current_uris), "new": report.added, "modified": report.updated}
+        # What was read from a file that fails now stays; a file that is read has its new documents only.
+        ids = [id for id, uri in uri_by_id.items() if id not in current_ids and uri not in failed_uris]
+        deleted_ids = [] if stopped() else self._engine.delete(ids)
+        return {
+            "numberOfDocumentsScanned": len(current_uris),
+            "numberOfNewDocumentsIndexed": report.added,
+            "numberOfModifiedDocumentsIndexed": report.updated,
+            "numberOfDocumentsDeleted": len(deleted_ids),
+            "numberOfDocumentsFailed": len(failed_uris),
+        }
 
 
 def _owned_by(source: str, uri: str, documents: Iterable[Document]) -> list[Document]:
@@ -362,13 +385,6 @@ def _few(request: Mapping[str, Any], name: str, operation: str) -> list[Mapping[
     return entries
 
 
-def _named(entry: Mapping[str, Any], operation: str) -> str:
-    uri = uri_of_identifier(entry)
-    if not uri:
-        raise _invalid(f"a document must be named by s3.uri or custom.id, got {dict(entry)!r}", operation)
-    return uri
-
-
 def _invalid(message: str, operation: str) -> Exception:
     return local_error("ValidationException", message, operation)
 
@@ -380,15 +396,8 @@ def _page(request: Mapping[str, Any], items: list[dict[str, Any]], name: str) ->
     return {name: items[start:end], **({"nextToken": str(end)} if end < len(items) else {})}
 
 
-_STATISTICS = {
-    "scanned": "numberOfDocumentsScanned",
-    "new": "numberOfNewDocumentsIndexed",
-    "modified": "numberOfModifiedDocumentsIndexed",
-    "deleted": "numberOfDocumentsDeleted",
-    "failed": "numberOfDocumentsFailed",
-}
 Run = Callable[[str, Callable[[], bool]], dict[str, int]]
-"""Reads a data source. Takes its id and a function that tells whether to stop; returns counts by the names above."""
+"""Reads a data source. Takes its id and a function that says whether to stop; returns statistics as AWS does."""
 
 
 class Jobs:
@@ -466,13 +475,11 @@ class Jobs:
         name, source = job["ingestionJobId"], job["dataSourceId"]
         self._change(name, status="IN_PROGRESS")
         try:
-            counts = self._run(source, self._stop.is_set)
+            statistics = self._run(source, self._stop.is_set)
         except SleuthError as error:
             self._change(name, status="FAILED", failureReasons=[str(error)])
         except BaseException as error:
             self._change(name, status="FAILED", failureReasons=[f"{type(error).__name__}: {error}"])
             logger.exception("ingestion job %s of data source %r failed", name, source)
         else:
-            statistics = {_STATISTICS[key]: count for key, count in counts.items()}
-            status = "STOPPED" if self._stop.is_set() else "COMPLETE"
-            self._change(name, status=status, statistics=statistics)
+            self._change(name, status="STOPPED" if self._stop.is_set() else "COMPLETE", statistics=statistics)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from hashlib import sha256
-from typing import Any, NoReturn
+from typing import Any
 
 from sleuth.arguments import check_count, check_names, check_query
 from sleuth.compose.items import best_first
@@ -141,7 +141,12 @@ class MultiSliceRetriever:
         rewrites: Sequence[str] = (),
     ) -> tuple[Results, tuple[PartReport, ...]]:
         """Return the results of `retrieve`, and a report of each slice."""
-        num_results = _check(query, knowledge_base_id, num_results)
+        if not check_query(query).strip():
+            raise ArgumentError(f"query must be a text that is not blank, got {query!r}")
+        if not isinstance(knowledge_base_id, str) or not knowledge_base_id:
+            problem = f"must be the id of a knowledge base, got {knowledge_base_id!r}"
+            raise ArgumentError(f"knowledge_base_id {problem}")
+        num_results = check_count(num_results, "num_results", least=1)
         condition = service_filter(metadata_filter)
         for name, values in (("data_source_ids", data_source_ids), ("rewrites", rewrites)):
             if isinstance(values, str):
@@ -168,7 +173,16 @@ class MultiSliceRetriever:
         answers, reports = run_slices(slices, deadline=self.timeout_seconds, max_slices=slice_limit)
         self.last_report = tuple(reports)
         if not answers:
-            raise_failure(reports, knowledge_base_id)
+            failures = "; ".join(f"{part.name}: {part.error}" for part in reports if part.status != "skipped")
+            cause = next((part.exception for part in reports if part.exception is not None), None)
+            if cause is None:
+                message = f"knowledge base {knowledge_base_id!r} did not answer in time ({failures})"
+                raise KnowledgeBaseTimeoutError(message, service="bedrock")
+            failure = wrapped(cause, explain(cause, knowledge_base_id))
+            failure.add_note(f"no slice answered: {failures}")
+            if failure is cause:
+                raise cause
+            raise failure from cause
         best_results = deduplicate_results([result for results in answers.values() for result in results])
         best_results.sort(key=lambda result: (-result["score"], uri_of(result) or ""))
         return best_results[:num_results], tuple(reports)
@@ -209,16 +223,6 @@ class MultiSliceRetriever:
         return results[:num_results]
 
 
-def _check(query: str, knowledge_base_id: str, num_results: int) -> int:
-    if not check_query(query).strip():
-        raise ArgumentError(f"query must be a text that is not blank, got {query!r}")
-    if not isinstance(knowledge_base_id, str) or not knowledge_base_id:
-        raise ArgumentError(
-            f"knowledge_base_id must be the id of a knowledge base, got {knowledge_base_id!r}"
-        )
-    return check_count(num_results, "num_results", least=1)
-
-
 def _plan(
     queries: Sequence[str], sources: Sequence[str | None], has_filter: bool
 ) -> Iterator[tuple[str, bool, str, str | None]]:
@@ -244,25 +248,6 @@ def service_filter(metadata_filter: Mapping[str, Any] | Filter | None) -> dict[s
     if isinstance(metadata_filter, Mapping) and is_bedrock(metadata_filter):
         return dict(metadata_filter)  # as_filter checked it; it is sent as written
     return to_bedrock(tree)
-
-
-def raise_failure(reports: Sequence[PartReport], knowledge_base: str) -> NoReturn:
-    """Raise the first exception of a slice, with a note that lists all failures.
-
-    Raises:
-        KnowledgeBaseError: in place of an exception of botocore.
-        KnowledgeBaseTimeoutError: no slice raised any.
-    """
-    failures = "; ".join(f"{report.name}: {report.error}" for report in reports if report.status != "skipped")
-    cause = next((report.exception for report in reports if report.exception is not None), None)
-    if cause is None:
-        message = f"knowledge base {knowledge_base!r} did not answer in time ({failures})"
-        raise KnowledgeBaseTimeoutError(message, service="bedrock")
-    failure = wrapped(cause, explain(cause, knowledge_base))
-    failure.add_note(f"no slice answered: {failures}")
-    if failure is cause:
-        raise cause
-    raise failure from cause
 
 
 class KnowledgeBaseRetriever:

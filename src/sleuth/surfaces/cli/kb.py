@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 from annotated_types import Ge
 
-from sleuth.errors import ArgumentError, LoadError
+from sleuth.errors import ArgumentError, LoadError, SleuthError
 from sleuth.surfaces.cli.app import command_group
 from sleuth.surfaces.cli.common import Output
 from sleuth.surfaces.cli.hits import print_hits
@@ -43,16 +43,23 @@ Uris = Annotated[list[str] | None, "Documents, as s3:// addresses or custom ids.
 
 @contextmanager
 def client_of(
-    aws: bool, index: Path | None, source: str | None = None, folder: Path | None = None
+    aws: bool, kb: str, index: Path | None, source: str | None = None, folder: Path | None = None
 ) -> Iterator[Any]:
     """Yield None for AWS, whose clients are made later, or else the index as a knowledge base.
 
-    A folder to read creates a missing index.
+    A folder to read creates a missing index. Errors of boto3 are raised as a `KnowledgeBaseError`.
     """
-    if aws:
-        yield None
-        return
     from sleuth.knowledge_base import LocalKnowledgeBase
+    from sleuth.knowledge_base.errors import explain, wrapped
+
+    if aws:
+        try:
+            yield None
+        except Exception as error:
+            if (failure := wrapped(error, explain(error, kb))) is error or isinstance(error, SleuthError):
+                raise
+            raise failure from error
+        return
 
     sources = {source: folder} if source and folder else {}
     with (
@@ -103,7 +110,7 @@ def search(
         request_options = ()
     if not isinstance(request_options, dict | None):
         raise ArgumentError(f"--options must be a JSON object, got {options!r}")
-    with client_of(aws, index) as client:
+    with client_of(aws, kb, index) as client:
         retriever = MultiSliceRetriever(
             client, timeout_seconds=timeout, is_managed=managed, options=request_options
         )
@@ -137,7 +144,7 @@ def ingest(
     source = needed(source_id)
     if not aws and folder is None and not uris:
         raise ArgumentError("--folder must be given: the folder that the data source reads")
-    with client_of(aws, index, source, folder) as client:
+    with client_of(aws, kb, index, source, folder) as client:
         if uris:
             entries = [{"s3": {"uri": uri}} for uri in uris]
             knowledge_base.ingest_documents_with_retry(kb, source, entries, client=client)
@@ -176,14 +183,16 @@ def status(
     from sleuth.knowledge_base.clients import default_client
     from sleuth.knowledge_base.ingestion import TIMEOUT
 
-    with client_of(aws, index) as client:
+    with client_of(aws, kb, index) as client:
         if uris:
             source = needed(source_id)
             statuses = knowledge_base.batch_check_document_statuses(kb, source, uris, client=client)
         else:
             agent = client or default_client("bedrock-agent", TIMEOUT)
             sources = agent.list_data_sources(knowledgeBaseId=kb, maxResults=100)["dataSourceSummaries"]
-            statuses = {str(one["dataSourceId"]): str(one["status"]) for one in sources}
+            names = [source_id] if source_id else [str(one["dataSourceId"]) for one in sources]
+            status_by_name = {str(one["dataSourceId"]): str(one["status"]) for one in sources}
+            statuses = {name: status_by_name.get(name, "NOT_FOUND") for name in names}
     lines = [f"{state}  {name}" for name, state in statuses.items()]
     return Output(statuses, lines or ["No data sources."])
 
