@@ -1,7 +1,6 @@
 """Ingestion: retries, batches, statuses and waiting, with a real boto3 client."""
 
 from collections.abc import Mapping
-from functools import partial
 from typing import Any
 
 import pytest
@@ -26,10 +25,6 @@ def failing(server: BedrockServer, code: str, message: str = "", times: int = 10
         return server.error(operation, code, message) if failures[0] >= 0 else None
 
     server.rules.append(rule)
-
-
-def answering(reply: Reply, operation: str, params: Mapping[str, Any]) -> Reply:
-    return reply
 
 
 def documents(count: int) -> list[dict[str, Any]]:
@@ -211,7 +206,7 @@ class TestWaiting:
         times = {"startedAt": "2026-01-01T00:00:00Z", "updatedAt": "2026-01-01T00:00:00Z"}
         for status, message in (("IN_PROGRESS", "not done within"), ("STOPPED", "is STOPPED")):
             reply = Reply(200, encode({"ingestionJob": {**job, **times, "status": status}}))
-            server.rules[:] = [partial(answering, reply)]
+            server.rules[:] = [lambda *_, reply=reply: reply]
             with pytest.raises(KnowledgeBaseError, match=message):
                 kb.wait_for_ingestion(KB, DS, "JOB0000000", timeout=0.0001, client=agent)
 

@@ -151,8 +151,7 @@ def test_an_answer_before_the_end_of_a_request() -> None:
     """A server may refuse a long request without reading it; its answer says why, not the broken connection."""
 
     def refuse(server: socket) -> None:
-        connection, _ = server.accept()
-        with connection:
+        with server.accept()[0] as connection:
             connection.sendall(b"HTTP/1.1 413 Too Large\r\nContent-Length: 0\r\n\r\n")
 
     with create_server(("127.0.0.1", 0)) as server, ThreadPoolExecutor() as pool:
