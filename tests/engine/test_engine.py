@@ -291,11 +291,8 @@ class TokenLetters(Letters):
     token_weight = 0.3
 
     def read(self, texts: list[str]) -> Reading:
-        return Reading(
-            np.array(self.embed_documents(texts), np.float32),
-            np.zeros(0, np.uint8),
-            np.zeros(len(texts), np.uint16),
-        )
+        vectors = np.array(self.embed_documents(texts), np.float32)
+        return Reading(vectors, np.zeros(0, np.uint8), np.zeros(len(texts), np.uint16))
 
 
 @pytest.mark.parametrize("kind", [Letters, TokenLetters])
@@ -374,9 +371,10 @@ def test_passages_grow_on_request(tmp_path: Path) -> None:
         for options in ({}, {"boost": "source:long.md^2"}, {"legs": ["lexical"]}, {"rerank": ByLength()}):
             times = 20 if "rerank" in options else 1  # so that it has more passages than are ranked again
             longer = Document(times * LONG, {"source": "long.md", "type": "markdown"})
-            engine.add([longer, Document("It is a part.", {"source": "short.md"})])
+            engine.add([longer, Document("It is a part.", {"source": "short.md", "type": "markdown"})])
             grown = engine.retrieve("part sentence", 2, expand="document", **options)
-            assert [item.metadata["source"] for item in grown] == ["long.md", "short.md"]
+            assert sources(grown) == ["long.md", "short.md"]
+        assert sources(engine.retrieve("type:markdown", 2, expand="document", syntax=True)) == sources(grown)
         for bad in (0, -1, True, "page"):
             with pytest.raises(ArgumentError, match="expand must be"):
                 engine.retrieve("part", expand=bad)  # type: ignore[arg-type]

@@ -82,10 +82,11 @@ def rows_of(plan: SearchPlan) -> RankedRows:
         return rows
     keys = version.searchers.lookup(query.conditions, plan.tree, version.snapshot)
     explanation = Explanation("metadata", 0.0, "the metadata holds what the query asks for")
+    scores = [0.0] * len(keys)
     listing = rows._replace(
-        keys=keys, scores=[0.0] * len(keys), explain=lambda _: explanation, is_listing=True
+        keys=keys, scores=scores, explain=lambda _: explanation, deeper=lambda _: listing, is_listing=True
     )
-    return listing._replace(deeper=lambda _: listing)
+    return listing
 
 
 def show(search: SearchPlan, rows: RankedRows, items: Sequence[RetrievedItem]) -> Ranking:
