@@ -24,8 +24,9 @@ def test_addresses_are_told_from_folders(path: Any, address: str | None) -> None
     assert address_of(path) == address
 
 
-def test_an_address_without_a_name_is_refused() -> None:
-    """What begins like an address is never opened as a folder."""
+@pytest.mark.parametrize("address", ["s3://", "file://", "file://folder/name"])
+def test_an_address_without_a_name_is_refused(address: str) -> None:
+    """What begins like an address is never opened as a folder, and a folder is named from the root on."""
     with pytest.raises(ArgumentError, match="address must be s3://BUCKET/NAME"):
-        Engine.open("s3://", create=True)
+        Engine.open(address, create=True)
     assert not Path("s3:").exists()

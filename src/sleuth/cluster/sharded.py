@@ -185,8 +185,7 @@ class ShardedBackend(GatheredBackend):
         for number, (name, index) in enumerate(zip(self._shards.names, self._shards.indexes, strict=True)):
             findings += [one._replace(subject=f"{name}: {one.subject}") for one in index.check(full=full)]
             with index.store.reader() as snapshot:
-                ids = [document.id for document in snapshot.documents()]
-            strays = [id for id in ids if shard_of(id, self.shards) != number]
+                strays = [one.id for one in snapshot.documents() if shard_of(one.id, self.shards) != number]
             if strays:
                 message = f"holds {len(strays)} documents of other shards, such as {strays[0]!r}"
                 remedy = "index the documents again in another folder"

@@ -131,7 +131,7 @@ def _matching(word: str, pattern: WordPattern, tokens: Sequence[str], version: P
 def _of(terms: Tally, why: str) -> list[AddedWord]:
     return [
         AddedWord(group, token, why, SHARES[why], token)
-        for group, numbers in terms.items()
+        for group, numbers in sorted(terms.items())
         for token in numbers
         if " " not in token
     ]

@@ -161,7 +161,7 @@ class GatheredSearchers:
 
     def like(self, word: str, edits: int, most: int, snapshot: GatheredSnapshot) -> Tally:
         """Return the words that are written like one, by group, with the rows of all shards that hold each."""
-        totals = summed(snapshot.ask_all("like", word, edits, most))
+        totals = summed(snapshot.ask_all("like", word, edits, _ALL))  # one with few rows here may have many
         return {group: greatest(numbers, most) for group, numbers in totals.items()}
 
     def best_with(self, token: str, k: int, snapshot: GatheredSnapshot, group: str = "") -> list[int]:

@@ -117,7 +117,7 @@ def prune(address: str, *, keep: int, grace: timedelta = GRACE) -> Pruned:
     return Pruned(tuple(old_versions), len(orphans))
 
 
-_PARTS = re.compile(r"([a-z0-9]+)://([^?#]*?)(?:@([0-9]+))?/?", re.IGNORECASE)
+_PARTS = re.compile(r"((?!file://[^/])[a-z0-9]+)://([^?#]*?)(?:@([0-9]+))?/?", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)

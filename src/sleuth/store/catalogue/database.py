@@ -231,7 +231,8 @@ class Database:
         """
         if not self.writable:
             raise StoreError(
-                f"{self.path} is read-only for this process: open it where it may write", path=str(self.path)
+                f"{self.path} is read-only: open it where it may write, or change what it was published from",
+                path=str(self.path),
             )
         lock = WriterLock(self.path / self.names.lock)
         lock.acquire(timeout)
