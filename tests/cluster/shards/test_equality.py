@@ -83,9 +83,7 @@ def assert_equal_contents(one: Engine, many: Engine) -> None:
     assert many.list_documents(after=page.after, limit=5) == one.list_documents(after=page.after, limit=5)
     with_scope, alone = many.scoped("year=4"), one.scoped("year=4")
     assert with_scope.count() == alone.count()
-    assert [item.id for item in with_scope.retrieve("algorithm")] == [
-        item.id for item in alone.retrieve("algorithm")
-    ]
+    assert plain(with_scope, "algorithm", 10) == plain(alone, "algorithm", 10)
     assert (
         many.retrieve("algorithm", filter="yeer=4").notes == one.retrieve("algorithm", filter="yeer=4").notes
     )
@@ -149,8 +147,7 @@ def test_a_real_collection_ranks_as_in_one_index(tmp_path: Path, shards: int) ->
 def test_words_are_suggested_as_from_one_index(tmp_path: Path, shards: int) -> None:
     """The most frequent of the near words is suggested, whichever shard holds it, and none from outside the scope."""
     texts = [
-        "token bucket", "tokens refill", "tokes of smoke", "tokens leak", "retrievers see",
-        "in time retrieved",
+        "token bucket", "tokens refill", "tokes of smoke", "tokens leak", "retrievers see", "in time retrieved",
     ]  # fmt: skip
     documents = [Document(text, {"n": n, "author": f"Ann {n}"}, id=str(n)) for n, text in enumerate(texts)]
     queries = (
