@@ -156,11 +156,11 @@ def argument_error(error: ValidationError) -> SleuthError:
     if (fault := own_fault(error)) is not None:
         return fault
     faults = error.errors()
-    value, place = faults[0]["input"], faults[0]["loc"] or ("request",)
+    value, place = faults[0]["input"], faults[0]["loc"]
     of_value = (entry for entry in faults if entry["input"] is value and entry["loc"][:1] == place[:1])
     rules = dict.fromkeys(entry["msg"].removeprefix("Input should be ") for entry in of_value)
     # Each form that a value may have has a rule of its own, at a place without a meaning for people.
-    name = ".".join(map(str, place if len(rules) < 2 else place[:1]))
+    name = ".".join(map(str, place if len(rules) < 2 else place[:1])) or "request"
     return ArgumentError(f"{name} must be {', or '.join(rules)}, got {reprlib.repr(value)}")
 
 

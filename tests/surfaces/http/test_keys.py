@@ -148,6 +148,7 @@ def test_a_keys_file_that_is_malformed_lets_nobody_in(
         assert started.client.get("/readyz").json()["code"] == "KeysError"
         assert str(file) not in started.client.get("/readyz").text
         assert "no key is valid: keys must be a file that" in caplog.text
+        assert " must be , got" not in caplog.text
         file.write_bytes(whole)
         wait_until(lambda: status() == (200, 200))
 
