@@ -92,7 +92,7 @@ def test_lines_of_a_diff() -> None:
         "shop/store.py": [range(8, 10), range(19, 20)],
         'with "space".py': [range(1, 2)],
         "of/index.py": [range(1, 2)],
-        "b/without/prefix.py": [range(4, 5)],
+        "b/without/prefix.py": [range(4, 5), range(9, 11)],
     }
 
 

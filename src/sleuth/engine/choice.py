@@ -37,9 +37,8 @@ def choose_items(plan: SearchPlan, rows: RankedRows) -> list[RetrievedItem]:
     candidates = _RankedPassages(plan, rows)
     request, arrangement = plan.request, None if plan.is_reranked else plan.request.arrangement
     ordered_items = [] if arrangement is None else candidates.arranged(arrangement)
-    needed, count = request.k, request.k
-    if plan.is_reranked:
-        needed, count = max(needed, plan.reranking.depth), plan.depth
+    count = plan.depth if plan.is_reranked else request.k
+    needed = max(request.k, plan.reranking.depth) if plan.is_reranked else request.k
     while True:
         if arrangement is not None:
             hits = choose_among(ordered_items, count, **request.variety())

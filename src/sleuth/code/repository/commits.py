@@ -40,8 +40,9 @@ _FORM: Final = ("--no-renames", "--root", "-O/dev/null", "--submodule=short", "-
 _PATHS: Final = ("--raw", "--no-abbrev")
 _LINES: Final = ("--patch", "--unified=0", "--inter-hunk-context=0", "--diff-algorithm=myers")
 _HUNK: Final = re.compile(r"^@@ -\d+(?:,(?P<old>\d+))? \+(?P<first>\d+)(?:,(?P<count>\d+))? @@", re.M)
-_PREFIX: Final = re.compile("^[a-z]/")
-"""Of the new path in a diff: `b/`, and `w/` or `i/` by `diff.mnemonicPrefix`."""
+_NAMES: Final = r"^--- (?P<old_name>[^\t\r\n]*+)[^\n]*+\n\+\+\+ (?P<name>[^\t\r\n]*+)[^\n]*+\n(?=@@ )"
+_FILE_OR_HUNK: Final = re.compile(f"{_NAMES}|{_HUNK.pattern}", re.M)
+"""Names of a file stand right before its first hunk: a line that a diff removes may begin with `--` itself."""
 _ESCAPE: Final = re.compile(rb'\\([0-7]{3}|[abtnvfr"\\])')
 _ESCAPED: Final = dict(zip(b'abtnvfr"\\', b'\a\b\t\n\v\f\r"\\', strict=True))
 
@@ -294,14 +295,15 @@ Lines = dict[str, list[range]]
 def lines_of_diff(diff: str) -> Lines:
     """Return the lines that a unified diff touches in the new files; where lines are removed, the line before."""
     lines: Lines = {}
-    name = path = ""
-    for line in diff.splitlines():
-        if line.startswith(("--- ", "+++ ")):
-            old_name, written_name = name, line[4:].partition("\t")[0]
-            name = text_of(_unquoted(written_name.encode("utf-8", "surrogatepass")))
-            path = name if name == old_name else _PREFIX.sub("", name)  # `diff.noprefix` writes no prefixes
-        elif path not in ("", "/dev/null") and (hunk := _HUNK.match(line)):
-            first, count = int(hunk["first"]), int(hunk["count"] or 1)
+    path = ""
+    for match in _FILE_OR_HUNK.finditer(diff):
+        if match["name"] is not None:
+            names = (name.encode("utf-8", "surrogatepass") for name in match.group("old_name", "name"))
+            old_name, name = map(text_of, map(_unquoted, names))
+            # The prefix is `b/`, or `w/` or `i/` by `diff.mnemonicPrefix`, and none by `diff.noprefix`.
+            path = name if name == old_name else re.sub("^[a-z]/", "", name)
+        elif path not in ("", "/dev/null"):
+            first, count = int(match["first"]), int(match["count"] or 1)
             lines.setdefault(path, []).append(range(max(first, 1), first + max(count, 1)))
     return lines
 

@@ -38,8 +38,7 @@ def _is_nested_too_deeply(html: str) -> bool:
     open_elements: Counter[str] = Counter()
     looks = 0
     for match in _start_or_end.finditer(html):
-        end, name = match.groups()
-        name = name.lower()
+        end, name = match[1], match[2].lower()
         if name in _NOT_NESTED:
             continue
         if end:
