@@ -26,11 +26,6 @@ def test_a_model_that_writes_no_question_changes_nothing(text: str) -> None:
 def test_without_a_model_the_words_of_the_last_question_are_added() -> None:
     """Words that the question has already are not repeated."""
     assert standalone_question("And who at night?", TURNS, None) == "And who at night? refills them?"
-
-
-def test_a_first_question_stands_alone() -> None:
-    """Without turns, and without words, nothing is added and no model is asked."""
-    model = Scripted()
-    assert standalone_question("Who?", [], model) == "Who?"
-    assert standalone_question(" ", TURNS, model) == " "
-    assert model.prompts == []
+    model = Scripted()  # is not asked without turns, and without words
+    questions = [standalone_question("Who?", [], model), standalone_question(" ", TURNS, model)]
+    assert (questions, model.prompts) == (["Who?", " "], [])

@@ -43,19 +43,14 @@ def test_model_answers_and_cites() -> None:
     assert generator.prompts[0].count("begins ===") == 3
 
 
-def test_unknown_citations_are_reported() -> None:
-    """A citation of a missing passage is reported and is not a used source."""
-    result = LLMSynthesizer(Scripted("It is free [7].")).synthesize("q", ITEMS)
-    assert result.used_source_ids == []
-    assert result.extra["unknown_citations"] == [7]
-
-
-def test_refusal_is_reported() -> None:
-    """If the model says that the passages do not answer the question, the result says so."""
-    result = LLMSynthesizer(Scripted(REFUSAL)).synthesize("q", ITEMS)
-    assert result.grade is Grade.NOTHING_CLOSE
-    assert result.extra["unsupported"] == []
-    assert result.used_source_ids == []
+@pytest.mark.parametrize(("answer", "grade", "unknown", "unsupported"), [
+    ("It is free [7].", Grade.MAY_HELP, [7], ["It is free."]), (REFUSAL, Grade.NOTHING_CLOSE, [], []),
+])  # fmt: skip
+def test_what_cites_no_passage(answer: str, grade: Grade, unknown: list[int], unsupported: list[str]) -> None:
+    """A citation of a missing passage is reported and is not a used source; a refusal has nothing to cite."""
+    result = LLMSynthesizer(Scripted(answer)).synthesize("q", ITEMS)
+    assert (result.grade, result.used_source_ids) == (grade, [])
+    assert (result.extra["unknown_citations"], result.extra["unsupported"]) == (unknown, unsupported)
 
 
 def test_no_passages_no_question_to_the_model() -> None:
@@ -102,16 +97,15 @@ def test_the_budget_is_that_of_the_model() -> None:
     assert budget_of(OpenAIGenerator("m", "http://127.0.0.1:9/v1", context=32_768)) == 32_768 - 1300
     assert budget_of(OpenAIGenerator("m", "http://127.0.0.1:9/v1")) == budget_of(Scripted()) == 3000
     assert budget_of(None) == 3000
-
-
-def test_the_budget_is_what_ollama_runs_a_model_with() -> None:
-    """A model that can read more is cut silently at `num_ctx`: of the options, else of its parameters, else 4,096."""
+    # Ollama cuts silently at `num_ctx`: of the options, else of the model's parameters, else 4,096.
     with OllamaServer(context=131_072) as server:
         assert budget_of(Ollama("llama3.1", server.url)) == 4096 - 1300
         assert budget_of(Ollama("llama3.1", server.url, options={"num_ctx": 3000})) == 3000 - 1300
     with OllamaServer(context=131_072, num_ctx=2500) as server:
         assert budget_of(Ollama("llama3.1", server.url)) == 2500 - 1300
         assert budget_of(open_generator("llama3.1", base_url=server.url, context=8192)) == 8192 - 1300
+    with pytest.raises(ArgumentError, match="budget must be an int of 1 or more, got -5"):
+        LLMSynthesizer(Scripted(), budget=-5)
 
 
 def test_streaming() -> None:
@@ -138,9 +132,3 @@ def test_extractive_refusal() -> None:
         INTRODUCTIONS[Grade.NOTHING_CLOSE], NEAREST, "- Limits (limits.md)", "- keys.md", "- other",
     ]  # fmt: skip
     assert (result.grade, result.used_source_ids) == (Grade.NOTHING_CLOSE, [])
-
-
-def test_arguments() -> None:
-    """An invalid setting raises an error when the synthesizer is created."""
-    with pytest.raises(ArgumentError, match="budget must be an int of 1 or more, got -5"):
-        LLMSynthesizer(Scripted(), budget=-5)

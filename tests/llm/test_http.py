@@ -60,6 +60,19 @@ def test_a_body_that_breaks_off_is_noticed(chunks: list[bytes]) -> None:
         list(read_lines(response(chunks, whole=False), 5))
 
 
+@given(st.integers(1, 20))
+def test_thoughts_are_no_part_of_an_answer(size: int) -> None:
+    """What is written before an answer between marks is left out, for any division into pieces."""
+    for text, answer in (
+        (" \n<think>\nHm. </thin\n</think>\n\nSo it is.", "So it is."),
+        ("<think>Hm", ""),
+        ("<thinly> sliced <think>", "<thinly> sliced <think>"),
+        ("<", "<"),
+    ):
+        chunks = [text[start : start + size] for start in range(0, len(text), size)]
+        assert "".join(http.without_thoughts(chunks)).lstrip() == answer
+
+
 @given(st.binary(max_size=60))
 def test_any_bytes_are_an_answer_or_an_error(body: bytes) -> None:
     """Any bytes of a server are JSON or raise an AnswerError."""

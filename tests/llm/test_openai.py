@@ -69,6 +69,7 @@ def test_complete_and_stream(server: OpenAIServer, generator: OpenAIGenerator) -
     """A prompt is sent as one user message, and the answer is returned whole or in pieces."""
     assert generator.complete("a b") == "a b"
     assert list(generator.stream("a b")) == ["a ", "b "]
+    assert generator.complete("<think>\nHm, [2].\n</think>\n\na b") == "a b"
     assert isinstance(generator, protocols.Generator)
     assert json.loads(server.requests[0].body) == {
         "model": "gpt-x", "messages": [{"role": "user", "content": "a b"}], "stream": False, "temperature": 0,
@@ -120,10 +121,14 @@ def test_broken_streams(server: OpenAIServer, generator: OpenAIGenerator) -> Non
         (b'data: {"choices": [{"delta": {"content": 5}}]}\n\n', "no text"),
         (b'data: {"choices": {"a": 1}}\n\n', "before it was done"),
         (b'data: {"choices": 5}\n\n', "before it was done"),
+        (b'{"error": {"message": "no credit"}}', "answered with an error: no credit"),
+        (b"<!doctype html>\n<p>Sign in", "not JSON: '<!doctype"),
     ):
         server.next = Reply(200, body)
         with pytest.raises(GenerationError, match=says):
             list(generator.stream("a b"))
+    server.next = _json({"choices": [{"message": {"content": "whole"}, "finish_reason": "stop"}]})
+    assert list(generator.stream("a b")) == ["whole"]
 
 
 @pytest.mark.parametrize(

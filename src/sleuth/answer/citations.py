@@ -15,7 +15,8 @@ _CITED: Final = re.compile(
 )
 _AFTER: Final = re.compile(rf"(?<![.!?。！？])([.!?。！？]++[\"')\]”’»*_]*+)((?>(?:{_CITED.pattern})+))")
 """Citations behind the full stop of the sentence that they belong to."""
-_WORD: Final = re.compile(r"\d+(?:[.,]\d+)*|[^\W\d_]{4,}")
+_WORD: Final = re.compile(r"\d+(?:[.,]\d+)*|[\u3400-\u9fff]|[^\W\d_\u3040-\u309f\u3400-\u9fff]{4,}")
+"""A number, a word of four letters, or a Chinese character: texts with these have no spaces between words."""
 _RANGE: Final = 50
 """Numbers of a range such as [4-6], at most."""
 

@@ -44,14 +44,12 @@ def standalone_question(question: str, turns: Sequence[Turn], generator: Generat
     if not turns or not question.strip():
         return question
     if generator is not None:
-        completion = generator.complete(_prompt(question, turns[-MOST_TURNS:])).strip()
-        line = next((line.strip() for line in completion.split("\n") if line.strip()), "")
+        talk = [
+            f"Question: {turn.question}\nAnswer: {turn.answer[:_MOST_ANSWER]}" for turn in turns[-MOST_TURNS:]
+        ]
+        last = f"Last question: {question}\nQuestion that stands alone:"
+        line = generator.complete("\n\n".join([_RULES, *talk, last])).strip().split("\n")[0].strip()
         return line if 0 < len(line) <= MOST_QUERY else question
     words = question.casefold().split()
     new_words = [word for word in turns[-1].question.split() if word.casefold() not in words]
     return " ".join([question, *new_words])[:MOST_QUERY]
-
-
-def _prompt(question: str, turns: Sequence[Turn]) -> str:
-    talk = "\n\n".join(f"Question: {turn.question}\nAnswer: {turn.answer[:_MOST_ANSWER]}" for turn in turns)
-    return f"{_RULES}\n\n{talk}\n\nLast question: {question}\nQuestion that stands alone:"

@@ -53,9 +53,8 @@ def evaluate_relevance(judge: Judge, question: str, answer: str, *, on_text: OnT
         GenerationError: the model did not answer.
     """
     stream = getattr(judge, "stream_relevance", None)
-    if on_text is None or stream is None:
-        return read_rating(told(judge.evaluate_relevance(question, answer), on_text))
-    return read_rating("".join(told(piece, on_text) for piece in stream(question, answer)))
+    pieces = stream(question, answer) if on_text and stream else [judge.evaluate_relevance(question, answer)]
+    return read_rating("".join(told(piece, on_text) for piece in pieces))
 
 
 aevaluate_relevance = async_twin(evaluate_relevance)

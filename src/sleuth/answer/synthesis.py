@@ -18,6 +18,7 @@ from sleuth.answer.quotes import rivals_of, score_units
 from sleuth.answer.units import units_of
 from sleuth.answer.words import plain_words
 from sleuth.arguments import check_count
+from sleuth.errors import GenerationError
 from sleuth.protocols import Generator
 from sleuth.remote import async_twin
 from sleuth.results import Grade, SearchResult
@@ -55,7 +56,14 @@ def build_prompt(question: str, passages: Sequence[Passage], contradictions: Seq
     Args:
         contradictions: sentences of passages that give different values of one thing; data as the passages are.
     """
-    texts = [fenced_text(passage) for passage in passages]
+    texts = []
+    for passage in passages:  # source, title and date are other people's text, too
+        metadata = passage.items[0].metadata
+        time = time_of(metadata)
+        date = "" if time is None else time.date().isoformat()
+        lines = {"Source": passage.source, "Title": str(metadata.get("title") or ""), "Date": date}
+        head = [f"{name}: {' '.join(clean_text(line).split())[:200]}" for name, line in lines.items() if line]
+        texts.append("\n".join([*head, clean_text(passage.text)]))
     if contradictions:
         texts.append(clean_text("\n".join(contradictions)))
     mark = make_mark(question, texts)
@@ -69,19 +77,6 @@ def build_prompt(question: str, passages: Sequence[Passage], contradictions: Seq
         for name, text in zip(names, texts, strict=True)
     ]
     return "\n\n".join([rules, *blocks, CLOSING.format(question=question)])
-
-
-def fenced_text(passage: Passage) -> str:
-    """Return a passage with its source, title and date above it, all cleaned: they are other people's text, too."""
-    metadata = passage.items[0].metadata
-    time = time_of(metadata)
-    lines = {
-        "Source": passage.source,
-        "Title": str(metadata.get("title") or ""),
-        "Date": "" if time is None else time.date().isoformat(),
-    }
-    head = [f"{name}: {' '.join(clean_text(line).split())[:200]}" for name, line in lines.items() if line]
-    return "\n".join([*head, clean_text(passage.text)])
 
 
 def make_mark(question: str, texts: Sequence[str]) -> str:
@@ -144,22 +139,24 @@ class LLMSynthesizer:
         """Return the model's answer; the model is not called without passages.
 
         Raises:
-            GenerationError: the model did not answer.
+            GenerationError: the model did not answer, or wrote nothing.
         """
         passages = self.passages(items)
         if not passages:
             extra = extra_of("llm", Grade.NOTHING_CLOSE, (), CitationReport())
             return SearchResult.success(response=told(REFUSAL, on_text), extra=extra)
         prompt = build_prompt(question, passages, contradictions(question, passages))
-        if on_text is None:
-            response = self.generator.complete(prompt).strip()
-        else:
-            response = "".join(told(piece, on_text) for piece in trim_pieces(self.generator.stream(prompt)))
+        pieces = self.generator.stream(prompt) if on_text else [self.generator.complete(prompt)]
+        response = "".join(told(piece, on_text) for piece in trim_pieces(pieces))
+        if not response:
+            raise GenerationError(
+                "the model wrote no answer: it called a tool, or its tokens ended before the answer"
+            )
         report = check_citations(response, passages)
         # A refusal has nothing to cite.
         report = replace(report, uncited=tuple(text for text in report.uncited if not _refuses(text)))
         grade = Grade.LIKELY if report.citations and not report.unsupported else Grade.MAY_HELP
-        grade = Grade.NOTHING_CLOSE if not response or _refuses(response) else grade
+        grade = Grade.NOTHING_CLOSE if _refuses(response) else grade
         extra = extra_of("llm", grade, passages, report)
         return SearchResult.success(response=response, used_source_ids=report.used_ids, extra=extra)
 

@@ -164,9 +164,8 @@ def _sentences(block: _Block, number: int, heading: str, owner: str) -> Iterator
     name, colon, _ = raw.partition(":")
     is_header = bool(colon) and name.strip().lower() in _MAIL
     is_entry = raw[:1] == "[" and raw[1:].partition("]")[0].isdigit()
-    may_answer = (
-        letters > 2 and 3 * linked < 2 * letters + 2 and not (is_header or is_entry or "....." in raw)
-    )
+    is_text = letters > 2 and 3 * linked < 2 * letters + 2
+    may_answer = is_text and not (is_header or is_entry or "....." in raw)
     is_whole = block.kind == "item" and len(text) <= _ENTRY
     for start, end in [(0, len(text))] if is_whole else split_sentences(text):
         sentence = text[start:end]
@@ -186,6 +185,9 @@ def _blocks(lines: Sequence[str]) -> Iterator[_Block]:
             place = end + 1
             if not bare.startswith("<script") and bare != "---":
                 yield _Block("code", lines[start + 1 : end], indent)
+        elif bare.startswith(">>> "):  # a session of Python
+            place = next((i for i in range(start, len(lines)) if not lines[i].strip()), len(lines))
+            yield _Block("code", lines[start:place], indent)
         elif bare.startswith(".. ") and "::" in bare and not bare.startswith(_SKIPPED):
             name, _, text = bare[3:].partition("::")
             literal = indent if name.strip() in _LITERAL else -1
@@ -230,9 +232,11 @@ def _paragraph(lines: Sequence[str], start: int, is_literal: bool) -> _Block:
     """
     indent, is_item = _indent(lines[start]), _is_item(lines[start])
     place = start + 1
-    while (
-        place < len(lines) and not _ends_paragraph(lines[place]) and _indent(lines[place]) >= indent * is_item
-    ):
+    while place < len(lines) and _indent(lines[place]) >= indent * is_item:
+        bare = lines[place].strip()
+        is_end = not bare or bare.startswith((*FENCES, ".. ", "#", "|"))
+        if is_end or _is_sign(bare) or _is_item(lines[place]):
+            break
         place += 1
     is_apart = start == 0 or not lines[start - 1].strip()
     is_indented = indent >= 4 and is_apart and not is_item and not lines[start].strip()[0].isupper()
@@ -245,11 +249,6 @@ def _paragraph(lines: Sequence[str], start: int, is_literal: bool) -> _Block:
     if place - start > 1 and _is_underline(lines, place):
         place -= 1  # the heading has no blank line above it
     return _Block("item" if is_item else "prose", lines[start:place], indent)
-
-
-def _ends_paragraph(line: str) -> bool:
-    bare = line.strip()
-    return not bare or bare.startswith((*FENCES, ".. ", "#", "|")) or _is_sign(bare) or _is_item(line)
 
 
 def _indent(line: str) -> int:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from http.client import responses
@@ -184,12 +184,28 @@ class JsonClient:
         def attempt(deadline: Deadline) -> Any:
             with ExitStack() as stack:
                 response = stack.enter_context(self.send(url, body, self.secret_headers, deadline))
-                if response.status != 200:
-                    raise status_failure(response, deadline, self.mask)
-                answer = reader(response, deadline)
-                if keep_open:
-                    stack.pop_all()
-                return answer
+                if response.status == 200:
+                    answer = reader(response, deadline)
+                    if keep_open:
+                        stack.pop_all()
+                    return answer
+                error_body = b""  # as much of it as arrives in time
+                with suppress(BrokenError):
+                    for piece in response.pieces():
+                        error_body += piece
+                        if len(error_body) >= _PIECE or deadline.passed():
+                            break
+                text = error_body.decode("utf-8", "replace").strip()
+                try:
+                    message = error_message(json.loads(text))
+                except (ValueError, RecursionError):
+                    message = None
+                reason = (
+                    message if message is not None else text or responses.get(response.status, "no message")
+                )
+                after = retry.retry_after(response.headers.get("Retry-After"))
+                reason = self.mask.hide(reason)[:_MESSAGE]
+                raise StatusError(response.status, reason, after=after, structured=message is not None)
 
         with self.described(path):
             return retry.call(
@@ -209,24 +225,6 @@ class JsonClient:
     def shown(self, value: Any) -> str:
         """Return the beginning of a value that the server sent, for a message."""
         return repr(self.mask.hide(str(value))[:80])
-
-
-def status_failure(response: Answer, deadline: Deadline, mask: Mask) -> StatusError:
-    """Return the error for an answer with another status than 200, with as much of its body as arrives in time."""
-    body, status, retry_header = b"", response.status, response.headers.get("Retry-After")
-    with suppress(BrokenError):
-        for piece in response.pieces():
-            body += piece
-            if len(body) >= _PIECE or deadline.passed():
-                break
-    text = body.decode("utf-8", "replace").strip()
-    try:
-        message = error_message(json.loads(text))
-    except (ValueError, RecursionError):
-        message = None
-    reason = message if message is not None else text or responses.get(status, "no message")
-    seconds = retry.retry_after(retry_header if isinstance(retry_header, str) else None)
-    return StatusError(status, mask.hide(reason)[:_MESSAGE], after=seconds, structured=message is not None)
 
 
 def error_message(answer: Any) -> str | None:
@@ -257,6 +255,23 @@ def parse(body: bytes, mask: Mask | None = None) -> Any:
             return answer
         raise AnswerError(f"answered with an error: {hide(message)[:_MESSAGE]}")
     raise AnswerError(f"answered with something that is not JSON: {start!r}")
+
+
+def without_thoughts(pieces: Iterable[str]) -> Iterator[str]:
+    """Yield the pieces of an answer without the thoughts that some models write before it, between two marks."""
+    begin, end, longest = "<think>", "</think>", 80
+    rest, text = filter(None, pieces), ""
+    for piece in rest:
+        text += piece
+        if not begin.startswith(text.strip()) or len(text) > longest:
+            break
+    if text.lstrip().startswith(begin):
+        while end not in text and (piece := next(rest, "")):
+            text = text[-len(end) :] + piece
+        text = text.partition(end)[2].lstrip()
+    if text:
+        yield text
+    yield from rest
 
 
 def vectors(rows: Any, count: int) -> list[list[float]]:

@@ -27,6 +27,7 @@ from sleuth.llm.http import (
     never_again,
     parse,
     vectors,
+    without_thoughts,
 )
 from sleuth.llm.urllib_client import send
 from sleuth.remote import async_twin, checked_base, port_of
@@ -160,14 +161,14 @@ class Ollama:
         return min([int(window), *lengths])
 
     def complete(self, prompt: str) -> str:
-        """Return the whole answer.
+        """Return the whole answer, without thoughts in `<think>` before it.
 
         Raises:
             GenerationError: no server, no model, an error, a timeout, or an answer without a response.
         """
         answer = self._client.post("/api/generate", self._payload(prompt, stream=False))
         with self._client.described("/api/generate"):
-            return _response(answer)
+            return "".join(without_thoughts([_response(answer)]))
 
     acomplete = async_twin(complete)
 
@@ -177,18 +178,19 @@ class Ollama:
         Raises:
             GenerationError: as `complete`, after the pieces that arrived; also if the stream ends too early.
         """
+        return without_thoughts(self._pieces(prompt))
+
+    astream = async_pieces(stream)
+
+    def _pieces(self, prompt: str) -> Iterator[str]:
         with self._client.described("/api/generate"):
             for line in self._client.lines("/api/generate", self._payload(prompt, stream=True)):
                 piece = parse(line)
-                if not isinstance(piece, dict):
-                    raise AnswerError(f"streamed a line that is no object: {str(piece)[:80]!r}")
                 if text := _response(piece):
                     yield text
                 if piece.get("done") is True:
                     return
             raise AnswerError("ended its stream before it was done")
-
-    astream = async_pieces(stream)
 
     def _payload(self, prompt: str, *, stream: bool) -> dict[str, Any]:
         check_strings([prompt], "prompt")
@@ -302,7 +304,11 @@ class OllamaEmbedder:
             elif not single_vectors:
                 raise
             return single_vectors  # single texts work; after other failures batches are tried again the next time
-        self._batches = self.normalize or are_close(single_vectors[0], batched)
+        # Vectors of float16 servers differ by a thousandth of their length.
+        self._batches = self.normalize or (
+            len(batched) == len(single := single_vectors[0])
+            and math.dist(single, batched) <= 1e-3 * math.hypot(*single)
+        )
         return single_vectors
 
     def _batch(self, texts: list[str]) -> list[list[float]]:
@@ -359,8 +365,3 @@ def unit(values: Sequence[float]) -> list[float]:
     """Scale `values` to length 1; a zero vector stays as it is."""
     norm = math.sqrt(math.fsum(value * value for value in values))
     return [value / norm for value in values] if norm else list(values)
-
-
-def are_close(a: Sequence[float], b: Sequence[float]) -> bool:
-    """Return whether two vectors differ by at most a thousandth of their length, as those of float16 servers do."""
-    return len(a) == len(b) and math.dist(a, b) <= 1e-3 * math.hypot(*a)

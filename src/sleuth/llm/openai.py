@@ -26,6 +26,7 @@ from sleuth.llm.http import (
     never_again,
     parse,
     vectors,
+    without_thoughts,
 )
 from sleuth.logs import logger_of
 from sleuth.remote import Answer, Deadline, async_twin, checked_base
@@ -196,7 +197,7 @@ class OpenAIGenerator:
         return window
 
     def complete(self, prompt: str) -> str:
-        """Return the whole answer.
+        """Return the whole answer, without thoughts in `<think>` before it.
 
         Raises:
             GenerationError: the endpoint failed, or answered without a message.
@@ -209,7 +210,7 @@ class OpenAIGenerator:
                 raise AnswerError(f"answered without a message: {self._client.shown(answer)}") from None
             if not isinstance(content, str):
                 raise AnswerError(f"answered without a text: {self._client.shown(answer)}")
-            return content
+            return "".join(without_thoughts([content]))
 
     acomplete = async_twin(complete)
 
@@ -219,28 +220,33 @@ class OpenAIGenerator:
         Raises:
             GenerationError: as `complete`, after the pieces that arrived; also if the stream ends too early.
         """
+        return without_thoughts(self._pieces(prompt))
+
+    astream = async_pieces(stream)
+
+    def _pieces(self, prompt: str) -> Iterator[str]:
         is_over = False
         with self._client.described("/chat/completions"):
             for line in self._client.lines("/chat/completions", self._payload(prompt, stream=True)):
-                if not line.startswith(b"data:"):
-                    continue  # comments and event names of the stream format
-                data = line[5:].strip()
+                name, _, value = line.partition(b":")
+                if name in (b"", b"event", b"id", b"retry"):  # comments and other fields of the stream format
+                    continue
+                data = value.strip() if name == b"data" else line  # no stream, but an error or a whole answer
                 if data == b"[DONE]":
                     return
                 event = parse(data, self._client.mask)
                 choices = event.get("choices") if isinstance(event, dict) else None
                 choice = choices[0] if isinstance(choices, list) and choices else {}
-                delta = (choice.get("delta") if isinstance(choice, dict) else None) or {}
+                choice = choice if isinstance(choice, dict) else {}
+                delta = choice.get("delta") or choice.get("message") or {}
                 text = delta.get("content") if isinstance(delta, dict) else delta
                 if text is not None and not isinstance(text, str):
                     raise AnswerError(f"streamed something that is no text: {self._client.shown(text)}")
                 if text:
                     yield text
-                is_over = is_over or (isinstance(choice, dict) and choice.get("finish_reason") is not None)
+                is_over = is_over or choice.get("finish_reason") is not None
             if not is_over:
                 raise AnswerError("ended its stream before it was done")
-
-    astream = async_pieces(stream)
 
     def _payload(self, prompt: str, *, stream: bool) -> dict[str, Any]:
         check_strings([prompt], "prompt")

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
-from functools import partial
 from types import MappingProxyType, SimpleNamespace
 from typing import Any, Protocol, TypeVar, runtime_checkable
 
@@ -367,21 +366,17 @@ def _check(query: Any, k: Any, return_mode: Any) -> StatusDetail | None:
     if query is None or (isinstance(query, str) and not query.strip()):
         return StatusDetail(code=StatusCode.EMPTY, message="Query is empty")
 
-    def check_mode() -> None:
-        if return_mode not in list(ReturnMode):
-            raise ArgumentError(f"return_mode must be 'minimal' or 'with_items', got {return_mode!r}")
-
-    checks: dict[str, Callable[[], object]] = {
-        "query": partial(check_query, query),
-        "return_mode": check_mode,
-        "k": partial(check_count, k, least=1),
-    }
-    for name, check in checks.items():
-        try:
-            check()
-        except ArgumentError as error:
-            return StatusDetail(code=StatusCode.INVALID, message=str(error), context={"argument": name})
-    return None
+    argument = "query"
+    try:
+        check_query(query)
+        argument = "k"
+        check_count(k, least=1)
+    except ArgumentError as error:
+        return StatusDetail(code=StatusCode.INVALID, message=str(error), context={"argument": argument})
+    if return_mode in list(ReturnMode):
+        return None
+    message = f"return_mode must be 'minimal' or 'with_items', got {return_mode!r}"
+    return StatusDetail(code=StatusCode.INVALID, message=message, context={"argument": "return_mode"})
 
 
 def _as_text(query: Any) -> str:
@@ -392,11 +387,8 @@ def _detail_of(ranking: Ranking) -> StatusDetail | None:
     failures = ranking.failures
     names = ", ".join(part.name for part in failures)
     context = {"failed": [part.to_dict() for part in failures]} if names else {}
-    if not ranking.items:
-        missing = f"; these parts did not answer: {names}" if names else ""
-        message = f"No passage matches the query{missing}"
-        return StatusDetail(code=StatusCode.NO_RESULTS, message=message, context=context)
-    if names:
+    if ranking.items:
         message = f"Some parts did not answer: {names}"
-        return StatusDetail(code=StatusCode.DEGRADED, message=message, context=context)
-    return None
+        return StatusDetail(code=StatusCode.DEGRADED, message=message, context=context) if names else None
+    message = "No passage matches the query" + (f"; these parts did not answer: {names}" if names else "")
+    return StatusDetail(code=StatusCode.NO_RESULTS, message=message, context=context)

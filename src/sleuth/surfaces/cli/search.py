@@ -116,9 +116,13 @@ def ask(
     with open_sources(options["sources"], index) as engine:
         request = request_of(SearchRequest, text, options)
         with engine.stream_search(text, request.k, "with_items", model=model, **request.changed()) as stream:
-            for piece in stream:
-                if not json:
+            piece = ""
+            try:
+                for piece in () if json else stream:
                     show(piece)
+            except BaseException:
+                say(end="\n" if piece else "")  # what went wrong begins a line
+                raise
             result = stream.result
         if json:
             if judge is not None:

@@ -124,12 +124,7 @@ _STATUS: tuple[tuple[type[Exception], int], ...] = (
 )
 """The first class that fits says the status; 500 for any other."""
 
-_PROTOCOL_CODES = {
-    400: "BodyError",
-    404: "PathError",
-    405: "MethodError",
-    413: "TooLargeError",
-}
+_PROTOCOL_CODES = {400: "BodyError", 404: "PathError", 405: "MethodError", 413: "TooLargeError"}
 
 _PROTOCOL_DETAILS = {
     404: "the path must be one that GET /openapi.json lists",

@@ -144,7 +144,8 @@ class Gate:
     def _record(self, call: Call, scope: Scope, status: int, seconds: float) -> None:
         matched: Any = scope.get("route")  # its template has no text of a client
         route = getattr(matched, "path_format", None) or getattr(matched, "path", "") or "(none)"
-        self.service.metrics.observe_request(route, status, seconds)
+        self.service.metrics.requests_of(route, str(status)).inc()
+        self.service.metrics.seconds_of(route).observe(seconds)
         if logger.isEnabledFor(20):
             entry = {
                 "request_id": call.id,

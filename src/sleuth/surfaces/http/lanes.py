@@ -49,11 +49,8 @@ class Lane:
             Refusal: too many requests wait already (503).
         """
         if self._accepted >= self.threads + self.queue:
-            raise Refusal(
-                503,
-                "QueueFullError",
-                f"{self.queue} requests wait already; try again in {RETRY_SECONDS} s",
-            )
+            detail = f"{self.queue} requests wait already; try again in {RETRY_SECONDS} s"
+            raise Refusal(503, "QueueFullError", detail)
         return await self.take(function, *args, **kwargs)
 
     async def take(self, function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:

@@ -39,13 +39,8 @@ class Metrics:
             "sleuth_index_version", "Newest committed version of the index", multiprocess_mode="livemax"
         )
         # Looking up a series takes longer than counting, so that it is done once.
-        self._requests_of, self._seconds_of = cache(self.requests.labels), cache(self.seconds.labels)
+        self.requests_of, self.seconds_of = cache(self.requests.labels), cache(self.seconds.labels)
         self._legs_of = cache(self.legs.labels)
-
-    def observe_request(self, route: str, status: int, seconds: float) -> None:
-        """Count one request."""
-        self._requests_of(route, str(status)).inc()
-        self._seconds_of(route).observe(seconds)
 
     def observe_parts(self, parts: Iterable[PartReport]) -> None:
         """Record how long each leg or source of one search took, by kind and status."""
