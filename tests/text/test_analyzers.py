@@ -76,8 +76,9 @@ def test_spans_are_the_tokens_with_their_places(text: str, name: str) -> None:
 @example(texts=["A_b x" + "y" * 100, "A_b a_b"], name="names", weight=1)
 # Two words of one hash, one begins the other.
 @example(texts=["kernelvtclaim kernel"], name="plain", weight=1)
-def test_the_kernel_counts_what_tokens_gives(texts: list[str], name: str, weight: int) -> None:
-    """Counting many texts in the kernel equals counting `tokens` of each, ASCII or not."""
+@example(texts=["b a a b", "a a a b", "", "a b a"], name="plain", weight=1)
+def test_the_kernel_reads_what_tokens_gives(texts: list[str], name: str, weight: int) -> None:
+    """Counting many texts in the kernel, or looking for phrases, equals doing so in `tokens` of each, ASCII or not."""
     analyzer = get_analyzer(name)
     counter = analyzer.counter()
     ends, terms, counts, lengths = counter.count([texts, texts], [weight, 1])
@@ -93,6 +94,10 @@ def test_the_kernel_counts_what_tokens_gives(texts: list[str], name: str, weight
         assert term_counts == {token: n * (weight + 1) for token, n in expected.items()}
         assert length == expected.total() * (weight + 1)
         first = end
+    sequences = [analyzer.tokens(text) for text in texts]
+    for phrase in [tokens[1:4] for tokens in sequences if tokens[1:]]:
+        at = [[tokens[i : i + len(phrase)] for i in range(len(tokens))] for tokens in sequences]
+        assert analyzer.hold([[""] * len(texts), texts], phrase).tolist() == [phrase in parts for parts in at]
 
 
 def test_many_batches_count_like_one() -> None:
@@ -104,6 +109,7 @@ def test_many_batches_count_like_one() -> None:
     assert ends[-1] == len(terms) == len(counts) == 3 * 4000
     assert set(lengths.tolist()) == {302}
     np.testing.assert_array_equal(again[1], terms[:30])
+    assert counter.hold([texts], ["word0", "other3991"]).nonzero()[0].tolist() == [3991]
 
 
 @settings(max_examples=examples(50), deadline=None)

@@ -111,18 +111,15 @@ class ColumnsSearcher:
             return _complement(self._cached(view, filter.part), len(view))
         if (positive := _POSITIVES.get(filter.operator)) is not None:
             return _complement(self._cached(view, Compare(filter.key, positive, filter.value)), len(view))
-        column = self._column(view, filter.key)
-        if column is None:
+        name = view.name, filter.key
+        if name not in self._columns:
+            self._columns[name] = read_column(view, filter.key)
+        if (column := self._columns[name]) is None:
             is_all = filter.operator == "exists" and filter.value is False
             empty = np.zeros((len(view) + 63) // 64, np.uint64)
             return _complement(empty, len(view)) if is_all else empty
         with naming_damage(view.name, filter.key):
             return rows_where(column, filter)
-
-    def _column(self, view: SegmentView, key: str) -> Column | None:
-        if (view.name, key) not in self._columns:
-            self._columns[view.name, key] = read_column(view, key)
-        return self._columns[view.name, key]
 
 
 _POSITIVES: Final[dict[Operator, Operator]] = {"ne": "eq", "nin": "in"}

@@ -6,6 +6,7 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import accumulate, groupby, islice
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Final
 
 from sleuth.engine.expansion import parts_of
@@ -67,7 +68,10 @@ def grep(
         for rows in _documents(view, snapshot, filter):
             earlier_lines = lines
             allowed = rows if tree is None else [row for row in rows if matches(tree, row.metadata)]
-            for run in _runs(allowed):
+            # A pattern must not match across a passage that is hidden.
+            gaps = [row.n - place for place, row in enumerate(allowed)]
+            for _, neighbours in groupby(zip(gaps, allowed, strict=True), itemgetter(0)):
+                run = [row for _, row in neighbours]
                 parts = [
                     part.replace("\r\n", "\n").encode("utf-8", "surrogatepass") for part in parts_of(run)
                 ]
@@ -83,18 +87,6 @@ def grep(
                 lines += len(places)
             documents += lines > earlier_lines
     return DocumentLines(tuple(selected), lines, documents)
-
-
-def _runs(rows: Sequence[Row]) -> Iterator[list[Row]]:
-    """Yield passages that follow each other: a pattern must not match across one that is hidden."""
-    run: list[Row] = []
-    for row in rows:
-        if run and row.n != run[-1].n + 1:
-            yield run
-            run = []
-        run.append(row)
-    if run:
-        yield run
 
 
 def _documents(view: IndexView, snapshot: IndexSnapshot, filter: Filter | None) -> Iterator[Sequence[Row]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from operator import or_
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from sleuth.text.detection import language_of_query
@@ -52,11 +53,12 @@ class QueryCondition:
         if self.field:
             value = item.metadata.get(self.field)
             values = value if isinstance(value, list | tuple) else [] if value is None else [value]
-            holds = any(is_value(element, self.text.casefold(), tokens, analyzer) for element in values)
+            holds = any(values_with(self.text, values, tokens, analyzer))
         else:
-            texts = (item.text, *(str(item.metadata.get(key) or "") for key in ("title", "heading")))
-            sequences = (has_sequence(analyzer.tokens(text), tokens) for text in texts)
-            holds = any(sequences) if tokens else not self.excluded  # what has no word says nothing
+            texts = [item.text, *(str(item.metadata.get(key) or "") for key in ("title", "heading"))]
+            holds = (
+                any(analyzer.hold([texts], tokens)) if tokens else not self.excluded
+            )  # no word says nothing
         return holds is not self.excluded
 
 
@@ -128,10 +130,11 @@ def parse_query(source: str, fields: Container[str]) -> SearchQuery:
         is_letter = len(content) == 1 and content.isascii()
         is_flag = is_letter or content.startswith("-") or content[0].isdigit()
         excluded = bool(part["minus"]) and not (is_plain and is_flag)
-        pattern = _pattern(content) if is_plain and not part["minus"] else None
+        pattern = _PATTERN.fullmatch(content) if is_plain and not part["minus"] else None
         if pattern is not None:
-            patterns.append(pattern)
-            text.append(pattern.word)
+            edits = 0 if pattern["star"] else int(pattern["edits"] or 1)
+            patterns.append(WordPattern(pattern["word"], "fuzzy" if edits else "prefix", edits))
+            text.append(pattern["word"])
         elif not excluded:
             text.append(content)
             if not field:
@@ -143,16 +146,6 @@ def parse_query(source: str, fields: Container[str]) -> SearchQuery:
     if len(distinct_conditions) + len(distinct_patterns) > MOST_SIGNS:
         return SearchQuery(source, words=source, is_pasted=True)
     return SearchQuery(" ".join(text), distinct_conditions, " ".join(words), is_lookup, distinct_patterns)
-
-
-def _pattern(content: str) -> WordPattern | None:
-    """Return the pattern of `bucket*`, `bucket~` or `bucket~2`; None for a plain word."""
-    match = _PATTERN.fullmatch(content)
-    if match is None:
-        return None
-    if match["star"]:
-        return WordPattern(match["word"], "prefix")
-    return WordPattern(match["word"], "fuzzy", int(match["edits"] or 1))
 
 
 def all_words(
@@ -185,12 +178,11 @@ def stops_in(text: str, analyzer: Analyzer) -> frozenset[str]:
     )
 
 
-def is_value(value: Scalar, text_of_value: str, tokens: Sequence[str], analyzer: Analyzer) -> bool:
-    """Return whether a value of metadata is what is written, or holds its words in this order."""
-    text = str(value).lower() if isinstance(value, bool) else str(value)
-    return text.casefold() == text_of_value or (bool(tokens) and has_sequence(analyzer.tokens(text), tokens))
-
-
-def has_sequence(tokens: Sequence[str], phrase: Sequence[str]) -> bool:
-    """Return whether the tokens of a phrase stand one after the other."""
-    return "\n".join(("", *phrase, "")) in "\n".join(("", *tokens, ""))  # no token holds a line break
+def values_with(
+    written: str, values: Sequence[Scalar], tokens: list[str], analyzer: Analyzer
+) -> Iterable[bool]:
+    """Return which values of metadata are what is written, or hold its tokens in this order."""
+    texts = [str(value).lower() if isinstance(value, bool) else str(value) for value in values]
+    folded = written.casefold()
+    is_same = [text.casefold() == folded for text in texts]
+    return map(or_, is_same, analyzer.hold([texts], tokens).tolist()) if tokens else is_same

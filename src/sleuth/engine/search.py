@@ -17,7 +17,7 @@ from sleuth.columns.search import ColumnsSearcher, align
 from sleuth.engine.fusion import MOST
 from sleuth.engine.legs import legs_that_rank
 from sleuth.engine.narrowing import ByScope, NarrowedSnapshot, Narrowing, Scope
-from sleuth.engine.queries import has_sequence, is_value
+from sleuth.engine.queries import values_with
 from sleuth.errors import ArgumentError
 from sleuth.remote import check_cancelled
 from sleuth.store import LegRequest, unpack
@@ -39,6 +39,8 @@ if TYPE_CHECKING:
 
 ALIGNED = 32
 """Filters kept as bitmaps over the segments of a leg; a million rows take 125 kB."""
+_PIECE = 1 << 12
+"""Passages that are read at a time to look for a phrase."""
 LIKE = 1 << 10
 """Words of queries for which the words that are written like them are kept: most take less than a kilobyte."""
 
@@ -349,22 +351,22 @@ def _rows_with(condition: QueryCondition, searchers: Searchers, snapshot: IndexS
             reduce(partial(np.intersect1d, assume_unique=True), by_token) if tokens else np.zeros(0, np.int64)
         )
         if len(tokens) > 1:
-            phrases = []
-            for row in snapshot.rows(keys.tolist()):
+            is_held = [np.zeros(0, np.bool_)]
+            for first in range(0, len(keys), _PIECE):
                 check_cancelled()
-                texts = (row.text, str(row.metadata.get("title", "")), *row.fields.values())
-                if any(has_sequence(analyzer.tokens(text), tokens) for text in texts):
-                    phrases.append(row.key)
-            keys = np.array(phrases, np.int64)
+                rows = snapshot.rows(keys[first : first + _PIECE].tolist())
+                texts = [[row.text for row in rows], [str(row.metadata.get("title", "")) for row in rows]]
+                names = {name for row in rows for name in row.fields}
+                texts += [[row.fields.get(name, "") for row in rows] for name in names]
+                is_held.append(analyzer.hold(texts, tokens))
+            keys = keys[np.concatenate(is_held)]
         parts.append(keys)
     return parts[0] if len(parts) == 1 else np.unique(np.concatenate(parts))
 
 
-def _rows_with_value(
-    condition: QueryCondition, tokens: Sequence[str], searchers: Searchers
-) -> NDArray[np.int64]:
+def _rows_with_value(condition: QueryCondition, tokens: list[str], searchers: Searchers) -> NDArray[np.int64]:
     """Keys of the rows whose metadata holds the words in this order, or is what is written."""
-    text_of_value, analyzer = condition.text.casefold(), searchers.words.analyzer
+    analyzer = searchers.words.analyzer
     keys = [np.zeros(0, np.int64)]
     for view in searchers.columns.segments:
         column = read_column(view, condition.field)
@@ -376,7 +378,7 @@ def _rows_with_value(
             is_fitting[codes] = True
             distinct = np.flatnonzero(is_fitting)
             values = values_of(column, distinct)
-            is_fitting[distinct] = [is_value(value, text_of_value, tokens, analyzer) for value in values]
+            is_fitting[distinct] = list(values_with(condition.text, values, tokens, analyzer))
         is_held[rows[is_fitting[codes]]] = True
         keys.append(view.keys[is_held])
     return np.concatenate(keys)

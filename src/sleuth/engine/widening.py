@@ -140,11 +140,9 @@ def _of(terms: Tally, why: str) -> list[AddedWord]:
 def _held_synonyms(phrases: Iterable[str], version: Pinned) -> Iterator[AddedWord]:
     """Yield the terms of phrases, each in the groups of every language; those that no passage holds are left out."""
     searchers = version.searchers
-    groups = list(searchers.words.groups())
     for phrase in phrases:
-        for group in groups:
-            language = version.analyzer if group == groups[0] else searchers.words.analyzer_of(group)
-            tokens = language.tokens(phrase)
+        for group in searchers.words.groups():
+            tokens = searchers.words.analyzer_of(group).tokens(phrase)
             rarity = searchers.idf({*tokens, UNKNOWN}, version.snapshot)
             for token in dict.fromkeys(tokens):
                 if rarity[token] < rarity[UNKNOWN]:

@@ -120,7 +120,15 @@ def retrieve_local_docs(
     check_query(query)
     if not isinstance(evidence, Sequence):
         raise ArgumentError(f"evidence must be a list of documents, got {evidence!r}")
-    contents, hashes = _read(evidence)
+    try:
+        contents, hashes = read_contents(evidence, len(evidence))
+    except KeyError as error:
+        i = error.args[1]
+        raise ArgumentError(f"evidence[{i}] must have an id and a content, got {evidence[i]!r}") from error
+    except TypeError as error:
+        i = error.args[1]
+        content = evidence[i]["content"]
+        raise ArgumentError(f"evidence[{i}]['content'] must be a string, got {content!r}") from error
     if not contents or not query.strip():
         return []
     scores = _cache.index(contents, hashes).scores(query)
@@ -131,20 +139,6 @@ def retrieve_local_docs(
 
 
 aretrieve_local_docs = async_twin(retrieve_local_docs)
-
-
-def _read(evidence: Sequence[Mapping[str, Any]]) -> tuple[list[str], NDArray[np.int64]]:
-    """Return the contents and their hashes."""
-    try:
-        return read_contents(evidence, len(evidence))
-    except KeyError as error:
-        i = error.args[1]
-        raise ArgumentError(f"evidence[{i}] must have an id and a content, got {evidence[i]!r}") from error
-    except TypeError as error:
-        i = error.args[1]
-        raise ArgumentError(
-            f"evidence[{i}]['content'] must be a string, got {evidence[i]['content']!r}"
-        ) from error
 
 
 def _words(text: str) -> list[str]:

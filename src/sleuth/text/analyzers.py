@@ -21,6 +21,9 @@ from sleuth.text.stemming import Stemming, snowball
 from sleuth.text.stopwords import ENGLISH, LUCENE, stop_words
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from sleuth.text.tokens import TermCounter
 
 Span = tuple[int, int, str]
@@ -180,8 +183,12 @@ class Analyzer:
         elif counter.known:
             _spare_counters[self] = counter
 
-    def _wanted(self, token: str) -> bool:
-        return token not in self._stop and len(token) <= MAX_TOKEN
+    def hold(self, sources: list[list[str]], phrase: list[str]) -> NDArray[np.bool_]:
+        """Return which rows have a text that holds the tokens of a phrase in order, shape (n,): `TermCounter.hold`."""
+        counter = self.counter()
+        is_held = counter.hold(sources, phrase)
+        self.recycle(counter)
+        return is_held
 
     @cached_property
     def _fold(self) -> bytes:
@@ -194,14 +201,7 @@ class Analyzer:
 
     def _tokenize_run(self, run: str) -> tuple[str, ...]:
         """Return the tokens of one run of a text, and cache them."""
-        # A run of ASCII letters and digits is one word: the result is that of `_expand`, faster.
-        if run.isascii() and run.isalnum() and not self._keep_case:
-            word = run.lower()
-            remaining = [word] if self._wanted(word) else []
-            tokens = tuple(self._finish(remaining) if self._finish and remaining else remaining)
-        else:
-            expansion = self._expand([run if self._keep_case else _lower(run)])[0]
-            tokens = (expansion,) if isinstance(expansion, str) else tuple(expansion)
+        (tokens,) = self.tokens_of_each([run if self._keep_case else _lower(run)])
         if len(self._known) >= _REMEMBERED:
             self._known.clear()
         self._known[run] = tokens
@@ -209,8 +209,8 @@ class Analyzer:
 
     def _learn_spans(self, run: str) -> tuple[Span, ...]:
         """Return the tokens of one run with their places in it, and remember them."""
-        candidates = self._find(run if self._keep_case else _lower(run))
-        places = [(start, end, token) for start, end, token in candidates if self._wanted(token)]
+        stop, candidates = self._stop, self._find(run if self._keep_case else _lower(run))
+        places = [(a, b, word) for a, b, word in candidates if len(word) <= MAX_TOKEN and word not in stop]
         tokens = [token for _, _, token in places]
         if self._finish:
             tokens = self._finish(tokens)

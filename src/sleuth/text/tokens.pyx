@@ -113,14 +113,7 @@ cdef class TermCounter:
             (ends, terms, counts, lengths): row i has terms[ends[i - 1]:ends[i]], uint32, distinct, in order of first
             appearance, with counts of the same shape, uint32; lengths, shape (n,), uint32, sums of counts.
         """
-        cdef int64_t n = len(sources[0]) if sources else 0, start = 0, stop
-        parts = []
-        while start < n:
-            stop = self._batch_end(sources, start, n)
-            parts.append(self._count_batch(sources, weights, start, stop))
-            start = stop
-        if not parts:
-            return np.zeros(0, np.int64), *(np.zeros(0, np.uint32) for _ in range(3))
+        parts = [self._tally(ends, weights, stop - start) for start, stop, ends in self._batches(sources)]
         if len(parts) == 1:
             return parts[0]
         base = 0
@@ -130,17 +123,62 @@ cdef class TermCounter:
             base += len(part[1])
         return np.concatenate(ends), *(np.concatenate([part[i] for part in parts]) for i in (1, 2, 3))
 
-    cdef int64_t _batch_end(self, list sources, int64_t start, int64_t n) except -1:
-        cdef uint64_t size = 0
-        cdef int64_t i = start
-        while i < n and size < BATCH_BYTES:
-            for texts in sources:
-                size += len(texts[i])
-            i += 1
-        return i
+    def hold(self, list sources not None, list phrase not None):
+        """Return which rows have a text that holds the terms of a phrase one after the other, shape (n,), bool.
 
-    cdef _count_batch(self, list sources, list weights, int64_t start, int64_t stop):
-        cdef int64_t width = len(sources), n = (stop - start) * width, i
+        Args:
+            sources: lists of texts, one per source, all of one length n.
+            phrase: at least one term.
+        """
+        cdef int64_t text, texts, first, width = len(sources)
+        cdef uint64_t i, j, state = 0, size = len(phrase), base = self.flat.used
+        holding = np.zeros(len(sources[0]), np.uint8)
+        cdef uint32_t[::1] terms = np.zeros(size, np.uint32)
+        # How many terms still match after a mismatch (Knuth, Morris and Pratt).
+        cdef uint64_t[::1] ends, border = np.zeros(size + 1, np.uint64)
+        cdef uint8_t[::1] holds = holding
+        for token in phrase:
+            self._add_term(token)
+        for i in range(size):
+            terms[i] = self.flat.data[base + i]
+        for i in range(1, size):
+            while state and terms[i] != terms[state]:
+                state = border[state]
+            state += terms[i] == terms[state]
+            border[i + 1] = state
+        for first, _, ends in self._batches(sources):
+            texts, i = ends.shape[0], 0
+            with nogil:
+                for text in range(texts):
+                    state = 0
+                    while i < ends[text]:
+                        for j in range(self.expansion.data[self.tokens.data[i]], self.expansion.data[self.tokens.data[i] + 1]):
+                            while state and (state == size or self.flat.data[j] != terms[state]):
+                                state = border[state]
+                            state += self.flat.data[j] == terms[state]
+                            holds[first + text // width] |= state == size
+                        i += 1
+        return holding.view(np.bool_)
+
+    def _batches(self, list sources not None):
+        """Yield rows, some 4 MB of text at a time, at least once: the first, the end, and where tokens end (`_cut`)."""
+        cdef int64_t n = len(sources[0]) if sources else 0, first, stop = 0
+        cdef uint64_t size
+        while True:
+            first, size = stop, 0
+            while stop < n and size < BATCH_BYTES:
+                for texts in sources:
+                    size += len(texts[stop])
+                stop += 1
+            yield first, stop, self._cut(sources, first, stop)
+            if stop == n:
+                return
+
+    cdef _cut(self, list sources, int64_t start, int64_t stop):
+        """Set `tokens` to the surfaces of some rows; return where each text ends there, row by row, uint64."""
+        cdef int64_t width = len(sources), n = (stop - start) * width, i, first = self.expansion.used - 1
+        cdef StringTable* s = &self.surfaces
+        cdef list words = []
         cdef const char** pointers = <const char**>malloc((n + 1) * sizeof(char*))
         cdef Py_ssize_t* sizes = <Py_ssize_t*>malloc((n + 1) * sizeof(Py_ssize_t))
         cdef uint8_t* buffer = NULL
@@ -184,40 +222,23 @@ cdef class TermCounter:
             free(pointers)
             free(sizes)
             free(buffer)
-        self._learn()
-        return self._tally(token_ends, weights, stop - start)
-
-    cdef _learn(self):
-        """Expand new surfaces."""
-        cdef uint64_t i, first = self.expansion.used - 1
-        cdef StringTable* s = &self.surfaces
-        cdef list words = []
+        # New surfaces become terms.
+        self.flat.used = self.expansion.data[first]  # what a call that raised half-way left
         for i in range(first, s.count):
             words.append(PyUnicode_DecodeUTF8(<char*>s.bytes + s.starts[i], s.starts[i + 1] - s.starts[i], "surrogatepass"))
-        self.flat.used = self.expansion.data[first]  # what a call that raised half-way left
         expanded = self.expand(words) if words else ()
         if len(expanded) != len(words):
             raise ValueError("expand must give one entry per surface")
-        for found in expanded:
-            self._add_terms(found)
-
-    cdef int _intern(self, const uint8_t* term, uint64_t size, uint32_t term_hash) noexcept nogil:
-        """Add a term of the last surface; -1 without memory."""
-        cdef int64_t number = table_intern(&self.terms, term, size, term_hash)
-        return -1 if number < 0 else numbers_push(&self.flat, <uint32_t>number)
-
-    cdef int _add_terms(self, found) except -1:
-        """Add a surface and its terms."""
-        if isinstance(found, str):
-            self._add_term(found)
-        else:
-            for token in found:
+        for terms in expanded:
+            for token in (terms,) if isinstance(terms, str) else terms:
                 self._add_term(token)
-        if numbers_push(&self.expansion, <uint32_t>self.flat.used):
-            raise MemoryError
-        return 0
+            if numbers_push(&self.expansion, <uint32_t>self.flat.used):
+                raise MemoryError
+        return token_ends
 
     cdef int _add_term(self, str token) except -1:
+        """Add a term of the last surface."""
+        cdef int64_t number
         cdef Py_ssize_t size
         cdef const char* p
         cdef bytes encoded
@@ -227,13 +248,19 @@ cdef class TermCounter:
             encoded = token.encode("utf-8", "surrogatepass")
             p = encoded
             size = len(encoded)
-        if self._intern(<const uint8_t*>p, size, string_hash(<const uint8_t*>p, size)):
+        number = table_intern(&self.terms, <const uint8_t*>p, size, string_hash(<const uint8_t*>p, size))
+        if number < 0 or numbers_push(&self.flat, <uint32_t>number):
             raise MemoryError
         return 0
 
-    cdef int _reserve(self) except -1:
-        """Make room for what is kept of each term."""
-        cdef uint64_t i, room = max(1, self.terms.count)
+    cdef _tally(self, uint64_t[::1] token_ends, list weights, int64_t n):
+        cdef int64_t width = len(weights), row, source
+        cdef uint64_t i, j, total = 0, used = 0, room = max(1, self.terms.count)
+        cdef uint32_t surface, term, weight, length
+        cdef int failed = 0
+        cdef uint32_t* tokens = self.tokens.data
+        cdef uint32_t* at = self.expansion.data
+        cdef uint32_t* flat = self.flat.data
         if room > self.room:
             room += room // 2
             self.number = <uint32_t*>realloc(self.number, room * sizeof(uint32_t))
@@ -246,17 +273,6 @@ cdef class TermCounter:
             self.room = room
         for i in range(self.terms.count):
             self.seen[i] = 0
-        return 0
-
-    cdef _tally(self, uint64_t[::1] token_ends, list weights, int64_t n):
-        cdef int64_t width = len(weights), row, source
-        cdef uint64_t i = 0, j, total = 0, used = 0
-        cdef uint32_t surface, term, weight, length
-        cdef int failed = 0
-        cdef uint32_t* tokens = self.tokens.data
-        cdef uint32_t* at = self.expansion.data
-        cdef uint32_t* flat = self.flat.data
-        self._reserve()
         cdef uint32_t* number = self.number
         cdef uint32_t* seen = self.seen
         cdef uint32_t* place = self.place
