@@ -73,7 +73,7 @@ class DenseLeg(RankingLeg[NDArray[np.float32]]):
     Attributes:
         name: "dense".
         embedder: makes the vectors; its fingerprint is recorded in each segment.
-        fields: the row texts that are embedded, joined by a space in this order.
+        fields: the row texts that are embedded, joined by a space in this order; those that the embedder names, if any.
         dimension: that new vectors must have; 0 where none were made yet.
         progress: told while rows are embedded, of the texts of one call of `build`.
         deferred: whether vectors are so expensive that commits leave them out.
@@ -105,6 +105,7 @@ class DenseLeg(RankingLeg[NDArray[np.float32]]):
             progress: see `progress`.
         """
         self.embedder = embedder
+        self.fields = getattr(embedder, "fields", self.fields)
         self._reader = embedder if isinstance(embedder, TokenEmbedder) else None
         self._cache = cache
         stated_size = getattr(embedder, "batch_size", None)
@@ -137,9 +138,9 @@ class DenseLeg(RankingLeg[NDArray[np.float32]]):
 
     @cached_property
     def fingerprint(self) -> str:
-        """Format, embedder and fields."""
+        """Format, embedder, which stands for fields that it names, and the usual fields."""
         suffix = "|tokens" if self._reader else ""
-        return f"dense-{FORMAT}|{self.embedder.fingerprint}|{','.join(self.fields)}{suffix}"
+        return f"dense-{FORMAT}|{self.embedder.fingerprint}|{','.join(EMBEDDED_FIELDS)}{suffix}"
 
     @property
     def token_weight(self) -> float:

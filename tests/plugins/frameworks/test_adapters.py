@@ -3,6 +3,7 @@
 import importlib
 import sys
 import tomllib
+from datetime import date
 from pathlib import Path
 
 import pytest
@@ -44,13 +45,18 @@ def test_a_missing_framework_is_named_with_its_extra(name: str, monkeypatch: pyt
 
 
 def test_a_document_has_the_vector_that_came_last_with_it(tmp_path: Path) -> None:
-    """Also where all else is as before; what cannot be kept is refused, and nothing changed."""
+    """Also where all else is as before, or others have its text; what cannot be kept is refused, nothing changes."""
     index = WholeIndex.open(tmp_path / "index", VectorsOfOthers())
     index.add(["one", "two"], [None] * 2, ["1", "2"], [[1, 0], [0, 1]])
     for text, vector in (("three", [1.0]), ("three", [float("nan"), 1.0]), ("\ud800", [1.0, 1.0])):
         with pytest.raises(SleuthError):
             index.add(["one", text], [None] * 2, ["1", "3"], [[0, -1], vector])
     assert [(one.id, round(one.score or 0)) for one in index.nearest([1, 0], 9)] == [("1", 1), ("2", 0)]
-    index.add(["one"], [None], ["1"], [[0, -1]])
-    assert [(one.id, round(one.score or 0)) for one in index.nearest([0, 1], 9)] == [("2", 1), ("1", -1)]
+    version = index.engine.status()["version"]
+    metadatas: list[dict[str, object]] = [{"heading": "One"}, {"title": date(2020, 1, 1)}]
+    index.add(["one", "one"], metadatas, ["1", "3"], [[0, -1], [1, 1]])
+    assert index.engine.status()["version"] == version + 1  # a kill leaves the document as it was or is
+    nearest = index.nearest([0, 1], 9)
+    assert [(one.id, round(one.score or 0, 1)) for one in nearest] == [("2", 1), ("3", 0.7), ("1", -1)]
+    assert index.vectors(nearest) == [[0, 1], [1, 1], [0, -1]]
     index.engine.close()

@@ -6,6 +6,7 @@ from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from hashlib import blake2b
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, ClassVar, Final, NamedTuple, cast
@@ -17,7 +18,6 @@ from sleuth.errors import ArgumentError, EmbeddingError
 from sleuth.filters import And, Filter, all_of, field
 from sleuth.protocols import Embedder
 from sleuth.store import text_hash
-from sleuth.text import embedded_text
 from sleuth.types import Chunk, Document, RetrievedItem
 from sleuth.vector_store import fingerprint_of
 from sleuth.vectors import as_vectors
@@ -28,6 +28,8 @@ _ADDED: Final = ("source", "title", "language")
 """Metadata keys that the engine may add to a document."""
 _NONE: Final = "None of "
 """Stands in `_OWN` before a key whose value is None: the engine replaces such a value by its own."""
+_VECTOR: Final = "_own_vector"
+"""Metadata key of the hash of the vector that a document came with, and the text of its passage that names it."""
 _OF_PASSAGES: Final = ("start_line", "end_line")
 
 
@@ -39,7 +41,8 @@ class WholeDocuments:
     def split(self, document: Document) -> Sequence[Chunk]:
         """Return the document as one chunk; none if it is blank."""
         text = document.page_content
-        return [Chunk(text, 0, len(text), 1, text.count("\n") + 1)] if text.strip() else []
+        fields = {_VECTOR: str(document.metadata.get(_VECTOR, ""))}
+        return [Chunk(text, 0, len(text), 1, text.count("\n") + 1, fields=fields)] if text.strip() else []
 
 
 class NamedEmbedder:
@@ -72,10 +75,12 @@ class NamedEmbedder:
 class VectorsOfOthers:
     """An `Embedder` for a framework that makes the vectors itself, and hands them over with documents and queries.
 
-    The index keeps those of documents in its record, so that it can be rebuilt without the framework.
+    The index keeps those of documents in its record, so that it can be rebuilt without the framework. The hash of a
+    vector is among what is embedded of its document: two documents of one text have two vectors.
     """
 
     fingerprint = "vectors of others"
+    fields = ("title", "text", _VECTOR)
     _vectors: ClassVar[ContextVar[dict[str, Sequence[float]]]] = ContextVar("vectors of queries")
 
     @contextmanager
@@ -165,22 +170,15 @@ class WholeIndex:
         """
         names = [id or str(uuid4()) for id in ids]
         documents = list(map(_stored, texts, metadatas, names))
-        if vectors is None or not names:
-            self.engine.add(documents)
-            return names
-        model, cache = VectorsOfOthers.fingerprint, cast("Any", self.engine.backend.vector_cache)
-        checked = as_vectors(list(vectors), len(names), model)
-        self.engine.nearest(checked[0], 1)  # refuses vectors of another length than those of the index
-        hashes = [text_hash(embedded_text({**one.metadata, "text": one.text})) for one in documents]
-        new_vectors = dict(zip(hashes, (vector.tobytes() for vector in checked), strict=True))
-        old_vectors = {**new_vectors, **cache.get(model, hashes)}
-        cache.put(model, old_vectors)
-        self.engine.add(documents)  # all of them, so that a faulty one is refused before any is deleted
-        places = zip(names, documents, hashes, strict=True)
-        if changed := {id: one for id, one, key in places if new_vectors[key] != old_vectors[key]}:
-            self.engine.delete(changed)  # an unchanged document would keep the vector that it has
-            cache.put(model, new_vectors)
-            self.engine.add(changed.values())
+        if vectors is not None and names:
+            model, cache = VectorsOfOthers.fingerprint, cast("Any", self.engine.backend.vector_cache)
+            checked = as_vectors(list(vectors), len(names), model)
+            self.engine.nearest(checked[0], 1)  # refuses vectors of another length than those of the index
+            for document, vector in zip(documents, checked, strict=True):
+                document.metadata[_VECTOR] = blake2b(vector.tobytes(), digest_size=8).hexdigest()
+            hashes = [_hash_of(document.page_content, document.metadata) for document in documents]
+            cache.put(model, dict(zip(hashes, (vector.tobytes() for vector in checked), strict=True)))
+        self.engine.add(documents)
         return names
 
     def get(self, ids: Iterable[str]) -> Iterator[Whole]:
@@ -202,7 +200,7 @@ class WholeIndex:
         types: dict[str, tuple[str, ...]] = {}
         for key in self.engine.metadata_keys():
             name = key.name.partition(".")[0]
-            if name != _OWN and name not in _OF_PASSAGES and (name not in _ADDED or self.values(name)):
+            if name not in (_OWN, _VECTOR, *_OF_PASSAGES) and (name not in _ADDED or self.values(name)):
                 types[name] = types.get(name, ()) + key.types
         return types
 
@@ -219,7 +217,8 @@ class WholeIndex:
         embedder, cache = self.engine.embedder, self.engine.backend.vector_cache
         if not isinstance(embedder, VectorsOfOthers) or cache is None:
             raise ArgumentError(f"engine must keep the vectors that it was given, got one of {embedder!r}")
-        hashes = [text_hash(embedded_text({**one.metadata, "text": one.text})) for one in documents]
+        items = [item for document in documents for item in self.engine.get(document.id)]
+        hashes = [_hash_of(item.text, item.metadata) for item in items]
         vector_by_hash = cache.get(embedder.fingerprint, hashes)
         return [array("f", vector_by_hash[key]).tolist() for key in hashes]
 
@@ -236,7 +235,7 @@ class WholeIndex:
         metadata, own_keys = dict(item.metadata), item.metadata.get(_OWN, ())
         id = item.document_id if self._is_whole else item.id
         if self._is_whole:
-            for key in (*(key for key in _ADDED if key not in own_keys), *_OF_PASSAGES, _OWN):
+            for key in (*(key for key in _ADDED if key not in own_keys), *_OF_PASSAGES, _OWN, _VECTOR):
                 metadata.pop(key, None)
             metadata.update({key: None for key in _ADDED if _NONE + key in own_keys})
         return Whole(id, item.text, metadata, item.score)
@@ -257,3 +256,10 @@ def _stored(text: str, metadata: Mapping[str, Any] | None, id: str) -> Document:
     if own_keys := [key if values[key] is not None else _NONE + key for key in _ADDED if key in values]:
         values[_OWN] = own_keys
     return Document(text, values, id=id)
+
+
+def _hash_of(text: str, metadata: Mapping[str, Any]) -> str:
+    """Return the hash of what is embedded of a document (`VectorsOfOthers.fields`)."""
+    title = metadata.get("title")
+    title = "" if title is None else str(title.isoformat() if hasattr(title, "isoformat") else title)
+    return text_hash(" ".join(filter(None, (title, text, metadata.get(_VECTOR)))))
