@@ -49,7 +49,7 @@ def check_strings(values: Any, argument: str) -> None:
     Raises:
         ArgumentError: names the value that is not a string.
     """
-    if isinstance(values, str):
+    if isinstance(values, str) or not isinstance(values, Iterable):
         raise ArgumentError(f"{argument} must be a list of strings, got {values!r}")
     for value in values:
         if not isinstance(value, str):

@@ -140,7 +140,7 @@ def test_plugins(home: Path) -> None:
     """`plugins` and `doctor` list the plugins of a folder, with the error of each that fails."""
     hook = "from sleuth.hooks import hook\n@hook('indiana_jones_retrieve', priority=3)\ndef f(result, *a, rag2f): ...\n"
     write(home / "plugins", {"good.py": hook, "broken.py": "import no_such_package"})
-    process = sleuth("doctor", "plugins", "--folder", "plugins", cwd=home)
+    process = sleuth("plugins", "--folder", "plugins", cwd=home)
     assert process.returncode == 1
     assert "indiana_jones_retrieve, priority 3" in process.stdout
     assert "ModuleNotFoundError: No module named 'no_such_package'" in process.stdout

@@ -125,7 +125,7 @@ def test_parameters_of_tests_have_the_values_of_fixtures(
 @pytest.mark.parametrize("use", [
     "def helper(x):\n    x.go()", "def test_x(x=None):\n    x.go()", "def test_x():\n    x = 1\n    x.go()",
     "def test_x(x):\n    x = unknown()\n    x.go()", "def test_x(xx, *x):\n    x.go()",
-    "def test_x():\n    for x in y: x.go()",
+    "def test_x():\n    for x in y: x.go()", "def test_x(y: tuple[int, x, str]):\n    x.go()",
 ])  # fmt: skip
 def test_what_is_no_parameter_of_a_test_has_no_fixture(
     storage: CodeStorage, tmp_path: Path, use: str

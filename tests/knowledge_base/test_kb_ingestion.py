@@ -87,9 +87,14 @@ class TestStart:
 
 
 class TestDocuments:
-    @pytest.mark.parametrize(("count", "batches"), [(1, [1]), (10, [10]), (23, [10, 10, 3])])
-    def test_batches(self, server: BedrockServer, agent: Any, count: int, batches: list[int]) -> None:
-        """Documents are sent in batches of the allowed size, and each has a status."""
+    @pytest.mark.parametrize("batches", [[1], [10], [10, 10, 3], [4, 4, 1]])
+    def test_batches(
+        self, server: BedrockServer, agent: Any, batches: list[int], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Documents are sent in batches of the size that the client's model allows, and each has a status."""
+        shape = agent.meta.service_model._service_description["shapes"]["KnowledgeBaseDocuments"]
+        monkeypatch.setitem(shape, "max", 4 if batches[0] == 4 else shape["max"])
+        count = sum(batches)
         answer = kb.ingest_documents_with_retry(KB, DS, documents(count), client=agent)
         assert [len(params["documents"]) for _, params in server.calls] == batches
         assert len(answer["documentDetails"]) == count

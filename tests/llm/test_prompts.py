@@ -33,7 +33,8 @@ def test_what_is_no_text_is_not_sent(
 
 
 @pytest.mark.parametrize("kind", [OllamaEmbedder, OpenAIEmbedder])
-def test_a_text_is_no_list_of_texts(server: OllamaServer, kind: Any) -> None:
+@pytest.mark.parametrize("texts", ["one", None])
+def test_a_text_is_no_list_of_texts(server: OllamaServer, kind: Any, texts: Any) -> None:
     """A string in place of a list would be embedded letter by letter."""
-    with pytest.raises(ArgumentError, match="texts must be a list of strings, got 'one'"):
-        kind("m", server.url).embed_documents("one")
+    with pytest.raises(ArgumentError, match=f"texts must be a list of strings, got {texts!r}"):
+        kind("m", server.url).embed_documents(texts)

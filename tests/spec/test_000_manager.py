@@ -4,16 +4,15 @@
 # The document's examples are untyped, and stand here as they are written.
 
 import asyncio
-import inspect
 from collections.abc import Mapping
 from typing import Any
-from unittest.mock import MagicMock
+from unittest.mock import MagicMock, patch
 
 import pytest
 
 from sleuth.errors import RetrievalError
 from sleuth.hooks import Morpheus, hook
-from sleuth.manager import IndianaJones, RetrievalManager, install_builtins
+from sleuth.manager import IndianaJones, install_builtins
 from sleuth.results import (
     BaseResult,
     RetrievedItem,
@@ -66,20 +65,13 @@ class Host:
         self.seen: list[tuple[Any, ...]] = []
 
 
-class Found:
-    def __init__(self, id: str, text: str, score: float) -> None:
-        self.id, self.text, self.score = id, text, score
-
-
 class MyVectorDb:
     """The document's `my_vector_db`."""
 
-    def __init__(self) -> None:
-        self.asked: list[int] = []
-
-    def search(self, query: str, k: int) -> list[Found]:
-        self.asked.append(k)
-        return [Found(f"d{i}", f"Passage {i} about {query}", 1 / (i + 1)) for i in range(k)]
+    def search(self, query: str, k: int) -> list[RetrievedItem]:
+        return [
+            RetrievedItem(id=f"d{i}", text=f"Passage {i} about {query}", score=1 / (i + 1)) for i in range(k)
+        ]
 
 
 class MyLlm:
@@ -92,7 +84,7 @@ class MyLlm:
 @pytest.fixture
 def rag2f() -> Host:
     host = Host()
-    my_vector_db = host.db = MyVectorDb()  # type: ignore[attr-defined]
+    my_vector_db = MyVectorDb()
     my_llm = MyLlm()
 
     @hook("indiana_jones_retrieve", priority=10)
@@ -202,21 +194,6 @@ def test_retrieval_error(rag2f: Host) -> None:
     assert e.context["k"] == 3
     assert (e.context["hook"], e.context["plugin"]) == ("indiana_jones_retrieve", "crasher")
     assert isinstance(e.__cause__, ConnectionResetError)
-
-
-def test_signatures() -> None:
-    """Names, order, kinds and defaults of the parameters equal those of the document."""
-    retrieve = inspect.signature(RetrievalManager.execute_retrieve).parameters
-    assert list(retrieve)[:5] == ["self", "query", "k", "return_mode", "for_synthesize"]
-    assert retrieve["k"].default == 10
-    assert retrieve["return_mode"].default is ReturnMode.WITH_ITEMS
-    assert retrieve["return_mode"].kind is inspect.Parameter.KEYWORD_ONLY
-    assert retrieve["for_synthesize"].default is False
-    search = inspect.signature(RetrievalManager.execute_search).parameters
-    assert list(search)[:4] == ["self", "query", "k", "return_mode"]
-    assert search["return_mode"].default is ReturnMode.MINIMAL
-    assert search["return_mode"].kind is inspect.Parameter.POSITIONAL_OR_KEYWORD
-    assert IndianaJones is RetrievalManager
 
 
 def test_result_models() -> None:
@@ -396,13 +373,22 @@ def test_items_that_a_hook_adds_in_place_are_items(rag2f: Host) -> None:
 def test_used_source_ids_were_retrieved(rag2f: Host) -> None:
     """Ids that were not retrieved are not in used_source_ids, but in extra."""
 
-    def invent(result: SearchResult, *args: Any, rag2f: Any) -> None:
+    def invent(result: SearchResult, retrieved: RetrieveResult, *args: Any, rag2f: Any) -> None:
         result.used_source_ids = ["d1", "made up", "d1", "d0"]
+        retrieved.items.clear()  # what a hook makes of the list afterwards changes nothing
 
     rag2f.morpheus.on("indiana_jones_synthesize", invent, priority=-5)
     result = rag2f.indiana_jones.execute_search("q")
     assert result.used_source_ids == ["d1", "d0"]
     assert result.extra["unknown_source_ids"] == ["made up"]
+
+
+def test_a_search_retrieves_by_execute_retrieve(rag2f: Host) -> None:
+    """A search calls the `execute_retrieve` of its class, also one that replaces ours."""
+    result = RetrieveResult.success(query="q", items=[RetrievedItem(id="z", text="t")])
+    with patch.object(IndianaJones, "execute_retrieve", return_value=result) as retrieve:
+        assert rag2f.indiana_jones.execute_search("q", 3).used_source_ids == ["z"]
+    retrieve.assert_called_once_with("q", 3, for_synthesize=True)
 
 
 def test_async_twins(rag2f: Host) -> None:

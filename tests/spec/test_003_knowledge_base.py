@@ -5,7 +5,6 @@ default.
 # mypy: disable-error-code="no-untyped-def,no-untyped-call,arg-type,misc"
 # The document's examples are untyped, and stand here as they are written.
 
-import inspect
 import json
 import logging
 from collections.abc import Iterator
@@ -50,37 +49,6 @@ def embedded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[LocalK
         yield local
         set_default_client(None)
         local.close()
-
-
-def test_signatures() -> None:
-    """Names, order and defaults equal those of the document."""
-
-    def documented(call, count):
-        parameters = list(inspect.signature(call).parameters.values())[:count]
-        return [(one.name, one.default) for one in parameters if one.name != "self"]
-
-    empty = inspect.Parameter.empty
-    assert documented(MultiSliceRetriever.__init__, 6) == [
-        ("bedrock_agent_client", None), ("timeout_seconds", 5.0), ("max_slices", 3), ("enabled", True),
-        ("filtered_score_boost", 1.25),
-    ]  # fmt: skip
-    assert documented(MultiSliceRetriever.retrieve, 6) == [
-        ("query", empty), ("knowledge_base_id", empty), ("data_source_id", empty), ("metadata_filter", None),
-        ("num_results", 5),
-    ]  # fmt: skip
-    assert documented(start_ingestion_with_retry, 9) == [
-        ("kb_id", empty), ("ds_id", empty), ("max_retries", 5), ("base_delay", 5), ("client", None),
-    ]  # fmt: skip
-    assert documented(ingest_documents_with_retry, 9) == [
-        ("kb_id", empty), ("ds_id", empty), ("documents", empty),
-        ("max_retries", 5), ("base_delay", 2), ("client", None),
-    ]  # fmt: skip
-    assert documented(check_document_status, 9) == [
-        ("kb_id", empty), ("ds_id", empty), ("s3_uri", empty), ("sleep_first", True), ("client", None),
-    ]  # fmt: skip
-    assert documented(batch_check_document_statuses, 9) == [
-        ("kb_id", empty), ("ds_id", empty), ("s3_uris", empty), ("batch_size", 25), ("client", None),
-    ]  # fmt: skip
 
 
 def test_initialize() -> None:

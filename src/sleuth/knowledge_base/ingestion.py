@@ -30,7 +30,7 @@ Progress = Callable[[dict[str, Any]], None]
 _STATUS_RETRIES = 3
 _STATUS_DELAY = 0.5
 MAX_DOCUMENTS = 10
-"""Documents of one request at most, as the model of the service says."""
+"""Documents of one request at most, for a client that does not say how many."""
 
 
 def start_ingestion_with_retry(
@@ -90,8 +90,9 @@ def ingest_documents_with_retry(  # noqa: PLR0917 - as documented
         raise ArgumentError("documents must hold at least one document, got []")
     details: list[dict[str, Any]] = []
     names: list[str] = []
-    for start in range(0, len(entries), MAX_DOCUMENTS):
-        batch = entries[start : start + MAX_DOCUMENTS]
+    size = _limit_of(agent, "KnowledgeBaseDocuments")
+    for start in range(0, len(entries), size):
+        batch = entries[start : start + size]
         try:
             answer = _retrying(
                 lambda: agent.ingest_knowledge_base_documents(
@@ -140,7 +141,7 @@ def batch_check_document_statuses(
     batch_size = check_count(batch_size, "batch_size", least=1)
     check_strings(s3_uris, "s3_uris")
     agent = _agent(client)
-    size = min(batch_size, MAX_DOCUMENTS)
+    size = min(batch_size, _limit_of(agent, "DocumentIdentifiers"))
     statuses = dict.fromkeys(s3_uris, UNKNOWN)
     uris = list(statuses)
     failure: Exception | None = None
@@ -305,6 +306,13 @@ def uri_of_identifier(value: Mapping[str, Any]) -> str | None:
 
 def _agent(client: Any) -> Any:
     return default_client("bedrock-agent", TIMEOUT) if client is None else client
+
+
+def _limit_of(client: Any, shape: str) -> int:
+    """Return how many members a list of a request may have, as the model of a client of boto3 says."""
+    model = getattr(getattr(client, "meta", None), "service_model", None)
+    limit = None if model is None else model.shape_for(shape).metadata.get("max")
+    return limit if isinstance(limit, int) else MAX_DOCUMENTS
 
 
 def _retrying(

@@ -19,6 +19,9 @@ logger = logger_of("llm")
 ANSWER: Final = 1000
 """Tokens of a model's window that its answer may take, half the window at most."""
 
+SHORT: Final = 1024
+"""Tokens of a prompt that every window holds, so that no model is asked what it reads: half of 2,048, the least."""
+
 
 def answer_prompt(question: str, context_docs: Sequence[Document]) -> str:
     """Return the prompt of an answer: each document with its metadata, then the question."""
@@ -68,12 +71,11 @@ class LLMGenerator:
 
         Where none fits, it has the beginning of the first. All are in it where the model does not say what it reads.
         """
-        window = getattr(self.llm, "context_length", None) if docs else None
         prompt = write(docs)
-        if not isinstance(window, int):
-            return prompt
-        budget = window - min(ANSWER, window // 2)
-        if approximate_tokens(prompt) <= budget:
+        size = approximate_tokens(prompt)
+        window = getattr(self.llm, "context_length", None) if docs and size > SHORT else None
+        budget = window - min(ANSWER, window // 2) if isinstance(window, int) else size
+        if size <= budget:
             return prompt
         frame = approximate_tokens(write([]))
         # Two line breaks between documents.
@@ -81,18 +83,14 @@ class LLMGenerator:
         places = pack(costs, budget - frame)
         names = [str(doc.metadata.get("source") or doc.id or f"number {n}") for n, doc in enumerate(docs, 1)]
         omitted = [name for place, name in enumerate(names) if place not in places]
-        if places:
-            logger.warning("left out, since the model reads %d tokens: %s", window, ", ".join(omitted))
-            return write([docs[place] for place in places])
-        first_doc = docs[0]
-        beginning = longest_prefix(
-            first_doc.page_content, budget - frame - costs[0] + approximate_tokens(first_doc.page_content)
-        )
-        part = f"{omitted[0]} after {len(beginning):,} characters"
-        logger.warning(
-            "left out, since the model reads %d tokens: %s", window, ", ".join([part, *omitted[1:]])
-        )
-        return write([Document(beginning, first_doc.metadata, id=first_doc.id)])
+        prompt_docs = [docs[place] for place in places]
+        if not places:
+            text = docs[0].page_content
+            beginning = longest_prefix(text, budget - frame - costs[0] + approximate_tokens(text))
+            omitted[0] += f" after {len(beginning):,} characters"
+            prompt_docs = [Document(beginning, docs[0].metadata, id=docs[0].id)]
+        logger.warning("left out, since the model reads %d tokens: %s", window, ", ".join(omitted))
+        return write(prompt_docs)
 
     def generate_answer(self, question: str, context_docs: Sequence[Document]) -> str:
         """Ask the model to answer a question from the documents.

@@ -62,7 +62,7 @@ Send = Callable[[str, "bytes | None", Mapping[str, str], Deadline], Answer]
 """Takes url, body, secret headers and deadline; sends one request and returns its answer, not read yet.
 
 Raises BrokenError or CertificateError if there is no answer."""
-FAILURES = (StatusError, AnswerError, BrokenError, CertificateError)
+FAILURES = (StatusError, AnswerError, BrokenError, CertificateError, TurnError)
 
 
 @dataclass(frozen=True)

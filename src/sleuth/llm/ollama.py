@@ -241,7 +241,8 @@ class OllamaEmbedder:
             _OllamaFailures(EmbeddingError, self.timeout, model=model),
             again_when_pure,
         )
-        self._batches: bool | None = None
+        is_own = type(self)._get_embedding is OllamaEmbedder._get_embedding
+        self._batches: bool | None = None if is_own else False  # a subclass embeds each text in its own way
 
     def __repr__(self) -> str:
         return f"OllamaEmbedder(model={self.model!r}, base_url={self.base_url!r})"

@@ -110,25 +110,14 @@ class RetrievalManager:
         invalid = _check(query, k, return_mode) or self._check_options(options, RETRIEVE)
         if invalid is not None:
             return RetrieveResult.fail(invalid, query=_as_text(query))
-        result = self._retrieve(query, k, return_mode, for_synthesize, _own(options))
-        result.items = result.items[:k]
-        return result
-
-    def _retrieve(
-        self,
-        query: str,
-        k: int,
-        return_mode: ReturnMode | str,
-        for_synthesize: bool,
-        options: Mapping[str, Any],
-    ) -> RetrieveResult:
         start = RetrieveResult(query=query)
         arguments = (query, k, ReturnMode(return_mode), for_synthesize)
-        result = self._run(RETRIEVE, start, arguments, {"query": query, "k": k}, self._taken(options))
+        result = self._run(RETRIEVE, start, arguments, {"query": query, "k": k}, _own(options))
         if result.query != query:
             if result.query:
                 result.extra["searched_query"] = result.query
             result.query = query
+        result.items = result.items[:k]
         return result
 
     def execute_search(
@@ -147,16 +136,15 @@ class RetrievalManager:
         invalid = _check(query, k, return_mode) or self._check_options(options, RETRIEVE, SYNTHESIZE)
         if invalid is not None:
             return SearchResult.fail(invalid, query=_as_text(query))
-        options = _own(options)
-        retrieved = self._retrieve(query, k, ReturnMode.WITH_ITEMS, True, options)
-        retrieved.items = retrieved.items[:k]  # hooks may add some
+        retrieved = self.execute_retrieve(query, k, for_synthesize=True, **self._taken(options))
         mode = ReturnMode(return_mode)
         if retrieved.is_error():
             items: list[RetrievedItem] | None = [] if mode is ReturnMode.WITH_ITEMS else None
             return SearchResult.fail(retrieved.detail, query=query, items=items, extra=retrieved.extra)
         searched = {key: value for key, value in retrieved.extra.items() if key in _SAID}
         start = SearchResult(query=query, items=retrieved.items, detail=retrieved.detail, extra=searched)
-        arguments = (retrieved, mode, {**options, **listeners})
+        retrieved_ids = {item.id for item in retrieved.items}  # before hooks change the list
+        arguments = (retrieved, mode, {**_own(options), **listeners})
         result = self._run(SYNTHESIZE, start, arguments, {"query": query, "k": k}, {})
         result.query = query
         # What the hook left empty comes from the retrieval.
@@ -165,7 +153,6 @@ class RetrievalManager:
         if result.is_ok() and result.detail is None:
             result.detail = retrieved.detail
         result.extra = {**searched, **result.extra}
-        retrieved_ids = {item.id for item in retrieved.items}
         source_ids = list(dict.fromkeys(result.used_source_ids))
         unknown = [id for id in source_ids if id not in retrieved_ids]
         if unknown:

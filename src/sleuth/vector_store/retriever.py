@@ -110,10 +110,14 @@ class Retriever:
         k = check_count(k)
         if not k:
             return []
-        vector = query_vector(self.embedder, query)
+        vector: list[float] = []  # of the query, once more than one search is needed
         for name in _source_forms(source, getattr(getattr(self.vs, "index", None), "path", None)):
-            documents = self._nearest(query, vector, k, {"source": name})
+            where = {"source": name}
+            documents = (
+                self._nearest(query, vector, k, where) if vector else self.retrieve(query, k=k, filter=where)
+            )
             if not documents or any("path" in document.metadata for document in documents):
+                vector = vector or query_vector(self.embedder, query)
                 # All that was read from a file too, or from a member of it, as `FILE#MEMBER`.
                 path, member = field("path"), field("member")
                 places = [i for i, letter in enumerate(name) if letter == "#"][:_MOST_MARKS]

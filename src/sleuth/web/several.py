@@ -253,7 +253,7 @@ def _default(api_key: str | None, base_url: str | None) -> str:
 def read_env_file(path: Path) -> dict[str, str]:
     """Return the settings of a `.env` file: lines of `NAME=value`, with optional quotes, comments and `export`."""
     values = {}
-    with path.open(encoding="utf-8", errors="replace") as file:
+    with path.open(encoding="utf-8-sig", errors="replace") as file:
         text = file.read(_LONGEST_FILE)
     for line in text.splitlines():
         if match := _LINE.match(line):
@@ -307,9 +307,9 @@ def find_key(argument: str | None, name: str) -> str | None:
         if stat.S_ISREG(status.st_mode) and status.st_uid in (platform.user(), 0):
             key = read_env_file(path).get(name)
             break
-    key = (key or "").strip()
+    key = key.strip() if isinstance(key, str) else key
     if not key:
         return None
-    if not key.isascii() or not key.isprintable() or " " in key:
+    if not isinstance(key, str) or not key.isascii() or not key.isprintable() or " " in key:
         raise ArgumentError("api_key must be printable ASCII without spaces, got one that is not (not shown)")
     return key

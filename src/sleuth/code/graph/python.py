@@ -182,8 +182,8 @@ class PythonRules(NameRules):
             return None
         bindings = [b for b in self.snapshot.detail(file).bindings.get(name, ()) if b.symbol == at]
         is_taken = re.search(rf"[(,] ?{re.escape(name)}(?=[,)]|$)", symbols[at].signature)
-        if not is_taken or binding_at(self.snapshot, name, site) is not bindings[0]:
-            return None  # a later one is a variable of the function
+        if not (is_taken and bindings) or binding_at(self.snapshot, name, site) is not bindings[0]:
+            return None  # a later one is a variable of the function, a word without any of an annotation
         fixture = self._fixture(file, at, name)
         inferred = None if fixture is None else self.resolver.inference.of_definition(fixture, depth)
         return None if inferred is None else self.resolver.inference.yielded(inferred, depth - 1)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import count, zip_longest
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 from uuid import UUID
 
 from sleuth.arguments import MOST_K, check_count, check_query, check_strings, is_blank
@@ -21,6 +21,7 @@ from sleuth.code.search.filters import CodeFilter, chunk_metadata, file_metadata
 from sleuth.code.search.fusion import Piece, fuse, with_fixed_scores
 from sleuth.code.search.query import read_query
 from sleuth.code.search.ranking import keyword_search
+from sleuth.code.search.request import CodeRequest
 from sleuth.code.search.units import whole_definitions
 from sleuth.code.search.vectors import (
     EmbeddingProvider,
@@ -30,17 +31,13 @@ from sleuth.code.search.vectors import (
     similar_files,
 )
 from sleuth.code.search.weights import LITTLE, weights_of
-from sleuth.code.snapshots.snapshot import Definition
+from sleuth.code.snapshots.record import Repository, SnapshotInfo
+from sleuth.code.snapshots.snapshot import Definition, Snapshot
 from sleuth.errors import ArgumentError, RetrievalError, StoreError
 from sleuth.filters import FilterForm, as_filter
 from sleuth.logs import logger_of
 from sleuth.remote import async_twin, check_cancelled
 from sleuth.types import Explanation, PartReport, Ranking, RetrievedItem
-
-if TYPE_CHECKING:
-    from sleuth.code.search.request import CodeRequest
-    from sleuth.code.snapshots.record import Repository, SnapshotInfo
-    from sleuth.code.snapshots.snapshot import Snapshot
 
 logger = logger_of("code")
 
@@ -207,7 +204,7 @@ def search(
         IndexDamagedError: the index on disk does not read.
     """
     pool = POOL if weights["vector"] <= LITTLE else _DEEP_POOL
-    depth = max(k, pool if strategy == "hybrid" else 0)
+    depth = max(2 * k, pool) if strategy == "hybrid" else k
     question = read_query(query)
     similar: list[Similar] = []
 

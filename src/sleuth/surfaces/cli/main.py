@@ -28,6 +28,7 @@ COMMANDS = {
     "grep": "grep",
     "status": "documents",
     "doctor": "doctor",
+    "plugins": "doctor",
     "code": "code",
     "web": "web",
     "kb": "kb",
@@ -70,7 +71,8 @@ def register(arguments: list[str]) -> None:
 
 def command_names() -> list[str]:
     """Return the commands of the core and of Sleuth's own plugins, in the order of their listing."""
-    return list(dict.fromkeys(name.split()[0] for name in (*COMMANDS, *own_extensions("commands"))))
+    names = dict.fromkeys(name.split()[0] for name in (*COMMANDS, *own_extensions("commands")))
+    return [name for name in names if name != "plugins"]  # of `doctor`, and not listed twice
 
 
 def run(arguments: list[str]) -> None:
