@@ -311,8 +311,8 @@ def _agent(client: Any) -> Any:
 def _limit_of(client: Any, shape: str) -> int:
     """Return how many members a list of a request may have, as the model of a client of boto3 says."""
     model = getattr(getattr(client, "meta", None), "service_model", None)
-    limit = None if model is None else model.shape_for(shape).metadata.get("max")
-    return limit if isinstance(limit, int) else MAX_DOCUMENTS
+    length = None if model is None else model.shape_for(shape).metadata.get("max")
+    return length if isinstance(length, int) else MAX_DOCUMENTS
 
 
 def _retrying(
