@@ -226,25 +226,25 @@ class Views:
         self, connection: Connection, entry: SegmentEntry, generation: int, dead: NDArray[np.int64]
     ) -> SegmentView | None:
         """Return the view of an entry; None where it is damaged, which is noted."""
-        if entry.name in self.damage:
+        name, kind = entry.name, self.kinds[entry.leg]
+        if name in self.damage:
             return None
-        item = self._cache.get(entry.name)
+        item = self._cache.get(name)
         try:
             if item is None:
-                segment = self.own_segments.get(entry.name) or open_segment(
-                    connection, self.folder, entry, self.kinds[entry.leg]
-                )
-                item = self._cache[entry.name] = _read_dead(connection, segment, entry, generation)
+                segment = self.own_segments.get(name) or open_segment(connection, self.folder, entry, kind)
+                item = self._cache[name] = _read_dead(connection, segment, entry, generation)
                 if entry.leg == PASSAGES.name and segment.file is not None:
                     item.descriptor = segment_files.stay_open(self.folder, segment)
             elif item.generation < generation:
                 if len(dead):
                     _bury(item, dead)
                 item.generation = generation
-            elif item.generation > generation:  # a transaction older than what others have seen
-                item = _read_dead(connection, item.opened, entry, generation)
+            elif item.generation > generation:  # the inline copy of a newer one lacks texts deleted since
+                segment = open_segment(connection, self.folder, entry, kind) if entry.inline else item.opened
+                item = _read_dead(connection, segment, entry, generation)
         except IndexDamagedError as error:
-            self.note(entry.name, str(error))
+            self.note(name, str(error))
             return None
         segment = item.opened
         return SegmentView(
