@@ -54,13 +54,13 @@ class Broken(Hashing):
 
 
 class Odd(Hashing):
-    """An embedder whose vectors of queries begin with a number."""
+    """An embedder whose vectors of queries are multiplied by a number."""
 
     def __init__(self, number: float) -> None:
         self.number = number
 
     def embed_query(self, text: str) -> Sequence[float]:
-        return [self.number, *super().embed_query(text)[1:]]
+        return [self.number * x for x in super().embed_query(text)]
 
     def embed_documents(self, texts: list[str]) -> Sequence[Sequence[float]]:
         return Hashing().embed_documents(texts)
@@ -286,8 +286,9 @@ def test_each_leg_gives_twice_the_limit(tmp_path: Path) -> None:
 
 
 def test_a_blank_query_finds_nothing(place: tuple[CodeStorage, str, Path]) -> None:
-    """A blank query and a limit of 0 give no hits, and a huge limit gives all."""
+    """A blank query, a limit of 0 and a leg that alone counts and finds none give no hits; a huge limit gives all."""
     storage, repo_id, _ = place
+    assert CodeRetriever(storage, Odd(0), weights="keyword=0").retrieve("charge an order", repo_id) == []
     retriever = CodeRetriever(storage, None)
     assert retriever.retrieve("  ", repo_id, strategy="keyword") == []
     assert retriever.retrieve("order", repo_id, limit=0, strategy="keyword") == []

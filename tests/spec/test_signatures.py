@@ -20,5 +20,4 @@ def test_signatures(module: str, name: str) -> None:
     documented = CALLS[module][name]
     assert own.startswith(documented.removesuffix(")"))
     assert own[len(documented) - 1 :].startswith((")", ", *")) or "*" in documented
-    by_name = [one for one in parameters if one.kind is one.KEYWORD_ONLY]
-    assert all(one.default is not one.empty for one in by_name)
+    assert all(one.default is not one.empty for one in parameters if one.kind is one.KEYWORD_ONLY)

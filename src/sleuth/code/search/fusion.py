@@ -44,28 +44,24 @@ class Piece:
 def fuse(
     snapshot: Snapshot, answers: Mapping[str, Sequence[Piece]], weights: Mapping[str, float]
 ) -> list[Piece]:
-    """Fuse by reciprocal rank with a weight per leg, scaled so that the first of every leg has 1.
-
-    A leg of weight 0 does not count, and what it alone found is left out.
-    """
-    counting = {name: pieces for name, pieces in answers.items() if weights[name]}
-    scale = (RANK_CONSTANT + 1) / sum(weights[name] for name in counting)
+    """Fuse by reciprocal rank with a weight above 0 per leg, scaled so that the first of every leg has 1."""
+    scale = (RANK_CONSTANT + 1) / sum(weights[name] for name in answers)
     pools = {
         name: Pool(
             np.array([piece.file << 32 | piece.chunk for piece in pieces], np.int64),
             np.array([piece.score for piece in pieces], np.float64),
         )
-        for name, pieces in counting.items()
+        for name, pieces in answers.items()
     }
     reasons = {
         name: dict(zip(pools[name].keys.tolist(), (piece.explanation for piece in pieces), strict=True))
-        for name, pieces in counting.items()
+        for name, pieces in answers.items()
     }
 
     def order(keys: NDArray[np.int64]) -> list[tuple[str, int]]:
         return [(snapshot.files[key >> 32].path, key & _CHUNK) for key in keys.tolist()]
 
-    fusion = fuse_hits(pools, {name: weights[name] * scale for name in counting}, "rrf", order=order)
+    fusion = fuse_hits(pools, {name: weights[name] * scale for name in answers}, "rrf", order=order)
     ranking: list[Piece] = []
     for i, (key, score) in enumerate(zip(fusion.keys.tolist(), fusion.scores.tolist(), strict=True)):
         parts = {name: by_key[key] for name, by_key in reasons.items() if key in by_key}

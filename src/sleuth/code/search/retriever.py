@@ -228,8 +228,10 @@ def search(
     if len(answers) == 1:
         pieces = next(iter(answers.values()))
     else:
-        pieces = fuse(snapshot, {name: pieces[:pool] for name, pieces in answers.items()}, weights)
-        pieces += _below(snapshot, pieces, answers, pool)
+        # What a leg without weight alone found is left out.
+        counting = {name: pieces for name, pieces in answers.items() if weights[name]}
+        pieces = fuse(snapshot, {name: pieces[:pool] for name, pieces in counting.items()}, weights)
+        pieces += _below(snapshot, pieces, counting, pool)
     nearest = next(iter(similar), None)
     if "keyword" in answers and (strategy == "keyword" or weights["keyword"]):
         pieces = whole_definitions(snapshot, question, pieces, k, allowed=allowed, similar=nearest)
