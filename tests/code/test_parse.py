@@ -148,7 +148,7 @@ def test_encodings(encoding: str) -> None:
         "cp1251": "# Быстрая бурая лиса перепрыгивает через ленивую собаку",
         "shift-jis": "# 日本語の文章",
     }
-    source = words.get(encoding, "# Größe und Übermut") + "\nx = 1\n"
+    source = words.get(encoding, "# Größe und Übermut") + f"\nx = '{'Q1k' * 9_000}'\n"  # data is not minified code
     analysed = analyse.analyse("a.py", source.encode(encoding))
     assert analysed.skip == ""
     assert analysed.texts["body"] == source

@@ -34,8 +34,8 @@ def test_namespaces_parts_and_extensions_of_csharp(storage: CodeStorage, tmp_pat
 
 
 def test_a_namespace_without_braces_reaches_to_the_end() -> None:
-    """A namespace without braces contains the rest of the file."""
-    namespace = symbols("using System;\nnamespace N;\n\nclass A\n{\n}\n", "csharp")["N"]
+    """A namespace without braces contains the rest of the file; a comment is no part of its head."""
+    namespace = symbols("using System;\nnamespace /* { */ N;\n\nclass A\n{\n}\n", "csharp")["N"]
     assert (namespace.start, namespace.end, namespace.signature) == (2, 6, "namespace N;")
 
 

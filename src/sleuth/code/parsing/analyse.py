@@ -45,6 +45,7 @@ from sleuth.protocols import Closing
 
 _MINIFIED_LINE = 5_000
 _MINIFIED_MEAN = 400
+_DATA: Final = re.compile(r"[A-Za-z0-9+/]{500,}")
 _WORDS_OF_CPP = (b"class ", b"namespace ", b"template<", b"template <", b"public:")
 
 
@@ -270,7 +271,8 @@ def _analysed(file: _Readable, facts: Facts) -> Analysed:
 
 
 def is_minified(text: str) -> bool:
-    """Return whether lines are longer than people write."""
+    """Return whether lines are longer than people write, without data in them such as that of a picture."""
+    text = _DATA.sub("", text)
     if len(text) < 2_000:
         return False
     if len(text) / (text.count("\n") + 1) > _MINIFIED_MEAN:

@@ -19,8 +19,8 @@ from sleuth.code.parsing.imports import lines_before
 from sleuth.code.parsing.kinds import BINDINGS, CHUNK_KINDS, CONTAINERS, KINDS, ROLES
 from sleuth.code.parsing.labels import labels_of
 from sleuth.code.parsing.language import Import
-from sleuth.code.parsing.languages import LANGUAGES, SCRIPTS, ways_of
-from sleuth.code.parsing.lines import LineIndex
+from sleuth.code.parsing.languages import LANGUAGES, SCRIPTS, languages_with, ways_of
+from sleuth.code.parsing.lines import ASIDES, LineIndex
 from sleuth.code.parsing.tables import (
     BindingRow,
     ChunkRow,
@@ -128,6 +128,8 @@ _MAX_SIGNATURE: Final = 300
 _MAX_EXPRESSION: Final = 200
 _MAX_CHAIN: Final = 2_000
 """Longer expressions are cut; shorter ones lose what their brackets hold."""
+_PREPROCESSED: Final = languages_with("preprocessor")
+_ATTRIBUTES: Final = re.compile(rb"\s*(?:\[(?:\"(?:\\.|[^\"\\])*\"|[^\[\]\"]|\[[^\[\]]*\])*\]\s*)+")
 _BROKEN: Final = re.compile(r"(?<=[(\[])[ \t\r]*+\n\s*+|(?:,|(?<![\s,]))[ \t\r]*+\n\s*+(?=[)\]])")
 """Line breaks after an opening and before a closing bracket, with the comma before the last one."""
 _LAST_LINE: Final = 1 << 31
@@ -188,11 +190,15 @@ class Symbol:
 
     @property
     def signature(self) -> str:
-        """The head of the definition on one line, at most 300 characters."""
+        """The head of the definition on one line, at most 300 characters, without comments."""
         row, source = self._row, self._detail.source
         start = row.start + row.head
         end = row.start + row.body if row.body >= 0 else row.end
-        text = source[start : min(end, start + 4 * _MAX_SIGNATURE)]
+        text = source[start : min(end, start + 12 * _MAX_SIGNATURE)]
+        if ways_of(self._detail.language).comment == "//":
+            text = ASIDES.sub(lambda match: match["string"] or b" ", text)
+        if self._detail.language in _PREPROCESSED and (attributes := _ATTRIBUTES.match(text)):
+            text = text[attributes.end() :]
         if row.body < 0:
             text = text.split(b"{" if KINDS[row.kind] in CONTAINERS else b"\n", 1)[0]
         line = " ".join(_BROKEN.sub("", text.decode("utf-8", "replace")).split())

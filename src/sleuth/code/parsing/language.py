@@ -11,9 +11,10 @@ from pathlib import Path
 from typing import Literal, NamedTuple, Protocol, TypeAlias
 
 Trait: TypeAlias = Literal[
-    "bare members", "shared package", "closed", "calls apart", "types apart", "capitals", "named constructors"
-]
-"""A way of a language with names:
+    "bare members", "shared package", "closed", "calls apart", "types apart", "capitals", "named constructors",
+    "preprocessor",
+]  # fmt: skip
+"""A way of a language, most of them with names:
 
 - bare members: a member of the object around is named without it.
 - shared package: the files of a folder see each other's names.
@@ -22,6 +23,7 @@ Trait: TypeAlias = Literal[
 - types apart: a variable is never instantiated.
 - capitals: a call of a capitalised name makes an object.
 - named constructors: a constructor is a method with the name of its class, and uses mean the class.
+- preprocessor: lines such as `#if` and `#else` choose what is compiled.
 """
 
 

@@ -55,14 +55,14 @@ _OWN: Final = (
         traits=("closed", "types apart"),
         passing=frozenset(_PASSING.split()),
     ),
-    _including("c", package="tree_sitter_c", traits=("types apart",)),
+    _including("c", package="tree_sitter_c", traits=("types apart", "preprocessor")),
     _including(
         "cpp",
         ("cpp", "cuda"),
         package="tree_sitter_cpp",
         aliases=("c++",),
         family="c",
-        traits=("bare members", "types apart"),
+        traits=("bare members", "types apart", "preprocessor"),
     ),
     Language(
         "ruby",

@@ -2,13 +2,21 @@ r"""Lines of a source: those that `\n` ends, numbered from 1."""
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from functools import cached_property
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 _NEWLINE = 10
+ASIDES: Final = re.compile(
+    rb"(?P<string>@\"[^\"]*\"?|\"(?:\\.|[^\"\\\n])*\"?|'(?:\\.|[^'\\\n]){1,4}')|//[^\n]*|/\*(?:.*?\*/|.*)"
+    rb"|^[ \t]*+#[ \t]*+(?P<word>\w*+)(?:\\\r?\n|/\*(?:.*?\*/|.*)|[^\n])*",
+    re.MULTILINE | re.DOTALL,
+)
+"""A string, a comment of the family of C, or a line for its preprocessor with its word."""
 
 
 class LineIndex:

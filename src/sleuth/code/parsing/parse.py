@@ -22,7 +22,7 @@ from sleuth.code.parsing.definitions import definition_table, definitions_of
 from sleuth.code.parsing.grammars import grammar, has_grammar
 from sleuth.code.parsing.kinds import BINDINGS, CONTAINERS, PARSED_ROLES, ROLES
 from sleuth.code.parsing.languages import LANGUAGES, languages_with
-from sleuth.code.parsing.lines import LineIndex
+from sleuth.code.parsing.lines import ASIDES, LineIndex
 from sleuth.code.parsing.tables import BindingRow, ImportRow, ReferenceRow, Table, Tables, table_of
 from sleuth.code.parsing.uses import place_bindings, place_uses, read_uses
 
@@ -50,6 +50,14 @@ _WORD: Final = re.compile(_IDENTIFIER)
 _DOTTED: Final = re.compile(rb"((?:%b\.)*)(%b)" % (_IDENTIFIER, _IDENTIFIER))
 _OF_ALL: Final = re.compile(rb"\bimport\s*\*")
 _CAPITALS: Final = languages_with("capitals")
+_PREPROCESSED: Final = languages_with("preprocessor")
+_MACROS: Final = re.compile(
+    rb"\b(?:class|struct|union)\s+((?:[A-Z_][A-Z0-9_]+(?:\([^()\n]*\))?\s+){1,4})(?=\w[\w:]*\s*(?:final\s*)?[:{])"
+    rb"|\)(?:\s*(?:const|override|noexcept)\b)*\s*((?:[A-Z][A-Z0-9_]+\b(?:\([^()\n]*\))?\s*){1,4})(?=\{)"
+)
+"""Macros of C++ before the name of a class, and before the body of a function."""
+_BRACKETS: Final = (b"()", b"[]", b"{}")
+_STATEMENTS: Final = re.compile(rb"(?!(?:else|case|default|catch|finally)\b|[)}\]]).*[;}]", re.DOTALL)
 
 
 class _Layer(NamedTuple):
@@ -117,8 +125,62 @@ def _layer(source: bytes, language: str, part: Range | None = None) -> _Layer:
 
     syntax = grammar(language)
     parser = tree_sitter.Parser(syntax.language, included_ranges=[part] if part else None)
+    if language == "cpp":
+        source = _blank(source, [match.span(match.lastindex or 0) for match in _MACROS.finditer(source)])
     root = parser.parse(source).root_node
+    if root.has_error and language in _PREPROCESSED:
+        root = parser.parse(_blank(source, _torn_conditionals(source))).root_node
     return _Layer(syntax, root, tree_sitter.QueryCursor(syntax.query).matches(root))
+
+
+def _blank(source: bytes, spans: Sequence[tuple[int, int]]) -> bytes:
+    """Return a source of the same size and lines, with spaces in some places."""
+    blanked = bytearray(source)
+    for start, end in spans:
+        blanked[start:end] = re.sub(rb"[^\n]", b" ", source[start:end])
+    return bytes(blanked)
+
+
+class _Conditional(NamedTuple):
+    """An `#if` that is not closed yet: the sign before it, the bytes of its lines, and the code of its branches."""
+
+    sign_before: bytes
+    lines: list[tuple[int, int]]
+    branches: list[list[bytes]]
+
+    @property
+    def is_torn(self) -> bool:
+        """Whether it does not stand between statements, or a branch does not hold whole ones."""
+        codes = [b" ".join(branch) for branch in self.branches if branch]
+        counts = (
+            (code.count(opening), code.count(closing)) for code in codes for opening, closing in _BRACKETS
+        )
+        is_closed = all(opened == closed for opened, closed in counts)
+        is_between = self.sign_before in (b";", b"{", b"}", b":")
+        return not (is_between and is_closed and all(map(_STATEMENTS.fullmatch, codes)))
+
+
+def _torn_conditionals(source: bytes) -> list[tuple[int, int]]:
+    """Return the bytes of conditionals that divide a statement or its brackets, except for their first branch.
+
+    No grammar reads arguments or bases with an `#if` between them: what follows would be lost, or belong to them.
+    """
+    spans: list[tuple[int, int]] = []
+    opened: list[_Conditional] = []
+    sign, read_to = b";", 0
+    for match in ASIDES.finditer(source):
+        code = source[read_to : match.start()].strip() + (match["string"] or b"")[:1]
+        sign, read_to, word = code[-1:] or sign, match.end(), match["word"]
+        if opened and code:
+            opened[-1].branches[-1].append(code)
+        if word in (b"if", b"ifdef", b"ifndef"):
+            opened.append(_Conditional(sign, [match.span()], [[]]))
+        elif word in (b"elif", b"else", b"endif") and opened:
+            opened[-1].lines.append(match.span())
+            opened[-1].branches.append([])
+            if word == b"endif" and (closed := opened.pop()).is_torn:
+                spans += [closed.lines[0], (closed.lines[1][0], closed.lines[-1][1])]
+    return spans
 
 
 def _read(layers: Sequence[_Layer]) -> tuple[Table, Table, dict[str, list[tuple[Pattern, Match]]]]:

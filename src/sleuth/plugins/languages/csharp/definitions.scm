@@ -10,4 +10,7 @@
 (method_declaration name: (_) @name body: (_)? @body) @definition.method
 (constructor_declaration name: (_) @name body: (_)? @body) @definition.method
 (property_declaration name: (_) @name) @definition.property
+(event_declaration name: (_) @name) @definition.property
+(event_field_declaration (variable_declaration (variable_declarator name: (_) @name))) @definition.attribute
 (field_declaration (variable_declaration (variable_declarator name: (_) @name))) @definition.attribute
+(enum_member_declaration name: (_) @name) @definition.attribute

@@ -24,7 +24,7 @@ LANGUAGE = Language(
     queries=Path(__file__).parent,
     imports=read_imports,
     is_public=java.is_public,
-    traits=("bare members", "closed", "types apart", "named constructors"),
+    traits=("bare members", "closed", "types apart", "named constructors", "preprocessor"),
     own_object=frozenset({"base"}),
     rules="sleuth.plugins.languages.csharp.rules:CSharpRules",
 )

@@ -9,4 +9,5 @@
 (source_file (property_declaration (variable_declaration (identifier) @name)) @definition.constant)
 (source_file
   (property_declaration (multi_variable_declaration (variable_declaration (identifier) @name))) @definition.constant)
+(enum_entry (identifier) @name) @definition.attribute
 (class_body (property_declaration (variable_declaration (identifier) @name)) @definition.attribute)

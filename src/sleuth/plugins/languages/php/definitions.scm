@@ -4,4 +4,5 @@
 (enum_declaration name: (_) @name body: (_) @body) @definition.enum
 (function_definition name: (_) @name body: (_) @body) @definition.function
 (method_declaration name: (_) @name body: (_)? @body) @definition.method
+(enum_case name: (_) @name) @definition.attribute
 (const_declaration (const_element (name) @name)) @definition.constant

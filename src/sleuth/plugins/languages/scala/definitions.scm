@@ -8,4 +8,6 @@
 (function_definition name: (_) @name body: (_) @body) @definition.function
 (function_declaration name: (_) @name) @definition.function
 (template_body (val_definition pattern: (identifier) @name) @definition.attribute)
+(simple_enum_case name: (_) @name) @definition.attribute
+(full_enum_case name: (_) @name) @definition.attribute
 (type_definition name: (_) @name) @definition.type

@@ -21,5 +21,5 @@ LANGUAGE = Language(
     queries=Path(__file__).parent,
     imports=read_imports,
     is_public=is_public,
-    traits=("bare members", "types apart", "capitals"),
+    traits=("bare members", "types apart", "capitals", "preprocessor"),
 )

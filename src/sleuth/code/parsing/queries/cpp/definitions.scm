@@ -1,5 +1,13 @@
 ; inherits: cfamily
 (function_definition declarator: (_) @declarator body: (_)? @body) @definition.function
+; `virtual void f() = 0;`
+(field_declaration
+  declarator: [
+    (function_declarator) @declarator
+    (pointer_declarator declarator: (function_declarator) @declarator)
+    (reference_declarator (function_declarator) @declarator)
+  ]
+  default_value: (number_literal)) @definition.method
 ; A test of GoogleTest, `TEST(Suite, Name)`, is called by both.
 (function_definition
   declarator: (function_declarator

@@ -9,5 +9,5 @@
 (macro_definition name: (_) @name) @definition.macro
 (const_item name: (_) @name) @definition.constant
 (static_item name: (_) @name) @definition.constant
-(type_item name: (_) @name) @definition.type
+[(type_item name: (_) @name) (associated_type name: (_) @name)] @definition.type
 (enum_variant name: (_) @name) @definition.attribute
