@@ -49,11 +49,7 @@ class UnplainError(OSError):
 
 
 def open_plain(
-    path: str | bytes | Path,
-    flags: int = os.O_RDONLY,
-    *,
-    follow: bool = False,
-    within: int | None = None,
+    path: str | bytes | Path, flags: int = os.O_RDONLY, *, follow: bool = False, within: int | None = None
 ) -> int:
     """Open a plain file, without waiting for the other end of a pipe; return the descriptor.
 

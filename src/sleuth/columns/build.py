@@ -112,9 +112,7 @@ def _column(n: int, rows: list[int], values: list[Any]) -> Column | None:
     return Column.of(codes_of_rows, integers, floats, strings, lists)
 
 
-def _encode(
-    atoms: list[Any],
-) -> tuple[NDArray[np.int64], NDArray[np.float64], Strings, NDArray[np.uint32]]:
+def _encode(atoms: list[Any]) -> tuple[NDArray[np.int64], NDArray[np.float64], Strings, NDArray[np.uint32]]:
     """Return the distinct integers, floats and strings, and the code of each atom; BARE if it equals nothing."""
     groups = _by_type(atoms)
     codes = np.full(len(atoms), BARE, np.uint32)

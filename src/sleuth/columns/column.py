@@ -252,8 +252,7 @@ def scalar_rows(column: Column, rows: NDArray[np.int64]) -> RowCodes:
     is_scalar = (codes >= FALSE) & ~is_list
     owners, elements = column.lists.elements_of(codes[is_list] - column.first_list)
     return RowCodes(
-        np.concatenate((rows[is_scalar], rows[is_list][owners])),
-        np.concatenate((codes[is_scalar], elements)),
+        np.concatenate((rows[is_scalar], rows[is_list][owners])), np.concatenate((codes[is_scalar], elements))
     )
 
 

@@ -12,15 +12,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from sleuth.columns.column import (
-    NO_FLOATS,
-    NO_INTEGERS,
-    NO_LISTS,
-    NO_STRINGS,
-    Column,
-    Lists,
-    Strings,
-)
+from sleuth.columns.column import NO_FLOATS, NO_INTEGERS, NO_LISTS, NO_STRINGS, Column, Lists, Strings
 from sleuth.errors import IndexDamagedError
 from sleuth.store import IN_MEMORY, Scratch, SegmentData, SegmentView, check_offsets, require
 from sleuth.store.disk.scratch import windows

@@ -10,14 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sleuth.dense import codes, lists
-from sleuth.dense.embedding import (
-    Progress,
-    Reading,
-    TokenEmbedder,
-    check_embedder,
-    dimension_of,
-    embed_texts,
-)
+from sleuth.dense.embedding import Progress, Reading, TokenEmbedder, check_embedder, dimension_of, embed_texts
 from sleuth.dense.encoding import PIECE, encode
 from sleuth.dense.search import DenseSearcher
 from sleuth.errors import EmbeddingError
@@ -90,11 +83,7 @@ class DenseLeg(RankingLeg[NDArray[np.float32]]):
     takes_vectors = True
 
     def __init__(
-        self,
-        embedder: Embedder,
-        *,
-        cache: EncodingCache | None = None,
-        progress: Progress | None = None,
+        self, embedder: Embedder, *, cache: EncodingCache | None = None, progress: Progress | None = None
     ) -> None:
         """Create a leg over this embedder.
 
@@ -274,11 +263,7 @@ class DenseLeg(RankingLeg[NDArray[np.float32]]):
             "codes": encoded.codes,
             "factors": encoded.factors,
         }
-        facts = {
-            "embedder": self.embedder.fingerprint,
-            "dimension": dimension,
-            "spread": encoded.spread,
-        }
+        facts = {"embedder": self.embedder.fingerprint, "dimension": dimension, "spread": encoded.spread}
         if tokens is not None and self._reader is not None:
             streams, sizes = tokens
             arrays |= {"tokens": streams, "sizes": sizes}

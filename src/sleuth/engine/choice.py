@@ -158,9 +158,7 @@ def in_common(plan: SearchPlan, rows: RankedRows) -> RankedRows:
                     similarities[key] = max(similarity, similarities.get(key, 0.0))
     if min_score or not certain_counts:
         shares = shares_of(
-            plan,
-            snapshot.items(rows.keys, rows.scores),
-            [similarities.get(key, 0.0) for key in rows.keys],
+            plan, snapshot.items(rows.keys, rows.scores), [similarities.get(key, 0.0) for key in rows.keys]
         )
         places = [place for place, share in enumerate(shares) if share >= min_score and share > 0]
     else:

@@ -17,15 +17,7 @@ from sleuth.files.formats import ROWS
 from sleuth.ingest.loaders.registry import is_built_in, kind_of
 from sleuth.ingest.names import FileNames, is_address, is_below, outermost
 from sleuth.ingest.options import DEFAULT, ReadOptions
-from sleuth.ingest.reports import (
-    LIMITS,
-    REFUSED,
-    FileEntry,
-    Skipped,
-    Unchanged,
-    has_exceeded,
-    skips_of,
-)
+from sleuth.ingest.reports import LIMITS, REFUSED, FileEntry, Skipped, Unchanged, has_exceeded, skips_of
 from sleuth.ingest.walking import bounded_time, is_gone
 from sleuth.store import KnownFile
 

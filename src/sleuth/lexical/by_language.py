@@ -50,10 +50,7 @@ def languages_of(rows: Rows) -> list[str] | None:
 
 
 def separate(
-    name: str,
-    sources: Mapping[str, int],
-    texts: Mapping[str, Sequence[str]],
-    languages: Sequence[str] | None,
+    name: str, sources: Mapping[str, int], texts: Mapping[str, Sequence[str]], languages: Sequence[str] | None
 ) -> dict[str, Mapping[str, Sequence[str]]]:
     """Return by field the texts that feed it: those of a language feed a field of their own, as "" the others."""
     if languages is None:

@@ -240,10 +240,7 @@ class LexicalBuilder:
         return self._n
 
     def add(
-        self,
-        texts: Mapping[str, Sequence[str]],
-        n: int | None = None,
-        languages: Sequence[str] | None = None,
+        self, texts: Mapping[str, Sequence[str]], n: int | None = None, languages: Sequence[str] | None = None
     ) -> None:
         """Appends rows, given column-wise as in `Rows.texts`.
 

@@ -327,11 +327,7 @@ def _skipped(file: FileBytes, number: int, reason: str) -> Skipped:
 
 
 def row_document(
-    file: FileBytes,
-    number: int | None,
-    value: Any,
-    options: ReadOptions,
-    span: tuple[int, int] | None = None,
+    file: FileBytes, number: int | None, value: Any, options: ReadOptions, span: tuple[int, int] | None = None
 ) -> Document | Skipped:
     """Return the document of a row.
 

@@ -101,11 +101,7 @@ class DocumentBatch:
         return len(self.ids)
 
     def add(
-        self,
-        id: str,
-        content_hash: str,
-        chunks: Sequence[Chunk],
-        **facts: Unpack[DocumentFacts],
+        self, id: str, content_hash: str, chunks: Sequence[Chunk], **facts: Unpack[DocumentFacts]
     ) -> None:
         """Add a document; see `Writer.put`.
 

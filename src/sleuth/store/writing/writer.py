@@ -85,11 +85,7 @@ class Writer:
     # --- in
 
     def put(
-        self,
-        document_id: str,
-        content_hash: str,
-        chunks: Sequence[Chunk],
-        **facts: Unpack[DocumentFacts],
+        self, document_id: str, content_hash: str, chunks: Sequence[Chunk], **facts: Unpack[DocumentFacts]
     ) -> bool:
         """Add a document, or replace the one with this id. Whole or not at all.
 

@@ -115,13 +115,7 @@ _SHOWN_PATHS = 5
 def _row_of(commit: Commit, *paths: str) -> tuple[str, ...]:
     suffix = f" and {len(paths) - _SHOWN_PATHS} more" if len(paths) > _SHOWN_PATHS else ""
     touched = ", ".join(paths[:_SHOWN_PATHS]) + suffix
-    return (
-        commit.id[:_SHORT_ID],
-        commit.date[:10],
-        commit.author,
-        commit.subject,
-        *filter(None, [touched]),
-    )
+    return (commit.id[:_SHORT_ID], commit.date[:10], commit.author, commit.subject, *filter(None, [touched]))
 
 
 @command(code_commands, "history", "sleuth code history TokenBucket.take")
@@ -159,10 +153,7 @@ def repo_map(
 
 @command(code_commands, "refs", "sleuth code refs TokenBucket.take")
 def refs(
-    name: Name,
-    *,
-    callers: Annotated[bool, "Only definitions that call it."] = False,
-    place: CodePlace,
+    name: Name, *, callers: Annotated[bool, "Only definitions that call it."] = False, place: CodePlace
 ) -> Output:
     """Print where a name is defined, and every use of it."""
     from sleuth.code import Navigator
@@ -317,9 +308,7 @@ def similar(
 
 @command(code_commands, "unused", "sleuth code unused --min-confidence 0.9")
 def unused(
-    *,
-    min_confidence: Annotated[float, "Leave out what is less sure.", Ge(0), Le(1)] = 0.5,
-    place: CodePlace,
+    *, min_confidence: Annotated[float, "Leave out what is less sure.", Ge(0), Le(1)] = 0.5, place: CodePlace
 ) -> Output:
     """Print definitions whose name is nowhere else in the repository, and how sure it is that nothing uses them."""
     from sleuth.code.graph.navigate import unused_definitions

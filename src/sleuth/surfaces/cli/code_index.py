@@ -204,10 +204,7 @@ def push(
 
 @command(code_commands, "pull", "sleuth code pull s3://bucket/app")
 def pull(
-    address: AddressArgument,
-    path: Annotated[Path, "The repository."] = Path(),
-    *,
-    index: Path | None = None,
+    address: AddressArgument, path: Annotated[Path, "The repository."] = Path(), *, index: Path | None = None
 ) -> Output:
     """Start this clone with the index of its commit, or of the newest ancestor that was pushed."""
     from sleuth.cluster.storage.code import pull_code

@@ -90,8 +90,7 @@ PLUGINS_EXAMPLES = """
 def plugins(
     *,
     folder: Annotated[
-        Path | None,
-        typer.Option("--folder", envvar="SLEUTH_PLUGINS", help="Folder of plugins to list, too."),
+        Path | None, typer.Option("--folder", envvar="SLEUTH_PLUGINS", help="Folder of plugins to list, too.")
     ] = None,
     index: Path | None = None,
 ) -> Output:

@@ -50,8 +50,7 @@ class AskBody(SearchRequest):
         Field(max_length=50, description="Earlier questions, the oldest first: `query` follows them."),
     ] = ()
     stream: Annotated[
-        bool,
-        Field(description="Answer by server-sent events: `sources`, `text` pieces, then `result`."),
+        bool, Field(description="Answer by server-sent events: `sources`, `text` pieces, then `result`.")
     ] = False
 
 

@@ -392,8 +392,7 @@ class CountRequest(Strict):
 
     filter: FilterField = None
     query: Annotated[
-        str | None,
-        Field(max_length=MOST_QUERY, description="Count only passages that hold a word of it."),
+        str | None, Field(max_length=MOST_QUERY, description="Count only passages that hold a word of it.")
     ] = None
 
 

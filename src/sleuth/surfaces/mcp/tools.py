@@ -94,11 +94,7 @@ class Tools:
     """
 
     def __init__(
-        self,
-        workspace: Workspace,
-        *,
-        url_of: items.UrlOf | None = None,
-        most_tokens: int | None = None,
+        self, workspace: Workspace, *, url_of: items.UrlOf | None = None, most_tokens: int | None = None
     ) -> None:
         self._workspace = workspace
         self._is_limited = workspace.scope is not None
