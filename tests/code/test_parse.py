@@ -143,12 +143,12 @@ def test_languages_by_name_and_extension() -> None:
 
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "cp1252", "cp1251", "shift-jis"])
 def test_encodings(encoding: str) -> None:
-    """A source file is decoded as a document is, and stored as UTF-8."""
+    """A source file is decoded as a document is, and stored as UTF-8; data in it does not make it minified."""
     words = {
         "cp1251": "# Быстрая бурая лиса перепрыгивает через ленивую собаку",
         "shift-jis": "# 日本語の文章",
     }
-    source = words.get(encoding, "# Größe und Übermut") + f"\nx = '{'Q1k' * 9_000}'\n"  # data is not minified code
+    source = words.get(encoding, "# Größe und Übermut") + f"\nx = '{'Q1k' * 9_000}'\n"
     analysed = analyse.analyse("a.py", source.encode(encoding))
     assert analysed.skip == ""
     assert analysed.texts["body"] == source

@@ -115,17 +115,9 @@ def unpack_facts(head: Mapping[str, Any], body: bytes) -> list[Facts]:
     for item in head["facts"]:
         content, packed, end = list(accumulate(item["sizes"], initial=start))[1:]
         chunks = np.frombuffer(body[packed:end], "<i4").astype(np.int32, copy=False)
-        batch.append(
-            Facts(
-                body[start:content],
-                body[content:packed],
-                item["names"],
-                item["defines"],
-                item["uses"],
-                item["symbols"],
-                chunks.reshape(-1, len(ChunkRow._fields)),
-                item["failure"],
-            )
-        )
+        names, defines, uses, symbols = (item[name] for name in ("names", "defines", "uses", "symbols"))
+        table = chunks.reshape(-1, len(ChunkRow._fields))
+        texts = body[start:content], body[content:packed]
+        batch.append(Facts(*texts, names, defines, uses, symbols, table, item["failure"]))
         start = end
     return batch

@@ -142,10 +142,11 @@ def _blank(source: bytes, spans: Sequence[tuple[int, int]]) -> bytes:
 
 
 class _Conditional(NamedTuple):
-    """An `#if` that is not closed yet: the sign before it, the bytes of its lines, and the code of its branches."""
+    """An `#if` that is not closed yet: the sign before it, its bytes, those of `#else` and so on, and its branches."""
 
     sign_before: bytes
-    lines: list[tuple[int, int]]
+    line: tuple[int, int]
+    starts: list[int]
     branches: list[list[bytes]]
 
     @property
@@ -174,12 +175,12 @@ def _torn_conditionals(source: bytes) -> list[tuple[int, int]]:
         if opened and code:
             opened[-1].branches[-1].append(code)
         if word in (b"if", b"ifdef", b"ifndef"):
-            opened.append(_Conditional(sign, [match.span()], [[]]))
+            opened.append(_Conditional(sign, match.span(), [], [[]]))
         elif word in (b"elif", b"else", b"endif") and opened:
-            opened[-1].lines.append(match.span())
+            opened[-1].starts.append(match.start())
             opened[-1].branches.append([])
             if word == b"endif" and (closed := opened.pop()).is_torn:
-                spans += [closed.lines[0], (closed.lines[1][0], closed.lines[-1][1])]
+                spans += [closed.line, (closed.starts[0], match.end())]
     return spans
 
 
