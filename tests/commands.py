@@ -4,6 +4,7 @@ import gc
 import io
 import os
 import pty
+import signal
 import subprocess
 import sys
 import threading
@@ -114,7 +115,7 @@ def _shell(
     arguments: Sequence[str], cwd: Path, changes: Mapping[str, str], streams: tuple[TextIO, TextIO, TextIO]
 ) -> Iterator[None]:
     """Give this process what a command gets from a shell, and take it back with all that the command changes."""
-    before, thresholds = dict(os.environ), gc.get_threshold()
+    before, thresholds, ending = dict(os.environ), gc.get_threshold(), signal.getsignal(signal.SIGTERM)
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(cwd)
         patch.setattr(sys, "argv", ["sleuth", *arguments])
@@ -127,6 +128,7 @@ def _shell(
         finally:
             _set_environment(before)
             gc.set_threshold(*thresholds)
+            signal.signal(signal.SIGTERM, ending)
 
 
 @cache

@@ -29,7 +29,8 @@ INTERNAL = {"store", "columns", "lexical", "dense"}
 ENGINE = GROUND | FAMILIES | {"compose", "answer", "ingest", "hooks", "manager", "remote"}
 
 ALLOWED: dict[str, set[str]] = {
-    **{room: set() for room in ("errors", "lazy", "logs", "platform", "__init__")},
+    **{room: set() for room in ("errors", "logs", "platform", "__init__")},
+    "lazy": {"errors"},
     "arguments": {"errors"},
     "vectors": {"errors", "protocols"},
     "extensions": {"logs"},

@@ -30,6 +30,7 @@ States that are expected (an empty query, nothing found) are data, in `sleuth.re
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Literal
@@ -71,12 +72,26 @@ class MissingPackageError(SleuthError, ImportError):
 
 
 @contextmanager
-def requires(package: str, extra: str, purpose: str) -> Iterator[None]:
-    """Raise MissingPackageError where a block cannot import a package."""
+def requires(package: str, extra: str, purpose: str, **variables: str) -> Iterator[None]:
+    """Raise MissingPackageError where a block cannot import a package; `variables` are set in its environment."""
+    with environment(variables):
+        try:
+            yield
+        except ImportError as error:
+            raise MissingPackageError(package, extra, purpose) from error
+
+
+@contextmanager
+def environment(values: Mapping[str, str]) -> Iterator[None]:
+    """Set variables for a package and the processes that it starts; they are as before after the block."""
+    former_values = {name: os.environ[name] for name in values if name in os.environ}
+    os.environ.update(values)
     try:
         yield
-    except ImportError as error:
-        raise MissingPackageError(package, extra, purpose) from error
+    finally:
+        for name in values:
+            os.environ.pop(name, None)
+        os.environ.update(former_values)
 
 
 class LoadError(SleuthError):

@@ -22,89 +22,82 @@ from tests.code.conftest import Git, answer, run, write
 from tests.code.projects import SHOP
 
 
-def indexed(storage: CodeStorage, git: Git) -> Repository:
-    """Index the worktree and return its repository."""
+@pytest.fixture
+def shop(storage: CodeStorage, git: Git) -> Repository:
+    """Return the repository of a worktree whose only commit is indexed."""
+    git.commit(dict(SHOP))
     return storage.repository(index_path(storage, git.root, workers=1).repository)
 
 
-def test_a_change_is_indexed_before_the_answer(storage: CodeStorage, git: Git) -> None:
+def test_a_change_is_indexed_before_the_answer(storage: CodeStorage, git: Git, shop: Repository) -> None:
     """A new, a changed and a removed file show at once; a second look indexes nothing."""
-    git.commit(dict(SHOP))
-    repository = indexed(storage, git)
     write(git.root, {"shop/new.py": "def brand_new(): ...\n", "shop/ledger.py": "def changed(): ...\n"})
     (git.root / "shop/latest.py").unlink()
-    current = current_snapshot(storage, repository)
+    current = current_snapshot(storage, shop)
     assert (current.indexed, current.stale) == (2, 0)
-    snapshot = storage.open_snapshot(repository, current.snapshot)
+    snapshot = storage.open_snapshot(shop, current.snapshot)
     assert {"brand_new", "changed"} <= {
         d.symbol.name for n in ("brand_new", "changed") for d in snapshot.definitions(n)
     }
     assert "shop/latest.py" not in snapshot.by_path
-    assert current_snapshot(storage, repository) == Current(current.snapshot)
+    assert current_snapshot(storage, shop) == Current(current.snapshot)
 
 
-def test_the_branch_that_is_checked_out_answers(storage: CodeStorage, git: Git) -> None:
+def test_the_branch_that_is_checked_out_answers(storage: CodeStorage, git: Git, shop: Repository) -> None:
     """After each checkout the snapshot is that of the branch, made once."""
-    first = git.commit(dict(SHOP))
-    repository = indexed(storage, git)
+    first = storage.snapshot(shop).id
     git("checkout", "-q", "-b", "other")
     second = git.commit({"other.py": "other = 1\n"})
-    assert current_snapshot(storage, repository).snapshot.id == second
+    assert current_snapshot(storage, shop).snapshot.id == second
     for branch, commit in (("-", first), ("-", second)):
         git("checkout", "-q", branch)
-        current = current_snapshot(storage, repository)
+        current = current_snapshot(storage, shop)
         assert (current.snapshot.id, current.indexed, current.stale) == (commit, 0, 0)
 
 
-def test_what_is_checked_out_again_is_the_newest(storage: CodeStorage, git: Git) -> None:
+def test_what_is_checked_out_again_is_the_newest(storage: CodeStorage, git: Git, shop: Repository) -> None:
     """After a look, all that asks for the newest snapshot gets that of the branch that is checked out."""
-    first = git.commit(dict(SHOP))
-    repository = indexed(storage, git)
+    first = storage.snapshot(shop).id
     git("checkout", "-q", "-b", "other")
     git.commit({"other.py": "def only_on_other(): ...\n"})
-    current_snapshot(storage, repository)
+    current_snapshot(storage, shop)
     git("checkout", "-q", "main")
-    current_snapshot(storage, repository, most=0)
-    assert storage.snapshot(repository).id != first, "a look alone writes"
-    current_snapshot(storage, repository)
-    assert storage.snapshot(repository).id == first
-    assert storage.snapshot(repository, "other").id != first
+    current_snapshot(storage, shop, most=0)
+    assert storage.snapshot(shop).id != first, "a look alone writes"
+    current_snapshot(storage, shop)
+    assert storage.snapshot(shop).id == first
+    assert storage.snapshot(shop, "other").id != first
     with open_sources(storage.path, ["code"], refresh=True) as sources:
         hits = sources.retrieve("only_on_other")
     assert "other.py" not in {hit.metadata["path"] for hit in hits}
 
 
-def test_a_stale_answer_is_of_the_branch(storage: CodeStorage, git: Git) -> None:
+def test_a_stale_answer_is_of_the_branch(storage: CodeStorage, git: Git, shop: Repository) -> None:
     """With too many changes, a snapshot of the commit that is checked out answers, not a newer one of another."""
-    first = git.commit(dict(SHOP))
-    repository = indexed(storage, git)
+    first = storage.snapshot(shop).id
     git("checkout", "-q", "-b", "other")
     git.commit({"other.py": "other = 1\n"})
-    current_snapshot(storage, repository)
+    current_snapshot(storage, shop)
     git("checkout", "-q", "main")
     write(git.root, {f"new{i}.py": f"a = {i}\n" for i in range(4)})
-    current = current_snapshot(storage, repository, most=3)
+    current = current_snapshot(storage, shop, most=3)
     assert (current.snapshot.id, current.stale) == (first, 4)
 
 
-def test_many_changes_make_an_answer_stale(storage: CodeStorage, git: Git) -> None:
+def test_many_changes_make_an_answer_stale(storage: CodeStorage, git: Git, shop: Repository) -> None:
     """With more new files than allowed, the newest snapshot answers with the number of differing files."""
-    git.commit(dict(SHOP))
-    repository = indexed(storage, git)
-    newest = storage.snapshot(repository)
+    newest = storage.snapshot(shop)
     write(git.root, {f"new{i}.py": f"a = {i}\n" for i in range(4)})
     (git.root / "README.md").unlink()
-    current = current_snapshot(storage, repository, most=3)
+    current = current_snapshot(storage, shop, most=3)
     assert (current.snapshot, current.stale) == (newest, 5)
     assert "3 files" in current.reason
-    assert current_snapshot(storage, repository, most=0).stale == 5
-    assert current_snapshot(storage, repository, most=4).stale == 0
+    assert current_snapshot(storage, shop, most=0).stale == 5
+    assert current_snapshot(storage, shop, most=4).stale == 0
 
 
-def test_another_run_makes_an_answer_stale(storage: CodeStorage, git: Git) -> None:
+def test_another_run_makes_an_answer_stale(storage: CodeStorage, git: Git, shop: Repository) -> None:
     """While another run indexes, the newest snapshot answers and says that it is stale."""
-    git.commit(dict(SHOP))
-    repository = indexed(storage, git)
     write(git.root, {"new.py": "a = 1\n"})
     code = (
         "import sys, time; from sleuth.engine import open_code\n"
@@ -115,7 +108,7 @@ def test_another_run_makes_an_answer_stale(storage: CodeStorage, git: Git) -> No
     )
     assert holder.stdout is not None and holder.stdout.readline() == "held\n"
     try:
-        current = current_snapshot(storage, repository)
+        current = current_snapshot(storage, shop)
     finally:
         holder.communicate("")
     assert current.stale == 1
@@ -126,7 +119,7 @@ def test_any_commit_can_be_named(storage: CodeStorage, git: Git) -> None:
     """A commit that was never indexed answers; an unknown name or too many files raise an error."""
     first = git.commit(dict(SHOP))
     git.commit({"shop/new.py": "new = 1\n", "shop/ledger.py": "def changed(): ...\n"})
-    repository = indexed(storage, git)
+    repository = storage.repository(index_path(storage, git.root).repository)
     newest = storage.snapshot(repository)
     assert snapshot_at(storage, repository, first[:10]).id == first
     assert storage.snapshot(repository).id == newest.id, "an answer about a commit makes it the newest"
@@ -161,20 +154,18 @@ CHANGES = {
 
 
 @pytest.mark.parametrize("change", CHANGES)
-def test_what_git_can_do_to_a_worktree(storage: CodeStorage, git: Git, change: str) -> None:
+def test_what_git_can_do_to_a_worktree(storage: CodeStorage, git: Git, shop: Repository, change: str) -> None:
     """After renames, submodules, LFS pointers, sparse checkouts and changed line ends, one refresh leaves nothing
     stale.
     """
-    git.commit(dict(SHOP))
-    repository = indexed(storage, git)
     git.script(change)
-    current = current_snapshot(storage, repository)
+    current = current_snapshot(storage, shop)
     assert current.stale == 0
-    paths = set(storage.open_snapshot(repository, current.snapshot).by_path)
+    paths = set(storage.open_snapshot(shop, current.snapshot).by_path)
     assert CHANGES[change] in paths
     here = {path for path in paths if os.path.lexists(git.root / path)}
     assert paths - here <= (set(SHOP) if "sparse" in change else set())
-    again = current_snapshot(storage, repository)
+    again = current_snapshot(storage, shop)
     assert (again.snapshot.id, again.indexed) == (current.snapshot.id, 0)
 
 

@@ -6,8 +6,6 @@ import io
 import json
 import lzma
 import os
-import subprocess
-import sys
 import tarfile
 import zipfile
 from collections.abc import Callable
@@ -16,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from sleuth.files.formats import BUILT_IN, CODE, kind_of_name
+from tests.commands import python
 from tests.fuzz.samples import PACKED, docx_of, packed
 from tests.fuzz.worst import WORST
 from tests.ingest.extraction.test_limits import nested_forms
@@ -129,8 +128,6 @@ def test_a_hostile_file(tmp_path: Path, name: str) -> None:
     warm, file = tmp_path / "warm.md", tmp_path / name
     warm.write_text("# Words\n\nSome words.\n")
     file.write_bytes(FILES[name]())
-    command = [sys.executable, "-c", READ, str(warm), str(file)]
-    result = subprocess.run(command, capture_output=True, text=True, check=True)
-    outcome = json.loads(result.stdout)
+    outcome = json.loads(python(READ, warm, file).stdout)
     assert outcome["growth"] < LIMIT, outcome
     assert outcome["worker"] < LIMIT, outcome

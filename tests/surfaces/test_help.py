@@ -1,8 +1,6 @@
 """The help of each command shows how it is used."""
 
 import re
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,7 +10,7 @@ import typer
 
 from sleuth.surfaces.cli.app import app
 from sleuth.surfaces.cli.main import register
-from tests.commands import sleuth
+from tests.commands import python, sleuth
 
 
 @pytest.fixture(scope="module")
@@ -78,5 +76,19 @@ def test_help_loads_no_arrays() -> None:
         "except SystemExit: pass\n"
         "print(sorted({'numpy', 'sqlite3', 'sleuth.engine.search'} & sys.modules.keys()))"
     )
-    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert result.stdout.splitlines()[-1] == "[]"
+    assert python(code).stdout.splitlines()[-1] == "[]"
+
+
+@pytest.mark.parametrize(
+    ("module", "extra", "code"),
+    [
+        ("fastapi", "serve", "from sleuth.surfaces.http import create_app"),
+        ("mcp_types", "mcp", "from sleuth.surfaces.mcp import build_server"),
+        ("fastapi", "serve", "from sleuth.__main__ import main; main()"),
+    ],
+)
+def test_a_missing_extra_is_named(module: str, extra: str, code: str) -> None:
+    """A name of a package, and a command, say which extra brings what they import."""
+    code = f"import sys; sys.modules[{module!r}] = None; {code}"
+    result = python(code, "cluster", "serve", "s3://bucket/docs")
+    assert f"pip install 'sleuth[{extra}]'" in result.stderr.splitlines()[-1]

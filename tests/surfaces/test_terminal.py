@@ -14,7 +14,7 @@ from sleuth.__main__ import main
 from sleuth.surfaces import cli
 from sleuth.text.clean import escape_json, escape_text, is_invisible
 from tests.code.conftest import Git, need_git, write
-from tests.commands import sleuth, sleuth_on_terminal
+from tests.commands import sleuth, sleuth_on_terminal, sleuth_process
 
 EVIL = "\x1b]0;owned\x07\x9b31m\x1b[8m\u202egnp\u2066\x7f\U000e0041\r\x85\u2028\ufeff"
 NAME = "na\x1b[31mme\x9b\u202e\u2066\x07\tx\ny"
@@ -118,22 +118,25 @@ def test_commands_print_in_one_way() -> None:
                 assert node.func.id not in ("print", "Console"), f"{path.name}:{node.lineno}"
 
 
-@pytest.fixture
-def notes(tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def notes(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with 33 notes that are indexed."""
     files = {f"{n}.md": f"# Note {n}\n\nThe zebra of day {n} is asleep.\n" for n in range(30)}
     files["tool.py"] = "def zebra():\n    return '\x1b]0;owned\x07 stripes'\n"
     files["hostile.txt"] = "A \x1b[31mred\x1b]0;owned\x07 quagga \u202egnp.exe\n"
     files["東京.txt"] = "東京の天気は晴れです。明日は雨が降るでしょう。" * 20
-    return write(tmp_path / "notes", files).parent
+    home = write(tmp_path_factory.mktemp("home") / "notes", files).parent
+    assert sleuth("index", "-q", "notes", cwd=home).returncode == 0
+    return home
 
 
 def test_progress_is_drawn(notes: Path) -> None:
     """Indexing shows a bar that counts files, for documents and code, and prints its report."""
-    code, output = sleuth_on_terminal("index", "notes", cwd=notes)
+    code, output = sleuth_on_terminal("index", "notes", "--index", "new", cwd=notes)
     assert code == 0, output
     assert "of 33 files" in output
     assert "33 added" in output
-    code, output = sleuth_on_terminal("code", "index", "notes", cwd=notes)
+    code, output = sleuth_on_terminal("code", "index", "notes", "--index", "new", cwd=notes)
     assert code == 0, output
     assert "parsing" in output
     assert "33 files" in output
@@ -141,7 +144,6 @@ def test_progress_is_drawn(notes: Path) -> None:
 
 def test_matches_are_marked(notes: Path) -> None:
     """A hit has its path relative to here, with matches marked."""
-    sleuth("index", "-q", "notes", cwd=notes)
     code, output = sleuth_on_terminal("search", "zebra", "-k", "1", cwd=notes)
     assert code == 0
     assert "\x1b[1;36mnotes/" in output
@@ -167,7 +169,6 @@ def test_wide_characters_stay_within_the_columns(notes: Path) -> None:
     """A character of two columns counts as two."""
     from rich.cells import cell_len
 
-    sleuth("index", "-q", "notes", cwd=notes)
     code, output = sleuth_on_terminal("search", "東京の天気", "-k", "1", cwd=notes)
     assert code == 0, output
     plain = output.replace("\x1b[1;33m", "").replace("\x1b[0m", "").splitlines()
@@ -176,7 +177,6 @@ def test_wide_characters_stay_within_the_columns(notes: Path) -> None:
 
 def test_a_full_disk_is_one_line(notes: Path) -> None:
     """Output that cannot be written is reported in one line, without a traceback."""
-    sleuth("index", "-q", "notes", cwd=notes)
     with Path("/dev/full").open("w") as full:
         result = subprocess.run(
             [sys.executable, "-m", "sleuth", "search", "zebra"],
@@ -189,13 +189,9 @@ def test_a_full_disk_is_one_line(notes: Path) -> None:
 
 def test_an_output_that_knows_few_characters(notes: Path) -> None:
     """Characters that the output's encoding lacks are replaced."""
-    sleuth("index", "-q", "notes", cwd=notes)
-    result = subprocess.run(
-        [sys.executable, "-m", "sleuth", "search", "東京の天気"],
-        cwd=notes, capture_output=True, env={**os.environ, "PYTHONIOENCODING": "latin-1"}, check=False,
-    )  # fmt: skip
+    result = sleuth_process("search", "東京の天気", cwd=notes, PYTHONIOENCODING="latin-1")
     assert result.returncode == 0, result.stderr
-    assert b"??" in result.stdout
+    assert "??" in result.stdout
 
 
 def test_ctrl_c_while_it_is_imported(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,8 +3,6 @@
 import asyncio
 import logging
 import os
-import subprocess
-import sys
 from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
@@ -22,6 +20,7 @@ from sleuth.testing.tavily import TavilyServer, error, page
 from sleuth.web import WebQuery, asearch_web, search_web, service
 from sleuth.web.search import WebSearch
 from sleuth.web.service import Hit, RemoteService
+from tests.commands import python
 from tests.examples import examples
 
 EMPTY = {"num_docs": 0, "api_k": 3, "results": []}
@@ -354,19 +353,16 @@ class TestCache:
         assert "was not kept" in caplog.text
 
 
-def test_a_missing_key_warns_once_where_nobody_logs(tmp_path: Path) -> None:
+def test_a_missing_key_warns_once_where_nobody_logs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without a key and without logging, standard error says so once; with logging, the log alone says it."""
     program = (
         "import logging, sys\nfrom sleuth.web import search_web\n"
         "if 'log' in sys.argv: logging.basicConfig(filename='log')\n"
         "for query in ('one', 'two', 'three'): print(search_web(query)['num_docs'])\n"
     )
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("TAVILY")}
+    monkeypatch.delenv("TAVILY_API_KEY", raising=False)
     for arguments, warnings in (([], 1), (["log"], 0)):
-        command = [sys.executable, "-c", program, *arguments]
-        result = subprocess.run(
-            command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=True
-        )
+        result = python(program, *arguments, cwd=tmp_path)
         assert result.stdout.split() == ["0", "0", "0"]
         assert result.stderr.count("set TAVILY_API_KEY") == warnings, result.stderr
     assert (tmp_path / "log").read_text("utf8").count("set TAVILY_API_KEY") == 3

@@ -89,7 +89,7 @@ def check_code(path: Path, *, full: bool = False) -> list[Finding]:
         with open_code(path) as storage:
             return health.check(storage, full=full)
     except StoreError as error:
-        return [Finding("error", CODE.record, str(error), "sleuth code index")]
+        return [Finding("error", CODE.record, str(error))]
 
 
 def repair_code(path: Path) -> list[Repair]:

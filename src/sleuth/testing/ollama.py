@@ -98,9 +98,16 @@ class OllamaServer(LocalServer):
 
     def answer(self, request: Request) -> Reply | None:
         """Ollama's answer, or the fault whose turn it is."""
-        described = self._description(request.path)
-        if described is not None:
-            return described
+        names = [_tagged(name) for name in self.models]
+        facts: dict[str, dict[str, Any]] = {
+            "/api/version": {"version": "0.9.6"},
+            "/api/tags": {"models": [{"name": name, "model": name} for name in names]},
+        }
+        if self.context is not None:
+            parameters = {} if self.num_ctx is None else {"parameters": f"num_ctx {self.num_ctx}"}
+            facts["/api/show"] = {"model_info": {"llama.context_length": self.context}, **parameters}
+        if request.path in facts:
+            return _json(facts[request.path])
         routes = {"/api/generate": self._generate, "/api/embeddings": self._embeddings}
         if self.batches:
             routes["/api/embed"] = self._embed
@@ -113,21 +120,6 @@ class OllamaServer(LocalServer):
         if fault in _REPLIES:
             return _REPLIES[fault]
         return self._work(routes[request.path], request.body, fault)
-
-    def _description(self, path: str) -> Reply | None:
-        """Return what the server says of itself and its models; None for other paths."""
-        if path == "/api/version":
-            return _json({"version": "0.9.6"})
-        if path == "/api/tags":
-            return _json(
-                {"models": [{"name": _tagged(name), "model": _tagged(name)} for name in self.models]}
-            )
-        if path == "/api/show" and self.context is not None:
-            about: dict[str, Any] = {"model_info": {"llama.context_length": self.context}}
-            return _json(
-                about if self.num_ctx is None else {**about, "parameters": f"num_ctx {self.num_ctx}"}
-            )
-        return None
 
     def _work(
         self, route: Callable[[dict[str, Any], Fault | None], Reply], body: bytes, fault: Fault | None

@@ -121,21 +121,6 @@ class TavilyServer(LocalServer):
             return error(401)
         if message := _broken_rule(body):
             return error(400, message)
-        results = self._results(body)[: body.get("max_results", 5)]
-        with self._lock:
-            self.asked.append(body)
-        answer = {
-            "query": body["query"],
-            "follow_up_questions": None,
-            "answer": None,
-            "images": [],
-            "results": results,
-            "response_time": 0.01,  # seconds; nothing reads them
-            "request_id": f"local-{len(self.asked)}",
-        }
-        return Reply(200, json.dumps(answer).encode(), {"Content-Type": "application/json"})
-
-    def _results(self, body: Mapping[str, Any]) -> list[dict[str, Any]]:
         included, refused = body.get("include_domains") or (), body.get("exclude_domains") or ()
         words = set(re.findall(r"\w+", body["query"].lower()))
         results = []
@@ -147,7 +132,18 @@ class TavilyServer(LocalServer):
             if self.matching and not words & set(re.findall(r"\w+", text)):
                 continue
             results.append({"raw_content": None, "score": 1.0 / (1 + rank), **page})
-        return results
+        with self._lock:
+            self.asked.append(body)
+        answer = {
+            "query": body["query"],
+            "follow_up_questions": None,
+            "answer": None,
+            "images": [],
+            "results": results[: body.get("max_results", 5)],
+            "response_time": 0.01,  # seconds; nothing reads them
+            "request_id": f"local-{len(self.asked)}",
+        }
+        return Reply(200, json.dumps(answer).encode(), {"Content-Type": "application/json"})
 
 
 def _under(host: str, domains: Sequence[str]) -> bool:

@@ -81,7 +81,9 @@ _LETTERS_ALONE: Final = bytes(  # for texts without accents: a fifth of the time
 
 def detect_language(text: str) -> str:
     """Return the ISO 639-1 code of the language of a text; "" where the text is too short or too mixed to tell."""
-    if _is_english(text[:_HEAD]):
+    words = text[:_HEAD].lower().split()  # scripts without spaces seem to have few
+    has_words = len(words) >= max(_LEAST_WORDS, min(len(text), _HEAD) / _LONG_WORD)
+    if has_words and sum(map(_ENGLISH_WORDS.__contains__, words)) >= _ENGLISH_SHARE * len(words):
         return ENGLISH
     start = (len(text) - _SAMPLE) // 2  # of the middle
     sample = text if len(text) <= 2 * _SAMPLE else f"{text[:_SAMPLE]} {text[start : start + _SAMPLE]}"
@@ -93,13 +95,6 @@ def detect_language(text: str) -> str:
         if code:
             return code
     return _of_latin(_word.findall(fold(sample)), is_accented=True)
-
-
-def _is_english(head: str) -> bool:
-    words = head.lower().split()
-    if len(words) < max(_LEAST_WORDS, len(head) / _LONG_WORD):  # scripts without spaces seem to have few
-        return False
-    return sum(map(_ENGLISH_WORDS.__contains__, words)) >= _ENGLISH_SHARE * len(words)
 
 
 def _by_script(sample: str) -> str:

@@ -1,7 +1,5 @@
 """Small files that would exhaust a process cost only themselves, within limits of time and memory."""
 
-import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,6 +13,7 @@ from sleuth.ingest.loaders import apart
 from sleuth.ingest.loaders.apart import FileProcesses
 from sleuth.ingest.loaders.registry import MOST_DOCUMENTS, TEXT_PER_BYTE, kind_of, load, load_here
 from sleuth.types import Document
+from tests.commands import python
 from tests.ingest.extraction.reading import load as load_file
 from tests.ingest.extraction.reading import reason, skips_beside
 from tests.ingest.files import pdf_of
@@ -98,8 +97,8 @@ def test_a_long_name_of_a_field(tmp_path: Path, name: str, data: bytes) -> None:
 def test_processes_that_read_start_quickly() -> None:
     """The process that reads imports neither pydantic nor numpy, which take most of the start time."""
     code = "import sleuth.ingest.worker, sys; print(*{'numpy', 'pydantic'}.intersection(sys.modules))"
-    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert ran.stdout.strip() == ""
+    result = python(code)
+    assert (result.returncode, result.stdout.strip()) == (0, "")
 
 
 def test_a_process_has_limits(tmp_path: Path) -> None:

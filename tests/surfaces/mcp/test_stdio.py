@@ -12,6 +12,7 @@ import anyio
 import pytest
 
 from sleuth.surfaces.mcp.http import mcp_extension
+from tests.commands import python
 from tests.surfaces.http.conftest import serving
 
 
@@ -80,8 +81,7 @@ print(*sys.modules)
 
 def test_a_server_starts_with_what_it_needs(tmp_path: Path) -> None:
     """A server that nobody has asked loads neither the SDK of agents, nor httpx, nor what opens indexes of code."""
-    command = [sys.executable, "-c", STARTED, str(tmp_path / "index")]
-    modules = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
+    modules = python(STARTED, tmp_path / "index").stdout.split()
     assert "sleuth.surfaces.mcp.http" in modules
     assert not {"mcp", "mcp_types", "mcp.types", "httpx", "sleuth.engine.codebase"} & set(modules)
 

@@ -128,7 +128,8 @@ class FastEmbedEmbedder(_PackageEmbedder):
     """
 
     def __init__(self, model: str, **options: Any) -> None:
-        with requires("fastembed", "fastembed", f"The embedder {model!r}"):
+        # ONNX Runtime sends no events.
+        with requires("fastembed", "fastembed", f"The embedder {model!r}", ORT_DISABLE_TELEMETRY="1"):
             from fastembed import TextEmbedding
         self._model = _loaded(model, TextEmbedding, **options)
         self._turn = Lock()

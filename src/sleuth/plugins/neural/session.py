@@ -57,7 +57,9 @@ class OnnxModel:
             raise ArgumentError(
                 f"model must be of the kind {self.kind!r}, got the {self.folder.kind} {self.folder.name!r}"
             )
-        with requires("onnxruntime and tokenizers", "neural", f"The model {self.folder.name!r}"):
+        purpose = f"The model {self.folder.name!r}"
+        # Else ONNX Runtime sends events, and writes to the home folder.
+        with requires("onnxruntime and tokenizers", "neural", purpose, ORT_DISABLE_TELEMETRY="1"):
             import onnxruntime  # noqa: F401
             import tokenizers  # noqa: F401
         self._threads = (
@@ -170,7 +172,15 @@ class OnnxModel:
             longest = max(1, len(encodings[order[start]].ids))
             places = order[start : start + max(1, TOKENS_OF_A_RUN // longest)]
             start += len(places)
-            arrays = _arrays([encodings[place] for place in places], longest)
+            arrays = {  # each of shape (n, tokens), padded with zeros that the mask hides
+                name: np.zeros((len(places), longest), np.int64)
+                for name in ("input_ids", "attention_mask", "token_type_ids")
+            }
+            for row, place in enumerate(places):
+                encoding, n = encodings[place], len(encodings[place].ids)
+                arrays["input_ids"][row, :n] = encoding.ids
+                arrays["attention_mask"][row, :n] = 1
+                arrays["token_type_ids"][row, :n] = encoding.type_ids
             try:
                 (output,) = session.run(
                     [self._output], {name: arrays[name] for name in inputs & arrays.keys()}
@@ -182,17 +192,3 @@ class OnnxModel:
     def _failure(self, part: str, error: Exception) -> EmbeddingError:
         reason = str(error).strip().partition("\n")[0] or type(error).__name__
         return EmbeddingError(f"the {part} in {self.folder.path} failed: {reason}", service=self.folder.name)
-
-
-def _arrays(encodings: Sequence[Any], length: int) -> dict[str, NDArray[np.int64]]:
-    """Return the inputs of a run, each of shape (n, length), padded with zeros that the mask hides."""
-    arrays = {
-        name: np.zeros((len(encodings), length), np.int64)
-        for name in ("input_ids", "attention_mask", "token_type_ids")
-    }
-    for row, encoding in enumerate(encodings):
-        n = len(encoding.ids)
-        arrays["input_ids"][row, :n] = encoding.ids
-        arrays["attention_mask"][row, :n] = 1
-        arrays["token_type_ids"][row, :n] = encoding.type_ids
-    return arrays

@@ -113,10 +113,11 @@ def serve(
 ) -> None:
     """Serve a published index over HTTP until Ctrl-C, from searchers on Ray that each own some shards."""
     from sleuth.plugins.ray import RouterOptions, serve_from_ray
-    from sleuth.plugins.ray.metrics import METRICS
 
     valid = settings_of(settings, 1)
     options = RouterOptions(searchers=searchers, replicas=replicas)
     context = serve_from_ray(address, ray_address=ray_address, options=options, follow=follow)
-    listener, url = listen(valid)
+    listener, url = listen(valid)  # says which package is missing
+    from sleuth.plugins.ray.metrics import METRICS
+
     answer(listener, valid, lambda: context, quiet=quiet, url=url, more=[METRICS])

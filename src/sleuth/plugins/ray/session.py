@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from sleuth.errors import StoreError, requires
+from sleuth.errors import StoreError, environment, requires
 from sleuth.logs import logger_of
 
 logger = logger_of("cluster")
@@ -50,7 +50,7 @@ def ray_session(
         StoreError: the cluster cannot be reached, or a Ray that was started here is not on loopback alone.
     """
     quiet_variables = {name: os.environ.get(name, value) for name, value in _QUIET.items()}
-    with _environment(quiet_variables if address else {**_LOCAL, **quiet_variables}):
+    with environment(quiet_variables if address else {**_LOCAL, **quiet_variables}):
         with requires("ray", "cluster", "an index on many machines"):
             import ray
         if ray.is_initialized():
@@ -79,16 +79,13 @@ def reconnect(ray: Any, address: str) -> None:
 
 
 def _start(ray: Any, address: str | None, cpus: int | None) -> None:
-    options: dict[str, Any] = {"log_to_driver": False, "logging_level": "ERROR"}
+    options: dict[str, Any] = {
+        "address": "local" if address is None else address,
+        "log_to_driver": False,
+        "logging_level": "ERROR",
+    }
     if address is None:
-        options |= {
-            "address": "local",
-            "num_cpus": cpus,
-            "object_store_memory": OBJECT_STORE_BYTES,
-            "include_dashboard": False,
-        }
-    else:
-        options |= {"address": address}
+        options |= {"num_cpus": cpus, "object_store_memory": OBJECT_STORE_BYTES, "include_dashboard": False}
     try:
         ray_address = os.environ.get("RAY_ADDRESS", "") if address == "auto" else address or ""
         host, _, port = ray_address.removeprefix("ray://").rpartition(":")
@@ -109,18 +106,3 @@ def _start(ray: Any, address: str | None, cpus: int | None) -> None:
     if os.environ.get("RAY_AUTH_MODE") != "token":  # Ray sets it, unless its user has
         ray.shutdown()
         raise StoreError("Ray would let in clients without a token: unset RAY_AUTH_MODE")
-
-
-@contextmanager
-def _environment(values: Mapping[str, str]) -> Iterator[None]:
-    """Set variables for Ray and the processes that it starts; they are as before after the block."""
-    former_values = {name: os.environ.get(name) for name in values}
-    os.environ.update(values)
-    try:
-        yield
-    finally:
-        for name, value in former_values.items():
-            if value is None:
-                os.environ.pop(name, None)
-            else:
-                os.environ[name] = value

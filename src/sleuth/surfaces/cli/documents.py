@@ -122,27 +122,22 @@ def facets(
 ) -> Output:
     """Show which values the metadata of documents has, and how many documents have each."""
     from sleuth.engine.narrowing import OF_PASSAGES
-    from sleuth.filters import as_filter
+    from sleuth.filters import all_of, as_filter, field
 
     tree = as_filter(filter)
-    described = {key.name: key for key in engine.metadata_keys(tree)}
-    names = list(dict.fromkeys(keys or [name for name in described if name not in OF_PASSAGES]))
+    types_by_key = {key.name: list(key.types) for key in engine.metadata_keys(tree)}
+    names = list(dict.fromkeys(keys or [name for name in types_by_key if name not in OF_PASSAGES]))
     values = engine.facets(names, query=query, filter=tree, limit=k) if names else {}
-    entries: list[dict[str, Any]] = [
-        {
-            "key": name,
-            "types": list(described[name].types) if name in described else [],
-            "documents": described[name].documents if name in described else 0,
-            "values": [facet._asdict() for facet in values[name]],
-        }
-        for name in names
-    ]
+    entries: list[dict[str, Any]] = []
     lines = []
-    for entry in entries:
-        types = ", ".join(entry["types"]) or "no document has it"
-        documents = f", {amount(entry['documents'], 'document')}" if entry["documents"] else ""
-        lines.append(f"{styled(clean_text(entry['key']), 'head')}  {styled(types + documents, 'dim')}")
-        rows = entry["values"]
+    for name in names:
+        types = types_by_key.get(name, [])
+        documents = engine.count(all_of(tree, field(name).exists()), query=query).documents
+        rows = [facet._asdict() for facet in values[name]]
+        entries.append({"key": name, "types": types, "documents": documents, "values": rows})
+        number = f", {amount(documents, 'document')}" if documents else ""
+        facts = (", ".join(types) or "no document has it") + number
+        lines.append(f"{styled(clean_text(name), 'head')}  {styled(facts, 'dim')}")
         if len(rows) > 1 and rows[0]["documents"] == 1:
             lines.append(f"   a value of its own for each document, such as {_spelled(rows[0]['value'])}")
         else:

@@ -27,19 +27,21 @@ Show = Callable[..., None]
 
 
 class CtrlC:
-    """Delays Ctrl-C until the current file is done, so that what was read is kept; a second Ctrl-C ends at once."""
+    """Delays Ctrl-C and SIGTERM until the current file is done, and what was read kept; a second one ends at once."""
 
     pressed = False
     """Whether Ctrl-C was pressed."""
 
     def __enter__(self) -> CtrlC:
-        self._before = signal.getsignal(signal.SIGINT)
-        if self._before is signal.default_int_handler:  # else it is ignored, or has a handler
-            signal.signal(signal.SIGINT, self._press)
+        self._handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+        for number, handler in self._handlers.items():
+            if handler is signal.default_int_handler:  # else it is ignored, or has a handler
+                signal.signal(number, self._press)
         return self
 
     def __exit__(self, *exc: object) -> None:
-        signal.signal(signal.SIGINT, self._before)
+        for number, handler in self._handlers.items():
+            signal.signal(number, handler)
 
     def _press(self, *_: object) -> None:
         if self.pressed:

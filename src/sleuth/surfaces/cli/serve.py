@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import signal
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
@@ -141,7 +140,6 @@ def answer(
         if url:
             say(f"Sleuth answers on {url}", err=True)
         # uvicorn raises the signal that ended it once more: as Ctrl-C, which leaves this block and closes the index.
-        signal.signal(signal.SIGTERM, signal.default_int_handler)
         with suppress(KeyboardInterrupt):
             running.run(sockets=[listener])
 

@@ -2,4 +2,4 @@
 
 from sleuth.lazy import exports_of
 
-__getattr__, __dir__, __all__ = exports_of(__name__, __file__)
+__getattr__, __dir__, __all__ = exports_of(__name__, __file__, extra="serve")
