@@ -67,7 +67,7 @@ def test_options_go_to_the_hooks_that_name_them() -> None:
     """A hook gets the options that it names with a default or as keywords; what none names is refused if hooks run."""
     registry, start = Morpheus(), object()
     assert registry.execute_hook("call", start, "text", rag2f=None, k=3) is start
-    registry.on("call", lambda result, text, k=0, *, rag2f: [k])
+    registry.on("call", hook(lambda result, text, k=0, *, rag2f: [k]))
     registry.on("call", lambda result, text, *, rag2f, m=0: [*result, m])
     registry.on("call", lambda result, text, rag2f, n=0: [*result, n])
     assert registry.execute_hook("call", start, "text", rag2f=None, k=3, m=4, n=5) == [3, 4, 5]

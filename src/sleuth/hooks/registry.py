@@ -113,6 +113,7 @@ def make_hook(name: str, function: Callable[..., Any], priority: int, plugin: st
     Raises:
         ArgumentError: the function is a coroutine function, or the priority is not an integer.
     """
+    function = function.function if isinstance(function, Hook) else function
     if not callable(function) or inspect.iscoroutinefunction(function):
         raise ArgumentError(f"a hook must be a plain function, got {function!r}")
     if isinstance(priority, bool) or not isinstance(priority, int):
@@ -296,9 +297,8 @@ def _execute(one: Hook, result: T, args: tuple[Any, ...], rag2f: Any, options: M
         except ArgumentError as error:
             raise hook_error(one, f"item {item.id!r}: {error}") from None
         for name, kind in _FIELDS.items():
-            if not isinstance(getattr(item, name), kind):
-                rule = f"{name} must be a {kind.__name__}"
-                raise hook_error(one, f"item {item.id!r}: {rule}, got {getattr(item, name)!r}")
+            if not isinstance(value := getattr(item, name), kind):
+                raise hook_error(one, f"item {item.id!r}: {name} must be a {kind.__name__}, got {value!r}")
     return result
 
 
