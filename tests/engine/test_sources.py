@@ -10,7 +10,7 @@ import pytest
 
 import sleuth
 from sleuth import Document, Engine, RetrievedItem, Sources, index_path, open_code, open_sources
-from sleuth.engine.sources import SPELLINGS
+from sleuth.engine.request import SPELLINGS
 from sleuth.errors import (
     ArgumentError,
     FilterError,
@@ -256,7 +256,9 @@ def test_an_index_of_code_alone(place: Path, tmp_path: Path) -> None:
     """Opening documents of an index with only code raises an error that says so."""
     with open_code(tmp_path / "ix", create=True) as storage:
         repository = index_path(storage, place / "shop", workers=1).repository
-    with pytest.raises(IndexNotFoundError, match=r"holds code and no documents: .*serve --in code --create`"):
+    with pytest.raises(
+        IndexNotFoundError, match=r"holds code and no documents: .*serve --in code` serves it"
+    ):
         Engine.open(tmp_path / "ix")
     with open_sources(tmp_path / "ix", [f"code:{repository}"]) as sources:
         assert sources.retrieve(QUERY, 1)[0].metadata["path"].startswith("shop/")

@@ -103,7 +103,7 @@ def _open_store(path: str | Path, settings: IndexSettings, *, create: bool) -> S
             raise
         raise IndexNotFoundError(
             f"{path} holds code and no documents: `sleuth search --in code` and `open_sources(path, ['code'])` "
-            "search it, `sleuth serve --in code --create` serves it, `sleuth index PATH` adds documents",
+            "search it, `sleuth serve --in code` serves it, `sleuth index PATH` adds documents",
             path=str(path),
         ) from error
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Final, Literal
@@ -16,6 +17,10 @@ from sleuth.errors import ArgumentError
 from sleuth.filters import Filter
 from sleuth.protocols import Reranker
 from sleuth.types.request import BaseRequest, Wire
+
+SPELLINGS = "docs, code, code:REPOSITORY, web, kb:ID"
+
+_SPELLING = re.compile(r"docs|code|web|(?:code|kb):.+")
 
 MOST_EDITS: Final = 2
 """Edits by which words of a fuzzy search differ at most."""
@@ -209,3 +214,16 @@ class SearchRequest(BaseRequest):
                 f"rerank must be among {', '.join(rerankers) or 'none'}, got {self.rerank!r}; "
                 "`sleuth serve --rerank NAME` offers a model"
             )
+
+
+def check_sources(names: Sequence[str]) -> None:
+    """Refuse no sources at all, and a name that no source has.
+
+    Raises:
+        ArgumentError: lists those there are.
+    """
+    if not names:
+        raise ArgumentError(f"sources must name at least one of {SPELLINGS}, got none")
+    for name in names:
+        if not isinstance(name, str) or not _SPELLING.fullmatch(name):
+            raise ArgumentError(f"sources must be among {SPELLINGS}, got {name!r}")

@@ -9,7 +9,6 @@ with open_sources(".sleuth", ["docs", "code"]) as sources:
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
@@ -25,7 +24,7 @@ from sleuth.engine.answers import Answering
 from sleuth.engine.codebase import embedder_for
 from sleuth.engine.hooked import Unhooked
 from sleuth.engine.queries import parse_query
-from sleuth.engine.request import WITHOUT_VARIETY, SearchRequest
+from sleuth.engine.request import WITHOUT_VARIETY, SearchRequest, check_sources
 from sleuth.engine.reranking import NOT_RERANKED, Reranking, are_english
 from sleuth.engine.scale import FIRST, has_words_in_common, on_one_scale
 from sleuth.errors import ArgumentError, UnknownRepositoryError
@@ -44,10 +43,6 @@ if TYPE_CHECKING:
     from sleuth.filters import Filter, FilterForm
     from sleuth.protocols import Embedder, Retriever
     from sleuth.types import RetrievedItem
-
-SPELLINGS = "docs, code, code:REPOSITORY, web, kb:ID"
-
-_SPELLING = re.compile(r"docs|code|web|(?:code|kb):.+")
 
 POOL = 100
 """Items asked of each source at most; beyond them nothing is found."""
@@ -352,10 +347,8 @@ def open_sources(
         UnknownRepositoryError: the index holds no code, or not this repository.
     """
     names = [sources] if isinstance(sources, str) else list(dict.fromkeys(sources))
-    if not names and not extra:
-        raise ArgumentError(f"sources must name at least one of {SPELLINGS}, got none")
-    if wrong := [name for name in names if not isinstance(name, str) or not _SPELLING.fullmatch(name)]:
-        raise ArgumentError(f"sources must be among {SPELLINGS}, got {wrong[0]!r}")
+    if names or not extra:
+        check_sources(names)
     retrievers: dict[str, Retriever] = {}
     warnings: list[str] = []
     with ExitStack() as stack:

@@ -6,10 +6,12 @@ from typing import Any
 
 import pytest
 
+from sleuth.code import index_path
+from sleuth.engine import open_code
 from tests.surfaces.project import make_project
 from tests.waiting import wait_until
 
-from .conftest import Local, serving
+from .conftest import Local, running, serving
 
 
 @pytest.fixture(scope="module")
@@ -22,6 +24,15 @@ def shop(root: Path) -> Iterator[Local]:
     """Run a server with the project's code."""
     with serving(root / ".sleuth", sources=("docs", "code")) as started:
         yield started
+
+
+def test_code_alone_is_served(root: Path, tmp_path: Path) -> None:
+    """`serve --in code` needs no index of documents."""
+    with open_code(tmp_path / "code", create=True) as storage:
+        index_path(storage, root, workers=1)
+    with running(tmp_path / "code", "--in", "code", "--quiet") as server:
+        hits = server.client.post("/v1/search", json={"query": "refill"}).json()["items"]
+    assert {hit["metadata"]["source_type"] for hit in hits} == {"code"}
 
 
 def get(shop: Local, what: str, **parameters: Any) -> Any:

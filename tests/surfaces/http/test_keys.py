@@ -216,6 +216,7 @@ def test_completions_of_a_tenant(tmp_path: Path) -> None:
         assert started.client.get("/v1/suggest?q=c").status_code == 401
     with serving(tmp_path / "index", sources=("web",)) as started:
         assert started.client.get("/v1/suggest?q=c").json() == {"suggestions": []}
+        assert started.client.get("/v1/documents").json()["documents"] == []
 
 
 def test_a_key_ends(tmp_path: Path) -> None:

@@ -179,6 +179,7 @@ def test_workers_divide_the_cores(workers: int, cores: int, threads: int) -> Non
         ({"deadline": 0}, "deadline must be"),
         ({"queue": -1}, "queue must be 0 or more"),
         ({"port": 65536}, "port must be 65535 or less"),
+        ({"sources": ("docs", "nosuch")}, "sources must be among docs, .* got 'nosuch'"),
     ],
 )
 def test_a_server_that_cannot_start_says_why(options: dict[str, Any], words: str) -> None:

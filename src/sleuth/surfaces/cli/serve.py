@@ -16,6 +16,7 @@ from sleuth.surfaces.cli.app import app, as_epilog, command_group
 from sleuth.surfaces.cli.common import Output, remark, say
 from sleuth.surfaces.cli.opening import open_index
 from sleuth.surfaces.cli.options import callable_by_options, command, options_of
+from sleuth.surfaces.cli.places import index_folder
 from sleuth.surfaces.http.settings import QUEUE_PER_THREAD, ServerSettings, threads_per_worker
 
 if TYPE_CHECKING:
@@ -82,6 +83,10 @@ def run(
     import socket
 
     valid = settings_of(settings, workers)
+    if "docs" not in valid.sources:
+        from sleuth.engine.codebase import has_code
+
+        create = create or has_code(index_folder(index))
 
     def open_engine() -> Engine:
         return open_index(index, create=create)

@@ -132,9 +132,7 @@ def suggest(
 
 
 def completions(call: Call, prefix: str, k: int) -> list[dict[str, str]]:
-    """Return completions from the documents that a caller may see; none where documents are not offered."""
-    if "docs" not in call.sources:
-        return []
+    """Return completions from the documents that a caller may see."""
     return [{"text": entry.text, "kind": entry.kind} for entry in call.engine.suggest(prefix, k)]
 
 

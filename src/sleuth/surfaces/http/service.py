@@ -233,12 +233,13 @@ class Call:
 
     @property
     def engine(self) -> Engine:
-        """The documents that the key of this call may see."""
-        if self.key.filter is None:
+        """The documents that the key of this call may see; none where the server offers none."""
+        scope = self.key.filter if "docs" in self.service.settings.sources else NO_DOCUMENT
+        if scope is None:
             return self.service.engine
         view = self.service.views.get(self.key)
         if view is None:
-            view = self.service.views[self.key] = self.service.engine.scoped(self.key.filter)
+            view = self.service.views[self.key] = self.service.engine.scoped(scope)
         return view
 
     @property

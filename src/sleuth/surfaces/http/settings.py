@@ -87,6 +87,9 @@ class ServerSettings:
     log_queries: Annotated[bool, Field(description="Write the text of queries into the log.")] = False
 
     def __post_init__(self) -> None:
+        from sleuth.engine.request import check_sources
+
+        check_sources(self.sources)
         for name in ("token_issuer", "public_url"):
             if (value := getattr(self, name)) is None:
                 continue
