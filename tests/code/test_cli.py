@@ -49,6 +49,15 @@ def test_search(place: Path) -> None:
     assert answer(place, "search", "-", stdin="newest order")["hits"][0]["file_path"] == "shop/latest.py"
 
 
+@pytest.mark.parametrize("path", ["ledger.py", "shop/ledger.py"])
+@pytest.mark.parametrize("words", ["search record --path", "map --focus", "similar", "history"])
+def test_a_path_is_seen_from_the_working_folder_or_the_root(place: Path, words: str, path: str) -> None:
+    """In a folder of a repository, a command takes a path from there, and one from the root."""
+    from_root = run(place, *words.split(), "shop/ledger.py").stdout
+    assert from_root
+    assert run(place / "shop", *words.split(), path).stdout == from_root
+
+
 def test_vectors_are_made_with_the_index(tmp_path: Path) -> None:
     """`index` makes the vectors of every file; with `--no-vectors` the first hybrid search makes them."""
 

@@ -164,3 +164,11 @@ def test_the_command(root: Path) -> None:
     assert (answer["lines"], answer["matches"][0]["inside"]) == (1, "Bucket.refill")
     assert sleuth("grep", "nothing_like_this", cwd=root).returncode == 1
     assert sleuth("grep", "(", cwd=root).returncode == 2
+    other = Git(root.parent / "other")
+    other.commit({"a.py": "refill = 1\n"})
+    sleuth("code", "index", str(other.root), cwd=root)
+    for paths, expected in ((["repository/src"], lines), (["other"], ["a.py:1:refill = 1"])):
+        output = sleuth("grep", "refill", *paths, "--index", f"{root}/.sleuth", cwd=root.parent)
+        assert output.stdout.splitlines() == expected
+    refused = sleuth("grep", "refill", "src", "../other", cwd=root)
+    assert (refused.returncode, "paths must be in one repository" in refused.stderr) == (2, True)

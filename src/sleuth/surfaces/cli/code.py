@@ -17,7 +17,7 @@ from sleuth.errors import ArgumentError
 from sleuth.surfaces.cli.app import code_commands
 from sleuth.surfaces.cli.common import Output, amount, remark, say, styled
 from sleuth.surfaces.cli.hits import print_hits
-from sleuth.surfaces.cli.opening import MOST_REFRESHED, CodePlace, opened_snapshot, path_inside
+from sleuth.surfaces.cli.opening import MOST_REFRESHED, CodePlace, opened_snapshot
 from sleuth.surfaces.cli.options import FLAGS, command, options_of, request_of
 
 if TYPE_CHECKING:
@@ -61,9 +61,11 @@ def search(
 
     text = sys.stdin.read() if query == ["-"] else " ".join(query)
     request = request_of(CodeRequest, text, options)
+    where: dict[str, Any] = {"repo": request.repository, "at": request.at, "index": index}
     with opened_snapshot(
-        repo=request.repository, at=request.at, max_refresh=max_refresh, no_refresh=no_refresh, index=index
+        *request.paths or (), **where, max_refresh=max_refresh, no_refresh=no_refresh
     ) as place:
+        request = replace(request, paths=[*map(place.path_of, request.paths or ())] or None)
         if history:
             names = [*request.changed().keys() - {"repository", "at", "paths", "explain"}]
             if names := sorted(names) + ["budget"] * (budget is not None):
@@ -129,8 +131,7 @@ def history(
     """List the commits that touched a file, some lines of it or a definition, newest first."""
     from sleuth.code.search.history import history_of
 
-    spellings = (path_inside(path, place.root) for path in (str(Path.cwd() / name), name))
-    past = history_of([(place.snapshot, one) for one in (*spellings, name)], text=text, most=k)
+    past = history_of([(place.snapshot, place.path_of(name))], text=text, most=k)
     facts = {"path": past.path, "lines": past.lines, "stale": place.stale}
     commits = [commit._asdict() for commit in past.commits]
     return Output({**facts, "commits": commits}, map(_row_of, past.commits), found=commits)
@@ -147,7 +148,7 @@ def repo_map(
     """Draw the definitions that matter most, within a token budget."""
     from sleuth.code import repository_map
 
-    text = repository_map(place.snapshot, budget, focus=focus or (), query=query)
+    text = repository_map(place.snapshot, budget, focus=[*map(place.path_of, focus or ())], query=query)
     return Output({"snapshot": place.snapshot.info.id, "stale": place.stale, "map": text}, [text])
 
 
@@ -299,7 +300,7 @@ def similar(
     from sleuth.code.search.vectors import similar_pieces
     from sleuth.engine.codebase import default_embedder
 
-    pieces = similar_pieces(place.snapshot, part, default_embedder(), k)
+    pieces = similar_pieces(place.snapshot, place.path_of(part), default_embedder(), k)
     rows = [
         (f"{one.score:.3f}", f"{one.file_path}:{one.start_line}-{one.end_line}", one.symbol) for one in pieces
     ]

@@ -12,7 +12,7 @@ from annotated_types import Ge
 from sleuth.errors import ArgumentError, IndexNotFoundError
 from sleuth.surfaces.cli.app import app
 from sleuth.surfaces.cli.common import Output, amount
-from sleuth.surfaces.cli.opening import PlaceOptions, open_index, opened_snapshot, path_inside
+from sleuth.surfaces.cli.opening import PlaceOptions, open_index, opened_snapshot
 from sleuth.surfaces.cli.options import command
 from sleuth.surfaces.cli.places import index_folder, path_from_here
 
@@ -56,7 +56,7 @@ def grep(
         stale, engine = None, None
         snapshots: list[Snapshot] = []
         if "code" in names:
-            place = stack.enter_context(opened_snapshot(**place_options))
+            place = stack.enter_context(opened_snapshot(*paths or (), **place_options))
             stale, snapshots = place.stale, [place.snapshot]
         if "docs" in names:
             try:
@@ -64,8 +64,8 @@ def grep(
             except IndexNotFoundError:
                 if sources or len(names) == 1:
                     raise
-        full_paths = [str(Path.cwd() / path) for path in paths or ()]
-        inside = [path_inside(path, place.root) for path in full_paths] if snapshots else []
+        inside = [place.path_of(path) for path in paths or ()] if snapshots else []
+        full_paths = (str(Path.cwd() / path) for path in paths or ())
         file_names = [engine.files.name_of(path) for path in full_paths] if engine is not None else []
         lines = matching_lines(
             pattern,

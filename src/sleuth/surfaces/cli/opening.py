@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from annotated_types import Ge
 
+from sleuth.errors import ArgumentError
 from sleuth.files import user_folder
 from sleuth.surfaces.cli.common import remark
 from sleuth.surfaces.cli.defaults import synonyms_file
@@ -109,13 +110,24 @@ def web_cache() -> Path:
     return user_folder("XDG_CACHE_HOME", ".cache") / "web"
 
 
-def repository_of(storage: CodeStorage, repo: str | None) -> Repository:
-    """Return the repository of that name, or that of the current folder."""
+def repository_of(storage: CodeStorage, repo: str | None, paths: Iterable[str] = ()) -> Repository:
+    """Return the repository of that name, or that of these paths, or of the current folder.
+
+    Raises:
+        ArgumentError: the paths are in several, or it is not known which one is meant.
+    """
     from sleuth.code.snapshots.lookup import repository_around
 
     if repo is not None:
         return storage.repository(repo)
-    return repository_around(Path.cwd().resolve(), storage.repositories())
+    repositories = storage.repositories()
+    full_paths = [Path(os.path.normpath(Path.cwd() / path)) for path in paths]
+    inside = [path for path in full_paths if any(path.is_relative_to(one.path) for one in repositories)]
+    around = {repository_around(path, repositories) for path in inside or [Path.cwd().resolve()]}
+    if len(around) > 1:
+        names = ", ".join(sorted(one.path for one in around))
+        raise ArgumentError(f"paths must be in one repository, got some in {names}: ask one after the other")
+    return around.pop()
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,22 +147,42 @@ class OpenSnapshot:
         """The folder of the repository."""
         return Path(self.snapshot.repository.path)
 
+    def path_of(self, name: str) -> str:
+        """Return a path inside the repository, as it is seen from the working folder, or else from the root.
+
+        Args:
+            name: a file, a folder or FILE:10-20; anything else is returned unchanged.
+        """
+        from sleuth.code.search.exact import places_named
+        from sleuth.code.snapshots.places import is_below
+
+        for base in (Path.cwd(), self.root):
+            full = Path(os.path.normpath(base / name))
+            if full.is_relative_to(self.root):
+                path = "" if full == self.root else full.relative_to(self.root).as_posix()
+                is_there = os.path.lexists(full) or any(
+                    is_below(file, path) for file in self.snapshot.by_path
+                )
+                if is_there or any(places_named(self.snapshot, path)):
+                    return path
+        return name
+
 
 @contextmanager
 def opened_snapshot(
-    *,
+    *paths: str,
     repo: str | None = None,
     at: str | None = None,
     max_refresh: Annotated[int, Ge(0)] = MOST_REFRESHED,
     no_refresh: bool = False,
     index: Path | None = None,
 ) -> Iterator[OpenSnapshot]:
-    """Open the snapshot of a command; index it again first if few files changed."""
+    """Open the snapshot of a command, which may name paths in it; index it again first if few files changed."""
     from sleuth.code.snapshots.refreshing import Current, current_snapshot, snapshot_at
     from sleuth.engine import open_code
 
     with open_code(index_folder(index)) as storage:
-        repository = repository_of(storage, repo)
+        repository = repository_of(storage, repo, paths)
         if no_refresh:
             current = Current(storage.snapshot(repository, at))
         elif at is not None:
@@ -167,11 +199,3 @@ CodePlace = Annotated[OpenSnapshot, options_from(opened_snapshot)]
 """The snapshot of a command, open for as long as it runs, for the options that choose it."""
 PlaceOptions = Annotated[dict[str, Any], Options(dict, options_from(opened_snapshot).parameters)]
 """The options of `opened_snapshot`, for a command that may need no snapshot."""
-
-
-def path_inside(name: str, root: Path) -> str:
-    """Return a path relative to the root of the repository."""
-    full = Path(os.path.normpath(root / name))
-    if full == root or not full.is_relative_to(root):
-        return "" if full == root else name
-    return full.relative_to(root).as_posix()

@@ -195,10 +195,11 @@ class ShortHelp(TyperCommand):
 
 
 def _parameters_of(function: Callable[..., Any]) -> Iterator[Parameter]:
-    """Yield the parameters of a command for those of a function."""
+    """Yield the parameters of a command for those of a function, without `*names`, which code gives."""
     for parameter in signature(function, eval_str=True).parameters.values():
         is_argument = parameter.kind is not parameter.KEYWORD_ONLY
-        yield _parameter(parameter.name, parameter.annotation, parameter.default, is_argument=is_argument)
+        if parameter.kind is not parameter.VAR_POSITIONAL:
+            yield _parameter(parameter.name, parameter.annotation, parameter.default, is_argument=is_argument)
 
 
 def _parameter(name: str, hint: Any, default: Any, *, is_argument: bool = False) -> Parameter:
