@@ -40,6 +40,11 @@ class SleuthError(Exception):
     """The root: `except SleuthError` catches all that Sleuth raises on purpose."""
 
 
+def amount(number: int, noun: str) -> str:
+    """Return a number with its noun, as messages have it: "1 document", "1,200 documents"."""
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
 class ArgumentError(SleuthError, ValueError):
     """A value that breaks a stated rule: `<argument> must be <rule>, got <value!r>`."""
 

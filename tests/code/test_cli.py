@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from sleuth import default_embedder, index_path, open_code
-from sleuth.surfaces.cli.common import amount
+from sleuth.errors import amount
 from tests.code.conftest import Git, answer, opened, run, write
 from tests.code.projects import SHOP
 from tests.commands import sleuth

@@ -48,7 +48,7 @@ def test_a_clone_starts_with_the_index(origin: Path, tmp_path: Path, place: str)
     assert stored() == before
     Git(origin).commit({"app/more.py": "def refund(amount):\n    return -amount\n"})
     far = clone(origin, tmp_path / "far")
-    assert "1 commits ago" in run(far, "pull", address).stdout
+    assert "1 commit ago" in run(far, "pull", address).stdout
     report = answer(far, "index")
     assert (report["path"], report["added"], report["files"]) == (str(far), 1, 3)
     shutil.rmtree(origin)

@@ -197,11 +197,11 @@ def test_commands_say_what_is_left(git: Git, monkeypatch: pytest.MonkeyPatch) ->
     with monkeypatch.context() as slowly:
         slowly.setattr(f"{RECORDING}.time", hours)
         indexed = run(git.root, "index", ".")
-        assert "1 commit," in indexed.stdout and "3 older commits are left" in indexed.stderr
+        assert "1 commit," in indexed.stdout and "3 older commits left" in indexed.stderr
         printed = run(git.root, "search", "--history", "step", "--no-refresh")
         assert len(printed.stdout.splitlines()) == 1 and "left" not in printed.stderr
         printed = run(git.root, "search", "--history", "step")
-        assert len(printed.stdout.splitlines()) == 2 and "2 older commits are not recorded" in printed.stderr
+        assert len(printed.stdout.splitlines()) == 2 and "2 older commits not recorded" in printed.stderr
     printed = run(git.root, "search", "--history", "step")
     assert len(printed.stdout.splitlines()) == 4 and printed.stderr == ""
 

@@ -91,7 +91,7 @@ def test_many_changes_make_an_answer_stale(storage: CodeStorage, git: Git, shop:
     (git.root / "README.md").unlink()
     current = current_snapshot(storage, shop, most=3)
     assert (current.snapshot, current.stale) == (newest, 5)
-    assert "3 files" in current.reason
+    assert "3 new files" in current.reason
     assert current_snapshot(storage, shop, most=0).stale == 5
     assert current_snapshot(storage, shop, most=4).stale == 0
 
@@ -175,7 +175,7 @@ def test_commands_look_first(git: Git) -> None:
     assert run(git.root, "index", ".").returncode == 0
     write(git.root, {"shop/new.py": "def brand_new():\n    return 1\n"})
     stale = run(git.root, "search", "ledger", "--max-refresh", "0")
-    assert "sleuth: stale: 1 files differ" in stale.stderr
+    assert "sleuth: stale: 1 file differs" in stale.stderr
     assert answer(git.root, "search", "ledger", "--max-refresh", "0")["stale"] == 1
     assert "stale:" not in run(git.root, "search", "ledger", "--no-refresh").stderr
     assert answer(git.root, "search", "ledger", "--no-refresh")["stale"] is None

@@ -230,7 +230,7 @@ def test_uncovered_rows_are_indexed_on_attaching(store: Store) -> None:
         put(writer, "b", "one", "two", title="T", metadata={"x": [1]})
         put(writer, "a", "three")
     (repair,) = store.attach([SumsLeg(), SumsLeg("late")])
-    assert (repair.what, repair.why) == ("late", "3 rows were not indexed: 3 rows indexed")
+    assert (repair.what, repair.why) == ("late", "3 rows not indexed: 3 rows indexed")
     with store.reader() as snapshot:
         assert contents(snapshot, "late") == contents(snapshot)
     repairs = store.attach([SumsLeg(), SumsLeg("late", "sums/2")])

@@ -345,7 +345,9 @@ def test_an_index_gets_synonyms(tmp_path: Path) -> None:
     assert sleuth("index", "synonyms", cwd=tmp_path).returncode == 1
     assert sleuth("search", "k8s", cwd=tmp_path).returncode == 1
     assert sleuth("index", "synonyms", "wrong.txt", cwd=tmp_path).returncode == 2
-    assert sleuth("index", "synonyms", "words.txt", cwd=tmp_path).stdout.startswith("2 words and phrases")
+    assert sleuth("index", "synonyms", "words.txt", cwd=tmp_path).stdout.startswith(
+        "Words and phrases that have synonyms: 2;"
+    )
     assert sleuth("index", "synonyms", cwd=tmp_path).stdout == "k8s, kubernetes\n"
     answer = json.loads(sleuth("search", "--json", "k8s", cwd=tmp_path).stdout)
     assert [item["id"] for item in answer["items"]] == ["a.md#0"]
@@ -426,3 +428,5 @@ def test_facets_as_json_within_a_filter_and_a_query(folders: Path) -> None:
     }  # fmt: skip
     process = sleuth("index", "facets", "nope", cwd=folders)
     assert (process.returncode, process.stdout.strip()) == (1, "nope  no document has it")
+    process = sleuth("list", "--filter", "yaer:2021", cwd=folders)
+    assert "no document has the metadata key 'yaer'; did you mean 'year'?" in process.stderr

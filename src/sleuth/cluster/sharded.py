@@ -24,7 +24,7 @@ from sleuth.engine import Engine
 from sleuth.engine.index import Backend, IndexBackend
 from sleuth.engine.opening import OpenOptions
 from sleuth.engine.search import Searchers
-from sleuth.errors import ArgumentError, IndexDamagedError, IndexNotFoundError
+from sleuth.errors import ArgumentError, IndexDamagedError, IndexNotFoundError, amount
 from sleuth.filters import Filter, as_filter
 from sleuth.remote import async_twin
 from sleuth.store import Finding, IndexSnapshot, Repair
@@ -187,7 +187,7 @@ class ShardedBackend(GatheredBackend):
             with index.store.reader() as snapshot:
                 strays = [one.id for one in snapshot.documents() if shard_of(one.id, self.shards) != number]
             if strays:
-                message = f"holds {len(strays)} documents of other shards, such as {strays[0]!r}"
+                message = f"holds {amount(len(strays), 'document')} of other shards, such as {strays[0]!r}"
                 remedy = "index the documents again in another folder"
                 findings.append(Finding("error", name, message, remedy))
         return sorted(findings, key=lambda finding: _LEVELS.index(finding.level))

@@ -156,10 +156,12 @@ class Engine(Answering):
         options = OpenOptions(
             create=create, settings=settings, embedder=embedder, re_embed=re_embed, chunker=chunker
         )
-        synonyms_of_caller = Synonyms.of(synonyms)
+        own_synonyms = Synonyms.of(synonyms)
         backend = (opener_of(path) or IndexBackend.open)(path, options)
         try:
-            return cls(backend, scope=limit, synonyms=synonyms_of_caller or Synonyms.of_index(backend.path))
+            if own_synonyms is None:
+                own_synonyms = Synonyms.of_index(backend.path)
+            return cls(backend, scope=limit, synonyms=own_synonyms)
         except BaseException:
             backend.close(finish=False)
             raise

@@ -12,7 +12,7 @@ from pathlib import Path
 from threading import Event, Lock
 from typing import TYPE_CHECKING
 
-from sleuth.errors import SleuthError
+from sleuth.errors import SleuthError, amount
 from sleuth.files.home import home_folder
 from sleuth.remote import THREADS
 
@@ -145,7 +145,9 @@ def _progress(coverage: Coverage | None) -> str:
         for name, count in coverage.missing.items()
     ]
     remainder = len(folders) - _FOLDERS
-    first = ", ".join(folders[:_FOLDERS]) + (f" and {remainder} more folders" if remainder > 0 else "")
+    first = ", ".join(folders[:_FOLDERS]) + (
+        f" and {amount(remainder, 'more folder')}" if remainder > 0 else ""
+    )
     return f"{coverage.percent} %, not yet covered: {first}; words alone answer until then, ask again soon"
 
 

@@ -304,6 +304,8 @@ def test_a_fetched_copy_can_be_changed(index: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize("address", ["s3://", "ftp://a/b", "http://a/b", "s3://user@host/x", "docs"])
 def test_addresses_are_checked(address: str) -> None:
     """An invalid address raises an error that lists the valid forms."""
+    with pytest.raises(ArgumentError, match=f"path must be an index folder, got {ADDRESS}"):
+        publish(Path(ADDRESS), f"{ADDRESS}2")
     with pytest.raises(ArgumentError, match="address must"):
         versions(address)
 
@@ -330,8 +332,12 @@ def test_the_command_line_publishes_searches_and_fetches(index: Path, tmp_path: 
 
 @pytest.mark.usefixtures("s3")
 @pytest.mark.parametrize(
-    "command", [["status"], ["doctor"], ["show", "d7"], ["ask", "tide"], ["index", "delete", "d7"]]
-)
+    "command",
+    [
+        ["status"], ["doctor"], ["show", "d7"], ["ask", "tide"], ["index", "delete", "d7"],
+        ["index", "synonyms", "--remove"],
+    ],
+)  # fmt: skip
 def test_every_verb_takes_an_address(
     index: Path, command: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -341,9 +347,10 @@ def test_every_verb_takes_an_address(
     with pytest.raises(SystemExit) as leaving:
         main()
     printed = capsys.readouterr()
-    writes = "delete" in command
+    writes = command[0] == "index"
     assert leaving.value.code in ((3,) if writes else (0, None)), printed
     assert ("read-only" in printed.err) == writes
+    assert command != ["status"] or f"index       {ADDRESS}\n" in printed.out
 
 
 @pytest.mark.usefixtures("s3")

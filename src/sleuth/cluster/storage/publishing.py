@@ -15,7 +15,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
-from sleuth.cluster.places import is_sharded
+from sleuth.cluster.places import address_of, is_sharded
 from sleuth.cluster.shards import layout
 from sleuth.cluster.storage import versions
 from sleuth.cluster.storage.manifest import (
@@ -105,6 +105,10 @@ def publish(
             f"address must be without a version, which publishing numbers itself, got {address!r}"
         )
     folder = folder_at(path)
+    if (published := address_of(path)) is not None:
+        raise ArgumentError(
+            f"path must be an index folder, got {published}, which is published: `sleuth cluster fetch` copies it"
+        )
     with Engine.open(folder) as engine:  # builds missing segments, and refuses a folder without an index
         settings = engine.settings.to_dict()
     divided = layout.read(folder) if is_sharded(folder) else None

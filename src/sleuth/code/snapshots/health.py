@@ -14,7 +14,7 @@ from sleuth.code.snapshots import commits, record
 from sleuth.code.snapshots.record import CODE_SCHEMA, FileRow
 from sleuth.code.snapshots.shelf import Batch, WordLeg, ranges
 from sleuth.code.snapshots.storage import CodeStorage
-from sleuth.errors import IndexDamagedError
+from sleuth.errors import IndexDamagedError, amount
 from sleuth.store import Finding, Repair
 from sleuth.store.catalogue import manifest, segment_files
 from sleuth.store.catalogue.building import Built
@@ -126,8 +126,8 @@ class CodeChecks(Checks):
         query = "SELECT (SELECT count(*) FROM snapshots), (SELECT count(*) FROM files)"
         snapshots, files = connection.execute(query).fetchone()
         history = len(commits.keys_of_commits(connection))
-        message = f"{snapshots} snapshots, {files} versions of files, {history} commits"
-        yield Finding("ok", self.subject, message)
+        counts = {"snapshot": snapshots, "file version": files, "commit": history}
+        yield Finding("ok", self.subject, ", ".join(amount(n, noun) for noun, n in counts.items()))
 
     def live(self, connection: Connection, leg: str, keys: NDArray[np.int64]) -> Live:
         """Return the rows of file versions, chunks or commits, and the pruned ones."""
@@ -198,9 +198,9 @@ def _forget(storage: CodeStorage, lost: Collection[int] = ()) -> list[Repair]:
                 rows = ((row,) for row in bad[table])
                 connection.executemany(f"DELETE FROM {table.name} WHERE rowid = ?", rows)
     if vectors := len(bad[EMBEDDINGS]):
-        repairs.append(Repair("embeddings", f"{vectors} cached vectors were damaged: removed"))
+        repairs.append(Repair("embeddings", f"{amount(vectors, 'damaged vector')} removed"))
     if bad[COMMITS] or bad[HISTORIES]:
-        repairs.append(Repair("history", f"{len(bad[COMMITS])} commits were damaged: {_READ_AGAIN}"))
+        repairs.append(Repair("history", f"{amount(len(bad[COMMITS]), 'damaged commit')}: {_READ_AGAIN}"))
     return repairs
 
 
@@ -238,10 +238,12 @@ def _mend(storage: CodeStorage, leg: WordLeg) -> list[Repair]:
             commits.forget_commits(connection, missing_keys)
     for entry in bad_entries:
         segment_files.remove(storage.database.segments, entry.name)
-    outcome = f"{len(rows) - len(lost)} files indexed again"
+    outcome = f"{amount(len(rows) - len(lost), 'file')} indexed again"
     if is_history:
-        outcome = f"{len(missing_keys)} commits are lost: {_READ_AGAIN}"
-    repairs = [Repair(f"code {leg.name}", f"{len(bad_entries)} segments could not serve: {outcome}")]
+        outcome = f"{amount(len(missing_keys), 'commit')} lost: {_READ_AGAIN}"
+    repairs = [
+        Repair(f"code {leg.name}", f"{amount(len(bad_entries), 'segment')} could not serve: {outcome}")
+    ]
     return repairs + (_forget(storage, lost) if lost else [])
 
 

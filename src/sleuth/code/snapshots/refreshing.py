@@ -17,7 +17,7 @@ from sleuth.code.snapshots.record import Repository, SnapshotInfo
 from sleuth.code.snapshots.recording import RECENT, is_recorded, record_history
 from sleuth.code.snapshots.snapshot import Snapshot
 from sleuth.code.snapshots.storage import CodeStorage
-from sleuth.errors import ArgumentError, CodeError, StoreError, UnknownSnapshotError
+from sleuth.errors import ArgumentError, CodeError, StoreError, UnknownSnapshotError, amount
 
 MOST = 500
 """Files that are new to the index and still indexed before an answer: about a second."""
@@ -48,7 +48,8 @@ class Current:
         remedy = f"run `sleuth code index {repository.path}`"
         if not self.stale:
             return f"{repository.path} cannot be compared with its snapshot ({self.reason}); {remedy}"
-        return f"{self.stale} files differ from snapshot {self.snapshot.id[:20]} ({self.reason}); {remedy}"
+        files = "1 file differs" if self.stale == 1 else f"{self.stale:,} files differ"
+        return f"{files} from snapshot {self.snapshot.id[:20]} ({self.reason}); {remedy}"
 
 
 def current_snapshot(storage: CodeStorage, repository: Repository, *, most: int = MOST) -> Current:
@@ -69,7 +70,7 @@ def current_snapshot(storage: CodeStorage, repository: Repository, *, most: int 
     if snapshot is not None:
         return Current(_made_newest(storage, repository, snapshot, version.names) if most else snapshot)
     new_count = _new_files(storage, repository, files)
-    reason = f"more than {most} files are new"
+    reason = f"more than {amount(most, 'new file')}"
     if new_count <= most and most:
         if not storage.writable:
             reason = "the index cannot be written"
@@ -140,7 +141,7 @@ def refresh_history(storage: CodeStorage, snapshot: Snapshot) -> str:
             storage.merge()
     except (CodeError, StoreError) as error:
         return f"not all of the history is recorded ({error}); {remedy}"
-    return f"{recorded.left} older commits are not recorded yet; {remedy}" if recorded.left else ""
+    return f"{amount(recorded.left, 'older commit')} not recorded yet; {remedy}" if recorded.left else ""
 
 
 def _completed(storage: CodeStorage, repository: Repository, id: str) -> SnapshotInfo | None:

@@ -54,7 +54,8 @@ def evaluate(
         raise ArgumentError(f"--leg must be one of {', '.join(ranking_legs())}, got {min(unknown)!r}")
     judged = open_collection(collection, split)
     means = score(search(judged, legs, fusion, k, show), judged.qrels, measure_names).means
-    lines = [f"{judged.name}, {len(judged.queries):,} queries"]
+    noun = "query" if len(judged.queries) == 1 else "queries"
+    lines = [f"{judged.name}, {len(judged.queries):,} {noun}"]
     lines += [f"{mean:.4f}  {name}" for name, mean in means.items()]
     return Output({"collection": judged.name, "queries": len(judged.queries), "means": means}, lines)
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sleuth.errors import ArgumentError
+from sleuth.errors import ArgumentError, amount
 from sleuth.surfaces.cli import Bar, Output, command, index_folder, new_or_open_index, options_from
 from sleuth.surfaces.cli.app import index_commands
 
@@ -97,7 +97,7 @@ def import_store(
         report = import_vectors(engine, source, re_embed=re_embed, progress=progress)
     blank = f", {report.blank:,} left out without text" if report.blank else ""
     line = (
-        f"{report.read:,}{total_text} documents read: {report.added:,} added, {report.updated:,} updated, "
+        f"{amount(report.read, 'document')}{total_text} read: {report.added:,} added, {report.updated:,} updated, "
         f"{report.unchanged:,} unchanged{blank} in {folder}"
     )
     return Output(report, [line])

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, cast
 import typer
 from annotated_types import Ge
 
+from sleuth.errors import amount
 from sleuth.ingest import grouped
 from sleuth.surfaces.cli import (
     AddressArgument,
@@ -14,7 +15,6 @@ from sleuth.surfaces.cli import (
     Output,
     Reading,
     Settings,
-    amount,
     answer,
     command,
     files_read,

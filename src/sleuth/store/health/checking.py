@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sleuth.errors import IndexDamagedError
+from sleuth.errors import IndexDamagedError, amount
 from sleuth.store.catalogue import manifest
 from sleuth.store.catalogue.database import Database
 from sleuth.store.catalogue.lock import read_holder
@@ -147,12 +147,12 @@ class DocumentChecks(Checks):
         """Yield the counters, against the tables; and a damaged salt."""
         counters = Counters.read(connection)
         totals = counters.counted(connection)
-        figures = f"{counters.documents} documents and {counters.chunks} chunks"
+        figures = f"{amount(counters.documents, 'document')} and {amount(counters.chunks, 'chunk')}"
         if counters != totals:
             message = f"it counts {figures}, and holds {totals.documents} and {totals.chunks}"
             yield Finding("error", self.subject, message, READD)
         else:
-            yield Finding("ok", self.subject, f"{counters.documents} documents, {counters.chunks} chunks")
+            yield Finding("ok", self.subject, figures)
         if recorded_salt(connection) is None:
             yield Finding("error", self.subject, "its copy of the salt is damaged", REBUILD)
 
@@ -205,9 +205,8 @@ def repair(database: Database, writer: Writer, views: Views) -> list[Repair]:
         if files_damaged:
             names = ((name,) for name in files_damaged.values())
             connection.executemany("DELETE FROM files WHERE name = ?", names)
-            messages.append(
-                Repair("files", f"{len(files_damaged)} entries were damaged: removed, index again")
-            )
+            damaged = amount(len(files_damaged), "damaged row")
+            messages.append(Repair("files", f"{damaged} removed, index again"))
     for entry in damaged_passages:
         mending.renew(writer, views, entry)
         messages.append(

@@ -15,7 +15,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sleuth.errors import IndexDamagedError, StoreError
+from sleuth.errors import IndexDamagedError, StoreError, amount
 from sleuth.store.catalogue import manifest, segment_files, segments
 from sleuth.store.catalogue.database import Database
 from sleuth.store.catalogue.manifest import SegmentEntry, SegmentMissingError
@@ -242,7 +242,7 @@ def _check_coverage(
     elif missing:
         yield Finding("error", leg, f"{missing} of {len(live_keys)} chunks are in no sound segment", REBUILD)
     elif not (twice or foreign or faults):
-        yield Finding("ok", leg, f"every one of {len(live_keys)} chunks is covered exactly once")
+        yield Finding("ok", leg, f"{amount(len(live_keys), 'chunk')}, each covered exactly once")
 
 
 def _check_orphans(connection: Connection, folder: Path) -> Iterator[Finding]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sleuth.errors import IndexDamagedError
+from sleuth.errors import IndexDamagedError, amount
 from sleuth.store.catalogue import manifest, merging, segment_files
 from sleuth.store.catalogue.building import Built, write
 from sleuth.store.catalogue.manifest import SegmentEntry, SegmentMissingError
@@ -54,7 +54,7 @@ def problems(connection: Connection, views: Views) -> list[Problem]:
         bad = tuple(entry for entry in entries if entry.name in reasons)
         if bad or gaps:
             rows = sum(manifest.occupied(connection, *gap) for gap in gaps)
-            whys = sorted(set(reasons.values())) or [f"{rows} rows were not indexed"]
+            whys = sorted(set(reasons.values())) or [f"{amount(rows, 'row')} not indexed"]
             problems.append(
                 Problem(leg, bad, tuple(gaps), "; ".join(whys[:3]) + ("; ..." if len(whys) > 3 else ""))
             )
@@ -77,7 +77,7 @@ def mend(connection: Connection, writer: Writer, views: Views) -> list[Repair]:
             for batch in rows_between(connection, passages, *gap):
                 _publish(writer, _segment_of(problem.leg, batch, views.folder), batch)
                 rows += len(batch)
-        messages.append(Repair(problem.leg.name, f"{problem.why}: {rows} rows indexed"))
+        messages.append(Repair(problem.leg.name, f"{problem.why}: {amount(rows, 'row')} indexed"))
     return messages
 
 

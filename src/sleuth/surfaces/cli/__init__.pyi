@@ -1,6 +1,5 @@
 from sleuth.surfaces.cli.app import as_epilog as as_epilog
 from sleuth.surfaces.cli.common import Output as Output
-from sleuth.surfaces.cli.common import amount as amount
 from sleuth.surfaces.cli.common import human_bytes as human_bytes
 from sleuth.surfaces.cli.common import say as say
 from sleuth.surfaces.cli.index import Reading as Reading

@@ -13,9 +13,9 @@ from annotated_types import Ge, Le
 
 from sleuth.arguments import MOST_NAME
 from sleuth.code.search.request import CodeRequest
-from sleuth.errors import ArgumentError
+from sleuth.errors import ArgumentError, amount
 from sleuth.surfaces.cli.app import code_commands
-from sleuth.surfaces.cli.common import Output, amount, remark, say, styled
+from sleuth.surfaces.cli.common import Output, remark, say, styled
 from sleuth.surfaces.cli.hits import print_hits
 from sleuth.surfaces.cli.opening import MOST_REFRESHED, CodePlace, opened_snapshot
 from sleuth.surfaces.cli.options import FLAGS, command, options_of, request_of

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Annotated
 
 from annotated_types import Ge
 
-from sleuth.errors import ArgumentError
+from sleuth.errors import ArgumentError, amount
 from sleuth.surfaces.cli.app import code_commands
-from sleuth.surfaces.cli.common import Output, amount, human_bytes, print_json, say
+from sleuth.surfaces.cli.common import Output, human_bytes, print_json, say
 from sleuth.surfaces.cli.opening import repository_of
 from sleuth.surfaces.cli.options import command
 from sleuth.surfaces.cli.places import index_folder
@@ -136,7 +136,9 @@ def print_report(full_report: CodeIndexReport, *, json: bool) -> None:
         if report.history_error:
             lines.insert(0, f"its history was not read: {report.history_error}")
         if report.commits_left:
-            lines.insert(0, f"{report.commits_left} older commits are left: `sleuth code index` reads on")
+            lines.insert(
+                0, f"{amount(report.commits_left, 'older commit')} left: `sleuth code index` reads on"
+            )
         for line in lines:
             say(f"  {clean_text(line)}", err=True)
 
@@ -220,5 +222,5 @@ def pull(
 
     commit = pull_code(address, index_folder(index), commits, prepare)
     behind = commits.index(commit)
-    ago = f", {behind:,} commits ago" if behind else ""
+    ago = f", {amount(behind, 'commit')} ago" if behind else ""
     return Output({"commit": commit, "behind": behind}, [f"Pulled the index of commit {commit[:12]}{ago}."])

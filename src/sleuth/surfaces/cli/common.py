@@ -43,11 +43,6 @@ def remark(text: str) -> None:
     say(f"sleuth: {text}", err=True)
 
 
-def amount(number: int, noun: str) -> str:
-    """Return a number with its noun: "1 document", "1,200 documents"."""
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
-
-
 def human_bytes(n: float) -> str:
     """Return a size as in `12.3 MB`, in powers of 1,000."""
     for unit in ("B", "kB", "MB", "GB"):

@@ -12,10 +12,10 @@ import typer
 from annotated_types import Ge
 
 from sleuth.engine.synonyms import SYNONYMS_FILE, Synonyms
-from sleuth.errors import IndexNotFoundError
+from sleuth.errors import IndexNotFoundError, amount
 from sleuth.files import whole_file
 from sleuth.surfaces.cli.app import app, index_commands
-from sleuth.surfaces.cli.common import Output, amount, human_bytes, say, styled
+from sleuth.surfaces.cli.common import Output, human_bytes, say, styled
 from sleuth.surfaces.cli.opening import Index, open_index
 from sleuth.surfaces.cli.options import command
 from sleuth.surfaces.cli.places import index_folder, shown
@@ -47,8 +47,9 @@ def list_documents(
                 say(shown(engine.files, document.id) if is_file else clean_text(document.id))
         total += len(page.documents)
         if (position := page.after) is None:
+            notes = engine.retrieve("?", 1, filter=filter).notes if filter and not total else ()
             missing = "no document matches; `sleuth index facets` shows keys and values" if filter else ""
-            return Output(entries, found=total, missing=missing)
+            return Output(entries, found=total, missing="; ".join(notes) or missing)
 
 
 SHOW_EXAMPLES = """
@@ -191,28 +192,30 @@ def synonyms(
     index: Path | None = None,
 ) -> None:
     """Give an index words that stand for each other in searches."""
-    if remove:
-        (index_folder(index) / SYNONYMS_FILE).unlink(missing_ok=True)
-        return
-    with open_index(index) as engine:
+    from sleuth.engine import Engine
+
+    with Engine.open(index_folder(index), synonyms={}) as engine:  # those that it has may be invalid
         place = engine.path / SYNONYMS_FILE
-    if file is not None:
-        count = len(Synonyms.read(file))
-        with whole_file(place) as out:
-            out.write(file.read_bytes())
-        say(
-            f"{count:,} words and phrases have synonyms. A server that is running reads them when it starts again."
-        )
-    elif place.is_file():
-        say(clean_text(place.read_text("utf-8-sig")).rstrip())
-    else:
-        say("This index has no synonyms: `sleuth index synonyms FILE` gives it some.", err=True)
-        raise typer.Exit(1)
+        if remove:
+            with engine.store.writer():
+                place.unlink(missing_ok=True)
+        elif file is not None:
+            count = len(Synonyms.read(file))
+            with engine.store.writer(), whole_file(place) as out:
+                out.write(file.read_bytes())
+            restart = "a server that is running reads them when it starts again"
+            say(f"Words and phrases that have synonyms: {count:,}; {restart}.")
+        elif place.is_file():
+            say(clean_text(place.read_text("utf-8-sig")).rstrip())
+        else:
+            say("This index has no synonyms: `sleuth index synonyms FILE` gives it some.", err=True)
+            raise typer.Exit(1)
 
 
 @command(app, "status", "sleuth status --json")
 def status(*, index: Path | None = None) -> Output:
     """Show counts, sizes and versions of the indexes of documents and code."""
+    from sleuth.cluster.places import address_of
     from sleuth.engine.codebase import code_status, has_code
 
     folder = index_folder(index)
@@ -222,7 +225,8 @@ def status(*, index: Path | None = None) -> Output:
     try:
         with open_index(index) as engine:
             roots = engine.roots()
-            documents = {**engine.status(), "roots": roots}
+            address = address_of(folder)  # its own path is that of a cache
+            documents = {**engine.status(), **({"path": address} if address else {}), "roots": roots}
             lines = [*_lines_of_status(documents), *([""] if roots else [])]
             for root in roots:
                 options = " ".join(

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 from annotated_types import Ge
 
-from sleuth.errors import ArgumentError, IndexNotFoundError
+from sleuth.errors import ArgumentError, IndexNotFoundError, amount
 from sleuth.surfaces.cli.app import app
-from sleuth.surfaces.cli.common import Output, amount
+from sleuth.surfaces.cli.common import Output
 from sleuth.surfaces.cli.opening import PlaceOptions, open_index, opened_snapshot
 from sleuth.surfaces.cli.options import command
 from sleuth.surfaces.cli.places import index_folder, path_from_here

@@ -8,8 +8,9 @@ import unicodedata
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+from sleuth.errors import amount
 from sleuth.files.formats import CODE
-from sleuth.surfaces.cli.common import amount, console, remark, say, styled
+from sleuth.surfaces.cli.common import console, remark, say, styled
 from sleuth.surfaces.hits import ShownText, SnippetOf, excerpt, place_of, score_text, snippet_of, title_of
 from sleuth.text import clean_text
 from sleuth.types import Explanation, PartReport, RetrievedItem, document_of

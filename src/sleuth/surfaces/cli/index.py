@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from annotated_types import Ge
 
-from sleuth.errors import ArgumentError, RemoteError
+from sleuth.errors import ArgumentError, RemoteError, amount
 from sleuth.ingest import ReadOptions, grouped
 from sleuth.ingest.names import is_address
 from sleuth.surfaces.cli.app import index_commands
-from sleuth.surfaces.cli.common import amount, human_bytes, print_json, say
+from sleuth.surfaces.cli.common import human_bytes, print_json, say
 from sleuth.surfaces.cli.options import HELP, command, options_of
 from sleuth.surfaces.cli.places import NAME, from_here, index_folder, shown
 from sleuth.surfaces.cli.progress import CtrlC, changes_seen, files_read, progress_bar

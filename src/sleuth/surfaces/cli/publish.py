@@ -7,8 +7,9 @@ from typing import Annotated, Any
 
 from annotated_types import Ge
 
+from sleuth.errors import amount
 from sleuth.surfaces.cli.app import cluster_commands
-from sleuth.surfaces.cli.common import Output, amount, human_bytes
+from sleuth.surfaces.cli.common import Output, human_bytes
 from sleuth.surfaces.cli.options import command
 from sleuth.surfaces.cli.places import index_folder
 from sleuth.surfaces.cli.progress import Bar, shows_bytes
@@ -68,7 +69,7 @@ def versions(address: AddressArgument) -> Output:
 
     manifests = listed(address)
     lines = [
-        f"{one.number:>5}  {one.published}  {one.documents:>12,} documents  {human_bytes(one.size):>9}"
+        f"{one.number:>5}  {one.published}  {amount(one.documents, 'document'):>22}  {human_bytes(one.size):>9}"
         for one in manifests
     ]
     facts = list(map(plain, manifests))
