@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import operator
 import reprlib
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import wraps
 from numbers import Real
 from typing import Any, ParamSpec, TypeVar
@@ -83,6 +83,28 @@ def check_count(value: Any, argument: str = "k", *, least: int = 0, most: int | 
         rule = f"an int of {least} or more" if most is None else f"an int from {least} to {most:,}"
         raise ArgumentError(f"{argument} must be {rule}, got {reprlib.repr(value)}")
     return number
+
+
+def check_positive(value: Any, argument: str) -> float:
+    """Return a finite number above 0, such as seconds; booleans are not accepted.
+
+    Raises:
+        ArgumentError: another value.
+    """
+    if isinstance(value, bool) or not isinstance(value, Real) or not 0 < float(value) < math.inf:
+        raise ArgumentError(f"{argument} must be a finite number above 0, got {value!r}")
+    return float(value)
+
+
+def check_mapping(value: Any, argument: str) -> dict[str, Any]:
+    """Return a copy of a mapping, empty for None.
+
+    Raises:
+        ArgumentError: another value.
+    """
+    if not isinstance(value, Mapping | None):
+        raise ArgumentError(f"{argument} must be a mapping, got {value!r}")
+    return dict(value or {})
 
 
 def is_blank(query: str) -> bool:

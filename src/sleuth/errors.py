@@ -35,6 +35,9 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Literal
 
+_LONG = 1_000
+"""Characters of the beginning and of the end of a message that are always in it."""
+
 
 class SleuthError(Exception):
     """The root: `except SleuthError` catches all that Sleuth raises on purpose."""
@@ -46,7 +49,14 @@ def amount(number: int, noun: str) -> str:
 
 
 class ArgumentError(SleuthError, ValueError):
-    """A value that breaks a stated rule: `<argument> must be <rule>, got <value!r>`."""
+    """A value that breaks a stated rule: `<argument> must be <rule>, got <value!r>`.
+
+    Of a long message, the middle is left out: it repeats the value.
+    """
+
+    def __init__(self, message: str = "") -> None:
+        is_long = len(message) > 2 * _LONG
+        super().__init__(f"{message[:_LONG]} … {message[-_LONG:]}" if is_long else message)
 
 
 class FilterError(ArgumentError):

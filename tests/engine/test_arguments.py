@@ -112,6 +112,17 @@ def test_timeouts(engine: Engine, timeout: Any) -> None:
             call()
 
 
+def test_listeners_are_callable_and_long_values_are_shortened(engine: Engine) -> None:
+    """A listener that cannot be called, or that a stream itself is, is refused, and no message repeats a text whole."""
+    detail = engine.search("cats", on_sources=5).detail
+    assert detail is not None and detail.message == "on_sources must be callable, got 5"
+    with pytest.raises(ArgumentError, match="on_text must be left out of a stream"):
+        engine.stream_search("cats", on_text=print)
+    with pytest.raises(ArgumentError, match=r"boost must .*x … x.*") as refused:
+        engine.retrieve("cats", boost="x" * 60_000)
+    assert len(str(refused.value)) < 3_000
+
+
 @pytest.mark.parametrize("paths", [None, 7, b"docs", [None], [7], ["\ud800"]], ids=repr)
 def test_paths_to_read(engine: Engine, paths: Any) -> None:
     """An invalid path to read is refused."""

@@ -180,7 +180,7 @@ class TestErrors:
         [
             *(({name: value}, {}) for name, value in (
                 ("timeout_seconds", 0), ("timeout_seconds", float("nan")), ("max_slices", 0), ("max_slices", True),
-                ("filtered_score_boost", 0), ("filtered_score_boost", float("inf")),
+                ("filtered_score_boost", 0), ("filtered_score_boost", float("inf")), ("options", 5),
             )),
             ({}, {"query": " "}), ({}, {"num_results": 0}), ({}, {"knowledge_base_id": ""}),
         ],

@@ -272,6 +272,8 @@ def test_bad_arguments() -> None:
         (lambda: Ollama(""), "model must be the name of a model, got ''"),
         (lambda: Ollama("m", "ftp://x"), f"base_url must be {BASE_RULE}, got 'ftp://x'"),
         (lambda: Ollama("m", timeout=0), "timeout must be a number of seconds above 0, got 0"),
+        (lambda: Ollama("m", options=5), "options must be a mapping, got 5"),  # type: ignore[arg-type]
+        (lambda: open_generator(5), "model must be a name such as .* got 5"),  # type: ignore[arg-type]
         (lambda: OllamaEmbedder(batch_size=0), "batch_size must be an int of 1 or more, got 0"),
         (lambda: open_generator("openai:"), "model must be a name such as"),
         (lambda: as_generator(5), "model must be a Generator, the name of a model or None, got 5"),  # type: ignore[arg-type]

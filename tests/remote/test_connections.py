@@ -13,6 +13,7 @@ from itertools import count
 from pathlib import Path
 from socket import create_server, socket
 from threading import Event
+from typing import Any
 
 import pytest
 
@@ -80,7 +81,7 @@ def server() -> Iterator[Service]:
         running.gate.set()
 
 
-def ask(url: str, method: str = "GET", *, seconds: float = 60.0, most: int = 1000, **options: object) -> str:
+def ask(url: str, method: str = "GET", *, seconds: float = 60.0, most: int = 1000, **options: Any) -> str:
     """Return the body of an answer."""
     answer: Response = request(method, url, LOOPBACK, deadline=Deadline(seconds), max_bytes=most, **options)
     return answer.body.decode()

@@ -241,6 +241,8 @@ def robots(*lines: str, status: int = 200) -> Reply:
         (robots("User-agent: *", "Disallow: /*des$"), False),
         (robots("User-agent: *", "Disallow: /*.pdf$"), True),
         (robots("User-agent: *", "Disallow: /" + "*t" * 5000), True),
+        (robots("User-agent: *", "Disallow: /private", *["Allow: /more"] * 40_000, "Disallow: /"), True),
+        (robots("User-agent: *", "Disallow: /tides", "#" * 511_970, "Allow: /tides$"), False),
         (robots(status=404), True),
         (robots(status=403), True),
         (robots(status=503), False),
@@ -297,8 +299,10 @@ def test_rules_of_a_bounded_number_of_sites_are_kept(monkeypatch: pytest.MonkeyP
     assert urls == [f"http://site-{number}.example/robots.txt" for number in (1, 2, 3, 1)]
 
 
-@pytest.mark.parametrize("bad", [{"timeout": 0}, {"timeout": float("inf")}])
+@pytest.mark.parametrize(
+    "bad", [{"timeout": 0}, {"timeout": "5"}, {"allow_networks": 5}, {"url": 5}], ids=str
+)
 def test_arguments(bad: dict[str, Any]) -> None:
-    """A timeout must be finite and above 0."""
-    with pytest.raises(ArgumentError, match="timeout"):
-        fetch_page("http://example.org", **bad)
+    """A timeout must be finite and above 0, and other values of their types."""
+    with pytest.raises(ArgumentError, match=f"{next(iter(bad))} must "):
+        fetch_page(**{"url": "http://example.org", **bad})

@@ -7,7 +7,7 @@ from functools import partial
 from hashlib import sha256
 from typing import Any
 
-from sleuth.arguments import check_count, check_names, check_query
+from sleuth.arguments import check_count, check_mapping, check_names, check_positive, check_query
 from sleuth.compose.items import best_first
 from sleuth.compose.slices import run_slices
 from sleuth.errors import ArgumentError, KnowledgeBaseError
@@ -74,18 +74,14 @@ class MultiSliceRetriever:
         is_managed: bool = False,
         options: Mapping[str, Any] | None = None,
     ) -> None:
-        if not isinstance(timeout_seconds, (int, float)) or not 0 < timeout_seconds < float("inf"):
-            raise ArgumentError(f"timeout_seconds must be above 0 and finite, got {timeout_seconds!r}")
+        self.timeout_seconds = check_positive(timeout_seconds, "timeout_seconds")
         check_count(max_slices, "max_slices", least=1)
-        if not isinstance(filtered_score_boost, (int, float)) or not 0 < filtered_score_boost < float("inf"):
-            boost = filtered_score_boost
-            raise ArgumentError(f"filtered_score_boost must be above 0 and finite, got {boost!r}")
+        check_positive(filtered_score_boost, "filtered_score_boost")
         self._kind = "managedSearchConfiguration" if is_managed else "vectorSearchConfiguration"
-        self._options = dict(options or {})
+        self._options = check_mapping(options, "options")
         check_names(
             self._options, (*SEARCH_OPTIONS[self._kind], *REQUEST_OPTIONS), f"options of {self._kind}"
         )
-        self.timeout_seconds = float(timeout_seconds)
         self.max_slices = max_slices
         self.enabled = enabled
         self.filtered_score_boost = float(filtered_score_boost)

@@ -20,10 +20,10 @@ def split_name(name: str) -> tuple[str, str]:
     Raises:
         ArgumentError: the name has no model.
     """
-    service, colon, model = name.partition(":")
+    service, colon, model = str(name).partition(":")
     if not colon or service not in ("ollama", "openai"):
         service, model = "ollama", name
-    if not model.strip():
+    if not isinstance(name, str) or not model.strip():
         raise ArgumentError(f"model must be a name such as 'llama3.1' or 'openai:gpt-4o-mini', got {name!r}")
     return service, model
 

@@ -14,7 +14,7 @@ from functools import cached_property
 from typing import Any
 from urllib.parse import urlsplit
 
-from sleuth.arguments import check_count, check_strings
+from sleuth.arguments import check_count, check_mapping, check_strings
 from sleuth.errors import ArgumentError, EmbeddingError, GenerationError, RemoteError
 from sleuth.llm.http import (
     AnswerError,
@@ -131,7 +131,7 @@ class Ollama:
         self.model = _checked_model(model)
         self.base_url = resolve_url(base_url)
         self.timeout = checked_timeout(timeout)
-        self.options = dict(options or {})
+        self.options = check_mapping(options, "options")
         describe = _OllamaFailures(GenerationError, self.timeout, model=model)
         self._client = JsonClient(self.base_url, self.timeout, send, describe, again_when_refused)
 

@@ -12,7 +12,7 @@ from dataclasses import replace
 from time import monotonic
 from typing import Any, ClassVar, Final
 
-from sleuth.arguments import check_count, check_strings
+from sleuth.arguments import check_count, check_mapping, check_strings
 from sleuth.errors import ArgumentError, EmbeddingError, GenerationError, RemoteError
 from sleuth.llm.http import (
     AnswerError,
@@ -165,7 +165,7 @@ class OpenAIGenerator:
         context: int | None = None,
     ) -> None:
         self.model = model
-        self.options = dict(options or {})
+        self.options = check_mapping(options, "options")
         self._context = None if context is None else check_count(context, "context", least=1)
         self._client = connect(GenerationError, base_url, api_key, timeout)
         self.base_url = self._client.base_url

@@ -133,7 +133,9 @@ class RetrievalManager:
             RetrievalError: a hook failed; `context` holds query, k, and the hook with its plugin.
         """
         listeners = {name: options.pop(name) for name in _LISTENERS & options.keys()}
-        invalid = _check(query, k, return_mode) or self._check_options(options, RETRIEVE, SYNTHESIZE)
+        invalid = _check(query, k, return_mode, **listeners) or self._check_options(
+            options, RETRIEVE, SYNTHESIZE
+        )
         if invalid is not None:
             return SearchResult.fail(invalid, query=_as_text(query))
         retrieved = self.execute_retrieve(query, k, for_synthesize=True, **self._taken(options))
@@ -177,6 +179,8 @@ class RetrievalManager:
         def work(on_text: Callable[[str], None]) -> SearchResult:
             return self.execute_search(query, k, return_mode, on_text=on_text, **options)
 
+        if "on_text" in options:
+            raise ArgumentError(f"on_text must be left out of a stream of texts, got {options['on_text']!r}")
         return SearchStream(work)
 
     aexecute_retrieve = async_twin(execute_retrieve)
@@ -349,7 +353,7 @@ def install_builtins(
     registry.on(SYNTHESIZE, synthesize, priority=0, plugin=BUILTIN)
 
 
-def _check(query: Any, k: Any, return_mode: Any) -> StatusDetail | None:
+def _check(query: Any, k: Any, return_mode: Any, **listeners: Any) -> StatusDetail | None:
     if query is None or (isinstance(query, str) and not query.strip()):
         return StatusDetail(code=StatusCode.EMPTY, message="Query is empty")
 
@@ -358,12 +362,15 @@ def _check(query: Any, k: Any, return_mode: Any) -> StatusDetail | None:
         check_query(query)
         argument = "k"
         check_count(k, least=1)
+        for argument, listener in listeners.items():
+            if listener is not None and not callable(listener):
+                raise ArgumentError(f"{argument} must be callable, got {listener!r}")
+        argument = "return_mode"
+        if return_mode not in list(ReturnMode):
+            raise ArgumentError(f"return_mode must be 'minimal' or 'with_items', got {return_mode!r}")
     except ArgumentError as error:
         return StatusDetail(code=StatusCode.INVALID, message=str(error), context={"argument": argument})
-    if return_mode in list(ReturnMode):
-        return None
-    message = f"return_mode must be 'minimal' or 'with_items', got {return_mode!r}"
-    return StatusDetail(code=StatusCode.INVALID, message=message, context={"argument": "return_mode"})
+    return None
 
 
 def _as_text(query: Any) -> str:

@@ -118,8 +118,8 @@ class Exchange(Answer):
         while (piece := self._step(lambda: next(self._body, None))) is not None:
             yield piece
 
-    def read(self, max_bytes: int) -> Response:
-        """Read the whole answer.
+    def read(self, max_bytes: int, *, cut: bool = False) -> Response:
+        """Read the whole answer, or the first `max_bytes` of a larger one that may be cut.
 
         Raises:
             LargeError: its body is larger than `max_bytes`.
@@ -127,13 +127,14 @@ class Exchange(Answer):
         """
         announced = self.headers.get("Content-Length", "")
         body = bytearray()
-        if announced.isascii() and announced.isdigit() and int(announced) > max_bytes:
-            raise LargeError(f"answer is larger than {max_bytes} bytes")
-        for piece in self.pieces():
+        is_larger = announced.isascii() and announced.isdigit() and int(announced) > max_bytes
+        for piece in () if is_larger and not cut else self.pieces():
             body += piece
-            if len(body) > max_bytes:
-                raise LargeError(f"answer is larger than {max_bytes} bytes")
-        return Response(self.status, self.headers, bytes(body))
+            if is_larger := len(body) > max_bytes:
+                break
+        if is_larger and not cut:
+            raise LargeError(f"answer is larger than {max_bytes} bytes")
+        return Response(self.status, self.headers, bytes(body[:max_bytes]))
 
     def renew(self) -> None:
         """Restart the deadline, for streams whose silence it bounds."""
@@ -169,11 +170,11 @@ class Exchange(Answer):
 
 
 def request(
-    method: str, url: str, addresses: Sequence[Address], *, max_bytes: int, **options: Any
+    method: str, url: str, addresses: Sequence[Address], *, max_bytes: int, cut: bool = False, **options: Any
 ) -> Response:
     """Send one request and return its whole answer; `Exchange` documents the options and errors."""
     with Exchange(method, url, addresses, **options) as exchange:
-        return exchange.read(max_bytes)
+        return exchange.read(max_bytes, cut=cut)
 
 
 def exchange_with_host(method: str, url: str, *, deadline: Deadline, **options: Any) -> Exchange:

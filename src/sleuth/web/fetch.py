@@ -15,6 +15,7 @@ from email.message import Message
 from typing import Any
 from urllib.parse import urldefrag, urljoin
 
+from sleuth.arguments import check_positive, check_strings
 from sleuth.errors import ArgumentError, WebError, requires
 from sleuth.remote import Deadline, Response, async_twin, port_of, shown_url
 from sleuth.remote.exchange import USER_AGENT
@@ -60,12 +61,14 @@ class FetchRules:
 
     Attributes:
         networks: those that may be fetched from although they are not public.
+        cut: whether of an answer above `max_bytes` its begin is read, instead of none.
     """
 
     deadline: Deadline
     max_bytes: int
     networks: tuple[Network, ...]
     obey_robots: bool = True
+    cut: bool = False
 
 
 def fetch_page(
@@ -89,8 +92,8 @@ def fetch_page(
             type than HTML or plain text, or no answer in time.
         MissingPackageError: the extra `html` is not installed.
     """
-    if not 0 < timeout < float("inf"):
-        raise ArgumentError(f"timeout must be above 0 seconds and finite, got {timeout!r}")
+    check_strings([url], "url")
+    check_positive(timeout, "timeout")
     rules = FetchRules(Deadline(timeout), max_bytes, networks_of(allow_networks), obey_robots)
     address, answer = _follow(url, rules)
     return _read(address, answer)
@@ -105,6 +108,7 @@ def networks_of(names: Sequence[str]) -> tuple[Network, ...]:
     Raises:
         ArgumentError: a name that is no network.
     """
+    check_strings(names, "allow_networks")
     try:
         return tuple(ipaddress.ip_network(name) for name in names)
     except ValueError as error:
@@ -146,7 +150,7 @@ def fetch_once(url: str, rules: FetchRules, headers: Mapping[str, str] | None = 
 
     def fetch_robots(site: str) -> tuple[int, bytes]:
         """Fetch a site's `robots.txt`, following a few redirects."""
-        site_rules = FetchRules(rules.deadline, robots.MAX_BYTES, rules.networks, obey_robots=False)
+        site_rules = FetchRules(rules.deadline, robots.MAX_BYTES, rules.networks, obey_robots=False, cut=True)
         _, answer = _follow(site, site_rules)
         return answer.status, answer.body
 
@@ -159,6 +163,7 @@ def fetch_once(url: str, rules: FetchRules, headers: Mapping[str, str] | None = 
         deadline=rules.deadline,
         headers={**_ACCEPT, **(headers or {})},
         max_bytes=rules.max_bytes,
+        cut=rules.cut,
     )
 
 

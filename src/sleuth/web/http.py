@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 from urllib.parse import SplitResult, quote
 
 from sleuth.errors import WebError
@@ -68,12 +69,13 @@ def request(
     headers: Mapping[str, str] | None = None,
     body: bytes | None = None,
     max_bytes: int,
+    cut: bool = False,
 ) -> Response:
     """Send one request to one of these addresses and return its whole answer. Any status and redirect is an answer.
 
     Args:
         addresses: of the URL's host, in order of preference.
-        max_bytes: the size limit of the body.
+        max_bytes: the size limit of the body; a larger one is refused, or cut there if it may be `cut`.
 
     Raises:
         BrokenConnectionError: no whole answer.
@@ -82,15 +84,8 @@ def request(
     parts = address_parts(url)
     kind: type[WebError] = WebError
     try:
-        return exchange(
-            method,
-            parts.geturl(),
-            addresses,
-            deadline=deadline,
-            headers=headers,
-            body=body,
-            max_bytes=max_bytes,
-        )
+        options: dict[str, Any] = {"headers": headers, "body": body, "max_bytes": max_bytes, "cut": cut}
+        return exchange(method, parts.geturl(), addresses, deadline=deadline, **options)
     except LateError:
         kind, problem = BrokenConnectionError, f"{parts.netloc} did not answer in time"
     except BrokenError as error:

@@ -19,7 +19,7 @@ from sleuth.errors import WebError
 MAX_AGE = 3600.0
 """Seconds that the rules of a site are cached."""
 MAX_BYTES = 512_000
-"""RFC 9309 2.5: at least 500 KiB have to be read."""
+"""RFC 9309 2.5: at least 500 KiB have to be read; what follows is not."""
 _SITES = 1024
 
 _rules_by_site: OrderedDict[str, tuple[float, Protego]] = OrderedDict()
@@ -46,7 +46,8 @@ def allowed(url: str, agent: str, fetch: Callable[[str], tuple[int, bytes]]) -> 
         return False  # the next call asks again
     if status >= 500 or status == 429:
         return False
-    text = body[:MAX_BYTES].decode("utf-8-sig", errors="replace") if status < 300 else ""
+    whole_lines = body if len(body) < MAX_BYTES else body[: body.rfind(b"\n")]  # half a path is another one
+    text = whole_lines.decode("utf-8-sig", errors="replace") if status < 300 else ""
     rules = Protego.parse(text)
     with _lock:
         _rules_by_site[site] = (monotonic(), rules)

@@ -10,7 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, TypedDict, Unpack
 
-from sleuth.arguments import check_count, check_options, check_query
+from sleuth.arguments import check_count, check_options, check_positive, check_query
 from sleuth.errors import ArgumentError, WebError
 from sleuth.logs import is_configured, logger_of
 from sleuth.remote import Deadline, async_twin
@@ -119,8 +119,7 @@ class WebSearch:
             # Only to refuse a wrong name or address now; a missing key is reported by the search.
             with suppress(MissingKeyError):
                 _ = self._client
-        if not isinstance(self.timeout, (int, float)) or not 0 < self.timeout < float("inf"):
-            raise ArgumentError(f"timeout must be above 0 seconds and finite, got {self.timeout!r}")
+        check_positive(self.timeout, "timeout")
         for name, domains in (("include", self.include_domains), ("exclude", self.exclude_domains)):
             if isinstance(domains, str):
                 raise ArgumentError(f"{name}_domains must be a list of domains, got {domains!r}")

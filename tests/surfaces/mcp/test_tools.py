@@ -137,12 +137,13 @@ def test_other_pieces_of_a_file_are_shown_by_their_lines(saved: Any) -> None:
 
 
 def test_the_number_of_results_has_the_names_of_other_tools(workspace: Workspace) -> None:
-    """`limit` and `top_k` are taken as `k`, where no k is given."""
+    """`limit` and `top_k` are taken as `k`, where one of them is given alone."""
     names = ("k", "limit", "top_k")
     answers = [call(workspace, "search", query="tokens bucket", **{name: 2})["results"] for name in names]
     assert len(answers[0]) == 2
     assert answers[0] == answers[1] == answers[2]
-    assert "must be among" in refusal(workspace, "search", query="tokens", k=2, limit=3)
+    for two in ({"k": 2, "limit": 3}, {"limit": 3, "top_k": 2}):
+        assert "must be among" in refusal(workspace, "search", query="tokens", **two)
 
 
 def test_cursors_of_other_searches_are_refused(workspace: Workspace) -> None:

@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 from pydantic import Field
 
 from sleuth import platform
+from sleuth.arguments import check_positive
 from sleuth.errors import ArgumentError
 from sleuth.remote import checked_base
 from sleuth.types.request import Wire
@@ -116,8 +117,7 @@ class ServerSettings:
                     f"trust_proxy must be addresses or networks such as 10.0.0.0/8, got {proxy!r}"
                 ) from None
         for name in ("deadline", "answer_deadline"):
-            if not 0 < getattr(self, name) < float("inf"):
-                raise ArgumentError(f"{name} must be seconds above 0, got {getattr(self, name)!r}")
+            check_positive(getattr(self, name), name)
 
 
 def is_loopback(host: str) -> bool:

@@ -123,7 +123,7 @@ class Tools:
         schema = self.schemas.get(name)
         if schema is None:
             raise ArgumentError(f"tool must be one of {', '.join(self.schemas)}, got {name!r}")
-        if "k" in schema.properties and "k" not in arguments:
+        if "k" in schema.properties and len({"k", *_NAMES_OF_K}.intersection(arguments)) == 1:
             arguments = {"k" if key in _NAMES_OF_K else key: value for key, value in arguments.items()}
         check_names(arguments, schema.properties, f"arguments of {name}")
         if missing := [key for key in schema.required if key not in arguments]:
