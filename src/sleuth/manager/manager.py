@@ -362,14 +362,16 @@ def _check(query: Any, k: Any, return_mode: Any, **listeners: Any) -> StatusDeta
         check_query(query)
         argument = "k"
         check_count(k, least=1)
-        for argument, listener in listeners.items():
-            if listener is not None and not callable(listener):
-                raise ArgumentError(f"{argument} must be callable, got {listener!r}")
-        argument = "return_mode"
-        if return_mode not in list(ReturnMode):
-            raise ArgumentError(f"return_mode must be 'minimal' or 'with_items', got {return_mode!r}")
     except ArgumentError as error:
         return StatusDetail(code=StatusCode.INVALID, message=str(error), context={"argument": argument})
+    rules = {
+        name: "callable" for name, value in listeners.items() if value is not None and not callable(value)
+    }
+    if return_mode not in list(ReturnMode):
+        rules["return_mode"] = "'minimal' or 'with_items'"
+    for name, rule in rules.items():
+        message = f"{name} must be {rule}, got {listeners.get(name, return_mode)!r}"
+        return StatusDetail(code=StatusCode.INVALID, message=message, context={"argument": name})
     return None
 
 
