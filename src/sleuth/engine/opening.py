@@ -59,7 +59,16 @@ def open_index(path: str | Path, options: OpenOptions) -> tuple[Store, Embedder 
         # Refuses one that is not installed.
         open_chunker(of_new, None if isinstance(chunker, str) else chunker)
     model = open_embedder(of_new.embedder, embedder, path=str(path), required=True) if creates else None
-    store = _open_store(path, of_new, create=options.create)
+    try:
+        store = Store.open(path, create=options.create, settings=of_new.to_dict())
+    except IndexNotFoundError as error:
+        if not (Path(path) / "code.db").is_file():
+            raise
+        raise IndexNotFoundError(
+            f"{path} holds code and no documents: `sleuth search --in code` and `open_sources(path, ['code'])` "
+            "search it, `sleuth serve --in code` serves it, `sleuth index PATH` adds documents",
+            path=str(path),
+        ) from error
     try:
         check_settings({k: v for k, v in new_settings.items() if not (re_embed and k == "embedder")}, store)
         recorded = spelling = IndexSettings.from_dict(store.settings).embedder
@@ -92,20 +101,6 @@ def _named(settings: IndexSettings | Mapping[str, Any] | None) -> Mapping[str, A
     if settings.embedder == DEFAULT:
         del values["embedder"]
     return values
-
-
-def _open_store(path: str | Path, settings: IndexSettings, *, create: bool) -> Store:
-    """Open the store; if the folder has only an index of code, the error says how to add documents."""
-    try:
-        return Store.open(path, create=create, settings=settings.to_dict())
-    except IndexNotFoundError as error:
-        if not (Path(path) / "code.db").is_file():
-            raise
-        raise IndexNotFoundError(
-            f"{path} holds code and no documents: `sleuth search --in code` and `open_sources(path, ['code'])` "
-            "search it, `sleuth serve --in code` serves it, `sleuth index PATH` adds documents",
-            path=str(path),
-        ) from error
 
 
 def check_settings(expected: Mapping[str, Any], store: Store) -> None:

@@ -228,7 +228,14 @@ def _open_one(
     if plugin is None:
         raise ArgumentError(f"service must be among {', '.join(extensions('web'))}, got {name!r}")
     api: WebApi = plugin.load()
-    base = find_base(base_url, api.base_name, api.public_base, needs_https=bool(api.key_name))
+    base = base_url or os.environ.get(api.base_name) or api.public_base
+    if base:
+        source = "base_url" if base_url else api.base_name
+        base = checked_base(base, source)
+        parts = urlsplit(base)
+        is_local = parts.hostname in ("127.0.0.1", "::1", "localhost")
+        if api.key_name and parts.scheme != "https" and not is_local:  # a key is sent there
+            raise ArgumentError(f"{source} must be https, or http on this machine, got {base!r}")
     key = find_key(api_key, api.key_name) if api.key_name else ""
     if not base:
         lack = f"no address for web search: set {api.base_name} in the environment"
@@ -250,42 +257,6 @@ def _default(api_key: str | None, base_url: str | None) -> str:
     return "tavily"
 
 
-def read_env_file(path: Path) -> dict[str, str]:
-    """Return the settings of a `.env` file: lines of `NAME=value`, with optional quotes, comments and `export`."""
-    values = {}
-    with path.open(encoding="utf-8-sig", errors="replace") as file:
-        text = file.read(_LONGEST_FILE)
-    for line in text.splitlines():
-        if match := _LINE.match(line):
-            name, *quoted, plain = match.groups()
-            values[name] = (
-                plain.rstrip() if plain is not None else next(form for form in quoted if form is not None)
-            )
-    return values
-
-
-def find_base(argument: str | None, name: str, public_base: str, *, needs_https: bool = True) -> str:
-    """Return the address of a service: the argument, else that of the environment, else the public one.
-
-    Args:
-        name: the environment variable.
-        needs_https: whether a key is sent there.
-
-    Raises:
-        ArgumentError: the address is not https (except on this machine), or holds a user, password, query or fragment.
-    """
-    base = argument or os.environ.get(name) or public_base
-    if not base:
-        return ""
-    source = "base_url" if argument else name
-    base = checked_base(base, source)
-    parts = urlsplit(base)
-    is_local = parts.hostname in ("127.0.0.1", "::1", "localhost")
-    if needs_https and parts.scheme != "https" and not is_local:
-        raise ArgumentError(f"{source} must be https, or http on this machine, got {base!r}")
-    return base
-
-
 def find_key(argument: str | None, name: str) -> str | None:
     """Return an API key: the argument, else that of the environment, else that of `.env`, else None.
 
@@ -305,7 +276,11 @@ def find_key(argument: str | None, name: str) -> str | None:
         except OSError:
             continue
         if stat.S_ISREG(status.st_mode) and status.st_uid in (platform.user(), 0):
-            key = read_env_file(path).get(name)
+            with path.open(encoding="utf-8-sig", errors="replace") as file:
+                text = file.read(_LONGEST_FILE)
+            for match in filter(None, map(_LINE.match, text.splitlines())):
+                if match[1] == name:  # the last one counts
+                    key = next(form for form in reversed(match.groups()) if form is not None).rstrip()
             break
     key = key.strip() if isinstance(key, str) else key
     if not key:

@@ -89,11 +89,21 @@ def tables_of(source: bytes, language: str) -> Tables:
     imports = imports_of_matches([match for _, match in by_subject["import"]], lines, definitions)
     spans = spans_of(definitions)
     bindings = place_bindings(bound, spans)
+    placed = place_uses(_split_quoted(source, uses), lines.newlines, spans, _MAX_QUALIFIER)
+    references = _keep_meant(source, placed, bindings, definitions, imports)
+    if language in _CAPITALS and len(
+        references
+    ):  # calls of names such as `Order`, unlike `ORDER`, make an object
+        first = np.frombuffer(source, np.uint8)[references[:, _NAME]]
+        calls = (references[:, _ROLE] == _CALL) & ((first < ord("a")) | (first > 127))
+        for row in np.flatnonzero(calls).tolist():
+            start = references[row, _NAME]
+            name = source[start : start + references[row, _NAME_SIZE]].decode("utf-8", "replace")
+            if name[:1].isupper() and not name.isupper():
+                references[row, _ROLE] = _INSTANTIATION
     return Tables(
         definition_table(definitions, lines),
-        references_of(
-            uses, bindings, lines, definitions, imports, spans=spans, capitals=language in _CAPITALS
-        ),
+        references,
         bindings,
         imports,
         cut_definitions([layer.root for layer in layers], definitions, lines),
@@ -204,40 +214,6 @@ def _in_order(tables: Sequence[Table]) -> Table:
         return tables[0]
     table = np.concatenate(tables)
     return table[np.argsort(table[:, 0], kind="stable")]
-
-
-def references_of(
-    uses: Table,
-    bindings: Table,
-    lines: LineIndex,
-    definitions: Sequence[ParsedDefinition],
-    imports: Table,
-    *,
-    spans: Table,
-    capitals: bool,
-) -> Table:
-    """Return the used names in order of place, each once, without names of definitions; rows of `ReferenceRow`.
-
-    Args:
-        uses: as `uses.read_uses` returns them.
-        bindings: rows of `BindingRow`.
-        definitions: in order of start, containers first.
-        imports: rows of `ImportRow`.
-        spans: of the definitions, as `spans_of` returns them.
-        capitals: whether a call of a capitalised name makes an object.
-    """
-    source = lines.source
-    placed = place_uses(_split_quoted(source, uses), lines.newlines, spans, _MAX_QUALIFIER)
-    table = _keep_meant(source, placed, bindings, definitions, imports)
-    if capitals and len(table):  # calls of names such as `Order`, unlike `ORDER`
-        first = np.frombuffer(source, np.uint8)[table[:, _NAME]]
-        calls = (table[:, _ROLE] == _CALL) & ((first < ord("a")) | (first > 127))
-        for row in np.flatnonzero(calls).tolist():
-            start = table[row, _NAME]
-            name = source[start : start + table[row, _NAME_SIZE]].decode("utf-8", "replace")
-            if name[:1].isupper() and not name.isupper():
-                table[row, _ROLE] = _INSTANTIATION
-    return table
 
 
 def spans_of(definitions: Sequence[ParsedDefinition]) -> Table:
