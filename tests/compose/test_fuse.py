@@ -125,7 +125,7 @@ def test_no_pools_and_empty_pools() -> None:
         ({"weights": {"x": 1}}, "weights must name legs among a, got 'x'"),
         ({"weights": {"a": -1}}, r"weights\['a'\] must be a number of 0 and more, got -1"),
         ({"weights": {"a": math.nan}}, r"weights\['a'\] must be a number of 0 and more, got nan"),
-        ({"rank_constant": 0}, "rank_constant must be a number above 0, got 0"),
+        ({"rank_constant": 0}, "rank_constant must be a finite number above 0, got 0"),
     ],
 )
 def test_wrong_arguments(options: dict[str, object], message: str) -> None:

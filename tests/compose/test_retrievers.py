@@ -176,7 +176,7 @@ def test_boost() -> None:
     formulas = [it.explanation.formula for it in boosted if it.explanation]
     assert formulas == ["score * factor", "score / factor"]
     assert boost_items([item("a", None)], 2)[0].score is None
-    with pytest.raises(ArgumentError, match="factor must be a number above 0, got 0"):
+    with pytest.raises(ArgumentError, match="factor must be a finite number above 0, got 0"):
         boost_items([], 0)
     with pytest.raises(ArgumentError, match="pool must be an int of 1 or more, got 0"):
         BoostedRetriever(lexical(), 2.0, pool=0)

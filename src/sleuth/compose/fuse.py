@@ -17,6 +17,7 @@ from typing import Any, NamedTuple, Protocol, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from sleuth.arguments import check_positive
 from sleuth.compose.methods import RANK_CONSTANT, Method
 from sleuth.compose.pools import best, normalise, unite
 from sleuth.errors import ArgumentError
@@ -152,8 +153,7 @@ def _check(
     if not isinstance(method, str) or method not in FORMULAS:
         hint = "; weights are named, as in weights={...}" if isinstance(method, Mapping) else ""
         raise ArgumentError(f"method must be one of {', '.join(FORMULAS)}, got {method!r}{hint}")
-    if not 0 < rank_constant < math.inf:
-        raise ArgumentError(f"rank_constant must be a number above 0, got {rank_constant!r}")
+    check_positive(rank_constant, "rank_constant")
     weight_by_leg = dict.fromkeys(legs, 1.0)
     for name, weight in (weights or {}).items():
         if name not in weight_by_leg:

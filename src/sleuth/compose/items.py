@@ -7,8 +7,7 @@ from collections.abc import Callable, Hashable, Iterable
 from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING
 
-from sleuth.arguments import check_count
-from sleuth.errors import ArgumentError
+from sleuth.arguments import check_count, check_positive
 from sleuth.remote import async_twin
 from sleuth.text.repeats import Repeats
 from sleuth.types import Explanation, Ranking, RetrievedItem
@@ -73,8 +72,7 @@ def boost_items(
 
     A score below 0 is divided instead, so that a factor above 1 always raises it. Items without a score stay so.
     """
-    if not 0 < factor < float("inf"):
-        raise ArgumentError(f"factor must be a number above 0, got {factor!r}")
+    check_positive(factor, "factor")
     result = []
     for item in items:
         if item.score is None or not (where is None or where(item)):

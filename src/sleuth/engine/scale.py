@@ -98,7 +98,25 @@ def on_one_scale(query: str, rankings: Mapping[str, Ranking]) -> dict[str, Ranki
         name: _values(source_worths, kinds.code if labels[name] == "code" else kinds.text)
         for name, source_worths in worths.items()
     }
-    raised = _raised(values, labels)
+    heights = {name: source_values[0] for name, source_values in values.items()}
+    bests: dict[str, str] = {}  # the source with the best hit of each kind, the best first
+    for name in sorted(heights, key=lambda name: -heights[name]):
+        bests.setdefault(labels[name], name)
+    height_limit = PLAUSIBLE * max(heights.values(), default=0.0)
+    sources = [name for name in islice(bests.values(), PLACES) if heights[name] >= height_limit > 0]
+    raised: dict[
+        str, float
+    ] = {}  # scores with which these are among the first places, where theirs are too low
+    for place, source in enumerate(sources, PLACES - len(sources)):
+        rival_values = [
+            raised.get(name, value) if at == 0 else value
+            for name, source_values in values.items()
+            if labels[name] != labels[source]
+            for at, value in enumerate(source_values)
+        ]
+        above = sorted(rival_values, reverse=True)[place : place + 1]
+        if above and heights[source] <= above[0]:
+            raised[source] = nextafter(above[0], inf)
     scaled: dict[str, list[RetrievedItem]] = {}
     for name, source_worths in worths.items():
         scaled[name], scores = [], values[name]
@@ -222,36 +240,6 @@ def _values(worths: Sequence[_Worth], kind: float) -> list[float]:
     best = (sorted(amounts[place:], reverse=True)[: len(_WEIGHTS)] for place in range(len(amounts)))
     means = (fmean(top_amounts, _WEIGHTS[: len(top_amounts)]) for top_amounts in best)
     return [kind * max(0.0, mean - _STEP * place) for place, mean in enumerate(accumulate(means, min))]
-
-
-def _raised(values: Mapping[str, Sequence[float]], kinds: Mapping[str, str]) -> dict[str, float]:
-    """Return the scores with which the best hit of each kind is among the first places, where its own is too low.
-
-    Args:
-        values: scores of the first hits, by source; each source has hits.
-        kinds: of each source.
-
-    Returns:
-        By the source of the hit.
-    """
-    heights = {name: source_values[0] for name, source_values in values.items()}
-    bests: dict[str, str] = {}  # the source with the best hit of each kind, the best first
-    for name in sorted(heights, key=lambda name: -heights[name]):
-        bests.setdefault(kinds[name], name)
-    height_limit = PLAUSIBLE * max(heights.values(), default=0.0)
-    sources = [name for name in islice(bests.values(), PLACES) if heights[name] >= height_limit > 0]
-    raised: dict[str, float] = {}
-    for place, source in enumerate(sources, PLACES - len(sources)):
-        rival_values = [
-            raised.get(name, value) if at == 0 else value
-            for name, source_values in values.items()
-            if kinds[name] != kinds[source]
-            for at, value in enumerate(source_values)
-        ]
-        above = sorted(rival_values, reverse=True)[place : place + 1]
-        if above and heights[source] <= above[0]:
-            raised[source] = nextafter(above[0], inf)
-    return raised
 
 
 def _worths(query: str, items: Sequence[RetrievedItem]) -> list[_Worth]:

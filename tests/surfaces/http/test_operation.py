@@ -177,8 +177,8 @@ def test_workers_divide_the_cores(workers: int, cores: int, threads: int) -> Non
         ({"host": "203.0.113.1"}, "host must be 127.0.0.1"),
         ({"keys": Path("nothing.json")}, "sleuth serve keys add"),
         ({"deadline": 0}, "deadline must be"),
-        ({"queue": -1}, "queue must be 0 or more"),
-        ({"port": 65536}, "port must be 65535 or less"),
+        ({"queue": -1}, "queue must be an int of 0 or more"),
+        ({"port": 65536}, "port must be an int from 0 to 65,535, got 65536"),
         ({"sources": ("docs", "nosuch")}, "sources must be among docs, .* got 'nosuch'"),
     ],
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator
 from contextlib import suppress
 from typing import NamedTuple
 
@@ -229,7 +229,24 @@ def _mend(storage: CodeStorage, leg: WordLeg) -> list[Repair]:
         return []
     keys = set(missing_keys)
     rows = [row for row in rows if (row.key in keys if is_files else row.chunks and row.first_chunk in keys)]
-    new_segments, lost = _rebuilt(storage, leg, rows, [first for first, _ in good_ranges])
+    new_segments: list[Built] = []  # between those that are sound
+    lost: list[int] = []
+    firsts = [first for first, _ in good_ranges]
+    gaps: dict[tuple[int, int], list[FileRow]] = {}
+    for n, row in enumerate(rows):
+        gap = int(np.searchsorted(firsts, row.key if is_files else row.first_chunk))
+        gaps.setdefault((gap, n // _TOGETHER), []).append(row)
+    for gap_rows in gaps.values():
+        batch = storage.shelf.batch()
+        members = [row for row in gap_rows if _add(storage, batch, row)]
+        lost += [row.key for row in gap_rows if row not in members]
+        if not members:
+            continue
+        first_keys = np.array([row.key if is_files else row.first_chunk for row in members], np.int64)
+        if not is_files:
+            first_keys = ranges(first_keys, np.array([row.chunks for row in members], np.int64))
+        words = batch.file_words if is_files else batch.chunk_words
+        new_segments.append(storage.shelf.build(leg, first_keys, words))
     with storage.publishing() as (connection, segments):
         segments.extend(new_segments)
         manifest.drop(connection, [entry.name for entry in bad_entries])
@@ -245,31 +262,6 @@ def _mend(storage: CodeStorage, leg: WordLeg) -> list[Repair]:
         Repair(f"code {leg.name}", f"{amount(len(bad_entries), 'segment')} could not serve: {outcome}")
     ]
     return repairs + (_forget(storage, lost) if lost else [])
-
-
-def _rebuilt(
-    storage: CodeStorage, leg: WordLeg, rows: Sequence[FileRow], firsts: Sequence[int]
-) -> tuple[list[Built], list[int]]:
-    """Segments of these file versions, between those that begin at `firsts`; and the keys of those that are lost."""
-    segments: list[Built] = []
-    lost: list[int] = []
-    is_files = leg is storage.words.files
-    gaps: dict[tuple[int, int], list[FileRow]] = {}
-    for n, row in enumerate(rows):
-        gap = int(np.searchsorted(firsts, row.key if is_files else row.first_chunk))
-        gaps.setdefault((gap, n // _TOGETHER), []).append(row)
-    for gap_rows in gaps.values():
-        batch = storage.shelf.batch()
-        members = [row for row in gap_rows if _add(storage, batch, row)]
-        lost += [row.key for row in gap_rows if row not in members]
-        if not members:
-            continue
-        keys = np.array([row.key for row in members], np.int64)
-        if not is_files:
-            counts = np.array([row.chunks for row in members], np.int64)
-            keys = ranges(np.array([row.first_chunk for row in members], np.int64), counts)
-        segments.append(storage.shelf.build(leg, keys, batch.file_words if is_files else batch.chunk_words))
-    return segments, lost
 
 
 def _add(storage: CodeStorage, batch: Batch, row: FileRow) -> bool:

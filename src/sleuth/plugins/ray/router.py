@@ -12,6 +12,7 @@ from threading import Event, Lock
 from typing import Any
 
 from sleuth import errors
+from sleuth.arguments import check_count, check_positive
 from sleuth.cluster.shards import ShardAnswers, decode, encode
 from sleuth.errors import (
     ArgumentError,
@@ -58,11 +59,9 @@ class RouterOptions:
 
     def __post_init__(self) -> None:
         for name in ("searchers", "replicas"):
-            if getattr(self, name) < 1:
-                raise ArgumentError(f"{name} must be at least 1, got {getattr(self, name)!r}")
+            check_count(getattr(self, name), name, least=1)
         for name in ("deadline", "hedge_after"):
-            if not getattr(self, name) > 0:
-                raise ArgumentError(f"{name} must be above 0 seconds, got {getattr(self, name)!r}")
+            check_positive(getattr(self, name), name)
 
 
 @dataclass(eq=False)

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 from pydantic import Field
 
 from sleuth import platform
-from sleuth.arguments import check_positive
+from sleuth.arguments import check_count, check_positive
 from sleuth.errors import ArgumentError
 from sleuth.remote import checked_base
 from sleuth.types.request import Wire
@@ -105,10 +105,8 @@ class ServerSettings:
             raise ArgumentError("public_url must be given with token_issuer: tokens are for that address")
         minimums = {"threads": 1, "queue": 0, "cache": 0, "max_body": 1, "max_upload": 1, "port": 0}
         for name, minimum in minimums.items():
-            if getattr(self, name) < minimum:
-                raise ArgumentError(f"{name} must be {minimum} or more, got {getattr(self, name)!r}")
-        if self.port > 65535:
-            raise ArgumentError(f"port must be 65535 or less, got {self.port!r}")
+            most = 65_535 if name == "port" else None
+            check_count(getattr(self, name), name, least=minimum, most=most)
         for proxy in self.trust_proxy:
             try:
                 ip_network(proxy)

@@ -130,9 +130,7 @@ class Tools:
             raise ArgumentError(f"{missing[0]} must be given to {name}")
         request = {key: value for key, value in arguments.items() if key not in ("max_tokens", "cursor")}
         usual = ANSWER_TOKENS if name == "search" else PAGE_TOKENS
-        max_tokens = check_count(arguments.get("max_tokens", usual), "max_tokens")
-        if max_tokens < LEAST_TOKENS:
-            raise ArgumentError(f"max_tokens must be an int of {LEAST_TOKENS} or more, got {max_tokens!r}")
+        max_tokens = check_count(arguments.get("max_tokens", usual), "max_tokens", least=LEAST_TOKENS)
         if self._most_tokens is not None:
             max_tokens = min(max_tokens, max(self._most_tokens, LEAST_TOKENS))
         values = (arguments.get(key) for key in ("query", "name", "id", "pattern"))
