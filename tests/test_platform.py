@@ -104,32 +104,7 @@ def test_files_of_a_platform(system: ModuleType, tmp_path: Path) -> None:
     os.close(fd)
 
 
-WITHOUT_POSIX = """
-import os, signal, sys, mmap, subprocess, tempfile, shutil, pathlib, asyncio, socket, multiprocessing, ssl
-import numpy, concurrent.futures, httpx
-from tests import portable
-from tests.test_platform import MODULES, NAMES
-
-for module in (os, signal, mmap):
-    for name in NAMES & vars(module).keys() - {"kill", "SIGKILL"}:  # these two serve `subprocess`
-        delattr(module, name)
-for name in MODULES - {"posix", "select"}:
-    sys.modules[name] = None
-sys.modules["sleuth.platform"] = portable
-import sleuth
-sleuth.platform = portable
-from sleuth import Document, Engine
-
-with Engine.open(sys.argv[1], create=True, embedder="") as engine:
-    engine.add([Document(f"The tide number {i} comes in.", id=f"d{i}") for i in range(300)])
-    engine.add([Document("The harbour is closed.", id="d7")])
-    engine.delete(["d8"])
-    assert [hit.document_id for hit in engine.retrieve("harbour", k=3).items] == ["d7"]
-with Engine.open(sys.argv[1]) as engine:
-    assert engine.repairs == ()
-    found = {hit.document_id for hit in engine.retrieve("tide", k=400).items}
-    print(len(found), {each.level for each in engine.check(full=True)})
-"""
+WITHOUT_POSIX = Path(__file__).with_name("without_posix.txt").read_text("utf8")
 
 
 def test_an_index_where_posix_is_missing(tmp_path: Path) -> None:

@@ -6,50 +6,9 @@ import pytest
 
 from tests.commands import python
 
-INDEX = """
-import re, sys
-from pathlib import Path
-from sleuth import Document, Engine
-folder, count = sys.argv[1], int(sys.argv[2])
-words = "river stone light paper garden engine window letter winter market".split()
-documents = (
-    Document(
-        f"The {words[n % 10]} and the {words[n // 10 % 10]} of w{n}",
-        {"year": n % 50, "number": n * 7919, "name": f"{n * 7919 % 1_000_003:060}"},
-        id=f"row-{n}",
-    )
-    for n in range(count)
-)
-with Engine.open(folder, create=True) as engine:
-    engine.add(documents)
-    engine.compact()
-print(re.search(r"VmHWM:\\s*(\\d+) kB", Path("/proc/self/status").read_text())[1])
-"""
+INDEX = Path(__file__).with_name("indexing.txt").read_text("utf8")
 """Prints the largest resident memory of the process, in units of 1,024 bytes."""
-MERGE = """
-import re, sys
-from pathlib import Path
-import numpy as np
-from sleuth.lexical.leg import FieldSpec, LexicalLeg
-from sleuth.store import Rows, SegmentView
-from sleuth.store.catalogue.manifest import SegmentEntry
-from sleuth.store.catalogue.merging import merge
-from sleuth.columns.leg import ColumnsLeg
-folder, name, copies, n = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3]), 20_000
-words = "river stone light paper garden engine window letter winter market".split()
-texts = [f"The {words[i % 10]} and the {words[i // 10 % 10]} of w{i}" for i in range(n)]
-metadata = [{"year": i % 50, "name": f"{i * 7919 % 1_000_003:060}"} for i in range(n)]
-leg = LexicalLeg({"text": FieldSpec()}) if name == "lexical" else ColumnsLeg()
-data = leg.build(Rows(np.arange(n), None, {"text": texts}, metadata))
-ranges = [range(i * n, i * n + n) for i in range(copies)]
-views = [SegmentView(str(keys), keys, None, None, data.arrays, data.meta) for keys in ranges]
-entries = [
-    SegmentEntry(str(keys), leg.name, leg.fingerprint, keys[0], keys[-1], n, 0, 0, False) for keys in ranges
-]
-folder.mkdir()
-merge(leg, entries, views, folder)
-print(re.search(r"VmHWM:\\s*(\\d+) kB", Path("/proc/self/status").read_text())[1])
-"""
+MERGE = Path(__file__).with_name("merging.txt").read_text("utf8")
 """Merges a segment with copies of itself, and prints the same."""
 
 
