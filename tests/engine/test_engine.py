@@ -362,8 +362,7 @@ def test_passages_grow_on_request(tmp_path: Path) -> None:
         (near,) = engine.retrieve("topic1x20", 1, expand=1)
         (section,) = engine.retrieve("topic1x20", 1, expand="section")
         (whole,) = engine.retrieve("topic1x20", 5, expand="document")
-        assert alone.text in near.text
-        assert near.text in LONG
+        assert alone.text in near.text in LONG
         assert section.text.count("topic1x") == 40
         assert "topic0x" not in section.text
         assert whole.text == LONG
@@ -380,9 +379,10 @@ def test_passages_grow_on_request(tmp_path: Path) -> None:
                 engine.retrieve("part", expand=bad)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("overlap", [0, 4])
-def test_a_section_grows_to_its_beginning(tmp_path: Path, overlap: int) -> None:
-    """A section is complete even if it begins in a passage with the end of the previous one."""
+@pytest.mark.parametrize(("overlap", "reach"), [(0, 9), (4, 9), (4, 1)])
+def test_whole_sections(tmp_path: Path, overlap: int, reach: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A section is complete even if it begins in a passage with the end of the previous one, or is long."""
+    monkeypatch.setattr(expansion, "_REACH", reach)
     sections = [
         f"## Part {part}\n\n" + " ".join(f"On topic{part}x{n}." for n in range(count))
         for part, count in enumerate((24, 40, 40))

@@ -63,6 +63,7 @@ class _RankedPassages:
         self._all, self._rows = rows, in_common(plan, rows)
         self._depth = MOST_K + WINDOW if plan.is_bounded else plan.rows
         self._keys: dict[str, int] = {}
+        self._grown: dict[str, tuple[str, dict[str, int], list[str]]] = {}
         self._arrangement: Arrangement | None = None
 
     def arranged(self, arrangement: Arrangement) -> list[RetrievedItem]:
@@ -107,7 +108,7 @@ class _RankedPassages:
         if self._request.expand is None:
             return items
         rows = self._snapshot.rows(self._keys[item.id] for item in items)
-        return grow(self._snapshot, rows, items, self._request.expand)
+        return grow(self._snapshot, rows, items, self._request.expand, self._grown)
 
 
 def _notes_on_values(plan: SearchPlan, tree: Filter) -> list[str]:

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 Expansion: TypeAlias = int | Literal["section", "document"] | None
 """How many passages on each side, or all of the section or the document; None for the passage alone."""
 
+_REACH: Final = 16
+"""Passages on each side among which most sections end: a book has thousands, which are read for a longer one."""
 _BEGINNING: Final = 300
 """Characters of a passage among which the title stands that it begins with."""
 
@@ -27,42 +29,53 @@ def check_expansion(expand: Expansion) -> None:
     Raises:
         ArgumentError: states the rule.
     """
-    if expand in (None, "section", "document"):
-        return
-    if isinstance(expand, bool) or not isinstance(expand, int) or expand < 1:
+    is_count = isinstance(expand, int) and not isinstance(expand, bool) and expand >= 1
+    if not is_count and expand not in (None, "section", "document"):
         raise ArgumentError(f'expand must be 1 or more, "section", "document" or None, got {expand!r}')
 
 
 def grow(
-    snapshot: IndexSnapshot, rows: Sequence[Row], items: Sequence[RetrievedItem], expand: Expansion
+    snapshot: IndexSnapshot,
+    rows: Sequence[Row],
+    items: Sequence[RetrievedItem],
+    expand: Expansion,
+    grown: dict[str, tuple[str, dict[str, int], list[str]]],
 ) -> list[RetrievedItem]:
     """Return the items with the text around them; one whose passage a better one holds already is left out.
 
     Each keeps its id, score and explanation; `start_line` and `end_line` are those of the grown text, and
     `extra["passages"]` holds the ids of all that it is made of.
+
+    Args:
+        grown: by id, the text, the lines and the ids of what was grown before; gets those of the others.
     """
-    passages, ids = [], set[int]()
+    passages, ids = [], set[str]()
     for row, item in zip(rows, items, strict=True):
-        if row.key in ids:
+        if item.id in ids:
             continue
-        check_cancelled()
-        around = _around(snapshot, row, expand)
-        ids.update(chunk.key for chunk in around)
-        first, end_line = around[0].start_line, around[-1].end_line
-        lines = {"start_line": first, "end_line": end_line} if first else {}
-        passage = item.model_copy(update={"text": join(around), "metadata": {**item.metadata, **lines}})
-        passages.append(passage.with_extra(passages=[chunk.id for chunk in around]))
+        if item.id not in grown:
+            check_cancelled()
+            around = _around(snapshot, row, expand)
+            first, end_line = around[0].start_line, around[-1].end_line
+            lines = {"start_line": first, "end_line": end_line} if first else {}
+            grown[item.id] = join(around), lines, [chunk.id for chunk in around]
+        text, lines, held_ids = grown[item.id]
+        ids.update(held_ids)
+        passage = item.model_copy(update={"text": text, "metadata": {**item.metadata, **lines}})
+        passages.append(passage.with_extra(passages=held_ids))
     return passages
 
 
 def _around(snapshot: IndexSnapshot, row: Row, expand: Expansion) -> list[Row]:
-    if isinstance(expand, int):
-        return snapshot.neighbours(row.key, expand, expand)
-    chunks = snapshot.chunks_of(row.document_id)
     if expand == "document":
+        return snapshot.chunks_of(row.document_id)
+    heading, reach = row.fields.get("heading"), expand if isinstance(expand, int) else _REACH
+    chunks = snapshot.neighbours(row.key, reach, reach)
+    if expand != "section":
         return chunks
+    if heading in (chunks[0].fields.get("heading"), chunks[-1].fields.get("heading")):
+        chunks = snapshot.chunks_of(row.document_id)
     first = tail = [chunk.key for chunk in chunks].index(row.key)
-    heading = row.fields.get("heading")
     while first > 0 and chunks[first - 1].fields.get("heading") == heading:
         first -= 1
     if first > 0 and heading:

@@ -174,9 +174,7 @@ NOT_RERANKED: Final = Reranking(None)
 def are_english(query: str, items: Sequence[RetrievedItem]) -> bool:
     """Return whether neither a query nor most of its passages are known to be in another language."""
     codes = LANGUAGES.keys() - {ENGLISH}
-    foreign_count = 0
-    for item in items:
-        foreign_count += str(item.metadata.get("language")) in codes
+    foreign_count = sum(str(item.metadata.get("language")) in codes for item in items)
     language = language_of_query(tuple(query.casefold().split())).code
     return language not in codes and 2 * foreign_count <= len(items)
 

@@ -82,9 +82,8 @@ def _words(
     if not last_word or not prefix.endswith(last_word):
         return
     searchers, snapshot, typed = version.searchers, version.snapshot, last_word.casefold()
-    terms: dict[tuple[str, str], int] = {}
-    for group, counts in searchers.like(typed, 0, k, snapshot).items():
-        terms |= {(group, token): count for token, count in counts.items()}
+    counts = searchers.like(typed, 0, k, snapshot)
+    terms = {(group, token): count for group in counts for token, count in counts[group].items()}
     # Terms are stems: one may be shorter than what was typed of the word.
     stems = searchers.held([typed[:end] for end in range(_LEAST_STEM, len(typed))], snapshot)
     main = next(iter(searchers.words.groups()), "")

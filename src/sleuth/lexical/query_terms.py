@@ -131,10 +131,8 @@ class QueryTerms(Generic[T]):
         """Return the words of a text whose token the first field holds in no live row, in order, without compounds."""
         pattern, splitting = next(iter(self._splittings.items()))
         cache = splitting.known
-        words: list[str] = []
-        for run in pattern.findall(text):
-            words += (cache.get(run) or self._look_up(run, splitting)).unheld
-        return words
+        known_runs = (cache.get(run) or self._look_up(run, splitting) for run in pattern.findall(text))
+        return [word for run in known_runs for word in run.unheld]
 
     def analyse(self, query: str) -> dict[str, dict[str, float]]:
         """Return what each token of a query counts, by field, whether the index holds it or not."""
@@ -150,9 +148,7 @@ class QueryTerms(Generic[T]):
 
     def _read(self, query: str) -> tuple[dict[re.Pattern[str], list[str]], QueryLanguage]:
         """Return the runs of a query by pattern, and its language; unknown where no field reads words of one."""
-        runs: dict[re.Pattern[str], list[str]] = {}
-        for pattern in self._splittings:
-            runs[pattern] = pattern.findall(query)
+        runs = {pattern: pattern.findall(query) for pattern in self._splittings}
         if self._reading is None:
             return runs, _UNKNOWN
         return runs, language_of_query(tuple(chain.from_iterable(map(str.split, runs[self._reading]))))

@@ -7,6 +7,7 @@ import uuid
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from heapq import nsmallest
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -92,9 +93,7 @@ class GatheredSearchers:
 
     def show(self, snapshot: GatheredSnapshot) -> bool:
         """Return whether these are the searchers of a snapshot, with the numbers of all its shards."""
-        counts = 0
-        for corpus in self.corpora.values():
-            counts += sum(map(len, corpus.counts.values()))
+        counts = sum(len(group) for corpus in self.corpora.values() for group in corpus.counts.values())
         is_same = self._generation == snapshot.shards.generation
         return is_same and not self._failures and counts < _MOST_COUNTS
 
@@ -168,8 +167,7 @@ class GatheredSearchers:
         """Return the keys of the best `k` rows of all shards whose text holds a token of a group of words."""
         request = PoolRequest(k, None, certainty=1.0, ordered=False, exact=False)
         hits = self._alone(self.word_leg, self.words.word(token, group), request, snapshot)
-        keys: list[int] = hits.keys.tolist()
-        return keys
+        return list(hits.keys.tolist())
 
     def idf(self, terms: Iterable[str], snapshot: GatheredSnapshot) -> dict[str, float]:
         """Return how rare each term is among the rows of all shards."""
@@ -212,9 +210,7 @@ class GatheredSearchers:
         Raises:
             ShardsMissingError: no shard answers.
         """
-        words: dict[str, Mapping[str, Collection[str]]] = {}
-        for leg, query in queries.items():
-            words[leg] = self.by_leg[leg].names(query)
+        words = {leg: self.by_leg[leg].names(query) for leg, query in queries.items()}
         failures = [*self._failures, *self._count(words, snapshot)]
         names = snapshot.shards.names
         lost = {names.index(part.name) for part in failures} if failures else ()
@@ -241,9 +237,10 @@ class GatheredSearchers:
             if leg in queries and self.corpora[leg].counts:
                 forms[leg] = searcher.present(queries[leg])
                 counts = self.corpora[leg].counts
-                numbers: dict[str, dict[str, int]] = {}
-                for group, names in searcher.names(forms[leg]).items():
-                    numbers[group] = dict(zip(names, map(counts[group].__getitem__, names), strict=True))
+                numbers = {
+                    group: dict(zip(names, map(counts[group].__getitem__, names), strict=True))
+                    for group, names in searcher.names(forms[leg]).items()
+                }
                 corpora[leg] = Corpus(self.corpora[leg].totals, numbers)
         return Ask(forms, request, self._name, corpora)
 
@@ -402,9 +399,8 @@ class GatheredSelection:
         for facets_of_shard in self._ask("facets", key, _ALL):
             for facet in facets_of_shard:
                 totals[type(facet.value), facet.value] += facet.documents
-        facets = [Facet(value, documents) for (_, value), documents in totals.items()]
-        facets.sort(key=lambda facet: (-facet.documents, str(facet.value)))
-        return facets[:limit]
+        facets = (Facet(value, documents) for (_, value), documents in totals.items())
+        return nsmallest(limit, facets, lambda facet: (-facet.documents, str(facet.value)))
 
     def metadata_keys(self) -> list[MetadataKey]:
         """Return the metadata keys of the selection, by name."""

@@ -252,7 +252,4 @@ class LocalShards:
         self, question: str, arguments: Mapping[int, Sequence[Any]], deadline: Deadline | None = None
     ) -> ShardAnswers:
         """Ask some shards the same question."""
-        values: dict[int, Any] = {}
-        for number, arguments_of_shard in arguments.items():
-            values[number] = self.shards[number].answer(question, arguments_of_shard)
-        return ShardAnswers(values, [])
+        return ShardAnswers({at: self.shards[at].answer(question, of) for at, of in arguments.items()}, [])
