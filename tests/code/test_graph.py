@@ -46,9 +46,10 @@ def test_names_of_a_project_are_resolved(project: Snapshot, path: str) -> None:
 def test_navigation(project: Snapshot) -> None:
     """The navigator finds definitions, references, callers and tests of a snapshot."""
     navigator = Navigator(project)
-    assert [d["file_path"] for d in navigator.find_definition("Tool.cut")] == ["app/util.py"]
-    uses = navigator.find_references("Base.inherited")
-    assert [(u["file_path"], u["inside"]) for u in uses] == [("app/core.py", "Engine.run")] * 2
+    definitions = [navigator.find_definition(name)[0] for name in ("Tool.cut", "Größe", "注文クラス")]
+    assert [d["file_path"] for d in definitions] == ["app/util.py", "app/names.py", "app/names.py"]
+    uses = [(u["file_path"], u["inside"]) for u in navigator.find_references("Base.inherited")]
+    assert uses == [("app/core.py", "Engine.run")] * 2
     assert {c["name"] for c in navigator.callers("second")} == {"helper", "Engine.run", "", "test_second"}
     with pytest.raises(ArgumentError, match="second"):
         navigator.callers("secnd")
@@ -60,8 +61,7 @@ def test_a_name_one_letter_off_is_found_in_any_file(
     """In a repository of more files than are compared, a mistyped name is looked up by its near spellings."""
     monkeypatch.setattr("sleuth.code.graph.navigate._MOST_FILES", 1)
     navigator = Navigator(project)
-    assert navigator.near("secnd") == ["second"]
-    assert navigator.near("scnd") == []
+    assert [navigator.near(name) for name in ("secnd", "scnd")] == [["second"], []]
 
 
 def test_near_names_are_found_by_part(project: Snapshot) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import partial
 
 from sleuth.code.parsing.language import Import
 
@@ -101,11 +102,15 @@ def _rust_tree(prefix: str, text: str) -> Iterator[Import]:
         yield Import(module, parts[-1], alias.strip() or parts[-1])
 
 
-def include_imports(text: str) -> Iterator[Import]:
-    """Read `#include` of C: everything of a file."""
-    match = re.search(r"""["<]([^"<>]+)[">]""", text)
+def _whole_file(path: re.Pattern[str], text: str) -> Iterator[Import]:
+    """Read a statement that brings in everything of a file, given a pattern whose group is the path."""
+    match = path.search(text)
     if match:
-        yield Import(match[1], "*", "*")
+        yield Import(match[match.lastindex or 0], "*", "*")
+
+
+include_imports = partial(_whole_file, re.compile(r"""["<]([^"<>]+)[">]"""))
+"""Reads `#include` of C."""
 
 
 def ruby_imports(text: str) -> Iterator[Import]:
@@ -123,20 +128,10 @@ _SOURCED = re.compile(
 """The path in `source path`, without the folder that a variable or a command gives."""
 
 
-def bash_imports(text: str) -> Iterator[Import]:
-    """Read `source` and `.`: everything of a file."""
-    match = _SOURCED.search(text)
-    if match:
-        yield Import(match[1], "*", "*")
-
-
-def css_imports(text: str) -> Iterator[Import]:
-    """Read `@import`."""
-    match = re.search(r"""["']([^"']+)["']|url\(\s*([^"')\s]+)""", text)
-    if match:
-        yield Import(match[1] or match[2], "*", "*")
-
-
+bash_imports = partial(_whole_file, _SOURCED)
+"""Reads `source` and `.`."""
+css_imports = partial(_whole_file, re.compile(r"""["']([^"']+)["']|url\(\s*([^"')\s]+)"""))
+"""Reads `@import`."""
 _REMOTE = re.compile(r"\w+:|//|#|.*[{<]")
 
 

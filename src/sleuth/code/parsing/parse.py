@@ -56,6 +56,8 @@ _MACROS: Final = re.compile(
     rb"|\)(?:\s*(?:const|override|noexcept)\b)*\s*((?:[A-Z][A-Z0-9_]+\b(?:\([^()\n]*\))?\s*){1,4})(?=\{)"
 )
 """Macros of C++ before the name of a class, and before the body of a function."""
+_CONFLICT: Final = re.compile(rb"^(?:<{7}|\|{7}|={7}|>{7})(?: [^\n]*)?\r?$", re.MULTILINE)
+"""A line that git puts into a file with a merge conflict."""
 _BRACKETS: Final = (b"()", b"[]", b"{}")
 _STATEMENTS: Final = re.compile(rb"(?!(?:else|case|default|catch|finally)\b|[)}\]]).*[;}]", re.DOTALL)
 
@@ -138,8 +140,10 @@ def _layer(source: bytes, language: str, part: Range | None = None) -> _Layer:
     if language == "cpp":
         source = _blank(source, [match.span(match.lastindex or 0) for match in _MACROS.finditer(source)])
     root = parser.parse(source).root_node
-    if root.has_error and language in _PREPROCESSED:
-        root = parser.parse(_blank(source, _torn_conditionals(source))).root_node
+    if root.has_error:
+        spans = [match.span() for match in _CONFLICT.finditer(source)]
+        spans += _torn_conditionals(source) if language in _PREPROCESSED else ()
+        root = parser.parse(_blank(source, spans)).root_node if spans else root
     return _Layer(syntax, root, tree_sitter.QueryCursor(syntax.query).matches(root))
 
 

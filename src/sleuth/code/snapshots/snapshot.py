@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -18,10 +17,11 @@ from sleuth.code.parsing.labels import CATEGORIES
 from sleuth.code.parsing.lines import LineIndex
 from sleuth.code.snapshots.places import Endings, Folders, Modules, is_below
 from sleuth.code.snapshots.record import FileRow, Repository, SnapshotInfo, damaged
-from sleuth.code.snapshots.shelf import WordLeg, WordSearcher, ranges
+from sleuth.code.snapshots.shelf import ANALYZERS, WordLeg, WordSearcher, ranges
 from sleuth.errors import ArgumentError
 from sleuth.store import LegRequest, SegmentView
 from sleuth.store.legs.leg import Bitmap, pack
+from sleuth.text.analyzers import get_analyzer
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -279,7 +279,8 @@ class Snapshot:
     def files_with(self, field: str, *names: str) -> list[int]:
         """Positions of files whose `defines` or `uses` hold one of these names, ascending."""
         # `log::info` and `operator bool` are indexed by their words
-        words = [words_of_name[-1] for name in names if (words_of_name := re.findall(r"\w+", name))]
+        analyzer = get_analyzer(ANALYZERS["files"][field])
+        words = [words_of_name[-1] for name in names if (words_of_name := [*analyzer.tokens(name)])]
         if not words:
             return []
         hits = self.file_words[0].pool({field: dict.fromkeys(words, 1.0)}, LegRequest(len(self.files)))
