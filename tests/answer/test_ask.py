@@ -71,10 +71,15 @@ def test_ask_failures(home: Path) -> None:
     process = sleuth("ask", "-m", "llama3.1", "tokens", cwd=home, OLLAMA_HOST="127.0.0.1:9")
     assert process.returncode == 5
     assert "ollama serve" in process.stderr
+    process = sleuth("ask", "--in", "docs", "--in", "web", "tokens", cwd=home, TAVILY_API_KEY="")
+    assert "sleuth: web failed: no API key" in process.stderr
     with OllamaServer(reply=lambda prompt: "" if "Question: cats" in prompt else "So it is.") as server:
         process = sleuth("ask", "-m", "llama3.1", "cats", cwd=home, OLLAMA_HOST=server.url)
-        assert (process.returncode, process.stdout) == (5, "")
-        assert "the model wrote no answer" in process.stderr
+        assert (process.returncode, process.stdout, "model wrote no answer" in process.stderr) == (
+            5,
+            "",
+            True,
+        )
         server.fail("late-error")
         process = sleuth("ask", "-m", "llama3.1", "tokens", cwd=home, OLLAMA_HOST=server.url)
         assert (process.returncode, process.stdout) == (5, "So it is.\n")

@@ -34,6 +34,8 @@ def test_marks_have_their_places() -> None:
     marks = citation_marks(text)
     places = [(text[mark.start : mark.end], mark.numbers) for mark in marks]
     assert places == [("[1, 2]", [1, 2]), ("[3-4]", [3, 4])]
+    quoted = "Bucket [1]\n> Made in 1820. [2]\n\n- Oak [1], elm [1]. [2]"
+    assert [mark.start for mark in citation_marks(quoted, is_quoted=True)] == [7, len(quoted) - 3]
 
 
 def test_report() -> None:
@@ -45,8 +47,7 @@ def test_report() -> None:
     assert first.statement == "The bucket is refilled every 60 seconds."
     assert (second.number, second.statement) == (2, "Limits are refused.")
     assert report.used_ids == ["a", "b", "c"]
-    assert report.unknown == (9,)
-    assert report.uncited == ("Everything is free.", "I think so.")
+    assert (report.unknown, report.uncited) == ((9,), ("Everything is free.", "I think so."))
     assert first.to_dict()["support"] == 1.0
     # Removing citations from a statement changes nothing else in it.
     (first, *_) = check_citations("Warming is\nreal[1][2] in x[a].", [FIRST, SECOND]).citations

@@ -19,9 +19,8 @@ def test_borders(text: str, sentences: list[str]) -> None:
 @given(st.text("ab .!?\n-|“”。A1", max_size=60))
 def test_nothing_but_white_space_is_lost(text: str) -> None:
     """Spans are in order, trimmed and without overlap, and only white space lies between them."""
-    spans = split_sentences(text)
     end = 0
-    for start, stop in spans:
+    for start, stop in split_sentences(text):
         assert text[end:start].strip() == ""
         assert text[start:stop] == text[start:stop].strip() != ""
         end = stop

@@ -82,6 +82,9 @@ def test_environment(server: OpenAIServer, monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setenv("OPENAI_BASE_URL", f"{server.url}/v1")
     assert OpenAIGenerator("gpt-x").complete("hi") == "hi"
     assert OpenAIEmbedder("e").embed_query("a b")
+    with pytest.raises(GenerationError, match=r"refused the key .*OPENAI_API_KEY") as caught:
+        OpenAIGenerator("gpt-x", api_key="sk-wrong-secret").complete("x")
+    assert caught.value.status == 401
 
 
 def test_nothing_is_sent_where_nobody_names_a_server(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -92,13 +95,6 @@ def test_nothing_is_sent_where_nobody_names_a_server(monkeypatch: pytest.MonkeyP
         assert make("gpt-x", api_key=KEY).base_url == "https://api.openai.com/v1"
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     assert OpenAIGenerator("gpt-x").base_url == "https://api.openai.com/v1"
-
-
-def test_a_wrong_key_is_named_by_its_variable(server: OpenAIServer) -> None:
-    """The error has the variable of the key and the status."""
-    with pytest.raises(GenerationError, match=r"refused the key .*OPENAI_API_KEY") as caught:
-        OpenAIGenerator("gpt-x", f"{server.url}/v1", api_key="sk-wrong-secret").complete("x")
-    assert caught.value.status == 401
 
 
 def test_the_key_does_not_follow_redirects(server: OpenAIServer, generator: OpenAIGenerator) -> None:

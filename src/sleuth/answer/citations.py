@@ -82,8 +82,13 @@ class CitationMark(NamedTuple):
     numbers: list[int]
 
 
-def citation_marks(text: str) -> list[CitationMark]:
-    """Return the citations in `text`, such as [1], [2, 3], [4-6], [^7] and 【8】, in order; code is ignored."""
+def citation_marks(text: str, *, is_quoted: bool = False) -> list[CitationMark]:
+    """Return the citations in `text`, such as [1], [2, 3], [4-6], [^7] and 【8】, in order; code is ignored.
+
+    Args:
+        is_quoted: whether passages are quoted, as without a model: a line outside of `>` ends with its citation, and
+            the others are theirs.
+    """
     marks: list[CitationMark] = []
     for match in _CITED.finditer(_without_code(text)):
         numbers: list[int] = []
@@ -91,7 +96,10 @@ def citation_marks(text: str) -> list[CitationMark]:
         for part in inside.replace("and", ",").replace(";", ",").split(","):
             low, _, high = (number.strip() for number in part.partition("-"))
             numbers += range(int(low), min(int(high or low), int(low) + _RANGE) + 1)
-        marks.append(CitationMark(match.start(1), match.end(1), numbers))
+        start, end = match.span(1)
+        is_last = text[end : end + 1] in ("", "\n") and text[text.rfind("\n", 0, start) + 1] != ">"
+        if is_last or not is_quoted:
+            marks.append(CitationMark(start, end, numbers))
     return marks
 
 

@@ -13,20 +13,7 @@ Span = tuple[int, int]
 FENCES: Final = ("```", "~~~")
 """What fenced code begins with."""
 QUESTION_MARKS: Final = ("?", "？", "؟")
-_ABBREVIATIONS: Final = (
-    "e.g.",
-    "i.e.",
-    "etc.",
-    "approx.",
-    "z.B.",
-    "d.h.",
-    "bzw.",
-    "usw.",
-    "ggf.",
-    "vgl.",
-    "ca.",
-    "p.ex.",
-)
+_ABBREVIATIONS: Final = tuple("e.g. i.e. etc. approx. z.B. d.h. bzw. usw. ggf. vgl. ca. p.ex.".split())  # noqa: SIM905
 """What ends no sentence although a capital or a sign follows."""
 
 

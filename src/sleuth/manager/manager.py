@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
+from functools import partial
 from types import MappingProxyType, SimpleNamespace
 from typing import Any, Protocol, TypeVar, runtime_checkable
 
@@ -159,8 +160,7 @@ class RetrievalManager:
         unknown = [id for id in source_ids if id not in retrieved_ids]
         if unknown:
             result.extra["unknown_source_ids"] = unknown
-        if unknown or len(source_ids) != len(result.used_source_ids):
-            result.used_source_ids = [id for id in source_ids if id in retrieved_ids]
+        result.used_source_ids = [id for id in source_ids if id in retrieved_ids]
         if mode is ReturnMode.MINIMAL:
             result.items = None
         return result
@@ -175,13 +175,10 @@ class RetrievalManager:
         does not comes as one piece. An option `on_sources` is called with the numbered passages before the first
         piece, where the writer knows them by then. Closing the stream stops the model.
         """
-
-        def work(on_text: Callable[[str], None]) -> SearchResult:
-            return self.execute_search(query, k, return_mode, on_text=on_text, **options)
-
         if "on_text" in options:
             raise ArgumentError(f"on_text must be left out of a stream of texts, got {options['on_text']!r}")
-        return SearchStream(work)
+        search = partial(self.execute_search, query, k, return_mode, **options)
+        return SearchStream(lambda on_text: search(on_text=on_text))
 
     aexecute_retrieve = async_twin(execute_retrieve)
     aexecute_search = async_twin(execute_search)

@@ -52,6 +52,7 @@ def test_a_lost_shard_is_named(
         failed = [part["name"] for part in answer.json()["parts"] if part["status"] == "failed"]
         assert failed == ["shard-00001"]
     assert "shard-00001" in client.get("/", params={"q": "tide"}).text
+    assert 'route="/"' in client.get("/metrics").text
     assert client.get("/readyz").status_code == 200
 
 

@@ -81,3 +81,5 @@ def test_citations_are_links() -> None:
     html = rendered("So [1, 2], [1-2], `[1]` and [3].", cards)
     assert html.count('data-number="1"') == html.count('data-number="2"') == 2
     assert "<code>[1]</code> and [3]." in html
+    html = rendered("Bucket [1]\n> Made in 1820. [2]\n\n- Oak [1]. [2]", cards, is_quoted=True)
+    assert "<p>Made in 1820. [2]</p>" in html and "<li>Oak [1]. <a" in html

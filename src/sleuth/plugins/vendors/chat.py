@@ -383,10 +383,8 @@ def url_citations(result: SearchResult, base: str) -> list[dict[str, Any]]:
     """
     citations = []
     for mark, source, metadata in _cited_sources(result):
-        page = {
-            "title": source["title"] or source["source"],
-            "url": passage_url(base, source["ids"][0], metadata),
-        }
+        url = passage_url(base, source["ids"][0], metadata)
+        page = {"title": source["title"] or source["source"], "url": url}
         citation = {"start_index": mark.start, "end_index": mark.end, **page}
         citations.append({"type": "url_citation", "url_citation": citation})
     return citations
@@ -396,7 +394,7 @@ def _cited_sources(result: SearchResult) -> Iterator[tuple[CitationMark, dict[st
     """Yield each citation in the text of an answer with each source that it names, and the metadata of its passage."""
     metadata = {item.id: item.metadata for item in result.items or ()}
     sources = {source["number"]: source for source in result.extra.get("sources", ())}
-    for mark in citation_marks(result.response):
+    for mark in citation_marks(result.response, is_quoted=result.extra.get("synthesizer") == "extractive"):
         for number in mark.numbers:
             if source := sources.get(number):
                 yield mark, source, metadata.get(source["ids"][0], {})

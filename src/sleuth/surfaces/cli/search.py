@@ -238,7 +238,9 @@ def print_sources(engine: Answering, result: SearchResult, show_context: bool) -
     if not selection and result.response:
         say()
     notes = list(result.extra.get("notes", ()))
-    if result.detail is not None and result.is_ok():
+    failed = result.detail.context.get("failed", ()) if result.detail else ()
+    notes += [f"{part['name']} {part['status']}: {part['error']}" for part in failed]
+    if result.detail is not None and result.is_ok() and not failed:
         notes.append(result.detail.message)
     unsupported = result.extra.get("unsupported", ())
     notes += [f"nothing that the answer cites supports: {statement}" for statement in unsupported]

@@ -143,7 +143,8 @@ class Gate:
 
     def _record(self, call: Call, scope: Scope, status: int, seconds: float) -> None:
         matched: Any = scope.get("route")  # its template has no text of a client
-        route = getattr(matched, "path_format", None) or getattr(matched, "path", "") or "(none)"
+        path = scope["path"] if scope["path"] in {*self.public, AGENTS_PATH} else "(none)"
+        route = getattr(matched, "path_format", None) or getattr(matched, "path", "") or path
         self.service.metrics.requests_of(route, str(status)).inc()
         self.service.metrics.seconds_of(route).observe(seconds)
         if logger.isEnabledFor(20):

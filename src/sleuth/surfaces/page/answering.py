@@ -60,8 +60,8 @@ def cards_of(
     return cards
 
 
-def rendered(text: str, cards: Sequence[Card]) -> Markup:
-    """Return an answer as markup in which a citation such as [2] is a link, where its numbers have cards."""
+def rendered(text: str, cards: Sequence[Card], *, is_quoted: bool = False) -> Markup:
+    """Return an answer as markup: a citation, as `citation_marks` finds it, is a link where its numbers have cards."""
     links = {
         card["number"]: Markup('<a class="citation" href="{}" data-number="{}">[{}]</a>').format(
             card["url"], card["number"], card["number"]
@@ -71,7 +71,7 @@ def rendered(text: str, cards: Sequence[Card]) -> Markup:
 
     def write(words: str) -> Markup:
         html, end = Markup(""), 0
-        for mark in citation_marks(words):
+        for mark in citation_marks(words, is_quoted=is_quoted):
             if links.keys() >= set(mark.numbers):
                 html += escape(words[end : mark.start]) + Markup("").join(
                     links[number] for number in mark.numbers
@@ -79,8 +79,10 @@ def rendered(text: str, cards: Sequence[Card]) -> Markup:
                 end = mark.end
         return html + escape(words[end:])
 
-    tokens = parse(text, "h3")
-    fill(tokens, write)
+    tokens, depth = parse(text, "h3"), 0
+    for token in tokens:
+        depth += token.nesting if token.tag == "blockquote" else 0
+        fill([token], escape if is_quoted and depth else write)
     return to_html(tokens)
 
 
@@ -94,7 +96,7 @@ def answer_of(result: SearchResult, query: str, roots: Sequence[str]) -> dict[st
     problem = f"The model cites passages that do not exist: {unknown}." if unknown else ""
     return {
         "cards": cards,
-        "html": rendered(result.response, cards),
+        "html": rendered(result.response, cards, is_quoted=result.extra.get("synthesizer") == "extractive"),
         "problem": result.detail.message if result.is_error() and result.detail else problem,
         "plain": "\n".join([result.response, "", *(f"[{card['number']}] {card['label']}" for card in cards)]),
         "grade": result.extra.get("grade") or "",
