@@ -37,7 +37,7 @@ def repository_named(name: str | UUID, repositories: Sequence[Repository], place
     safe_name = shown_url(name)
     for repository in repositories:
         is_there = safe_name == repository.url or full_path == repository.path
-        if is_there or name in (repository.id, repository.path, repository.url):
+        if is_there or name.lower() == repository.id or name in (repository.path, repository.url):
             return repository
     known_names = "; ".join(f"{r.id} ({r.path})" for r in repositories) or _NONE_YET
     raise UnknownRepositoryError(f"no repository {safe_name!r} in {place}; known: {known_names}")
