@@ -4,6 +4,7 @@ import dataclasses
 import hashlib
 import re
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import get_type_hints
 
@@ -271,11 +272,8 @@ def test_reports_stay_with_their_results(place: tuple[CodeStorage, str, Path]) -
 def test_the_path_names_the_repository_too(place: tuple[CodeStorage, str, Path]) -> None:
     """`repo_id` may be the repository's folder, and its UUID in capitals, with the same hits."""
     storage, repo_id, root = place
-    retrieve = CodeRetriever(storage, None).retrieve
-    rankings = [
-        retrieve("ledger", name, strategy="keyword") for name in (repo_id, str(root), repo_id.upper())
-    ]
-    assert rankings[0] == rankings[1] == rankings[2] != []
+    retrieve = partial(CodeRetriever(storage, None).retrieve, "ledger", strategy="keyword")
+    assert retrieve(repo_id) == retrieve(str(root)) == retrieve(repo_id.upper()) != []
 
 
 def test_each_leg_gives_twice_the_limit(tmp_path: Path) -> None:
