@@ -36,7 +36,7 @@ LANGUAGE = Language(
     queries=Path(__file__).parent,
     imports=read_imports,
     is_public=is_public,
-    traits=("bare members", "shared package", "closed", "calls apart", "types apart"),
+    traits=("bare members", "shared package", "closed", "calls apart", "types apart", "named constructors"),
     files="sleuth.plugins.languages.java.files:imported_files",
     rules="sleuth.plugins.languages.overloads:Overloading",
 )

@@ -1,7 +1,11 @@
 (delegation_specifier (user_type . (identifier) @name)) @reference.inheritance
 (delegation_specifier (constructor_invocation (user_type . (identifier) @name))) @reference.inheritance
+(delegation_specifier (user_type (identifier) @qualifier . (identifier) @name)) @reference.inheritance
+(delegation_specifier
+  (constructor_invocation (user_type (identifier) @qualifier . (identifier) @name))) @reference.inheritance
 (call_expression . (identifier) @name) @reference.call
 (call_expression . (navigation_expression (_) @qualifier . (identifier) @name .)) @reference.call
 (annotation (user_type (identifier) @name)) @reference.type
 (parameter (user_type . (identifier) @name)) @reference.type
+(user_type (identifier) @qualifier . (identifier) @name) @reference.type
 (value_argument (identifier) @name) @reference.value

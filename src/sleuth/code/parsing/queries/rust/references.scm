@@ -33,6 +33,19 @@
   (generic_type_with_turbofish type: (_) @name)
 ]) @reference.instantiation
 
-(parameter type: (type_identifier) @name) @reference.type
+[
+  (parameter type: (type_identifier) @name)
+  (field_declaration type: (type_identifier) @name)
+  (ordered_field_declaration_list (type_identifier) @name)
+  (function_item return_type: (type_identifier) @name)
+  (let_declaration type: (type_identifier) @name)
+  (type_cast_expression type: (type_identifier) @name)
+  (type_arguments (type_identifier) @name)
+  (generic_type type: (type_identifier) @name)
+  (dynamic_type trait: (type_identifier) @name)
+  (array_type element: (type_identifier) @name)
+  (tuple_type (type_identifier) @name)
+  (scoped_type_identifier path: (_) @qualifier name: (type_identifier) @name)
+] @reference.type
 (reference_type type: (type_identifier) @name) @reference.type
 (arguments (identifier) @name) @reference.value
