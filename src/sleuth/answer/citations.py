@@ -86,8 +86,7 @@ def citation_marks(text: str, *, is_quoted: bool = False) -> list[CitationMark]:
     """Return the citations in `text`, such as [1], [2, 3], [4-6], [^7] and 【8】, in order; code is ignored.
 
     Args:
-        is_quoted: whether passages are quoted, as without a model: a line outside of `>` ends with its citation, and
-            the others are theirs.
+        is_quoted: passages are quoted, so only the end of a line outside of `>` cites; other marks are theirs.
     """
     marks: list[CitationMark] = []
     for match in _CITED.finditer(_without_code(text)):

@@ -8,7 +8,7 @@ from pydantic import BaseModel
 from starlette.responses import Response
 
 from sleuth.errors import SleuthError
-from sleuth.surfaces.http.answers import PROBLEMS, Refusal, json_response
+from sleuth.surfaces.http.answers import PROBLEMS, Refusal, json_response, logger
 from sleuth.surfaces.http.metrics import CONTENT_TYPE
 from sleuth.surfaces.http.routes import JsonRouter
 from sleuth.surfaces.http.service import CurrentCall
@@ -56,6 +56,7 @@ async def readyz(call: CurrentCall) -> Response:
         legs = [min(engine.legs, key=lambda leg: leg != "lexical")]
         await call.service.reads.run(engine.unhooked.retrieve, "ready", 1, legs=legs)
     except SleuthError as error:
+        logger.warning("%s", error, extra={"fields": {"message": str(error), "request_id": call.id}})
         raise Refusal(503, type(error).__name__, "the index does not answer; the log says why") from error
     return json_response({"status": "ok"})
 
