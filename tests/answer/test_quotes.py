@@ -88,3 +88,4 @@ def test_a_text_is_cut_between_words() -> None:
     """What does not fit into a line ends with dots."""
     assert shortened("one two three", 20) == "one two three"
     assert shortened("one two three", 9) == "one two …"
+    assert shortened("数据库: 最大连接数是一百", 10) == "数据库: 最大连接数 …"

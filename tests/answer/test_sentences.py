@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sleuth.answer.sentences import split_sentences
+from sleuth.text.borders import split_sentences
 from tests.answer.conftest import SAMPLES
 
 

@@ -164,8 +164,10 @@ def test_members_of_a_package_are_found_behind_it(storage: CodeStorage, tmp_path
 
 
 def test_modules_that_are_named_whole(storage: CodeStorage, tmp_path: Path) -> None:
-    """A definition in a Rust module or a sourced Bash file is found by its name."""
+    """A definition in a Rust module or a sourced Bash file is found by its name, in any script."""
     snapshot = open_project(storage, tmp_path / "whole", files_of("whole"))
     rust = resolved(snapshot, "src/main.rs")
     assert (rust["inner.f"], rust["S"]) == ("src/inner.rs:f", "src/inner.rs:S")
     assert resolved(snapshot, "run.sh")["log::info"] == "lib.sh:log::info"
+    assert all(map(Navigator(snapshot).find_definition, ("Заказ", "Заказ.確認する", "कुल_जोड़", "größe")))
+    assert all(map(Navigator(snapshot).find_references, ("कुल_जोड़", "größe")))

@@ -23,9 +23,9 @@ def test_languages_are_detected_and_kept(tmp_path: Path) -> None:
         languages = {Path(d.source).name: d.metadata.get("language") for d in engine.documents()}
         assert languages == {"de.txt": "de", "en.txt": "en", "fr.txt": "fr", "zh.txt": "zh", "tool.py": None}
         assert [Path(i.metadata["source"]).name for i in engine.retrieve("Haus")] == ["de.txt"]
-        assert [i.metadata["language"] for i in engine.retrieve("maison pierre", filter="language:fr")] == [
-            "fr"
-        ]
+        (hit,) = engine.retrieve("maison pierre", filter="language:fr")
+        shown = engine.snippet("maison pierres", hit)
+        assert [shown.text[start:end] for start, end in shown.spans] == ["maisons", "pierre"]
         engine.add([Document(TEXTS["en"], {"source": "e"}), Document(TEXTS["de"], {"source": "d"})])
         assert engine.get("e")[0].metadata.get("language") is None
         assert engine.get("d")[0].metadata["language"] == "de"
@@ -87,6 +87,9 @@ def test_meaning_counts_only_where_the_embedder_knows_the_language(tmp_path: Pat
         by_hand = engine.retrieve("บ้านเรือนใน", fusion="minmax(dense=1)", k=19)
         assert len(by_hand) == 19
         assert engine.retrieve("บ้านเรือนใน")[0].metadata["source"] == "th"
+        assert engine.search("पुराने शहर के घर पत्थर के").grade == "likely answers"
+        assert not engine.retrieve("東京古い町", syntax=True, legs=["lexical"]).notes
+        assert engine.retrieve("東京", syntax=True, legs=["lexical"]).notes == ("no passage holds '東京'",)
 
 
 @pytest.mark.parametrize("sign", ["।", "؟", "۔", "."])

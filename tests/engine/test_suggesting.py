@@ -49,6 +49,7 @@ def test_words_are_completed_as_passages_spell_them(engine: Engine) -> None:
     assert texts(engine, "refilli") == ["refilling"]
     assert texts(engine, "eim") == ["eimer", "eimerkette"]
     assert texts(engine, "bucketee") == ["bucketeers"]
+    assert texts(engine, "schö") == texts(engine, "scho\u0308") == texts(engine, "scho") == ["schön"]
 
 
 def test_titles_and_headings_are_completed(engine: Engine) -> None:

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, Final, NamedTuple
 
 from sleuth.answer.context import Passage
-from sleuth.answer.sentences import split_sentences
+from sleuth.text.borders import split_sentences
 
 _CITED: Final = re.compile(
     r"(?<!\s)\s*+([\[【]\s*+\^?(\d{1,3}+(?>(?:\s*+(?:,|;|-|–|and|\^)\s*+\^?\d{1,3}+)*))\s*+[\]】])"

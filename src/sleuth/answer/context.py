@@ -13,9 +13,9 @@ from datetime import UTC, datetime
 from operator import attrgetter
 from typing import Any, Literal
 
-from sleuth.answer.sentences import split_sentences
 from sleuth.arguments import check_count
 from sleuth.errors import ArgumentError
+from sleuth.text.borders import split_sentences
 from sleuth.text.budget import CountTokens, approximate_tokens, longest_prefix, pack
 from sleuth.text.repeats import Repeats
 from sleuth.types import RetrievedItem, document_of

@@ -24,9 +24,8 @@ from sleuth.answer.quotes import (
     source_of,
     weight_share,
 )
-from sleuth.answer.sentences import QUESTION_MARKS
 from sleuth.answer.synthesis import OnText, extra_of, told
-from sleuth.answer.units import units_of
+from sleuth.answer.units import QUESTION_MARKS, units_of
 from sleuth.answer.words import WORD, Analyze, Rarity, in_words, page_of, plain_words
 from sleuth.errors import EmbeddingError
 from sleuth.logs import logger_of
@@ -36,6 +35,7 @@ from sleuth.results import Grade, SearchResult
 from sleuth.text import clean_text
 from sleuth.text.analyzers import get_analyzer
 from sleuth.text.languages import LANGUAGES
+from sleuth.text.words import WORD as SPACED_WORD
 from sleuth.types import RetrievedItem
 
 logger = logger_of("answer")
@@ -144,7 +144,7 @@ class ExtractiveSynthesizer:
         """Read the passages, by words alone if the embedder fails."""
         rules = LANGUAGES.get(str(items[0].metadata.get("language"))) if items and self.by_language else None
         analyze = get_analyzer(rules.analyzer).words_of_each if rules else self.analyze
-        words = WORD.findall(question)
+        words = SPACED_WORD.findall(question)  # pairs of neighbours in scripts without spaces are terms
         word_of = {
             term: word.lower() for word, terms in zip(words, analyze(words), strict=True) for term in terms
         }

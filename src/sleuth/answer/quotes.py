@@ -15,10 +15,10 @@ from operator import attrgetter
 from typing import Final, NamedTuple
 
 from sleuth.answer.context import time_of
-from sleuth.answer.sentences import FENCES
-from sleuth.answer.units import Unit
+from sleuth.answer.units import FENCES, Unit
 from sleuth.answer.words import WORD, Analyze, in_words, page_of
 from sleuth.protocols import Embedder
+from sleuth.text.snippets import is_border
 from sleuth.types import RetrievedItem
 
 LINES: Final = 5
@@ -240,10 +240,11 @@ def _cut(lines: Sequence[str]) -> list[str]:
 
 
 def shortened(text: str, width: int) -> str:
-    """Return the first words of a text that fit, with dots where it goes on."""
+    """Return the first words of a text that fit, with dots where it goes on; a word of half the width is cut."""
     if len(text) <= width:
         return text
-    return f"{text[:width].rpartition(' ')[0] or text[:width]} …"
+    end = next((end for end in range(width, width // 2, -1) if is_border(text, end)), width)
+    return f"{text[:end].rstrip()} …"
 
 
 _VALUE: Final = re.compile(

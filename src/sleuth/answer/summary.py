@@ -8,7 +8,6 @@ from typing import Protocol
 
 from sleuth.answer.citations import Citation, CitationReport, support
 from sleuth.answer.context import Passage
-from sleuth.answer.sentences import split_sentences
 from sleuth.answer.synthesis import BUDGET, OnText, extra_of, told
 from sleuth.answer.units import text_units
 from sleuth.answer.words import plain_words
@@ -16,6 +15,7 @@ from sleuth.arguments import check_count
 from sleuth.remote import async_twin
 from sleuth.results import Grade, SearchResult
 from sleuth.text import clean_text
+from sleuth.text.borders import split_sentences
 from sleuth.text.budget import CountTokens, approximate_tokens
 from sleuth.types import Document, RetrievedItem
 

@@ -14,10 +14,13 @@ from html import unescape
 from textwrap import dedent
 from typing import Final, Literal
 
-from sleuth.answer.sentences import FENCES, QUESTION_MARKS, split_sentences
 from sleuth.answer.words import is_code
+from sleuth.text.borders import split_sentences
 from sleuth.types import RetrievedItem
 
+FENCES: Final = ("```", "~~~")
+"""What fenced code begins with."""
+QUESTION_MARKS: Final = ("?", "？", "؟")
 _MARKUP: Final = re.compile(
     r"!?\[([^\[\]]*+)\]\([^()]*+\)"  # a link or a picture of Markdown
     r"|(?:\{[\w:+-]++\}|(?<!\w):[\w+-]++:)`~?([^`<>]++)(?:<[^<>`]*+>)?`"  # a role: :ref:`name <place>`, {func}`name`

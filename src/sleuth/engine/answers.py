@@ -244,9 +244,14 @@ class Answering:
     def snippet(self, query: str, item: RetrievedItem, *, width: int = 200) -> Snippet:
         """Return the window of at most `width` characters that shows best why a passage matches, with its matches."""
         from sleuth.text.analyzers import get_analyzer
+        from sleuth.text.languages import LANGUAGES
         from sleuth.text.snippets import snippet
 
-        return snippet(item.text, query, get_analyzer(self.settings.analyzer), width=width)
+        language = (
+            LANGUAGES.get(str(item.metadata.get("language"))) if self.settings.tells_languages else None
+        )
+        analyzer = get_analyzer(language.analyzer if language else self.settings.analyzer)
+        return snippet(item.text, query, analyzer, width=width)
 
     def search(
         self,

@@ -19,7 +19,7 @@ class Completions:
     def __init__(self, titles: Iterable[str]) -> None:
         self.spellings: dict[tuple[str, str], set[str]] = {}
         self._titles = list(titles)
-        lines = [f"\n {plain_words(title)}" for title in self._titles]
+        lines = [f"\n {' '.join(words_of(title))}" for title in self._titles]
         self._text = "".join(lines)
         self._starts = [0, *accumulate(map(len, lines))]
 
@@ -36,8 +36,3 @@ class Completions:
             further[self._titles[bisect_right(self._starts, place) - 1]] = None
             place = self._text.find(f" {words}", place + 1)
         return list(first), [title for title in further if title not in first]
-
-
-def plain_words(text: str) -> str:
-    """Return the words of a text in small letters, one space between them."""
-    return " ".join(words_of(text))

@@ -9,6 +9,7 @@ from operator import or_
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from sleuth.text.detection import language_of_query
+from sleuth.text.words import IN_WORD
 
 if TYPE_CHECKING:
     from sleuth.filters.tree import Scalar
@@ -23,8 +24,8 @@ _PART = re.compile(
 MOST_SIGNS = 20
 """Conditions and patterns of a query at most: text with more is pasted; each takes up to .02 s over 4,000 passages."""
 
-_PATTERN = re.compile(r"(?P<word>\w[\w'’]+)(?:(?P<star>\*)|~(?P<edits>[12])?)")
-"""A word of two letters or more with a sign after it."""
+_PATTERN = re.compile(rf"(?P<word>\w(?:{IN_WORD}|['’])+|[^\W\0-\u0dff])(?:(?P<star>\*)|~(?P<edits>[12])?)")
+"""A word with a sign after it: of two letters or more, save in scripts without spaces."""
 
 
 @dataclass(frozen=True, slots=True)

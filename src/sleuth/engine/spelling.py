@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import string
+import unicodedata
 from collections.abc import Iterable, Sequence
 from math import inf
 from typing import TYPE_CHECKING, NamedTuple
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from sleuth.engine.queries import stops_in
 from sleuth.remote import check_cancelled
 from sleuth.text.spelling import spellings_near
+from sleuth.text.words import WORD
 from sleuth.vectors import ask_if_able
 
 if TYPE_CHECKING:
@@ -52,8 +54,7 @@ _ALPHABETS = (
 UNKNOWN = "\0"
 """A token that no row holds."""
 
-_word = re.compile(r"\w+")
-_note = re.compile(r"no passage holds '(\w+)'; did you mean '(\w+)'\?")
+_note = re.compile(r"no passage holds '([^']+)'; did you mean '([^']+)'\?")
 _ASKS_FOR_A_MEASURE = re.compile(
     r"\bhow (many|much|often|long|far|old|large|big|high|fast|soon|deep)\b", re.IGNORECASE
 )
@@ -112,7 +113,7 @@ def corrected(text: str, version: Pinned, embedder: Embedder | None) -> Correcti
 
     slips = {word: nearest for word, nearest in words if nearest and is_slip(word, nearest)}
     notes = [_suggestion(*guess) for guess in words if guess.nearest and guess.word not in slips]
-    return Correction(_word.sub(lambda match: slips.get(match[0], match[0]), text), notes)
+    return Correction(WORD.sub(lambda match: slips.get(match[0], match[0]), text), notes)
 
 
 def misspellings(words: Iterable[str], version: Pinned) -> list[Misspelling]:
@@ -185,7 +186,9 @@ def spellings(token: str, version: Pinned, group: str = "") -> set[str]:
     searchers, snapshot = version.searchers, version.snapshot
     analyzer = searchers.words.analyzer_of(group) if group else version.analyzer
     return {
-        text[start:end].casefold()
+        unicodedata.normalize(
+            "NFC", text[start:end]
+        ).lower()  # case is not folded: "straße", and "οδός" to its end
         for row in snapshot.rows(searchers.best_with(token, _PASSAGES, snapshot, group))
         for text in (row.text, str(row.metadata.get("title", "")), *row.fields.values())
         for start, end, span_token in analyzer.spans(text)

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-import re
+import unicodedata
 from collections.abc import Iterator
+from itertools import chain
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
-from sleuth.engine.completions import Completions, plain_words
+from sleuth.engine.completions import Completions
 from sleuth.engine.pinned import Pinned
 from sleuth.engine.spelling import spellings
+from sleuth.engine.synonyms import words_of
+from sleuth.engine.widening import prefixes_of
+from sleuth.text.words import WORD, fold, without_accents
 
 if TYPE_CHECKING:
     from sleuth.engine.view import IndexView
@@ -19,7 +23,6 @@ LONGEST: Final = 200
 """Characters of a prefix; longer ones have no completion."""
 _LONGEST_TITLE: Final = 120
 _LEAST_STEM: Final = 3
-_word = re.compile(r"\w+")
 
 
 class Suggestion(NamedTuple):
@@ -36,14 +39,23 @@ class Suggestion(NamedTuple):
 
 def suggest(view: IndexView, prefix: str, k: int) -> list[Suggestion]:
     """Return completions of a prefix, the best first; see `Engine.suggest`."""
-    words = plain_words(prefix)
+    prefix = unicodedata.normalize("NFC", prefix)
+    words = " ".join(words_of(prefix))
     if not words or not k or len(prefix) > LONGEST:
         return []
     with view.store.reader() as snapshot:
         version = Pinned.of(view.backend, snapshot)
         known = version.searchers.completions
         if known is None:
-            known = version.searchers.completions = Completions(_titles(version))
+            selection = version.searchers.select(snapshot, None)
+            titles = dict.fromkeys(
+                " ".join(facet.value.rpartition(" > ")[2].split())  # a heading without those above it
+                for key in ("title", "heading")
+                for facet in selection.facets(key, MOST_TITLES)
+                if isinstance(facet.value, str)
+            )
+            named = (title for title in titles if WORD.search(title) and len(title) <= _LONGEST_TITLE)
+            known = version.searchers.completions = Completions(named)
         first, further = known.titles_with(words, k)
         completions = list(_words(prefix, k, version, known.spellings))
     half = (k + 1) // 2
@@ -54,20 +66,8 @@ def suggest(view: IndexView, prefix: str, k: int) -> list[Suggestion]:
     suggestions = [*begins, *completions[:room], *inner, *later_titles]
     first_of_text: dict[str, Suggestion] = {}
     for suggestion in suggestions:
-        first_of_text.setdefault(suggestion.text.casefold(), suggestion)
+        first_of_text.setdefault(unicodedata.normalize("NFC", suggestion.text).casefold(), suggestion)
     return list(first_of_text.values())[:k]
-
-
-def _titles(version: Pinned) -> Iterator[str]:
-    """Yield titles, then headings without those above them, each once."""
-    selection = version.searchers.select(version.snapshot, None)
-    texts = dict.fromkeys(
-        " ".join(facet.value.rpartition(" > ")[2].split())
-        for key in ("title", "heading")
-        for facet in selection.facets(key, MOST_TITLES)
-        if isinstance(facet.value, str)
-    )
-    yield from (text for text in texts if _word.search(text) and len(text) <= _LONGEST_TITLE)
 
 
 def _words(
@@ -78,14 +78,16 @@ def _words(
     Args:
         by_term: spellings by group and term, as far as they are known; gets further ones.
     """
-    last_word = next(reversed(_word.findall(prefix)), "")
+    last_word = next(reversed(WORD.findall(prefix)), "")
     if not last_word or not prefix.endswith(last_word):
         return
-    searchers, snapshot, typed = version.searchers, version.snapshot, last_word.casefold()
-    counts = searchers.like(typed, 0, k, snapshot)
-    terms = {(group, token): count for group in counts for token, count in counts[group].items()}
+    searchers, snapshot, typed = version.searchers, version.snapshot, last_word.lower()
+    prefixes, plain = prefixes_of(last_word.casefold(), version), without_accents(fold(last_word))
+    tallies = (searchers.like(one, 0, k, snapshot).items() for one in prefixes)
+    counts = chain.from_iterable(tallies)
+    terms = {(group, token): count for group, tokens in counts for token, count in tokens.items()}
     # Terms are stems: one may be shorter than what was typed of the word.
-    stems = searchers.held([typed[:end] for end in range(_LEAST_STEM, len(typed))], snapshot)
+    stems = searchers.held([plain[:end] for end in range(_LEAST_STEM, len(plain))], snapshot)
     main = next(iter(searchers.words.groups()), "")
     terms |= {(main, token): 0 for token in stems}
     words_so_far: set[str] = set()
@@ -95,9 +97,13 @@ def _words(
         longer = (
             word
             for word in by_term[group, token]
-            if word.startswith(typed) and word != typed and " " not in word
+            if (without_accents(fold(word)) if typed == plain else word).startswith(typed)
+            and word != typed
+            and " " not in word
         )
         word = min(longer, key=lambda word: (len(word), word), default="")
         if word and word not in words_so_far:
             words_so_far.add(word)
-            yield Suggestion(prefix + word[len(typed) :], "word")
+            goes_on = word.startswith(typed)  # what was typed keeps its case
+            text = prefix + word[len(typed) :] if goes_on else prefix.removesuffix(last_word) + word
+            yield Suggestion(text, "word")

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import re
+import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from sleuth.errors import ArgumentError
+from sleuth.text.words import WORD
 
 SYNONYMS_FILE: Final = "synonyms.txt"
 """The file in an index folder that holds the synonyms of the index."""
@@ -16,7 +17,6 @@ MOST_BYTES: Final = 4 << 20
 LONGEST: Final = 8
 """Words of a phrase at most."""
 
-_word = re.compile(r"\w+")
 SynonymForm: TypeAlias = "Synonyms | Mapping[str, Sequence[str]] | str | Path"
 
 
@@ -138,4 +138,4 @@ class Synonyms:
 
 def words_of(text: str) -> list[str]:
     """Return the words of a text in small letters."""
-    return _word.findall(text.casefold())
+    return WORD.findall(unicodedata.normalize("NFC", text).casefold())

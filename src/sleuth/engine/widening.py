@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import islice
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Final
 
 from sleuth.engine.pinned import AddedWord, WiderQuery
@@ -11,6 +11,7 @@ from sleuth.engine.queries import MOST_SIGNS, WordPattern, content_spans
 from sleuth.engine.spelling import TWO_EDITS, UNKNOWN, unknown_words
 from sleuth.engine.synonyms import words_of
 from sleuth.remote import check_cancelled
+from sleuth.text.runs import has_unspaced
 from sleuth.vectors import ask_if_able
 
 if TYPE_CHECKING:
@@ -64,7 +65,7 @@ def widened(
         matches = _matching(word, pattern, tokens[word], version)
         own_tokens = {word, *tokens[word]}
         groups[word] = additions = [term for term in matches if term.token not in own_tokens]
-        if not additions and pattern in query.patterns and not searchers.held(own_tokens, snapshot):
+        if not matches and pattern in query.patterns and not searchers.held(own_tokens, snapshot):
             what = "begins with" if pattern.kind == "prefix" else "is like"
             notes.append(f"no word of the passages {what} {pattern.word!r}")
     if synonyms is not None:
@@ -113,8 +114,9 @@ def _matching(word: str, pattern: WordPattern, tokens: Sequence[str], version: P
         tokens: of the word.
     """
     searchers, snapshot = version.searchers, version.snapshot
-    if pattern.kind == "prefix":
-        return _of(searchers.like(word, 0, MOST_WORDS, snapshot), "prefix")
+    if pattern.kind == "prefix" or (len(word) == 1 and has_unspaced(word)):  # which is indexed in pairs
+        tallies = [searchers.like(prefix, 0, MOST_WORDS, snapshot) for prefix in prefixes_of(word, version)]
+        return list(dict.fromkeys(term for tally in tallies for term in _of(tally, "prefix")))
     token = tokens[0] if tokens else word
     if len(token) < _LEAST_FUZZY:
         return []
@@ -126,6 +128,13 @@ def _matching(word: str, pattern: WordPattern, tokens: Sequence[str], version: P
             term for term in _of(two_edits, "2 edits") if term.token not in one_edit.get(term.group, {})
         ]
     return terms
+
+
+def prefixes_of(word: str, version: Pinned) -> list[str]:
+    """Return how terms may begin that begin with a word: as the analyzer of each language of the index folds it."""
+    words = version.searchers.words
+    analyzers = () if word.isascii() else map(words.analyzer_of, words.groups())
+    return list(dict.fromkeys([word, *chain.from_iterable(one.prefixes(word) for one in analyzers)]))
 
 
 def _of(terms: Tally, why: str) -> list[AddedWord]:

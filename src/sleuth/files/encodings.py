@@ -15,8 +15,11 @@ _BOMS: Final = (
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
 _SAMPLE: Final = 64 << 10
-_WIDE: Final = ["utf_16", "utf_16_be", "utf_16_le", "utf_32", "utf_32_be", "utf_32_le", "utf_7"]
-"""Recognised only by a mark or by NULs: in UTF-16, any even number of bytes is text of some script."""
+_GUESSED: Final = [
+    *(f"cp{number}" for number in (866, 874, 932, 949, *range(1250, 1259))), "iso8859_2", "iso8859_5", "iso8859_7",
+    "koi8_r", "koi8_u", "euc_jp", "gb18030", "big5hkscs",
+]  # fmt: skip
+"""The common ones that browsers decode. UTF-16 is told by a mark or by NULs: any even number of bytes is text in it."""
 _ALPHABETS: Final = {
     "cp1252": (
         "àâæçéèêëîïôœùûüÿ", "äöüß", "áéíñóúüçàèïòªº", "áâãàçéêíóôõúüªº", "àèéìîòóù", "åäöæøéü", "áðéíóúýþæö",
@@ -30,10 +33,8 @@ _ALPHABETS: Final = {
 """Letters beyond ASCII of the languages that each encoding is used for, one language each; the commonest come first."""
 _MARKS: Final = frozenset("‘’“”„‚–—…•€£§©®™°·´«»¡¿²³½\xa0\xad")
 _SNIFF: Final = 8 << 10
-_LESS_COHERENT: Final = 0.05
-"""How much less Western European may look like a language than the best guess, 0 to 1, and still be preferred."""
-_MORE_CHAOTIC: Final = 0.15
-"""How much greater its share of unlikely characters may be, 0 to 1."""
+_LESS_COHERENT, _MORE_CHAOTIC = 0.05, 0.15
+"""By how much Western European may be less like a language and more chaotic than the best guess, and be preferred."""
 
 
 def marked_encoding(data: bytes) -> str | None:
@@ -138,20 +139,15 @@ def _latin(sample: bytes) -> str | None:
 
 
 def _by_statistics(sample: bytes) -> str | None:
-    """Return the best guess of charset-normalizer, or Western European if that is about as good.
-
-    Western European is the commonest encoding besides UTF-8, and the differences between guesses are often small.
-    """
+    """Return the best guess of charset-normalizer, or Western European, the commonest, if that is about as good."""
     from charset_normalizer import from_bytes
 
-    matches = list(from_bytes(sample, cp_exclusion=_WIDE))
-    if not matches:
-        return None
-    best = matches[0]
+    matches = list(from_bytes(sample, cp_isolation=_GUESSED))
     for match in matches:
         is_near = (
-            match.coherence >= best.coherence - _LESS_COHERENT and match.chaos <= best.chaos + _MORE_CHAOTIC
+            match.coherence >= matches[0].coherence - _LESS_COHERENT
+            and match.chaos <= matches[0].chaos + _MORE_CHAOTIC
         )
         if is_near and "cp1252" in (match.encoding, *match.could_be_from_charset):
             return "cp1252"
-    return best.encoding
+    return matches[0].encoding if matches else None

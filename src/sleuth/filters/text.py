@@ -74,7 +74,10 @@ def to_text(filter: Filter) -> str:
         return (" " if isinstance(filter, And) else " OR ").join(map(_grouped, filter.parts))
     if isinstance(filter, Not):
         return "-" + _grouped(filter.part)
-    return _key(filter.key) + _condition(filter)
+    key = filter.key
+    if not _KEY.fullmatch(key) or _KEYWORD.match(key):
+        key = json.dumps(key, ensure_ascii=False)
+    return key + _condition(filter)
 
 
 def negation_refused(test: Compare) -> str:
@@ -276,10 +279,6 @@ def integer(digits: str) -> int:
 def _grouped(filter: Filter) -> str:
     text = to_text(filter)
     return f"({text})" if isinstance(filter, And | Or) else text
-
-
-def _key(key: str) -> str:
-    return key if _KEY.fullmatch(key) and not _KEYWORD.match(key) else json.dumps(key, ensure_ascii=False)
 
 
 def _condition(test: Compare) -> str:

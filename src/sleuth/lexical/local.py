@@ -78,7 +78,12 @@ class _Cache:
             if entry is not None and np.array_equal(entry.hashes, hashes):
                 self._cache.move_to_end(key)
                 return entry
-        counter = TermCounter(_FOLD, _expand, _prepare)
+        counter = TermCounter(
+            _FOLD,
+            lambda runs: [(run if len(run) > 1 else []) if run.isascii() else _words(run) for run in runs],
+            # Sigma has two lower cases, and the right one depends on more than its run.
+            lambda text: " ".join(_words(text)) if "Σ" in text else text,
+        )
         ends, terms, counts, _ = counter.count([contents], [1])
         n_texts = len(contents)
         df = np.bincount(terms, minlength=len(counter))
@@ -143,15 +148,6 @@ aretrieve_local_docs = async_twin(retrieve_local_docs)
 
 def _words(text: str) -> list[str]:
     return _WORD.findall(text.lower())
-
-
-def _expand(runs: list[str]) -> list[str | list[str]]:
-    return [(run if len(run) > 1 else []) if run.isascii() else _words(run) for run in runs]
-
-
-def _prepare(text: str) -> str:
-    """Sigma has two lower cases, and the right one depends on more than its run."""
-    return " ".join(_words(text)) if "Σ" in text else text
 
 
 def _numbers(data: bytes, offsets: list[int]) -> dict[str, int]:

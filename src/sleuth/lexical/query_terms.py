@@ -169,8 +169,7 @@ class QueryTerms(Generic[T]):
         if len(splitting.known) >= _REMEMBERED:
             splitting.known.clear()
         held_tokens = {term.token for term in terms if term.field == splitting.name}
-        analyzer = self._analyzers[splitting.name]
-        spans = () if rules and held_tokens else analyzer.spans(run)  # rules read one word, of one token
-        words = (run[start:end] for start, end, token in spans if token not in held_tokens)
-        splitting.known[run] = known = _Run(terms, tuple(word for word in words if len(word.split()) == 1))
+        is_held = rules and held_tokens  # rules read one word, of one token
+        unheld = () if is_held else self._analyzers[splitting.name].unheld(run, held_tokens)
+        splitting.known[run] = known = _Run(terms, tuple(unheld))
         return known

@@ -7,7 +7,7 @@ indexing kernel and the slow path share, so they cannot disagree.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Container, Iterable
 from functools import cache, cached_property, partial
 from itertools import chain, islice
 from typing import TYPE_CHECKING, NamedTuple
@@ -160,6 +160,26 @@ class Analyzer:
             for start, end, token in places:
                 spans.append((base + start, base + end, token))
         return spans
+
+    def prefixes(self, word: str) -> list[str]:
+        """Return how tokens of longer words may begin: a word folded, and not stemmed; none for several tokens."""
+        fold = self._finish.fold if self._finish else str
+        return [fold(token) for start, end, token in self._find(_lower(word)) if end - start == len(word)]
+
+    def unheld(self, text: str, held_tokens: Container[str]) -> list[str]:
+        """Return the words of a text whose token is not among those that are held, in order, without compounds.
+
+        A stretch of a script without spaces is one word, of which no pair is held.
+        """
+        places: dict[tuple[int, int], bool] = {}
+        begin, last_end = 0, 0
+        for start, end, token in self.spans(text):
+            goes_on = start < last_end and has_unspaced(text[start:end])
+            was_held = goes_on and places.pop((begin, last_end))
+            begin, last_end = begin if goes_on else start, end
+            places[begin, last_end] = was_held or token in held_tokens
+        words = (text[start:end] for (start, end), is_held in places.items() if not is_held)
+        return [word for word in words if len(word.split()) == 1]
 
     def counter(self) -> TermCounter:
         """Return a counter of this analyzer's tokens over many texts, which has counted nothing yet."""
@@ -386,7 +406,7 @@ _ANALYZERS = {
         ),
         Analyzer(
             "english",
-            5,
+            6,
             extra="'-",
             find=_find_english,
             cut=partial(cut_run, WITHOUT_CLITICS),

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import NamedTuple
 
 WORD_PIECE = 8
@@ -29,8 +30,15 @@ def count_tokens(text: str) -> int:
     return len(_token.findall(text))
 
 
-_ABBREVIATION = (
-    r"(?<!\b[A-Z]\.)(?<!\b[DM]r\.)(?<!\bM[rs]s\.)(?<!\bMs\.)(?<!\bFig\.)(?<!\bNo\.)(?<!\bvs\.)(?<!\bcf\.)"
+SMALL = "a-z" + "".join(char for char in map(chr, range(0xB5, 0x530)) if char.islower())
+"""Small letters of Latin, Greek and Cyrillic script, for a set of characters in a pattern."""
+_CAPITAL = "A-Z" + "".join(char for char in map(chr, range(0xC0, 0x530)) if char.isupper())
+_ABBREVIATED = (
+    "Dr", "Mr", "Mrs", "Ms", "Fig", "No", "vs", "cf", "etc", "approx", "bzw", "usw", "ggf", "vgl", "ca", r"p\.ex",
+)  # fmt: skip
+"""What ends no sentence although a capital or a sign follows."""
+_ABBREVIATION = (  # one letter is an initial or "z. B.", "т. е."; of small ones beyond ASCII, some are words
+    rf"(?<!\b[{_CAPITAL}a-zα-ωа-ю]\.)" + "".join(rf"(?<!\b{word}\.)" for word in _ABBREVIATED)
 )
 
 
@@ -38,14 +46,14 @@ def _sentence(abbreviation: str, start: str) -> re.Pattern[str]:
     return re.compile(
         r"[.!?…।॥؟۔。！？｡\n](?:"
         rf"(?<=[.!?…।॥؟۔]){abbreviation}[\"')\]”’»]?\s{{1,9}}(?={start})"
-        r"|(?<=[。！？｡])(?=[^。！？｡」』）\s])"
+        r"|(?<=[。！？｡])(?=[^。！？｡」』）”’》】\s])"
         r"|(?<=\n)[ \t]{0,12}(?=(?:[-*+•]|\d{1,3}[.)])\s\S)"
         r"|(?<=\n)[ \t\r\f]{0,200}\n"
         r")"
     )
 
 
-_mixed = _sentence(_ABBREVIATION, r"[^\sa-z.,;:!?)\]]")
+_mixed = _sentence(_ABBREVIATION, rf"[^\s{SMALL}.,;:!?)\]]")
 _one_case = _sentence(f"(?i:{_ABBREVIATION})", r"[^\s.,;:!?)\]]")
 
 
@@ -55,6 +63,21 @@ def sentence_of(text: str) -> re.Pattern[str]:
     A sentence begins with a capital, where a text has capitals and small letters.
     """
     return _one_case if text.islower() or text.isupper() else _mixed
+
+
+def split_sentences(text: str) -> list[tuple[int, int]]:
+    """Spans of the sentences of `text`, in order, without white space around them.
+
+    They have the borders that cut texts into passages: a blank line or an item of a list begins another one, and a line
+    break inside a paragraph does not.
+    """
+    ends = [match.end() for match in sentence_of(text).finditer(text)]
+    spans: list[tuple[int, int]] = []
+    for begin, end in pairwise([0, *ends, len(text)]):
+        body = text[begin:end].lstrip()
+        if body:
+            spans.append((end - len(body), end - len(body) + len(body.rstrip())))
+    return spans
 
 
 blank_line = re.compile(r"\n[ \t\r\f]{0,200}\n")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import unicodedata
+from collections.abc import Callable
 
 _JOINERS = "\u200c\u200d"
 """Invisible, but spelling in Persian, Indic scripts and emoji needs them."""
@@ -26,19 +28,17 @@ def escape_text(text: str) -> str:
 
     Newlines, tabs and joiners stay; a carriage return before a newline is dropped.
     """
-    if text.isprintable():
-        return text
-    text = text.replace("\r\n", "\n")
-    escapes = {
-        ord(char): ascii(char)[1:-1] for char in set(text) if char not in "\n\t" and is_invisible(char)
-    }
-    return text.translate(escapes) if escapes else text
+    return text if text.isprintable() else _escaped(text.replace("\r\n", "\n"), ascii)
 
 
 def escape_json(text: str) -> str:
-    r"""Write invisible characters of a JSON document as `\uXXXX`, which reads back as the same document."""
+    r"""Write invisible characters of a JSON document as `\uXXXX` or `\r`, which reads back as the same document."""
+    return _escaped(text, json.dumps)
+
+
+def _escaped(text: str, quote: Callable[[str], str]) -> str:
     escapes = {
-        ord(char): _json_escape(char) for char in set(text) if char not in "\n\t" and is_invisible(char)
+        ord(char): quote(char)[1:-1] for char in set(text) if char not in "\n\t" and is_invisible(char)
     }
     return text.translate(escapes) if escapes else text
 
@@ -46,8 +46,3 @@ def escape_json(text: str) -> str:
 def is_invisible(char: str) -> bool:
     """Return whether a character draws nothing by itself; joiners and unassigned ones do not count."""
     return unicodedata.category(char) in _CATEGORIES and char not in _JOINERS
-
-
-def _json_escape(char: str) -> str:
-    units = char.encode("utf-16-be", "surrogatepass")
-    return "".join(f"\\u{units[i]:02x}{units[i + 1]:02x}" for i in range(0, len(units), 2))

@@ -12,12 +12,8 @@ from sleuth.text.words import without_accents
 
 ENGLISH: Final = "en"
 UNKNOWN: Final = ""
-LANGUAGES_VERSION: Final = 2
+LANGUAGES_VERSION: Final = 3
 """Raised when the terms of any language change: indexes are then analysed again."""
-
-
-def _same(word: str) -> str:
-    return word
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +32,7 @@ class LanguageRules:
     code: str
     analyzer: str
     stemmer: str = ""
-    before: Callable[[str], str] = _same
+    before: Callable[[str], str] = str
     after: Callable[[str], str] = without_accents
     keeps_suffix: bool = True
 
@@ -54,8 +50,6 @@ _HINDI_LETTERS: Final = str.maketrans({
     "\u0931": "\u0930", "\u0934": "\u0933", "\u0946": "\u0947", "\u094a": "\u094b",
 })  # fmt: skip
 _hindi_nasal = re.compile("[\u0919\u091e\u0923\u0928\u092e]\u094d(?=[\u0915-\u0939])")
-_RUSSIAN_LETTERS: Final = str.maketrans({"ё": "е"})
-_TURKISH_LETTERS: Final = str.maketrans({"ı": "i"})
 _marks = re.compile("[\u064b-\u065f\u0670]")
 
 
@@ -81,7 +75,7 @@ LANGUAGES: Final = {
             "ar",
             "arabic",
             before=lambda word: _marks.sub("", word).replace("\u0640", ""),
-            after=lambda word: _marks.sub("", word).translate(_ARABIC_LETTERS),
+            after=lambda word: without_accents(_marks.sub("", word)).translate(_ARABIC_LETTERS),
         ),
         _language("ca", "catalan"),
         _language("cs", "czech"),
@@ -108,7 +102,7 @@ LANGUAGES: Final = {
         _language("pl", "polish"),
         _language("pt", "portuguese"),
         _language("ro", "romanian"),
-        _language("ru", "russian", before=lambda word: word.translate(_RUSSIAN_LETTERS)),
+        _language("ru", "russian", before=lambda word: word.replace("ё", "е")),
         _language("sr", "serbian"),
         _language("st", "sesotho"),
         _language("sv", "swedish"),
@@ -117,11 +111,10 @@ LANGUAGES: Final = {
             "tr",
             "turkish",
             before=lambda word: word.replace("i\u0307", "i"),  # the dot that lower case leaves of "İ"
-            after=lambda stem: without_accents(stem).translate(_TURKISH_LETTERS),
             keeps_suffix=False,
         ),
         _language("yi", "yiddish"),
-        LanguageRules("vi", "vietnamese", after=_same),  # its accents tell words apart
+        LanguageRules("vi", "vietnamese", after=str),  # its accents tell words apart
     )
 }
 """By code; English is the default of an index and stands apart."""

@@ -11,13 +11,14 @@ from typing import Final
 from sleuth.arguments import check_count
 from sleuth.errors import ArgumentError
 from sleuth.text.analyzers import Analyzer, Span
+from sleuth.text.borders import SMALL
 
 _BEGINNINGS: Final = re.compile(
-    r"""
-      (?<=[.!?\u2026])["'\u201d\u2019)\]]*\s+(?=[^\sa-z])    # after the end of a sentence
+    rf"""
+      (?<=[.!?\u2026])["'\u201d\u2019)\]]*\s+(?=[^\s{SMALL}])    # after the end of a sentence
     | (?<=[\u3002\uff01\uff1f\u0964\u061f\u06d4])\s*        # of Chinese, Hindi, Arabic, Urdu
-    | (?<=\n)(?=[ \t]|[^\sa-z])                             # a line, unless it continues a sentence
-    | (?<=\n\n)(?=\S) | (?<=[:;{})\],]\n)(?=\S)
+    | (?<=\n)(?=[ \t]|[^\s{SMALL}])                             # a line, unless it continues a sentence
+    | (?<=\n\n)(?=\S) | (?<=[:;{{}})\],]\n)(?=\S)
     """,
     re.VERBOSE,
 )
@@ -91,15 +92,15 @@ def _widen(text: str, low: int, high: int, width: int) -> tuple[int, int]:
     beginning = _beginning(text, start, low, max(0, high - width))
     if beginning is not None:
         start, end = beginning, min(len(text), max(high, beginning + width))
-    while start < low and not _is_border(text, start):
+    while start < low and not is_border(text, start):
         start += 1
     while start < low and text[start].isspace() and _is_boundary(text, start + 1):
         if start == beginning and text[start] in " \t" and not text[start : low + 1].isspace():
             break  # the indentation of a line
         start += 1
-    while end > high and not _is_border(text, end):
+    while end > high and not is_border(text, end):
         end -= 1
-    while end > high and text[end - 1].isspace() and _is_border(text, end - 1):
+    while end > high and text[end - 1].isspace() and is_border(text, end - 1):
         end -= 1
     if end <= start:
         start, end = 0, min(len(text), width)
@@ -117,14 +118,14 @@ def _beginning(text: str, start: int, low: int, least: int) -> int | None:
     place_before = None
     for match in _BEGINNINGS.finditer(text, least, low):
         at = match.end()
-        if least <= at <= low and _is_border(text, at):
+        if least <= at <= low and is_border(text, at):
             if at >= start:
                 return at
             place_before = at
     return place_before
 
 
-def _is_border(text: str, i: int) -> bool:
+def is_border(text: str, i: int) -> bool:
     """Return whether a cut before character i cuts neither a word nor a combining sequence."""
     if i <= 0 or i >= len(text):
         return True

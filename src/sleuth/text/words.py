@@ -16,6 +16,13 @@ from sleuth.text.runs import has_unspaced
 JOINERS = frozenset("\u00ad\u200c\u200d\u2060\ufeff")
 """Invisible characters inside a word; they are dropped."""
 APOSTROPHES = frozenset("'\u2019\u02bc\uff07")
+IN_WORD = (
+    r"[\w\u0300-\u036f\u0483-\u0489\u0591-\u05bd\u05bf-\u05c5\u0610-\u061a\u064b-\u065f\u0670\u0900-\u0963"
+    r"\u0981-\u0e3a\u0e47-\u0e4e\u0eb1-\u0ece\u102b-\u103f\u17b4-\u17d3\u200c\u200d\u3099\u309a]"
+)
+"""The pattern of a letter, digit or mark inside of a word: vowel signs, too, which `\\w` leaves out."""
+WORD = re.compile(rf"\w{IN_WORD}*")
+"""A word as it is written."""
 _MODIFIER_APOSTROPHE = "\u02bc"
 """The apostrophe that is a letter."""
 _BEYOND_LATIN = "\u0250"
@@ -76,15 +83,25 @@ def fold(text: str) -> str:
     return folded if folded.isascii() else unicodedata.normalize("NFKC", folded.casefold())
 
 
+_PLAIN_LETTERS = {"æ": "ae", "ð": "d", "ø": "o", "þ": "th", "đ": "d", "ħ": "h", "ı": "i", "ł": "l", "œ": "oe"}
+"""Letters whose marks Unicode does not take apart, as keyboards without them write them."""
+_OTHER_SCRIPTS = {
+    code: str(unicodedata.decimal(chr(code))) for code in range(0x660, 0xDF0) if chr(code).isdecimal()
+} | dict.fromkeys(range(0x591, 0x5C8))  # Hebrew points
+
+
 def without_accents(text: str) -> str:
-    """Remove the marks of Latin letters: "café" becomes "cafe"; other scripts stay as they are."""
+    """Remove the marks of Latin letters: "café" becomes "cafe", "łódź" "lodz".
+
+    Of other scripts, digits become those of ASCII and Hebrew points are removed; all else stays as it is.
+    """
     if text.isascii():
         return text
     if max(text) < _BEYOND_LATIN:
         return text.translate(_plain_latin())
     decomposed = unicodedata.normalize("NFD", text)
     if min(decomposed) >= _BEYOND_LATIN:
-        return unicodedata.normalize("NFC", decomposed)
+        return unicodedata.normalize("NFC", decomposed.translate(_OTHER_SCRIPTS))
     chars: list[str] = []
     latin = False
     for char in decomposed:
@@ -93,15 +110,17 @@ def without_accents(text: str) -> str:
                 continue
         else:
             latin = char < _BEYOND_LATIN
-        chars.append(char)
-    return unicodedata.normalize("NFC", "".join(chars))
+        chars.append(_PLAIN_LETTERS.get(char, char))
+    return unicodedata.normalize("NFC", "".join(chars).translate(_OTHER_SCRIPTS))
 
 
 @cache
 def _plain_latin() -> dict[int, str]:
     """Return the Latin letters that have marks, without these."""
     plain = {code: unicodedata.normalize("NFD", chr(code))[0] for code in range(0x80, ord(_BEYOND_LATIN))}
-    return {code: letter for code, letter in plain.items() if letter < _BEYOND_LATIN}
+    return {
+        code: _PLAIN_LETTERS.get(letter, letter) for code, letter in plain.items() if letter < _BEYOND_LATIN
+    }
 
 
 def pieces(run: str, *, apostrophes: bool = False) -> list[Piece]:

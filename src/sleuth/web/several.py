@@ -174,17 +174,13 @@ def _merged(answers: Sequence[Sequence[Hit]]) -> list[Hit]:
     for place, answer in enumerate(answers):
         ranking: dict[int, None] = {}
         for hit in answer:
-            key = keys.setdefault(_page(hit.url), len(hits))
+            page = hit.url.partition("#")[0].partition("://")[2].removeprefix("www.").rstrip("/")
+            key = keys.setdefault(page, len(hits))  # addresses of one page share it
             if key == len(hits):
                 hits.append(hit)
             ranking[key] = None
         rankings[str(place)] = list(ranking)
     return [replace(hits[key], score=score) for key, score in fuse_ranks(rankings)]
-
-
-def _page(url: str) -> str:
-    """Return what addresses of one page share."""
-    return url.partition("#")[0].partition("://")[2].removeprefix("www.").rstrip("/")
 
 
 def open_service(

@@ -154,9 +154,7 @@ class GatheredSearchers:
     def unheld(self, text: str, snapshot: GatheredSnapshot) -> list[str]:
         """Return the words of a text whose token the text of no row holds, in order, without compounds."""
         spans = self.words.analyzer.spans(text)
-        held_tokens = set(self.held({token for _, _, token in spans}, snapshot))
-        words = [text[start:end] for start, end, token in spans if token not in held_tokens]
-        return [word for word in words if len(word.split()) == 1]
+        return self.words.analyzer.unheld(text, {*self.held({token for _, _, token in spans}, snapshot)})
 
     def like(self, word: str, edits: int, most: int, snapshot: GatheredSnapshot) -> Tally:
         """Return the words that are written like one, by group, with the rows of all shards that hold each."""

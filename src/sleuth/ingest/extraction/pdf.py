@@ -211,7 +211,10 @@ def page_picture(data: bytes, number: int, dots_per_inch: int, *, colour: bool) 
                 colours = _COLOUR_TYPES[bitmap.n_channels]
                 head = struct.pack(">IIBBBBB", bitmap.width, bitmap.height, 8, colours, 0, 0, 0)
                 parts = ((b"IHDR", head), (b"IDAT", zlib.compress(rows, 1)), (b"IEND", b""))
-                return _SIGNATURE + b"".join(_part(name, body) for name, body in parts)
+                return _SIGNATURE + b"".join(
+                    struct.pack(">I", len(body)) + name + body + struct.pack(">I", zlib.crc32(name + body))
+                    for name, body in parts
+                )
             finally:
                 bitmap.close()
         finally:
@@ -220,7 +223,3 @@ def page_picture(data: bytes, number: int, dots_per_inch: int, *, colour: bool) 
         raise ExtractionError(f"damaged: {error}") from error
     finally:
         pdf.close()
-
-
-def _part(name: bytes, body: bytes) -> bytes:
-    return struct.pack(">I", len(body)) + name + body + struct.pack(">I", zlib.crc32(name + body))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import PurePath
@@ -25,14 +24,13 @@ from sleuth.surfaces.page.markup import lines_of
 from sleuth.surfaces.page.places import roots_of, shown_place, stale_files
 from sleuth.surfaces.page.state import PageState
 from sleuth.text.markup import is_markdown
+from sleuth.text.words import WORD
 from sleuth.types import RetrievedItem
 
 SNIPPET = 360
 """Characters of a passage that a hit shows."""
 CODE_LINES = 14
 LONGEST_LINE = 200
-
-_word = re.compile(r"\w+")
 
 
 def results(call: Call, state: PageState, _: QueryParams) -> dict[str, Any]:
@@ -97,7 +95,7 @@ def _note(note: str, state: PageState) -> dict[str, str]:
     if misspelling is None:
         return {"text": note, "question": "", "url": ""}
     word, nearest = misspelling
-    question = _word.sub(lambda match: nearest if match[0] == word else match[0], state.query)
+    question = WORD.sub(lambda match: nearest if match[0] == word else match[0], state.query)
     return {"text": note, "question": question, "url": state.asking(question).address()}
 
 
