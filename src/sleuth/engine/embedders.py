@@ -113,9 +113,13 @@ def open_embedder(
         EmbeddingError: it does not load, or does not answer.
     """
     if choice is not None and spelling_of(choice) != spelling:
+        command = "Engine.open(path, embedder=..., re_embed=True)"
+        if isinstance(choice, str):
+            index = ["--index", path] if path else []
+            command = shlex.join(["sleuth", "index", *index, "--re-embed", "--embedder", choice])
         raise EmbedderMismatchError(
             f"embedder must be {spelling!r}, with which this index was made, got {spelling_of(choice)!r}; "
-            f"to change it, embed everything again: {_command(choice, path)}",
+            f"to change it, embed everything again: {command}",
             path=path,
         )
     service, _, model = spelling.partition(":")
@@ -160,14 +164,6 @@ def stand_in(spelling: str, store: Store) -> Embedder | None:
 
 def _missing_custom(model: str) -> str:
     return f"this index was made with the embedder {model!r}: open it with Engine.open(path, embedder=...)"
-
-
-def _command(choice: Embedder | str, path: str) -> str:
-    """Return what changes the embedder of the index at `path`."""
-    if isinstance(choice, str):
-        index = ["--index", path] if path else []
-        return shlex.join(["sleuth", "index", *index, "--re-embed", "--embedder", choice])
-    return "Engine.open(path, embedder=..., re_embed=True)"
 
 
 def _load(service: str, model: str, *, required: bool) -> Embedder:

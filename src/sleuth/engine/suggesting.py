@@ -83,8 +83,7 @@ def _words(
         return
     searchers, snapshot, typed = version.searchers, version.snapshot, last_word.lower()
     prefixes, plain = prefixes_of(last_word.casefold(), version), without_accents(fold(last_word))
-    tallies = (searchers.like(one, 0, k, snapshot).items() for one in prefixes)
-    counts = chain.from_iterable(tallies)
+    counts = chain.from_iterable(searchers.like(one, 0, k, snapshot).items() for one in prefixes)
     terms = {(group, token): count for group, tokens in counts for token, count in tokens.items()}
     # Terms are stems: one may be shorter than what was typed of the word.
     stems = searchers.held([plain[:end] for end in range(_LEAST_STEM, len(plain))], snapshot)
@@ -104,6 +103,5 @@ def _words(
         word = min(longer, key=lambda word: (len(word), word), default="")
         if word and word not in words_so_far:
             words_so_far.add(word)
-            goes_on = word.startswith(typed)  # what was typed keeps its case
-            text = prefix + word[len(typed) :] if goes_on else prefix.removesuffix(last_word) + word
-            yield Suggestion(text, "word")
+            text = last_word + word[len(typed) :] if word.startswith(typed) else word
+            yield Suggestion(prefix.removesuffix(last_word) + text, "word")

@@ -169,7 +169,6 @@ class QueryTerms(Generic[T]):
         if len(splitting.known) >= _REMEMBERED:
             splitting.known.clear()
         held_tokens = {term.token for term in terms if term.field == splitting.name}
-        is_held = rules and held_tokens  # rules read one word, of one token
-        unheld = () if is_held else self._analyzers[splitting.name].unheld(run, held_tokens)
+        unheld = () if rules and held_tokens else self._analyzers[splitting.name].unheld(run, held_tokens)
         splitting.known[run] = known = _Run(terms, tuple(unheld))
         return known

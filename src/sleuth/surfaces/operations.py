@@ -19,10 +19,6 @@ if TYPE_CHECKING:
     from sleuth.engine import Engine
 
 
-def _json_lines(answer: Mapping[str, Any]) -> Iterable[str]:
-    return json.dumps(answer, indent=2, ensure_ascii=False, default=str).splitlines()
-
-
 @dataclass(frozen=True)
 class Operation:
     """What a package adds to Sleuth, written once as a function.
@@ -41,7 +37,9 @@ class Operation:
 
     function: Callable[..., Mapping[str, Any]]
     examples: str
-    lines: Callable[[Mapping[str, Any]], Iterable[str]] = _json_lines
+    lines: Callable[[Mapping[str, Any]], Iterable[str]] = lambda answer: json.dumps(
+        answer, indent=2, ensure_ascii=False, default=str
+    ).splitlines()
     writes: bool = False
 
     @property

@@ -118,9 +118,7 @@ def without_accents(text: str) -> str:
 def _plain_latin() -> dict[int, str]:
     """Return the Latin letters that have marks, without these."""
     plain = {code: unicodedata.normalize("NFD", chr(code))[0] for code in range(0x80, ord(_BEYOND_LATIN))}
-    return {
-        code: _PLAIN_LETTERS.get(letter, letter) for code, letter in plain.items() if letter < _BEYOND_LATIN
-    }
+    return {code: _PLAIN_LETTERS.get(a, a) for code, a in plain.items() if a < _BEYOND_LATIN}
 
 
 def pieces(run: str, *, apostrophes: bool = False) -> list[Piece]:
@@ -141,7 +139,9 @@ def pieces(run: str, *, apostrophes: bool = False) -> list[Piece]:
             word = kinds[start:end].rstrip("j'")
             tokens += _word(run[start : start + len(word)], word, start)
         elif kinds[start] == "c":
-            tokens += [(a, b, _unit(run[a:b])) for a, b in _pairs(kinds, start, end)]
+            for a, b in _pairs(kinds, start, end):
+                unit = "".join(c for c in run[a:b] if kind(c) != "j" and not "\ufe00" <= c <= "\ufe0f")
+                tokens.append((a, b, fold(unit)))
         else:
             end = _end_of_emoji(run, start)
             emoji = (c for c in run[start:end] if kind(c) == "e" or c == "\u200d")
@@ -228,10 +228,6 @@ def spaced(run: str) -> str:
         for a, b in (_pairs(kinds, start, end) if unspaced else [(start, end)])
     ]
     return "".join(f"\0{part}" for part in shorter) + " "
-
-
-def _unit(text: str) -> str:
-    return fold("".join(c for c in text if kind(c) != "j" and not "\ufe00" <= c <= "\ufe0f"))
 
 
 def _end_of_emoji(run: str, i: int) -> int:
