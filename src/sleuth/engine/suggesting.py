@@ -11,7 +11,6 @@ from sleuth.engine.completions import Completions
 from sleuth.engine.pinned import Pinned
 from sleuth.engine.spelling import spellings
 from sleuth.engine.synonyms import words_of
-from sleuth.engine.widening import prefixes_of
 from sleuth.text.words import WORD, fold, without_accents
 
 if TYPE_CHECKING:
@@ -82,8 +81,10 @@ def _words(
     if not last_word or not prefix.endswith(last_word):
         return
     searchers, snapshot, typed = version.searchers, version.snapshot, last_word.lower()
-    prefixes, plain = prefixes_of(last_word.casefold(), version), without_accents(fold(last_word))
-    counts = chain.from_iterable(searchers.like(one, 0, k, snapshot).items() for one in prefixes)
+    plain = without_accents(fold(last_word))
+    counts = chain.from_iterable(
+        searchers.like(one, 0, k, snapshot).items() for one in {plain, last_word.casefold()}
+    )
     terms = {(group, token): count for group, tokens in counts for token, count in tokens.items()}
     # Terms are stems: one may be shorter than what was typed of the word.
     stems = searchers.held([plain[:end] for end in range(_LEAST_STEM, len(plain))], snapshot)

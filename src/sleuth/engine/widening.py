@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import chain, islice
+from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from sleuth.engine.pinned import AddedWord, WiderQuery
@@ -12,6 +12,7 @@ from sleuth.engine.spelling import TWO_EDITS, UNKNOWN, unknown_words
 from sleuth.engine.synonyms import words_of
 from sleuth.remote import check_cancelled
 from sleuth.text.runs import has_unspaced
+from sleuth.text.words import fold, without_accents
 from sleuth.vectors import ask_if_able
 
 if TYPE_CHECKING:
@@ -115,7 +116,8 @@ def _matching(word: str, pattern: WordPattern, tokens: Sequence[str], version: P
     """
     searchers, snapshot = version.searchers, version.snapshot
     if pattern.kind == "prefix" or (len(word) == 1 and has_unspaced(word)):  # which is indexed in pairs
-        tallies = [searchers.like(prefix, 0, MOST_WORDS, snapshot) for prefix in prefixes_of(word, version)]
+        prefixes = dict.fromkeys((word, without_accents(fold(word))))
+        tallies = [searchers.like(prefix, 0, MOST_WORDS, snapshot) for prefix in prefixes]
         return list(dict.fromkeys(term for tally in tallies for term in _of(tally, "prefix")))
     token = tokens[0] if tokens else word
     if len(token) < _LEAST_FUZZY:
@@ -128,13 +130,6 @@ def _matching(word: str, pattern: WordPattern, tokens: Sequence[str], version: P
             term for term in _of(two_edits, "2 edits") if term.token not in one_edit.get(term.group, {})
         ]
     return terms
-
-
-def prefixes_of(word: str, version: Pinned) -> list[str]:
-    """Return how terms may begin that begin with a word: as the analyzer of each language of the index folds it."""
-    words = version.searchers.words
-    analyzers = () if word.isascii() else map(words.analyzer_of, words.groups())
-    return list(dict.fromkeys([word, *chain.from_iterable(one.prefixes(word) for one in analyzers)]))
 
 
 def _of(terms: Tally, why: str) -> list[AddedWord]:

@@ -161,11 +161,6 @@ class Analyzer:
                 spans.append((base + start, base + end, token))
         return spans
 
-    def prefixes(self, word: str) -> list[str]:
-        """Return how tokens of longer words may begin: a word folded, and not stemmed; none for several tokens."""
-        fold = self._finish.fold if self._finish else str
-        return [fold(token) for start, end, token in self._find(_lower(word)) if end - start == len(word)]
-
     def unheld(self, text: str, held_tokens: Container[str]) -> list[str]:
         """Return the words of a text whose token is not among those that are held, in order, without compounds.
 

@@ -66,11 +66,7 @@ def sentence_of(text: str) -> re.Pattern[str]:
 
 
 def split_sentences(text: str) -> list[tuple[int, int]]:
-    """Spans of the sentences of `text`, in order, without white space around them.
-
-    They have the borders that cut texts into passages: a blank line or an item of a list begins another one, and a line
-    break inside a paragraph does not.
-    """
+    """Spans of the sentences of `text`, in order, without white space around them; they end where passages do."""
     ends = [match.end() for match in sentence_of(text).finditer(text)]
     spans: list[tuple[int, int]] = []
     for begin, end in pairwise([0, *ends, len(text)]):
