@@ -40,6 +40,7 @@ def say(text: str = "", *, err: bool = False, end: str = "\n", flush: bool = Fal
 
 def remark(text: str) -> None:
     """Print a remark of the program on standard error."""
+    sys.stdout.flush()  # both may lead to one place
     say(f"sleuth: {text}", err=True)
 
 

@@ -136,9 +136,8 @@ def facets(
         documents = engine.count(all_of(tree, field(name).exists()), query=query).documents
         rows = [facet._asdict() for facet in values[name]]
         entries.append({"key": name, "types": types, "documents": documents, "values": rows})
-        number = f", {amount(documents, 'document')}" if documents else ""
-        facts = (", ".join(types) or "no document has it") + number
-        lines.append(f"{styled(clean_text(name), 'head')}  {styled(facts, 'dim')}")
+        facts = [*(types or ["no document has it"]), *([amount(documents, "document")] if documents else [])]
+        lines.append(f"{styled(clean_text(name), 'head')}  {styled(', '.join(facts), 'dim')}")
         if len(rows) > 1 and rows[0]["documents"] == 1:
             lines.append(f"   a value of its own for each document, such as {_spelled(rows[0]['value'])}")
         else:
