@@ -424,9 +424,8 @@ def test_facets_as_json_within_a_filter_and_a_query(folders: Path) -> None:
         "values": values,
     }
     values = [{"value": "markdown", "documents": 1}]
-    assert counted("-k", "1", "-f", "year:2021") == {
-        "key": "type", "types": ["string"], "documents": 1, "values": values,
-    }  # fmt: skip
+    entry = {"key": "type", "types": ["string"], "documents": 1, "values": values}
+    assert counted("-k", "1", "-f", "year:2021") == entry
     process = sleuth("index", "facets", "nope", cwd=folders)
     assert (process.returncode, process.stdout.strip()) == (1, "nope  no document has it")
     process = sleuth("list", "--filter", "yaer:2021", cwd=folders)
