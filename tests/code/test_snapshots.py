@@ -151,20 +151,30 @@ def test_diff_sees_renames(storage: CodeStorage, git: Git) -> None:
 
 
 def test_prune_forgets(storage: CodeStorage, git: Git) -> None:
-    """Pruning removes snapshots, and contents and commits that only they have; the others answer as before."""
+    """Pruning removes snapshots, and what only they have. Who has one open is told, and opens it anew later."""
     git.commit({"b.py": "def kept(): pass\n"})
     first = git.commit({"a.py": "SECRET_OLD = 1\n"})
     id = index_path(storage, git.root).repository
-    git("reset", "-q", "--hard", "HEAD~1")
-    second = git.commit({"a.py": "PUBLIC = 1\n"})
-    index_path(storage, git.root)
-    expected = answers(storage, id, "kept public")
-    assert storage.prune(id, [second]) == 1
-    assert answers(storage, id, "kept public") == expected
-    with pytest.raises(UnknownSnapshotError):
-        opened(storage, id, first)
-    leaks = [p for p in storage.path.rglob("*") if p.is_file() and b"secret_old" in p.read_bytes().lower()]
-    assert leaks == []
+    with open_code(storage.path) as other:
+        old = opened(other, id)
+        git("reset", "-q", "--hard", "HEAD~1")
+        second = git.commit({"a.py": "PUBLIC = 1\n"})
+        index_path(storage, git.root)
+        expected = answers(storage, id, "kept public")
+        assert storage.prune(id, [second]) == 1
+        assert answers(storage, id, "kept public") == expected
+        with pytest.raises(UnknownSnapshotError):
+            opened(storage, id, first)
+        leaks = [
+            p for p in storage.path.rglob("*") if p.is_file() and b"secret_old" in p.read_bytes().lower()
+        ]
+        assert leaks == []
+        with pytest.raises(CodeError, match="pruned while it was read"):
+            _ = old.file_words
+        git("checkout", "-qb", "topic", first)
+        index_path(storage, git.root)
+        assert answers(other, id, "secret") == answers(storage, id, "secret")
+        assert (old.info.names, opened(other, id).info.names) == (("main",), ("topic",))
 
 
 def test_a_failed_run_leaves_the_last_snapshot(
@@ -276,9 +286,7 @@ def test_no_index_says_how_to_make_one(tmp_path: Path) -> None:
 
 
 def test_odd_repositories(storage: CodeStorage, git: Git, tmp_path: Path) -> None:
-    """Empty repositories, detached heads, bare repositories and shallow clones are indexed; submodules are skipped and
-    reported.
-    """
+    """Empty and bare repositories, detached heads and shallow clones are indexed, and submodules are reported."""
     write(git.root, {"a.py": "a = 1\n"})
     assert index_path(storage, git.root).snapshot.startswith("content-")
     first = git.commit({})
@@ -290,27 +298,19 @@ def test_odd_repositories(storage: CodeStorage, git: Git, tmp_path: Path) -> Non
     assert index_path(storage, tmp_path / "bare.git").snapshot == second
     git("clone", "-q", "--depth", "1", f"file://{git.root}", str(tmp_path / "shallow"))
     assert index_path(storage, tmp_path / "shallow").files == 2
-    git(
-        "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", str(tmp_path / "bare.git"), "inner"
-    )
+    git("-c", "protocol.file.allow=always", "submodule", "-q", "add", str(tmp_path / "bare.git"), "inner")
     git.commit({})
     assert ("inner", "a submodule") in index_path(storage, git.root).skipped
 
 
 def test_odd_files(storage: CodeStorage, git: Git) -> None:
     """Links, binaries, huge files, odd encodings and odd paths are skipped with a reason, or stored exactly."""
-    huge = git.root / "huge.txt"
-    with huge.open("wb") as file:
-        file.truncate(1 << 30)
+    (git.root / "huge.txt").touch()
+    os.truncate(git.root / "huge.txt", 1 << 30)
     (git.root / "link.py").symlink_to("/etc/passwd")
     latin = "# caf\xe9\nname = 'x'\n".encode("latin-1")
-    bad = os.fsencode(git.root) + b"/na\xffme.py"
-    with open(bad, "wb") as file:  # noqa: PTH123 - a path of bytes
-        file.write(b"odd_path = 1\n")
-    write(
-        git.root,
-        {"b.bin": b"\0\1\2" * 50, "l.py": latin, "dos.py": b"def d():\r\n    pass\r\n", "empty.py": b""},
-    )
+    files = {"b.bin": b"\0\1\2" * 50, "l.py": latin, "dos.py": b"def d():\r\n    pass\r\n", "empty.py": b""}
+    write(git.root, {**files, os.fsdecode(b"na\xffme.py"): b"odd_path = 1\n"})
     report = index_path(storage, git.root)
     assert dict(report.skipped) == {
         "huge.txt": "larger than 2000000 bytes", "link.py": "a link", "b.bin": "binary",

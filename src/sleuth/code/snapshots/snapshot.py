@@ -20,7 +20,7 @@ from sleuth.code.snapshots.record import FileRow, Repository, SnapshotInfo, dama
 from sleuth.code.snapshots.shelf import ANALYZERS, WordLeg, WordSearcher, ranges
 from sleuth.errors import ArgumentError
 from sleuth.store import LegRequest, SegmentView
-from sleuth.store.legs.leg import Bitmap, pack
+from sleuth.store.legs.leg import Bitmap, count, pack
 from sleuth.text.analyzers import get_analyzer
 
 if TYPE_CHECKING:
@@ -179,8 +179,7 @@ class Snapshot:
     @cached_property
     def categories(self) -> NDArray[np.int64]:
         """The category of each file, as its place in `CATEGORIES`, shape (n,)."""
-        numbers = {name: i for i, name in enumerate(CATEGORIES)}
-        return np.array([numbers[row.category] for row in self.files], np.int64)
+        return np.array([CATEGORIES.index(row.category) for row in self.files], np.int64)
 
     @cached_property
     def file_words(self) -> tuple[WordSearcher, list[SegmentView]]:
@@ -200,6 +199,9 @@ class Snapshot:
     def _searcher(self, leg: WordLeg, live: NDArray[np.int64]) -> tuple[WordSearcher, list[SegmentView]]:
         with self.storage.reading() as connection:
             views = self.storage.shelf.views(connection, leg, live)
+        if sum(len(view) if view.live is None else count(view.live) for view in views) < len(live):
+            self.storage.members(self.repository.id, self.info.id)  # raises if it was pruned since
+            raise damaged(f"the {leg.name} leg of snapshot {self.info.id}")
         return leg.searcher(views), views
 
     @cached_property
@@ -261,20 +263,16 @@ class Snapshot:
         Raises:
             ArgumentError: none there; names some that are near.
         """
-        at = self.by_path.get(path)
-        if at is None:
-            skip = next((row for row in self.skipped if row.path == path), None)
-            if skip is not None:
-                raise ArgumentError(
-                    f"path must be a file that is indexed; {path!r} was left out: {skip.skip}"
-                )
-            import difflib
+        if (at := self.by_path.get(path)) is not None:
+            return self.files[at]
+        if (skip := next((row.skip for row in self.skipped if row.path == path), None)) is not None:
+            raise ArgumentError(f"path must be a file that is indexed; {path!r} was left out: {skip}")
+        import difflib
 
-            suggestions = difflib.get_close_matches(path, list(self.by_path), 3, 0.5)
-            raise ArgumentError(
-                f"path must be a file of the snapshot, got {path!r}; near it: {', '.join(suggestions) or 'none'}"
-            )
-        return self.files[at]
+        suggestions = difflib.get_close_matches(path, list(self.by_path), 3, 0.5)
+        raise ArgumentError(
+            f"path must be a file of the snapshot, got {path!r}; near it: {', '.join(suggestions) or 'none'}"
+        )
 
     def files_with(self, field: str, *names: str) -> list[int]:
         """Positions of files whose `defines` or `uses` hold one of these names, ascending."""

@@ -275,17 +275,13 @@ class CodeStorage(Closing):
                 f"names = ?, error = '', {_NEWEST} WHERE repository = ? AND id = ?",
                 (time.time(), len(members), packed, checksum, " ".join(names), repository, id),
             )
-            names_by_snapshot = connection.execute(
-                "SELECT id, names FROM snapshots WHERE repository = ? AND id != ? AND names != ''",
-                (repository, id),
-            ).fetchall()
-            for other_id, other_names in names_by_snapshot:
-                remaining = " ".join(name for name in other_names.split() if name not in names)
-                if remaining != other_names:
-                    connection.execute(
-                        "UPDATE snapshots SET names = ? WHERE repository = ? AND id = ?",
-                        (remaining, repository, other_id),
-                    )
+            named = "SELECT id, names FROM snapshots WHERE repository = ? AND id != ? AND names != ''"
+            remaining = [
+                (" ".join(name for name in other_names.split() if name not in names), repository, other_id)
+                for other_id, other_names in connection.execute(named, (repository, id))
+            ]
+            statement = "UPDATE snapshots SET names = ? WHERE repository = ? AND id = ?"
+            connection.executemany(statement, remaining)
 
     def make_newest(self, repository: str, id: str) -> None:
         """Mark a completed snapshot as the newest."""
@@ -339,8 +335,11 @@ class CodeStorage(Closing):
         key = (repository.id, info.id, folders)
         with self._guard:
             snapshot = self._snapshots.pop(key, None)
-        if snapshot is None:
+        if (
+            snapshot is None or snapshot.info.started != info.started
+        ):  # another process pruned it and began anew
             snapshot = Snapshot(self, repository, info, folders)
+        snapshot.info = info  # its names may be others
         with self._guard:
             self._snapshots[key] = snapshot
             while len(self._snapshots) > _OPEN:
@@ -350,11 +349,13 @@ class CodeStorage(Closing):
     # file versions
 
     def members(self, repository: str, id: str) -> NDArray[np.int64]:
-        """Keys of a snapshot's file versions, ascending."""
-        query = "SELECT members FROM snapshots WHERE repository = ? AND id = ?"
+        """Keys of a completed snapshot's file versions, ascending; a CodeError says that it is gone."""
+        query = "SELECT members FROM snapshots WHERE repository = ? AND id = ? AND status = 'completed'"
         with self.reading() as connection:
             row = connection.execute(query, (repository, id)).fetchone()
-        return record.read_members(row[0], id) if row else record.NOTHING
+        if row is None:
+            raise CodeError(f"snapshot {id} is gone: it was pruned while it was read")
+        return record.read_members(row[0], id)
 
     def known_files(self, repository: str) -> Mapping[tuple[str, str], int]:
         """Keys of the file versions that are here, by path and hash."""
