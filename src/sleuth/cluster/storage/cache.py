@@ -63,10 +63,8 @@ class Cache:
 
     def __init__(self, folder: Path | None = None, limit: int | None = None) -> None:
         """Open the cache in a folder; None means $SLEUTH_CACHE or the user's own, of $SLEUTH_CACHE_BYTES."""
-        default_folder = (
-            os.environ.get(FOLDER_VARIABLE) or user_folder("XDG_CACHE_HOME", ".cache") / "published"
-        )
-        self.folder = folder or Path(default_folder)
+        default = os.environ.get(FOLDER_VARIABLE) or user_folder("XDG_CACHE_HOME", ".cache") / "published"
+        self.folder = folder or Path(default)
         text = os.environ.get(BYTES_VARIABLE) or str(DEFAULT_BYTES)
         if limit is None and not (text.isascii() and text.isdigit()):
             raise ArgumentError(f"{BYTES_VARIABLE} must be a number of bytes, got {text!r}")
@@ -89,24 +87,25 @@ class Cache:
         name = digest_of(manifest.encode())
         for folder in (self._files, self._views):
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with (self._views / f"{name}.lock").open("a+b") as lock:
-            os.utime(lock.name)
-            platform.lock(lock.fileno(), shared=True)  # nobody evicts what is open
-            files = [
-                (self._views / name / part.folder / file.path, file)
-                for part in manifest.parts
-                for file in part.files
-            ]
-            while missing := [(path, file) for path, file in files if not _is_whole(path, file.size)]:
-                try:
-                    platform.lock(lock.fileno(), wait=False)  # one process fetches, the others wait for it
-                except BlockingIOError:
-                    platform.unlock(lock.fileno())
-                    time.sleep(_PAUSE)
-                else:
-                    self._fill(self._views / name, missing, manifest, objects)
-                platform.lock(lock.fileno(), shared=True)
-            yield self._views / name
+        view = self._views / name
+        files = [(view / part.folder / file.path, file) for part in manifest.parts for file in part.files]
+        while True:
+            with (self._views / f"{name}.lock").open("a+b") as lock:
+                fd = lock.fileno()
+                platform.lock(fd, shared=True)  # nobody evicts what is open
+                while missing := [(path, file) for path, file in files if not _is_whole(path, file.size)]:
+                    try:
+                        platform.lock(fd, wait=False)  # one process fetches, the others wait for it
+                    except BlockingIOError:
+                        platform.unlock(fd)
+                        time.sleep(_PAUSE)
+                    else:
+                        self._fill(view, missing, manifest, objects)
+                    platform.lock(fd, shared=True)
+                if os.fstat(fd).st_nlink:  # else it was evicted before it was locked, unseen by others
+                    os.utime(lock.name)
+                    yield view
+                    return
 
     def _fill(self, view: Path, missing: _Missing, manifest: Manifest, objects: ObjectFolder) -> None:
         """Fetch what the folder of a version lacks."""
@@ -132,9 +131,8 @@ class Cache:
         for count in reversed(range(len(file.patches))):
             earlier_content = self._files / replace(file, patches=file.patches[:count]).name
             if earlier_content.is_file():
-                with whole_file(content) as out:
-                    with earlier_content.open("rb") as source:
-                        shutil.copyfileobj(source, out)
+                with whole_file(content) as out, earlier_content.open("rb") as source:
+                    shutil.copyfileobj(source, out)
                     patch_file(out, file, file.patches[count:], objects)
                 return
         fetch_file(file, content, objects)
@@ -218,16 +216,13 @@ def patch_file(
 def _object(digest: str, file: PublishedFile, objects: ObjectFolder) -> bytes:
     """Return the content of an object that a file needs."""
     where = f"{objects.url}/{object_name(digest)}"
+    what = f"{where}, a part of {file.path}, is"
     try:
         data = objects.get(object_name(digest))
     except ObjectMissingError as error:
-        raise IndexDamagedError(
-            f"{where}, a part of {file.path}, is missing: publish again", path=where
-        ) from error
+        raise IndexDamagedError(f"{what} missing: publish again", path=where) from error
     if digest_of(data) != digest:
-        raise IndexDamagedError(
-            f"{where}, a part of {file.path}, is damaged: delete it and publish again", path=where
-        )
+        raise IndexDamagedError(f"{what} damaged: delete it and publish again", path=where)
     return data
 
 

@@ -98,8 +98,7 @@ def pull_code(address: str, path: str | Path, commits: Sequence[str], prepare: C
 
 def _manifests(objects: ObjectFolder) -> Iterator[Manifest]:
     """Yield the versions of code indexes, the newest first."""
-    for number in reversed(versions.numbers(objects)):
-        manifest = versions.read_build(objects, versions.manifest_name(number))
+    for manifest in versions.manifests(objects):
         if _COMMIT in manifest.settings and len(manifest.parts) == 1:
             yield manifest
 

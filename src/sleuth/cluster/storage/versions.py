@@ -6,6 +6,8 @@ An address is `s3://bucket/name`, or `s3://bucket/name@7` for version 7.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
@@ -88,8 +90,14 @@ def newest_version(objects: ObjectFolder) -> Manifest | None:
 
 def versions(address: str) -> list[Manifest]:
     """Return the manifests of all versions at an address, the newest first."""
-    objects = ObjectFolder(Address.parse(address).url)
-    return [read_build(objects, manifest_name(number)) for number in reversed(numbers(objects))]
+    return list(manifests(ObjectFolder(Address.parse(address).url)))
+
+
+def manifests(objects: ObjectFolder) -> Iterator[Manifest]:
+    """Yield the manifests of all versions, the newest first, without those that are pruned meanwhile."""
+    for number in reversed(numbers(objects)):
+        with suppress(ObjectMissingError):
+            yield read_build(objects, manifest_name(number))
 
 
 def prune(address: str, *, keep: int, grace: timedelta = GRACE) -> Pruned:
@@ -110,9 +118,8 @@ def prune(address: str, *, keep: int, grace: timedelta = GRACE) -> Pruned:
     names = [*map(manifest_name, newest), *(name for name in builds if builds[name].modified >= limit)]
     in_use = [read_build(objects, name) for name in names]
     references = {object_name(digest) for manifest in in_use for digest in manifest.objects()}
-    orphans = [
-        name for name, facts in objects.list("objects") if name not in references and facts.modified < limit
-    ]
+    stored = objects.list("objects")
+    orphans = [name for name, facts in stored if name not in references and facts.modified < limit]
     objects.delete(orphans)
     return Pruned(tuple(old_versions), len(orphans))
 
