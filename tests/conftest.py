@@ -15,13 +15,18 @@ import signal
 import ssl
 import subprocess
 import sys
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import settings
 
 from tests.examples import EXPLORING
+
+if TYPE_CHECKING:
+    from sleuth import Engine
+    from sleuth.testing.faults import FaultServer
 
 settings.register_profile(
     "sleuth", deadline=None, derandomize=not EXPLORING, max_examples=100 if EXPLORING else 20
@@ -71,3 +76,29 @@ def trusted(certificate: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch) -> 
     context = ssl.create_default_context(cafile=str(certificate[0]))
     monkeypatch.setattr(exchange, "tls_context", lambda: context)
     return context
+
+
+@pytest.fixture
+def engine(tmp_path: Path) -> "Iterator[Engine]":
+    """An index of words, in `.sleuth` below the folder of the test."""
+    from sleuth import Engine
+
+    with Engine.open(tmp_path / ".sleuth", create=True, embedder="") as index:
+        yield index
+
+
+@pytest.fixture
+def hybrid(tmp_path: Path) -> "Iterator[Engine]":
+    """An index of words and meaning."""
+    from sleuth import Engine
+
+    with Engine.open(tmp_path / "hybrid", create=True) as index:
+        yield index
+
+
+@pytest.fixture(scope="module")
+def faults() -> "Iterator[FaultServer]":
+    from sleuth.testing.faults import FaultServer
+
+    with FaultServer() as running:
+        yield running

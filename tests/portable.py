@@ -6,15 +6,30 @@ Locks are those of one process, and nothing limits a process.
 import errno
 import mmap
 import os
+import signal
 import stat
 import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from importlib import import_module
 from pathlib import Path
 from threading import Lock
 from typing import Any, Self
 
+MODULES = set("fcntl grp posix pty pwd resource select syslog termios tty".split())  # noqa: SIM905
+NAMES = set(
+    """CDLL fchmod fchown fdatasync fork forkpty getegid geteuid getgid getgroups getpgid getpriority getsid getuid kill
+    killpg lchown lockf madvise memfd_create mkfifo mknod nice O_CLOEXEC O_DIRECT O_DIRECTORY O_NOCTTY O_NOFOLLOW
+    O_NONBLOCK O_SYNC pipe2 pidfd_open posix_fadvise posix_fallocate pread preadv pwrite pwritev readv register_at_fork
+    sched_getaffinity sched_setaffinity sendfile set_blocking setgid setpgid setpriority setsid setuid statvfs fstatvfs
+    sysconf tcgetpgrp ttyname uname wait3 wait4 waitid writev alarm setitimer getitimer pthread_kill pthread_sigmask
+    sigwait SIGALRM SIGCHLD SIGHUP SIGKILL SIGPIPE SIGPROF SIGQUIT SIGSTOP SIGTSTP SIGUSR1 SIGUSR2 SIGXCPU SIGVTALRM
+    ITIMER_PROF ITIMER_REAL MAP_ANONYMOUS MAP_PRIVATE MAP_SHARED MADV_DONTNEED MADV_WILLNEED AF_UNIX
+    SO_REUSEPORT""".split()  # noqa: SIM905
+)
+"""Names of `os`, `signal`, `mmap`, `socket` and `ctypes` that Windows lacks, or that mean nothing there."""
 _LOCK = Lock()
 _HOLDERS: dict[tuple[int, int], dict[int, bool]] = {}
 """Which descriptors have locks on a file, and whether these are shared; a closed one has none any more."""
@@ -132,3 +147,35 @@ def _nothing(*_: object, **__: object) -> Any:
 sync = let_go = trim = give_blocks_back = at_fork = limit_memory = limit_cpu = _nothing
 cores, end_apart = os.cpu_count, subprocess.Popen.kill
 cpu_of, limit_of = lambda process: (0.0, False), lambda status: "" if status >= 0 else "outside"
+
+
+def try_index(path: str) -> None:
+    """Make, search and update an index where POSIX is missing; print how many documents it finds, and their check."""
+    for name in (
+        "tempfile",
+        "shutil",
+        "asyncio",
+        "multiprocessing",
+        "concurrent.futures",
+        "ssl",
+        "numpy",
+        "httpx",
+    ):
+        import_module(name)  # which use, while they are loaded, what goes now
+    for module in (os, signal, mmap):
+        for name in NAMES & vars(module).keys() - {"kill", "SIGKILL"}:  # these two serve `subprocess`
+            delattr(module, name)
+    for name in MODULES - {"posix", "select"}:
+        sys.modules[name] = None  # type: ignore[assignment]
+    sys.modules["sleuth.platform"] = sys.modules[__name__]
+    from sleuth import Document, Engine
+
+    with Engine.open(path, create=True, embedder="") as engine:
+        engine.add([Document(f"The tide number {i} comes in.", id=f"d{i}") for i in range(300)])
+        engine.add([Document("The harbour is closed.", id="d7")])
+        engine.delete(["d8"])
+        assert [hit.document_id for hit in engine.retrieve("harbour", k=3).items] == ["d7"]
+    with Engine.open(path) as engine:
+        assert engine.repairs == ()
+        hits = engine.retrieve("tide", k=400).items
+        print(len({hit.document_id for hit in hits}), {each.level for each in engine.check(full=True)})

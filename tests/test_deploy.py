@@ -121,13 +121,12 @@ def series_asked_for(*, of_searchers: bool) -> set[str]:
     return {name for name in names if bool(OF_SEARCHERS.match(name)) is of_searchers}
 
 
-def test_alerts_and_panels_name_metrics_of_the_server(tmp_path: Path) -> None:
+def test_alerts_and_panels_name_metrics_of_the_server(hybrid: Engine) -> None:
     """Each series in alerts and dashboard is one that /metrics gives, with labels that it has."""
-    with Engine.open(tmp_path / "index", create=True) as engine:
-        engine.add([Document("Tokens are refilled every second.")])
-        with TestClient(create_app(engine, ServerSettings()), "http://localhost") as client:
-            client.post("/v1/search", json={"query": "tokens"}).raise_for_status()
-            series = series_in(client.get("/metrics").text)
+    hybrid.add([Document("Tokens are refilled every second.")])
+    with TestClient(create_app(hybrid, ServerSettings()), "http://localhost") as client:
+        client.post("/v1/search", json={"query": "tokens"}).raise_for_status()
+        series = series_in(client.get("/metrics").text)
     assert series_asked_for(of_searchers=False) <= series
     for expression in expressions():
         labels = set(re.findall(r"(\w+)=~?\"", expression)) | set(re.findall(r"(\w+)!=\"", expression))

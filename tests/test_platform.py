@@ -13,21 +13,10 @@ import pytest
 from sleuth import platform
 from tests import portable
 from tests.commands import python
+from tests.portable import MODULES, NAMES
 
 SRC = Path(__file__).parents[1] / "src" / "sleuth"
 
-MODULES = set("fcntl grp posix pty pwd resource select syslog termios tty".split())  # noqa: SIM905
-NAMES = set(
-    """CDLL fchmod fchown fdatasync fork forkpty getegid geteuid getgid getgroups getpgid getpriority getsid getuid kill
-    killpg lchown lockf madvise memfd_create mkfifo mknod nice O_CLOEXEC O_DIRECT O_DIRECTORY O_NOCTTY O_NOFOLLOW
-    O_NONBLOCK O_SYNC pipe2 pidfd_open posix_fadvise posix_fallocate pread preadv pwrite pwritev readv register_at_fork
-    sched_getaffinity sched_setaffinity sendfile set_blocking setgid setpgid setpriority setsid setuid statvfs fstatvfs
-    sysconf tcgetpgrp ttyname uname wait3 wait4 waitid writev alarm setitimer getitimer pthread_kill pthread_sigmask
-    sigwait SIGALRM SIGCHLD SIGHUP SIGKILL SIGPIPE SIGPROF SIGQUIT SIGSTOP SIGTSTP SIGUSR1 SIGUSR2 SIGXCPU SIGVTALRM
-    ITIMER_PROF ITIMER_REAL MAP_ANONYMOUS MAP_PRIVATE MAP_SHARED MADV_DONTNEED MADV_WILLNEED AF_UNIX
-    SO_REUSEPORT""".split()  # noqa: SIM905
-)
-"""Names of `os`, `signal`, `mmap`, `socket` and `ctypes` that Windows lacks, or that mean nothing there."""
 KEYWORDS = set("dir_fd dst_dir_fd pass_fds preexec_fn process_group src_dir_fd start_new_session".split())  # noqa: SIM905
 
 
@@ -104,10 +93,9 @@ def test_files_of_a_platform(system: ModuleType, tmp_path: Path) -> None:
     os.close(fd)
 
 
-WITHOUT_POSIX = Path(__file__).with_name("without_posix.txt").read_text("utf8")
-
-
 def test_an_index_where_posix_is_missing(tmp_path: Path) -> None:
     """Over the portable platform, an index is made, searched, updated and opened again without what POSIX has."""
-    result = python(WITHOUT_POSIX, tmp_path / "index")
+    result = python(
+        "import sys; from tests import portable; portable.try_index(sys.argv[1])", tmp_path / "index"
+    )
     assert result.stdout == "298 {'ok'}\n", result.stderr

@@ -61,15 +61,14 @@ def test_the_date_of_a_document() -> None:
 
 
 @pytest.mark.parametrize("question", ["How many days of leave do employees get?", "days of annual leave?"])
-def test_both_values_are_shown_with_their_dates(tmp_path: Path, question: str) -> None:
+def test_both_values_are_shown_with_their_dates(hybrid: Engine, question: str) -> None:
     """Two documents that give different values stand side by side, the newest first, in each order of the ranking."""
     pages = {"leave-2021.md": "25 days", "leave-2024.md": "30 days"}
-    with Engine.open(tmp_path / "index", create=True) as engine:
-        engine.add(
-            Document(f"# Leave\n\nEmployees get {days} of annual leave.", {"source": name})
-            for name, days in pages.items()
-        )
-        result = engine.search(question)
+    hybrid.add(
+        Document(f"# Leave\n\nEmployees get {days} of annual leave.", {"source": name})
+        for name, days in pages.items()
+    )
+    result = hybrid.search(question)
     assert result.response.splitlines()[2:] == [
         "The sources disagree:",
         "- 2024: Employees get 30 days of annual leave. [1]",

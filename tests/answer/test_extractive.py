@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -24,10 +23,9 @@ PAGES = {
 
 
 @pytest.fixture
-def engine(tmp_path: Path) -> Iterator[Engine]:
-    with Engine.open(tmp_path / "index", create=True) as engine:
-        engine.index(sorted(write(tmp_path, PAGES).glob("*.md")))
-        yield engine
+def engine(hybrid: Engine, tmp_path: Path) -> Engine:
+    hybrid.index(sorted(write(tmp_path, PAGES).glob("*.md")))
+    return hybrid
 
 
 def test_the_best_passage_stands_under_its_heading(engine: Engine) -> None:
@@ -43,13 +41,12 @@ def test_the_best_passage_stands_under_its_heading(engine: Engine) -> None:
     assert 1.5 <= result.extra["covered"] + result.extra["held"] <= 2
 
 
-def test_a_command_is_shown_as_code(tmp_path: Path) -> None:
+def test_a_command_is_shown_as_code(hybrid: Engine) -> None:
     """Code stands between fences, below the sentence that describes it."""
-    with Engine.open(tmp_path / "i", create=True) as engine:
-        engine.add(
-            [Document("To list all keys, run:\n\n    keys --all\n\nKeys expire.", {"source": "manual.md"})]
-        )
-        response = engine.search("How do I list all keys?").response
+    hybrid.add(
+        [Document("To list all keys, run:\n\n    keys --all\n\nKeys expire.", {"source": "manual.md"})]
+    )
+    response = hybrid.search("How do I list all keys?").response
     assert response.splitlines()[3:] == [
         "> **To list all keys, run:**", "> ```", "> keys --all", "> ```", "> Keys expire.",
     ]  # fmt: skip

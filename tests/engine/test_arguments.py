@@ -1,7 +1,7 @@
 """Arguments of a wrong type or value raise an error with name, value and rule before anything is done."""
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -10,12 +10,6 @@ import pytest
 from sleuth import ArgumentError, Document, Engine
 from sleuth.ingest import ReadOptions
 from sleuth.settings import IndexSettings
-
-
-@pytest.fixture
-def engine(tmp_path: Path) -> Iterator[Engine]:
-    with Engine.open(tmp_path / "index", create=True, embedder="") as index:
-        yield index
 
 
 @pytest.mark.parametrize("path", [7, None, b"index", ["index"], "a\0b", "\ud800"], ids=repr)

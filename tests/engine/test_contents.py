@@ -26,10 +26,9 @@ DOCUMENTS = [
 
 
 @pytest.fixture
-def engine(tmp_path: Path) -> Iterator[Engine]:
-    with Engine.open(tmp_path / "index", create=True, embedder="") as index:
-        index.add(DOCUMENTS)
-        yield index
+def engine(engine: Engine) -> Engine:
+    engine.add(DOCUMENTS)
+    return engine
 
 
 def listed(engine: Engine, **options: Any) -> list[str]:

@@ -1,7 +1,6 @@
 """The engine: opening, adding, deleting, searching."""
 
 import weakref
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -29,17 +28,15 @@ DOCUMENTS = [
 
 
 @pytest.fixture
-def engine(tmp_path: Path) -> Iterator[Engine]:
-    with Engine.open(tmp_path / "index", create=True, embedder="") as index:
-        index.add(DOCUMENTS)
-        yield index
+def engine(engine: Engine) -> Engine:
+    engine.add(DOCUMENTS)
+    return engine
 
 
 @pytest.fixture
-def hybrid(tmp_path: Path) -> Iterator[Engine]:
-    with Engine.open(tmp_path / "hybrid", create=True) as index:
-        index.add(DOCUMENTS)
-        yield index
+def hybrid(hybrid: Engine) -> Engine:
+    hybrid.add(DOCUMENTS)
+    return hybrid
 
 
 def sources(ranking: Ranking) -> list[str]:

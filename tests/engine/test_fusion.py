@@ -1,6 +1,5 @@
 """Legs are fused into one ranking."""
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -51,7 +50,7 @@ def test_pools_that_end_in_a_tie(tmp_path_factory: pytest.TempPathFactory, seed:
     assert results == [results[0]] * 4
 
 
-def test_a_query_is_embedded_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_query_is_embedded_once(hybrid: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     """Explaining hits does not embed the query again."""
     embedded: list[str] = []
     embed = WordLlamaEmbedder.embed_query
@@ -61,30 +60,28 @@ def test_a_query_is_embedded_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         return embed(self, text)
 
     monkeypatch.setattr(WordLlamaEmbedder, "embed_query", counted)
-    with Engine.open(tmp_path / "index", create=True) as engine:
-        engine.add([Document(f"{word} and water", id=word) for word in WORDS])
-        for legs in (["dense"], None):
-            ranking = engine.retrieve("river water", 10, legs=legs, explain=True)
-            assert len(ranking) > 2
-            assert all(item.explanation for item in ranking)
+    hybrid.add([Document(f"{word} and water", id=word) for word in WORDS])
+    for legs in (["dense"], None):
+        ranking = hybrid.retrieve("river water", 10, legs=legs, explain=True)
+        assert len(ranking) > 2
+        assert all(item.explanation for item in ranking)
     assert embedded == ["river water"] * 2
 
 
-def test_kept_tokens_rank_as_texts_do(tmp_path: Path) -> None:
+def test_kept_tokens_rank_as_texts_do(hybrid: Engine) -> None:
     """The default ranking is the same, to 1e-5, with stored tokens and with tokens of the texts."""
     rng = np.random.default_rng(3)
     documents = [
         Document(" ".join(rng.choice(WORDS, 12)), {"title": f"On {rng.choice(WORDS)}", "n": i}, id=str(i))
         for i in range(300)
     ]
-    with Engine.open(tmp_path / "index", create=True) as engine:
-        engine.add(documents[:200])
-        engine.add(documents[150:])
-        engine.delete([str(i) for i in range(0, 300, 7)])
-        queries = ["tokens refill every second", "naïve river", "x86_64 limit stone bucket"]
-        expected = [engine.retrieve(query, 20, filter={"n": {"$gte": 20}}) for query in queries]
-        engine.backend.searcher("dense").tokens = None
-        rankings = [engine.retrieve(query, 20, filter={"n": {"$gte": 20}}) for query in queries]
+    hybrid.add(documents[:200])
+    hybrid.add(documents[150:])
+    hybrid.delete([str(i) for i in range(0, 300, 7)])
+    queries = ["tokens refill every second", "naïve river", "x86_64 limit stone bucket"]
+    expected = [hybrid.retrieve(query, 20, filter={"n": {"$gte": 20}}) for query in queries]
+    hybrid.backend.searcher("dense").tokens = None
+    rankings = [hybrid.retrieve(query, 20, filter={"n": {"$gte": 20}}) for query in queries]
     for a, b in zip(expected, rankings, strict=True):
         assert [item.score for item in a] == pytest.approx([item.score for item in b], abs=1e-5)
         assert {item.id for item in a} == {item.id for item in b}

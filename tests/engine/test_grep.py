@@ -3,7 +3,6 @@
 import json
 import re
 import zipfile
-from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -30,11 +29,10 @@ FILES = {
 
 
 @pytest.fixture
-def engine(tmp_path: Path) -> Iterator[Engine]:
+def engine(engine: Engine, tmp_path: Path) -> Engine:
     """Return an index of a folder with files of several formats."""
-    with Engine.open(tmp_path / ".sleuth", create=True, embedder="") as index:
-        index.index([write(tmp_path, FILES)])
-        yield index
+    engine.index([write(tmp_path, FILES)])
+    return engine
 
 
 def places(result: DocumentLines) -> list[tuple[str, int | None]]:

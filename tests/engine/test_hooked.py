@@ -1,7 +1,6 @@
 """Hooks of plugins apply to every search by text."""
 
 import asyncio
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -38,13 +37,12 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def engine(tmp_path: Path, folder: Path) -> Iterator[Engine]:
-    with Engine.open(tmp_path / "index", create=True, embedder="") as index:
-        index.add([
-            Document("Tokens are refilled.", {"source": "open.md"}),
-            Document("Tokens of the board.", {"source": "board.md", "secret": True}),
-        ])  # fmt: skip
-        yield index
+def engine(folder: Path, engine: Engine) -> Engine:
+    engine.add([
+        Document("Tokens are refilled.", {"source": "open.md"}),
+        Document("Tokens of the board.", {"source": "board.md", "secret": True}),
+    ])  # fmt: skip
+    return engine
 
 
 def test_no_way_in_goes_around_a_permission_filter(engine: Engine, folder: Path, tmp_path: Path) -> None:

@@ -221,13 +221,12 @@ def test_commands_search_by_it(tmp_path: Path) -> None:
     assert "legs must be among lexical, dense, synonyms in this index, got ['spare']" in refused.stderr
 
 
-def test_an_index_without_the_setting_does_not_have_it(tmp_path: Path) -> None:
+def test_an_index_without_the_setting_does_not_have_it(hybrid: Engine) -> None:
     """A registered leg changes no index that does not name it."""
-    with Engine.open(tmp_path / "index", create=True) as engine:
-        engine.add(documents(1))
-        assert "synonyms" not in engine.status()["legs"]
-        with pytest.raises(ArgumentError, match="legs must be among lexical, dense in this index"):
-            engine.retrieve("car", legs=["synonyms"])
+    hybrid.add(documents(1))
+    assert "synonyms" not in hybrid.status()["legs"]
+    with pytest.raises(ArgumentError, match="legs must be among lexical, dense in this index"):
+        hybrid.retrieve("car", legs=["synonyms"])
 
 
 def test_unknown_legs_and_arguments_are_refused(tmp_path: Path) -> None:

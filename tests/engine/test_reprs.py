@@ -10,16 +10,15 @@ from sleuth import ArgumentError, Document, Engine
 from sleuth.types import Ranking, RetrievedItem
 
 
-def test_reprs(tmp_path: Path) -> None:
+def test_reprs(engine: Engine, tmp_path: Path) -> None:
     """An engine shows its folder and scope; a ranking its best ids with scores."""
-    with Engine.open(tmp_path / "index", create=True, embedder="") as engine:
-        engine.add([Document(f"ocelot {'x ' * n}", {"source": f"d{n}", "year": n}) for n in range(5)])
-        assert repr(engine) == f"Engine({str(tmp_path / 'index')!r})"
-        assert repr(engine.scoped("year>=2")) == f"Engine({str(tmp_path / 'index')!r}, scope='year>=2')"
-        ranking = engine.retrieve("ocelot")
-        assert repr(ranking).startswith("Ranking(5 items: d0#0 ")
-        assert repr(ranking).endswith(", …)")
-        assert repr(Ranking(())) == "Ranking(0 items)"
+    engine.add([Document(f"ocelot {'x ' * n}", {"source": f"d{n}", "year": n}) for n in range(5)])
+    assert repr(engine) == f"Engine({str(tmp_path / '.sleuth')!r})"
+    assert repr(engine.scoped("year>=2")) == f"Engine({str(tmp_path / '.sleuth')!r}, scope='year>=2')"
+    ranking = engine.retrieve("ocelot")
+    assert repr(ranking).startswith("Ranking(5 items: d0#0 ")
+    assert repr(ranking).endswith(", …)")
+    assert repr(Ranking(())) == "Ranking(0 items)"
 
 
 def test_names_of_other_libraries_are_understood(tmp_path: Path) -> None:
@@ -44,14 +43,13 @@ def test_names_of_other_libraries_are_understood(tmp_path: Path) -> None:
             engine.count(qqq=1)  # type: ignore[call-arg]
 
 
-def test_names_that_users_need(tmp_path: Path) -> None:
+def test_names_that_users_need(engine: Engine) -> None:
     """`dir` lists the calls of an engine, and an item names its document, which `get` and `delete` take."""
-    with Engine.open(tmp_path / "index", create=True, embedder="") as engine:
-        names = dir(engine)
-        assert {"add", "retrieve", "aretrieve", "search", "delete", "close"} <= set(names)
-        assert not [name for name in names if name.startswith("_") or name in ("backend", "store")]
-        engine.add([Document("ocelot", id="b.csv#1"), Document("margay", id="m")])
-        [item] = engine.retrieve("ocelot", 1)
-        assert (item.id, item.document_id) == ("b.csv#1#0", "b.csv#1")
-        assert engine.delete([item.document_id]) == ["b.csv#1"]
-        assert RetrievedItem(id="page", text="").document_id == "page"
+    names = dir(engine)
+    assert {"add", "retrieve", "aretrieve", "search", "delete", "close"} <= set(names)
+    assert not [name for name in names if name.startswith("_") or name in ("backend", "store")]
+    engine.add([Document("ocelot", id="b.csv#1"), Document("margay", id="m")])
+    [item] = engine.retrieve("ocelot", 1)
+    assert (item.id, item.document_id) == ("b.csv#1#0", "b.csv#1")
+    assert engine.delete([item.document_id]) == ["b.csv#1"]
+    assert RetrievedItem(id="page", text="").document_id == "page"

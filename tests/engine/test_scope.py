@@ -241,16 +241,14 @@ def test_a_document_that_was_moved_away_is_gone(ours: Engine, whole: Engine) -> 
     assert [item.text for item in whole.scoped("tenant:them").get(id)] == ["Ours once."]
 
 
-def test_what_was_noted_of_files_is_not_shown(tmp_path: Path) -> None:
+def test_what_was_noted_of_files_is_not_shown(engine: Engine, tmp_path: Path) -> None:
     """A view reads no note of the folders that were indexed."""
-    (tmp_path / "docs").mkdir()
-    (tmp_path / "docs" / "a.md").write_text("Tokens.")
-    with Engine.open(tmp_path / "index", create=True, embedder="") as whole:
-        whole.index([tmp_path / "docs"])
-        with whole.store.reader() as snapshot:
-            assert snapshot.noted_files()
-        with whole.scoped("tenant:us").store.reader() as snapshot:
-            assert snapshot.noted_files() == []
+    (tmp_path / "a.md").write_text("Tokens.")
+    engine.index([tmp_path])
+    with engine.store.reader() as snapshot:
+        assert snapshot.noted_files()
+    with engine.scoped("tenant:us").store.reader() as snapshot:
+        assert snapshot.noted_files() == []
 
 
 def test_an_id_with_a_prefix_is_an_id_like_others(ours: Engine, whole: Engine) -> None:

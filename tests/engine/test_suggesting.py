@@ -76,14 +76,13 @@ def test_a_tenant_sees_no_words_and_no_titles_of_another(engine: Engine) -> None
         assert "bucket" not in texts(other, "bu")
 
 
-def test_completions_follow_the_index(tmp_path: Path) -> None:
+def test_completions_follow_the_index(hybrid: Engine) -> None:
     """A word is completed once a passage with it is committed, and no longer once it is deleted."""
-    with Engine.open(tmp_path / "index", create=True) as engine:
-        assert texts(engine, "zeb") == []
-        engine.add([Document("Zebras graze.", {"source": "z.md", "title": "Zebra guide"})])
-        assert texts(engine, "zeb") == ["Zebra guide", "zebra"]
-        engine.delete(["z.md"])
-        assert texts(engine, "zeb") == []
+    assert texts(hybrid, "zeb") == []
+    hybrid.add([Document("Zebras graze.", {"source": "z.md", "title": "Zebra guide"})])
+    assert texts(hybrid, "zeb") == ["Zebra guide", "zebra"]
+    hybrid.delete(["z.md"])
+    assert texts(hybrid, "zeb") == []
 
 
 @pytest.mark.parametrize(

@@ -120,13 +120,12 @@ def test_a_word_of_another_language_is_not_called_missing(tmp_path: Path, kind: 
         assert index.retrieve("Eimr", syntax=True).notes[0] == "no passage holds 'Eimr'"
 
 
-def test_words_of_one_stem_are_suggested(tmp_path: Path) -> None:
+def test_words_of_one_stem_are_suggested(hybrid: Engine) -> None:
     """A word that is near another word of the same stem has a suggestion in the spelling of the passages."""
-    with Engine.open(tmp_path / "index", create=True) as index:
-        index.add(map(Document, ("Retrievers, a retriever.", "Hooks see what programs retrieve in time.")))
-        for word in ("retrival", "retreival"):
-            note, *_ = index.retrieve(word, syntax=True).notes
-            assert note.startswith(f"no passage holds {word!r}; did you mean 'retrieve")
+    hybrid.add(map(Document, ("Retrievers, a retriever.", "Hooks see what programs retrieve in time.")))
+    for word in ("retrival", "retreival"):
+        note, *_ = hybrid.retrieve(word, syntax=True).notes
+        assert note.startswith(f"no passage holds {word!r}; did you mean 'retrieve")
 
 
 def test_no_suggestion_where_nothing_is_near(engine: Engine) -> None:
@@ -201,35 +200,33 @@ def test_the_default_leaves_out_no_single_passage(engine: Engine) -> None:
         assert not engine.scoped("source:refill.md").retrieve("leaky hjkl")
 
 
-def test_gibberish_finds_nothing_among_many_passages(tmp_path: Path) -> None:
+def test_gibberish_finds_nothing_among_many_passages(hybrid: Engine) -> None:
     """Vectors of gibberish are ignored, however near a passage is; words with the same meaning are still found."""
     subjects = ("acid", "DNA", "x-ray", "RNA", "kJ", "pH", "qubit", "XML", "IPv6", "zinc", "Wyoming", "jazz")
     texts = ["Cats sleep most of the day."]
     texts += [f"{one} and {other} of {number}" for number, one in enumerate(subjects) for other in subjects]
-    with Engine.open(tmp_path / "index", create=True) as many:
-        many.add(Document(text, {"source": str(number)}) for number, text in enumerate(texts))
-        vector = many.embedder.embed_query("hjkl fghj")  # type: ignore[union-attr]
-        assert many.nearest(vector)[0].score > 0.25  # type: ignore[operator]
-        for query in ("hjkl fghj", "asdfgh qwerty", "xcvb rtyu", "wkqpz vbtrx"):
-            for least in (None, 0, 0.1):
-                assert not many.retrieve(query, min_score=least)
-                assert not many.retrieve(query, min_score=least, legs=["dense"])
-        for query in ("kittens napping", "felines napping"):
-            assert "0#0" in {item.id for item in many.retrieve(query, min_score=0)}
-        # A word that is there answers.
-        assert [item.text for item in many.retrieve("qubit hjkl", min_score=0)]
+    hybrid.add(Document(text, {"source": str(number)}) for number, text in enumerate(texts))
+    vector = hybrid.embedder.embed_query("hjkl fghj")  # type: ignore[union-attr]
+    assert hybrid.nearest(vector)[0].score > 0.25  # type: ignore[operator]
+    for query in ("hjkl fghj", "asdfgh qwerty", "xcvb rtyu", "wkqpz vbtrx"):
+        for least in (None, 0, 0.1):
+            assert not hybrid.retrieve(query, min_score=least)
+            assert not hybrid.retrieve(query, min_score=least, legs=["dense"])
+    for query in ("kittens napping", "felines napping"):
+        assert "0#0" in {item.id for item in hybrid.retrieve(query, min_score=0)}
+    # A word that is there answers.
+    assert [item.text for item in hybrid.retrieve("qubit hjkl", min_score=0)]
 
 
-def test_words_in_common_count_for_a_search_by_meaning_alone(tmp_path: Path) -> None:
+def test_words_in_common_count_for_a_search_by_meaning_alone(hybrid: Engine) -> None:
     """A passage with a word of the query has something in common with it, though only its vector is searched."""
-    with Engine.open(tmp_path / "index", create=True) as short:
-        text = "# Limits\n\nTokens are refilled every second."
-        short.add([Document(text, {"source": "tokens.md", "title": "Limits", "headings": ["Limits"]})])
-        (item,) = short.retrieve("tokens of the orchestra", legs=["dense"], min_score=0)
-        assert item.score is not None
-        assert item.score < 0.25
-        assert short.retrieve("tokens of the orchestra", legs=["dense"])
-        assert not short.retrieve("qwxz blorf", legs=["dense"])
+    text = "# Limits\n\nTokens are refilled every second."
+    hybrid.add([Document(text, {"source": "tokens.md", "title": "Limits", "headings": ["Limits"]})])
+    (item,) = hybrid.retrieve("tokens of the orchestra", legs=["dense"], min_score=0)
+    assert item.score is not None
+    assert item.score < 0.25
+    assert hybrid.retrieve("tokens of the orchestra", legs=["dense"])
+    assert not hybrid.retrieve("qwxz blorf", legs=["dense"])
 
 
 def test_the_least_score_compares_queries(engine: Engine) -> None:

@@ -21,49 +21,45 @@ EXPECTED = {
 }
 
 
-def test_rows_become_documents(tmp_path: Path) -> None:
+def test_rows_become_documents(hybrid: Engine) -> None:
     """Text and id have columns, the others are metadata, None and NaN are no value, also as an id."""
-    with Engine.open(tmp_path / "one", create=True) as engine:
-        assert engine.add(ROWS, id_field="name").added == 2
-        assert stored(engine) == EXPECTED
-        assert engine.add(iter(ROWS), text_field="body", id_field="name").unchanged == 2
-        assert engine.add([{"text": text, "id": float("nan")} for text in ("One.", "Two.")]).added == 2
+    assert hybrid.add(ROWS, id_field="name").added == 2
+    assert stored(hybrid) == EXPECTED
+    assert hybrid.add(iter(ROWS), text_field="body", id_field="name").unchanged == 2
+    assert hybrid.add([{"text": text, "id": float("nan")} for text in ("One.", "Two.")]).added == 2
 
 
-def test_a_scoped_view_takes_rows(tmp_path: Path) -> None:
+def test_a_scoped_view_takes_rows(hybrid: Engine) -> None:
     """Rows out of the scope are refused, as documents are."""
-    with Engine.open(tmp_path / "index", create=True) as engine:
-        view = engine.scoped("tenant:acme")
-        view.add(ROWS, id_field="name")
-        assert set(stored(view)) == {"1", "2"}
-        with pytest.raises(ArgumentError, match="scope"):
-            view.add([{"text": "A cat.", "tenant": "zoo"}])
+    view = hybrid.scoped("tenant:acme")
+    view.add(ROWS, id_field="name")
+    assert set(stored(view)) == {"1", "2"}
+    with pytest.raises(ArgumentError, match="scope"):
+        view.add([{"text": "A cat.", "tenant": "zoo"}])
 
 
-def test_a_path_of_rows_is_a_table(tmp_path: Path) -> None:
+def test_a_path_of_rows_is_a_table(hybrid: Engine, tmp_path: Path) -> None:
     """JSON lines are read, by their path as a text or an object; other bytes and another kind of file are named."""
     path = tmp_path / "rows.jsonl"
     path.write_text("\n".join(map(json.dumps, ROWS)), encoding="utf-8-sig")
-    with Engine.open(tmp_path / "index", create=True) as engine:
-        assert engine.add(path, id_field="name").added == 2
-        assert engine.add(str(path), id_field="name").unchanged == 2
-        with pytest.raises(ArgumentError, match=r"must be a file of \.parquet, .*got 'A text\.'"):
-            engine.add("A text.")
-        for content in (b'{"text": "caf\xe9"}', b'{"text": "a", "x": ' + b"[" * 100_000):
-            path.write_bytes(content)
-            with pytest.raises(ArgumentError, match=r"line 1 of .* must be JSON"):
-                engine.add(path)
+    assert hybrid.add(path, id_field="name").added == 2
+    assert hybrid.add(str(path), id_field="name").unchanged == 2
+    with pytest.raises(ArgumentError, match=r"must be a file of \.parquet, .*got 'A text\.'"):
+        hybrid.add("A text.")
+    for content in (b'{"text": "caf\xe9"}', b'{"text": "a", "x": ' + b"[" * 100_000):
+        path.write_bytes(content)
+        with pytest.raises(ArgumentError, match=r"line 1 of .* must be JSON"):
+            hybrid.add(path)
 
 
-def test_the_column_of_texts_is_one_of_known_names_or_named(tmp_path: Path) -> None:
+def test_the_column_of_texts_is_one_of_known_names_or_named(hybrid: Engine) -> None:
     """The first known name is taken; a table without one lists its columns; documents need none."""
-    with Engine.open(tmp_path / "index", create=True) as engine:
-        engine.add([{"content": "A cat.", "text": "A dog.", "id": "a"}])
-        assert stored(engine)["a"] == ("A dog.", {"content": "A cat."})
-        with pytest.raises(ArgumentError, match=r"text_field must name .* one of \['id', 'passage'\]"):
-            engine.add([{"passage": "A cat.", "id": "b"}])
-        assert engine.add([{"passage": "A cat.", "id": "b"}], text_field="passage").added == 1
-        assert engine.add([Document("A cow.", id="c")], text_field="passage").added == 1
+    hybrid.add([{"content": "A cat.", "text": "A dog.", "id": "a"}])
+    assert stored(hybrid)["a"] == ("A dog.", {"content": "A cat."})
+    with pytest.raises(ArgumentError, match=r"text_field must name .* one of \['id', 'passage'\]"):
+        hybrid.add([{"passage": "A cat.", "id": "b"}])
+    assert hybrid.add([{"passage": "A cat.", "id": "b"}], text_field="passage").added == 1
+    assert hybrid.add([Document("A cow.", id="c")], text_field="passage").added == 1
 
 
 @pytest.mark.parametrize(

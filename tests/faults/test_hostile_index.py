@@ -17,6 +17,7 @@ from sleuth.store.disk.files import CODE, DOCUMENTS
 from sleuth.store.store import Store
 from sleuth.types import Document
 from tests import commands
+from tests.code.conftest import write
 from tests.store.words import opened, put
 
 COMMANDS = {
@@ -85,12 +86,10 @@ def home(sound: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture
 def outside(tmp_path: Path) -> Path:
     """Return files outside of the index: a folder of them, one named as a segment, and a single one."""
-    folder = tmp_path / "outside"
-    (folder / "files").mkdir(parents=True)
-    for name in ("letter.txt", "lexical-1-1-0123456789ab.seg", "lexical-1-1-0123456789ab.tmp"):
-        (folder / "files" / name).write_text("precious")
-    (folder / "file").write_text("precious")
-    return folder
+    names = ("letter.txt", "lexical-1-1-0123456789ab.seg", "lexical-1-1-0123456789ab.tmp")
+    return write(
+        tmp_path / "outside", {"file": "precious", **{f"files/{name}": "precious" for name in names}}
+    )
 
 
 def contents(folder: Path) -> dict[str, bytes]:

@@ -15,6 +15,7 @@ from sleuth.engine import open_code
 from sleuth.engine.doctor import examine, mend
 from sleuth.errors import CodeError, IndexDamagedError
 from sleuth.store.disk.files import CODE, DOCUMENTS
+from tests.code.conftest import write
 
 SCHEMAS = {
     "a generated column": ("documents", "metadata TEXT", "metadata TEXT, big AS (zeroblob(900000000))"),
@@ -30,10 +31,9 @@ SCHEMAS = {
 @pytest.fixture
 def home(tmp_path: Path) -> Path:
     """Return a folder with an index of documents and of code."""
-    (tmp_path / "root").mkdir()
-    (tmp_path / "root" / "refill.py").write_text("def refill(bucket):\n    return bucket\n")
+    root = write(tmp_path / "root", {"refill.py": "def refill(bucket):\n    return bucket\n"})
     with open_code(tmp_path / ".sleuth", create=True) as storage:
-        index_path(storage, tmp_path / "root")
+        index_path(storage, root)
     with Engine.open(tmp_path / ".sleuth", create=True, embedder="") as engine:
         engine.add([Document("some words", id="a")])
     return tmp_path

@@ -4,17 +4,23 @@ import os
 import sqlite3
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from sleuth.engine import Engine
-from sleuth.errors import ArgumentError, IndexDamagedError, StoreError
+from sleuth.code import CodeRetriever, index_path
+from sleuth.code.snapshots import shelf
+from sleuth.code.snapshots.health import check
+from sleuth.engine import Engine, open_code
+from sleuth.errors import ArgumentError, IndexDamagedError, SleuthError, StoreError
 from sleuth.store.catalogue import building
 from sleuth.store.store import Store
 from sleuth.types import Document
+from tests.code.conftest import write
 from tests.commands import python
+from tests.dense.strategies import HashEmbedder
 from tests.faults.limiting import free_descriptors
 from tests.store.words import SumsLeg, add, contents, faults, opened, read
 
@@ -66,13 +72,48 @@ def test_a_segment_that_is_cut_off_under_a_reader(path: Path) -> None:
             assert len(contents(snapshot)) == ROWS
 
 
-CUT_SEGMENTS = Path(__file__).with_name("cut_segments.txt").read_text("utf8")
-"""A program that cuts off each segment of an index while others read it."""
+def cut_segments(folder: str) -> None:
+    """Cut off each segment of an index while it is open, search and check the index, and print kinds of segments."""
+    pytest.MonkeyPatch().setattr(building, "INLINE_BYTES", 0)
+    pytest.MonkeyPatch().setattr(shelf, "SMALL", 0)
+    index, embedder, kinds = Path(folder, "index"), HashEmbedder(), set()
+    with Engine.open(index, create=True, embedder=embedder) as engine:
+        engine.add([Document(f"word{i} common text {i % 7}", {"n": i}, id=f"d{i}") for i in range(200)])
+    sources = ["".join(f"def refill_{i}_{j}(b): return b + {j}\n" for j in range(30)) for i in range(12)]
+    root = write(Path(folder, "code"), {f"m{i}.py": source for i, source in enumerate(sources)})
+    with open_code(index, create=True) as storage:
+        repository = index_path(storage, root).repository
+    for file in sorted(index.rglob("*.seg")):
+        kinds.add(file.name.partition("-")[0])
+        content = file.read_bytes()
+        for length in (len(content) // 2, 0):
+            with Engine.open(index, embedder=embedder) as engine, open_code(index) as storage:
+                retrieve = CodeRetriever(storage, None).retrieve
+                calls: list[Callable[[], object]] = [
+                    partial(engine.search, "common word7", mode="lexical"),
+                    partial(engine.search, "common word7", mode="dense"),
+                    partial(engine.search, "common", filter="n>17"),
+                    partial(retrieve, "refill_3_4", repository, strategy="keyword"),
+                    partial(engine.check, full=True),
+                    partial(check, storage, full=True),
+                ]
+                opened_segments = [search() for search in calls[:4]]
+                os.truncate(file, length)
+                failures = 0
+                for call in calls:
+                    try:
+                        call()
+                    except SleuthError:
+                        failures += 1
+                assert failures, (file, opened_segments)
+            file.write_bytes(content)
+    print(*sorted(kinds))
 
 
 def test_every_kind_of_segment_that_is_cut_off_under_a_reader(tmp_path: Path) -> None:
     """No truncated segment of documents or code kills a process that searches or checks it."""
-    run = python(CUT_SEGMENTS, tmp_path)
+    program = "import sys; from tests.faults.test_limits import cut_segments; cut_segments(sys.argv[1])"
+    run = python(program, tmp_path)
     assert run.stdout.split() == ["chunks", "columns", "dense", "files", "lexical", "passages"], run.stderr
 
 

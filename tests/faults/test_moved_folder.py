@@ -18,6 +18,7 @@ from sleuth.engine import open_code
 from sleuth.errors import StoreError
 from sleuth.store.store import Store
 from sleuth.surfaces.http import ServerSettings, create_app
+from tests.code.conftest import write
 from tests.store.words import SumsLeg, add
 
 DOCUMENTS: dict[str, Callable[[Engine], Any]] = {
@@ -73,24 +74,20 @@ def _try(call: Callable[[], Any], path: Path) -> None:
 
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("call", DOCUMENTS)
-def test_documents(tmp_path: Path, call: str, way: str) -> None:
+def test_documents(engine: Engine, call: str, way: str) -> None:
     """No call on documents raises anything but an error of the store."""
-    engine = Engine.open(tmp_path / "index", create=True, embedder="")
     engine.add([Document("some words", {"k": 1}, id="a")])
     DOCUMENTS[call](engine)  # what it imports, another user may not read
-    WAYS[way](tmp_path / "index")
-    _try(lambda: DOCUMENTS[call](engine), tmp_path / "index")
-    engine.close()
+    WAYS[way](engine.path)
+    _try(lambda: DOCUMENTS[call](engine), engine.path)
 
 
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("call", CODE)
 def test_code(tmp_path: Path, call: str, way: str) -> None:
     """No call on code raises anything but an error of the store."""
-    (tmp_path / "root").mkdir()
-    (tmp_path / "root" / "a.py").write_text("def refill(bucket):\n    return bucket\n")
     storage = open_code(tmp_path / "index", create=True)
-    index_path(storage, tmp_path / "root")
+    index_path(storage, write(tmp_path / "root", {"a.py": "def refill(bucket):\n    return bucket\n"}))
     CODE[call](storage)  # what it imports, another user may not read
     WAYS[way](tmp_path / "index")
     _try(lambda: CODE[call](storage), tmp_path / "index")
@@ -107,15 +104,13 @@ def test_a_file_in_its_place(tmp_path: Path, open_index: Callable[..., Any]) -> 
     assert (tmp_path / "index").read_text() == "notes"
 
 
-def test_a_server_whose_index_is_away(tmp_path: Path) -> None:
+def test_a_server_whose_index_is_away(engine: Engine) -> None:
     """A request to an index that is out of reach is answered with 503: another moment may succeed."""
-    engine = Engine.open(tmp_path / "index", create=True, embedder="")
     with TestClient(create_app(engine, ServerSettings()), "http://localhost") as client:
-        (tmp_path / "index").rename(tmp_path / "other")
-        (tmp_path / "index").write_text("notes")
+        engine.path.rename(engine.path.with_name("other"))
+        engine.path.write_text("notes")
         answer = client.post("/v1/documents", json={"documents": [{"text": "some words"}]})
     assert (answer.status_code, answer.json()["code"]) == (503, "StoreError")
-    engine.close()
 
 
 @pytest.mark.parametrize("way", WAYS)

@@ -151,21 +151,20 @@ def test_too_little_memory(tmp_path: Path, verb: tuple[str, ...], source: str) -
     assert "basket" in sleuth("search", "--in", source, "basket", cwd=tmp_path).stdout
 
 
-def test_a_clock_that_goes_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_clock_that_goes_back(engine: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A file that is older than before is read again, and what was added last wins."""
     file = tmp_path / "a.md"
     file.write_text("One basket.")
-    with Engine.open(tmp_path / "index", create=True, embedder="") as engine:
-        engine.index([file])
-        now = time.time()
-        monkeypatch.setattr(time, "time", lambda: now - 86_400)
-        file.write_text("Two basket.")
-        os.utime(file, (now - 86_400, now - 86_400))
-        engine.index([file])
-        assert [item.text for item in engine.retrieve("basket")] == ["Two basket."]
-        version = engine.status()["version"]
-        engine.index([file])
-        assert engine.status()["version"] == version
+    engine.index([file])
+    now = time.time()
+    monkeypatch.setattr(time, "time", lambda: now - 86_400)
+    file.write_text("Two basket.")
+    os.utime(file, (now - 86_400, now - 86_400))
+    engine.index([file])
+    assert [item.text for item in engine.retrieve("basket")] == ["Two basket."]
+    version = engine.status()["version"]
+    engine.index([file])
+    assert engine.status()["version"] == version
 
 
 @pytest.mark.parametrize("kind", [documents, code])

@@ -13,6 +13,7 @@ from sleuth.engine import Engine
 from sleuth.errors import ArgumentError, PluginError
 from sleuth.hooks import Morpheus, load_plugins, unload_plugins
 from sleuth.types import Document
+from tests.code.conftest import write
 
 HOOK = Path(__file__).with_name("plugin.txt").read_text("utf8")
 
@@ -20,21 +21,16 @@ HOOK = Path(__file__).with_name("plugin.txt").read_text("utf8")
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """Return a folder with a plugin in a file, one in a folder with a second module, and four that fail."""
-    (tmp_path / "good.py").write_text(HOOK)
-    package = tmp_path / "nested"
-    package.mkdir()
-    (package / "__init__.py").write_text("from .inner import ask as ask\n")
     inner = (
         "from sleuth.hooks import hook\n@hook('call')\ndef ask(result, *, rag2f):\n    return result + '?'\n"
     )
-    (package / "inner.py").write_text(inner)
-    (tmp_path / "broken.py").write_text("def nothing(:")
-    (tmp_path / "needy.py").write_text("import a_package_that_nobody_has")
-    (tmp_path / "quitter.py").write_text("import sys\nsys.exit(3)")
-    (tmp_path / "empty.py").write_text("x = 1")
-    (tmp_path / "_private.py").write_text("raise RuntimeError('never loaded')")
-    (tmp_path / "notes.txt").write_text("no plugin")
-    return tmp_path
+    files = {
+        "good.py": HOOK, "nested/__init__.py": "from .inner import ask as ask\n", "nested/inner.py": inner,
+        "broken.py": "def nothing(:", "needy.py": "import a_package_that_nobody_has",
+        "quitter.py": "import sys\nsys.exit(3)", "empty.py": "x = 1",
+        "_private.py": "raise RuntimeError('never loaded')", "notes.txt": "no plugin",
+    }  # fmt: skip
+    return write(tmp_path, files)
 
 
 def test_folder(folder: Path) -> None:
@@ -72,11 +68,7 @@ def test_activation_that_fails_takes_the_hooks_away(tmp_path: Path) -> None:
 
 def test_folder_without_init_is_listed_as_failed(tmp_path: Path) -> None:
     """A folder with modules but no `__init__.py`, and a link to nothing, fail; a folder of other files does not."""
-    for name in ("acl/filter.py", "deep/src/filter.py"):
-        (tmp_path / name).parent.mkdir(parents=True)
-        (tmp_path / name).write_text(HOOK)
-    (tmp_path / "templates").mkdir()
-    (tmp_path / "templates" / "page.html").write_text("no plugin")
+    write(tmp_path, {"acl/filter.py": HOOK, "deep/src/filter.py": HOOK, "templates/page.html": "no plugin"})
     (tmp_path / "lost.py").symlink_to(tmp_path / "nowhere.py")
     (tmp_path / "missing").symlink_to(tmp_path / "nowhere")
     registry = Morpheus()
@@ -118,16 +110,12 @@ def test_failure_to_deactivate_is_raised_after_all(tmp_path: Path) -> None:
 
 def test_entry_points(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Installed plugins come first; one with the same name in the folder is listed as failed."""
-    site = folder / "site"
-    site.mkdir()
-    (site / "installed_plugin.py").write_text(HOOK)
-    meta = site / "a_plugin-1.2.dist-info"
-    meta.mkdir()
-    (meta / "METADATA").write_text("Metadata-Version: 2.1\nName: a-plugin\nVersion: 1.2\n")
+    metadata = "Metadata-Version: 2.1\nName: a-plugin\nVersion: 1.2\n"
     points = (
         "[sleuth.plugins]\ngood = installed_plugin\nmissing = no_such_module\nodd = installed_plugin:shout\n"
     )
-    (meta / "entry_points.txt").write_text(points)
+    site = write(folder / "site", {"installed_plugin.py": HOOK})
+    write(site / "a_plugin-1.2.dist-info", {"METADATA": metadata, "entry_points.txt": points})
     monkeypatch.syspath_prepend(str(site))
     registry = Morpheus()
     load_plugins(registry, folder=folder, instance=[])
@@ -184,7 +172,7 @@ def test_the_guide_shows_the_template() -> None:
         assert part.strip() in code
 
 
-def test_the_template_installs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_template_installs(hybrid: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The template, installed as a package, is found by its entry point, and its four hooks work."""
     shutil.copytree(TEMPLATE, tmp_path / "template")
     site = tmp_path / "site"
@@ -193,12 +181,11 @@ def test_the_template_installs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
         [sys.executable, "-m", "pip", *install, str(tmp_path / "template")], check=True, timeout=300
     )
     monkeypatch.syspath_prepend(str(site))
-    with Engine.open(tmp_path / "index", create=True) as engine:
-        engine.add(
-            [Document("The database is old.", {"year": 2019}), Document("A new database.", {"year": 2025})]
-        )
-        info = engine.morpheus.plugins["glossary"]
-        assert (info.status, info.origin) == ("active", "sleuth-glossary 0.1.0")
-        result = engine.search("db", return_mode="with_items", style="list")
-        assert result.response == "* A new database.\n* The database is old."
-        assert engine.search("define TTL").used_source_ids == ["glossary/TTL"]
+    hybrid.add(
+        [Document("The database is old.", {"year": 2019}), Document("A new database.", {"year": 2025})]
+    )
+    info = hybrid.morpheus.plugins["glossary"]
+    assert (info.status, info.origin) == ("active", "sleuth-glossary 0.1.0")
+    result = hybrid.search("db", return_mode="with_items", style="list")
+    assert result.response == "* A new database.\n* The database is old."
+    assert hybrid.search("define TTL").used_source_ids == ["glossary/TTL"]

@@ -146,18 +146,17 @@ def test_archives_that_would_not_end(tmp_path: Path) -> None:
         assert reason(tmp_path / "h.zip", content).startswith(("not readable as zip", "empty"))
 
 
-def test_an_index_follows_an_archive(tmp_path: Path) -> None:
+def test_an_index_follows_an_archive(engine: Engine, tmp_path: Path) -> None:
     """A member that is gone from an archive is deleted from the index; an unchanged archive is not read."""
     path = tmp_path / "a.zip"
     path.write_bytes(zipped({"a.txt": b"ocelot", "b.csv": b"cat\nmargay\n"}))
-    with Engine.open(tmp_path / "index", create=True, embedder="") as engine:
-        report = engine.index([path])
-        assert (report.added, report.read) == (2, 1)
-        assert engine.index([path]).unchanged == 2
-        assert engine.retrieve("ocelot")[0].metadata["member"] == "a.txt"
-        path.write_bytes(zipped({"b.csv": b"cat\nmargay\nlynx\n"}))
-        report = engine.index([path])
-        assert (report.added, report.deleted, report.documents) == (1, 1, 2)
-        hits = [(item.id, item.metadata.get("start_line")) for item in engine.retrieve("lynx")]
-        assert hits == [("a.zip#b.csv#2#0", None)]
-        assert engine.delete(filter="path:a.zip") == ["a.zip#b.csv#1", "a.zip#b.csv#2"]
+    report = engine.index([path])
+    assert (report.added, report.read) == (2, 1)
+    assert engine.index([path]).unchanged == 2
+    assert engine.retrieve("ocelot")[0].metadata["member"] == "a.txt"
+    path.write_bytes(zipped({"b.csv": b"cat\nmargay\nlynx\n"}))
+    report = engine.index([path])
+    assert (report.added, report.deleted, report.documents) == (1, 1, 2)
+    hits = [(item.id, item.metadata.get("start_line")) for item in engine.retrieve("lynx")]
+    assert hits == [("a.zip#b.csv#2#0", None)]
+    assert engine.delete(filter="path:a.zip") == ["a.zip#b.csv#1", "a.zip#b.csv#2"]

@@ -44,20 +44,19 @@ def site(tmp_path: Path) -> Path:
     return write(folder, {"log_book.py": PACKAGE})
 
 
-def test_a_format_by_argument(tmp_path: Path) -> None:
+def test_a_format_by_argument(engine: Engine, tmp_path: Path) -> None:
     """`loaders` reads files of a format, by extension or first bytes; a file is read again with another loader."""
     write(tmp_path, {"a.txt": "a plain zebra", "b.loud": "a loud zebra", "c": "LOUD! zebra"})
     loud = FileFormat("loud", shout, [".Loud"], sniff=lambda head: head.startswith(b"LOUD!"))
-    with Engine.open(tmp_path / "index", create=True, embedder="") as engine:
-        assert engine.index([tmp_path / "b.loud"]).added == 1
-        report = engine.index([tmp_path], options={"loaders": [loud]})
-        assert (report.added, report.updated) == (2, 1)
-        texts = {item.metadata["path"]: item.text for item in engine.retrieve("zebra")}
-        assert texts == {"a.txt": "a plain zebra", "b.loud": "A LOUD ZEBRA", "c": "LOUD! ZEBRA"}
-        assert engine.get("b.loud")[0].metadata["type"] == "loud"
-        assert engine.index([tmp_path], options={"loaders": [loud]}).unchanged == 3
-        with pytest.raises(ArgumentError, match="loaders must be a list of FileFormat"):
-            engine.index([tmp_path], options={"loaders": [shout]})
+    assert engine.index([tmp_path / "b.loud"]).added == 1
+    report = engine.index([tmp_path], options={"loaders": [loud]})
+    assert (report.added, report.updated) == (2, 1)
+    texts = {item.metadata["path"]: item.text for item in engine.retrieve("zebra")}
+    assert texts == {"a.txt": "a plain zebra", "b.loud": "A LOUD ZEBRA", "c": "LOUD! ZEBRA"}
+    assert engine.get("b.loud")[0].metadata["type"] == "loud"
+    assert engine.index([tmp_path], options={"loaders": [loud]}).unchanged == 3
+    with pytest.raises(ArgumentError, match="loaders must be a list of FileFormat"):
+        engine.index([tmp_path], options={"loaders": [shout]})
     with pytest.raises(ArgumentError, match="extensions must start with a dot"):
         FileFormat("loud", shout, ["loud"])
 

@@ -276,7 +276,9 @@ def test_mdx_has_its_words_alone(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("has_lines", [True, False])
-def test_a_format_says_whether_it_has_the_lines_of_the_file(tmp_path: Path, has_lines: bool) -> None:
+def test_a_format_says_whether_it_has_the_lines_of_the_file(
+    engine: Engine, tmp_path: Path, has_lines: bool
+) -> None:
     """Passages of a loader have lines if its format says that they are those of the file."""
 
     def load(file: object, options: ReadOptions) -> list[Document]:
@@ -284,10 +286,9 @@ def test_a_format_says_whether_it_has_the_lines_of_the_file(tmp_path: Path, has_
 
     (tmp_path / "a.note").write_text("\n\n\nfourth line of words")
     options = ReadOptions(loaders=[FileFormat("note", load, [".note"], has_lines=has_lines)])
-    with Engine.open(tmp_path / ".sleuth", create=True, embedder="") as engine:
-        engine.index([tmp_path], options=options)
-        (item,) = engine.retrieve("fourth")
-        assert ("start_line" in item.metadata) == has_lines
+    engine.index([tmp_path], options=options)
+    (item,) = engine.retrieve("fourth")
+    assert ("start_line" in item.metadata) == has_lines
 
 
 def test_formats_that_a_process_extracts_have_no_lines() -> None:

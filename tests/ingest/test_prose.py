@@ -139,16 +139,15 @@ def test_base64_inside_a_text(tmp_path: Path) -> None:
     assert only(tmp_path / "b.txt", "x" * 5_000 + " word" * 2_000).page_content.startswith("x" * 5_000)
 
 
-def test_a_file_that_is_left_out_later(tmp_path: Path) -> None:
+def test_a_file_that_is_left_out_later(engine: Engine, tmp_path: Path) -> None:
     """A document is deleted once its file is left out, and comes back with `all`."""
     path = tmp_path / "a.txt"
     path.write_text(PROSE)
-    with Engine.open(tmp_path / "index", create=True, embedder="") as engine:
-        assert engine.index([path]).added == 1
-        path.write_text("\n".join(WORDS))
-        report = engine.index([path])
-        assert (report.deleted, [skip.kind for skip in report.skipped]) == (1, ["no prose"])
-        assert engine.index([path], options={"all": True}).added == 1
+    assert engine.index([path]).added == 1
+    path.write_text("\n".join(WORDS))
+    report = engine.index([path])
+    assert (report.deleted, [skip.kind for skip in report.skipped]) == (1, ["no prose"])
+    assert engine.index([path], options={"all": True}).added == 1
 
 
 def test_members_are_judged_alike(tmp_path: Path) -> None:

@@ -235,16 +235,15 @@ def test_columns_are_metadata_without_a_choice(tmp_path: Path, name: str, conten
     assert "text" not in first
 
 
-def test_columns_are_filtered_by(tmp_path: Path) -> None:
+def test_columns_are_filtered_by(engine: Engine, tmp_path: Path) -> None:
     """A search takes filters on the columns of an indexed file, whose rows keep all words."""
     truths = enumerate(("true", "false", "True", "False", "TRUE", "FALSE"), 2018)
     rows = ["note,year,let", *(f"the tide falls,{year},{truth}" for year, truth in truths)]
     (tmp_path / "a.csv").write_text("\n".join(rows))
-    with Engine.open(tmp_path / ".sleuth", create=True, embedder="") as engine:
-        engine.index([tmp_path / "a.csv"])
-        for filter, expected in (("year>=2022", {5, 6}), ("let:true", {1, 3, 5}), ("let:false", {2, 4, 6})):
-            assert {hit.metadata["row"] for hit in engine.retrieve("tide", filter=filter)} == expected
-        assert [hit.metadata["row"] for hit in engine.retrieve("2021")] == [4]
+    engine.index([tmp_path / "a.csv"])
+    for filter, expected in (("year>=2022", {5, 6}), ("let:true", {1, 3, 5}), ("let:false", {2, 4, 6})):
+        assert {hit.metadata["row"] for hit in engine.retrieve("tide", filter=filter)} == expected
+    assert [hit.metadata["row"] for hit in engine.retrieve("2021")] == [4]
 
 
 def test_names_of_columns_are_bounded(tmp_path: Path) -> None:

@@ -110,12 +110,6 @@ class TestMaildir(TestFolder):
         self.add("wave")
 
 
-@pytest.fixture
-def engine(tmp_path: Path) -> Iterator[Engine]:
-    with Engine.open(tmp_path / "index", create=True, embedder="") as opened:
-        yield opened
-
-
 def test_options_choose_what_is_read(engine: Engine) -> None:
     """Names, hidden ones and sizes are chosen as in a folder, and other options read files again."""
     shelf = Shelf(TEXTS)

@@ -22,12 +22,6 @@ SOURCE_KEY = "x-amz-bedrock-kb-data-source-id"
 
 
 @pytest.fixture
-def engine(tmp_path: Path) -> Iterator[Engine]:
-    with Engine.open(tmp_path / "index", create=True) as index:
-        yield index
-
-
-@pytest.fixture
 def bucket(tmp_path: Path) -> Path:
     """Return a folder that stands for a bucket."""
     topic = json.dumps({"metadataAttributes": {"topic": "genealogy"}})
@@ -37,9 +31,9 @@ def bucket(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def local(engine: Engine, bucket: Path) -> Iterator[kb.LocalKnowledgeBase]:
+def local(hybrid: Engine, bucket: Path) -> Iterator[kb.LocalKnowledgeBase]:
     sources = {DS: "s3://bucket/"}
-    with kb.LocalKnowledgeBase(engine, sources=sources, buckets={"bucket": bucket}) as base:
+    with kb.LocalKnowledgeBase(hybrid, sources=sources, buckets={"bucket": bucket}) as base:
         yield base
 
 
@@ -178,7 +172,7 @@ class TestJobs:
         statuses = kb.batch_check_document_statuses(KB, DS, uris, client=local)
         assert list(statuses.values()) == ["INDEXED", "NOT_FOUND", "FAILED"]
 
-    def test_one_at_a_time(self, engine: Engine, bucket: Path) -> None:
+    def test_one_at_a_time(self, hybrid: Engine, bucket: Path) -> None:
         """While a job runs, single documents are refused, as another job is; closing stops it."""
         begun, go_on = Event(), Event()
 
@@ -187,7 +181,7 @@ class TestJobs:
             go_on.wait(600)
             return [Document(path.read_text())]
 
-        with kb.LocalKnowledgeBase(engine, sources={DS: bucket}, read=slowly) as local:
+        with kb.LocalKnowledgeBase(hybrid, sources={DS: bucket}, read=slowly) as local:
             job = kb.start_ingestion_with_retry(KB, DS, client=local)["ingestionJobId"]
             assert begun.wait(60)
             with pytest.raises(ClientError, match="ongoing"):
@@ -203,29 +197,29 @@ class TestJobs:
             jobs = local.list_ingestion_jobs(knowledgeBaseId=KB, dataSourceId=DS)["ingestionJobSummaries"]
             assert [one["ingestionJobId"] for one in jobs] == [job]
 
-    def test_a_folder_that_is_not_there(self, engine: Engine, tmp_path: Path) -> None:
+    def test_a_folder_that_is_not_there(self, hybrid: Engine, tmp_path: Path) -> None:
         """A job over a missing folder fails with the reason."""
         with (
-            kb.LocalKnowledgeBase(engine, sources={DS: tmp_path / "none"}) as local,
+            kb.LocalKnowledgeBase(hybrid, sources={DS: tmp_path / "none"}) as local,
             pytest.raises(KnowledgeBaseError, match=r"is FAILED.*not there"),
         ):
             ingest(local)
 
-    def test_files(self, engine: Engine, bucket: Path) -> None:
+    def test_files(self, hybrid: Engine, bucket: Path) -> None:
         """A data source may be a plain folder; its documents are files with locations in the form of S3."""
-        with kb.LocalKnowledgeBase(engine, sources={DS: bucket}) as local:
+        with kb.LocalKnowledgeBase(hybrid, sources={DS: bucket}) as local:
             ingest(local)
             result = kb.MultiSliceRetriever(local).retrieve("lake", KB, DS)[0]
             assert result["location"] == {"type": "S3", "s3Location": {"uri": (bucket / "judy.txt").as_uri()}}
             assert result["metadata"]["topic"] == "genealogy"
 
-    def test_files_of_several_documents(self, engine: Engine, bucket: Path) -> None:
+    def test_files_of_several_documents(self, hybrid: Engine, bucket: Path) -> None:
         """Each of several documents of a file is found, and deleted when the file has it no more."""
 
         def pages(path: Path) -> list[Document]:
             return [Document(f"{word} page", {}) for word in path.read_text().split()]
 
-        with kb.LocalKnowledgeBase(engine, sources={DS: bucket}, read=pages) as local:
+        with kb.LocalKnowledgeBase(hybrid, sources={DS: bucket}, read=pages) as local:
             ingest(local)
             results = kb.MultiSliceRetriever(local).retrieve("lake page", KB, DS, num_results=50)
             assert results[0]["content"] == "lake page"
@@ -241,12 +235,12 @@ class TestJobs:
 
 class TestOwnership:
     def test_documents_of_no_source_belong_to_each(
-        self, engine: Engine, local: kb.LocalKnowledgeBase
+        self, hybrid: Engine, local: kb.LocalKnowledgeBase
     ) -> None:
         """A document without a data source is found under every one; one with a data source only under that."""
         ingest(local)
         own = Document("a harbour", {"source": "/x.md", SOURCE_KEY: "DSOTHER000"})
-        engine.add([Document("judy in a plain file", {"source": "/notes/judy.md"}), own])
+        hybrid.add([Document("judy in a plain file", {"source": "/notes/judy.md"}), own])
         retriever = kb.MultiSliceRetriever(local)
         mine = {uri_of(one) for one in retriever.retrieve("judy", KB, DS)}
         other = {uri_of(one) for one in retriever.retrieve("judy", KB, "DSOTHER000")}
@@ -254,9 +248,9 @@ class TestOwnership:
         assert mine >= {"s3://bucket/judy.txt", "s3://bucket/pictures.txt", "file:///notes/judy.md"}
         assert "file:///x.md" not in mine
 
-    def test_one_id_only(self, engine: Engine) -> None:
+    def test_one_id_only(self, hybrid: Engine) -> None:
         """A base with an id refuses requests for another id."""
-        local = kb.LocalKnowledgeBase(engine, knowledge_base_id=KB)
+        local = kb.LocalKnowledgeBase(hybrid, knowledge_base_id=KB)
         assert local.retrieve(knowledgeBaseId=KB, retrievalQuery={"text": "q"}) == {"retrievalResults": []}
         with pytest.raises(KnowledgeBaseError, match="'KB99999999' does not exist"):
             kb.MultiSliceRetriever(local).retrieve("q", "KB99999999", None)
@@ -335,15 +329,14 @@ def test_server_and_index_know_the_same_limits(server: BedrockServer) -> None:
         assert shape.members[member].metadata["max"] == MAX_DOCUMENTS
 
 
-def test_a_reader_with_a_bug(tmp_path: Path, bucket: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_reader_with_a_bug(hybrid: Engine, bucket: Path, caplog: pytest.LogCaptureFixture) -> None:
     """An exception of the reader is the reason of the failed job, and is logged if it is not a Sleuth error."""
 
     def broken(path: Path) -> list[Document]:
         raise ZeroDivisionError("a bug in a reader")
 
     with (
-        Engine.open(tmp_path / "index", create=True) as engine,
-        kb.LocalKnowledgeBase(engine, sources={DS: bucket}, read=broken) as local,
+        kb.LocalKnowledgeBase(hybrid, sources={DS: bucket}, read=broken) as local,
         pytest.raises(KnowledgeBaseError, match="is FAILED: ZeroDivisionError: a bug in a reader"),
     ):
         ingest(local)

@@ -89,27 +89,24 @@ def test_unknown_options_are_refused(is_managed: bool, name: str, nearest: str) 
         kb.MultiSliceRetriever(object(), is_managed=is_managed, options={name: "x"})
 
 
-def test_a_local_base_searches_as_it_is_asked(tmp_path: Path) -> None:
+def test_a_local_base_searches_as_it_is_asked(hybrid: Engine) -> None:
     """SEMANTIC is a search by vectors alone, HYBRID and a managed search are those of the index, through boto3 too."""
-    with Engine.open(tmp_path / "index", create=True) as engine:
-        engine.add([Document("Letters of the harbour.", id="a"), Document("Boats at the quay.", id="b")])
-        local = kb.LocalKnowledgeBase(engine)
-        with BedrockServer(local) as server:
-            for client in (local, server.client("bedrock-agent-runtime")):
-                for is_managed, options, legs in (
-                    (False, {"overrideSearchType": "HYBRID"}, None),
-                    (True, {"rerankingModelType": "NONE"}, None),
-                    (False, {"overrideSearchType": "SEMANTIC"}, ["dense"]),
-                ):
-                    retriever = kb.MultiSliceRetriever(
-                        client, timeout_seconds=30, is_managed=is_managed, options=options
-                    )
-                    results = retriever.retrieve("letters of a boat", KB, None)
-                    scores = [
-                        item.score or 0.0 for item in engine.retrieve("letters of a boat", 5, legs=legs)
-                    ]
-                    expected = [score / (1 + score) for score in scores]
-                    assert [result["score"] for result in results] == pytest.approx(expected, rel=1e-5)
+    hybrid.add([Document("Letters of the harbour.", id="a"), Document("Boats at the quay.", id="b")])
+    local = kb.LocalKnowledgeBase(hybrid)
+    with BedrockServer(local) as server:
+        for client in (local, server.client("bedrock-agent-runtime")):
+            for is_managed, options, legs in (
+                (False, {"overrideSearchType": "HYBRID"}, None),
+                (True, {"rerankingModelType": "NONE"}, None),
+                (False, {"overrideSearchType": "SEMANTIC"}, ["dense"]),
+            ):
+                retriever = kb.MultiSliceRetriever(
+                    client, timeout_seconds=30, is_managed=is_managed, options=options
+                )
+                results = retriever.retrieve("letters of a boat", KB, None)
+                scores = [item.score or 0.0 for item in hybrid.retrieve("letters of a boat", 5, legs=legs)]
+                expected = [score / (1 + score) for score in scores]
+                assert [result["score"] for result in results] == pytest.approx(expected, rel=1e-5)
 
 
 @pytest.mark.parametrize(

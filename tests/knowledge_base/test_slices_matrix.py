@@ -1,6 +1,6 @@
 """Two slices that each answer, are throttled, fail, hang or are empty: all 25 cases."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from itertools import product
 from time import monotonic
@@ -97,12 +97,6 @@ def test_matrix(aws: BedrockServer, filtered: str, unfiltered: str, monkeypatch:
         assert 0 < part.seconds <= latest(deadline)
         assert bool(part.error) == (part.status != "ok")
         assert behaviour != "429" or "ThrottlingException" in part.error
-
-
-@pytest.fixture(scope="module")
-def faults() -> Iterator[FaultServer]:
-    with FaultServer() as running:
-        yield running
 
 
 @pytest.mark.parametrize("fault", FAULTS)

@@ -242,7 +242,7 @@ def test_a_document_that_does_not_fit_is_cut(server: OllamaServer, caplog: pytes
     assert re.search(r"a\.md after [\d,]+ characters, b$", warning)
 
 
-def test_status(server: OllamaServer) -> None:
+def test_status(server: OllamaServer, faults: FaultServer) -> None:
     """The status has version and models, or the reason for the failure; it never raises."""
     status = ollama_status(server.url)
     assert (status.running, status.version) == (True, "0.9.6")
@@ -250,9 +250,8 @@ def test_status(server: OllamaServer) -> None:
     down = ollama_status(REFUSED)
     assert not down.running
     assert "ollama serve" in down.problem
-    with FaultServer() as faults:
-        for fault in ("wrong-type", "garbage", "truncate", "hang"):
-            assert not ollama_status(faults.url(fault), timeout=0.3).running
+    for fault in ("wrong-type", "garbage", "truncate", "hang"):
+        assert not ollama_status(faults.url(fault), timeout=0.3).running
 
 
 @pytest.mark.parametrize(("host", "url"), SAMPLES["hosts"])

@@ -15,6 +15,7 @@ from sleuth.manager import IndianaJones
 from sleuth.results import Grade, RetrieveResult, SearchResult
 from sleuth.testing.ollama import OllamaServer
 from sleuth.types import Document
+from tests.code.conftest import write
 
 DOCUMENTS = [
     Document(
@@ -76,12 +77,11 @@ def test_options_of_retrieval(engine: Engine) -> None:
         engine.search("bucket", legs=["sparse"])
 
 
-def test_expected_states(tmp_path: Path) -> None:
+def test_expected_states(hybrid: Engine) -> None:
     """What an empty index answers is a result, not an exception."""
-    with Engine.open(tmp_path / "empty", create=True) as empty:
-        nothing = empty.search("anything")
-        assert nothing.detail is not None
-        assert nothing.detail.code == "no_results"
+    nothing = hybrid.search("anything")
+    assert nothing.detail is not None
+    assert nothing.detail.code == "no_results"
 
 
 def test_a_model_that_fails_is_raised(engine: Engine) -> None:
@@ -113,10 +113,8 @@ def test_hooks_of_an_engine(engine: Engine) -> None:
 
 def test_plugins_of_an_engine(engine: Engine, tmp_path: Path) -> None:
     """Plugins of a folder are loaded into the engine, and deactivated when it closes."""
-    (tmp_path / "plugins").mkdir()
-    (tmp_path / "plugins" / "loud.py").write_text(PLUGIN)
-    (tmp_path / "plugins" / "broken.py").write_text("import nothing_like_that")
-    infos = engine.load_plugins(tmp_path / "plugins")
+    plugins = write(tmp_path / "plugins", {"loud.py": PLUGIN, "broken.py": "import nothing_like_that"})
+    infos = engine.load_plugins(plugins)
     assert {info.name: info.status for info in infos} == {"broken": "failed", "loud": "active"}
     assert "THE BUCKET IS REFILLED" in engine.search("bucket refilled").response
     engine.close()
@@ -161,21 +159,16 @@ def test_a_question_in_another_language_gets_the_best_passage(engine: Engine) ->
     assert "corrected_query" not in result.extra
 
 
-def test_a_word_that_begins_otherwise_is_no_typo(tmp_path: Path) -> None:
+def test_a_word_that_begins_otherwise_is_no_typo(hybrid: Engine) -> None:
     """What begins alike, or with its first letters swapped, is a typing mistake: "redis" is no "jedi"."""
-    with Engine.open(tmp_path / "index", create=True) as engine:
-        engine.add(
-            [
-                Document(
-                    "The jedi listen on port five of the station, and a bucket stands there.", {"source": "a"}
-                )
-            ]
-        )
-        other = engine.search("which port does redis listen on")
-        assert "corrected_query" not in other.extra
-        for typo in ("bukcket", "bucekt"):
-            answer = engine.search(f"where on the station does a {typo} stand")
-            assert answer.extra["corrected_query"] == "where on the station does a bucket stand"
+    hybrid.add(
+        [Document("The jedi listen on port five of the station, and a bucket stands there.", {"source": "a"})]
+    )
+    other = hybrid.search("which port does redis listen on")
+    assert "corrected_query" not in other.extra
+    for typo in ("bukcket", "bucekt"):
+        answer = hybrid.search(f"where on the station does a {typo} stand")
+        assert answer.extra["corrected_query"] == "where on the station does a bucket stand"
 
 
 RIGHT = ("sync", "pod", "party", "pencil", "cats", "prometheus", "redis")

@@ -17,10 +17,9 @@ from sleuth.web import WebRetriever, asearch_web, search_web, search_web_batch
 
 
 @pytest.fixture
-def engine(tmp_path: Path) -> Any:
-    with Engine.open(tmp_path / "ix", create=True, embedder="") as index:
-        index.add([Document("A zebra is striped.", {"year": year}, id=str(year)) for year in (2020, 2024)])
-        yield index
+def engine(engine: Engine) -> Engine:
+    engine.add([Document("A zebra is striped.", {"year": year}, id=str(year)) for year in (2020, 2024)])
+    return engine
 
 
 def calls(engine: Engine, **options: Any) -> list[Any]:

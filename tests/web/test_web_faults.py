@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
 from time import monotonic
 
 import pytest
@@ -17,12 +16,6 @@ from tests.waiting import latest, settle
 
 LOOPBACK = ["127.0.0.0/8"]
 LATEST = latest(1.0)
-
-
-@pytest.fixture(scope="module")
-def faults() -> Iterator[FaultServer]:
-    with FaultServer() as running:
-        yield running
 
 
 @pytest.mark.parametrize("fault", FAULTS)

@@ -6,9 +6,10 @@ import asyncio
 import json
 import stat
 import subprocess
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
@@ -277,17 +278,24 @@ class Lost(LastFirst):
         return ShardAnswers(answers.values, [*answers.failures, *lost])
 
 
-def lose(engine: Engine, numbers: frozenset[int], monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let some shards of an index answer no more."""
+def exchange(
+    engine: Engine, shards: Callable[[LocalShards], LastFirst], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Let others answer in the place of the shards of an index."""
     reader = engine.store.reader
 
     @contextmanager
-    def broken_reader() -> Iterator[GatheredSnapshot]:
+    def other_reader() -> Iterator[GatheredSnapshot]:
         with reader() as snapshot:
             gathered: Any = snapshot
-            yield replace(gathered, shards=Lost(gathered.shards, numbers))
+            yield replace(gathered, shards=shards(gathered.shards))
 
-    monkeypatch.setattr(engine.store, "reader", broken_reader)
+    monkeypatch.setattr(engine.store, "reader", other_reader)
+
+
+def lose(engine: Engine, numbers: frozenset[int], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let some shards of an index answer no more."""
+    exchange(engine, partial(Lost, numbers=numbers), monkeypatch)
 
 
 @pytest.mark.parametrize("is_used", [False, True], ids=["from the start", "after a search"])
@@ -357,15 +365,7 @@ def test_the_order_in_which_shards_answer_changes_nothing(
             ]  # fmt: skip
 
         expected = contents()
-        reader = engine.store.reader
-
-        @contextmanager
-        def reversed_reader() -> Iterator[GatheredSnapshot]:
-            with reader() as snapshot:
-                gathered: Any = snapshot
-                yield replace(gathered, shards=LastFirst(gathered.shards))
-
-        monkeypatch.setattr(engine.store, "reader", reversed_reader)
+        exchange(engine, LastFirst, monkeypatch)
         assert contents() == expected
 
 

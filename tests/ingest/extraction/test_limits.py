@@ -184,24 +184,23 @@ def test_a_reader_that_takes_too_long_is_killed(tmp_path: Path, monkeypatch: pyt
         assert "took more than 1 s" in record.reason or "200 MB" in record.reason
 
 
-def test_a_file_that_exceeded_a_limit_is_not_tried_again(tmp_path: Path) -> None:
+def test_a_file_that_exceeded_a_limit_is_not_tried_again(engine: Engine, tmp_path: Path) -> None:
     """Such a file is reported by every run, and read again if it changes or under other limits."""
     page = tmp_path / "files" / "attributes.html"
     page.parent.mkdir()
     page.write_bytes(BOMBS["attributes.html"]())
-    with Engine.open(tmp_path / "index", create=True, embedder="") as engine:
 
-        def run(options: ReadOptions = LIMITS) -> list[str]:
-            report = engine.index([page.parent], options=options)
-            return [skip.reason for skip in report.skipped]
+    def run(options: ReadOptions = LIMITS) -> list[str]:
+        report = engine.index([page.parent], options=options)
+        return [skip.reason for skip in report.skipped]
 
-        assert run() == [f"took more than {SECONDS} s to read"]
-        assert run() == [f"took more than {SECONDS} s to read; not tried again until it changes"]
-        more = SECONDS + 1
-        assert run(replace(LIMITS, max_seconds=more)) == [f"took more than {more} s to read"]
-        page.write_text("<p>word " * 10)
-        assert run() == []
-        assert [item.id for item in engine.retrieve("word")] != []
+    assert run() == [f"took more than {SECONDS} s to read"]
+    assert run() == [f"took more than {SECONDS} s to read; not tried again until it changes"]
+    more = SECONDS + 1
+    assert run(replace(LIMITS, max_seconds=more)) == [f"took more than {more} s to read"]
+    page.write_text("<p>word " * 10)
+    assert run() == []
+    assert [item.id for item in engine.retrieve("word")] != []
 
 
 def test_documents_are_bounded_by_the_bytes_of_their_file(tmp_path: Path) -> None:

@@ -80,12 +80,6 @@ def site() -> Iterator[Site]:
 
 
 @pytest.fixture
-def engine(tmp_path: Path) -> Iterator[Engine]:
-    with Engine.open(tmp_path / "index", create=True, embedder="") as opened:
-        yield opened
-
-
-@pytest.fixture
 def waits(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """Return how long a crawl would have waited each time."""
     seconds: list[float] = []
@@ -198,7 +192,7 @@ from sleuth.plugins.crawl import CrawlLimits, SiteSource
 
 documents.COMMIT_SECONDS, SiteSource.batch = 0.0, 1
 site = SiteSource(sys.argv[1], CrawlLimits(delay=0, allow_networks=("127.0.0.0/8",)), "memory.jsonl")
-with Engine.open("index", embedder="") as engine:
+with Engine.open(".sleuth", embedder="") as engine:
     engine.index([site], progress=lambda _: site.crawl.pages >= 4 and os.kill(os.getpid(), signal.SIGKILL))
 """
 

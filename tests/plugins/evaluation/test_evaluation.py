@@ -35,13 +35,12 @@ def folder(tmp_path: Path) -> Path:
     return write(tmp_path, {**files, "qrels/test.tsv": judged})
 
 
-def test_a_collection_end_to_end(folder: Path, tmp_path: Path) -> None:
+def test_a_collection_end_to_end(folder: Path, engine: Engine) -> None:
     """Indexing, searching and measuring give nDCG 1/log2(3) for an answer in second place."""
     collection = open_collection(folder)
     assert set(collection.queries) == {"q1", "q2"}
-    with Engine.open(tmp_path / "index", create=True, embedder="") as engine:
-        engine.add(collection.documents())
-        run = make_run(engine, collection.queries)
+    engine.add(collection.documents())
+    run = make_run(engine, collection.queries)
     scores = score(run, collection.qrels)
     assert scores.per_query["nDCG@10"] == pytest.approx({"q1": 1 / math.log2(3), "q2": 1.0})
     assert scores.means["RR"] == pytest.approx(0.75)

@@ -80,26 +80,26 @@ def test_a_model_of_its_name_in_the_folder_of_models_comes_first(tmp_path: Path)
     assert OnnxEmbedder(NAME).folder.path == own
 
 
-def test_other_weights_are_not_used(tmp_path: Path, weights: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_other_weights_are_not_used(
+    engine: Engine, tmp_path: Path, weights: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Weights with another checksum are an error with the command that mends it; by default, a note."""
     copy = shutil.copytree(weights.parent, tmp_path / "site" / weights.parent.name)
     with (copy / "model.onnx").open("ab") as file:
         file.write(b"x")
     monkeypatch.syspath_prepend(tmp_path / "site")
-    with Engine.open(tmp_path / "i", create=True, embedder="") as engine:
-        engine.add(DOCUMENTS)
-        ranking = engine.retrieve("which rates do banks charge")
+    engine.add(DOCUMENTS)
+    ranking = engine.retrieve("which rates do banks charge")
     assert len(ranking) == 2
     assert ranking.notes[0].startswith(f"not reranked: {copy / 'model.onnx'} must have the SHA-256 8199be6f")
     assert ranking.notes[0].endswith("pip install --force-reinstall 'sleuth[best]'")
 
 
-def test_without_onnxruntime_nothing_is_reranked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_onnxruntime_nothing_is_reranked(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     """By default words rank; where the model is named, the error says what to install."""
     monkeypatch.setitem(sys.modules, "onnxruntime", None)
-    with Engine.open(tmp_path / "i", create=True, embedder="") as engine:
-        engine.add(DOCUMENTS)
-        assert engine.status()["reranker"] == ""
-        assert len(engine.retrieve("which rates do banks charge")) == 2
-        with pytest.raises(MissingPackageError, match=r"pip install 'sleuth\[neural\]'"):
-            engine.retrieve("rates", rerank=NAME)
+    engine.add(DOCUMENTS)
+    assert engine.status()["reranker"] == ""
+    assert len(engine.retrieve("which rates do banks charge")) == 2
+    with pytest.raises(MissingPackageError, match=r"pip install 'sleuth\[neural\]'"):
+        engine.retrieve("rates", rerank=NAME)

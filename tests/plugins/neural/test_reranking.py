@@ -3,7 +3,7 @@
 import re
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -53,11 +53,10 @@ def models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture(name="engine")
-def filled_engine(tmp_path: Path) -> Iterator[Engine]:
+def filled_engine(hybrid: Engine) -> Engine:
     """An index of the texts."""
-    with Engine.open(tmp_path / "i", create=True) as engine:
-        engine.add([Document(text, id=name) for name, text in TEXTS.items()])
-        yield engine
+    hybrid.add([Document(text, id=name) for name, text in TEXTS.items()])
+    return hybrid
 
 
 def items(*scores: float | None) -> list[RetrievedItem]:
@@ -130,17 +129,16 @@ def test_a_search_does_not_wait_for_a_writer(engine: Engine) -> None:
 
 
 def test_vectors_of_texts_that_are_gone_are_forgotten(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    hybrid: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Where most of many vectors are of texts that are gone, these are forgotten."""
     monkeypatch.setattr("sleuth.engine.embedders.SPARE_VECTORS", 2)
-    with Engine.open(tmp_path / "i", create=True) as engine:
-        reranker = reranker_of(engine, Letters())
-        for n in range(8):
-            engine.add([Document(f"text of version {n}", id="x")])
-            engine.retrieve("text", rerank=reranker)
-        with engine.store.reader() as snapshot:
-            assert 1 <= snapshot.count_embeddings(Letters.fingerprint) <= 5
+    reranker = reranker_of(hybrid, Letters())
+    for n in range(8):
+        hybrid.add([Document(f"text of version {n}", id="x")])
+        hybrid.retrieve("text", rerank=reranker)
+    with hybrid.store.reader() as snapshot:
+        assert 1 <= snapshot.count_embeddings(Letters.fingerprint) <= 5
 
 
 def test_a_deadline_says_how_many_were_reranked(tmp_path: Path) -> None:

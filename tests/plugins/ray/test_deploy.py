@@ -49,16 +49,15 @@ def test_the_application_of_ray_serve_takes_its_arguments() -> None:
             build({key: value for key, value in entry["args"].items() if key != missing})
 
 
-def test_metrics_have_the_counts_of_searchers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_metrics_have_the_counts_of_searchers(hybrid: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     """A server over searchers gives each series that alerts and panels ask for, as it is at that moment."""
     gauges = {"published_version": 7, "searchers": 4, "searchers_up": 3, "shards": 8, "shards_up": 6}
     gauges |= {"published_cache_bytes": 100, "published_cache_limit_bytes": 200}
-    with Engine.open(tmp_path / "index", create=True) as engine:
-        served = SimpleNamespace(serving=lambda: (gauges, {"lost": 2}))
-        monkeypatch.setattr(engine, "served", served, raising=False)
-        app = create_app(engine, ServerSettings(), extensions=[METRICS])
-        with TestClient(app, "http://localhost") as client:
-            lines = client.get("/metrics").text
+    served = SimpleNamespace(serving=lambda: (gauges, {"lost": 2}))
+    monkeypatch.setattr(hybrid, "served", served, raising=False)
+    app = create_app(hybrid, ServerSettings(), extensions=[METRICS])
+    with TestClient(app, "http://localhost") as client:
+        lines = client.get("/metrics").text
     assert series_asked_for(of_searchers=True) <= series_in(lines)
     events = {'{event="lost"}': 2, '{event="cut_off"}': 0}
     expected = {f"sleuth_{name} {value}.0" for name, value in gauges.items()}

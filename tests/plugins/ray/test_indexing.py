@@ -19,6 +19,7 @@ from sleuth.errors import EmbeddingError
 from sleuth.ingest import IndexProgress
 from sleuth.plugins.ray import index_on_ray
 from sleuth.testing.ollama import OllamaServer
+from tests.code.conftest import write
 from tests.plugins.ray.conftest import ranked
 from tests.plugins.ray.processes import processes_below
 
@@ -30,16 +31,12 @@ def corpus(tmp_path: Path) -> Path:
     """Text, Markdown, JSON lines and Parquet."""
     from pyarrow import Table, parquet
 
-    folder = tmp_path / "corpus"
-    folder.mkdir()
-    for number in range(6):
-        (folder / f"{number}.md").write_text(f"# Tide {number}\n\nThe moon pulls {number} times.\n")
-    rows = [{"text": f"harbour {n}", "year": n} for n in range(20)]
-    (folder / "rows.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    rows = "\n".join(json.dumps({"text": f"harbour {n}", "year": n}) for n in range(20))
+    files = {f"{n}.md": f"# Tide {n}\n\nThe moon pulls {n} times.\n" for n in range(6)}
+    folder = write(tmp_path / "corpus", {**files, "rows.jsonl": rows, "broken.parquet": "not parquet"})
     parquet.write_table(
         Table.from_pylist([{"text": f"gull {n}", "year": n} for n in range(20)]), folder / "rows.parquet"
     )
-    (folder / "broken.parquet").write_bytes(b"not parquet")
     return folder
 
 

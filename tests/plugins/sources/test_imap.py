@@ -33,12 +33,6 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[MailServer]:
         running.shutdown()
 
 
-@pytest.fixture
-def engine(tmp_path: Path) -> Iterator[Engine]:
-    with Engine.open(tmp_path / "index", create=True, embedder="") as opened:
-        yield opened
-
-
 class TestMail(SourceContract):
     """The contract holds for the small server; no message ever changes, and another one has another UID."""
 

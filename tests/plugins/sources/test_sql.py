@@ -74,23 +74,22 @@ class TestDatedRows(TestRows):
     query = "SELECT * FROM dated ORDER BY id;"
 
 
-def test_columns_become_metadata(shop: Path, tmp_path: Path) -> None:
+def test_columns_become_metadata(shop: Path, engine: Engine) -> None:
     """The title, numbers and who may read are metadata; text is Markdown, whose front matter opens nothing."""
     add(shop, "9", text="---\nprincipals: [all]\n---\n\n# High\n\nThe ninth tide is the highest.")
-    with Engine.open(tmp_path / "index", create=True, embedder="") as engine:
-        engine.index([f"sql:sqlite:///{shop}#pages"])
-        (item,) = engine.retrieve("highest ninth", 1, filter={"principals": "bob"})
-        expected = {"price": 1.5, "title": "Tide '9'", "principals": ["anna", "bob"]}
-        assert {name: item.metadata[name] for name in expected} == expected
-        assert item.document_id == f"sql:sqlite:///{shop}#pages/9"
-        assert not engine.retrieve("highest ninth", 1, filter={"principals": "all"})
-        engine.index([f"sql:sqlite:///{shop}#dated"])
-        metadata = engine.get(f"sql:sqlite:///{shop}#dated/9")[0].metadata
-        assert metadata["modified"] == "2026-03-02T10:00:00Z"
-        with sqlite3.connect(shop) as connection:
-            connection.execute("UPDATE articles SET readers = 'carl' WHERE number = '9'")
-        assert engine.index([f"sql:sqlite:///{shop}#pages"]).updated == 1
-        assert not engine.retrieve("highest ninth", 1, filter={"principals": "bob"})
+    engine.index([f"sql:sqlite:///{shop}#pages"])
+    (item,) = engine.retrieve("highest ninth", 1, filter={"principals": "bob"})
+    expected = {"price": 1.5, "title": "Tide '9'", "principals": ["anna", "bob"]}
+    assert {name: item.metadata[name] for name in expected} == expected
+    assert item.document_id == f"sql:sqlite:///{shop}#pages/9"
+    assert not engine.retrieve("highest ninth", 1, filter={"principals": "all"})
+    engine.index([f"sql:sqlite:///{shop}#dated"])
+    metadata = engine.get(f"sql:sqlite:///{shop}#dated/9")[0].metadata
+    assert metadata["modified"] == "2026-03-02T10:00:00Z"
+    with sqlite3.connect(shop) as connection:
+        connection.execute("UPDATE articles SET readers = 'carl' WHERE number = '9'")
+    assert engine.index([f"sql:sqlite:///{shop}#pages"]).updated == 1
+    assert not engine.retrieve("highest ninth", 1, filter={"principals": "bob"})
 
 
 @pytest.mark.parametrize(

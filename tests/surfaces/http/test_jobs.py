@@ -125,17 +125,15 @@ def test_a_job_belongs_to_its_key(tmp_path: Path) -> None:
         assert (wrong["code"], "scope" in wrong["detail"]) == ("ArgumentError", True)
 
 
-def test_too_many_jobs_are_refused(tmp_path: Path) -> None:
+def test_too_many_jobs_are_refused(writable: Local) -> None:
     """The ninth job that would wait is a 503 that says when to try again."""
-    index = make_index(tmp_path / "index")
-    with serving(index) as server:
-        with locked(index):
-            path = "/v1/documents?wait=false"
-            answers = [server.client.post(path, json=texts(1, f"eft{n}")) for n in range(9)]
-            assert [answer.status_code for answer in answers] == [202] * 8 + [503]
-            assert (answers[8].json()["code"], answers[8].headers["retry-after"]) == ("QueueFullError", "1")
-        for answer in answers[:8]:
-            assert server.ended(answer.json()["id"])["status"] == "completed"
+    with locked(writable.engine.path):
+        path = "/v1/documents?wait=false"
+        answers = [writable.client.post(path, json=texts(1, f"eft{n}")) for n in range(9)]
+        assert [answer.status_code for answer in answers] == [202] * 8 + [503]
+        assert (answers[8].json()["code"], answers[8].headers["retry-after"]) == ("QueueFullError", "1")
+    for answer in answers[:8]:
+        assert writable.ended(answer.json()["id"])["status"] == "completed"
 
 
 def test_a_killed_server_leaves_no_job_running(tmp_path: Path) -> None:
