@@ -27,12 +27,16 @@ def shop(root: Path) -> Iterator[Local]:
 
 
 def test_code_alone_is_served(root: Path, tmp_path: Path) -> None:
-    """`serve --in code` needs no index of documents."""
+    """`serve --in code` needs no index of documents, and finds what is indexed while it runs."""
     with open_code(tmp_path / "code", create=True) as storage:
         index_path(storage, root, workers=1)
-    with running(tmp_path / "code", "--in", "code", "--quiet") as server:
-        hits = server.client.post("/v1/search", json={"query": "refill"}).json()["items"]
-    assert {hit["metadata"]["source_type"] for hit in hits} == {"code"}
+        with running(tmp_path / "code", "--in", "code", "--quiet") as server:
+            hits = server.client.post("/v1/search", json={"query": "refill"}).json()["items"]
+            assert {hit["metadata"]["source_type"] for hit in hits} == {"code"}
+            (tmp_path / "later.py").write_text("def refill_later(): pass\n")
+            index_path(storage, tmp_path)
+            hits = server.client.post("/v1/search", json={"query": "refill later"}).json()["items"]
+    assert "later.py" in {hit["metadata"]["path"] for hit in hits}
 
 
 def get(shop: Local, what: str, **parameters: Any) -> Any:
@@ -55,8 +59,7 @@ def test_search_finds_the_lines(shop: Local, root: Path) -> None:
     assert "def refill" in best["text"]
     assert [part["status"] for part in answer["parts"]] == ["ok", "ok"]
     assert {hit["file_path"] for hit in hits(paths=["src/shop.py"])} == {"src/shop.py"}
-    labelled = hits(labels=["class_definition"])
-    assert {"class_definition" in hit["semantic_labels"] for hit in labelled} == {True}
+    assert all("class_definition" in hit["semantic_labels"] for hit in hits(labels=["class_definition"]))
     assert hits(languages=["rust"]) == []
 
 
@@ -88,8 +91,7 @@ def test_definitions_and_references(shop: Local) -> None:
     (use,) = get(shop, "references", name="refill")["references"]
     assert (use["file_path"], use["line"], use["role"]) == ("src/shop.py", 6, "call")
     assert use["definition"]["name"] == "TokenBucket.refill"
-    old = get(shop, "definitions", name="replenish", at="v1")["definitions"]
-    assert [entry["line"] for entry in old] == [7]
+    assert [one["line"] for one in get(shop, "definitions", name="replenish", at="v1")["definitions"]] == [7]
     assert get(shop, "definitions", name="replenish")["definitions"] == []
     for kind in ("definitions", "references"):
         assert get(shop, kind, name="TokenBucket.refil")["near"] == ["TokenBucket.refill"]

@@ -91,11 +91,9 @@ def test_a_message_without_a_command_stays(raising: Local) -> None:
 
 @pytest.mark.parametrize(
     ("request_line", "body", "status"),
-    [
-        ("GET /nothing", None, 404), ("PUT /v1/search", None, 405), ("POST /v1/search", b"{", 400),
-        ("POST /v1/search", b'{"k": 1}', 422), ("POST /v1/documents/upload", b"--x", 422),
-        ("GET /v1/code/repositories", None, 404), ("GET /v1/documents/nothing", None, 404),
-    ],
+    [("GET /nothing", None, 404), ("PUT /v1/search", None, 405), ("POST /v1/search", b"{", 400),
+     ("POST /v1/search", b'{"k": 1}', 422), ("POST /v1/documents/upload", b"--x", 422),
+     ("GET /v1/code/repositories", None, 404), ("GET /v1/documents/nothing", None, 404)],
 )  # fmt: skip
 def test_a_wrong_request_leaves_no_trace(
     raising: Local, caplog: pytest.LogCaptureFixture, request_line: str, body: bytes | None, status: int

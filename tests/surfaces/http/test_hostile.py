@@ -94,10 +94,8 @@ def test_only_json_is_read_as_json(tight: Local, kind: str) -> None:
 
 @pytest.mark.parametrize(
     ("host", "status"),
-    [
-        ("localhost", 200), ("LOCALHOST:80", 200), ("127.0.0.1:8321", 200), ("[::1]:8321", 200),
-        ("evil.example", 403), ("localhost.evil.example", 403), ("127.0.0.1.evil.example", 403), ("", 403),
-    ],
+    [("localhost", 200), ("LOCALHOST:80", 200), ("127.0.0.1:8321", 200), ("[::1]:8321", 200),
+     ("evil.example", 403), ("localhost.evil.example", 403), ("127.0.0.1.evil.example", 403), ("", 403)],
 )  # fmt: skip
 def test_a_rebound_name_is_refused(tight: Local, host: str, status: int) -> None:
     """A Host header with a name that resolves to this machine is refused."""

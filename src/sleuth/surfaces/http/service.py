@@ -135,7 +135,7 @@ class Service:
         """What is closed with the service."""
         self.opening = Lock()
         """Of what the caches below hold."""
-        self.opened: dict[tuple[tuple[str, ...], Filter | None, tuple[str, ...]], Sources] = {}
+        self.opened: dict[tuple[Hashable, ...], Sources] = {}
         self.views: dict[Key, Engine] = {}
         self.freshness: dict[tuple[str, ...], Refresher] = {}
         self.workspaces: dict[tuple[Filter | None, tuple[str, ...]], Workspace] = {}
@@ -351,18 +351,17 @@ class Call:
             return self.engine
         from sleuth.engine.sources import open_sources
 
-        engine, place = self.engine, (names, key.filter, key.code)
+        engine, text_names = self.engine, [name for name in names if name.partition(":")[0] != "code"]
+        repositories = self.repositories(names) if len(text_names) < len(names) else []
+        if len(text_names) < len(names) and not repositories:
+            raise UnknownRepositoryError(f"nothing is indexed of the code that key {key.name!r} may search")
+        place = names, key.filter, key.code, tuple(repositories)  # others are indexed while the server runs
         code: dict[str, Retriever] = {}
-        text_names = [name for name in names if name.partition(":")[0] != "code"]
-        if len(text_names) < len(names) and place not in service.opened:
+        if repositories and place not in service.opened:
             from sleuth.code.search.retriever import SnapshotRetriever
             from sleuth.engine.codebase import embedder_for
 
-            storage, embedder, repositories = self.code, embedder_for(), self.repositories(names)
-            if not repositories:
-                raise UnknownRepositoryError(
-                    f"nothing is indexed of the code that the key {key.name!r} may search"
-                )
+            storage, embedder = self.code, embedder_for()
             for repository in repositories:
                 source = SnapshotRetriever(storage, repository.id, embedder=embedder)
                 code[f"code:{repository.path}"] = source
