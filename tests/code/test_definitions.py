@@ -83,7 +83,7 @@ def test_tests_of_googletest_are_tests() -> None:
     assert "test_case" in symbols("TEST_F(Suite, Name) {}\n", "cpp")["Suite.Name"].labels
 
 
-def test_a_signature_over_lines_reads_as_one_line() -> None:
-    """Brackets enclose their parts without spaces; a comma that makes a tuple stays."""
-    source = "def take(\n    self,\n    n: int = 1,\n    sizes=(1,),\n) -> None: ...\n"
-    assert symbols(source, "python")["take"].signature == "def take(self, n: int = 1, sizes=(1,)) -> None"
+@pytest.mark.parametrize(("language", "source", "signature"), SAMPLES["signatures"])
+def test_a_signature_reads_as_one_line(language: str, source: str, signature: str) -> None:
+    """Brackets enclose their parts without spaces; a comma that makes a tuple, a macro and addresses stay."""
+    assert [*symbols(source, language).values()][-1].signature == signature

@@ -106,9 +106,10 @@ def test_the_walker_relates(project: Snapshot) -> None:
 def test_a_base_in_a_broken_file_has_no_heir_there(storage: CodeStorage, tmp_path: Path) -> None:
     """A class that is cut off before it is one is no heir of the base that it names."""
     files = {"base.rb": "class Shape\nend\n", "broken.rb": "module M\n  class A < Shape\n    def f\n"}
+    files["a.py"] = f"{'a' * 150} = 1\n"
     snapshot = open_project(storage, tmp_path / "broken", files)
-    (shape,) = snapshot.definitions("Shape")
-    assert GraphWalker(snapshot).implementations(shape) == []
+    assert GraphWalker(snapshot).implementations(*snapshot.definitions("Shape")) == []
+    assert len(snapshot.definitions("a" * 150)) == 1  # longer than a word of an index
 
 
 def test_expansion_on_request(project: Snapshot) -> None:

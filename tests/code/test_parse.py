@@ -150,8 +150,8 @@ def test_encodings(encoding: str) -> None:
     }
     source = words.get(encoding, "# Größe und Übermut") + f"\nx = '{'Q1k' * 9_000}'\n"
     analysed = analyse.analyse("a.py", source.encode(encoding))
-    assert analysed.skip == ""
-    assert analysed.texts["body"] == source
+    assert (analysed.skip, analysed.texts["body"]) == ("", source)
+    assert analyse.analyse("a.py", b"'\r'\r\na=1\r\n").chunk_texts["body"] == ["'\r'\na=1"]
     assert zlib.decompress(analysed.content).decode("utf-8-sig") == source
 
 
@@ -165,8 +165,7 @@ def test_useless_files_are_skipped_with_a_reason(content: bytes, reason: str) ->
 def test_details_survive_packing() -> None:
     """Packed details of parsing are unpacked unchanged."""
     source = SOURCES["python"][0].encode()
-    packed = analyse.analyse("a.py", source).detail
-    detail = Detail.read(packed, source, "a.py")
+    detail = Detail.read(packed := analyse.analyse("a.py", source).detail, source, "a.py")
     assert detail.pack() == packed
     assert detail.references == parse_source(source, "python", "a.py").references
     assert detail.chunks == parse_source(source, "python", "a.py").chunks

@@ -78,7 +78,8 @@ def _decode(data: bytes, declared: str | None) -> tuple[str, str]:
     head = data[:_SNIFF]
     encoding = marked_encoding(data) or (_wide_encoding(head) if b"\0" in head else None)
     if encoding:
-        return data.decode(encoding, "replace"), encoding.removesuffix("-sig")
+        text, name = data.decode(encoding, "replace"), encoding.removesuffix("-sig")
+        return text, f"{name} (damaged)" if "\ufffd" in text else name
     try:
         return data.decode("utf-8"), "utf-8"
     except UnicodeDecodeError as error:

@@ -254,7 +254,8 @@ def skipped(
 
 def _analysed(file: _Readable, facts: Facts) -> Analysed:
     path = file.source.path
-    lines = file.text.split("\n")
+    # A "\r" alone ends no line of a source.
+    lines = file.source.text.decode("utf-8", "surrogatepass").replace("\r\n", "\n").split("\n")
     texts = {
         "body": file.text,
         "path": path.rpartition(".")[0] or path,

@@ -51,7 +51,7 @@ _INNERMOST = re.compile(r"\([^()\[\]{}]*+\)|\[[^()\[\]{}]*+\]|\{[^()\[\]{}]*+\}"
 _BRACKETS: Final = {"(": "\1", "[": "\2", "{": "\3"}
 _EMPTY: Final = {1: "()", 2: "[0]", 3: "{}"}
 _MOST_NESTED: Final = 40
-_MAX_NAME: Final = 120
+_MAX_NAME: Final = 200
 _MAX_QUALIFIED: Final = 300
 
 
@@ -190,15 +190,17 @@ class Symbol:
 
     @property
     def signature(self) -> str:
-        """The head of the definition on one line, at most 300 characters, without comments."""
+        """The head of the definition on one line, at most 300 characters; in the family of C without comments."""
         row, source = self._row, self._detail.source
         start = row.start + row.head
         end = row.start + row.body if row.body >= 0 else row.end
         text = source[start : min(end, start + 12 * _MAX_SIGNATURE)]
-        if ways_of(self._detail.language).comment == "//":
-            text = ASIDES.sub(lambda match: match["string"] or b" ", text)
-        if self._detail.language in _PREPROCESSED and (attributes := _ATTRIBUTES.match(text)):
-            text = text[attributes.end() :]
+        if self._detail.language in _PREPROCESSED:
+            # A macro is a line for the preprocessor itself.
+            text = ASIDES.sub(
+                lambda aside: aside["string"] or (b" " if aside["word"] != b"define" else aside[0]), text
+            )
+            text = text[attributes.end() :] if (attributes := _ATTRIBUTES.match(text)) else text
         if row.body < 0:
             text = text.split(b"{" if KINDS[row.kind] in CONTAINERS else b"\n", 1)[0]
         line = " ".join(_BROKEN.sub("", text.decode("utf-8", "replace")).split())

@@ -89,7 +89,8 @@ def tables_of(source: bytes, language: str) -> Tables:
         [match for _, match in by_subject["doc"]], lines, LANGUAGES[language].comment,
     )  # fmt: skip
     imports = imports_of_matches([match for _, match in by_subject["import"]], lines, definitions)
-    spans = spans_of(definitions)
+    # start, end, container and start of the name of each
+    spans = np.array([(d.start, d.end, d.parent, d.name.start) for d in definitions], np.int32).reshape(-1, 4)
     bindings = place_bindings(bound, spans)
     placed = place_uses(_split_quoted(source, uses), lines.newlines, spans, _MAX_QUALIFIER)
     references = _keep_meant(source, placed, bindings, definitions, imports)
@@ -149,9 +150,11 @@ def _layer(source: bytes, language: str, part: Range | None = None) -> _Layer:
 
 def _blank(source: bytes, spans: Sequence[tuple[int, int]]) -> bytes:
     """Return a source of the same size and lines, with spaces in some places."""
-    blanked = bytearray(source)
-    for start, end in spans:
-        blanked[start:end] = re.sub(rb"[^\n]", b" ", source[start:end])
+    blanked, blank_to = bytearray(source), 0
+    for start, end in sorted(spans):
+        first = max(start, blank_to)  # conditionals lie in each other
+        blanked[first:end] = re.sub(rb"[^\n]", b" ", source[first:end])
+        blank_to = max(end, blank_to)
     return bytes(blanked)
 
 
@@ -218,12 +221,6 @@ def _in_order(tables: Sequence[Table]) -> Table:
         return tables[0]
     table = np.concatenate(tables)
     return table[np.argsort(table[:, 0], kind="stable")]
-
-
-def spans_of(definitions: Sequence[ParsedDefinition]) -> Table:
-    """Return start, end, container and start of the name of each definition, shape (definitions, 4)."""
-    spans = [(d.start, d.end, d.parent, d.name.start) for d in definitions]
-    return np.array(spans, np.int32).reshape(-1, 4)
 
 
 def _split_quoted(source: bytes, uses: Table) -> Table:

@@ -210,7 +210,8 @@ def search(
 
     def by_meaning() -> list[Piece]:
         similar.append(similar_chunks(snapshot, query, allowed, provider))
-        return nearest_pieces(snapshot, similar[0], depth, allowed)
+        most = depth if per_file is None else MOST_K  # chunks of other files follow those of one
+        return nearest_pieces(snapshot, similar[0], most, allowed)
 
     def by_words() -> list[Piece]:
         meaning = similar_files(snapshot, similar[0]) if similar else None

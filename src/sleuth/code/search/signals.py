@@ -31,6 +31,7 @@ from sleuth.code.search.query import Pair, Query, parts_of
 from sleuth.code.search.stems import Stems
 from sleuth.remote import check_cancelled
 from sleuth.store import LegRequest
+from sleuth.text.analyzers import MAX_TOKEN
 
 if TYPE_CHECKING:
     from sleuth.code.snapshots.shelf import WordSearcher
@@ -126,7 +127,7 @@ class Signals:
         out = np.zeros(self._n, np.float32)
         weights: dict[str, float] = {}
         for name, times in names.items():
-            for part in parts_of(name):
+            for part in (part for part in parts_of(name) if len(part) <= MAX_TOKEN):
                 weights[part] = max(weights.get(part, 0.0), 1.0 + math.log(times))
         for part, weight in sorted(weights.items())[:_MAX_NAMES]:
             files = self._snapshot.files_with("defines", part)

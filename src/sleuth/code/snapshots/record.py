@@ -218,11 +218,6 @@ def _check_ranges(
         raise damaged("the list of files (chunks of two overlap)")
 
 
-def pack_members(keys: NDArray[np.int64]) -> bytes:
-    """Keys of file versions as a snapshot keeps them."""
-    return zlib.compress(np.sort(keys).astype("<i8").tobytes(), 1)
-
-
 def read_members(packed: bytes, snapshot: str) -> NDArray[np.int64]:
     """Keys of a snapshot's file versions, ascending.
 

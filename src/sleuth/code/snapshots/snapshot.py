@@ -21,7 +21,7 @@ from sleuth.code.snapshots.shelf import ANALYZERS, WordLeg, WordSearcher, ranges
 from sleuth.errors import ArgumentError
 from sleuth.store import LegRequest, SegmentView
 from sleuth.store.legs.leg import Bitmap, count, pack
-from sleuth.text.analyzers import get_analyzer
+from sleuth.text.analyzers import MAX_TOKEN, get_analyzer
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -275,7 +275,9 @@ class Snapshot:
         )
 
     def files_with(self, field: str, *names: str) -> list[int]:
-        """Positions of files whose `defines` or `uses` hold one of these names, ascending."""
+        """Positions of files whose `defines` or `uses` hold one of these names, ascending; all if one is too long."""
+        if max(map(len, names), default=0) > MAX_TOKEN:
+            return list(range(len(self.files)))
         # `log::info` and `operator bool` are indexed by their words
         analyzer = get_analyzer(ANALYZERS["files"][field])
         words = [words_of_name[-1] for name in names if (words_of_name := [*analyzer.tokens(name)])]

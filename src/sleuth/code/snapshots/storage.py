@@ -267,7 +267,7 @@ class CodeStorage(Closing):
 
     def complete(self, repository: str, id: str, names: Sequence[str], members: NDArray[np.int64]) -> None:
         """Mark a snapshot as complete and the newest; its branches and tags name no other one from now on."""
-        packed = record.pack_members(members)
+        packed = zlib.compress(np.sort(members).astype("<i8").tobytes(), 1)
         checksum = record.checksum_of((repository, id), packed)
         with self.transaction() as connection:
             connection.execute(
