@@ -40,7 +40,11 @@ _LONG = 1_000
 
 
 class SleuthError(Exception):
-    """The root: `except SleuthError` catches all that Sleuth raises on purpose."""
+    """The root: `except SleuthError` catches all that Sleuth raises on purpose. Errors can be pickled and copied."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # `__init__` of some classes takes other arguments than the message.
+        return type(self).__new__, (type(self), *self.args), vars(self)
 
 
 def amount(number: int, noun: str) -> str:

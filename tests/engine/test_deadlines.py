@@ -1,6 +1,7 @@
 """Searches stop at their deadline and when their caller is cancelled."""
 
 from collections.abc import Iterator
+from itertools import count
 from pathlib import Path
 from threading import Event
 
@@ -8,6 +9,9 @@ import numpy as np
 import pytest
 
 from sleuth import ArgumentError, Document, Engine, RetrievalError, SleuthError
+from sleuth.cluster import ShardedEngine
+from sleuth.engine import search
+from sleuth.remote import cancellation as clock
 from sleuth.remote.cancellation import Cancellation, context_of
 
 
@@ -55,6 +59,20 @@ def test_no_answer_in_time_is_an_error(engine: Engine) -> None:
     """If the only leg is late, RetrievalError is raised."""
     with pytest.raises(RetrievalError, match=r"no part answered: dense: no answer within 0\.2 s"):
         engine.retrieve("tokens", legs=["dense"], deadline=0.2)
+
+
+@pytest.mark.parametrize("kind", [Engine, ShardedEngine])
+def test_a_phrase_is_looked_for_until_the_deadline(
+    kind: type[Engine], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Reading the passages that hold the words of a phrase ends at the deadline."""
+    monkeypatch.setattr(search, "_PIECE", 1)
+    monkeypatch.setattr(clock, "monotonic", count().__next__)
+    with kind.open(tmp_path / "index", create=True, settings={"embedder": ""}) as engine:
+        engine.add([Document(f"red {n} blue", id=f"{n}") for n in range(200)])
+        with pytest.raises(RetrievalError, match="no part answered: lexical: no answer within 50 s"):
+            engine.retrieve('"red blue"', deadline=50, syntax=True)
+        assert len(engine.retrieve('"red 1 blue"', deadline=5000, syntax=True)) == 1
 
 
 @pytest.mark.parametrize("deadline", [0, -1, True, "1", float("nan")])

@@ -182,8 +182,7 @@ class Pinned(NamedTuple):
                 cancellation.cancel()
         else:
             queries[leg] = ask(query)
-        if not queries or deadline.passed():
-            raise TimeoutError(f"no answer within {deadline.seconds:g} s")
+        deadline.check(late=not queries)
         return queries[leg]
 
     def match(self, leg: str, query: str, keys: NDArray[np.int64]) -> NDArray[np.float64]:

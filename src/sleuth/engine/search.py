@@ -168,7 +168,8 @@ class Searchers:
         return True
 
     def until(self, snapshot: IndexSnapshot, deadline: Deadline) -> IndexSnapshot:
-        """Return a snapshot with a deadline for its parts; that of one index as it is."""
+        """Give a snapshot a deadline, and return it."""
+        snapshot.check_time = deadline.check
         return snapshot
 
     def has_word(self, query: str, snapshot: IndexSnapshot) -> bool:
@@ -334,6 +335,9 @@ def _rows_with(condition: QueryCondition, searchers: Searchers, snapshot: IndexS
     """Keys of the rows that hold a word or a phrase, as the rules of their language read it.
 
     What has no word says nothing: it asks for no row, and leaves none out.
+
+    Raises:
+        TimeoutError: the deadline of the snapshot passed.
     """
     words = searchers.words
     if condition.is_word:
@@ -354,6 +358,8 @@ def _rows_with(condition: QueryCondition, searchers: Searchers, snapshot: IndexS
             is_held = [np.zeros(0, np.bool_)]
             for first in range(0, len(keys), _PIECE):
                 check_cancelled()
+                if snapshot.check_time is not None:
+                    snapshot.check_time()
                 rows = snapshot.rows(keys[first : first + _PIECE].tolist())
                 texts = [[row.text for row in rows], [str(row.metadata.get("title", "")) for row in rows]]
                 names = {name for row in rows for name in row.fields}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from functools import cache
 from typing import Any
 
@@ -111,8 +112,7 @@ def wrapped(error: BaseException, message: str) -> BaseException:
     is_foreign = any(kind.__module__.partition(".")[0] == "botocore" for kind in type(error).__mro__)
     if isinstance(error, KnowledgeBaseError) or not is_foreign:
         return error
-    kind = _kind_of_both(type(error).__name__, (KnowledgeBaseError, type(error)))
-    ours: KnowledgeBaseError = kind.__new__(kind, message)
+    ours: KnowledgeBaseError = _of_both(type(error).__name__, (KnowledgeBaseError, type(error)), message)
     ours.__dict__.update(vars(error))
     ours.service = SERVICE
     ours.url = ""
@@ -128,7 +128,23 @@ def _status(error: BaseException) -> int | None:
 @cache
 def _kind_of_both(name: str, kinds: tuple[type[BaseException], ...]) -> Any:
     """Return a class of one of our errors that is also one of another package, whose documentation it has."""
-    return type(name, kinds, {"__module__": __name__, "__doc__": kinds[-1].__doc__})
+    members = {"__module__": __name__, "__doc__": kinds[-1].__doc__, "__reduce__": _reduced}
+    return type(name, kinds, members)
+
+
+def _of_both(name: str, kinds: tuple[type[BaseException], ...], *args: Any) -> Any:
+    """Return an error of a class of both, made without their `__init__`, which take other arguments."""
+    kind = _kind_of_both(name, kinds)
+    return kind.__new__(kind, *args)
+
+
+def _reduced(error: BaseException) -> tuple[Any, ...]:
+    ours, theirs = type(error).__bases__
+    # boto3 makes classes for the errors of a service, which no module names.
+    named = next(
+        kind for kind in theirs.__mro__ if vars(sys.modules[kind.__module__]).get(kind.__name__) is kind
+    )
+    return _of_both, (type(error).__name__, (ours, named), *error.args), vars(error)
 
 
 class KnowledgeBaseTimeoutError(KnowledgeBaseError, TimeoutError):
@@ -159,8 +175,7 @@ def local_error(code: str, message: str, operation: str, status: int = 400) -> L
         from botocore.exceptions import ClientError
     except ImportError:
         return plain_error
-    # ClientError's `__init__` takes other arguments: the object is made without it, and gets the attributes of `plain`.
-    kind = _kind_of_both("LocalServiceError", (LocalServiceError, ClientError))
-    error: LocalServiceError = kind.__new__(kind, str(plain_error))
+    kinds = (LocalServiceError, ClientError)
+    error: LocalServiceError = _of_both("LocalServiceError", kinds, str(plain_error))
     error.__dict__.update(vars(plain_error))
     return error

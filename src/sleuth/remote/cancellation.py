@@ -136,6 +136,11 @@ class Deadline:
         """Tell whether no time is left."""
         return self.remaining() == 0.0
 
+    def check(self, *, late: bool = False) -> None:
+        """Raise TimeoutError where no time is left, or what was waited for is late."""
+        if late or self.passed():
+            raise TimeoutError(f"no answer within {self.seconds:g} s")
+
     def within(self, seconds: float) -> Deadline:
         """Return a deadline for a part of the call: `seconds` from now, but not later than this one."""
         return Deadline(min(seconds, self.remaining()), self.cancellation)

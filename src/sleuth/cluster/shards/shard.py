@@ -252,4 +252,6 @@ class LocalShards:
         self, question: str, arguments: Mapping[int, Sequence[Any]], deadline: Deadline | None = None
     ) -> ShardAnswers:
         """Ask some shards the same question."""
+        for at in arguments:
+            self.shards[at].snapshot.check_time = deadline and deadline.check
         return ShardAnswers({at: self.shards[at].answer(question, of) for at, of in arguments.items()}, [])

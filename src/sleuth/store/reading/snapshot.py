@@ -52,15 +52,17 @@ class IndexSnapshot:
     Attributes:
         version: the commit that it shows; equal versions of one index hold equal rows.
         generation: equal ones are of equal versions and have equal segments too.
+        check_time: raises TimeoutError where the query that reads it may take no more time; None without a limit.
     """
 
-    __slots__ = ("_connection", "_loaded", "generation", "version")
+    __slots__ = ("_connection", "_loaded", "check_time", "generation", "version")
     scope: Filter | None = None
     """What it is limited to; None for all of the index."""
 
     def __init__(self, connection: Connection, version: int, views: Loaded) -> None:
         self.version = version
         self.generation = views.generation, views.losses
+        self.check_time: Callable[[], None] | None = None
         self._connection = connection
         self._loaded = views
 

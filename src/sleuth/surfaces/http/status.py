@@ -38,12 +38,14 @@ class StatusResponse(BaseModel):
     server: str
 
 
+@router.head("/livez", include_in_schema=False)
 @router.get("/livez", response_model=Health)
 async def livez() -> Response:
     """Answer that the process is alive."""
     return json_response({"status": "ok"})
 
 
+@router.head("/readyz", include_in_schema=False)
 @router.get("/readyz", response_model=Health, responses={503: PROBLEMS[503]})
 async def readyz(call: CurrentCall) -> Response:
     """Searches are answered at full speed: what they need is loaded, keys are read, and the newest version answers."""
